@@ -100,6 +100,14 @@ TEST_CASE("the padding never is the largest element") {
   CHECK(op.forward(inputs, states, {})[0].doubles().values == Array(tenon::f32, DoubleArray{{3}, {-7, -5, -1e30}}).doubles().values);
 }
 
+TEST_CASE("the largest of numbers below all finite ones is one of them") {
+  std::vector<Array> states;
+  PluginOperator op("nn", "max_pool", {{"kernel", Integers{2}}});
+  const double none = -std::numeric_limits<double>::infinity();
+  const std::vector<Array> inputs{Array(tenon::f32, DoubleArray{{1, 1, 4}, {none, none, none, -3e38}})};
+  CHECK(op.forward(inputs, states, {})[0].doubles().values == Array(tenon::f32, DoubleArray{{2}, {none, -3e38}}).doubles().values);
+}
+
 TEST_CASE("poolings refuse what does not fit, and say what") {
   const struct {
     PoolingRow row;
@@ -127,6 +135,8 @@ TEST_CASE("poolings of channels-last tensors are those of plain ones") {
       {{1, 64, 80, 71}, {3, 3}, {2}, {1}},  // cut into rows
       {{3, 24, 81, 80}, {3, 2}, {2, 1}, {1, 0}},
       {{2, 7, 9, 8}, {2, 2}},
+      {{1, 2, 40, 21}, {2, 2}, {1}},  // several places in a vector
+      {{2, 3, 1, 400}, {1, 5}, {3}, {0, 2}},
       {{2, 33, 21}, {3}, {2}, {1}},
       {{1, 6, 5, 6, 7}, {2, 3, 2}},
       {{37, 1, 5, 5}, {2, 2}},

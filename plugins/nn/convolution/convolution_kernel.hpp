@@ -58,7 +58,8 @@ class ConvolutionKernel {
   std::vector<WindowPart> cut_forward() const {
     const auto others = static_cast<std::size_t>(shape_.data.size() + shape_.output.size()) * sizeof(float);
     const bool large = steps_.weights().get_size() / 4 > others;
-    if (groups_ == 1 && large && shape_.output[1] % filters_of_part == 0) return parts_.of_filters(filters_of_part);
+    const auto filters = onednn::uses_avx512() ? 256 : 64;  // with AVX-512 oneDNN blocks fewer in a way that is slower
+    if (groups_ == 1 && large && shape_.output[1] % filters == 0) return parts_.of_filters(filters);
     return parts_.of_rows(worthwhile());
   }
 
@@ -66,8 +67,6 @@ class ConvolutionKernel {
     const auto bytes = steps_.weights().get_size();
     return WindowParts::worthwhile(operations(shape_, bytes), bytes);
   }
-
-  static constexpr std::int64_t filters_of_part = 256;  // for fewer, oneDNN blocks them in a way that is slower
 
   ConvolutionSteps steps_;
   WindowParts parts_;

@@ -48,6 +48,12 @@ inline const dnnl::engine& cpu() {
   return engine;
 }
 
+/// Whether oneDNN has code for AVX-512 on this machine.
+inline bool uses_avx512() {
+  const auto is = [isa = dnnl::get_effective_cpu_isa()](dnnl::cpu_isa other) { return isa == other; };
+  return !is(dnnl::cpu_isa::sse41) && !is(dnnl::cpu_isa::avx) && !is(dnnl::cpu_isa::avx2) && !is(dnnl::cpu_isa::avx2_vnni);
+}
+
 /// f32, row by row without gaps: how the host's tensors lie.
 inline Desc plain(const Dims& dims) {
   Dims strides(dims.size(), 1);

@@ -31,12 +31,14 @@ class Step {
     for (const auto& port : ports_) scratch_bytes_ += buffer_bytes(port);
   }
 
-  /// Whether oneDNN has nothing but plain loops for it on this machine.
-  bool slow() const {
+  /// What oneDNN calls its code for it on this machine.
+  std::string_view implementation() const {
     const char* name = "";
     dnnl_primitive_desc_query(primitive_.get_primitive_desc(), dnnl_query_impl_info_str, 0, static_cast<void*>(&name));
-    return std::string_view(name).starts_with("ref");
+    return name;
   }
+  /// Whether oneDNN has nothing but plain loops for it on this machine.
+  bool slow() const { return implementation().starts_with("ref"); }
 
   /// The layout in which the primitive works on the tensor that oneDNN calls `name`.
   const Desc& layout(int name) const {

@@ -1,5 +1,6 @@
 // The CPU kernel that the pooling operators share.
 #pragma once
+#include "largest.hpp"
 #include "pool.hpp"
 #include "pooling_kernel.hpp"
 #include "shared/kept_kernels.hpp"
@@ -10,7 +11,12 @@ struct PoolingCpu : Operator {
   void forward(const tenon::Call& call) {
     const auto data = call.input<float>(0);
     const auto output = call.output<float>(0);
-    kernel_for({data.shape(), output.shape(), layout_of(call)}).forward(call, data.data(), output.data());
+    const auto layout = layout_of(call);
+    const auto window = this->window(data.shape());
+    if (this->pooling() == Pooling::max && LargestOfWindows::fits(window))
+      return LargestOfWindows(window, data.shape(), output.shape(), layout == onednn::Layout::channels_last)
+          .run(call, data.data(), output.data());
+    kernel_for({data.shape(), output.shape(), layout}).forward(call, data.data(), output.data());
   }
 
   void backward(const tenon::Call& call) {

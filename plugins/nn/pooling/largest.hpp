@@ -1,0 +1,127 @@
+// Max pooling over one or two spatial axes, in loops for wide vectors: first along the rows of a window, then across its columns.
+#pragma once
+#include <algorithm>
+#include <limits>
+#include <tenon/operator.hpp>
+#include <tenon/wide.hpp>
+
+#include "onednn/onednn.hpp"
+#include "shared/window.hpp"
+
+/// Planes of rows of places of channels: a plain tensor has a plane for each sample and channel, and one channel in each place.
+class LargestOfWindows {
+ public:
+  static bool fits(const Window& window) { return window.axes <= 2; }
+
+  LargestOfWindows(const Window& window, const tenon::Shape& data, const tenon::Shape& output, bool channels_last)
+      : planes_(channels_last ? data[0] : data[0] * data[1]), channels_(channels_last ? data[1] : 1) {
+    columns_ = axis_of(window, data, output, window.axes - 1);
+    if (window.axes == 2) rows_ = axis_of(window, data, output, 0);
+  }
+
+  /// The largest of several is the same in any order: threads may cut the work as they like.
+  void run(const tenon::Call& call, const float* data, float* output) const {
+    const auto row = columns_.size * channels_, work = row * rows_.kernel;
+    call.parallel_for(planes_ * rows_.places, std::max<std::int64_t>(1, 16384 / work), [&](std::int64_t begin, std::int64_t end) {
+      float* const largest = reinterpret_cast<float*>(onednn::scratch(static_cast<std::size_t>(row + lanes) * sizeof(float)));
+      std::fill_n(largest + row, lanes, least);
+      tenon::wide([this_ = *this, begin, end, data, output, largest] {
+        for (auto i = begin; i < end; ++i) this_.row_of_output(i, data, largest, output);
+      });
+    });
+  }
+
+ private:
+  static constexpr std::int64_t lanes = 8;
+
+  struct Axis {
+    std::int64_t size = 1, places = 1, kernel = 1, stride = 1, pad = 0;
+    std::int64_t first(std::int64_t place) const { return std::max<std::int64_t>(place * stride - pad, 0); }
+    std::int64_t last(std::int64_t place) const { return std::min(place * stride - pad + kernel, size); }
+    /// Of the places whose windows hold no padding: the first, and the one after the last.
+    std::int64_t first_inside() const { return std::min((pad + stride - 1) / stride, places); }
+    std::int64_t end_inside() const {
+      return size + pad < kernel ? first_inside() : std::clamp((size + pad - kernel) / stride + 1, first_inside(), places);
+    }
+  };
+
+  static Axis axis_of(const Window& window, const tenon::Shape& data, const tenon::Shape& output, int axis) {
+    const auto at = static_cast<std::size_t>(axis);
+    return {data[axis + 2], output[axis + 2], window.kernel[at], window.stride[at], window.pad[at]};
+  }
+
+  /// One instruction: what is not a number is passed over.
+  static float larger(float x, float than) { return x > than ? x : than; }
+  static constexpr float least = -std::numeric_limits<float>::infinity();
+
+  void row_of_output(std::int64_t i, const float* data, float* largest, float* output) const {
+    const auto width = columns_.size * channels_, place = i % rows_.places, first = rows_.first(place), last = rows_.last(place);
+    const float* const rows = data + i / rows_.places * rows_.size * width;
+    const float *const one = rows + first * width, *const two = rows + std::min(first + 1, last - 1) * width;
+    for (std::int64_t x = 0; x < width; ++x) largest[x] = larger(two[x], larger(one[x], least));
+    for (auto y = first + 2; y < last; ++y)
+      for (std::int64_t x = 0; x < width; ++x) largest[x] = larger(rows[y * width + x], largest[x]);
+    float* const to = output + i * columns_.places * channels_;
+    if (channels_ > 1)
+      across_places(largest, to);
+    else
+      across_columns(largest, to);
+  }
+
+  /// Lanes beyond the channels are overwritten by the next places, which the last ones of a row have not.
+  void across_places(const float* from, float* to) const {
+    const auto channels = channels_, spread = (channels + lanes - 1) / lanes * lanes;
+    const auto whole = std::max<std::int64_t>(columns_.places - (spread + channels - 1) / channels + 1, 0);
+    for (std::int64_t place = 0; place < whole; ++place)
+      for (std::int64_t channel = 0; channel < channels; channel += lanes)
+        across_place(from + channel, place, to + place * channels + channel);
+    float end[lanes];
+    for (auto place = whole; place < columns_.places; ++place)
+      for (std::int64_t channel = 0; channel < channels; channel += lanes) {
+        across_place(from + channel, place, end);
+        std::copy_n(end, std::min(lanes, channels - channel), to + place * channels + channel);
+      }
+  }
+
+  void across_place(const float* from, std::int64_t place, float* __restrict to) const {
+    const auto first = columns_.first(place), last = columns_.last(place), channels = channels_;
+    const float *const one = from + first * channels, *const two = from + std::min(first + 1, last - 1) * channels;
+    const float* const three = from + std::min(first + 2, last - 1) * channels;
+    for (std::int64_t lane = 0; lane < lanes; ++lane) to[lane] = larger(three[lane], larger(two[lane], one[lane]));
+    for (auto x = first + 3; x < last; ++x)
+      for (std::int64_t lane = 0; lane < lanes; ++lane) to[lane] = larger(from[x * channels + lane], to[lane]);
+  }
+
+  void across_columns(const float* from, float* to) const {
+    const auto begin = columns_.first_inside(), end = columns_.end_inside();
+    for (std::int64_t place = 0; place < begin; ++place) to[place] = across_edge(from, place);
+    for (auto place = end; place < columns_.places; ++place) to[place] = across_edge(from, place);
+    if (begin == end) return;
+    const float* const start = from + begin * columns_.stride - columns_.pad;
+    if (columns_.stride == 1)
+      across_inside<1>(start, to + begin, end - begin);
+    else if (columns_.stride == 2)
+      across_inside<2>(start, to + begin, end - begin);
+    else
+      across_inside<0>(start, to + begin, end - begin);
+  }
+
+  float across_edge(const float* from, std::int64_t place) const {
+    float found = least;
+    for (auto x = columns_.first(place); x < columns_.last(place); ++x) found = larger(from[x], found);
+    return found;
+  }
+
+  /// stride: 0 where it is no constant.
+  template <std::int64_t constant>
+  void across_inside(const float* from, float* __restrict to, std::int64_t count) const {
+    const auto stride = constant > 0 ? constant : columns_.stride;
+    const float* const two = from + std::min<std::int64_t>(1, columns_.kernel - 1);
+    for (std::int64_t place = 0; place < count; ++place) to[place] = larger(two[place * stride], from[place * stride]);
+    for (std::int64_t x = 2; x < columns_.kernel; ++x)
+      for (std::int64_t place = 0; place < count; ++place) to[place] = larger(from[place * stride + x], to[place]);
+  }
+
+  std::int64_t planes_, channels_;
+  Axis rows_, columns_;
+};
