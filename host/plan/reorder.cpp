@@ -1,6 +1,7 @@
 #include "plan/reorder.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <tenon/operator.hpp>
 
 #include "tensor/transposed_copy.hpp"
@@ -30,6 +31,7 @@ struct Reorder : Operator {
                                static_cast<std::byte*>(output.data) + output.byte_offset, to_last ? channels : places,
                                to_last ? places : channels, size_of(type.dtype)};
     const auto image_bytes = static_cast<std::size_t>(channels * places) * first.element;
+    if (std::min(channels, places) == 1) return copy(call, first, static_cast<std::size_t>(images) * image_bytes);
     // a thread takes some columns of some images
     constexpr std::int64_t most = 64 << 10, line = 64;
     const auto in_part = std::max<std::int64_t>(line, most / std::max<std::int64_t>(1, first.rows) / line * line);
@@ -44,6 +46,14 @@ struct Reorder : Operator {
                           copy_transposed(copy, column, std::min(copy.columns, column + in_part));
                         }
                       });
+  }
+
+ private:
+  /// Both layouts are the same.
+  static void copy(const Call& call, const TransposedCopy& all, std::size_t bytes) {
+    call.parallel_for(static_cast<std::int64_t>(bytes), 256 << 10, [&](std::int64_t begin, std::int64_t end) {
+      std::memcpy(all.to + begin, all.from + begin, static_cast<std::size_t>(end - begin));
+    });
   }
 };
 

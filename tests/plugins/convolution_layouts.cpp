@@ -58,6 +58,12 @@ TEST_CASE("convolution computes its definition in plain and channels-last tensor
       {{5, 3, 9, 6}, 2, {3, 3}, {2, 3}, {1, 2}},
       {{1, 1, 1, 1}, 1, {1, 1}},
       {{16, 1, 28, 28}, 6, {5, 5}, {}, {2}},
+      {{2, 3, 17, 19}, 9, {3, 3}, {2}, {1}},        // few filters, of which none fill a vector
+      {{1, 5, 14, 13}, 16, {3, 2}, {1}, {2}, {2}},  // the same, dilated
+      {{1, 16, 64, 61}, 12, {5, 5}, {}, {2}},       // cut into rows
+      {{1, 4, 9, 10}, 7, {3, 3}, {}, {4}},          // rows and columns of padding alone
+      {{3, 2, 8, 23}, 8, {1, 4}, {2, 3}, {}, {}, 1, false},
+      {{1, 128, 6, 6}, 320, {3, 3}, {}, {1}},  // weights that are cut by filters, in fewer parts than 256 filters make
       {{0, 3, 5, 5}, 2, {3, 3}},
       {{1, 128, 4, 4}, 512, {3, 3}, {}, {1}},  // weights that are cut by filters
       {{3, 128, 2, 2}, 512, {3, 3}, {}, {1}},

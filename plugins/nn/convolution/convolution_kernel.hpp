@@ -27,7 +27,7 @@ class ConvolutionKernel {
                After&& after) {
     auto* const pass = forward_pass();
     if (!pass) return;
-    pass->for_each(call, weight, kept, [&](const WindowPart& part, const onednn::Step& step, const void* laid_out) {
+    pass->for_each(call, weight, kept, [&](const WindowPart& part, const ConvolutionStep& step, const void* laid_out) {
       const float* const part_bias = bias ? bias + part.filter : nullptr;
       const void* const ports[] = {data + steps_.data_offset(part), laid_out, output + steps_.output_offset(part), part_bias};
       step.run({ports, bias ? 4u : 3u});
@@ -41,7 +41,7 @@ class ConvolutionKernel {
       backward_data_.emplace(parts_.of_samples(worthwhile()), shape_.output[1], steps_.weights_of(shape_.output[1]),
                              [&](const WindowPart& part, const onednn::Desc& weights) { return steps_.backward_data(part, weights); });
     const auto kept = [](std::size_t) -> const void* { return nullptr; };
-    backward_data_->for_each(call, weight, kept, [&](const WindowPart& part, const onednn::Step& step, const void* laid_out) {
+    backward_data_->for_each(call, weight, kept, [&](const WindowPart& part, const ConvolutionStep& step, const void* laid_out) {
       const void* const ports[] = {output_grad + steps_.output_offset(part), laid_out, data_grad + steps_.data_offset(part)};
       step.run(ports);
     });

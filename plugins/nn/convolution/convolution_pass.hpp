@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "convolution_step.hpp"
 #include "onednn/layout.hpp"
-#include "onednn/step.hpp"
 #include "shared/window_parts.hpp"
 
 class ConvolutionPass {
@@ -51,7 +51,7 @@ class ConvolutionPass {
   /// What parts of one size share.
   struct Work {
     WindowPart part;
-    onednn::Step step;
+    ConvolutionStep step;
     std::size_t layout;
   };
   struct WeightLayout {
@@ -68,16 +68,16 @@ class ConvolutionPass {
   std::size_t find_or_make(const WindowPart& part, const onednn::Desc& any, Make&& make) {
     for (std::size_t i = 0; i < works_.size(); ++i)
       if (works_[i].part.like(part)) return i;
-    auto step = make(part, any);
-    auto layout = place_of(step.layout(DNNL_ARG_WEIGHTS));
+    ConvolutionStep step = make(part, any);
+    auto layout = place_of(step.weights());
     for (std::size_t i = 0; i < layouts_.size() && layout == layouts_.size(); ++i) {
-      auto sharing = make(part, layouts_[i].desc);
+      ConvolutionStep sharing = make(part, layouts_[i].desc);
       if (sharing.slow() && !step.slow()) continue;
       step = std::move(sharing);
       layout = i;
     }
     if (layout == layouts_.size()) {
-      const auto& desc = step.layout(DNNL_ARG_WEIGHTS);
+      const auto& desc = step.weights();
       layouts_.push_back({desc, onednn::Reorder(slice_, desc), {}});
     }
     works_.push_back({part, std::move(step), layout});

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "convolution_step.hpp"
 #include "onednn/layout.hpp"
 #include "onednn/step.hpp"
 #include "shared/window_parts.hpp"
@@ -75,11 +76,12 @@ class ConvolutionSteps {
   }
 
   /// Ports: data, weight, output and, where there is one, bias.
-  onednn::Step forward(const WindowPart& part, const onednn::Desc& weights) const {
+  ConvolutionStep forward(const WindowPart& part, const onednn::Desc& weights) const {
     const bool last = shape_.data_layout == onednn::Layout::channels_last || shape_.output_layout == onednn::Layout::channels_last;
     if (last && !narrow()) {
       const auto made = description(part, weights, onednn::Layout::channels_last);
       auto step = forward_step(part, made);
+      if (has_few_filters() && step.implementation() == "jit:avx2") return few_filters(part);
       if (!step.slow()) return step;
     }
     return forward_step(part, description(part, weights, {}));
@@ -121,6 +123,18 @@ class ConvolutionSteps {
 
   /// Rows that are too short for the loops that oneDNN has for channels-last tensors: it had better take a layout of its own.
   bool narrow() const { return output_.back() < 4; }
+
+  bool has_few_filters() const {
+    const auto last = onednn::Layout::channels_last;
+    const bool both = shape_.output_layout == last && (shape_.data_layout == last || data_[1] == 1);
+    return both && stride_.size() == 2 && weights_.size() == 4 && output_[1] <= FewFilters::most;
+  }
+  FewFilters few_filters(const WindowPart& part) const {
+    const auto axis = [&](std::size_t i, std::int64_t size, std::int64_t places, std::int64_t before) {
+      return FewFilters::Axis{size, places, weights_[i + 2], stride_[i], dilate_[i] + 1, before};
+    };
+    return {part, data_[1], output_[1], axis(0, part.data_rows, part.rows, part.before), axis(1, data_[3], output_[3], before_[1])};
+  }
 
   onednn::Dims data_of(const WindowPart& part) const {
     auto dims = data_;

@@ -1,6 +1,7 @@
 // Max pooling over one or two spatial axes, in loops for wide vectors: first along the rows of a window, then across its columns.
 #pragma once
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <tenon/operator.hpp>
 #include <tenon/wide.hpp>
@@ -11,7 +12,10 @@
 /// Planes of rows of places of channels: a plain tensor has a plane for each sample and channel, and one channel in each place.
 class LargestOfWindows {
  public:
-  static bool fits(const Window& window) { return window.axes <= 2; }
+  /// Places of one plane are counted in 32 bits.
+  static bool fits(const Window& window, const tenon::Shape& data) {
+    return window.axes == 1 ? data[2] <= INT32_MAX : window.axes == 2 && data[2] <= INT32_MAX / data[3];
+  }
 
   LargestOfWindows(const Window& window, const tenon::Shape& data, const tenon::Shape& output, bool channels_last)
       : planes_(channels_last ? data[0] : data[0] * data[1]), channels_(channels_last ? data[1] : 1) {
@@ -29,6 +33,26 @@ class LargestOfWindows {
         for (auto i = begin; i < end; ++i) this_.row_of_output(i, data, largest, output);
       });
     });
+  }
+
+  /// Each window's gradient goes to its largest element, the first of them, which is found again. Of plain tensors.
+  void run_back(const tenon::Call& call, const float* data, const float* output_grad, float* data_grad) const {
+    const auto size = rows_.size * columns_.size, count = columns_.places;
+    call.parallel_for(planes_, std::max<std::int64_t>(1, 16384 / (rows_.places * count * rows_.kernel * columns_.kernel)),
+                      [&](std::int64_t begin, std::int64_t end) {
+                        auto* const largest =
+                            reinterpret_cast<float*>(onednn::scratch(2 * static_cast<std::size_t>(count) * sizeof(float)));
+                        auto* const at = reinterpret_cast<std::int32_t*>(largest + count);
+                        std::fill(data_grad + begin * size, data_grad + end * size, 0.f);
+                        tenon::wide([this_ = *this, begin, end, size, count, data, output_grad, data_grad, largest, at] {
+                          for (auto i = begin * this_.rows_.places; i < end * this_.rows_.places; ++i) {
+                            const auto plane = i / this_.rows_.places * size;
+                            this_.find_largest(i % this_.rows_.places, data + plane, largest, at);
+                            for (std::int64_t place = 0; place < count; ++place)
+                              data_grad[plane + at[place]] += output_grad[i * count + place];
+                          }
+                        });
+                      });
   }
 
  private:
@@ -66,6 +90,39 @@ class LargestOfWindows {
       across_places(largest, to);
     else
       across_columns(largest, to);
+  }
+
+  /// Of the windows of one row of output, in the order of their elements.
+  void find_largest(std::int64_t row, const float* plane, float* __restrict largest, std::int32_t* __restrict at) const {
+    const auto first = rows_.first(row), last = rows_.last(row);
+    for (std::int64_t place = 0; place < columns_.places; ++place) {
+      largest[place] = least;
+      at[place] = static_cast<std::int32_t>(first * columns_.size + columns_.first(place));
+    }
+    for (auto y = first; y < last; ++y)
+      for (std::int64_t x = 0; x < columns_.kernel; ++x) {
+        const auto shift = x - columns_.pad, stride = columns_.stride;
+        const auto begin = shift < 0 ? std::min((-shift + stride - 1) / stride, columns_.places) : 0;
+        const auto end = shift < columns_.size ? std::min((columns_.size - shift - 1) / stride + 1, columns_.places) : 0;
+        const auto from = y * columns_.size + shift;
+        if (stride == 2)
+          keep_larger<2>(plane, from, begin, end, largest, at);
+        else
+          keep_larger<0>(plane, from, begin, end, largest, at);
+      }
+  }
+
+  /// stride: 0 where it is no constant.
+  template <std::int64_t constant>
+  void keep_larger(const float* plane, std::int64_t from, std::int64_t begin, std::int64_t end, float* __restrict largest,
+                   std::int32_t* __restrict at) const {
+    const auto stride = constant > 0 ? constant : columns_.stride;
+    for (auto place = begin; place < end; ++place) {
+      const auto value = plane[from + place * stride];
+      const bool more = value > largest[place];
+      at[place] = more ? static_cast<std::int32_t>(from + place * stride) : at[place];
+      largest[place] = more ? value : largest[place];
+    }
   }
 
   /// Lanes beyond the channels are overwritten by the next places, which the last ones of a row have not.

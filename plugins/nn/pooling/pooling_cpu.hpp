@@ -13,7 +13,7 @@ struct PoolingCpu : Operator {
     const auto output = call.output<float>(0);
     const auto layout = layout_of(call);
     const auto window = this->window(data.shape());
-    if (this->pooling() == Pooling::max && LargestOfWindows::fits(window))
+    if (this->pooling() == Pooling::max && LargestOfWindows::fits(window, data.shape()))
       return LargestOfWindows(window, data.shape(), output.shape(), layout == onednn::Layout::channels_last)
           .run(call, data.data(), output.data());
     kernel_for({data.shape(), output.shape(), layout}).forward(call, data.data(), output.data());
@@ -23,6 +23,9 @@ struct PoolingCpu : Operator {
     if (call.write(0) == tenon::Write::none) return;
     const auto dy = call.output_grad<float>(0);
     const auto dx = call.input_grad<float>(0);
+    const auto window = this->window(dx.shape());
+    if (this->pooling() == Pooling::max && LargestOfWindows::fits(window, dx.shape()))
+      return LargestOfWindows(window, dx.shape(), dy.shape(), false).run_back(call, call.input<float>(0).data(), dy.data(), dx.data());
     auto& kernel = kernel_for({dx.shape(), dy.shape()});
     if (this->pooling() == Pooling::max)
       kernel.backward_max(call, call.input<float>(0).data(), dy.data(), dx.data());
