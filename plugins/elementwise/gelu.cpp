@@ -33,7 +33,7 @@ struct Gelu : tenon::Elementwise {
 
   /// Within 2^-22, from one exponential for the probability and the density: normal_cdf has full relative precision, and takes twice as
   /// long. The probability that a number is above a = |x| is e^(-a^2/2) times what is smooth, a minimax fit for a from 0 to 5.4.
-  static float float_slope(float x) {
+  TENON_FN static float float_slope(float x) {
     const float size = abs(x), a = where(size > 15.0f, 15.0f, size);
     const float e = tenon::elementwise::vector_exp_below_zero(-0.5f * a * a);
     const float above = ((1.31883514e-2f * a + 1.02418240e-1f) * a + 3.30638053e-1f) * a + 4.99999978e-1f;

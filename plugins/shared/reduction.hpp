@@ -3,6 +3,8 @@
 // Strips are folded in lanes, and the strips' results pairwise, so rounding errors grow with the logarithm of the count.
 // The order depends on the shape alone: the same bits on any number of threads.
 #pragma once
+#include <tenon/wide.hpp>
+
 #include "strips.hpp"
 
 /// Loops of this fixed length over local arrays are what compilers turn into vector code also with -O2.
@@ -41,12 +43,16 @@ class Fold {
       const auto middle = begin + (end - begin) / 2;
       return Rule::merge(strips(x, begin, middle), strips(x, middle, end));
     }
-    Acc result = Rule::identity();
-    for (auto s = begin; s < end; ++s) {
-      const auto step = strips_.step(s);
-      result = Rule::merge(result, fold_strip<Rule>(x + step.x, step.length));
-    }
-    return result;
+    const auto leaf = [=, strips = &strips_] {
+      Acc result = Rule::identity();
+      for (auto s = begin; s < end; ++s) {
+        const auto step = strips->step(s);
+        result = Rule::merge(result, fold_strip<Rule>(x + step.x, step.length));
+      }
+      return result;
+    };
+    constexpr std::int64_t worthwhile = 64;  // below, choosing the vectors takes longer than they save
+    return (end - begin) * length < worthwhile ? leaf() : tenon::wide(leaf);
   }
 
   /// Steps from `begin` to `end` of `width` results side by side.
@@ -60,16 +66,18 @@ class Fold {
       for (std::int64_t i = 0; i < width; ++i) results[i] = Rule::merge(results[i], right[i]);
       return;
     }
-    Acc tile[Strips::tile];
-    std::fill_n(tile, width, Rule::identity());
-    for (auto s = begin; s < end; ++s) {
-      const T* row = x + strips_.step(s).x;
-      std::int64_t i = 0;
-      for (; i + lanes <= width; i += lanes)
-        for (int l = 0; l < lanes; ++l) tile[i + l] = Rule::merge(tile[i + l], static_cast<Acc>(row[i + l]));
-      for (; i < width; ++i) tile[i] = Rule::merge(tile[i], static_cast<Acc>(row[i]));
-    }
-    std::copy_n(tile, width, results);
+    tenon::wide([=, strips = &strips_] {
+      Acc tile[Strips::tile];
+      std::fill_n(tile, width, Rule::identity());
+      for (auto s = begin; s < end; ++s) {
+        const T* row = x + strips->step(s).x;
+        std::int64_t i = 0;
+        for (; i + lanes <= width; i += lanes)
+          for (int l = 0; l < lanes; ++l) tile[i + l] = Rule::merge(tile[i + l], static_cast<Acc>(row[i + l]));
+        for (; i < width; ++i) tile[i] = Rule::merge(tile[i], static_cast<Acc>(row[i]));
+      }
+      std::copy_n(tile, width, results);
+    });
   }
 
  private:

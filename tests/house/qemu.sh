@@ -60,19 +60,19 @@ done
 
 number=0
 while read -r words; do
-  arguments=${words#same }
-  if ! "$build/tenon" --json --threads 1 call $arguments >"$folder/here" 2>"$folder/said"; then
+  read -ra arguments <<<"${words#same }"
+  if ! "$build/tenon" --json --threads 1 call "${arguments[@]}" >"$folder/here" 2>"$folder/said"; then
     cat "$folder/here" "$folder/said" >&2
-    echo "qemu.sh: fails on this machine: $arguments" >&2
+    echo "qemu.sh: fails on this machine: ${arguments[*]}" >&2
     exit 1
   fi
   for cpu in Nehalem Haswell; do
-    if ! emulated $cpu "$build/tenon" --json --threads 1 call $arguments >"$folder/there" 2>"$folder/said"; then
-      echo "qemu.sh: fails on $cpu: $arguments" >&2
+    if ! emulated $cpu "$build/tenon" --json --threads 1 call "${arguments[@]}" >"$folder/there" 2>"$folder/said"; then
+      echo "qemu.sh: fails on $cpu: ${arguments[*]}" >&2
       cat "$folder/said" >&2
       failed=1
     elif [[ $words == same* ]] && ! cmp -s "$folder/here" "$folder/there"; then
-      echo "qemu.sh: other results on $cpu than here: $arguments" >&2
+      echo "qemu.sh: other results on $cpu than here: ${arguments[*]}" >&2
       failed=1
     fi
   done

@@ -118,7 +118,7 @@ void Softmax<Rule>::backward(const tenon::Call& call) const {
   tenon::visit<tenon::floating>(call.output_type(0).dtype, [&]<class T>() {
     const T *const y = call.output_value<T>(0).data(), *const dy = call.output_grad<T>(0).data();
     T* const dx = call.input_grad<T>(0).data();
-    if (along.inner > 1)
+    if (along.inner != 1)
       return for_each_columns(call, along, [=, length = along.length, inner = along.inner](std::int64_t start, std::int64_t width) {
         put_columns_gradient<Rule>(write, y + start, dy + start, dx + start, length, inner, width);
       });
