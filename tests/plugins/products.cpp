@@ -127,7 +127,7 @@ void check_all_ways(const MatrixPair& of, bool fused) {
 constexpr product::Size product_sizes[] = {{1, 1, 1},     {3, 5, 7},       {6, 64, 513},  {13, 65, 1025}, {50, 130, 40},
                                            {1, 200, 600}, {130, 17, 33},   {12, 16, 16},  {40, 1024, 20}, {9, 48, 530},
                                            {7, 5, 0},     {0, 4, 4},       {4, 0, 4},     {70, 1, 90},    {11, 31, 47},
-                                           {270, 64, 3},  {30, 100, 1024}, {20, 300, 21}, {9, 24, 577}};
+                                           {270, 64, 3},  {30, 100, 1024}, {20, 300, 21}, {9, 24, 577},   {130, 270, 300}};
 
 }  // namespace
 
@@ -142,6 +142,26 @@ TEST_CASE("products of f32 are chains of multiply-adds, however they are cut, pa
       CAPTURE(size.columns);
       CAPTURE(size.depth);
       check_all_ways(MatrixPair(size, seed += 2), level != by_hand::VectorLevel::plain);
+    }
+  }
+}
+
+TEST_CASE("products of f32 pack a right side in panels that end in zeros, on every vector level") {
+  const std::int64_t depth = 37, columns = 149;
+  const auto numbers = random_doubles({depth, columns}, 3);
+  const std::vector<float> right(numbers.values.begin(), numbers.values.end()), turned = transposed(right, depth, columns);
+  for (const auto level : by_hand::vector_levels()) {
+    const by_hand::AtLevel at(level);
+    const auto panel = product::usable_level().cut.panel;
+    for (const bool transpose : {false, true}) {
+      std::vector<float> packed(static_cast<std::size_t>(product::packed_size(depth, columns)), std::numeric_limits<float>::quiet_NaN());
+      product::pack({transpose ? turned.data() : right.data(), transpose ? depth : columns, transpose}, depth, columns, packed.data());
+      std::vector<float> expected;
+      for (std::int64_t first = 0; first < columns; first += panel)
+        for (std::int64_t k = 0; k < depth; ++k)
+          for (std::int64_t j = first; j < first + std::min(panel, product::padded(columns - first)); ++j)
+            expected.push_back(j < columns ? right[static_cast<std::size_t>(k * columns + j)] : 0.0F);
+      CHECK(same_numbers(packed, expected));
     }
   }
 }
