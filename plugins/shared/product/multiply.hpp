@@ -1,7 +1,7 @@
 // Products of f32 matrices on the host's threads.
 //
-// The result is cut into tiles of one or several panels' columns and up to 256 rows. How it is cut does not change its bits (block.hpp), so that it
-// may depend on the number of threads and on what is packed.
+// The result is cut into tiles of the columns of one or several panels and up to 256 rows. How it is cut does not change its bits
+// (block.hpp), so that it may depend on the number of threads and on what is packed.
 #pragma once
 #include <algorithm>
 #include <cstdint>
