@@ -108,6 +108,15 @@ TEST_CASE("the largest of numbers below all finite ones is one of them") {
   CHECK(op.forward(inputs, states, {})[0].doubles().values == Array(tenon::f32, DoubleArray{{2}, {none, -3e38}}).doubles().values);
 }
 
+TEST_CASE("of several largest elements the first has the gradient") {
+  std::vector<Array> states;
+  PluginOperator op("nn", "max_pool", {{"kernel", Integers{2, 2}}});
+  const std::vector<Array> inputs{Array(tenon::f32, DoubleArray{{1, 1, 2, 4}, {1, 5, 7, 7, 5, 2, 3, 7}})};
+  const auto outputs = op.forward(inputs, states, {});
+  const std::vector<Array> gradient{Array(tenon::f32, DoubleArray{{1, 1, 1, 2}, {2, 3}})};
+  CHECK(op.backward(inputs, outputs, gradient, {true}, {})[0].doubles().values == std::vector<double>{0, 2, 3, 0, 0, 0, 0, 0});
+}
+
 TEST_CASE("poolings refuse what does not fit, and say what") {
   const struct {
     PoolingRow row;
