@@ -13,6 +13,12 @@
 #include <immintrin.h>
 #endif
 
+#ifdef __clang__
+#define FEW_FILTERS_UNROLL _Pragma("unroll")
+#else
+#define FEW_FILTERS_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 /// Channels-last tensors with two spatial axes, and one group.
 class FewFilters {
  public:
@@ -114,27 +120,28 @@ class FewFilters {
     const bool dense = columns_.distance == 1;
     const auto runs = dense ? 1 : taps, length = dense ? taps * channels_ : channels_;
     __m256 sums[places][vectors];
-#pragma GCC unroll 16
-    for (int p = 0; p < places; ++p)
-#pragma GCC unroll 2
+    FEW_FILTERS_UNROLL
+    for (int p = 0; p < places; ++p) {
+      FEW_FILTERS_UNROLL
       for (int v = 0; v < vectors; ++v) sums[p][v] = _mm256_loadu_ps(row.bias + v * lanes);
+    }
     for (auto y = row.first; y < row.last; ++y) {
       const float* weights = row.weights + y * taps * channels_ * lanes;
       const float* const start = row.data + (row.top + y * rows_.distance) * row.width + first * step;
       for (std::int64_t x = 0; x < runs; ++x)
         for (std::int64_t i = 0; i < length; ++i, weights += lanes) {
           __m256 weight[vectors];
-#pragma GCC unroll 2
+          FEW_FILTERS_UNROLL
           for (int v = 0; v < vectors; ++v) weight[v] = _mm256_loadu_ps(weights + v * second);
-#pragma GCC unroll 16
+          FEW_FILTERS_UNROLL
           for (int p = 0; p < places; ++p) {
             const __m256 factor = _mm256_broadcast_ss(start + x * next + i + p * step);
-#pragma GCC unroll 2
+            FEW_FILTERS_UNROLL
             for (int v = 0; v < vectors; ++v) sums[p][v] = _mm256_fmadd_ps(factor, weight[v], sums[p][v]);
           }
         }
     }
-#pragma GCC unroll 16
+    FEW_FILTERS_UNROLL
     for (int p = 0; p < places; ++p) store<vectors>(sums[p], output + p * filters_, row.end);
   }
 
@@ -155,3 +162,5 @@ class FewFilters {
   Axis rows_, columns_;
   onednn::Desc weights_;
 };
+
+#undef FEW_FILTERS_UNROLL
