@@ -1,6 +1,8 @@
 // Oracles: the C library in double, and numpy's rules for dtypes, broadcasting, integers and nan.
+#include <cmath>
 #include <functional>
 #include <limits>
+#include <tenon/host/session.hpp>
 #include <tenon/select.hpp>
 
 #include "numbers.hpp"
@@ -100,6 +102,23 @@ TEST_CASE("functions of one tensor agree with the C library in double, for every
         // exp's relative error grows with its argument's, of which a rounding to float at 4 is the least
         check_near(host().call(row.op, {x}, row.attributes), dtype, shape, expected, 8 * epsilon(dtype));
       }
+}
+
+TEST_CASE("the gradient of gelu is that of its formula, within 2^-21 in float") {
+  constexpr int count = 40001;
+  auto x = Tensor::zeros(tenon::f32, {count});
+  for (int i = 0; i < count; ++i) x.data<float>()[i] = static_cast<float>(i - count / 2) * 1e-3F;
+  tenon::Graph graph(host());
+  const auto variable = graph.variable("x", x);
+  graph.output("dx", graph.gradient(graph.add("sum", {graph.add("gelu", {variable})}), {variable})[0]);
+  const auto found = tenon::Session(graph).run({}).at("dx");
+  double furthest = 0;
+  for (int i = 0; i < count; ++i) {
+    const double at = x.data<float>()[i], density = std::exp(-at * at / 2) / std::sqrt(2 * 3.14159265358979323846);
+    const double expected = 0.5 * std::erfc(-at / std::sqrt(2.0)) + at * density;
+    furthest = std::max(furthest, std::fabs(static_cast<double>(found.data<float>()[i]) - expected));
+  }
+  CHECK(furthest < 0x1p-21);
 }
 
 TEST_CASE("float functions are within 2 units in the last place, for numbers of all magnitudes; gelu where it is above 1e-6") {
