@@ -1,6 +1,7 @@
 // The part of a session that looks for NaN and infinities.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <tenon/visit.hpp>
 
 #include "run/execution/step_walk.hpp"
@@ -43,10 +44,12 @@ std::string non_finite(const Execution& execution, ValueId id) {
   return visit<floating + any_complex>(dtype, [&]<class T>() {
     const T value = reinterpret_cast<const T*>(elements)[place];
     const auto shown = row_major_place(tensor.dense, place);
-    if constexpr (is_complex<T>)
+    if constexpr (is_complex<T>) {
       return fmt::format("element {} is {}{:+}j", shown, value.re, value.im);
-    else
-      return fmt::format("element {} is {}", shown, static_cast<double>(value));
+    } else {
+      const auto number = static_cast<double>(value);
+      return fmt::format("element {} is {}", shown, std::isnan(number) ? std::abs(number) : number);  // the sign of NaN says nothing
+    }
   });
 }
 

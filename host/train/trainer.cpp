@@ -175,7 +175,7 @@ struct Trainer::Impl {
 
   void require_finite(const NamedTensors& outputs, const NamedTensors& batch) {
     const double loss = one_number(outputs.at(loss_output));
-    std::string what = fmt::format("the loss is {}", loss);
+    std::string what = fmt::format("the loss is {}", std::isnan(loss) ? std::abs(loss) : loss);  // the sign of NaN says nothing
     if (std::isfinite(loss)) {
       std::vector<Tensor> values;
       for (const auto& one : parts.trained) values.push_back(gradients.at(one.gradient).stored_values());

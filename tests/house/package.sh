@@ -42,7 +42,7 @@ for file in doc/tenon/{copyright,README.md,CHANGELOG.md,host/README.md,host/file
   [[ -s $file ]] || { echo "there is no share/$file"; exit 1; }
 done
 find doc/tenon -name '*.md' | while read -r page; do
-  { grep -oP '\]\(\K[^)#]+' "$page" | grep -v '://' || true; } | while read -r link; do
+  { sed '/^```/,/^```/d' "$page" | grep -oP '\]\(\K[^)#]+' | grep -v '://' || true; } | while read -r link; do
     [[ -e $(dirname "$page")/$link ]] || { echo "share/$page: the link to $link leads nowhere"; exit 1; }
   done || exit 1
 done

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <tenon/host/session.hpp>
 
 #include "application_host.hpp"
@@ -168,6 +169,18 @@ TEST_CASE("session: training on a clone leaves the states of the graph that it w
   Session session(graph.clone(), options);
   CHECK(session.run({{"x", Tensor::zeros(DType::f32, {1})}}).at("y").values<float>()[0] == 1);
   CHECK(graph.tensor(graph.find("count_calls")).values<float>()[0] == 0);
+}
+
+TEST_CASE("session: NaN is told without a sign, which processors give it as they like") {
+  ApplicationHost host;
+  for (const double sign : {1.0, -1.0}) {
+    Graph graph(host);
+    const auto x = graph.input("x", DType::f32, {1});
+    graph.output("y", x);
+    auto given = Tensor::zeros(DType::f32, {1});
+    given.values<float>()[0] = std::copysign(std::numeric_limits<float>::quiet_NaN(), static_cast<float>(sign));
+    CHECK(Session(graph).first_non_finite({{"x", given}}) == "'x': element 0 is nan");
+  }
 }
 
 TEST_CASE("session: first_non_finite() draws the random numbers of the run that it looks into") {
