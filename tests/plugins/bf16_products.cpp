@@ -93,7 +93,9 @@ TEST_CASE("sessions in bfloat16: bundled products round what they multiply, and 
           const auto exact = usual.run({{"left", left}}), rounded = asked.run({{"left", left}});
           CHECK(asked.plan({}).steps[0].variant.ends_with("InBf16"));
           CHECK(usual.plan({}).steps[0].variant.empty());
-          for (const auto& [name, tensor] : exact) {
+          for (const auto& each : exact) {
+            const auto& name = each.first;
+            const auto& tensor = each.second;
             CAPTURE(name);
             // Gradients multiply results, which are whole numbers, but too large to be bfloat16.
             if (whole && name == "y")

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <tenon/host/evaluator.hpp>
+#include <tenon/host/host.hpp>
 #include <tenon/host/session.hpp>
 
 #include "built.hpp"
