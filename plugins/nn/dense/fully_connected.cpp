@@ -43,18 +43,15 @@ void gradients(const tenon::Call& call, std::int64_t num_hidden) {
 
 }  // namespace
 
-void FullyConnected::prepare(tenon::Prepare& io) const {
-  keep_packed_weight(io, num_hidden);
-}
-
-void FullyConnected::forward(const tenon::Call& call) const {
-  call.input_type(0).dtype == tenon::f64 ? dense_product_f64(call, num_hidden) : dense_product_f32(call, num_hidden);
-}
-
-void FullyConnected::backward(const tenon::Call& call) const {
-  call.input_type(0).dtype == tenon::f64 ? gradients<double>(call, num_hidden) : gradients<float>(call, num_hidden);
-}
-
+struct FullyConnected : FullyConnectedShapes {
+  void prepare(tenon::Prepare& io) const { keep_packed_weight(io, num_hidden); }
+  void forward(const tenon::Call& call) const {
+    call.input_type(0).dtype == tenon::f64 ? dense_product_f64(call, num_hidden) : dense_product_f32(call, num_hidden);
+  }
+  void backward(const tenon::Call& call) const {
+    call.input_type(0).dtype == tenon::f64 ? gradients<double>(call, num_hidden) : gradients<float>(call, num_hidden);
+  }
+};
 TENON_OPERATOR(fully_connected, FullyConnected)
 
 #if defined(TENON_WIDE_LEVELS)

@@ -17,7 +17,7 @@ struct GradElement {
 
 }  // namespace
 
-struct FullyConnectedCuda : FullyConnected {
+struct FullyConnectedCuda : FullyConnectedShapes {
   static constexpr bool capturable = true;
 
   std::size_t workspace(const tenon::Infer&) const { return product_bytes; }

@@ -1,10 +1,10 @@
-// A dense layer.
+// A dense layer, as it is on every device.
 #pragma once
 #include <tenon/operator.hpp>
 
 #include "dense_layer.hpp"
 
-struct FullyConnected : DenseLayer<tenon::Operator> {
+struct FullyConnectedShapes : DenseLayer<tenon::Operator> {
   static constexpr void describe(auto& op) {
     op.doc("output = data * weight^T + bias");
     op.types({tenon::f32, tenon::f64});
@@ -18,8 +18,4 @@ struct FullyConnected : DenseLayer<tenon::Operator> {
   }
 
   double backward_flops(const tenon::Infer& io) const { return 2 * flops(io); }
-
-  void prepare(tenon::Prepare& io) const;
-  void forward(const tenon::Call& call) const;
-  void backward(const tenon::Call& call) const;
 };
