@@ -46,6 +46,8 @@ class ChainJoiner {
     for (auto& edge : model.edges) replace(edge);
     for (auto& [name, value] : model.outputs) replace(value);
     for (auto& [variable, value] : model.updates) replace(value);
+    for (auto& conversion : graph_.conversions) replace(conversion.value);
+    for (auto& copy : graph_.copies) replace(copy.value);
     put_in_order(chains);
     graph_.graph = std::move(own_);
   }
