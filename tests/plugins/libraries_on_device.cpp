@@ -143,6 +143,30 @@ TEST_CASE("on a GPU: a session that moves to another thread, whose libraries hav
   }).get();
 }
 
+TEST_CASE("on a GPU: what the CPU computes channels-last, or in one step with others, arrives there plain and whole") {
+  auto* const found_host = host_with_gpu<true>();
+  if (found_host == nullptr) return;
+  for (const char* last : {"convolution", "tanh"}) {
+    CAPTURE(std::string(last));
+    const auto convolution = [](const char* name, const char* of) {
+      return std::string(R"({"name": ")") + name + R"(", "op": "convolution", "inputs": [")" + of + R"("],
+                "attrs": {"num_filter": 64, "kernel": [3, 3], "pad": [1, 1], "no_bias": true}})";
+    };
+    const auto between =
+        std::string(last) == "tanh" ? std::string(R"({"name": "b", "op": "tanh", "inputs": ["a2"]})") : convolution("b", "a2");
+    const auto text = R"({"tenon": 1, "name": "mixed", "inputs": {"x": {"dtype": "float32", "shape": [2, 64, 40, 40]}},
+      "nodes": [)" + convolution("a", "x") +
+                      R"(, {"name": "a1", "op": "sin", "inputs": ["a"]}, {"name": "a2", "op": "square", "inputs": ["a1"]}, )" + between +
+                      R"(, {"name": "c", "op": "exp", "inputs": ["b"], "device": "cuda:0"}], "outputs": {"y": "c", "b": "b"}})";
+    auto graph = tenon::Graph::from_json(*found_host, text);
+    graph.initialize();
+    tenon::SessionOptions plain;
+    plain.optimize = tenon::Optimize::none;
+    const NamedTensors inputs{{"x", arbitrary(tenon::f32, {2, 64, 40, 40}, -1, 1, 5)}};
+    check_close(tenon::Session(graph).run(inputs).at("y"), tenon::Session(graph, plain).run(inputs).at("y"));
+  }
+}
+
 TEST_CASE("on a GPU: more than 2^31 elements") {
   auto* const found_host = host_with_gpu<true>();
   if (found_host == nullptr) return;
