@@ -6,20 +6,9 @@
 #include <tenon/elementwise.hpp>
 #include <vector>
 
-namespace {
+#include "plus.hpp"
 
-struct Add : tenon::Elementwise {
-  static constexpr void describe(auto& op) {
-    op.doc("left + right");
-    op.input("left", "any shape");
-    op.input("right", "any shape");
-    op.output("sum", "both broadcast");
-  }
-  template <class T>
-  TENON_FN T operator()(T left, T right) const {
-    return left + right;
-  }
-};
+namespace {
 
 struct Quadratic : tenon::Elementwise {
   float a = 0.5f, b = 2, c = 1;
@@ -122,13 +111,13 @@ constexpr auto quadratic = unary<Quadratic>, exp = unary<Exp>, log = unary<Log>,
 
 void add(benchmark::State& state, tenon::DType dtype, Dims left, Dims right) {
   Tensor l(dtype, left), r(dtype, right), sum(dtype, left);
-  measure(state, tenon::table_of<Add>(), {&l, &r}, sum);
+  measure(state, tenon::table_of<Plus>(), {&l, &r}, sum);
 }
 
-/// Of Add's left input, which was broadcast from `narrow` to `wide`.
+/// Of Plus's left input, which was broadcast from `narrow` to `wide`.
 void gradient(benchmark::State& state, Dims narrow, Dims wide) {
   Tensor l(tenon::f32, narrow), r(tenon::f32, wide), dy(tenon::f32, wide), dl(tenon::f32, narrow);
-  measure(state, tenon::table_of<Add>(), {&l, &r}, dy, &dl);
+  measure(state, tenon::table_of<Plus>(), {&l, &r}, dy, &dl);
 }
 
 void triad(benchmark::State& state) {

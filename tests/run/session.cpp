@@ -171,7 +171,7 @@ TEST_CASE("session: training on a clone leaves the states of the graph that it w
   CHECK(graph.tensor(graph.find("count_calls")).values<float>()[0] == 0);
 }
 
-TEST_CASE("session: NaN is told without a sign, which processors give it as they like") {
+TEST_CASE("session: messages name NaN without its sign, which differs between processors") {
   ApplicationHost host;
   for (const double sign : {1.0, -1.0}) {
     Graph graph(host);
