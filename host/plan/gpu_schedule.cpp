@@ -62,7 +62,7 @@ void Scheduling::find_devices() {
     if (!device->is_cpu() && std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);
   };
   for (const auto id : memory_.order) {
-    if (graph_.copies_at(id)) use(graph_.places[graph_.copies[graph_.copy_of[id]].value]);
+    if (graph_.copies_at(id)) use(graph_.places[graph_.source_of(graph_.copies[graph_.copy_of[id]])]);
     use(graph_.devices[id]);
   }
   for (const auto& [variable, value] : memory_.copies) use(graph_.places[variable]);
@@ -72,7 +72,7 @@ void Scheduling::find_devices() {
 bool Scheduling::may_stage(const DeviceCopy& copy) const {
   const auto readers = memory_.readers[copy.copy];
   if (memory_.types[copy.copy].storage != TENON_DENSE || readers == 0) return false;
-  if (!graph_.places[copy.copy]->is_cpu()) return graph_.places[copy.value]->is_cpu();
+  if (!graph_.places[copy.copy]->is_cpu()) return graph_.places[graph_.source_of(copy)]->is_cpu();
   const auto& outputs = graph_.model().outputs;
   return readers == std::count_if(outputs.begin(), outputs.end(), [&](const auto& output) { return output.second == copy.copy; });
 }
@@ -108,7 +108,7 @@ std::vector<bool> Scheduling::nodes_before_copies() const {
     const auto& copy = graph_.copies[i];
     const auto& type = memory_.types[copy.copy];
     const bool large = type.storage == TENON_DENSE && is_known(type) && byte_count(type) >= large_copy;
-    if (const auto producer = graph_.model().values[copy.value].producer; producer != none)
+    if (const auto producer = graph_.model().values[graph_.source_of(copy)].producer; producer != none)
       if (large || schedule_.waits_for(graph_, i)) found[producer] = true;
   }
   return found;
@@ -225,7 +225,7 @@ const char* name_of(StreamRole role) {
 }
 
 PlannedStream stream_of(const Lowered& graph, const std::vector<tenon_type>& types, const DeviceCopy& copy) {
-  Device &from = *graph.places[copy.value], &to = *graph.places[copy.copy];
+  Device &from = *graph.places[graph.source_of(copy)], &to = *graph.places[copy.copy];
   Device& own = to.is_cpu() ? from : to;
   if (types[copy.copy].storage != TENON_DENSE) return {&own, StreamRole::kernels};
   return {&own, to.is_cpu() ? StreamRole::from_device : StreamRole::to_device};

@@ -159,7 +159,6 @@ class Reordering {
       const bool last = choice_.is_last(id) && std::find(group.inputs.begin(), group.inputs.end(), i) != group.inputs.end();
       const auto read = in_layout(value, last ? TENON_LAYOUT_CHANNELS_LAST : TENON_LAYOUT_PLAIN);
       own_->model.edges[node.first_edge + i] = read;
-      if (graph_.copies_at(id)) graph_.copies[graph_.copy_of[id]].value = read;
     }
   }
 

@@ -162,7 +162,7 @@ class Lowering {
     if (!added) return found->second;
     const auto copy = add_node(copy_operator(), value, device.name(), device);
     lowered_.copy_of.back() = static_cast<std::uint32_t>(lowered_.copies.size());
-    lowered_.copies.push_back({own_->model.values[copy].producer, value, copy});
+    lowered_.copies.push_back({own_->model.values[copy].producer, copy});
     return found->second = copy;
   }
 

@@ -23,8 +23,8 @@ struct Conversion {
 
 /// A value that is copied because it is wanted on another device than the one it lies on.
 struct DeviceCopy {
-  NodeId node;  // that copies it
-  ValueId value, copy;
+  NodeId node;  // that copies it: its input is the value
+  ValueId copy;
 };
 
 /// Where conversions or copies are needed it is a copy of the graph given, with their nodes behind all others, so that the numbers of nodes
@@ -51,6 +51,8 @@ struct Lowered {
     return kernels_of_all.all_of(model(), id, *devices[id])[kernels[id]];
   }
   bool copies_at(NodeId id) const { return copy_of[id] != none; }
+  /// The value that is copied.
+  ValueId source_of(const DeviceCopy& copy) const { return model().edges[model().nodes[copy.node].first_edge]; }
   /// The chain that the node runs; null: it runs a kernel, or copies.
   const ElementChain* chain_at(NodeId id) const { return id < first_chain ? nullptr : &chains[id - first_chain]; }
   /// The nodes that it stands for: of a chain those in it, else itself.
@@ -70,7 +72,7 @@ struct Lowered {
   }
   /// Whether the node copies to a GPU what is there before a run begins.
   bool copies_given(NodeId id) const {
-    return copies_at(id) && !devices[id]->is_cpu() && model().values[copies[copy_of[id]].value].role != Role::output;
+    return copies_at(id) && !devices[id]->is_cpu() && model().values[source_of(copies[copy_of[id]])].role != Role::output;
   }
 };
 

@@ -36,7 +36,7 @@ struct Plan {
   std::uint32_t chain_of(std::size_t step) const { return node_of(step) < graph.first_chain ? none : node_of(step) - graph.first_chain; }
   /// Of a step that copies: the device it copies from; null for others.
   const Device* copied_from(std::size_t step) const {
-    return copy_of(step) == none ? nullptr : graph.places[graph.copies[copy_of(step)].value];
+    return copy_of(step) == none ? nullptr : graph.places[graph.source_of(graph.copies[copy_of(step)])];
   }
   /// Where the step runs; nothing for one that the CPU runs when it is called.
   const PlannedStream* stream_of(std::size_t step) const;

@@ -25,7 +25,8 @@ NodeId first_reader(const Plan& plan, ValueId value) {
 std::string copies_for(const Plan& plan, NodeId id) {
   const auto& model = plan.model();
   std::string text;
-  for (const auto& [node, value, copy] : plan.graph.copies) {
+  for (const auto& made : plan.graph.copies) {
+    const auto value = plan.graph.source_of(made), copy = made.copy;
     if (plan.memory.readers[copy] == 0) continue;
     const bool in = reads(model, id, copy), out = model.values[value].producer == id;
     if (!in && !out) continue;

@@ -47,7 +47,6 @@ class ChainJoiner {
     for (auto& [name, value] : model.outputs) replace(value);
     for (auto& [variable, value] : model.updates) replace(value);
     for (auto& conversion : graph_.conversions) replace(conversion.value);
-    for (auto& copy : graph_.copies) replace(copy.value);
     put_in_order(chains);
     graph_.graph = std::move(own_);
   }

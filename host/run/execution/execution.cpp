@@ -14,9 +14,11 @@ namespace {
 
 std::deque<CopyStep> make_copies(const Plan& plan, PlanTensors& tensors, Streams& streams, SparseMemory& sparse) {
   std::deque<CopyStep> copies;
-  for (const auto& copy : plan.graph.copies)
-    copies.emplace_back(*plan.graph.places[copy.value], tensors[copy.value], *plan.graph.places[copy.copy], tensors[copy.copy],
+  for (const auto& copy : plan.graph.copies) {
+    const auto source = plan.graph.source_of(copy);
+    copies.emplace_back(*plan.graph.places[source], tensors[source], *plan.graph.places[copy.copy], tensors[copy.copy],
                         streams.of(stream_of(plan.graph, plan.types(), copy)), sparse);
+  }
   return copies;
 }
 

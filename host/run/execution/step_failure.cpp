@@ -31,7 +31,7 @@ std::string nodes_before(const Plan& plan, std::size_t step, const Device& devic
   std::vector<NodeId> done;  // the submitting thread waited for a copy of what they made
   for (auto at = step; at-- > 0 && std::find(done.begin(), done.end(), plan.node_of(at)) == done.end();) {
     if (const auto copy = plan.copy_of(at); plan.copied_from(at) == &device && plan.gpus.waits_for(plan.graph, copy))
-      done.push_back(model.values[plan.graph.copies[copy].value].producer);
+      done.push_back(model.values[plan.graph.source_of(plan.graph.copies[copy])].producer);
     if (runs_kernel(plan, at, device)) first = at;
   }
   while (step > first && !runs_kernel(plan, step - 1, device)) --step;
