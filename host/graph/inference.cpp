@@ -147,6 +147,8 @@ const tenon_tensor* Inference::elements_of(ValueId value) const {
     tensor = &model_.tensors[record.tensor].abi();
   else if (elements_ != nullptr)
     if (const auto found = elements_->find(value); found != elements_->end()) tensor = found->second;
+  if (tensor == nullptr)
+    if (const auto found = evaluated_.find(value); found != evaluated_.end()) tensor = &found->second.abi();
   return tensor != nullptr && may_infer_see(*tensor) ? tensor : nullptr;
 }
 
@@ -159,6 +161,59 @@ void Inference::find_values(const NodeRecord& node, std::vector<const tenon_tens
     values.resize(node.input_count);
     values[i] = tensor;
   }
+}
+
+// Elements that infer() asked for and that follow from shapes: whether there are any new ones.
+bool Inference::evaluate_wanted(const NodeRecord& node, OperatorTypes& types) {
+  bool found = false;
+  for (std::uint32_t i = 0; i < types.wanted.size(); ++i) {
+    const auto value = model_.edges[node.first_edge + i];
+    if (types.wanted[i] == 0 || value == none || elements_of(value) != nullptr) continue;
+    std::set<ValueId> failed;
+    found = evaluate(value, 0, failed) || found;
+  }
+  return found;
+}
+
+// Shape arithmetic is short. What is longer is computed in the run, and what waits for it is planned then.
+bool Inference::evaluate(ValueId value, int depth, std::set<ValueId>& failed) {
+  constexpr int longest = 200;
+  constexpr std::size_t most = 2000;
+  if (evaluated_.contains(value) || elements_of(value) != nullptr) return true;
+  const auto producer = model_.values[value].producer;
+  if (producer == none || depth > longest || failed.size() > most || failed.contains(value)) return false;
+  if (run_kernel(producer, depth, failed)) return true;
+  failed.insert(value);
+  return false;
+}
+
+bool Inference::run_kernel(NodeId id, int depth, std::set<ValueId>& failed) {
+  constexpr std::size_t most_bytes = 65536;
+  const auto& node = model_.nodes[id];
+  const auto& bound = binding_.nodes[id];
+  const auto& info = *bound.info;
+  if (node.pass == Pass::backward || node.state_count != 0 || info.random || bound.op->isolated_plugin() != nullptr) return false;
+  const auto* edges = model_.edges.data() + node.first_edge;
+  for (std::uint32_t i = 0; i < node.input_count; ++i) {
+    if (edges[i] == none) continue;
+    const auto& type = types_[edges[i]];
+    if (!is_known(type) || type.storage != TENON_DENSE) return false;
+    if (!info.inputs[declared_input(info, i)].shape_only && !evaluate(edges[i], depth + 1, failed)) return false;
+  }
+  OperatorTypes types;
+  gather_types(model_, node, types_, types);
+  find_values(node, types.values);
+  types.values.resize(node.input_count);
+  std::uint64_t bytes = 0;
+  for (std::uint32_t i = 0; i < node.output_count; ++i) {
+    if (info.allocates(i) || !is_known(types.outputs[i])) return false;
+    bytes += byte_count(types.outputs[i]);
+  }
+  if (bytes > most_bytes) return false;
+  auto made = (*evaluate_)(id, types);
+  if (made.empty()) return false;
+  for (std::uint32_t i = 0; i < node.output_count; ++i) evaluated_.insert_or_assign(node.first_output + i, std::move(made[i]));
+  return true;
 }
 
 std::vector<std::pair<NodeId, ValueId>> Inference::unseen() const {
@@ -181,7 +236,12 @@ void Inference::infer(NodeId id) {
   gather_types(model_, node, types_, types);
   find_values(node, types.values);
   const auto& bound = binding_.nodes[id];
-  at_node(model_, id, [&] { infer_operator(*bound.op, bound.instance->get(), types); });
+  at_node(model_, id, [&] {
+    infer_operator(*bound.op, bound.instance->get(), types);
+    if (evaluate_ == nullptr || !evaluate_wanted(node, types)) return;
+    find_values(node, types.values);
+    infer_operator(*bound.op, bound.instance->get(), types);
+  });
   for (std::uint32_t i = 0; i < types.wanted.size(); ++i)
     if (types.wanted[i] != 0 && edges[i] != none && (types.values.empty() || types.values[i] == nullptr)) unseen_.emplace(id, edges[i]);
 

@@ -1,6 +1,7 @@
 // Inference over a whole graph, forwards and backwards, to a fixed point.
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -29,6 +30,10 @@ void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable fro
 /// The same from the types that the graph itself has.
 void gather_types(const GraphModel& model, const NodeRecord& node, OperatorTypes& types);
 
+/// Runs a forward node's kernel on the CPU, for inference alone: `types` has the types around the node and the elements of its inputs, or
+/// no elements where the kernel reads none. Returns the outputs; nothing where it cannot.
+using Evaluate = std::function<std::vector<Tensor>(NodeId node, OperatorTypes& types)>;
+
 /// Knowledge is only ever added, so the work ends: a value can change once for its dtype, its rank and each dimension.
 class Inference {
  public:
@@ -37,8 +42,8 @@ class Inference {
 
   /// `only`: the nodes that count, where not all do.
   Inference(const GraphModel& model, const Binding& binding, TypeTable types, const std::vector<bool>* only = nullptr,
-            const Elements* elements = nullptr)
-      : model_(model), binding_(binding), types_(types), only_(only), elements_(elements) {}
+            const Elements* elements = nullptr, const Evaluate* evaluate = nullptr)
+      : model_(model), binding_(binding), types_(types), only_(only), elements_(elements), evaluate_(evaluate) {}
 
   /// Every node, then again those whose values changed. Throws Failure (failed) with the node's label.
   void run();
@@ -48,6 +53,9 @@ class Inference {
   /// Unconnected optional inputs whose operator inferred a type: a variable must be created for each. (edge, type)
   const std::vector<std::pair<std::uint32_t, tenon_type>>& wanted() const { return wanted_; }
 
+  /// Values of nodes whose elements infer() asked for, and which follow from shapes and from known elements alone.
+  std::map<ValueId, Tensor> take_evaluated() { return std::move(evaluated_); }
+
   /// Inputs whose elements infer() asked for and was not given, of nodes whose outputs are not known.
   std::vector<std::pair<NodeId, ValueId>> unseen() const;
 
@@ -55,6 +63,9 @@ class Inference {
   void infer(NodeId node);
   void find_values(const NodeRecord& node, std::vector<const tenon_tensor*>& values) const;
   const tenon_tensor* elements_of(ValueId value) const;
+  bool evaluate_wanted(const NodeRecord& node, OperatorTypes& types);
+  bool evaluate(ValueId value, int depth, std::set<ValueId>& failed);
+  bool run_kernel(NodeId id, int depth, std::set<ValueId>& failed);
   void infer_backward(NodeId node);
   void agree(NodeId node, ValueId left, ValueId right);
   void learn(NodeId node, ValueId value, const tenon_type& type);
@@ -69,6 +80,8 @@ class Inference {
   TypeTable types_;
   const std::vector<bool>* only_;
   const Elements* elements_;
+  const Evaluate* evaluate_;
+  std::map<ValueId, Tensor> evaluated_;
   OperatorTypes scratch_;
   std::vector<ValueId> changed_;
   std::vector<NodeId> queue_;

@@ -92,9 +92,21 @@ class Lowering {
     for (auto edge = node.first_edge; edge < node.first_edge + node.input_count; ++edge) {
       const auto value = model_.edges[edge];
       if (value == none) continue;
-      const auto read = on_device(choice.sparse ? value : dense_of(value), device);
+      const auto plain = choice.sparse ? value : dense_of(value);
+      const auto* input = forward_input(id, edge - node.first_edge);
+      const bool anywhere = input != nullptr && input->shape_only, on_cpu = input != nullptr && input->on_cpu;
+      const auto read = anywhere ? plain : on_device(plain, on_cpu ? cpu_device() : device);
       if (read != value) own_->model.edges[edge] = read;
     }
+  }
+
+  // Which of the operator's inputs the edge is; null: a gradient or an output. Of backward, the inputs come behind the output gradients.
+  const InputInfo* forward_input(NodeId id, std::uint32_t edge) const {
+    const auto& node = model_.nodes[id];
+    const auto& forward = forward_of(model_, node);
+    const auto first = node.pass == Pass::backward ? forward.output_count : 0;
+    const auto& info = *lowered_.binding().nodes[id].info;
+    return edge < first || edge - first >= forward.input_count ? nullptr : &info.inputs[declared_input(info, edge - first)];
   }
 
   StorageChoice choose(NodeId id, const NodeRecord& node, const Device& device) {

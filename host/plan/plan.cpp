@@ -60,9 +60,10 @@ Inferred infer_with(const GraphModel& model, const Binding& binding, const Tenso
     if (merge(types[value], type) == Merge::contradiction)
       throw Failure(FailureKind::failed, fmt::format("input '{}' is {} but the graph needs {}", value_label(model, value), to_string(type),
                                                      to_string(model.values[value].type)));
-  Inference inference(model, binding, TypeTable(types), wanted == nullptr ? nullptr : &wanted->nodes, known.elements);
+  Inference inference(model, binding, TypeTable(types), wanted == nullptr ? nullptr : &wanted->nodes, known.elements, known.evaluate);
   inference.run();
   inferred.unseen = inference.unseen();
+  inferred.evaluated = inference.take_evaluated();
   for (ValueId value = 0; value < types.size(); ++value)
     types[value].storage = tensors[value] ? tensors[value].abi().storage : static_cast<std::uint8_t>(TENON_DENSE);
   for (const auto& [value, type] : inputs) types[value].storage = type.storage;

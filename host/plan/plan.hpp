@@ -72,12 +72,14 @@ std::map<ValueId, tenon_type> input_types(const GraphModel& model, const std::ma
 struct Inferred {
   std::vector<tenon_type> types;                   ///< of all values
   std::vector<std::pair<NodeId, ValueId>> unseen;  ///< as Inference has them
+  std::map<ValueId, Tensor> evaluated{};           ///< as Inference has them
 };
 
 /// What inference begins with: null: the types that are declared; and elements of constants alone.
 struct KnownBefore {
   const std::vector<tenon_type>* types = nullptr;
   const Inference::Elements* elements = nullptr;
+  const Evaluate* evaluate = nullptr;
 };
 
 /// The types of all values with these input shapes bound, inferred as far as `wanted` needs, with the storages of inputs and `tensors`.

@@ -160,6 +160,20 @@ CutStage cut(const std::shared_ptr<const Stage>& stage, const Inferred& inferred
   return cutting.find_later() ? cutting.cut() : CutStage{stage, nullptr};
 }
 
+std::shared_ptr<const Stage> without(std::shared_ptr<const Stage> stage, const std::map<ValueId, Tensor>& evaluated) {
+  if (evaluated.empty()) return stage;
+  auto rest = std::make_shared<Stage>(*stage);
+  auto graph = std::make_shared<GraphSnapshot>(*stage->graph);
+  for (const auto& [value, tensor] : evaluated) {
+    auto& record = graph->model.values[value];
+    record.role = Role::input;
+    record.name = graph->model.strings.intern(value_label(graph->model, value));
+    record.producer = none;
+  }
+  rest->graph = std::move(graph);
+  return rest;
+}
+
 std::vector<std::string> node_names(const Stage& stage) {
   std::vector<std::string> names;
   for (NodeId id = 0; id < stage.model().nodes.size(); ++id)

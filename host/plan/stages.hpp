@@ -1,6 +1,7 @@
 // Graphs whose shapes follow from elements: they are planned part by part, each when what its shapes follow from has been computed.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +34,9 @@ struct CutStage {
   std::shared_ptr<Stage> later;
 };
 CutStage cut(const std::shared_ptr<const Stage>& stage, const Inferred& inferred, bool training);
+
+/// The stage without what planning has computed: these values are given to it like inputs, by whoever runs the plan.
+std::shared_ptr<const Stage> without(std::shared_ptr<const Stage> stage, const std::map<ValueId, Tensor>& evaluated);
 
 /// Of the nodes of a later stage.
 std::vector<std::string> node_names(const Stage& stage);

@@ -87,11 +87,16 @@ std::string name_of_given(const OperatorInfo& info, std::size_t i) {
   return state < info.states.size() ? "state '" + info.states[state].name + "'" : fmt::format("input {}", i);
 }
 
-// Where the call runs: on the device of all that it is given; on the CPU where it is given nothing.
+// Where the call runs: on the device of all that it is given, but for what stays on the CPU; on the CPU where it is given nothing.
 Device& common_device(const OperatorInfo& info, const std::vector<Tensor>& given) {
-  const auto first = std::find_if(given.begin(), given.end(), [](const Tensor& tensor) { return static_cast<bool>(tensor); });
+  const auto decides = [&](const Tensor& tensor) {
+    const auto i = static_cast<std::size_t>(&tensor - given.data());
+    return tensor && !((i < info.inputs.size() || info.variadic()) && info.inputs[declared_input(info, i)].on_cpu);
+  };
+  const auto first = std::find_if(given.begin(), given.end(), decides);
   if (first == given.end()) return cpu_device();
-  const auto other = std::find_if(first, given.end(), [&](const Tensor& tensor) { return tensor && tensor.device() != first->device(); });
+  const auto other =
+      std::find_if(first, given.end(), [&](const Tensor& tensor) { return decides(tensor) && tensor.device() != first->device(); });
   if (other == given.end()) return device_of(*first);
   const auto name = [&](auto at) { return name_of_given(info, static_cast<std::size_t>(at - given.begin())); };
   const auto& gpu = first->device() == "cpu" ? other->device() : first->device();

@@ -19,14 +19,15 @@ Planned* PlanCache::find(const Key& key) {
   return &found->second;
 }
 
-Planned& PlanCache::keep(Key key, std::shared_ptr<const Plan> plan, std::shared_ptr<const Stage> later) {
+Planned& PlanCache::keep(Key key, std::shared_ptr<const Plan> plan, std::shared_ptr<const Stage> later,
+                         std::map<ValueId, Tensor> evaluated) {
   if (plans_.size() >= most_) {
     const auto oldest = std::min_element(plans_.begin(), plans_.end(),
                                          [](const auto& one, const auto& other) { return one.second.used < other.second.used; });
     if (&oldest->second == last_) last_ = nullptr;
     plans_.erase(oldest);
   }
-  return plans_.emplace(std::move(key), Planned{std::move(plan), std::move(later), ++uses_}).first->second;
+  return plans_.emplace(std::move(key), Planned{std::move(plan), std::move(later), std::move(evaluated), ++uses_}).first->second;
 }
 
 Execution& PlanCache::execution_of(Planned& planned, const Kernels& kernels, const TensorTable& tensors, ExecutionContext context,

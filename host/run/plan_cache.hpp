@@ -13,8 +13,9 @@ namespace tenon {
 /// A plan, and what runs it, once something has.
 struct Planned {
   std::shared_ptr<const Plan> plan;
-  std::shared_ptr<const Stage> later{};  ///< what is planned when this has run; null: nothing is left
-  std::uint64_t used = 0;                ///< the larger, the later it was used
+  std::shared_ptr<const Stage> later{};   ///< what is planned when this has run; null: nothing is left
+  std::map<ValueId, Tensor> evaluated{};  ///< what planning has computed, and the plan does not
+  std::uint64_t used = 0;                 ///< the larger, the later it was used
   std::unique_ptr<Execution> execution{};
   int refusals = 0;  ///< how often running steps at once has turned out not to pay
 };
@@ -29,7 +30,7 @@ class PlanCache {
 
   /// Null where it is not among them.
   Planned* find(const Key& key);
-  Planned& keep(Key key, std::shared_ptr<const Plan> plan, std::shared_ptr<const Stage> later);
+  Planned& keep(Key key, std::shared_ptr<const Plan> plan, std::shared_ptr<const Stage> later, std::map<ValueId, Tensor> evaluated);
   /// With room in the arenas, which belong to this run then. Throws Failure (failed) where memory is short.
   Execution& execution_of(Planned& planned, const Kernels& kernels, const TensorTable& tensors, ExecutionContext context,
                           const Destinations& destinations, std::uint64_t memory_limit);

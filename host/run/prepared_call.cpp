@@ -102,14 +102,15 @@ void PreparedCall::Impl::describe() {
 
 // The boundary's struct of a tensor that is read, after a look at what it is.
 const tenon_tensor* PreparedCall::Impl::read(const Tensor& tensor, const tenon_type& type, std::uint8_t storage, const Argument& argument,
-                                             bool sparse_kernel) {
+                                             bool sparse_kernel, bool on_cpu) {
+  const auto& device = on_cpu ? cpu_device() : call_.device();
   const auto& abi = tensor.abi();
   if (abi.dtype != type.dtype || abi.storage != storage || !same_dims(abi.dense, type))
     throw Failure(FailureKind::usage, fmt::format("'{}' is {} but the call was prepared for {}", argument.name,
                                                   text_of(type_of(tensor), abi.storage), text_of(type, storage)));
-  if (abi.dense.device_type != call_.device().type() || abi.dense.device_id != call_.device().id())
-    throw Failure(FailureKind::usage,
-                  fmt::format("'{}' lies on {} but the call was prepared for {}", argument.name, tensor.device(), call_.device().name()));
+  if (abi.dense.device_type != device.type() || abi.dense.device_id != device.id())
+    throw Failure(FailureKind::usage, fmt::format("'{}' lies on {} but the call {} {}", argument.name, tensor.device(),
+                                                  on_cpu ? "reads it on the" : "was prepared for", device.name()));
   if (storage == TENON_DENSE && (abi.dense.strides == nullptr || (info().strides && !call_.is_composed()))) return &abi;
   if (storage == TENON_DENSE) return &kept_.emplace_back(tensor.make_contiguous()).abi();
   if (!sparse_kernel) {
@@ -141,7 +142,8 @@ void PreparedCall::Impl::read_inputs(std::span<const Tensor> given, CallTensors&
     if (static_cast<bool>(given[i]) != inputs[i].present)
       throw Failure(FailureKind::usage, fmt::format("input '{}' {} but the call was prepared {} it", inputs[i].name,
                                                     given[i] ? "is given" : "is missing", given[i] ? "without" : "with"));
-    tensors.inputs[i] = given[i] ? read(given[i], types_.inputs[i], storages_[i], inputs[i], sparse_kernel) : nullptr;
+    const bool on_cpu = info().inputs[declared_input(info(), i)].on_cpu;
+    tensors.inputs[i] = given[i] ? read(given[i], types_.inputs[i], storages_[i], inputs[i], sparse_kernel, on_cpu) : nullptr;
   }
 }
 

@@ -52,8 +52,8 @@ struct PreparedCall::Impl {
   };
 
   void describe();
-  const tenon_tensor* read(const Tensor& tensor, const tenon_type& type, std::uint8_t storage, const Argument& argument,
-                           bool sparse_kernel);
+  const tenon_tensor* read(const Tensor& tensor, const tenon_type& type, std::uint8_t storage, const Argument& argument, bool sparse_kernel,
+                           bool on_cpu = false);
   void read_inputs(std::span<const Tensor> given, CallTensors& tensors, bool sparse_kernel, std::span<const tenon_tensor> unread = {});
   void bind_states(std::span<const Tensor> given, CallTensors& tensors);
   void write(Pass& pass, std::size_t i, Tensor& tensor, const Argument& argument) const;

@@ -11,6 +11,7 @@
 #include "graph/rewrite/graph_part.hpp"
 #include "io/crash/crash_handler.hpp"
 #include "plan/step_cost.hpp"
+#include "run/evaluation.hpp"
 #include "run/execution/filled_outputs.hpp"
 #include "run/execution/overlaps.hpp"
 #include "run/execution/parallel_run.hpp"
@@ -160,17 +161,21 @@ Planned& Session::Impl::plan_for(const std::shared_ptr<const Stage>& stage, cons
 Planned& Session::Impl::make_plan_for(const std::shared_ptr<const Stage>& stage, PlanCache::Key key,
                                       const std::map<ValueId, tenon_type>& inputs, const std::map<ValueId, Device*>& devices,
                                       const Inference::Elements& elements) {
+  const auto evaluate = evaluation(stage->graph, *context.threads);
   auto inferred = infer_with(stage->model(), stage->graph->binding, tensors, inputs, stage->wanted(),
-                             {stage->types.empty() ? nullptr : &stage->types, &elements});
+                             {stage->types.empty() ? nullptr : &stage->types, &elements, &evaluate});
   initialize_missing(inferred.types);
   auto [now, later] = cut(stage, inferred, options.training);
   if (later) later->id = stage_count++;
+  const auto& outputs = now->part ? now->part->outputs : now->model().outputs;
+  for (const auto& [name, value] : outputs) inferred.evaluated.erase(value);  // these are written where the caller wants them
+  now = without(std::move(now), inferred.evaluated);
   auto plan = make_plan(now->graph, *kernels, tensors, std::move(inferred.types),
                         {options.training, options.keep_on_device, options.capture, devices, now->wanted(), options.optimize, constants(),
                          joins_chains(), context.threads->count()});
   warn_of_conversions(*plan);  // a plan that is refused is not kept
   warn_of_fallbacks(*plan);
-  return plans.keep(std::move(key), std::move(plan), std::move(later));
+  return plans.keep(std::move(key), std::move(plan), std::move(later), std::move(inferred.evaluated));
 }
 
 Planned& Session::Impl::prepare(const std::shared_ptr<const Stage>& stage, const NamedTensors& inputs, const Destinations& destinations,
@@ -197,6 +202,7 @@ Planned& Session::Impl::prepare(const std::shared_ptr<const Stage>& stage, const
   auto& planned = plan_for(stage, types, devices, elements);
   auto& execution = plans.execution_of(planned, *kernels, tensors, context, destinations, host().options.memory_limit);
   warn_of_random_values();
+  for (const auto& [value, tensor] : planned.evaluated) execution.set_tensor(value, tensor.abi());
   auto next = kept.begin() + static_cast<std::ptrdiff_t>(first_seen - types.size());
   for (const auto& [value, type] : types) execution.set_tensor(value, (next++)->abi());
   return planned;

@@ -32,6 +32,40 @@ struct ReshapeTo : Operator {
   }
 };
 
+/// Whether its kernel ran in a run is counted.
+struct ShapeOf : Operator {
+  static inline int calls = 0;
+  static constexpr void describe(auto& op) {
+    op.doc("the shape of x");
+    op.types({f32});
+    op.input("x", "any shape").shape_only();
+    op.output("shape", "int64 [rank of x]");
+    op.backward_reads();
+  }
+  void infer(Infer& io) const {
+    const auto x = io.input(0).shape;
+    io.set_output(0, {x.has_rank() ? x.rank() : unknown}, i64);
+  }
+  void forward(const Call& call) const {
+    ++calls;
+    for (int axis = 0; axis < call.input_type(0).shape.rank(); ++axis) call.output<std::int64_t>(0)[axis] = call.input_type(0).shape[axis];
+  }
+};
+
+struct Reversed : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x from its end");
+    op.types({i64});
+    op.input("x", "[n]");
+    op.output("y", "[n]");
+    op.backward_reads();
+  }
+  void forward(const Call& call) const {
+    const auto x = call.input<std::int64_t>(0);
+    std::reverse_copy(x.begin(), x.end(), call.output<std::int64_t>(0).begin());
+  }
+};
+
 /// Reads its elements as another dtype than they have.
 struct WrongDtype : ReshapeTo {
   void infer(Infer& io) const { io.values<std::int32_t>(1); }
@@ -53,6 +87,8 @@ struct ValueHost : ApplicationHost {
   ValueHost() {
     add<ReshapeTo>("reshape_to");
     add<WrongDtype>("wrong_dtype");
+    add<ShapeOf>("shape_of");
+    add<Reversed>("reversed");
     add<SumOfTwo>("sum_of_two");
   }
 };
@@ -83,6 +119,46 @@ TEST_CASE("elements that a run brings along are known when it begins") {
   graph.output("y", y);
   Session session(graph);
   CHECK(session.run({{"x", vector_of({1, 2, 3, 4, 5, 6})}, {"to", shape_tensor({2, 3})}}).at("y").shape() == Shape{2, 3});
+}
+
+TEST_CASE("what follows from shapes is computed when a run is planned, for each combination of shapes, and not in the run") {
+  ValueHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1, -1});
+  const auto turned = graph.add("reversed", {graph.add("shape_of", {x})});
+  const auto y = graph.add("reshape_to", {x, turned}, {}, "r");
+  graph.output("y", graph.add("sum_of_two", {y, y}));
+  Session session(graph);
+  ShapeOf::calls = 0;
+  CHECK(session.run({{"x", Tensor::zeros(f32, {2, 3})}}).at("y").shape() == Shape{3, 2});
+  CHECK(session.run({{"x", Tensor::zeros(f32, {4, 3})}}).at("y").shape() == Shape{3, 4});
+  CHECK(session.run({{"x", Tensor::zeros(f32, {2, 3})}}).at("y").shape() == Shape{3, 2});
+  CHECK(ShapeOf::calls == 2);
+  CHECK(session.plan({{"x", {2, 3}}}).steps.size() == 2);
+}
+
+TEST_CASE("a value that follows from shapes and is asked for is an output like others") {
+  ValueHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1, -1});
+  const auto shape = graph.add("shape_of", {x}), turned = graph.add("reversed", {shape});
+  graph.output("y", graph.add("reshape_to", {x, turned}));
+  graph.output("turned", turned);
+  graph.output("shape", shape);
+  const auto made = Session(graph).run({{"x", Tensor::zeros(f32, {2, 3})}});
+  CHECK(made.at("y").shape() == Shape{3, 2});
+  CHECK(made.at("turned").values<std::int64_t>()[0] == 3);
+  CHECK(made.at("shape").values<std::int64_t>()[0] == 2);
+}
+
+TEST_CASE("shape arithmetic that is too long for planning is computed in the run, with the same results") {
+  ValueHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1, -1});
+  auto shape = graph.add("shape_of", {x});
+  for (int i = 0; i < 301; ++i) shape = graph.add("reversed", {shape});
+  graph.output("y", graph.add("reshape_to", {x, shape}));
+  CHECK(Session(graph).run({{"x", Tensor::zeros(f32, {2, 3})}}).at("y").shape() == Shape{3, 2});
 }
 
 TEST_CASE("eager calls of one signature have the shapes that each call's elements say") {

@@ -50,8 +50,9 @@ std::string value_text(const AttributeValue& value) {
 }  // namespace
 
 std::string input_text(const OperatorInfo& info, const InputInfo& input) {
-  return fmt::format("{}{}{}{}{}", fmt::join(names_of(input.types.value_or(info.types)), " "), input.optional ? ", optional" : "",
+  return fmt::format("{}{}{}{}{}{}{}", fmt::join(names_of(input.types.value_or(info.types)), " "), input.optional ? ", optional" : "",
                      input.variadic ? ", any number" : "", input.weight.value_or(false) ? ", a weight" : "",
+                     input.on_cpu ? ", in the CPU's memory" : "", input.shape_only ? ", its shape alone" : "",
                      input.initial ? fmt::format(", at first {}", *input.initial) : "");
 }
 

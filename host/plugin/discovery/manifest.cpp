@@ -73,7 +73,8 @@ class FieldReader {
   }
   void operator()(const char* key, int& version) const { version = read_version(from_[key]); }
   void operator()(const char* key, bool& flag, const char* = "") const {
-    static constexpr std::string_view since_0_2[] = {"allocated", "derivative", "surrogate_gradient", "prefers_channels_last"};
+    static constexpr std::string_view since_0_2[] = {"allocated", "derivative", "surrogate_gradient", "prefers_channels_last",
+                                                     "on_cpu",    "shape_only"};
     if (std::find(std::begin(since_0_2), std::end(since_0_2), key) != std::end(since_0_2) && !from_.find(key)) return;
     flag = from_[key].boolean();
   }

@@ -127,11 +127,15 @@ struct InputEntry {
   Maybe<Types> types;  ///< else the input has the dtype that all such inputs share
   Maybe<double> initial;
   bool weight = false;
+  bool on_cpu = false;      ///< its elements lie in the CPU's memory, wherever the kernel runs
+  bool shape_only = false;  ///< kernels read its shape and dtype, and none of its elements
 
   template <class Key>
   constexpr void each_key(Key&& key) const {
     key("name", name), key("doc", doc), key("optional", optional), key("variadic", variadic), key("types", types), key("initial", initial);
     key("weight", weight);
+    if (on_cpu) key("on_cpu", on_cpu);
+    if (shape_only) key("shape_only", shape_only);
   }
 };
 

@@ -152,6 +152,11 @@ class Words {
     /// A weight, and the first value of each of its elements. Default: 0 for vectors, random for matrices and tensors of more dimensions.
     /// It must be finite.
     constexpr Argument& initial(double value) { return weight().set(&InputEntry::initial, Maybe<double>{true, value}); }
+    /// Its elements are in the CPU's memory for kernels on every device: sizes, axes and other numbers that the kernel's host code reads.
+    constexpr Argument& on_cpu() { return set(&InputEntry::on_cpu, true); }
+    /// No kernel reads its elements, only its shape and dtype; they may be nowhere. What follows from shapes is then computed with them,
+    /// before a run.
+    constexpr Argument& shape_only() { return set(&InputEntry::shape_only, true); }
 
    private:
     template <class T>

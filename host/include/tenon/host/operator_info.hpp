@@ -36,11 +36,14 @@ struct InputInfo {
   std::optional<DTypeMask> types;  ///< dtypes of its own; nothing: it shares one dtype with all such inputs
   std::optional<double> initial;   ///< first value of each element of a variable created for it; finite
   std::optional<bool> weight;      ///< left out, it becomes a variable; nothing: the plugin's SDK is before 0.2 and cannot tell
+  bool on_cpu = false;             ///< kernels on all devices read it in the CPU's memory
+  bool shape_only = false;         ///< kernels read its shape and dtype, and none of its elements
 
   template <class Self, class Field>
   static void each_field(Self& self, Field&& field) {
     field("name", self.name), field("doc", self.doc), field("optional", self.optional), field("variadic", self.variadic);
     field("types", self.types), field("initial", self.initial), field("weight", self.weight);
+    field("on_cpu", self.on_cpu), field("shape_only", self.shape_only);
   }
 };
 struct OutputInfo {
