@@ -1,0 +1,55 @@
+// Memory of a model's entries: taken piece by piece, given back as a whole.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "onnx/budget.hpp"
+
+namespace tenon::onnx {
+
+/// A row of entries in an arena. It may be of a type that is declared only, which std::span does not allow.
+template <class T>
+class List {
+ public:
+  List() = default;
+  List(const T* first, std::size_t size) : first_(first), size_(size) {}
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  const T* data() const { return first_; }
+  const T* begin() const { return first_; }
+  const T* end() const { return first_ + size_; }
+  const T& operator[](std::size_t i) const { return first_[i]; }
+
+ private:
+  const T* first_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+class Arena {
+ public:
+  explicit Arena(Budget budget) : budget_(std::move(budget)) {}
+
+  /// Entries with their defaults, alive as long as the arena. Their destructors are never called. Charged first: see Budget::charge().
+  template <class T>
+  T* make(std::size_t count, const char* what) {
+    static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= alignof(std::max_align_t));
+    if (count == 0) return nullptr;
+    budget_.charge(count, sizeof(T), what);
+    T* const first = reinterpret_cast<T*>(take(count * sizeof(T)));
+    std::uninitialized_value_construct_n(first, count);
+    return first;
+  }
+  Budget& budget() { return budget_; }
+
+ private:
+  std::byte* take(std::size_t bytes);
+
+  Budget budget_;
+  std::vector<std::unique_ptr<std::byte[]>> chunks_;
+  std::byte* next_ = nullptr;
+  std::size_t left_ = 0;
+};
+
+}  // namespace tenon::onnx
