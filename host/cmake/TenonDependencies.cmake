@@ -34,6 +34,7 @@ tenon_need(TENON_NETTLE "Nettle: SHA-256 of plugins" nettle-dev library nettle)
 tenon_need(TENON_ZLIB_INCLUDE "zlib: .npz files" zlib1g-dev path zlib.h)
 tenon_need(TENON_ZLIB "zlib: .npz files" zlib1g-dev library z)
 tenon_need(TENON_DLPACK_INCLUDE "DLPack: exchanging tensors" libdlpack-dev path dlpack/dlpack.h)
+tenon_need(TENON_PROTOZERO_INCLUDE "protozero: ONNX files" libprotozero-dev path protozero/varint.hpp)
 tenon_need(TENON_CLI11_INCLUDE "CLI11: the command line" libcli11-dev path CLI/CLI.hpp)
 
 if(missing)

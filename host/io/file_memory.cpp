@@ -74,7 +74,10 @@ void FileMemory::map() {
 }
 
 std::shared_ptr<const FileMemory> FileMemory::open(const std::filesystem::path& path, std::uint64_t map_above) {
-  OpenFile file = OpenFile::for_reading(path);
+  return of(path, OpenFile::for_reading(path), map_above);
+}
+
+std::shared_ptr<const FileMemory> FileMemory::of(const std::filesystem::path& path, OpenFile file, std::uint64_t map_above) {
   if (file.size() > std::numeric_limits<std::size_t>::max() - alignment)
     throw file_failure("read", path, "it is larger than this machine's memory can show");
   const bool mapped = file.size() > map_above;

@@ -22,6 +22,8 @@ class FileMemory : public std::enable_shared_from_this<FileMemory> {
   static constexpr std::uint64_t most_read = std::uint64_t{64} << 20;
   /// Files of more than `map_above` bytes are mapped. Throws Failure (file) with the reason, also where the file changes while it is read.
   static std::shared_ptr<const FileMemory> open(const std::filesystem::path& path, std::uint64_t map_above = most_read);
+  /// The same of a file that is open already, called `path`.
+  static std::shared_ptr<const FileMemory> of(const std::filesystem::path& path, OpenFile file, std::uint64_t map_above = most_read);
   /// The mapped file in which the byte lies; null where it lies elsewhere. Who asks holds what the byte belongs to.
   static std::shared_ptr<const FileMemory> at(const void* address);
   /// Whether at() can find anything: one look at a counter.

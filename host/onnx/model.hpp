@@ -148,7 +148,7 @@ struct Model {
   std::shared_ptr<const void> owner;  ///< of the file's bytes
   std::shared_ptr<Arena> arena;       ///< of the lists
   bool may_change = false;            ///< the bytes may be written to by others: tensors' indices must be copied before they are checked
-  std::uint64_t file_size = 0;
+  std::string_view bytes;             ///< the whole file
 
   std::int64_t ir_version = 0, model_version = 0;
   std::string_view producer_name, producer_version, domain;

@@ -13,6 +13,7 @@
 #include "cli/output/output_paths.hpp"
 #include "cli/print/json_text.hpp"
 #include "cli/print/show_graph.hpp"
+#include "cli/print/show_onnx.hpp"
 #include "cli/streams.hpp"
 #include "io/atomic_file.hpp"
 #include "io/child.hpp"
@@ -93,6 +94,17 @@ void check_one_form(const Context& context, const Arguments& arguments) {
                   "leave --optimized out");
 }
 
+// Such a model is described, and that is all: drawings and plans are of graphs.
+int show_model(const Context& context, const Arguments& arguments) {
+  for (const std::string option : {"dot", "svg", "optimized", "plan", "memory"})
+    if (arguments.has(option))
+      throw Failure(FailureKind::usage,
+                    fmt::format("--{} is for graphs, and {} is an ONNX model", option, printable(arguments.get("GRAPH"))),
+                    "leave it out to see what the model consists of");
+  show_onnx(context, onnx::describe(arguments.get("GRAPH")));
+  return 0;
+}
+
 // As it is written, or as a session runs it.
 Graph wanted_graph(Context& context, const Arguments& arguments, const LoadOptions& options) {
   auto graph = Graph::load(context.host(), arguments.get("GRAPH"), options);
@@ -108,6 +120,7 @@ int run_show(Context& context, const Arguments& arguments) {
   check_one_form(context, arguments);
   refuse_lost_inputs({{"--svg", arguments.get("svg")}}, {{"GRAPH", arguments.get("GRAPH")}});
   const auto path = arguments.get("GRAPH");
+  if (onnx::is_model(path)) return show_model(context, arguments);
   const LoadOptions unread{.verify = false};  // only JSON has the weights in it
   if (arguments.has("plan") || arguments.has("memory")) {
     show_plan(context, Graph::load(context.host(), path, unread), arguments);
@@ -127,8 +140,9 @@ const bool added_show = add_command(
      .details = "Text, JSON and drawings of a .tenon file need no plugin; --plan and --memory need them all. Both can be had as "
                 "JSON with --json, the memory as a picture with --svg: steps across, offset up, a box for each value. Inputs, "
                 "variables and outputs are not part of a plan's memory. No plan can need less than the lower bound, the largest "
-                "sum of bytes that are alive at one step.",
-     .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
+                "sum of bytes that are alive at one step. Of an ONNX model, text and JSON tell versions, inputs, outputs, operators, "
+                "functions and the size of its weights.",
+     .positionals = {{"GRAPH", "a .tenon, graph.json or ONNX file"}},
      .options = {{"dot", "", "print the graph in graphviz's language"},
                  {"svg", "FILE", "draw the graph into FILE (needs graphviz), or with --memory its plan's memory (needs nothing)"},
                  {"optimized", "",

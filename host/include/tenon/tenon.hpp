@@ -15,6 +15,7 @@
 #include <tenon/host/host.hpp>
 #include <tenon/host/isolation.hpp>
 #include <tenon/host/mapped_files.hpp>
+#include <tenon/host/onnx.hpp>
 #include <tenon/host/optimize.hpp>
 #include <tenon/host/plan_info.hpp>
 #include <tenon/host/prepared_call.hpp>

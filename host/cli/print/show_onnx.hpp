@@ -1,0 +1,11 @@
+// What an ONNX model consists of, for people or as JSON.
+#pragma once
+#include <tenon/host/onnx.hpp>
+
+#include "cli/command.hpp"
+
+namespace tenon::cli {
+
+void show_onnx(const Context& context, const onnx::ModelInfo& model);
+
+}  // namespace tenon::cli

@@ -1,0 +1,66 @@
+// ONNX models: what is in a file.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <tenon/host/api.hpp>
+#include <utility>
+#include <vector>
+
+namespace tenon::onnx {
+
+/// Whether a file is to be read as an ONNX model: its first bytes are those of one, or it is called *.onnx and is no .tenon file. Throws
+/// Failure (file) where it cannot be read.
+TENON_API bool is_model(const std::filesystem::path& path);
+
+/// An input or output.
+struct ValueInfo {
+  std::string name;
+  std::string type;   ///< `float32 [N, 3, ?]`, `float32 [...]` without a rank, `sequence of int64 []`, `?`
+  std::string dtype;  ///< of a tensor: numpy's name, or ONNX's for what numpy lacks; else empty
+  bool has_shape = false;
+  std::vector<std::string> shape{};  ///< sizes and names of dimensions; `?` where there is neither
+  std::int64_t bytes = -1;           ///< -1: not known
+};
+
+/// An operator that nodes use, those of subgraphs and functions among them.
+struct UsedOperator {
+  std::string domain;  ///< empty: ONNX's own
+  std::string type, overload;
+  std::int64_t version = 0;  ///< of its domain's opset that the model imports; 0: it imports none
+  std::size_t count = 0;     ///< of nodes
+  std::string first_node;    ///< the name of the first of them; may be empty
+  bool function = false;     ///< the model says itself what it does
+  std::string full_name() const { return (domain.empty() ? "" : domain + "::") + type + (overload.empty() ? "" : ':' + overload); }
+};
+
+struct FunctionInfo {
+  std::string domain, name, overload;
+  std::vector<std::string> inputs, outputs, attributes;
+  std::size_t nodes = 0;
+};
+
+/// A model as its file describes it.
+struct ModelInfo {
+  std::string graph;  ///< its name
+  std::int64_t ir_version = 0, model_version = 0;
+  std::string producer, producer_version, domain;
+  std::vector<std::pair<std::string, std::int64_t>> opsets{};  ///< domain and version, as the file has them
+  std::vector<std::pair<std::string, std::string>> metadata{};
+  std::vector<ValueInfo> inputs{}, outputs{};  ///< inputs without those that have an initializer
+  std::vector<ValueInfo> defaults{};           ///< inputs that have one
+  std::size_t nodes = 0;                       ///< of the graph itself
+  std::vector<UsedOperator> operators{};       ///< by domain and type
+  std::vector<FunctionInfo> functions{};       ///< in the file's order
+  std::size_t initializers = 0, sparse_initializers = 0;
+  std::uint64_t initializer_bytes = 0;  ///< of elements, external ones included
+  std::size_t external_initializers = 0;
+  std::uint64_t external_bytes = 0;
+};
+
+/// Reads a model of ONNX's IR 3 to 14 and opsets 7 to 28, without its weights: a file of any size takes as long as its nodes. No plugin is
+/// needed. Texts are UTF-8, but may hold control characters. Throws Failure (file) with one sentence about what is wrong.
+TENON_API ModelInfo describe(const std::filesystem::path& path);
+
+}  // namespace tenon::onnx

@@ -1,0 +1,122 @@
+// What tenon::onnx::describe() tells of a model.
+#include <tenon/host/onnx.hpp>
+
+#include "onnx/distinct_names.hpp"
+#include "onnx/dtype.hpp"
+#include "onnx/first_bytes.hpp"
+#include "onnx/model.hpp"
+#include "onnx/operators.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+std::string dim_text(const proto::Dim& dim) {
+  return dim.size >= 0 ? std::to_string(dim.size) : dim.name.empty() ? "?" : std::string(dim.name);
+}
+
+std::string type_text(const proto::Type* type) {
+  if (type == nullptr) return "?";
+  switch (type->kind) {
+    case proto::TypeKind::unknown:
+      return "?";
+    case proto::TypeKind::opaque:
+      return "opaque";
+    case proto::TypeKind::sequence:
+      return "sequence of " + type_text(type->element);
+    case proto::TypeKind::optional:
+      return "optional " + type_text(type->element);
+    case proto::TypeKind::map:
+      return "map from " + element_type_name(type->dtype) + " to " + type_text(type->element);
+    case proto::TypeKind::tensor:
+    case proto::TypeKind::sparse_tensor:
+      break;
+  }
+  std::string text = type->has_shape ? "" : "...";
+  for (const auto& dim : type->dims) text += (text.empty() ? "" : ", ") + dim_text(dim);
+  return (type->kind == proto::TypeKind::tensor ? "" : "sparse ") + element_type_name(type->dtype) + " [" + text + "]";
+}
+
+// -1 where a size is missing, or it cannot be counted.
+std::int64_t bytes_of(const proto::Type& type) {
+  const auto* const element = element_type(type.dtype);
+  if (element == nullptr || element->bits == 0 || !type.has_shape) return -1;
+  std::int64_t bits = element->bits;
+  for (const auto& dim : type.dims)
+    if (dim.size < 0 || __builtin_mul_overflow(bits, dim.size, &bits)) return -1;
+  return bits / 8 + (bits % 8 != 0 ? 1 : 0);
+}
+
+ValueInfo describe(const proto::ValueInfo& value) {
+  ValueInfo info{std::string(value.name), type_text(value.type), {}};
+  if (value.type == nullptr || value.type->kind != proto::TypeKind::tensor) return info;
+  info.dtype = element_type_name(value.type->dtype);
+  info.has_shape = value.type->has_shape;
+  for (const auto& dim : value.type->dims) info.shape.push_back(dim_text(dim));
+  info.bytes = bytes_of(*value.type);
+  return info;
+}
+
+std::uint64_t bytes_of(const proto::Tensor& tensor) {
+  unsigned __int128 bits = static_cast<unsigned>(element_type(tensor.dtype)->bits);  // the reader has checked that bytes can be counted
+  for (const auto dim : tensor.dims) bits *= static_cast<std::uint64_t>(dim);
+  return static_cast<std::uint64_t>((bits + 7) / 8);
+}
+
+void add(ModelInfo& info, const proto::Tensor& tensor) {
+  const auto bytes = bytes_of(tensor);
+  info.initializer_bytes += bytes;
+  if (tensor.data != proto::TensorData::external) return;
+  ++info.external_initializers;
+  info.external_bytes += bytes;
+}
+
+void describe_values(const Model& model, ModelInfo& info) {
+  const auto& graph = model.graph;
+  DistinctNames initialized(graph.initializers.size() + graph.sparse_initializers.size() + graph.inputs.size(), model.arena->budget());
+  for (const auto& tensor : graph.initializers) initialized.add(tensor.name), add(info, tensor);
+  for (const auto& tensor : graph.sparse_initializers) {
+    initialized.add(tensor.values->name);
+    add(info, *tensor.values);
+    if (tensor.indices != nullptr) info.initializer_bytes += bytes_of(*tensor.indices);
+  }
+  for (const auto& input : graph.inputs) (initialized.add(input.name) ? info.inputs : info.defaults).push_back(describe(input));
+  for (const auto& output : graph.outputs) info.outputs.push_back(describe(output));
+  info.initializers = graph.initializers.size(), info.sparse_initializers = graph.sparse_initializers.size();
+}
+
+std::vector<std::string> texts(List<std::string_view> views) {
+  return {views.begin(), views.end()};
+}
+
+}  // namespace
+
+ModelInfo describe(const std::filesystem::path& path) {
+  const auto model = read_model(path);
+  ModelInfo info;
+  info.graph = model.graph.name;
+  info.ir_version = model.ir_version, info.model_version = model.model_version;
+  info.producer = model.producer_name, info.producer_version = model.producer_version, info.domain = model.domain;
+  for (const auto& opset : model.opset_imports) info.opsets.emplace_back(opset.domain, opset.version);
+  for (const auto& entry : model.metadata) info.metadata.emplace_back(entry.key, entry.value);
+  info.nodes = model.graph.nodes.size();
+  describe_values(model, info);
+  for (const auto& use : operators_of(model)) {
+    const auto& node = *use.first;
+    info.operators.push_back({std::string(node.domain), std::string(node.type), std::string(node.overload), model.opset(node.domain),
+                              use.count, std::string(node.name), model.function(node.domain, node.type, node.overload) != nullptr});
+  }
+  for (const auto& function : model.functions) {
+    auto attributes = texts(function.attributes);
+    for (const auto& attribute : function.attribute_defaults) attributes.emplace_back(attribute.name);
+    info.functions.push_back({std::string(function.domain), std::string(function.name), std::string(function.overload),
+                              texts(function.inputs), texts(function.outputs), attributes, function.nodes.size()});
+  }
+  return info;
+}
+
+bool is_model(const std::filesystem::path& path) {
+  const auto start = first_bytes(path);
+  return is_model_start(start) || (path.extension() == ".onnx" && !is_tenon_start(start));
+}
+
+}  // namespace tenon::onnx

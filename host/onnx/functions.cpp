@@ -1,0 +1,105 @@
+#include "onnx/functions.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "file/tenon/refuse_file.hpp"
+#include "io/utf8.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+using proto::Function;
+
+auto key_of(const Function& function) {
+  return std::tuple(function.domain, function.name, function.overload);
+}
+
+std::string label(const Function& function) {
+  return fmt::format("{}{}{}{}{}", printable(function.domain), function.domain.empty() ? "" : "::", printable(function.name),
+                     function.overload.empty() ? "" : ":", printable(function.overload));
+}
+
+/// Which functions each one calls, by their places in the model; the calls of all, one function after the other.
+class Calls {
+ public:
+  explicit Calls(const Model& model) {
+    for (const auto& function : model.functions) {
+      starts_.push_back(called_.size());
+      for_each_node(function.nodes, [&](const proto::Node& node) {
+        if (const auto* const callee = model.function(node.domain, node.type, node.overload))
+          called_.push_back(static_cast<std::uint32_t>(callee - model.functions.data()));
+      });
+    }
+    starts_.push_back(called_.size());
+  }
+  std::size_t first(std::uint32_t function) const { return starts_[function]; }
+  std::size_t end(std::uint32_t function) const { return starts_[function + 1]; }
+  std::uint32_t operator[](std::size_t call) const { return called_[call]; }
+
+ private:
+  std::vector<std::size_t> starts_;
+  std::vector<std::uint32_t> called_;
+};
+
+struct Visit {
+  std::uint32_t function;
+  std::size_t next_call;
+};
+
+[[noreturn]] void refuse_cycle(const Model& model, const std::vector<Visit>& way, std::uint32_t again) {
+  auto visit = std::find_if(way.begin(), way.end(), [&](const Visit& on_way) { return on_way.function == again; });
+  std::string text;
+  for (int shown = 0; visit != way.end() && shown < 8; ++visit, ++shown) text += "'" + label(model.functions[visit->function]) + "' calls ";
+  refuse_file(model.path, "its functions call themselves: {}{}'{}'", text, visit == way.end() ? "" : "... calls ",
+              label(model.functions[again]));
+}
+
+}  // namespace
+
+void index_functions(Model& model) {
+  const auto count = model.functions.size();
+  auto* const sorted = model.arena->make<const Function*>(count, "functions");
+  for (std::size_t i = 0; i < count; ++i) sorted[i] = &model.functions[i];
+  std::sort(sorted, sorted + count, [](const Function* left, const Function* right) { return key_of(*left) < key_of(*right); });
+  model.functions_by_name = {sorted, count};
+  const auto* const twice = std::adjacent_find(model.functions_by_name.begin(), model.functions_by_name.end(),
+                                               [](const Function* left, const Function* right) { return key_of(*left) == key_of(*right); });
+  if (twice != model.functions_by_name.end()) refuse_file(model.path, "it has two functions '{}'", label(**twice));
+}
+
+// Depth first, without recursion: a chain of calls may be as long as the file.
+void refuse_cycles(const Model& model) {
+  enum class State : std::uint8_t { unseen, open, done };
+  const Calls calls(model);
+  std::vector<State> states(model.functions.size());
+  std::vector<Visit> way;
+  const auto enter = [&](std::uint32_t function) {
+    states[function] = State::open;
+    way.push_back({function, calls.first(function)});
+  };
+  for (std::uint32_t root = 0; root < states.size(); ++root) {
+    if (states[root] == State::unseen) enter(root);
+    while (!way.empty()) {
+      auto& [function, next] = way.back();
+      if (next == calls.end(function)) {
+        states[function] = State::done;
+        way.pop_back();
+        continue;
+      }
+      const auto callee = calls[next++];
+      if (states[callee] == State::open) refuse_cycle(model, way, callee);
+      if (states[callee] == State::unseen) enter(callee);
+    }
+  }
+}
+
+const proto::Function* Model::function(std::string_view domain_name, std::string_view type, std::string_view overload) const {
+  const auto key = std::tuple(domain_name, type, overload);
+  const auto* const found = std::lower_bound(functions_by_name.begin(), functions_by_name.end(), key,
+                                             [](const proto::Function* left, const auto& right) { return key_of(*left) < right; });
+  return found != functions_by_name.end() && key_of(**found) == key ? *found : nullptr;
+}
+
+}  // namespace tenon::onnx

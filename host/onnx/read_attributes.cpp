@@ -1,0 +1,143 @@
+// Attributes of nodes and functions.
+#include "io/utf8.hpp"
+#include "onnx/fields.hpp"
+#include "onnx/reader.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+using proto::AttributeKind;
+
+/// By kind: the field that holds its value.
+constexpr std::uint32_t value_fields[] = {
+    0,
+    field::attribute::f,
+    field::attribute::i,
+    field::attribute::s,
+    field::attribute::t,
+    field::attribute::g,
+    field::attribute::floats,
+    field::attribute::ints,
+    field::attribute::strings,
+    field::attribute::tensors,
+    field::attribute::graphs,
+    field::attribute::sparse_tensor,
+    field::attribute::sparse_tensors,
+    field::attribute::tp,
+    field::attribute::type_protos,
+};
+
+/// What is known of an attribute before its value is read.
+struct Outline {
+  std::int64_t kind = 0;
+  std::uint32_t values = 0;  // the fields that are there, as bits
+  std::size_t count = 0;     // entries of the list, of whatever kind
+};
+
+Outline outline(Wire wire) {
+  constexpr auto all = [] {
+    std::uint32_t bits = 0;
+    for (const auto number : value_fields) bits |= number == 0 ? 0 : 1U << number;
+    return bits;
+  }();
+  Outline found;
+  while (wire.next()) {
+    const auto number = wire.field();
+    if (number == field::attribute::type) found.kind = wire.integer("type");
+    if (number >= 32 || (all >> number & 1U) == 0) continue;
+    found.values |= 1U << number;
+    found.count += number == field::attribute::floats ? wire.count_reals<float>("floats")
+                   : number == field::attribute::ints ? wire.count_integers("ints")
+                                                      : 1;
+  }
+  return found;
+}
+
+}  // namespace
+
+void MessageReader::read(Wire wire, proto::Attribute& attribute) {
+  const auto found = outline(wire);
+  if (found.kind < 0 || found.kind >= static_cast<std::int64_t>(std::size(value_fields)))
+    wire.refuse("its type is {}, which is no type of attributes that this tenon knows", found.kind);
+  attribute.kind = static_cast<AttributeKind>(found.kind);
+  auto names = wire.again();
+  while (names.next()) {
+    if (names.field() == field::attribute::name) attribute.name = names.text("name");
+    if (names.field() == field::attribute::ref_attr_name) attribute.ref_attr_name = names.text("ref_attr_name");
+  }
+  check(wire, attribute, found.values);
+  if (attribute.ref_attr_name.empty()) read_value(wire, attribute, found.count);
+}
+
+void MessageReader::check(const Wire& wire, const proto::Attribute& attribute, std::uint32_t values) const {
+  const auto what = printable(attribute.name);
+  if (attribute.name.empty()) wire.refuse("it has no name");
+  if (attribute.kind == AttributeKind::undefined) wire.refuse("attribute '{}' does not say its type", what);
+  const auto own = 1U << value_fields[static_cast<std::size_t>(attribute.kind)];
+  if ((values & ~own) != 0) wire.refuse("attribute '{}' has a value that is not of its type", what);
+  if (attribute.ref_attr_name.empty()) return;
+  if (values != 0) wire.refuse("attribute '{}' has a value, and refers to another attribute, too", what);
+  if (!in_function_)
+    wire.refuse("attribute '{}' refers to attribute '{}' of a function, but is in none", what, printable(attribute.ref_attr_name));
+}
+
+void MessageReader::read_value(Wire& wire, proto::Attribute& attribute, std::size_t count) {
+  const auto number = value_fields[static_cast<std::size_t>(attribute.kind)];
+  // Calls take() with the wire at each field of the value.
+  const auto each = [&](const auto& take) {
+    while (wire.next())
+      if (wire.field() == number) take();
+  };
+  const auto list = [&]<class T>(const char* what, const auto& take) {
+    auto entries = fill<T>(wire, count, what);
+    each([&] { take(entries); });
+    attribute.value = List<T>(entries);
+  };
+  const auto messages = [&]<class T>(const char* name, const char* what, const char* kind) {
+    list.template operator()<T>(what, [&](Filling<T>& entries) { read(wire.message(name, kind), entries.next()); });
+  };
+  const auto message = [&]<class T>(const char* name, const char* kind) {
+    const T* value = nullptr;
+    each([&] { value = read_one(wire, value, name, kind); });
+    if (value == nullptr) wire.refuse("attribute '{}' has no value", printable(attribute.name));
+    attribute.value = value;
+  };
+  switch (attribute.kind) {
+    case AttributeKind::undefined:
+      break;
+    case AttributeKind::f:  // one that is not there is 0, as protobuf has it
+      attribute.value = 0.0F;
+      return each([&] { attribute.value = wire.real("f"); });
+    case AttributeKind::i:
+      attribute.value = std::int64_t{0};
+      return each([&] { attribute.value = wire.integer("i"); });
+    case AttributeKind::s:
+      attribute.value = std::string_view();
+      return each([&] { attribute.value = wire.bytes("s"); });
+    case AttributeKind::floats:
+      return list.operator()<float>("numbers", [&](auto& to) { wire.reals<float>("floats", [&](float value) { to.next() = value; }); });
+    case AttributeKind::ints:
+      return list.operator()<std::int64_t>(
+          "numbers", [&](auto& to) { wire.integers("ints", [&](std::uint64_t value) { to.next() = static_cast<std::int64_t>(value); }); });
+    case AttributeKind::strings:
+      return list.operator()<std::string_view>("texts", [&](auto& to) { to.next() = wire.bytes("strings"); });
+    case AttributeKind::tensor:
+      return message.operator()<proto::Tensor>("t", "a tensor");
+    case AttributeKind::graph:
+      return message.operator()<proto::Graph>("g", "a graph");
+    case AttributeKind::sparse_tensor:
+      return message.operator()<proto::SparseTensor>("sparse_tensor", "a sparse tensor");
+    case AttributeKind::type:
+      return message.operator()<proto::Type>("tp", "a type");
+    case AttributeKind::tensors:
+      return messages.operator()<proto::Tensor>("tensors", "tensors", "a tensor");
+    case AttributeKind::graphs:
+      return messages.operator()<proto::Graph>("graphs", "graphs", "a graph");
+    case AttributeKind::sparse_tensors:
+      return messages.operator()<proto::SparseTensor>("sparse_tensors", "sparse tensors", "a sparse tensor");
+    case AttributeKind::types:
+      return messages.operator()<proto::Type>("type_protos", "types", "a type");
+  }
+}
+
+}  // namespace tenon::onnx

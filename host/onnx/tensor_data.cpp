@@ -1,0 +1,189 @@
+#include "onnx/tensor_data.hpp"
+
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <tenon/visit.hpp>
+
+#include "io/utf8.hpp"
+#include "onnx/dtype.hpp"
+#include "onnx/fields.hpp"
+#include "onnx/wire.hpp"
+#include "tensor/element_count.hpp"
+
+namespace tenon::onnx {
+
+static_assert(std::endian::native == std::endian::little, "raw data are used as they lie in the file");
+
+/// A tensor that is being read, and its name in messages.
+struct TensorReader::Whose {
+  const Model& model;
+  const proto::Tensor& tensor;
+  std::string_view name;
+  DType dtype = unknown_dtype;
+  Shape shape{};
+  std::size_t size = 0;  // bytes
+
+  template <class... Args>
+  [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) const {
+    refuse_file(model.path, "tensor '{}' {}", printable(name), fmt::format(text, std::forward<Args>(args)...));
+  }
+
+  Whose(const Model& whole, const proto::Tensor& one, std::string_view otherwise)
+      : model(whole), tensor(one), name(one.name.empty() ? otherwise : one.name) {
+    dtype = element_type(tensor.dtype)->dtype;
+    if (dtype == unknown_dtype) refuse("has elements of type {}, which Tenon has not", element_type_name(tensor.dtype));
+    if (tensor.dims.size() > max_rank) refuse("has {} dimensions, and at most {} are allowed", tensor.dims.size(), max_rank);
+    shape = Shape(tensor.dims.data(), static_cast<int>(tensor.dims.size()));
+    size = static_cast<std::size_t>(byte_count(dtype, shape).value());  // the model's reader has checked that it can be counted
+  }
+};
+
+namespace {
+
+/// From a number in a typed field to an element.
+template <class T>
+bool store(std::uint64_t number, T& to) {
+  const auto narrow = static_cast<std::int32_t>(number);  // int32_data: as protobuf reads it
+  if constexpr (std::is_same_v<T, bool>) {
+    to = narrow == 1;
+    return narrow == 0 || narrow == 1;
+  } else if constexpr (is_half<T>) {
+    const auto bits = static_cast<std::uint16_t>(narrow);
+    to = std::bit_cast<T>(bits);
+    return narrow == bits;
+  } else if constexpr (std::is_same_v<T, std::uint32_t>) {
+    to = static_cast<T>(number);
+    return number <= std::numeric_limits<T>::max();
+  } else if constexpr (sizeof(T) == 8) {
+    to = static_cast<T>(number);
+    return true;
+  } else {
+    to = static_cast<T>(narrow);
+    return narrow == static_cast<std::int32_t>(to);
+  }
+}
+
+/// Reals of one element: a complex one has two.
+template <class T>
+struct Reals {
+  using type = T;
+};
+template <class P>
+struct Reals<Complex<P>> {
+  using type = P;
+};
+
+template <class T>
+constexpr bool in_reals = std::is_floating_point_v<typename Reals<T>::type>;
+
+}  // namespace
+
+Tensor TensorReader::empty(const Whose& whose) {
+  model_.arena->budget().charge(whose.size, 1, "bytes of a tensor");
+  return Tensor::empty(whose.dtype, whose.shape);
+}
+
+// Bools are copied, since a byte of 2 must not become a bool.
+Tensor TensorReader::at(const Whose& whose, std::byte* bytes, const std::shared_ptr<const void>& owner, bool lent) {
+  const bool aligned = reinterpret_cast<std::uintptr_t>(bytes) % size_of(whose.dtype) == 0;
+  if (aligned && lent && whose.dtype != boolean && whose.size != 0) return Tensor::borrow(bytes, whose.dtype, whose.shape, {}, owner);
+  const auto tensor = empty(whose);
+  auto* const to = static_cast<std::byte*>(tensor.data());
+  if (whose.dtype == boolean)
+    for (std::size_t i = 0; i < whose.size; ++i) to[i] = bytes[i] == std::byte{0} ? std::byte{0} : std::byte{1};
+  else if (whose.size != 0)
+    std::memcpy(to, bytes, whose.size);
+  return tensor;
+}
+
+Tensor TensorReader::typed(const Whose& whose) {
+  const auto tensor = empty(whose);
+  const auto& type = *element_type(whose.tensor.dtype);
+  const auto count = static_cast<std::size_t>(tensor.size()) * static_cast<std::size_t>(type.numbers);
+  const WireFile file{model_.path, model_.bytes.data()};
+  Wire wire(file, whose.tensor.bytes, "a tensor");
+  std::size_t found = 0;
+  visit<every_type>(whose.dtype, [&]<class T>() {
+    using Real = typename Reals<T>::type;
+    auto* const to = static_cast<Real*>(tensor.data());
+    const auto next = [&]() -> Real& {
+      if (found == count) whose.refuse("has more than the {} numbers that its dimensions give", count);
+      return to[found++];
+    };
+    while (wire.next()) {
+      if (wire.field() != static_cast<std::uint32_t>(type.typed)) continue;
+      if constexpr (in_reals<T>) {
+        wire.reals<Real>("data", [&](Real value) { next() = value; });
+      } else {
+        wire.integers("data", [&](std::uint64_t number) {
+          const auto place = found;
+          if (!store(number, next()))
+            whose.refuse("has {} as element {}, which is no {}", static_cast<std::int64_t>(number), place, type.name);
+        });
+      }
+    }
+  });
+  if (found != count) whose.refuse("has {} numbers, but its dimensions give {}", found, count);
+  return tensor;
+}
+
+Tensor TensorReader::external(const Whose& whose) {
+  const auto& place = *whose.tensor.external;
+  bool added = false;
+  auto& file = files_.open(place.location, added);
+  const auto bytes = file.memory->bytes();
+  if (added) model_.arena->budget().add(bytes.size());
+  if (place.offset > bytes.size() || whose.size > bytes.size() - place.offset)
+    whose.refuse("has {} bytes at byte {} of '{}', which has only {}", whose.size, place.offset, printable(place.location), bytes.size());
+  return at(whose, file.memory->data() + place.offset, file.memory, file.lend(place.offset, whose.size));
+}
+
+Tensor TensorReader::read(const proto::Tensor& tensor, std::string_view name) {
+  const Whose whose(model_, tensor, name);
+  switch (tensor.data) {
+    case proto::TensorData::none:
+      return empty(whose);
+    case proto::TensorData::raw:
+      // The file's bytes are writable; the model's views only do not show it.
+      return at(whose, reinterpret_cast<std::byte*>(const_cast<char*>(tensor.bytes.data())), model_.owner, model_.owner != nullptr);
+    case proto::TensorData::typed:
+      return typed(whose);
+    case proto::TensorData::external:
+      return external(whose);
+  }
+  whose.refuse("has its data nowhere");
+}
+
+// ONNX wants the places in ascending order, without duplicates, so that nothing must be sorted or added.
+Tensor TensorReader::read(const proto::SparseTensor& sparse, std::string_view name) {
+  const Whose whose(model_, *sparse.values, name);
+  if (sparse.dims.size() != 2) whose.refuse("is sparse and has {} dimensions, and only matrices are read", sparse.dims.size());
+  const auto rows = sparse.dims[0], columns = sparse.dims[1];
+  const auto values = read(*sparse.values, whose.name);
+  const auto stored = values.size();
+  if (rows == INT64_MAX) whose.refuse("has more rows than can be counted");
+  model_.arena->budget().charge(static_cast<std::uint64_t>(rows) + 1, sizeof(std::int64_t), "rows of a sparse tensor");
+  const auto starts = Tensor::zeros(i64, {rows + 1}), kept = Tensor::empty(i64, {stored});
+  if (sparse.indices != nullptr) {
+    const auto indices = read(*sparse.indices, whose.name);
+    const bool by_axis = indices.shape().rank() == 2;
+    const auto* from = indices.data<std::int64_t>();
+    std::int64_t last = -1;
+    for (std::int64_t i = 0; i < stored; ++i) {
+      const auto first = *from++;
+      const auto row = by_axis ? first : first / columns, column = by_axis ? *from++ : first % columns;
+      if (row < 0 || row >= rows || column < 0 || column >= columns)
+        whose.refuse("has its value {} at [{}, {}], outside of [{}, {}]", i, row, column, rows, columns);
+      if (row * columns + column <= last) whose.refuse("has its value {} at [{}, {}], not behind the one before", i, row, column);
+      last = row * columns + column;
+      kept.data<std::int64_t>()[i] = column;
+      ++starts.data<std::int64_t>()[row + 1];
+    }
+  }
+  auto* const start = starts.data<std::int64_t>();
+  for (std::int64_t row = 0; row < rows; ++row) start[row + 1] += start[row];
+  return Tensor::csr(values, kept, starts, {rows, columns});
+}
+
+}  // namespace tenon::onnx

@@ -1,0 +1,111 @@
+// The fields of one protobuf message, each checked before anybody gets it.
+//
+// Of protozero's reader only the varints are used: its pbf_reader cuts lengths to 32 bits, asserts what files decide, and reads a byte
+// beyond what was cut off.
+#pragma once
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <protozero/types.hpp>
+#include <protozero/varint.hpp>
+#include <string_view>
+
+#include "file/tenon/refuse_file.hpp"
+
+namespace tenon::onnx {
+
+/// The file around a message, for what is said of it.
+struct WireFile {
+  std::filesystem::path path;
+  const char* begin = nullptr;
+};
+
+/// `while (wire.next()) switch (wire.field()) ...`; fields that are not asked for are skipped. Everything throws Failure (file) that names
+/// the byte. A copy begins where the original stands.
+class Wire {
+ public:
+  /// `kind`: what the message is, with its article: "a node".
+  Wire(const WireFile& file, std::string_view message, const char* kind)
+      : file_(file), kind_(kind), message_(message), next_(message.data()), end_(message.data() + message.size()) {}
+
+  bool next();
+  std::uint32_t field() const { return field_; }
+  std::string_view message() const { return message_; }
+
+  // The value of the current field, called `name`, if it was written as such.
+  std::string_view bytes(const char* name) const { return require(protozero::pbf_wire_type::length_delimited, name), bytes_; }
+  std::string_view text(const char* name) const;  ///< UTF-8
+  std::int64_t integer(const char* name) const {
+    return require(protozero::pbf_wire_type::varint, name), static_cast<std::int64_t>(number_);
+  }
+  float real(const char* name) const { return require(protozero::pbf_wire_type::fixed32, name), from_bits<float>(bytes_.data()); }
+  /// The same message from its beginning.
+  Wire again() const { return {file_, message_, kind_}; }
+  Wire message(const char* name, const char* kind) const { return {file_, bytes(name), kind}; }
+
+  // A field that repeats numbers: one, or many packed into one value. First how many, then each of them; who keeps them counts again, for
+  // a mapped file may have changed meanwhile.
+  std::size_t count_integers(const char* name) const;
+  template <class T>
+  std::size_t count_reals(const char* name) const;
+  template <class Take>
+  void integers(const char* name, Take&& take) const;
+  template <class T, class Take>
+  void reals(const char* name, Take&& take) const;
+
+  /// `PATH: SENTENCE (a node at byte 17)`
+  template <class... Args>
+  [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) const {
+    refuse_file(file_.path, "{} ({} at byte {})", fmt::format(text, std::forward<Args>(args)...), kind_, message_.data() - file_.begin);
+  }
+
+ private:
+  template <class T>
+  static constexpr auto wire_type_of = sizeof(T) == 4 ? protozero::pbf_wire_type::fixed32 : protozero::pbf_wire_type::fixed64;
+  template <class T>
+  static T from_bits(const char* at) {
+    T value;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
+  void require(protozero::pbf_wire_type type, const char* name) const {
+    if (type_ != type) refuse_type(name);
+  }
+  std::uint64_t varint();
+  std::uint64_t varint(const char*& at, const char* end) const;
+  [[noreturn]] void refuse_type(const char* name) const;
+
+  const WireFile& file_;
+  const char* kind_;
+  std::string_view message_;
+  const char *next_, *end_;
+  std::uint32_t field_ = 0;
+  protozero::pbf_wire_type type_ = protozero::pbf_wire_type::unknown;
+  std::uint64_t number_ = 0;  // of a varint
+  std::string_view bytes_;    // of all others
+};
+
+template <class T>
+std::size_t Wire::count_reals(const char* name) const {
+  if (type_ == wire_type_of<T>) return 1;
+  if (bytes(name).size() % sizeof(T) != 0)
+    refuse("{} has {} bytes, not a multiple of {}: the file is damaged", name, bytes_.size(), sizeof(T));
+  return bytes_.size() / sizeof(T);
+}
+
+template <class T, class Take>
+void Wire::reals(const char* name, Take&& take) const {
+  const auto count = count_reals<T>(name);
+  for (std::size_t i = 0; i < count; ++i) take(from_bits<T>(bytes_.data() + i * sizeof(T)));
+}
+
+template <class Take>
+void Wire::integers(const char* name, Take&& take) const {
+  if (type_ == protozero::pbf_wire_type::varint) return take(number_);
+  const char* at = bytes(name).data();
+  for (const char* const end = at + bytes_.size(); at != end;) take(varint(at, end));
+}
+
+}  // namespace tenon::onnx
