@@ -57,9 +57,9 @@ ValueInfo describe(const proto::ValueInfo& value) {
 }
 
 std::uint64_t bytes_of(const proto::Tensor& tensor) {
-  unsigned __int128 bits = static_cast<unsigned>(element_type(tensor.dtype)->bits);  // the reader has checked that bytes can be counted
-  for (const auto dim : tensor.dims) bits *= static_cast<std::uint64_t>(dim);
-  return static_cast<std::uint64_t>((bits + 7) / 8);
+  std::int64_t count = 1;  // the reader has checked that bytes can be counted
+  for (const auto dim : tensor.dims) count *= dim;
+  return element_type(tensor.dtype)->raw_bytes(count);
 }
 
 void add(ModelInfo& info, const proto::Tensor& tensor) {

@@ -23,6 +23,12 @@ struct ElementType {
   TypedField typed;
   int bits;         ///< in raw data; 0: strings, which have none
   int numbers = 1;  ///< in the typed field, for one element: 2 for complex ones
+
+  /// The bytes of so many elements; of at most 2^63 / 16.
+  std::uint64_t raw_bytes(std::int64_t count) const {
+    const auto many = static_cast<std::uint64_t>(count), each = static_cast<std::uint64_t>(bits);
+    return many / 8 * each + (many % 8 * each + 7) / 8;
+  }
 };
 
 inline constexpr std::int32_t string_type = 8, int64_type = 7;

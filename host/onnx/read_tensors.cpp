@@ -29,11 +29,6 @@ std::size_t count_dims(Wire wire, std::uint32_t field) {
   return count;
 }
 
-std::uint64_t raw_bytes(const ElementType& type, std::int64_t count) {
-  const auto bits = static_cast<unsigned __int128>(count) * static_cast<unsigned>(type.bits);
-  return static_cast<std::uint64_t>((bits + 7) / 8);  // at most 16 * (2^63 - 1), which is checked before
-}
-
 }  // namespace
 
 std::int64_t elements_of(const Wire& wire, List<std::int64_t> dims) {
@@ -118,7 +113,7 @@ void MessageReader::check(const Wire& wire, const proto::Tensor& tensor, std::ui
   const auto what = [&] { return (tensor.name.empty() ? "a tensor" : "tensor '" + printable(tensor.name) + "'") + ", " + type.name + ","; };
   const auto count = elements_of(wire, tensor.dims);
   if (count > INT64_MAX / 16) wire.refuse("{} has more bytes than can be counted", what());
-  const auto needed = raw_bytes(type, count);
+  const auto needed = type.raw_bytes(count);
   switch (tensor.data) {
     case proto::TensorData::none:
       if (count != 0) wire.refuse("{} has {} elements by its dimensions, but no data", what(), count);
