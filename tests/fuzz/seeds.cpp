@@ -8,6 +8,7 @@
 #include "../file/forged_file.hpp"
 #include "../file/sample_graph.hpp"
 #include "../file/sample_json.hpp"
+#include "../onnx/onnx_bytes.hpp"
 #include "file/json/graph_json.hpp"
 #include "fuzz/forged_graphs.hpp"
 #include "isolate/attribute_message.hpp"
@@ -49,6 +50,11 @@ void write_arrays(const fs::path& folder) {
     if (entry.path().extension() == ".npz") write_bytes(folder / "npz" / entry.path().stem(), read_bytes(entry.path()));
   write_bytes(folder / "svmlight" / "plain", "1 1:0.5 3:-2e3 # first\n-1 qid:3 2:inf\n\n# nothing\n0.25 4:nan\r\n");
   write_bytes(folder / "svmlight" / "zero", "2 0:1 1:2\n1 9223372036854775807:1\n");
+}
+
+void write_models(const fs::path& folder) {
+  write_bytes(folder / "onnx_model" / "sample", onnx_bytes::sample().bytes());
+  write_bytes(folder / "onnx_model" / "empty", onnx_bytes::ModelParts().bytes());
 }
 
 void write_plugins(const fs::path& folder) {
@@ -113,10 +119,11 @@ void write_random(const fs::path& folder) {
 int main(int argc, char** argv) {
   if (argc != 3) return std::fputs("usage: fuzz_seeds FOLDER KEPT\n", stderr), 2;
   const fs::path folder = argv[1], kept = argv[2];
-  for (const auto* name : {"tenon_file", "graph_json", "graph_run", "npy", "npz", "svmlight", "elf", "manifest", "attributes", "calls",
-                           "protocol", "replies", "trust_lists"})
+  for (const auto* name : {"tenon_file", "onnx_model", "graph_json", "graph_run", "npy", "npz", "svmlight", "elf", "manifest", "attributes",
+                           "calls", "protocol", "replies", "trust_lists"})
     fs::create_directories(folder / name);
   write_graphs(folder);
+  write_models(folder);
   write_arrays(folder);
   write_plugins(folder);
   write_messages(folder);

@@ -1,0 +1,43 @@
+// ONNX models that are small in the file and large in memory: reading may take 8 times the file and 64 MiB, the file's own bytes among
+// them.
+#include <doctest/doctest.h>
+
+#include "../failure_of.hpp"
+#include "../onnx/onnx_bombs.hpp"
+#include "memory_limit.hpp"
+
+using namespace onnx_bytes;
+
+namespace {
+
+void read_within_limit(const std::string& bytes, bool refused) {
+  const Memory memory(bytes);
+  const auto file = memory.file();
+  const MemoryLimit limit(7 * static_cast<std::int64_t>(bytes.size()) + (64 << 20));
+  const auto failure = failure_of([&] { tenon::onnx::read_model(file); });
+  CHECK_MESSAGE((failure.kind == (refused ? 4 : 0)), failure.message);
+}
+
+}  // namespace
+
+TEST_CASE("bombs among ONNX models take no memory" * doctest::skip(!memory_can_be_limited)) {
+  for (const std::size_t size : {8 << 20, 32 << 20})
+    for (const auto& bomb : onnx_bombs::all(size)) {
+      CAPTURE(bomb.what);
+      CAPTURE(size);
+      read_within_limit(bomb.bytes, true);
+    }
+}
+
+TEST_CASE("the largest ONNX models that are read stay within the limit" * doctest::skip(!memory_can_be_limited)) {
+  const auto ints = attribute("a", 7, message([](auto& to) { to.add_bytes(8, std::string(8 << 20, '\1')); }));
+  ModelParts parts;
+  parts.graph.nodes = {{"Op", {}, {}, {ints}}};
+  read_within_limit(parts.bytes(), false);
+  parts.graph.nodes.assign(200'000, {"Relu", {"x12345"}, {""}});
+  read_within_limit(parts.bytes(), false);
+  parts.graph.nodes.clear();
+  for (int i = 0; i < 100'000; ++i)
+    parts.functions.push_back({"f", std::to_string(i), {}, {}, {}, {{std::to_string(i + 1), {}, {}, {}, "", "f"}}});
+  read_within_limit(parts.bytes(), false);
+}
