@@ -55,7 +55,7 @@ ValueId GraphBuilder::add_value(std::string_view name, Role role, const tenon_ty
   value.name = model_.strings.intern(name);
   value.role = role;
   value.type = type;
-  model_.value_names.emplace(value.name, id);
+  model_.value_names.add(value.name, id);
   return id;
 }
 
@@ -106,11 +106,11 @@ std::string GraphBuilder::own_name(const NodeRecord& node, const std::string& pa
 ValueId GraphBuilder::own_value(const NodeRecord& node, const std::string& part, Role role, const tenon_type& type) {
   const auto name = own_name(node, part);
   const auto found = model_.value_names.find(model_.strings.intern(name));
-  if (found == model_.value_names.end() || model_.values[found->second].role != role) return add_value(name, role, type);
-  if (merge(model_.values[found->second].type, type) == Merge::contradiction)
+  if (found == none || model_.values[found].role != role) return add_value(name, role, type);
+  if (merge(model_.values[found].type, type) == Merge::contradiction)
     throw Failure(FailureKind::failed,
-                  fmt::format("'{}' is {} but the node needs {}", name, to_string(model_.values[found->second].type), to_string(type)));
-  return found->second;
+                  fmt::format("'{}' is {} but the node needs {}", name, to_string(model_.values[found].type), to_string(type)));
+  return found;
 }
 
 // What a graph leaves out becomes a variable if it is a weight. Plugins of before 0.2 cannot tell: there everything does, with a note.
@@ -122,7 +122,7 @@ ValueId GraphBuilder::own_weight(const NodeRecord& node, const LoadedOperator& o
                     "0.2, which does not say which inputs are weights",
                     op.info->name, model_.strings[node.name], input.name));
   const auto there = model_.value_names.find(model_.strings.intern(own_name(node, input.name)));
-  const bool given = there != model_.value_names.end() && model_.values[there->second].role == Role::variable;
+  const bool given = there != none && model_.values[there].role == Role::variable;
   if (!input.weight.value_or(true) && !given)
     throw Failure(FailureKind::usage, fmt::format("input '{}' is missing: {}", input.name, input.doc),
                   "connect a value to it; only weights become variables by themselves");
@@ -179,7 +179,7 @@ NodeId GraphBuilder::node(const NodeSpec& spec) {
 NodeId GraphBuilder::finish(NodeRecord& node, const Mark& before) {
   const auto id = static_cast<NodeId>(before.nodes);
   model_.nodes.push_back(node);
-  model_.node_names.emplace(node.name, id);
+  model_.node_names.add(node.name, id);
   bind(model_, plugins_, binding_);
   Inference inference(model_, binding_, TypeTable(model_.values));
   inference.run_from(id);
@@ -318,7 +318,7 @@ void GraphBuilder::complete() {
   const auto bound = binding_.nodes.size(), known = binding_.operators.size();
   std::vector<tenon_type> said;
   if (bound < model_.nodes.size()) {
-    for (const auto& value : model_.values) said.push_back(value.type);
+    said = declared_types(model_);
     for (auto& value : model_.values)
       if (value.producer != none && value.producer >= bound) value.type = unknown_type();
   }

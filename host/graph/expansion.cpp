@@ -104,7 +104,7 @@ class Expansion {
     for (std::uint32_t i = 0; i < node.output_count; ++i) model.values[node.first_output + i].producer = added;
     if (node.origin != none) node.origin = kept_.at(node.origin);
     if (const auto object = from_.model.objects.find(id); object != from_.model.objects.end()) model.objects.emplace(added, object->second);
-    model.node_names.emplace(node.name, added);
+    model.node_names.add(node.name, added);
     model.nodes.push_back(node);
     to_->binding.nodes.push_back(from_.binding.nodes[id]);
     around_.push_back(around_before_[id]);

@@ -13,12 +13,8 @@
 namespace tenon {
 namespace {
 
-template <class Id>
-Id look_up(const Strings& strings, const std::unordered_map<StringId, Id>& names, std::string_view name) {
-  const auto id = strings.find(name);
-  if (id == none) return none;
-  const auto found = names.find(id);
-  return found == names.end() ? none : found->second;
+std::uint32_t look_up(const Strings& strings, const NameTable& names, std::string_view name) {
+  return names.find(strings.find(name));
 }
 
 // `1` or `mask` after the colon.
@@ -38,7 +34,7 @@ std::uint32_t output_index(const GraphModel& model, const NodeRecord& node, std:
                   fmt::format("write {}", name));
   std::vector<std::string> names;
   for (const auto& node : model.nodes) names.emplace_back(model.strings[node.name]);
-  for (const auto& [name, value] : model.value_names) names.emplace_back(model.strings[name]);
+  for (const auto name : model.value_names.names()) names.emplace_back(model.strings[name]);
   throw Failure(FailureKind::usage, fmt::format("the graph has no value '{}'", text), did_you_mean(near_names(text, names)));
 }
 
@@ -81,7 +77,8 @@ std::string value_label(const GraphModel& model, ValueId value) {
 }
 
 bool is_named(const GraphModel& model, std::string_view name) {
-  return look_up(model.strings, model.node_names, name) != none || look_up(model.strings, model.value_names, name) != none;
+  const auto id = model.strings.find(name);
+  return model.node_names.find(id) != none || model.value_names.find(id) != none;
 }
 
 // Numbers are mostly taken from 1 on without a gap, so the first free one is found by doubling and halving.

@@ -16,6 +16,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "graph/name_table.hpp"
 #include "graph/strings.hpp"
 #include "graph/type.hpp"
 
@@ -129,8 +130,8 @@ struct GraphModel {
   std::unordered_set<StringId> output_names;          // of the first so many outputs as there are names: for those who add one
   std::vector<ValueId> inputs;                        // in the order given
   std::vector<std::pair<ValueId, ValueId>> updates;   // (variable, the value it takes at the end of a run in training)
-  std::unordered_map<StringId, NodeId> node_names;    // also guards uniqueness
-  std::unordered_map<StringId, ValueId> value_names;  // of inputs, variables, states and constants
+  NameTable node_names;                               // also guards uniqueness
+  NameTable value_names;                              // of inputs, variables, states and constants
   std::string producer;                               // who first wrote the file it came from; empty: this program will
   std::vector<std::pair<StringId, StringId>> meta;    // free notes: key, text
   std::vector<Extension> extensions;

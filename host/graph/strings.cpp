@@ -24,16 +24,12 @@ Strings::Strings() {
   intern("");
 }
 
-Strings::Strings(const Strings& other) : Strings() {
-  *this = other;
-}
+// What the other has written stays as it is; both go on in memory of their own.
+Strings::Strings(const Strings& other) : texts_(other.texts_), slots_(other.slots_), chunks_(other.chunks_) {}
 
 Strings& Strings::operator=(const Strings& other) {
-  if (this == &other) return *this;
-  Strings copy;
-  copy.reserve(other.size());
-  for (const auto text : other.texts_) copy.intern(text);
-  return *this = std::move(copy);
+  if (this != &other) *this = Strings(other);
+  return *this;
 }
 
 // Where the text is, or the free slot where it belongs. Texts are compared only where all bits of the hash are the same.

@@ -39,8 +39,8 @@ class Strings {
 
   std::vector<std::string_view> texts_;          // into chunks_
   std::vector<Slot> slots_;                      // open addressing; a power of two, at most half full
-  std::vector<std::unique_ptr<char[]>> chunks_;  // never moved, so that views stay valid
-  char* end_ = nullptr;                          // of what is used in the last chunk
+  std::vector<std::shared_ptr<char[]>> chunks_;  // never moved, so that views stay valid; copies share them
+  char* end_ = nullptr;                          // of what is used in the last chunk, which only this table adds to
   std::size_t left_ = 0;
 };
 

@@ -132,7 +132,7 @@ CutStage Cutting::cut() const {
     record.name = rest->model.strings.intern(label);
     record.producer = none;
     rest->model.inputs.push_back(value);
-    rest->model.value_names.emplace(record.name, value);
+    rest->model.value_names.add(record.name, value);
   }
   second.values = std::move(needed);
   later->types = inferred_.types;

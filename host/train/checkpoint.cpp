@@ -126,10 +126,9 @@ void warn_of_changes(const Graph& checkpoint, const TrainerOptions& options, std
 
 void restore_value(const Graph& checkpoint, const std::string& name, const Tensor& to, const std::filesystem::path& path) {
   const auto& model = model_of(checkpoint);
-  const auto id = model.strings.find(name);
-  const auto found = id == none ? model.value_names.end() : model.value_names.find(id);
-  if (found == model.value_names.end() || model.values[found->second].tensor == none) refuse(path, fmt::format("it has no '{}'", name));
-  copy(model.tensors[model.values[found->second].tensor], to, fmt::format("'{}'", name), path);
+  const auto found = model.value_names.find(model.strings.find(name));
+  if (found == none || model.values[found].tensor == none) refuse(path, fmt::format("it has no '{}'", name));
+  copy(model.tensors[model.values[found].tensor], to, fmt::format("'{}'", name), path);
 }
 
 void restore_slots(const Graph& checkpoint, const Session& update, const std::vector<TrainedVariable>& trained,

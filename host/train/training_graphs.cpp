@@ -161,7 +161,7 @@ Graph make_update_graph(const Graph& forward, const std::vector<TrainedVariable>
 
 std::vector<std::pair<std::string, std::string>> states_of(const Graph& update, const TrainedVariable& trained) {
   const auto& model = model_of(update);
-  const auto& node = model.nodes[model.node_names.at(model.strings.find(trained.node))];
+  const auto& node = model.nodes[model.node_names.find(model.strings.find(trained.node))];
   const auto& declared = model.operators[node.op].info->states;
   std::vector<std::pair<std::string, std::string>> states;
   for (std::uint32_t i = 0; i < node.state_count; ++i)
@@ -171,7 +171,7 @@ std::vector<std::pair<std::string, std::string>> states_of(const Graph& update, 
 
 Attributes parameters_of(const Graph& update, const TrainedVariable& trained) {
   const auto& model = model_of(update);
-  const auto& node = model.nodes[model.node_names.at(model.strings.find(trained.node))];
+  const auto& node = model.nodes[model.node_names.find(model.strings.find(trained.node))];
   Attributes parameters;
   for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
     const auto& record = model.attributes[node.first_attribute + i];

@@ -33,7 +33,7 @@ class GraphMaker {
     value.role = role;
     value.type = type;
     value.init = init;
-    model.value_names.emplace(value.name, id);
+    model.value_names.add(value.name, id);
     if (role == tenon::Role::input) model.inputs.push_back(id);
     return id;
   }
@@ -75,7 +75,7 @@ class GraphMaker {
       value.type = type;
     }
     model.nodes.push_back(node);
-    model.node_names.emplace(node.name, id);
+    model.node_names.add(node.name, id);
     return id;
   }
 
@@ -179,7 +179,7 @@ inline tenon::GraphModel gradient_graph() {
   using namespace tenon;
   GraphMaker make{sample_graph()};
   const auto image = make.model.inputs[0];
-  const auto weight = make.model.value_names.at(make.model.strings.find("norm_gamma"));
+  const auto weight = make.model.value_names.find(make.model.strings.find("norm_gamma"));
   make.made_from(1, Pass::recompute, "split_again", {make.output_of(0)});
   const auto back = make.made_from(0, Pass::backward, "norm_backward", {make.output_of(1), image, none, none, none});
   make.model.add_update(weight, make.output_of(back, 1));
@@ -190,7 +190,7 @@ inline tenon::GraphModel gradient_graph() {
 inline tenon::GraphModel training_graph() {
   using namespace tenon;
   auto model = gradient_graph();
-  const auto id = [&](std::string_view name) { return model.value_names.at(model.strings.find(name)); };
+  const auto id = [&](std::string_view name) { return model.value_names.find(model.strings.find(name)); };
   const auto tensor = [&](Tensor values) {
     return model.tensors.push_back(std::move(values)), static_cast<std::uint32_t>(model.tensors.size() - 1);
   };

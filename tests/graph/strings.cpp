@@ -27,19 +27,26 @@ TEST_CASE("texts keep their numbers, whatever comes after them") {
   CHECK(strings.find("not there") == 0xffffffff);
 }
 
-TEST_CASE("copies are tables of their own, views outlive growth and moves") {
+TEST_CASE("copies are tables of their own, views outlive growth, moves and the original") {
   Strings strings;
   const auto view = strings[strings.intern(std::string(100000, 'l'))];
   strings.intern("b");
   Strings copy = strings;
   copy.intern("only here");
   CHECK(strings.find("only here") == 0xffffffff);
+  strings.intern("there alone");
   CHECK(copy[2] == "b");
-  CHECK(copy[1].data() != view.data());
+  CHECK(copy[3] == "only here");
+  CHECK(strings[3] == "there alone");
   const Strings moved = std::move(strings);
   for (int i = 0; i < 10000; ++i) copy.intern(std::to_string(i));
   CHECK(moved[1].data() == view.data());
   CHECK(moved.find("b") == 2);
   copy = moved;
-  CHECK(copy.size() == 3);
+  CHECK(copy.size() == 4);
+  auto original = std::make_unique<Strings>();
+  original->intern("kept");
+  const Strings other = *original;
+  original.reset();
+  CHECK(other[1] == "kept");
 }

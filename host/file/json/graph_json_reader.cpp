@@ -161,9 +161,8 @@ class GraphJsonReader {
   // Inputs by position, those left out at the end not connected.
   void build_from_origin(const JsonNode& node) {
     const auto& name = node.origin->text("an origin");
-    const auto text = model_.strings.find(name);
-    const auto found = text == none ? model_.node_names.end() : model_.node_names.find(text);
-    if (found == model_.node_names.end() || model_.operators[model_.nodes[found->second].op].info->full_name() != operators_.at(node.op))
+    const auto found = model_.node_names.find(model_.strings.find(name));
+    if (found == none || model_.operators[model_.nodes[found].op].info->full_name() != operators_.at(node.op))
       node.origin->refuse("the origin of node '{}': '{}' is not a node with operator {}", printable(node.name), printable(name),
                           printable(node.op));
     std::vector<ValueId> inputs;
@@ -171,10 +170,8 @@ class GraphJsonReader {
       if (!input.empty()) node.field.refuse("node '{}': list the inputs by position, not by name", printable(node.name));
       inputs.push_back(field ? refer(*field, fmt::format("node '{}'", printable(node.name))) : none);
     }
-    at(node.field.value().offset, [&] {
-      node.pass == Pass::backward ? builder_.backward(found->second, inputs, node.name)
-                                  : builder_.recompute(found->second, inputs, node.name);
-    });
+    at(node.field.value().offset,
+       [&] { node.pass == Pass::backward ? builder_.backward(found, inputs, node.name) : builder_.recompute(found, inputs, node.name); });
   }
 
   ValueId refer(const JsonField& field, const std::string& who) const {
@@ -186,7 +183,7 @@ class GraphJsonReader {
       return value;
     }
     auto names = names_;
-    for (const auto& [name, value] : model_.value_names) names.emplace_back(model_.strings[name]);
+    for (const auto name : model_.value_names.names()) names.emplace_back(model_.strings[name]);
     throw Failure(
         FailureKind::file, fmt::format("{}: {} reads '{}', which is not in the graph", field.place(), who, printable(text)),
         did_you_mean(near_names(base, names), "a value is a node, node:1, node:output, or the name of an input, variable or constant"));

@@ -40,7 +40,7 @@ class NodeReader {
     require_total(columns_.inputs, columns_.states, count_of(edges_), "edges");
     require_total(columns_.outputs, {}, count_of(types_), "output types");
     model_.nodes.reserve(count_);
-    model_.node_names.reserve(count_);
+    model_.node_names.reserve(model_.strings.size());
     model_.edges.reserve(count_of(edges_));
     model_.values.reserve(model_.values.size() + count_of(types_));
     for (std::uint32_t i = 0; i < count_; ++i) read(i);
@@ -62,7 +62,7 @@ class NodeReader {
     node.name = reading_.index(columns_.names[i], model_.strings.size(), "the name of node {}", i);
     require_name(reading_, node.name, "node", i);
     const auto name = reading_.text(node.name);
-    if (model_.value_names.count(node.name) != 0 || !model_.node_names.emplace(node.name, i).second)
+    if (model_.value_names.find(node.name) != none || !model_.node_names.add(node.name, i))
       reading_.refuse("two nodes or values have the name '{}'", name);
     node.op = reading_.index(columns_.operators[i], model_.operators.size(), "the operator of node '{}'", name);
     node.device = reading_.index(columns_.devices[i], model_.strings.size(), "the device of node '{}'", name);

@@ -77,11 +77,10 @@ void read_values(ReadContext& reading, const format::Graph& graph) {
   const ValueColumns columns(reading, *graph.values(), count);
   std::vector<bool> taken(model.tensors.size());
   model.values.reserve(count);
-  model.value_names.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto& value = model.values.emplace_back(read_value(reading, columns, i, taken));
     if (value.role == Role::input) model.inputs.push_back(i);
-    if (!model.value_names.emplace(value.name, i).second) reading.refuse("two values have the name '{}'", reading.text(value.name));
+    if (!model.value_names.add(value.name, i)) reading.refuse("two values have the name '{}'", reading.text(value.name));
   }
 }
 

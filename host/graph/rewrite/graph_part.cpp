@@ -40,7 +40,7 @@ class Extraction {
     if (const auto several = from_.stands_for.find(id); several != from_.stands_for.end())
       for (const auto name : several->second) model.stands_for[added].push_back(text(name));
     if (const auto object = from_.objects.find(id); object != from_.objects.end()) model.objects.emplace(added, object->second);
-    model.node_names.emplace(node.name, added);
+    model.node_names.add(node.name, added);
     model.nodes.push_back(node);
     to_.binding.nodes.push_back(binding_.nodes[id]);
     nodes_.emplace(id, added);
@@ -100,7 +100,7 @@ class Extraction {
       record.tensor = static_cast<std::uint32_t>(model.tensors.size() - 1);
     }
     if (record.role == Role::input) model.inputs.push_back(id);
-    model.value_names.emplace(record.name, id);
+    model.value_names.add(record.name, id);
     model.values.push_back(record);
     return values_[value] = id;
   }

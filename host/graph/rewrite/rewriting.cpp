@@ -221,7 +221,7 @@ void Rewriting::set_constants(const ConstantPart& part, const std::vector<Tensor
     value.tensor = static_cast<std::uint32_t>(model.tensors.size());
     value.type = type_of(tensors[i]);
     model.tensors.push_back(HeldTensor::hold(tensors[i]));
-    model.value_names.emplace(value.name, part.results[i]);
+    model.value_names.add(value.name, part.results[i]);
   }
 }
 
@@ -273,8 +273,7 @@ void Rewriting::renumber(const std::vector<NodeId>& nodes, const std::vector<boo
   for (auto& value : model.values)
     if (value.producer != none) value.producer = number[value.producer];
   model.node_names.clear();
-  model.node_names.reserve(kept.size());
-  for (NodeId id = 0; id < kept.size(); ++id) model.node_names.emplace(kept[id].name, id);
+  for (NodeId id = 0; id < kept.size(); ++id) model.node_names.add(kept[id].name, id);
   const auto renumbered = [&](auto& by_node) {
     std::remove_reference_t<decltype(by_node)> moved;
     for (auto& [id, held] : by_node)
