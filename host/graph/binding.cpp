@@ -4,6 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
 
 #include "device/devices.hpp"
 #include "graph/composition.hpp"
@@ -85,6 +88,43 @@ void check_inputs_agree(const OperatorInfo& stored, const OperatorInfo& here) {
                   "install the plugin that the graph was made with");
 }
 
+// Tables only where they are one.
+bool same_parameters(const GraphModel& model, const NodeRecord& left, const NodeRecord& right) {
+  const auto same = [&](const AttributeRecord& one, const AttributeRecord& other) {
+    if (one.name != other.name || one.kind != other.kind || one.i != other.i || one.count != other.count) return false;
+    if (std::bit_cast<std::uint64_t>(one.f) != std::bit_cast<std::uint64_t>(other.f)) return false;
+    const auto same_list = [&](const auto& all) {
+      return one.count == 0 || std::memcmp(all.data() + one.first, all.data() + other.first, one.count * sizeof(all[0])) == 0;
+    };
+    return one.kind == TENON_ATTR_INTS     ? same_list(model.ints)
+           : one.kind == TENON_ATTR_FLOATS ? same_list(model.floats)
+                                           : one.first == other.first;
+  };
+  const auto first = model.attributes.begin() + left.first_attribute;
+  return left.attribute_count == right.attribute_count &&
+         std::equal(first, first + left.attribute_count, model.attributes.begin() + right.first_attribute, same);
+}
+
+/// Nodes with the same parameters share an object, for inference never changes it: the last one of each operator.
+class Alike {
+ public:
+  Alike(const GraphModel& model, const Binding& binding) : model_(model), binding_(binding), last_(model.operators.size(), none) {}
+
+  /// A node whose object, made by the operator itself, serves this one too; null where there is none, or not at hand.
+  const Binding::Node* of(NodeId id, const LoadedOperator& op) {
+    const auto& node = model_.nodes[id];
+    if (op.make != nullptr || object_factory(model_, id) != nullptr) return nullptr;
+    const auto before = std::exchange(last_[node.op], id);
+    if (before == none || binding_.nodes[before].op != &op) return nullptr;
+    return same_parameters(model_, model_.nodes[before], node) ? &binding_.nodes[before] : nullptr;
+  }
+
+ private:
+  const GraphModel& model_;
+  const Binding& binding_;
+  std::vector<NodeId> last_;
+};
+
 }  // namespace
 
 // CUDA starts before the first plugin is loaded, so before anybody asks for the devices that nodes name.
@@ -99,6 +139,7 @@ void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
   const auto first_new = binding.operators.size();
   find_operators(model, plugins, binding);
   std::vector<tenon_attribute> attributes;
+  Alike alike(model, binding);
   // a whole graph at once; node by node the vector grows by itself, where an exact reserve would copy it each time
   if (binding.nodes.empty()) binding.nodes.reserve(model.nodes.size());
   for (auto id = static_cast<NodeId>(binding.nodes.size()); id < model.nodes.size(); ++id) {
@@ -108,11 +149,18 @@ void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
     at_node(model, id, [&] {
       if (model.operators[node.op].version != op.info->version && node.pass != Pass::backward)
         upgrade(model, node, model.operators[node.op].version, *op.info);
-      check_inputs_agree(*model.operators[node.op].info, *op.info);
-      if (node.pass == Pass::backward) return binding.nodes.push_back(bind_backward(model, node, binding));
-      check_parameters(model, node, *op.info);
+      if (node.pass == Pass::backward) {
+        check_inputs_agree(*model.operators[node.op].info, *op.info);
+        return binding.nodes.push_back(bind_backward(model, node, binding));
+      }
+      const auto* other = alike.of(id, op);
+      if (other == nullptr) {
+        check_inputs_agree(*model.operators[node.op].info, *op.info);
+        check_parameters(model, node, *op.info);
+      }
       check_arity(model, node, *op.info);  // a file's operator need not be the one that is here
       require_connected(model, node, *op.info);
+      if (other != nullptr) return binding.nodes.push_back(Binding::Node(*other));
       fill_attributes(model, node, attributes);
       auto instance = std::make_shared<const Instance>(op, *op.table, attributes, object_factory(model, id));
       auto info = instance->info();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace tenon {
 
@@ -13,6 +14,10 @@ void each_around(const GraphModel& model, const NodeRecord& node, Visit&& visit)
   for (std::uint32_t i = 0; i < node.input_count; ++i)
     if (const auto value = model.edges[node.first_edge + i]; value != none) visit(value);
   for (std::uint32_t i = 0; i < node.output_count; ++i) visit(node.first_output + i);
+}
+
+bool same(const std::vector<tenon_type>& left, const std::vector<tenon_type>& right) {
+  return left.size() == right.size() && (left.empty() || std::memcmp(left.data(), right.data(), left.size() * sizeof(tenon_type)) == 0);
 }
 
 }  // namespace
@@ -36,8 +41,9 @@ void gather_types(const GraphModel& model, const NodeRecord& node, OperatorTypes
 
 void Inference::run() {
   std::vector<ValueId> later;
+  last_.resize(model_.operators.size());
   for (NodeId node = 0; node < model_.nodes.size(); ++node) {
-    if (!counts(node)) continue;
+    if (!counts(node) || !may_tell(node)) continue;
     changed_.clear();
     infer(node);
     // what a node learned about its own outputs reaches its readers in this very sweep
@@ -48,6 +54,26 @@ void Inference::run() {
   changed_ = std::move(later);
   settle();
   check_updates();
+}
+
+void Inference::run_again(std::vector<bool> news) {
+  news_ = std::move(news);
+  run();
+}
+
+// Whose outputs are not known may want elements, which unseen() tells.
+bool Inference::may_tell(NodeId id) const {
+  if (news_.empty()) return true;
+  const auto& node = model_.nodes[id];
+  const auto* edges = model_.edges.data() + node.first_edge;
+  bool may = false;
+  for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i) may = may || (edges[i] != none && news_[edges[i]]);
+  for (std::uint32_t i = 0; i < node.output_count; ++i) {
+    const auto value = node.first_output + i;
+    may = may || news_[value] || !is_known(types_[value]);
+  }
+  if (node.pass == Pass::backward) each_around(model_, model_.nodes[node.origin], [&](ValueId value) { may = may || news_[value]; });
+  return may;
 }
 
 // A variable takes the value's bytes.
@@ -164,7 +190,7 @@ void Inference::find_values(const NodeRecord& node, std::vector<const tenon_tens
 }
 
 // Elements that infer() asked for and that follow from shapes: whether there are any new ones.
-bool Inference::evaluate_wanted(const NodeRecord& node, OperatorTypes& types) {
+bool Inference::evaluate_wanted(const NodeRecord& node, const OperatorTypes& types) {
   bool found = false;
   for (std::uint32_t i = 0; i < types.wanted.size(); ++i) {
     const auto value = model_.edges[node.first_edge + i];
@@ -228,20 +254,34 @@ std::vector<std::pair<NodeId, ValueId>> Inference::unseen() const {
   return found;
 }
 
+// The answer depends on the object and the question alone.
+const OperatorTypes& Inference::ask(NodeId id) {
+  const auto& node = model_.nodes[id];
+  const auto& bound = binding_.nodes[id];
+  auto& types = scratch_;
+  gather_types(model_, node, types_, types);
+  find_values(node, types.values);
+  const auto ask = [&] { at_node(model_, id, [&] { infer_operator(*bound.op, bound.instance->get(), types); }); };
+  if (last_.empty() || !types.values.empty()) return ask(), types;
+  auto& last = last_[node.op];
+  if (last.from == bound.instance.get() && same(last.asked.inputs, types.inputs) && same(last.asked.outputs, types.outputs) &&
+      same(last.asked.states, types.states))
+    return last.told;
+  last.from = nullptr;
+  last.asked = types;
+  ask();
+  last.told = types;
+  last.from = bound.instance.get();
+  return types;
+}
+
 void Inference::infer(NodeId id) {
   const auto& node = model_.nodes[id];
   if (node.pass == Pass::backward) return infer_backward(id);
   const auto* edges = model_.edges.data() + node.first_edge;
-  auto& types = scratch_;
-  gather_types(model_, node, types_, types);
-  find_values(node, types.values);
-  const auto& bound = binding_.nodes[id];
-  at_node(model_, id, [&] {
-    infer_operator(*bound.op, bound.instance->get(), types);
-    if (evaluate_ == nullptr || !evaluate_wanted(node, types)) return;
-    find_values(node, types.values);
-    infer_operator(*bound.op, bound.instance->get(), types);
-  });
+  const auto* answer = &ask(id);
+  if (evaluate_ != nullptr && evaluate_wanted(node, *answer)) answer = &ask(id);
+  const auto& types = *answer;
   for (std::uint32_t i = 0; i < types.wanted.size(); ++i)
     if (types.wanted[i] != 0 && edges[i] != none && (types.values.empty() || types.values[i] == nullptr)) unseen_.emplace(id, edges[i]);
 
@@ -263,6 +303,7 @@ void Inference::learn(NodeId node, ValueId value, const tenon_type& type) {
       return;
     case Merge::learned:
       changed_.push_back(value);
+      if (!news_.empty()) news_[value] = true;
       if (remember_) before_.emplace_back(value, before);
       return;
     case Merge::contradiction:

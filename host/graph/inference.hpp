@@ -47,6 +47,9 @@ class Inference {
 
   /// Every node, then again those whose values changed. Throws Failure (failed) with the node's label.
   void run();
+  /// The same where no node has anything to tell of the types as they were before something became known of these values: nodes around
+  /// which nothing changes are not asked again.
+  void run_again(std::vector<bool> news);
   /// One node; what it learns about its inputs goes on to the rest of the graph. Where it throws, the types are as they were.
   void run_from(NodeId node);
 
@@ -61,14 +64,16 @@ class Inference {
 
  private:
   void infer(NodeId node);
+  const OperatorTypes& ask(NodeId node);
   void find_values(const NodeRecord& node, std::vector<const tenon_tensor*>& values) const;
   const tenon_tensor* elements_of(ValueId value) const;
-  bool evaluate_wanted(const NodeRecord& node, OperatorTypes& types);
+  bool evaluate_wanted(const NodeRecord& node, const OperatorTypes& types);
   bool evaluate(ValueId value, int depth, std::set<ValueId>& failed);
   bool run_kernel(NodeId id, int depth, std::set<ValueId>& failed);
   void infer_backward(NodeId node);
   void agree(NodeId node, ValueId left, ValueId right);
   void learn(NodeId node, ValueId value, const tenon_type& type);
+  bool may_tell(NodeId node) const;
   bool counts(NodeId node) const { return only_ == nullptr || (*only_)[node]; }
   void wake(NodeId node);
   void find_readers();
@@ -83,6 +88,12 @@ class Inference {
   const Evaluate* evaluate_;
   std::map<ValueId, Tensor> evaluated_;
   OperatorTypes scratch_;
+  /// Nodes that share an object often ask it the same.
+  struct Answer {
+    const Instance* from = nullptr;
+    OperatorTypes asked, told;
+  };
+  std::vector<Answer> last_;  // of each operator, in run()
   std::vector<ValueId> changed_;
   std::vector<NodeId> queue_;
   std::vector<bool> queued_;
@@ -91,6 +102,7 @@ class Inference {
   std::vector<std::pair<std::uint32_t, tenon_type>> wanted_;
   std::vector<std::pair<ValueId, tenon_type>> before_;  // what run_from has changed
   bool remember_ = false;
+  std::vector<bool> news_;  // of run_again: values of which more is known than before
   std::set<std::pair<NodeId, ValueId>> unseen_;
 };
 

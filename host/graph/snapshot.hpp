@@ -24,11 +24,20 @@ class KernelTensors {
   mutable std::vector<Tensor> tensors_;
 };
 
+/// Whether inference has nothing to add to the types of a graph's values.
+struct Settled {
+  Settled() = default;
+  Settled(const Settled&) {}  // a copy of a graph is made to be edited
+  Settled& operator=(const Settled&) = delete;
+  bool now = false;
+};
+
 /// Whoever shares one reads it only; a graph that is edited continues with a copy of its own.
 struct GraphSnapshot {
   GraphModel model;
   Binding binding;
   KernelTensors tensors{};
+  Settled settled{};
 };
 
 }  // namespace tenon

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "plan/chains/join_chains.hpp"
 #include "plan/layouts.hpp"
@@ -54,14 +55,27 @@ Inferred infer_with(const GraphModel& model, const Binding& binding, const Tenso
                     const std::map<ValueId, tenon_type>& inputs, const WantedOutputs* wanted, const KnownBefore& known) {
   Inferred inferred;
   auto& types = inferred.types = known.types == nullptr ? declared_types(model) : *known.types;
-  for (ValueId value = 0; value < types.size(); ++value)
-    if (tensors[value]) types[value] = type_of(tensors[value].dtype(), tensors[value].shape());
-  for (const auto& [value, type] : inputs)
-    if (merge(types[value], type) == Merge::contradiction)
+  std::vector<bool> news(types.size());
+  for (ValueId value = 0; value < types.size(); ++value) {
+    if (!tensors[value]) continue;
+    const auto type = type_of(tensors[value].dtype(), tensors[value].shape());
+    news[value] = std::memcmp(&types[value], &type, sizeof type) != 0;
+    types[value] = type;
+  }
+  for (const auto& [value, type] : inputs) {
+    const auto merged = merge(types[value], type);
+    news[value] = merged == Merge::learned;
+    if (merged == Merge::contradiction)
       throw Failure(FailureKind::failed, fmt::format("input '{}' is {} but the graph needs {}", value_label(model, value), to_string(type),
                                                      to_string(model.values[value].type)));
+  }
+  if (known.elements != nullptr)
+    for (const auto& [value, tensor] : *known.elements) news[value] = true;
   Inference inference(model, binding, TypeTable(types), wanted == nullptr ? nullptr : &wanted->nodes, known.elements, known.evaluate);
-  inference.run();
+  if (known.settled && known.types == nullptr)
+    inference.run_again(std::move(news));
+  else
+    inference.run();
   inferred.unseen = inference.unseen();
   inferred.evaluated = inference.take_evaluated();
   for (ValueId value = 0; value < types.size(); ++value)

@@ -75,10 +75,11 @@ struct Inferred {
   std::map<ValueId, Tensor> evaluated{};           ///< as Inference has them
 };
 
-/// What inference begins with: null: the types that are declared; and elements of constants alone.
+/// What inference begins with: null: the types that are declared; and elements of constants alone. `settled`: as of the graph's snapshot.
 struct KnownBefore {
   const std::vector<tenon_type>* types = nullptr;
   const Inference::Elements* elements = nullptr;
+  bool settled = false;
   const Evaluate* evaluate = nullptr;
 };
 

@@ -39,6 +39,7 @@ GraphSnapshot& Graph::Impl::edit() {
   shared_ = false;
   completed_.reset();
   complete = false;
+  current->settled.now = false;
   return *current;
 }
 
@@ -54,7 +55,7 @@ void Graph::Impl::bind() {
   }
   const GraphUsers::Changing use(users);
   builder().complete();
-  complete = true;
+  complete = current->settled.now = true;
 }
 
 void Graph::Impl::initialize(std::uint64_t seed) {
@@ -93,6 +94,7 @@ Graph Graph::Impl::completed() {
   if (!completed_ || completed_with_ != operators) {
     auto made = std::make_shared<GraphSnapshot>(*current);
     GraphBuilder(made->model, made->binding, plugins()).complete();
+    made->settled.now = true;
     completed_ = std::move(made);
     completed_with_ = operators;
   }

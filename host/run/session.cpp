@@ -163,7 +163,7 @@ Planned& Session::Impl::make_plan_for(const std::shared_ptr<const Stage>& stage,
                                       const Inference::Elements& elements) {
   const auto evaluate = evaluation(stage->graph, *context.threads);
   auto inferred = infer_with(stage->model(), stage->graph->binding, tensors, inputs, stage->wanted(),
-                             {stage->types.empty() ? nullptr : &stage->types, &elements, &evaluate});
+                             {stage->types.empty() ? nullptr : &stage->types, &elements, stage->graph->settled.now, &evaluate});
   initialize_missing(inferred.types);
   auto [now, later] = cut(stage, inferred, options.training);
   if (later) later->id = stage_count++;
