@@ -10,23 +10,26 @@ namespace {
 class LastUses {
  public:
   LastUses(const Plan& plan, const Kernels& kernels)
-      : plan_(plan), kernels_(kernels), writers_(plan.types().size(), none), readers_(plan.types().size()), changes_(plan.types().size()) {
+      : plan_(plan),
+        kernels_(kernels),
+        writers_(plan.types().size(), none),
+        changes_(plan.types().size()),
+        first_users_(plan.model().nodes.size(), none) {
     const auto& model = plan.model();
     for (ValueId value = 0; value < changes_.size(); ++value) changes_[value] = model.values[value].role == Role::state;
     for (const auto& [value, variable] : plan.memory.updated) changes_[variable] = true;
     for (const auto& sum : plan.memory.fused_sums) changes_[plan.memory.root[sum.sum]] = true;
   }
 
-  /// The steps that this one follows; later ones follow it.
-  std::vector<std::uint32_t> use(std::uint32_t step) {
+  /// The steps that this one follows, until the next one is asked for; later ones follow it.
+  std::span<std::uint32_t> use(std::uint32_t step) {
     before_.clear();
     for_each_access(plan_, step, [&](ValueId value, bool written) { use_place(place_of(value), step, written); });
     const auto id = plan_.node_of(step);
     for (const auto node : plan_.graph.nodes_at(id))
-      if (!plan_.graph.copies_at(node) && kernels_.keep_state(plan_.model(), node))
-        use_object(plan_.graph.kernel_of(node, kernels_).get(), step);
-    use_object(plan_.graph.worker_of(id), step);
-    return std::move(before_);
+      if (!plan_.graph.copies_at(node) && kernels_.keep_state(plan_.model(), node)) use_kernel(node, step);
+    if (const auto* worker = plan_.graph.worker_of(id)) use_object(worker, step);
+    return before_;
   }
 
  private:
@@ -50,8 +53,16 @@ class LastUses {
     writers_[place] = step;
   }
 
+  // A node's backward and forward share their objects. Mostly they use the first of them.
+  void use_kernel(NodeId id, std::uint32_t step) {
+    const auto& node = plan_.model().nodes[id];
+    if (plan_.graph.kernels[id] != 0) return use_object(plan_.graph.kernel_of(id, kernels_).get(), step);
+    auto& last = first_users_[node.pass == Pass::backward ? node.origin : id];
+    if (last != none) add(last, step);
+    last = step;
+  }
+
   void use_object(const void* object, std::uint32_t step) {
-    if (object == nullptr) return;
     const auto [found, first] = users_.try_emplace(object, step);
     if (first) return;
     add(found->second, step);
@@ -64,19 +75,19 @@ class LastUses {
 
   const Plan& plan_;
   const Kernels& kernels_;
-  std::vector<std::uint32_t> writers_;               // of each place; none: nobody
-  std::vector<std::vector<std::uint32_t>> readers_;  // since then
-  std::vector<bool> changes_;                        // written more than once, or after it was read
-  std::unordered_map<const void*, std::uint32_t> users_;
+  std::vector<std::uint32_t> writers_;                                     // of each place; none: nobody
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> readers_;  // since then
+  std::vector<bool> changes_;                                              // written more than once, or after it was read
+  std::vector<std::uint32_t> first_users_;                                 // of the first object of each node
+  std::unordered_map<const void*, std::uint32_t> users_;                   // of others, and of workers
   std::vector<std::uint32_t> before_;
 };
 
 }  // namespace
 
-void StepOrder::add(std::vector<std::uint32_t> before_next) {
+void StepOrder::add(std::span<std::uint32_t> before_next) {
   std::sort(before_next.begin(), before_next.end());
-  before_next.erase(std::unique(before_next.begin(), before_next.end()), before_next.end());
-  before_.insert(before_.end(), before_next.begin(), before_next.end());
+  before_.insert(before_.end(), before_next.begin(), std::unique(before_next.begin(), before_next.end()));
   first_.push_back(static_cast<std::uint32_t>(before_.size()));
 }
 

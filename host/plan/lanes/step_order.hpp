@@ -19,7 +19,7 @@ class StepOrder {
   /// Whether two steps may run at once.
   bool has_width() const;
 
-  void add(std::vector<std::uint32_t> before_next);  ///< of the next step, in any order
+  void add(std::span<std::uint32_t> before_next);  ///< of the next step, in any order; sorts them
 
  private:
   std::vector<std::uint32_t> first_{0}, before_;

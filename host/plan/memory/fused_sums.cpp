@@ -1,10 +1,14 @@
 #include "plan/memory/fused_sums.hpp"
 
+#include "plugin/operator_name.hpp"
+
 namespace tenon {
 namespace {
 
-bool is_sum(const GraphModel& model, const NodeRecord& node) {
-  return node.pass != Pass::backward && model.operators[node.op].info->full_name() == "tenon.sum_gradients";
+std::vector<bool> find_sums(const GraphModel& model) {
+  std::vector<bool> sums;
+  for (const auto& use : model.operators) sums.push_back(use.info->space == bundled_space && use.info->name == "sum_gradients");
+  return sums;
 }
 
 }  // namespace
@@ -13,15 +17,17 @@ std::vector<FusedSum> fuse_sums(const Lowered& graph, std::span<const tenon_type
                                 std::span<const std::uint32_t> readers) {
   const auto& model = graph.model();
   std::vector<FusedSum> sums;
+  const auto adds = find_sums(model);
+  const auto is_sum = [&](const NodeRecord& node) { return node.pass != Pass::backward && adds[node.op]; };
   for (const auto id : order) {
     const auto& node = model.nodes[id];
-    if (!is_sum(model, node)) continue;
+    if (!is_sum(node)) continue;
     const FusedSum sum{id, model.edges[node.first_edge], model.edges[node.first_edge + 1], node.first_output};
     const auto left = model.values[sum.left].producer, right = model.values[sum.right].producer;
     if (left == none || right == none || graph.last_of(left) >= graph.last_of(right)) continue;
     if (readers[sum.left] != 1 || readers[sum.right] != 1 || !graph.accumulates(right, model.values[sum.right].index)) continue;
     if (types[sum.left].storage != TENON_DENSE || types[sum.right].storage != TENON_DENSE) continue;
-    if (is_sum(model, model.nodes[right])) continue;  // it may be folded itself
+    if (is_sum(model.nodes[right])) continue;  // it may be folded itself
     sums.push_back(sum);
   }
   return sums;
