@@ -349,6 +349,11 @@ NamedTensors Session::Impl::run(const NamedTensors& inputs, const RunOptions& re
 }
 
 Session::Session(const Graph& graph, SessionOptions options) : impl_(std::make_unique<Impl>(graph, std::move(options))) {}
+Session::Session(Graph&& graph, SessionOptions options) {
+  const Graph taken = std::move(graph);
+  if (taken.impl_.use_count() == 1) taken.impl_->bind();  // where it is
+  impl_ = std::make_unique<Impl>(taken, std::move(options));
+}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;

@@ -93,6 +93,8 @@ struct RunOptions {
 class TENON_API Session {
  public:
   explicit Session(const Graph& graph, SessionOptions options = {});
+  /// Of a graph that nobody else has a handle of, which is spared a copy: `Session(Graph::load(host, path))`.
+  explicit Session(Graph&& graph, SessionOptions options = {});
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;

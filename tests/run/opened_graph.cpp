@@ -1,0 +1,95 @@
+// A graph from a file: what its nodes have in common is asked once.
+#include <doctest/doctest.h>
+
+#include <tenon/host/session.hpp>
+#include <tenon/host/udf.hpp>
+
+#include "application_host.hpp"
+#include "temporary_folder.hpp"
+
+using namespace tenon;
+
+namespace {
+
+/// y = x + by, and counts.
+struct Moved : Operator {
+  static inline int made = 0, inferred = 0;
+  std::int64_t by = 1;
+  Moved() { ++made; }
+  static constexpr void describe(auto& op) {
+    op.doc("x + by");
+    op.types({f32});
+    op.input("x", "any shape");
+    op.output("y", "shape of x");
+    op.param("by", &Moved::by, "what is added");
+  }
+  void infer(Infer& io) const {
+    ++inferred;
+    io.set_output(0, io.input(0).shape);
+  }
+  void forward(const Call& call) const {
+    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i)
+      call.output<float>(0)[i] = call.input<float>(0)[i] + static_cast<float>(by);
+  }
+};
+
+constexpr int nodes = 100;
+
+Value chain(Graph& graph, Value value, std::int64_t by) {
+  for (int i = 0; i < nodes; ++i) value = graph.add("moved", {value}, {{"by", by}});
+  return value;
+}
+
+}  // namespace
+
+TEST_CASE("an opened graph: nodes alike ask their operator once, and not again for inputs of the declared shape") {
+  const TemporaryFolder folder;
+  ApplicationHost host;
+  host.add<Moved>("moved");
+  Graph graph(host);
+  graph.output("y", chain(graph, graph.input("x", f32, {3}), 2));
+  graph.save(folder / "nodes.tenon");
+  Moved::made = Moved::inferred = 0;
+  Session session(Graph::load(host, folder / "nodes.tenon"));
+  const auto y = session.run({{"x", Tensor::zeros(f32, {3})}}).at("y");
+  CHECK(y.values<float>()[2] == 2 * nodes);
+  CHECK(Moved::inferred <= 2);
+  CHECK(Moved::made <= nodes + 5);  // kernels have an object each
+}
+
+TEST_CASE("an opened graph: nodes that differ in parameters or types have answers of their own") {
+  const TemporaryFolder folder;
+  ApplicationHost host;
+  host.add<Moved>("moved");
+  Graph graph(host);
+  auto wide = graph.input("wide", f32, {-1, 2}), flat = graph.input("flat", f32, {-1});
+  for (std::int64_t i = 0; i < 10; ++i) {
+    wide = graph.add("moved", {wide}, {{"by", i % 2}});
+    flat = graph.add("moved", {flat}, {{"by", i % 2 + 2}});
+  }
+  graph.output("wide_end", wide);
+  graph.output("flat_end", flat);
+  graph.save(folder / "nodes.tenon");
+  Session session(Graph::load(host, folder / "nodes.tenon"));
+  for (const std::int64_t rows : {1, 3}) {
+    const auto ends = session.run({{"wide", Tensor::zeros(f32, {rows, 2})}, {"flat", Tensor::zeros(f32, {rows + 4})}});
+    CHECK(ends.at("wide_end").shape() == Shape{rows, 2});
+    CHECK(ends.at("flat_end").shape() == Shape{rows + 4});
+    CHECK(ends.at("wide_end").values<float>()[0] == 5);
+    CHECK(ends.at("flat_end").values<float>()[0] == 25);
+  }
+}
+
+TEST_CASE("a session of a graph that is given away: values made before are values of it, other handles keep the graph") {
+  ApplicationHost host;
+  host.add<Moved>("moved");
+  Graph graph(host);
+  const auto weight = graph.variable("w", Tensor::from({4.f}, {1}));
+  graph.output("y", graph.add("moved", {weight}));
+  Session shared{Graph(graph)};
+  graph.output("z", graph.add("moved", {weight}, {{"by", 5}}));
+  CHECK(shared.run({}).count("z") == 0);
+  Session session(std::move(graph));
+  CHECK(session.tensor(weight).values<float>()[0] == 4);
+  CHECK(session.run({}).at("z").values<float>()[0] == 9);
+}
