@@ -5,15 +5,17 @@
 
 TENON_OPERATOR(convolution, Convolution)
 
-struct ConvolutionCpu : Convolution {
+/// `rounded`: what is multiplied is rounded to it.
+template <onednn::Type rounded>
+struct ConvolutionIn : Convolution {
   void prepare(tenon::Prepare& io) const {
     if (io.backward() || !io.is_constant("weight")) return;
-    keep_weights(io, ConvolutionKernel(window(), forward_shape(io), groups));
+    keep_weights(io, ConvolutionKernel(window(), forward_shape(io, rounded), groups));
   }
 
   void forward(const tenon::Call& call) {
     const float* const bias = call.has_input("bias") ? call.input<float>("bias").data() : nullptr;
-    kernel_for(forward_shape(call))
+    kernel_for(forward_shape(call, rounded))
         .forward(call, call.input<float>("data").data(), call.input<float>("weight").data(), bias, call.output<float>(0).data(),
                  kept_weights(call), [](std::int64_t, std::int64_t) {});
   }
@@ -23,7 +25,7 @@ struct ConvolutionCpu : Convolution {
     const auto dy = call.output_grad<float>(0);
     const bool data_grad = call.write(0) != tenon::Write::none, weight_grad = call.write(1) != tenon::Write::none;
     const bool bias_grad = call.has_input("bias") && call.write(2) != tenon::Write::none;
-    auto& kernel = kernel_for({data.shape(), dy.shape(), call.has_input("bias")});
+    auto& kernel = kernel_for({data.shape(), dy.shape(), call.has_input("bias"), {}, {}, rounded});
     if (data_grad) kernel.backward_data(call, dy.data(), weight.data(), call.input_grad<float>("data").data());
     if (weight_grad || bias_grad)
       kernel.backward_weights(call, data.data(), dy.data(), weight_grad ? call.input_grad<float>("weight").data() : nullptr,
@@ -37,4 +39,12 @@ struct ConvolutionCpu : Convolution {
 
   ConvolutionKernels kernels_;
 };
+
+struct ConvolutionCpu : ConvolutionIn<onednn::Type::f32> {};
 TENON_KERNEL(convolution, cpu, ConvolutionCpu)
+
+struct ConvolutionInBf16 : ConvolutionIn<onednn::Type::bf16> {
+  static constexpr int priority = 1;
+  bool supports(const tenon::Infer& types) const { return is_for_bf16(types); }
+};
+TENON_KERNEL_VARIANT(convolution, cpu, ConvolutionInBf16)

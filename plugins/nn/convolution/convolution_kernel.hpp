@@ -15,7 +15,7 @@ class ConvolutionKernel {
   ConvolutionPass* forward_pass() {
     if (shape_.data[0] == 0) return nullptr;
     if (!forward_)
-      forward_.emplace(cut_forward(), shape_.output[1], steps_.weights_of(cut_forward().front().filters),
+      forward_.emplace(cut_forward(), shape_.output[1], steps_.any_weights_of(cut_forward().front().filters),
                        [&](const WindowPart& part, const onednn::Desc& weights) { return steps_.forward(part, weights); });
     return &*forward_;
   }
@@ -38,7 +38,7 @@ class ConvolutionKernel {
   void backward_data(const tenon::Call& call, const float* output_grad, const float* weight, float* data_grad) {
     if (shape_.data[0] == 0) return;
     if (!backward_data_)
-      backward_data_.emplace(parts_.of_samples(worthwhile()), shape_.output[1], steps_.weights_of(shape_.output[1]),
+      backward_data_.emplace(parts_.of_samples(worthwhile()), shape_.output[1], steps_.any_weights_of(shape_.output[1]),
                              [&](const WindowPart& part, const onednn::Desc& weights) { return steps_.backward_data(part, weights); });
     const auto kept = [](std::size_t) -> const void* { return nullptr; };
     backward_data_->for_each(call, weight, kept, [&](const WindowPart& part, const ConvolutionStep& step, const void* laid_out) {

@@ -11,13 +11,13 @@
 
 class ConvolutionPass {
  public:
-  /// weights: dimensions of the weights that a part reads: those of all filters, or of as many as each part has. make(part, weights) gives
-  /// the step for a part, with weights as described or, where that is any, as it likes them best.
+  /// weights: those that a part reads, in any layout: of all filters, or of as many as each part has. make(part, weights) gives the step
+  /// for a part, with weights as described or, where that is any, as it likes them best.
   template <class Make>
-  ConvolutionPass(std::vector<WindowPart> parts, std::int64_t filters, const onednn::Dims& weights, Make&& make)
-      : parts_(std::move(parts)), slices_(filters / parts_.front().filters), slice_(onednn::plain(weights)) {
+  ConvolutionPass(std::vector<WindowPart> parts, std::int64_t filters, const onednn::Desc& weights, Make&& make)
+      : parts_(std::move(parts)), slices_(filters / parts_.front().filters), slice_(onednn::plain(weights.dims())) {
     onednn::use([&] {
-      for (const auto& part : parts_) work_of_part_.push_back(find_or_make(part, onednn::any(weights), make));
+      for (const auto& part : parts_) work_of_part_.push_back(find_or_make(part, weights, make));
     });
   }
 

@@ -9,11 +9,13 @@
 #include "onednn/step.hpp"
 #include "shared/window_parts.hpp"
 
-/// What a convolution is made for: sizes, and the layouts of the tensors.
+/// What a convolution is made for: sizes, the layouts of the tensors, and what the numbers that it multiplies are rounded to. All tensors
+/// are f32, and sums, too.
 struct ConvolutionShape {
   tenon::Shape data, output;
   bool bias = false;
   onednn::Layout data_layout = onednn::Layout::plain, output_layout = onednn::Layout::plain;
+  onednn::Type rounded = onednn::Type::f32;
   friend bool operator==(const ConvolutionShape&, const ConvolutionShape&) = default;
 };
 
@@ -45,6 +47,8 @@ class ConvolutionSteps {
     if (filters < output_[1]) dims[0] = filters;
     return dims;
   }
+  /// These as forward and backward_data multiply them, in any layout.
+  onednn::Desc any_weights_of(std::int64_t filters) const { return any_factor(weights_of(filters)); }
 
   /// Where a part begins, in elements.
   std::int64_t data_offset(const WindowPart& part) const {
@@ -91,8 +95,8 @@ class ConvolutionSteps {
   onednn::Step backward_data(const WindowPart& part, const onednn::Desc& weights) const {
     using Backward = dnnl::convolution_backward_data;
     const auto data = data_of(part), output = output_of(part);
-    const Backward::desc wanted(algorithm, onednn::any(data), weights, onednn::any(output), stride_, dilate_, before_, after_);
-    const Backward::primitive_desc made(wanted, onednn::with_own_scratchpad(), onednn::cpu(), hint(data, onednn::any(weights_), output));
+    const Backward::desc wanted(algorithm, onednn::any(data), weights, any_factor(output), stride_, dilate_, before_, after_);
+    const Backward::primitive_desc made(wanted, onednn::with_own_scratchpad(), onednn::cpu(), hint(data, weights_, output));
     return {Backward(made),
             made.scratchpad_desc(),
             {{DNNL_ARG_DIFF_DST, given(output_, output, shape_.output_layout), made.diff_dst_desc()},
@@ -104,10 +108,10 @@ class ConvolutionSteps {
   onednn::Step backward_weights(const WindowPart& part, const onednn::Desc& weights, bool to_plain) const {
     using Backward = dnnl::convolution_backward_weights;
     const auto data = data_of(part), output = output_of(part);
-    const auto any_data = onednn::any(data), any_output = onednn::any(output), bias = onednn::plain({part.filters});
+    const auto any_data = any_factor(data), any_output = any_factor(output), bias = onednn::plain({part.filters});
     const auto wanted = shape_.bias ? Backward::desc(algorithm, any_data, weights, bias, any_output, stride_, dilate_, before_, after_)
                                     : Backward::desc(algorithm, any_data, weights, any_output, stride_, dilate_, before_, after_);
-    const Backward::primitive_desc made(wanted, onednn::with_own_scratchpad(), onednn::cpu(), hint(data, weights, output));
+    const Backward::primitive_desc made(wanted, onednn::with_own_scratchpad(), onednn::cpu(), hint(data, weights.dims(), output));
     const auto weight_layout = made.diff_weights_desc();
     std::vector<onednn::Port> ports{
         {DNNL_ARG_SRC, given(data_, data, shape_.data_layout), made.src_desc()},
@@ -136,6 +140,9 @@ class ConvolutionSteps {
     return {part, data_[1], output_[1], axis(0, part.data_rows, part.rows, part.before), axis(1, data_[3], output_[3], before_[1])};
   }
 
+  /// Of what is multiplied.
+  onednn::Desc any_factor(const onednn::Dims& dims) const { return onednn::any(dims, shape_.rounded); }
+
   onednn::Dims data_of(const WindowPart& part) const {
     auto dims = data_;
     dims[0] = part.samples;
@@ -154,7 +161,7 @@ class ConvolutionSteps {
   static onednn::Desc given(const onednn::Dims& whole, const onednn::Dims& part, onednn::Layout layout) {
     const bool slice = layout == onednn::Layout::channels_last && part[0] == 1 && part[1] == whole[1];
     if (slice) return onednn::dense(part, layout);  // without gaps, as if it were a whole tensor
-    return {part, dnnl::memory::data_type::f32, onednn::strides_of(whole, layout)};
+    return {part, onednn::Type::f32, onednn::strides_of(whole, layout)};
   }
 
   onednn::Step forward_step(const WindowPart& part, const Description& made) const {
@@ -170,19 +177,22 @@ class ConvolutionSteps {
   /// layout: none: as oneDNN likes it best.
   Description description(const WindowPart& part, const onednn::Desc& weights, std::optional<onednn::Layout> layout) const {
     const auto data = data_of(part), output = output_of(part);
-    const auto desc = [&](const onednn::Dims& dims) { return layout ? onednn::dense(dims, *layout) : onednn::any(dims); };
+    const auto desc = [&](const onednn::Dims& dims, onednn::Type type) {
+      return layout ? onednn::dense(dims, *layout, type) : onednn::any(dims, type);
+    };
     auto before = before_, after = after_;
     before[0] = part.before;
     after[0] = part.after;
     // Where channels or rows are few, oneDNN likes blocks of channels better, but says so in training alone.
     const auto kind = narrow() || output_[1] <= 16 ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-    return {forward_desc(kind, desc(data), weights, desc(output), before, after), onednn::with_own_scratchpad(), onednn::cpu()};
+    return {forward_desc(kind, desc(data, shape_.rounded), weights, desc(output, onednn::Type::f32), before, after),
+            onednn::with_own_scratchpad(), onednn::cpu()};
   }
 
   /// What the backward passes want to know of forward.
-  Description hint(const onednn::Dims& data, const onednn::Desc& weights, const onednn::Dims& output) const {
+  Description hint(const onednn::Dims& data, const onednn::Dims& weights, const onednn::Dims& output) const {
     constexpr auto kind = dnnl::prop_kind::forward_training;
-    return {forward_desc(kind, onednn::any(data), weights, onednn::any(output), before_, after_), onednn::with_own_scratchpad(),
+    return {forward_desc(kind, any_factor(data), any_factor(weights), onednn::any(output), before_, after_), onednn::with_own_scratchpad(),
             onednn::cpu()};
   }
 

@@ -26,14 +26,16 @@ struct FusedConvolution : ConvolutionLayer<WithActivation> {
 };
 TENON_OPERATOR(fused_convolution, FusedConvolution)
 
-struct FusedConvolutionCpu : FusedConvolution {
+/// `rounded`: what is multiplied is rounded to it.
+template <onednn::Type rounded>
+struct FusedConvolutionIn : FusedConvolution {
   void prepare(tenon::Prepare& io) const {
     if (io.backward() || !io.is_constant("weight")) return;
-    keep_weights(io, ConvolutionKernel(window(), forward_shape(io), groups));
+    keep_weights(io, ConvolutionKernel(window(), forward_shape(io, rounded), groups));
   }
 
   void forward(const tenon::Call& call) {
-    const auto shape = forward_shape(call);
+    const auto shape = forward_shape(call, rounded);
     auto& kernel = kernels_.of(shape, [&] { return ConvolutionKernel(window(), shape, groups); });
     const float* const bias = call.has_input("bias") ? call.input<float>("bias").data() : nullptr;
     const float* const addend = call.has_input("addend") ? call.input<float>("addend").data() : nullptr;
@@ -45,4 +47,12 @@ struct FusedConvolutionCpu : FusedConvolution {
  private:
   ConvolutionKernels kernels_;
 };
+
+struct FusedConvolutionCpu : FusedConvolutionIn<onednn::Type::f32> {};
 TENON_KERNEL(fused_convolution, cpu, FusedConvolutionCpu)
+
+struct FusedConvolutionInBf16 : FusedConvolutionIn<onednn::Type::bf16> {
+  static constexpr int priority = 1;
+  bool supports(const tenon::Infer& types) const { return is_for_bf16(types); }
+};
+TENON_KERNEL_VARIANT(fused_convolution, cpu, FusedConvolutionInBf16)

@@ -8,13 +8,26 @@
 using ConvolutionKernels = KeptKernels<ConvolutionShape, ConvolutionKernel>;
 
 /// What a call computes in forward, and what one will that is prepared. Tensors are named as in Convolution::describe().
-inline ConvolutionShape forward_shape(const tenon::Call& call) {
-  return {call.input_type(0).shape, call.output_type(0).shape, call.has_input("bias"), onednn::layout(call.channels_last("data")),
-          onednn::layout(call.output_channels_last(0))};
+inline ConvolutionShape forward_shape(const tenon::Call& call, onednn::Type rounded) {
+  return {call.input_type(0).shape,
+          call.output_type(0).shape,
+          call.has_input("bias"),
+          onednn::layout(call.channels_last("data")),
+          onednn::layout(call.output_channels_last(0)),
+          rounded};
 }
-inline ConvolutionShape forward_shape(const tenon::Prepare& io) {
-  return {io.input("data").shape, io.output(0).shape, io.has_input("bias"), onednn::layout(io.channels_last("data")),
-          onednn::layout(io.output_channels_last(0))};
+inline ConvolutionShape forward_shape(const tenon::Prepare& io, onednn::Type rounded) {
+  return {io.input("data").shape,
+          io.output(0).shape,
+          io.has_input("bias"),
+          onednn::layout(io.channels_last("data")),
+          onednn::layout(io.output_channels_last(0)),
+          rounded};
+}
+
+/// Whether a kernel that multiplies in bfloat16 is asked for, and can do so here.
+inline bool is_for_bf16(const tenon::Infer& types) {
+  return types.precision() == tenon::bf16 && onednn::multiplies_bf16();
 }
 
 /// Keeps the weights as the forward pass wants them; slot i holds layout i.

@@ -24,9 +24,9 @@ inline Dims strides_of(const Dims& dims, Layout layout) {
   return strides;
 }
 
-/// f32 without gaps.
-inline Desc dense(const Dims& dims, Layout layout) {
-  return {dims, dnnl::memory::data_type::f32, strides_of(dims, layout)};
+/// Without gaps.
+inline Desc dense(const Dims& dims, Layout layout, Type type = Type::f32) {
+  return {dims, type, strides_of(dims, layout)};
 }
 
 /// A layout in words: two of them are equal if and only if their texts are.

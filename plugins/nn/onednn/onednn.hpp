@@ -17,6 +17,7 @@ namespace onednn {
 
 using Desc = dnnl::memory::desc;
 using Dims = dnnl::memory::dims;
+using Type = dnnl::memory::data_type;
 
 /// While it lives, OpenMP runs on this thread only: the host's threads work side by side already, and where oneDNN cuts its sums
 /// depends on how many threads it may use.
@@ -54,16 +55,23 @@ inline bool uses_avx512() {
   return !is(dnnl::cpu_isa::sse41) && !is(dnnl::cpu_isa::avx) && !is(dnnl::cpu_isa::avx2) && !is(dnnl::cpu_isa::avx2_vnni);
 }
 
+/// Whether oneDNN multiplies bfloat16 by this machine's instructions for it, AVX512-BF16 or AMX.
+inline bool multiplies_bf16() {
+  const auto bits = [](dnnl::cpu_isa isa) { return static_cast<unsigned>(isa); };  // an instruction set has the bits of those it includes
+  constexpr auto needed = dnnl::cpu_isa::avx512_core_bf16;
+  return (bits(dnnl::get_effective_cpu_isa()) & bits(needed)) == bits(needed);
+}
+
 /// f32, row by row without gaps: how the host's tensors lie.
 inline Desc plain(const Dims& dims) {
   Dims strides(dims.size(), 1);
   for (std::size_t axis = dims.size() - 1; axis > 0; --axis) strides[axis - 1] = strides[axis] * dims[axis];
-  return {dims, dnnl::memory::data_type::f32, strides};
+  return {dims, Type::f32, strides};
 }
 
-/// f32, laid out as the primitive likes it best.
-inline Desc any(const Dims& dims) {
-  return {dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
+/// Laid out as the primitive likes it best.
+inline Desc any(const Dims& dims, Type type = Type::f32) {
+  return {dims, type, dnnl::memory::format_tag::any};
 }
 
 /// oneDNN's kernels count in int in places, without a check.

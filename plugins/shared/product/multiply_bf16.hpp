@@ -1,12 +1,12 @@
-// Products of f32 matrices whose elements are rounded to bfloat16 first, with sums in f32: twice as fast where the processor has
-// AVX512-BF16, and for those who ask for it. As in multiply.hpp, how a product is cut and packed does not change its bits.
+// Products of f32 matrices whose elements are rounded to bfloat16 first, with sums in f32: faster where the processor has
+// AVX512-BF16, or AMX besides, and for those who ask for it. As in multiply.hpp, how a product is cut and packed does not change its bits.
 #pragma once
 #include "multiply.hpp"
 
 #if defined(TENON_WIDE_LEVELS)
 #include <cpuid.h>
 
-#include "block_bf16.hpp"
+#include "block_amx.hpp"
 
 namespace product::bf16 {
 
@@ -19,10 +19,27 @@ inline bool usable() {
   return has && tenon::detail::usable_vector_level() == tenon::detail::VectorLevel::v4;
 }
 
-inline constexpr std::int64_t most_depth = 2 * product::most_depth, most_rows = 12;
+inline constexpr std::int64_t most_depth = 2 * product::most_depth;
 
+/// The functions for one kind of instructions, and what they want.
+struct Instructions {
+  std::int64_t (*most_rows)(std::int64_t columns);
+  void (*multiply)(std::int64_t rows, const Block& of);
+  std::int64_t pairs;  ///< the depth is filled up with zeros to a multiple of so many pairs, of which a part of it is one
+  Cut cut;             ///< tiles are several panels wide, so that rows of the left side are rounded for all of them at once
+};
+
+inline const Instructions& instructions() {
+  static constexpr Instructions avx512{v4::most_rows, multiply, 1, {most_columns, most_wide, 24}};
+  static constexpr Instructions amx{
+      [](std::int64_t) { return amx::most_rows; }, amx::multiply, amx::side, {most_columns, most_wide, amx::most_rows}};
+  return amx::usable() ? amx : avx512;
+}
+
+/// With those that the depth is filled up with.
 inline std::int64_t pairs_of(std::int64_t depth) {
-  return (depth + 1) / 2;
+  const auto unit = instructions().pairs;
+  return (depth + 2 * unit - 1) / (2 * unit) * unit;
 }
 
 /// Numbers of a packed matrix.
@@ -30,9 +47,11 @@ inline std::int64_t packed_size(std::int64_t depth, std::int64_t columns) {
   return 2 * pairs_of(depth) * padded(columns);
 }
 
-/// Rows of `of` from `row` on, `depth` of their numbers from `first` on and a zero if that is odd, each at to + i * most_depth.
+/// Rows of `of` from `row` on, `depth` of their numbers from `first` on and zeros that fill up the last pair or pairs, each at
+/// to + i * most_depth.
 inline void round_rows(const gemm::Operand<float>& of, std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t depth,
                        Bits* to) {
+  const auto padding = 2 * pairs_of(depth) - depth;
   for (std::int64_t i = 0; i < rows; ++i, to += most_depth) {
     if (of.transposed) {
       float* const numbers = thread_memory<float, most_depth>();
@@ -41,7 +60,7 @@ inline void round_rows(const gemm::Operand<float>& of, std::int64_t row, std::in
     } else {
       round_row(of.row(row + i) + first, depth, to);
     }
-    if (depth % 2 != 0) to[depth] = 0;
+    std::fill_n(to + depth, padding, Bits{0});
   }
 }
 
@@ -80,9 +99,6 @@ struct Right {
   const Bits* packed = nullptr;
 };
 
-/// Tiles are several panels wide, so that rows of the left side are rounded for all of them at once.
-inline constexpr Cut cut{most_columns, most_wide, 24};
-
 /// The panels of a tile, from one to the next, and the rows of them that come before the part in question.
 struct Panels {
   const Bits* data;
@@ -92,12 +108,12 @@ struct Panels {
 };
 
 /// Some rows of a tile and a part of the depth, `left` being these rows as round_rows() leaves them.
-inline void multiply_panels(const Bits* left, std::int64_t rows, std::int64_t columns, std::int64_t pairs, const Panels& panels, Target to,
-                            Start start) {
+inline void multiply_panels(const Instructions& by, const Bits* left, std::int64_t rows, std::int64_t columns, std::int64_t pairs,
+                            const Panels& panels, Target to, Start start) {
   for (std::int64_t column = 0; column < columns; column += most_columns) {
     const auto count = std::min(most_columns, columns - column);
-    multiply(rows, {left, most_depth, panels.at(column, count), 2 * padded(count), start.at(0, column).data, start.row_size,
-                    to.data + column, to.row_size, count, pairs});
+    by.multiply(rows, {left, most_depth, panels.at(column, count), 2 * padded(count), start.at(0, column).data, start.row_size,
+                       to.data + column, to.row_size, count, pairs});
   }
 }
 
@@ -115,9 +131,10 @@ inline Panels own_panels(const gemm::Operand<float>& right, std::int64_t first, 
 template <class Finish>
 void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::int64_t depth, Target to, Start start, const Tile& tile,
                    const Finish& finish) {
-  const auto rows_at_once = v4::most_rows(std::min(tile.columns, most_columns)), blocks = (tile.rows + rows_at_once - 1) / rows_at_once;
+  const auto& by = instructions();
+  const auto rows_at_once = by.most_rows(std::min(tile.columns, most_columns)), blocks = (tile.rows + rows_at_once - 1) / rows_at_once;
   const auto parts = std::max<std::int64_t>((depth + most_depth - 1) / most_depth, 1);
-  Bits* const rounded_rows = thread_memory<Bits, most_rows * most_depth>();
+  Bits* const rounded_rows = thread_memory<Bits, amx::most_rows * most_depth>();
   for (std::int64_t part = 0; part < parts; ++part) {
     const auto first = part * most_depth, steps = std::min(most_depth, depth - first);
     const auto panels = right.packed ? Panels{right.packed + 2 * tile.column * pairs_of(depth), 2 * most_columns * pairs_of(depth), first}
@@ -126,7 +143,7 @@ void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::in
     for (std::int64_t i = 0; i < blocks; ++i) {
       const auto begin = tile.rows * i / blocks, end = tile.rows * (i + 1) / blocks;
       round_rows(left, tile.row + begin, end - begin, first, steps, rounded_rows);
-      multiply_panels(rounded_rows, end - begin, tile.columns, pairs_of(steps), panels, {to.data + begin * to.row_size, to.row_size},
+      multiply_panels(by, rounded_rows, end - begin, tile.columns, pairs_of(steps), panels, {to.data + begin * to.row_size, to.row_size},
                       start.at(begin, 0));
       if (part + 1 == parts) finish(Tile{tile.row + begin, end - begin, tile.column, tile.columns});
     }
@@ -142,7 +159,7 @@ struct InBf16 {
     return types.precision() == tenon::bf16 && types.input(0).dtype == tenon::f32 && usable();
   }
 
-  static const Cut& cut_for(const gemm::Operand<float>&, const Right&) { return cut; }
+  static const Cut& cut_for(const gemm::Operand<float>&, const Right&) { return instructions().cut; }
   template <class Finish = Nothing>
   static void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::int64_t depth, Target to, Start start,
                             const Tile& tile, const Finish& finish = {}) {
@@ -153,7 +170,9 @@ struct InBf16 {
   static void pack(const gemm::Operand<float>& right, std::int64_t depth, std::int64_t columns, Packed* to) {
     bf16::pack(right, depth, columns, to);
   }
-  static std::string packing() { return "panels of " + std::to_string(most_columns) + " pairs of bfloat16"; }
+  static std::string packing() {
+    return tenon::join("panels of ", most_columns, " pairs of bfloat16, of which columns have a multiple of ", instructions().pairs);
+  }
 };
 
 }  // namespace product::bf16

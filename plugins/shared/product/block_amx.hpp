@@ -1,0 +1,114 @@
+// Blocks of products of numbers rounded to bfloat16, with sums in f32, by AMX: an instruction multiplies sixteen rows by sixteen pairs of
+// the depth and by sixteen columns. Both sides lie as block_bf16.hpp has them, and the depth is filled up to sixteen pairs.
+#pragma once
+#include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <tenon/vector_level.hpp>
+
+#include "block_bf16.hpp"
+
+#define PRODUCT_AMX __attribute__((target("avx512f,amx-tile,amx-bf16")))
+
+namespace product::bf16::amx {
+
+inline constexpr std::int64_t side = 16;  ///< of a tile: rows, columns, or pairs of the depth
+inline constexpr std::int64_t most_rows = 2 * side;
+
+/// Whether the processor has it and the system lets this process use it, for which it wants to be asked (Linux, arch/x86/xstate.rst).
+inline bool usable() {
+  static const bool has = [] {
+    constexpr unsigned bf16 = 1u << 22, tiles = 1u << 24, kept_tiles = 3u << 17;
+    constexpr long request_permission = 0x1023, tile_data = 18;
+    if ((tenon::detail::cpuid(7).d & (bf16 | tiles)) != (bf16 | tiles)) return false;
+    unsigned kept, high;
+    asm("xgetbv" : "=a"(kept), "=d"(high) : "c"(0));
+    return (kept & kept_tiles) == kept_tiles && syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+  }();
+  return has;
+}
+
+/// What the processor is told of its eight tiles: 0 to 3 are sums, 4 and 5 two lots of rows, 6 and 7 two of columns.
+struct alignas(64) Tiles {
+  std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  std::uint16_t row_bytes[16] = {};
+  std::uint8_t rows[16] = {};
+
+  explicit Tiles(std::int64_t block_rows) {
+    for (int tile = 0; tile < 8; ++tile) {
+      const bool second = tile == 2 || tile == 3 || tile == 5;
+      const auto count = tile > 5 ? side : second ? block_rows - side : std::min(block_rows, side);
+      rows[tile] = static_cast<std::uint8_t>(std::max<std::int64_t>(count, 1));
+      row_bytes[tile] = 64;
+    }
+  }
+};
+
+/// GCC's instructions do not say that they read and write memory.
+inline void order_memory(const void* memory) {
+  asm volatile("" ::"r"(memory) : "memory");
+}
+
+/// Sums of `rows` by `columns` tiles, to `sums`, whose rows have most_rows numbers.
+template <int rows, int columns>
+PRODUCT_AMX void sum_tiles(const Block& of, const Bits* right, float* sums) {
+  const Bits* left = of.left;
+  const auto left_step = of.left_row * std::int64_t{sizeof(Bits)}, right_step = of.right_row * std::int64_t{sizeof(Bits)};
+  _tile_zero(0);
+  if constexpr (columns > 1) _tile_zero(1);
+  if constexpr (rows > 1) _tile_zero(2);
+  if constexpr (rows > 1 && columns > 1) _tile_zero(3);
+  for (std::int64_t k = 0; k < of.pairs; k += side, left += 2 * side, right += side * of.right_row) {
+    _tile_loadd(4, left, left_step);
+    _tile_loadd(6, right, right_step);
+    _tile_dpbf16ps(0, 4, 6);
+    if constexpr (columns > 1) {
+      _tile_loadd(7, right + 2 * side, right_step);
+      _tile_dpbf16ps(1, 4, 7);
+    }
+    if constexpr (rows > 1) {
+      _tile_loadd(5, left + side * of.left_row, left_step);
+      _tile_dpbf16ps(2, 5, 6);
+      if constexpr (columns > 1) _tile_dpbf16ps(3, 5, 7);
+    }
+  }
+  constexpr std::int64_t step = most_rows * sizeof(float);
+  _tile_stored(0, sums, step);
+  if constexpr (columns > 1) _tile_stored(1, sums + side, step);
+  if constexpr (rows > 1) _tile_stored(2, sums + side * most_rows, step);
+  if constexpr (rows > 1 && columns > 1) _tile_stored(3, sums + side * most_rows + side, step);
+}
+
+/// The block's result: what each sum starts with, and the sum.
+PRODUCT_AMX inline void add_start(const Block& of, std::int64_t rows, std::int64_t first, std::int64_t columns, const float* sums) {
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; j += side) {
+      const auto mask = static_cast<__mmask16>(0xffffu >> (side - std::min(side, columns - j)));
+      __m512 sum = _mm512_loadu_ps(sums + i * most_rows + j);
+      if (of.start) sum = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, of.start + i * of.start_row + first + j), sum);
+      _mm512_mask_storeu_ps(of.result + i * of.result_row + first + j, mask, sum);
+    }
+}
+
+/// `rows`: 1 to most_rows. A multiple of sixteen pairs.
+PRODUCT_AMX inline void multiply(std::int64_t rows, const Block& of) {
+  alignas(64) float sums[most_rows * most_rows];
+  const Tiles tiles(rows);
+  order_memory(&tiles);
+  _tile_loadconfig(&tiles);
+  for (std::int64_t column = 0; column < of.columns; column += 2 * side) {
+    const auto columns = std::min(2 * side, of.columns - column);
+    const auto sum =
+        rows > side ? (columns > side ? sum_tiles<2, 2> : sum_tiles<2, 1>) : (columns > side ? sum_tiles<1, 2> : sum_tiles<1, 1>);
+    order_memory(of.right);
+    sum(of, of.right + 2 * column, sums);
+    order_memory(sums);
+    add_start(of, rows, column, columns, sums);
+  }
+  _tile_release();
+}
+
+}  // namespace product::bf16::amx
+
+#undef PRODUCT_AMX
