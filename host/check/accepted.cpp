@@ -8,6 +8,7 @@
 #include <tenon/visit.hpp>
 
 #include "check/check.hpp"
+#include "check/precision.hpp"
 #include "check/test_call.hpp"
 #include "io/counted.hpp"
 
@@ -129,7 +130,11 @@ Outcome check_dtypes(const CheckedOperator& subject) {
   const auto wide = allows(info.types, DType::f64) ? DType::f64 : DType::f32;
   if (allows(info.types, wide) && !info.random)
     if (auto fault = compare_dtypes(subject, wide); !fault.empty()) return failed(fault);
-  return passed(counted(count, "dtype"));
+  const auto precision = check_precision(subject);
+  if (!precision.fault.empty()) return failed(precision.fault);
+  auto sentence = counted(count, "dtype");
+  if (precision.calls > 0) sentence += fmt::format(", {} in precision bfloat16", counted(precision.calls, "call"));
+  return passed(sentence);
 }
 
 // An error with a reason is an answer (the largest of nothing is nothing); the check is for those who die or hang.

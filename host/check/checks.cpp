@@ -61,7 +61,7 @@ const std::vector<Check>& checks() {
       {"manifest", "the manifest says what the functions are, and every part has its sentence", check_manifest},
       {"process", "descriptors, folder, environment, signals and threads of the process stay as they were", check_process, true, true},
       {"inference", "what is inferred from less does not contradict what is inferred from all", check_inference},
-      {"dtypes", "every dtype it claims runs, and floating ones give about the same numbers", check_dtypes},
+      {"dtypes", "every dtype it claims runs, and floating ones give about the same numbers, in precision bfloat16, too", check_dtypes},
       {"shapes", "empty, 0-d, odd-sized and unaligned inputs run or are refused", check_shapes},
       {"guard", "nothing outside the tensors of the call is read or written", check_guard, true, true},
       {"coverage", "every element of every output and gradient is written", check_coverage, true, true},

@@ -62,6 +62,7 @@ TEST_CASE("each broken plugin fails the check that is for it, and no other") {
       {"counts_instances", {"FAILED save_load"}, "with the parameters that were loaded"},
       {"forgets_bound", {"FAILED bounds"}, "parameter 'scale' is outside its bounds"},
       {"claims_dtype", {"FAILED dtypes"}, "float64 is declared, but the kernel refuses it"},
+      {"which_precision", {"FAILED dtypes"}, "is 1 where bfloat16 is asked for, but 0 otherwise"},
       {"guesses_shape", {"FAILED inference"}, "where less is known"},
       {"dies_when_empty", {"CRASHED shapes", "CRASHED coverage"}, "died of signal 8"},
       {"scribbles", {"CRASHED shapes", "CRASHED coverage"}, "wrote to the pipe through which the checks report"},

@@ -1,4 +1,4 @@
-// Bundled products in sessions that ask for bfloat16, where this machine multiplies in it.
+// Bundled products and convolutions in sessions that ask for bfloat16, where this machine multiplies in it.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -29,7 +29,10 @@ struct Product {
   const char* op;
   Shape left, right;
   Attributes parameters;
+  bool bias = false;
 };
+
+using Integers = std::vector<std::int64_t>;
 
 std::vector<Product> products() {
   return {{"matmul", {5, 70}, {70, 130}, {}},
@@ -38,7 +41,12 @@ std::vector<Product> products() {
           {"matmul", {20, 9}, {17, 20}, {{"transpose_a", true}, {"transpose_b", true}}},
           {"matmul", {6}, {6, 4}, {}},
           {"matmul", {4, 6}, {6}, {}},
-          {"fully_connected", {30, 65}, {40, 65}, {{"num_hidden", 40}}}};
+          {"fully_connected", {30, 65}, {40, 65}, {{"num_hidden", 40}}, true},
+          {"convolution", {2, 3, 17, 15}, {20, 3, 3, 3}, {{"num_filter", 20}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}}, true},
+          {"convolution", {1, 32, 9, 12}, {48, 32, 1, 1}, {{"num_filter", 48}, {"kernel", Integers{1, 1}}, {"no_bias", true}}},
+          {"convolution", {3, 16, 8, 9}, {32, 8, 3, 2}, {{"num_filter", 32}, {"kernel", Integers{3, 2}}, {"groups", 2}}, true},
+          {"convolution", {2, 24, 30}, {5, 24, 5}, {{"num_filter", 5}, {"kernel", Integers{5}}, {"stride", Integers{2}}}, true},
+          {"convolution", {1, 8, 5, 6, 7}, {16, 8, 2, 2, 2}, {{"num_filter", 16}, {"kernel", Integers{2, 2, 2}}}, true}};
 }
 
 /// loss is the sum of the product, activated where `activated`; gradients of both sides are outputs, too, where `trains`.
@@ -47,7 +55,7 @@ Graph graph_of(Host& host, const Product& product, bool whole, bool activated, b
   const auto left = graph.input("left", f32, product.left);
   const auto right = graph.variable("right", numbers_of(product.right, whole));
   std::vector<Value> inputs{left, right};
-  if (std::string_view(product.op) == "fully_connected") inputs.push_back(graph.variable("bias", numbers_of({40}, whole)));
+  if (product.bias) inputs.push_back(graph.variable("bias", numbers_of({product.right[0]}, whole)));
   auto y = graph.add(product.op, inputs, product.parameters, "product");
   if (activated) y = graph.add("relu", {y}, {}, "after");
   graph.output("y", y);
@@ -120,5 +128,27 @@ TEST_CASE("sessions in bfloat16: products keep their constant weights packed, an
     Session without(graph, {.optimize = Optimize::none, .precision = bf16});
     CHECK(furthest(keeps.run({{"left", left}}).at("y"), without.run({{"left", left}}).at("y")) == 0);
   }
+}
+
+TEST_CASE("sessions in bfloat16: convolutions one after the other, in channels-last tensors between them") {
+  if (!product::bf16::usable()) {
+    MESSAGE("skipped: this processor has no AVX512-BF16");
+    return;
+  }
+  Graph graph(plugin_tests::host());
+  auto x = graph.input("x", f32, {2, 6, 20, 18});
+  std::int64_t channels = 6;
+  for (const std::int64_t filters : {16, 24, 24}) {
+    const auto weight = graph.variable(join("weight", channels, filters), numbers_of({filters, channels, 3, 3}, false));
+    x = graph.add("convolution", {x, weight}, {{"num_filter", filters}, {"kernel", Integers{3, 3}}, {"no_bias", true}},
+                  join("convolution", channels, filters));
+    x = graph.add("relu", {x}, {}, join("after", channels, filters));
+    channels = filters;
+  }
+  graph.output("y", x);
+  const auto data = numbers_of({2, 6, 20, 18}, false);
+  const auto exact = Session(graph).run({{"x", data}}).at("y"), rounded = Session(graph, {.precision = bf16}).run({{"x", data}}).at("y");
+  CHECK(furthest(exact, rounded) <= 0.01 * largest(exact));
+  CHECK(furthest(exact, rounded) > 0);
 }
 #endif
