@@ -21,13 +21,14 @@ struct Matrices {
   bool transposed;
 };
 
-/// results[i][rows, columns] = lefts[i][rows, depth] * rights[i][depth, columns], added to what is there where `add`.
+/// results[i][rows, columns] = lefts[i][rows, depth] * rights[i][depth, columns], added to what is there where `add`. `bf16`: elements of
+/// f32 are rounded to bfloat16 before they are multiplied.
 template <class T>
 struct Products {
   Matrices<const T> left, right;
   T* result;
   std::int64_t result_step, count, rows, columns, depth;
-  bool add;
+  bool add, bf16 = false;
 };
 
 #if defined(TENON_SIMULATED_CUDA)
@@ -36,8 +37,9 @@ template <class T>
 struct PlainProducts : Products<T> {
   void operator()(std::int64_t i) const {
     const auto each = this->rows * this->columns, number = i / each, row = i % each / this->columns, column = i % this->columns;
-    const auto at = [number](const Matrices<const T>& of, std::int64_t r, std::int64_t c) {
-      return of.data[number * of.step + (of.transposed ? c * of.row_size + r : r * of.row_size + c)];
+    const auto at = [number, rounds = this->bf16](const Matrices<const T>& of, std::int64_t r, std::int64_t c) {
+      const T element = of.data[number * of.step + (of.transposed ? c * of.row_size + r : r * of.row_size + c)];
+      return rounds ? static_cast<T>(tenon::bfloat16(static_cast<float>(element))) : element;
     };
     T& to = this->result[number * this->result_step + i % each];
     T sum = 0;
@@ -75,13 +77,13 @@ void multiply(const tenon::Call& call, const Products<T>& of) {
   require(cublasSetStream(cublas, tenon::gpu::stream_of(call)));
   require(cublasSetWorkspace(cublas, tenon::gpu::library_workspace(call, cublas_bytes), cublas_bytes));
   constexpr bool wide = std::is_same_v<T, double>;
+  const auto compute = wide ? CUBLAS_COMPUTE_64F : of.bf16 ? CUBLAS_COMPUTE_32F_FAST_16BF : CUBLAS_COMPUTE_32F;
   const T one = 1, beta = of.add ? 1 : 0;
   const auto order = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
-  require(cublasGemmStridedBatchedEx_64(cublas, order(of.right.transposed), order(of.left.transposed), of.columns, of.rows, of.depth, &one,
-                                        of.right.data, wide ? CUDA_R_64F : CUDA_R_32F, of.right.row_size, of.right.step, of.left.data,
-                                        wide ? CUDA_R_64F : CUDA_R_32F, of.left.row_size, of.left.step, &beta, of.result,
-                                        wide ? CUDA_R_64F : CUDA_R_32F, of.columns, of.result_step, of.count,
-                                        wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+  require(cublasGemmStridedBatchedEx_64(
+      cublas, order(of.right.transposed), order(of.left.transposed), of.columns, of.rows, of.depth, &one, of.right.data,
+      wide ? CUDA_R_64F : CUDA_R_32F, of.right.row_size, of.right.step, of.left.data, wide ? CUDA_R_64F : CUDA_R_32F, of.left.row_size,
+      of.left.step, &beta, of.result, wide ? CUDA_R_64F : CUDA_R_32F, of.columns, of.result_step, of.count, compute, CUBLAS_GEMM_DEFAULT));
 }
 
 #endif

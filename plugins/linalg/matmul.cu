@@ -2,8 +2,10 @@
 #include "products_on_device.hpp"
 #include "sparse_matmul_on_device.hpp"
 
-/// With dense tensors all is put on the stream; the sparse kernels wait for sizes, and are not to be captured.
-struct MatmulCuda : MatmulShapes {
+/// `bf16`: products of dense tensors of f32 round what they multiply to bfloat16. With dense tensors all is put on the stream; the sparse
+/// kernels wait for sizes, and are not to be captured.
+template <bool bf16>
+struct MatmulOnDevice : MatmulShapes {
   static constexpr bool capturable = true;
   /// Complex numbers are the CPU's.
   bool supports(const tenon::Infer& types) const { return tenon::floating.has(types.input(0).dtype); }
@@ -31,10 +33,10 @@ struct MatmulCuda : MatmulShapes {
   void multiply(const tenon::Call& call) const {
     with_operands<T>(call, [&](const Operands<T>& of, const Members& members) {
       const auto count = static_cast<std::int64_t>(members.product.size());
-      batch::sum_products_on_device<T>(call, {call.output<T>(0).data(), count, of.rows, of.columns, call.write(0) == tenon::Write::add},
-                                       of.inner, batch::terms(members.product, members.a, members.b),
-                                       batch::device_matrices(of.a, of.rows, of.inner, transpose_a),
-                                       batch::device_matrices(of.b, of.inner, of.columns, transpose_b));
+      batch::sum_products_on_device<T>(
+          call, {call.output<T>(0).data(), count, of.rows, of.columns, call.write(0) == tenon::Write::add, bf16}, of.inner,
+          batch::terms(members.product, members.a, members.b), batch::device_matrices(of.a, of.rows, of.inner, transpose_a),
+          batch::device_matrices(of.b, of.inner, of.columns, transpose_b));
     });
   }
 
@@ -55,10 +57,10 @@ struct MatmulCuda : MatmulShapes {
     T* const da = call.input_grad<T>(0).data();
     const bool add = call.write(0) == tenon::Write::add;
     if (transpose_a)
-      batch::sum_products_on_device<T>(call, {da, of.count_a, of.inner, of.rows, add}, of.columns,
+      batch::sum_products_on_device<T>(call, {da, of.count_a, of.inner, of.rows, add, bf16}, of.columns,
                                        batch::terms(members.a, members.b, members.product), b, dy.transpose());
     else
-      batch::sum_products_on_device<T>(call, {da, of.count_a, of.rows, of.inner, add}, of.columns,
+      batch::sum_products_on_device<T>(call, {da, of.count_a, of.rows, of.inner, add, bf16}, of.columns,
                                        batch::terms(members.a, members.product, members.b), dy, b.transpose());
   }
 
@@ -71,10 +73,10 @@ struct MatmulCuda : MatmulShapes {
     T* const db = call.input_grad<T>(1).data();
     const bool add = call.write(1) == tenon::Write::add;
     if (transpose_b)
-      batch::sum_products_on_device<T>(call, {db, of.count_b, of.columns, of.inner, add}, of.rows,
+      batch::sum_products_on_device<T>(call, {db, of.count_b, of.columns, of.inner, add, bf16}, of.rows,
                                        batch::terms(members.b, members.product, members.a), dy.transpose(), a);
     else
-      batch::sum_products_on_device<T>(call, {db, of.count_b, of.inner, of.columns, add}, of.rows,
+      batch::sum_products_on_device<T>(call, {db, of.count_b, of.inner, of.columns, add, bf16}, of.rows,
                                        batch::terms(members.b, members.a, members.product), a.transpose(), dy);
   }
 
@@ -94,4 +96,12 @@ struct MatmulCuda : MatmulShapes {
 
   device_spmm::Library library_;
 };
+
+struct MatmulCuda : MatmulOnDevice<false> {};
 TENON_KERNEL(matmul, cuda, MatmulCuda)
+
+struct MatmulCudaInBf16 : MatmulOnDevice<true> {
+  static constexpr int priority = 1;
+  bool supports(const tenon::Infer& types) const { return types.precision() == tenon::bf16 && types.input(0).dtype == tenon::f32; }
+};
+TENON_KERNEL_VARIANT(matmul, cuda, MatmulCudaInBf16)

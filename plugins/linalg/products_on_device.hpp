@@ -28,7 +28,7 @@ template <class T>
 struct DeviceResults {
   T* data;
   std::int64_t count, rows, columns;
-  bool add;
+  bool add, bf16 = false;  ///< as of device_gemm::Products
 };
 
 /// How many terms from `first` on, each `apart` after the other, go on with the same steps.
@@ -64,7 +64,7 @@ void sum_products_on_device(const tenon::Call& call, DeviceResults<T> results, s
       const auto &now = terms[first], &next = terms[run > 1 ? first + each : first];
       device_gemm::multiply<T>(
           call, {left.from(now.left, next.left - now.left), right.from(now.right, next.right - now.right), results.data + now.result * size,
-                 size, run, results.rows, results.columns, depth, results.add || layer > 0});
+                 size, run, results.rows, results.columns, depth, results.add || layer > 0, results.bf16});
     }
   }
 }

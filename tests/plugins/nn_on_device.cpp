@@ -97,6 +97,37 @@ TEST_CASE("on a GPU: a convnet's loss and gradients are the CPU's, and so is eve
   check_near(found, expected, 1e-4);  // cuDNN may multiply in another way (Winograd), which rounds more
 }
 
+TEST_CASE("on a GPU: products of a session that asks for bfloat16 round what they multiply, forward and backward") {
+  if (!has_gpu()) return;
+  StrictHost host(2);
+  Net net{tenon::Graph(host)};
+  auto& graph = net.graph;
+  const auto x = graph.input("x", tenon::f32, {20, 30});
+  const auto hidden = graph.add("fully_connected", {x, net.weight("w", {40, 30}), net.weight("b", {40})}, {{"num_hidden", 40}}, "hidden");
+  const auto product = graph.add("matmul", {hidden, net.weight("m", {40, 10})}, {}, "product");
+  net.differentiate(graph.add("sum", {graph.add("square", {product})}));
+  const tenon::NamedTensors inputs{{"x", arbitrary(tenon::f32, {20, 30}, -1, 1, 20)}};
+  auto asked = on("cuda");
+  asked.precision = tenon::bf16;
+  tenon::Session session(graph, asked);
+  const auto found = session.run(inputs), exact = run(graph, "cpu", inputs);
+  const auto plan = session.plan({});
+  for (const std::string name : {"hidden", "product"})
+    CHECK(std::any_of(plan.steps.begin(), plan.steps.end(),
+                      [&](const auto& step) { return step.name == name && step.variant.ends_with("InBf16"); }));
+  for (const auto& [name, tensor] : exact) {
+    CAPTURE(name);
+    const auto here = doubles(found.at(name)), there = doubles(tensor);
+    double largest = 0, furthest = 0;
+    for (std::size_t i = 0; i < there.size(); ++i) {
+      largest = std::max(largest, std::abs(there[i]));
+      furthest = std::max(furthest, std::abs(here[i] - there[i]));
+    }
+    CHECK(furthest <= 0.02 * largest);
+    CHECK(furthest > 1e-5 * largest);
+  }
+}
+
 TEST_CASE("on a GPU: a convnet that is captured gives the bits of its first run, which is not") {
   if (!has_gpu()) return;
   StrictHost host(2);

@@ -17,7 +17,9 @@ struct GradElement {
 
 }  // namespace
 
-struct FullyConnectedCuda : FullyConnectedShapes {
+/// `bf16`: products of f32 round what they multiply to bfloat16.
+template <bool bf16>
+struct FullyConnectedOnDevice : FullyConnectedShapes {
   static constexpr bool capturable = true;
 
   std::size_t workspace(const tenon::Infer&) const { return product_bytes; }
@@ -46,7 +48,8 @@ struct FullyConnectedCuda : FullyConnectedShapes {
                  num_hidden,
                  features,
                  call.write(0) == tenon::Write::add,
-                 bias},
+                 bias,
+                 bf16},
                 tenon::gpu::library_workspace(call, product_workspace), product_);
   }
 
@@ -64,7 +67,9 @@ struct FullyConnectedCuda : FullyConnectedShapes {
                    batch,
                    features,
                    num_hidden,
-                   write == tenon::Write::add},
+                   write == tenon::Write::add,
+                   nullptr,
+                   bf16},
                   scratch, data_gradient_);
     if (const auto write = call.write(1); write != tenon::Write::none)
       multiply<T>(call,
@@ -74,7 +79,9 @@ struct FullyConnectedCuda : FullyConnectedShapes {
                    num_hidden,
                    features,
                    batch,
-                   write == tenon::Write::add},
+                   write == tenon::Write::add,
+                   nullptr,
+                   bf16},
                   scratch, weight_gradient_);
     if (!call.has_input("bias") || call.write(2) == tenon::Write::none) return;
     const ColumnSums sums = ColumnSums::of(batch, num_hidden);
@@ -84,4 +91,12 @@ struct FullyConnectedCuda : FullyConnectedShapes {
 
   KeptProduct product_, data_gradient_, weight_gradient_;
 };
+
+struct FullyConnectedCuda : FullyConnectedOnDevice<false> {};
 TENON_KERNEL(fully_connected, cuda, FullyConnectedCuda)
+
+struct FullyConnectedCudaInBf16 : FullyConnectedOnDevice<true> {
+  static constexpr int priority = 1;
+  bool supports(const tenon::Infer& types) const { return types.precision() == tenon::bf16 && types.input(0).dtype == tenon::f32; }
+};
+TENON_KERNEL_VARIANT(fully_connected, cuda, FullyConnectedCudaInBf16)

@@ -13,7 +13,7 @@ struct Matrix {
 };
 
 /// result[rows, columns] = left[rows, depth] * right[depth, columns], plus what is there where `add`, plus bias[columns] in each row where
-/// it is not null. The result is none of the others.
+/// it is not null. The result is none of the others. `bf16`: elements of f32 are rounded to bfloat16 before they are multiplied.
 template <class T>
 struct MatrixProduct {
   Matrix<T> left, right;
@@ -21,6 +21,7 @@ struct MatrixProduct {
   std::int64_t rows, columns, depth;
   bool add;
   const T* bias = nullptr;
+  bool bf16 = false;
 };
 
 #if defined(TENON_SIMULATED_CUDA)

@@ -39,7 +39,7 @@ struct Kind {
   std::int64_t rows = 0, columns = 0, depth = 0;
   Side left{}, right{};
   std::uint32_t result_alignment = 0;
-  bool bias = false;
+  bool bias = false, bf16 = false;
   friend bool operator==(const Kind&, const Kind&) = default;
 
   template <class T>
@@ -51,6 +51,7 @@ struct Kind {
     kind.right = side(product.right);
     kind.result_alignment = cublas_lt::alignment(product.result);
     kind.bias = product.bias != nullptr;
+    kind.bf16 = product.bf16;
     return kind;
   }
 };
@@ -78,7 +79,8 @@ class Product {
 
  private:
   void describe(const Kind& kind, const void* bias) {
-    operation_ = operation(kind.type == CUDA_R_64F ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, kind.type);
+    const auto sums = kind.bf16 ? CUBLAS_COMPUTE_32F_FAST_16BF : CUBLAS_COMPUTE_32F;
+    operation_ = operation(kind.type == CUDA_R_64F ? CUBLAS_COMPUTE_64F : sums, kind.type);
     right_ = stored(kind, kind.right, kind.depth, kind.columns);
     left_ = stored(kind, kind.left, kind.rows, kind.depth);
     result_ = layout(kind.type, kind.columns, kind.rows, kind.columns);
