@@ -62,6 +62,17 @@ std::shared_ptr<const CatalogOperator> Catalog::find(std::string_view name) cons
   return found == nullptr ? nullptr : std::shared_ptr<const CatalogOperator>(index_, found);
 }
 
+std::vector<OnnxClaim> Catalog::find_onnx(std::string_view domain, std::string_view type, int version) const& {
+  const auto of_type = index_->onnx.find(type);
+  if (of_type == index_->onnx.end()) return {};
+  const auto forms = of_type->second.find(domain == "ai.onnx" ? std::string_view() : domain);
+  if (forms == of_type->second.end()) return {};
+  std::vector<OnnxClaim> claims;
+  for (const auto& [op, form] : forms->second)
+    if (form->covers(version)) claims.push_back({&index_->operators[op], form});
+  return claims;
+}
+
 std::string Catalog::shortest_name(const CatalogOperator& op) const {
   const auto* meant = find(op.info.name);
   return meant != nullptr && meant->description == op.description ? op.info.name : op.full_name();

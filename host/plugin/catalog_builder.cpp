@@ -59,6 +59,7 @@ void Building::list(const std::function<OwnOperator(const std::string&)>& own_of
       listed.kernel_files.push_back(kernels_.find(name, device).file);
       for (const auto& variant : kernels_.variants(name, device)) listed.variants.push_back({variant.variant, device, variant.file});
     }
+    for (const auto& form : listed.info.onnx) index_.onnx[form.type][form.domain].emplace_back(index_.operators.size() - 1, &form);
     index_.definitions.push_back(define(winner, winner.file < 0 ? own_of(name) : OwnOperator()));
   }
   ShortNames(sources_, winners_, preferred, index_).settle();

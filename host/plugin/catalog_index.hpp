@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <tenon/host/catalog.hpp>
+#include <utility>
 #include <vector>
 
 #include "device/device_types.hpp"
@@ -47,7 +48,9 @@ struct CatalogIndex {
   std::vector<std::shared_ptr<const Definition>> definitions;  // one for each operator
   std::vector<std::string> notes;
   std::vector<std::filesystem::path> searched;
-  std::map<std::string, ShortName, std::less<>> names;       // aliases, too
+  std::map<std::string, ShortName, std::less<>> names;  // aliases, too
+  /// Who claims an operator of ONNX, by its type and domain, in the order of `operators`.
+  std::map<std::string, std::map<std::string, std::vector<std::pair<std::size_t, const OnnxForm*>>, std::less<>>, std::less<>> onnx;
   std::map<std::string, std::string, std::less<>> disputed;  // full names that several files claim, and no operator has; a sentence
 
   static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);

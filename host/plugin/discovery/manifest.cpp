@@ -102,6 +102,7 @@ class FieldReader {
   void operator()(const char*, std::vector<ConditionInfo>&) const {}
   void operator()(const char*, std::vector<RuleInfo>&) const {}
   void operator()(const char*, std::vector<RewriteInfo>&) const {}
+  void operator()(const char*, std::vector<OnnxForm>&) const {}
   void operator()(const char*, std::vector<ExampleInfo>&) const {}
   template <class Entry>
   void operator()(const char* key, std::vector<Entry>& entries) const {

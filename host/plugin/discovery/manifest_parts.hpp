@@ -30,6 +30,8 @@ void read_rules(const JsonField& root, OperatorInfo& info);
 void read_examples(const JsonField& root, OperatorInfo& info);
 /// "rewrites": each rule is read as a text of the language of rules (RewriteRule).
 void read_rewrites(const JsonField& root, OperatorInfo& info);
+/// "onnx": forms with keys that this host does not know are left out.
+void read_onnx(const JsonField& root, OperatorInfo& info);
 /// A value of this parameter that it accepts on its own; rules and configure() may refuse it.
 AttributeValue read_param_value(const JsonField& field, const ParamInfo& param);
 

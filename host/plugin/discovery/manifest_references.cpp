@@ -167,6 +167,7 @@ void read_references(const JsonField& root, OperatorInfo& info) {
   read_rules(root, info);
   read_examples(root, info);
   read_rewrites(root, info);
+  read_onnx(root, info);
 }
 
 }  // namespace tenon

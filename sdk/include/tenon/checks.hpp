@@ -138,7 +138,7 @@ struct Verdict {
                  "describe exceeds the limits of the SDK: at most 24 inputs, 16 outputs, 12 states, 32 parameters, 64 choices, 64 "
                  "values in the defaults of lists and 64 texts in those of lists of texts, 24 in-place pairs, 40 names in backward_reads, "
                  "24 in zero_where, 40 in takes_channels_last, 16 renamed, 16 added, 16 terms of linear, 8 aliases, 8 conditions of 8 "
-                 "values each, 16 rules between parameters, 24 rules of rewriting, 8 examples "
+                 "values each, 16 rules between parameters, 24 rules of rewriting, 16 forms of onnx with 64 words, 8 examples "
                  "with 32 inputs, 32 parameters, 96 dimensions and 96 values in all");
   TENON_SENTENCE(same_input_or_output, "two inputs or outputs have the same name");
   TENON_SENTENCE(same_state, "two states have the same name");
@@ -203,6 +203,13 @@ struct Verdict {
       "require(param, relation, other) cannot compare these parameters: same_length takes lists, multiple_of integers, the other "
       "relations numbers");
   TENON_SENTENCE(example_unknown, "example(inputs, params) names an input or a parameter that does not exist");
+  TENON_SENTENCE(onnx_no_type, "onnx(domain, type) needs the type of an operator of ONNX");
+  TENON_SENTENCE(onnx_versions, "the versions of a form of onnx(domain, type) are none, or overlap with those of another form of the type");
+  TENON_SENTENCE(onnx_unknown, "a form of onnx(domain, type) names an input, output, state or parameter that does not exist");
+  TENON_SENTENCE(onnx_twice, "a form of onnx(domain, type) uses an attribute, input, output or place twice, or sets a parameter twice");
+  TENON_SENTENCE(onnx_place,
+                 "input_as(param, place) and halves(place, first, second) need a place from 0 to 31, in front of a variadic input");
+  TENON_SENTENCE(onnx_incomplete, "a form of onnx(domain, type) leaves out an input that is not optional, or a parameter that is required");
   TENON_SENTENCE(empty_kernel, "a kernel's class needs at least one of forward, forward_sparse, backward and backward_sparse");
 #undef TENON_SENTENCE
 };

@@ -98,7 +98,13 @@ enum class ClassFault {
   read_twice,
   rule_unknown,
   rule_kinds,
-  example_unknown
+  example_unknown,
+  onnx_no_type,
+  onnx_versions,
+  onnx_unknown,
+  onnx_twice,
+  onnx_place,
+  onnx_incomplete
 };
 
 /// The C++ type of a parameter's member, and its name in the manifest: bool, int32, int64, float32, float64, text, ints, floats, enum,
@@ -265,6 +271,35 @@ struct RewriteEntry {
     key("name", name), key("pattern", pattern), key("replacement", replacement), key("exact", exact);
   }
 };
+/// op.onnx(domain, type).since().until().types().
+struct OnnxEntry {
+  const char* domain = "";
+  const char* type = "";
+  int since = 1;
+  Maybe<int> until;
+  Maybe<Types> types;
+};
+/// The other words of a form, one by one; which fields have a meaning follows from the word. The manifest's lists are in this order.
+enum class OnnxWord : std::uint8_t { input, output, attribute, value, input_as, halves, constant, without, only, ignore };
+struct OnnxPart {
+  OnnxWord word = OnnxWord::input;
+  int form = 0;              ///< index into Description::onnx
+  const char* name = "";     ///< ONNX's attribute; our input, state or output
+  const char* param = "";    ///< the parameter that it sets
+  const char* second = "";   ///< of halves
+  int index = -1;            ///< ONNX's input
+  bool given = false;        ///< whether there is a theirs
+  LiteralEntry theirs = {};  ///< ONNX's value or default
+  LiteralEntry ours = {};
+};
+/// All forms, and the parts of one form that a word gave: what the manifest's writer finds in the description.
+struct OnnxForms {
+  int count;
+};
+struct OnnxPartsOf {
+  int form;
+  OnnxWord word;
+};
 /// One tensor and one parameter of op.example(). Dimensions, elements and parameters lie in the description's pools.
 struct ExampleTensor {
   const char* name = "";
@@ -322,6 +357,8 @@ struct Description {
   Fixed<ConditionEntry, 8> conditions;
   Fixed<RuleEntry, 16> rules;
   Fixed<RewriteEntry, 24> rewrites;
+  Fixed<OnnxEntry, 16> onnx;
+  Fixed<OnnxPart, 64> onnx_parts;  ///< of all forms
   Fixed<ExampleEntry, 8> examples;
   Fixed<ExampleTensor, 32> example_tensors;
   Fixed<ExampleParam, 32> example_params;
@@ -350,6 +387,7 @@ struct Description {
     if (conditions.size > 0) key("conditions", conditions);
     if (rules.size > 0) key("rules", rules);
     if (rewrites.size > 0) key("rewrites", rewrites);
+    if (onnx.size > 0) key("onnx", OnnxForms{onnx.size});
     if (examples.size > 0) key("examples", examples);
     if (linear.size > 0) key("linear", TermsOf{linear});
     if (derivative) key("derivative", derivative);
@@ -357,6 +395,13 @@ struct Description {
     if (prefers_channels_last) key("prefers_channels_last", prefers_channels_last);
     if (surrogate_gradient) key("surrogate_gradient", surrogate_gradient);
   }
+};
+
+/// A fault, and the name of the parameter, input or output that has it, where there is one.
+struct Found {
+  constexpr Found(ClassFault fault, const char* of = "") : fault(fault), of(of) {}
+  ClassFault fault;
+  const char* of;
 };
 
 /// For counts of outputs, which name a member: where the members lie that parameters and counts of outputs were described by, in the object

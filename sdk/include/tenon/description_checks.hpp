@@ -4,17 +4,11 @@
 #include <limits>
 
 #include "description.hpp"
+#include "onnx_checks.hpp"
 #include "version.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
-
-/// A fault, and the name of the parameter, input or output that has it, where there is one.
-struct Found {
-  constexpr Found(ClassFault fault, const char* of = "") : fault(fault), of(of) {}
-  ClassFault fault;
-  const char* of;
-};
 
 /// The name that two entries have; null: none. Quadratic: the lists are short.
 template <class Entries>
@@ -31,8 +25,9 @@ constexpr bool overflows(const Description& d) {
   return d.aliases.overflow || d.inputs.overflow || d.outputs.overflow || d.states.overflow || d.params.overflow || d.ints.overflow ||
          d.floats.overflow || d.texts.overflow || d.choices.overflow || d.inplace.overflow || d.backward_inplace.overflow ||
          d.backward_reads.value.overflow || d.zero_where.overflow || d.channels_last.overflow || d.linear.overflow || d.renamed.overflow ||
-         d.added.overflow || d.conditions.overflow || d.rules.overflow || d.rewrites.overflow || d.examples.overflow ||
-         d.example_tensors.overflow || d.example_params.overflow || d.literals.overflow || d.example_values.overflow;
+         d.added.overflow || d.conditions.overflow || d.rules.overflow || d.rewrites.overflow || d.examples.overflow || d.onnx.overflow ||
+         d.onnx_parts.overflow || d.example_tensors.overflow || d.example_params.overflow || d.literals.overflow ||
+         d.example_values.overflow;
 }
 
 /// std::isfinite is no constant expression in C++20.
@@ -253,7 +248,8 @@ constexpr void finish(Description& d, const Addresses* addresses) {
                        counts,
                        check_references(d),
                        check_versions(d),
-                       check_rules(d)};
+                       check_rules(d),
+                       check_onnx(d)};
   for (const Found& found : all)
     if (d.fault == ClassFault::none) d.fault = found.fault, d.fault_of = found.of;
 }

@@ -29,6 +29,12 @@
 //     rules             array of [parameter, relation, parameter]; relations: same_length, less_than, at_most, greater_than, at_least,
 //                       multiple_of
 //     rewrites          array of {name, pattern, replacement, exact}: what a graph may hold instead of something, as op.rule() says it
+//     onnx              array of forms, the operators of ONNX that compute the same, as op.onnx() says it: {domain, type, since} and, where
+//                       they say something, until, types, inputs: array of names, outputs: array of names, attributes: array of [attribute,
+//                       parameter] or [attribute, parameter, ONNX's default], values: array of [parameter, ONNX's, ours], inputs_as: array
+//                       of [parameter, place] or [parameter, place, ONNX's default], halves: array of [attribute or place, parameter,
+//                       parameter], constants: array of [parameter, value], without: array of [input, parameter, value], only: array of
+//                       [attribute, value], ignored: array of attributes. A reader passes over a form with other keys
 //     examples          array of {inputs: {name: {shape, dtype: null or name, values: null or array}}, params: {name: value}}
 //     linear            array of terms of the output, each an array of one or two inputs in which it is linear
 //     derivative        true: nodes may have the attribute `derivative`, the input by which the operator is to be differentiated
@@ -199,6 +205,54 @@ class ManifestWriter {
   constexpr void value(const ConditionEntry& condition) { entry(condition); }
   constexpr void value(const RewriteEntry& rule) { entry(rule); }
   constexpr void value(const RuleEntry& rule) { out_.array(3), value(rule.left), value(rule.relation), value(rule.right); }
+  constexpr void value(const OnnxForms& forms) {
+    out_.array(static_cast<std::size_t>(forms.count));
+    for (int form = 0; form < forms.count; ++form) {
+      map([&](auto&& key) {
+        const OnnxEntry& entry = d_->onnx[form];
+        key("domain", entry.domain), key("type", entry.type), key("since", entry.since);
+        if (entry.until.given) key("until", entry.until);
+        if (entry.types.given) key("types", entry.types);
+        constexpr const char* names[] = {"inputs", "outputs",   "attributes", "values", "inputs_as",
+                                         "halves", "constants", "without",    "only",   "ignored"};
+        for (int word = 0; word < 10; ++word)
+          if (const OnnxPartsOf parts{form, static_cast<OnnxWord>(word)}; count_of(parts) > 0) key(names[word], parts);
+      });
+    }
+  }
+  constexpr std::size_t count_of(const OnnxPartsOf& of) const {
+    std::size_t count = 0;
+    for (const OnnxPart& part : d_->onnx_parts) count += part.form == of.form && part.word == of.word;
+    return count;
+  }
+  constexpr void value(const OnnxPartsOf& of) {
+    out_.array(count_of(of));
+    for (const OnnxPart& part : d_->onnx_parts)
+      if (part.form == of.form && part.word == of.word) value(part);
+  }
+  constexpr void value(const OnnxPart& part) {
+    const auto list = [&](const auto&... items) { out_.array(sizeof...(items)), (value(items), ...); };
+    switch (part.word) {
+      case OnnxWord::input:
+      case OnnxWord::output:
+      case OnnxWord::ignore:
+        return value(part.name);
+      case OnnxWord::attribute:
+        return part.given ? list(part.name, part.param, part.theirs) : list(part.name, part.param);
+      case OnnxWord::value:
+        return list(part.param, part.theirs, part.ours);
+      case OnnxWord::input_as:
+        return part.given ? list(part.param, part.index, part.theirs) : list(part.param, part.index);
+      case OnnxWord::halves:
+        return part.index < 0 ? list(part.name, part.param, part.second) : list(part.index, part.param, part.second);
+      case OnnxWord::constant:
+        return list(part.param, part.ours);
+      case OnnxWord::without:
+        return list(part.name, part.param, part.ours);
+      case OnnxWord::only:
+        return list(part.name, part.theirs);
+    }
+  }
   // As the author wrote it; the host compares it with the parameter's kind.
   constexpr void value(const LiteralEntry& literal) {
     switch (literal.type) {

@@ -9,7 +9,9 @@
 
 #include "description.hpp"
 #include "list.hpp"
+#include "literal_value.hpp"
 #include "number_table.hpp"
+#include "onnx_words.hpp"
 #include "parameter_words.hpp"
 #include "text.hpp"
 #include "version.hpp"
@@ -38,27 +40,6 @@ constexpr const char* name_of(Relation relation) {
   return names[static_cast<int>(relation)];
 }
 
-/// A value in op.example() and .when(): true, 2, 0.5, "max", or a list of integers or texts. A number is an integer if its C++ type is
-/// one.
-struct LiteralValue {
-  template <class T>
-  requires std::is_arithmetic_v<T>
-  constexpr LiteralValue(T value) {
-    if constexpr (std::is_same_v<T, bool>) {
-      literal.type = LiteralEntry::Type::boolean, literal.integer = value;
-    } else if constexpr (std::is_integral_v<T>) {
-      literal.integer = static_cast<std::int64_t>(value);
-    } else {
-      literal.type = LiteralEntry::Type::number, literal.number = static_cast<double>(value);
-    }
-  }
-  constexpr LiteralValue(const char* text) { literal.type = LiteralEntry::Type::text, literal.text = text; }
-  constexpr LiteralValue(std::initializer_list<std::int64_t> values) : list(values) { literal.type = LiteralEntry::Type::list; }
-  constexpr LiteralValue(std::initializer_list<const char*> values) : texts(values) { literal.type = LiteralEntry::Type::texts; }
-  LiteralEntry literal;                      ///< without the lists
-  std::initializer_list<std::int64_t> list;  ///< lives as long as the call
-  std::initializer_list<const char*> texts;
-};
 /// An input of op.example(): {"data", {2, 4, 6, 6}}; with a dtype, {"index", {3}, tenon::i64}; and with elements, {"index", {3},
 /// tenon::i64, {0, 2, 1}}.
 struct ExampleInput {
@@ -75,17 +56,6 @@ struct ExampleValue {
 
 // What the words below record that are more than one field; only the compiler runs these. Pools that are full say so, and the description's
 // checks turn that into one sentence (too_many).
-
-/// Copies a literal, and its list into the description's pool: an initializer_list ends with the statement that wrote it.
-constexpr LiteralEntry stored_literal(Description& d, const LiteralValue& value) {
-  LiteralEntry literal = value.literal;
-  const bool texts = literal.type == LiteralEntry::Type::texts;
-  literal.first = texts ? d.texts.size : d.literals.size;
-  literal.count = static_cast<int>(texts ? value.texts.size() : value.list.size());
-  for (const std::int64_t item : value.list) d.literals.push(item);
-  for (const char* text : value.texts) d.texts.push(text);
-  return literal;
-}
 
 /// One condition for one name or pair: of is the manifest's key of what it limits.
 constexpr void push_condition(Description& d, const char* of, NamePair names, const char* param,
@@ -328,6 +298,16 @@ class Words {
   ///     op.exact_rule("inference", "dropout(x; ...)", "x");
   constexpr void exact_rule(const char* name, const char* pattern, const char* replacement) {
     add(&Description::rewrites, RewriteEntry{name, pattern, replacement, true});
+  }
+  /// What computes the same in ONNX: files of that format are read and written by it, while versions, attributes and inputs fit. `domain`
+  /// is
+  /// "" for ONNX's own operators. Defaults: inputs, outputs and version as OnnxWords says. At most 16 forms, of versions that do not
+  /// overlap.
+  ///
+  ///     op.onnx("", "LeakyRelu").since(6).attribute("alpha", "slope");
+  constexpr OnnxWords<records> onnx(const char* domain, const char* type) {
+    if constexpr (records) description_->onnx.push({domain, type, 1, {}, {}});
+    return OnnxWords<records>(description_);
   }
   /// Shapes and parameters that the operator accepts: documents show them, and `tenon check` begins with them. Name every required input
   /// whose shape does not follow from the others, and every parameter that matters; at most 8 examples.

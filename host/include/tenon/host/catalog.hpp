@@ -76,6 +76,12 @@ struct CatalogOperator {
   std::string full_name() const { return info.full_name(); }
 };
 
+/// An operator that says which operator of ONNX it computes, and the form that says so.
+struct OnnxClaim {
+  const CatalogOperator* op;
+  const OnnxForm* form;
+};
+
 struct CatalogIndex;
 class PluginSet;
 
@@ -99,6 +105,10 @@ class TENON_API Catalog {
   /// decides.
   const CatalogOperator* find(std::string_view name) const&;
   std::shared_ptr<const CatalogOperator> find(std::string_view name) const&&;
+  /// All operators whose manifest claims this operator of ONNX in this version of its domain ("" and "ai.onnx" are one); none is loaded.
+  /// Whether a node's attributes and inputs fit is the form's to say.
+  std::vector<OnnxClaim> find_onnx(std::string_view domain, std::string_view type, int version) const&;
+  std::vector<OnnxClaim> find_onnx(std::string_view domain, std::string_view type, int version) const&& = delete;  // they point into it
   /// The shortest name that find() takes for the operator: `relu`, or `acme.relu` where relu is another one.
   std::string shortest_name(const CatalogOperator& op) const;
   std::vector<std::string> near(std::string_view name) const;  ///< up to three names within a typing slip, or of other spaces

@@ -117,6 +117,111 @@ struct RewriteInfo {
     field("name", self.name), field("pattern", self.pattern), field("replacement", self.replacement), field("exact", self.exact);
   }
 };
+/// An operator of ONNX that computes the same, for some versions of its domain: what `op.onnx(...)` in describe() says. A node of that type
+/// is covered where every attribute that it has is named here, every input and output has a place, and all values are known ones; it is
+/// then exactly a node of this operator. All names of inputs, outputs, states and parameters exist.
+/// A parameter that counts an output and is set by nothing else is the node's number of outputs.
+struct OnnxForm {
+  struct Attribute {
+    std::string name, param;
+    std::optional<AttributeValue> absent;  ///< what ONNX says without the attribute; nothing: the parameter's default
+
+    template <class Self, class Field>
+    static void each_field(Self& self, Field&& field) {
+      field("name", self.name), field("param", self.param), field("absent", self.absent);
+    }
+  };
+  struct Value {
+    std::string param;
+    AttributeValue theirs = false, ours = false;  ///< an integer or a text of ONNX's; a value of the parameter
+
+    template <class Self, class Field>
+    static void each_field(Self& self, Field&& field) {
+      field("param", self.param), field("theirs", self.theirs), field("ours", self.ours);
+    }
+  };
+  struct InputAs {
+    std::size_t place;  ///< index of ONNX's input
+    std::string param;
+    std::optional<AttributeValue> absent;  ///< as for attributes
+
+    template <class Self, class Field>
+    static void each_field(Self& self, Field&& field) {
+      field("place", self.place), field("param", self.param), field("absent", self.absent);
+    }
+  };
+  /// A list whose halves are two parameters; of one parameter twice, they are equal.
+  struct Halves {
+    std::string name;                  ///< the attribute, or
+    std::optional<std::size_t> place;  ///< the input
+    std::string first, second;
+
+    template <class Self, class Field>
+    static void each_field(Self& self, Field&& field) {
+      field("name", self.name), field("place", self.place), field("first", self.first), field("second", self.second);
+    }
+  };
+  struct Constant {
+    std::string param;
+    AttributeValue value = false;
+
+    template <class Self, class Field>
+    static void each_field(Self& self, Field&& field) {
+      field("param", self.param), field("value", self.value);
+    }
+  };
+  struct Without {
+    std::string input, param;
+    AttributeValue value = false;
+
+    template <class Self, class Field>
+    static void each_field(Self& self, Field&& field) {
+      field("input", self.input), field("param", self.param), field("value", self.value);
+    }
+  };
+  struct Only {
+    std::string name;
+    std::vector<AttributeValue> values;
+
+    template <class Self, class Field>
+    static void each_field(Self& self, Field&& field) {
+      field("name", self.name), field("values", self.values);
+    }
+  };
+
+  std::string domain;  ///< empty for ONNX's own, which files also write as ai.onnx
+  std::string type;
+  int since = 1;
+  std::optional<int> until;        ///< the last version; nothing: all newer ones
+  std::optional<DTypeMask> types;  ///< of the inputs that share one dtype, where fewer than the operator has; nothing: OperatorInfo::types
+  /// Ours for each place of ONNX's inputs: an input or a state. Empty: inputs_as or halves may have the place, or else it must be absent,
+  /// as all behind the last place must. A variadic input is the last and takes all that follow.
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;  ///< of ONNX's outputs likewise; nobody may read one that is empty, or behind the last
+  std::vector<Attribute> attributes;
+  std::vector<Value> values;       ///< the only ones of their parameters; parameters without any have ONNX's own values
+  std::vector<InputAs> inputs_as;  ///< inputs that become parameters, where their values are known
+  std::vector<Halves> halves;
+  std::vector<Constant> constants;   ///< set in every node of this form
+  std::vector<Without> without;      ///< set where the optional input is absent
+  std::vector<Only> only;            ///< attributes that, if they are there, must have one of these values
+  std::vector<std::string> ignored;  ///< attributes that do not matter
+
+  bool covers(int version) const { return version >= since && (!until || version <= *until); }
+  /// The parameter's value that one of ONNX's stands for, of an attribute or an input; nothing if there is none. An integer becomes a bool
+  /// where it is 0 or 1, a list of one where the parameter is a list, and a number; a list of one becomes a number.
+  TENON_API std::optional<AttributeValue> value_of(const ParamInfo& param, const AttributeValue& theirs) const;
+  /// The other way: nothing if ONNX has no such value.
+  TENON_API std::optional<AttributeValue> onnx_value_of(const ParamInfo& param, const AttributeValue& ours) const;
+
+  template <class Self, class Field>
+  static void each_field(Self& self, Field&& field) {
+    field("domain", self.domain), field("type", self.type), field("since", self.since), field("until", self.until);
+    field("types", self.types), field("inputs", self.inputs), field("outputs", self.outputs), field("attributes", self.attributes);
+    field("values", self.values), field("inputs_as", self.inputs_as), field("halves", self.halves), field("constants", self.constants);
+    field("without", self.without), field("only", self.only), field("ignored", self.ignored);
+  }
+};
 /// Inputs and parameters that the author says the operator accepts.
 struct ExampleInfo {
   struct Input {
@@ -182,6 +287,7 @@ struct TENON_API OperatorInfo {
   std::vector<ConditionInfo> conditions;
   std::vector<RuleInfo> rules;
   std::vector<RewriteInfo> rewrites;
+  std::vector<OnnxForm> onnx;  ///< no two overlap in versions of one type
   std::vector<ExampleInfo> examples;
   std::vector<std::byte> manifest;  ///< the bytes that this was read from
 
@@ -209,7 +315,8 @@ struct TENON_API OperatorInfo {
     field("channels_last", self.channels_last);
     field("prefers_channels_last", self.prefers_channels_last, "is faster with channels last");
     field("functions", self.functions), field("space", self.space), field("conditions", self.conditions);
-    field("rules", self.rules), field("rewrites", self.rewrites), field("examples", self.examples);
+    field("rules", self.rules), field("rewrites", self.rewrites), field("onnx", self.onnx);
+    field("examples", self.examples);
   }
 };
 

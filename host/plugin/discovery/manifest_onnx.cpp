@@ -1,0 +1,274 @@
+// Reads the forms of ONNX of a manifest. Everything that op.onnx() checks at compile time is checked again, and values are compared with
+// the parameters' kinds.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <set>
+#include <tenon/host/operator_info.hpp>
+
+#include "plugin/discovery/manifest_parts.hpp"
+
+namespace tenon {
+namespace {
+
+constexpr std::size_t most_forms = 64, most_entries = 256, longest_name = 128;
+constexpr std::int64_t most_inputs = 32;
+constexpr std::array<std::string_view, 15> known_keys = {"domain", "type",      "since",      "until",  "types",
+                                                         "inputs", "outputs",   "attributes", "values", "inputs_as",
+                                                         "halves", "constants", "without",    "only",   "ignored"};
+
+/// One form. What it takes twice is refused where it stands the second time.
+class FormReader {
+ public:
+  FormReader(const JsonField& entry, const OperatorInfo& info) : entry_(entry), info_(info) {}
+
+  OnnxForm read() {
+    read_head();
+    read_names("outputs", form_.outputs, outputs_);
+    each("values", [&](const JsonField& item) { read_value(item); });  // which defaults are translated by
+    each("attributes", [&](const JsonField& item) { read_attribute(item); });
+    each("inputs_as", [&](const JsonField& item) { read_input_as(item); });
+    each("halves", [&](const JsonField& item) { read_halves(item); });
+    each("constants", [&](const JsonField& item) { read_constant(item); });
+    each("without", [&](const JsonField& item) { read_without(item); });
+    each("only", [&](const JsonField& item) { read_only(item); });
+    each("ignored", [&](const JsonField& item) { form_.ignored.push_back(attribute(item)); });
+    place_inputs();
+    require_params();
+    if (!entry_.find("outputs"))
+      for (const auto& output : info_.outputs)
+        if (!output.hidden) form_.outputs.push_back(output.name);
+    return std::move(form_);
+  }
+
+ private:
+  template <class Read>
+  void each(const char* key, Read read) {
+    const auto list = entry_.find(key);
+    if (!list) return;
+    if (list->size() > most_entries) list->refuse("has {} entries; at most {} are read", list->size(), most_entries);
+    for (const auto& item : list->list()) read(item);
+  }
+  static std::string name(const JsonField& field) {
+    auto text = plain_text(field);
+    if (text.size() > longest_name) field.refuse("has {} bytes; at most {} are read", text.size(), longest_name);
+    return text;
+  }
+  static std::string full_name(const JsonField& field) {
+    auto text = name(field);
+    if (text.empty()) field.refuse("is empty");
+    return text;
+  }
+  static std::size_t entries(const JsonField& item, std::size_t least, std::size_t most) {
+    if (item.size() < least || item.size() > most) require_entries(item, least);
+    return item.size();
+  }
+
+  void read_head() {
+    form_.domain = name(entry_["domain"]);
+    if (form_.domain == "ai.onnx") form_.domain.clear();
+    form_.type = full_name(entry_["type"]);
+    form_.since = version(entry_["since"]);
+    if (const auto until = entry_.find("until")) {
+      form_.until = version(*until);
+      if (*form_.until < form_.since) until->refuse("is {}, before since, which is {}", *form_.until, form_.since);
+    }
+    if (const auto types = entry_.find("types")) {
+      DTypeMask mask = 0;
+      for (const auto& item : types->list()) mask = static_cast<DTypeMask>(mask | 1U << static_cast<unsigned>(read_dtype(item)));
+      if ((mask & info_.types) == 0) types->refuse("has no dtype of the operator's");
+      form_.types = static_cast<DTypeMask>(mask & info_.types);
+    }
+  }
+  static int version(const JsonField& field) { return static_cast<int>(field.integer({}, 1, std::numeric_limits<std::int32_t>::max())); }
+
+  /// An attribute's name that no other part of the form has.
+  std::string attribute(const JsonField& field) {
+    auto text = full_name(field);
+    if (!attributes_.insert(text).second) field.refuse("is '{}', an attribute that the form has already", text);
+    return text;
+  }
+  const ParamInfo& param_at(const JsonField& field) const {
+    const std::string text = identifier(field);
+    const int found = info_.find_param(text);
+    if (found < 0) field.refuse("is '{}', but there is no such parameter", text);
+    return info_.params[static_cast<std::size_t>(found)];
+  }
+  const ParamInfo& set_param(const JsonField& field) {
+    const ParamInfo& found = param_at(field);
+    if (!set_.insert(found.name).second) field.refuse("is '{}', a parameter that the form sets already", found.name);
+    return found;
+  }
+  std::size_t place(const JsonField& field) {
+    const auto index = field.integer({}, 0, most_inputs - 1);
+    if (!places_.insert(static_cast<std::size_t>(index)).second) field.refuse("is {}, a place that is taken already", index);
+    return static_cast<std::size_t>(index);
+  }
+
+  void read_names(const char* key, std::vector<std::string>& names, std::set<std::string>& taken) {
+    each(key, [&](const JsonField& item) {
+      if (names.size() == most_inputs) item.refuse("is one too many; at most {} are read", most_inputs);
+      auto text = plain_text(item);
+      const bool output = std::string_view(key) == "outputs";
+      const bool known = output ? info_.find_output(text) >= 0 : info_.find_input(text) >= 0 || is_state(text);
+      if (!text.empty() && !known) item.refuse("is {}, which is not {}", in_quotes(text), output ? "an output" : "an input or a state");
+      if (!text.empty() && !taken.insert(text).second) item.refuse("is '{}', which the list has already", text);
+      names.push_back(std::move(text));
+    });
+  }
+  bool is_state(std::string_view text) const {
+    return std::any_of(info_.states.begin(), info_.states.end(), [&](const StateInfo& state) { return state.name == text; });
+  }
+
+  /// ONNX's: a number, a text, or a list of integers or texts. Not a bool, which ONNX has not.
+  static AttributeValue theirs(const JsonField& field) {
+    if (field.get<std::int64_t>() != nullptr) return field.integer();
+    if (field.get<double>() != nullptr) return not_nan(field);
+    if (field.get<std::string>() != nullptr) return plain_text(field);
+    if (field.get<bool>() != nullptr) return std::int64_t{field.boolean()};
+    const bool texts = field.size() > 0 && field.at(0).get<std::string>() != nullptr;
+    std::vector<std::int64_t> numbers;
+    std::vector<std::string> words;
+    for (const auto& item : field.list()) texts ? words.push_back(plain_text(item)) : numbers.push_back(item.integer());
+    return texts ? AttributeValue(std::move(words)) : AttributeValue(std::move(numbers));
+  }
+  AttributeValue absent(const JsonField& field, const ParamInfo& of) const {
+    auto value = theirs(field);
+    if (!form_.value_of(of, value)) field.refuse("is {}, which is no value of parameter '{}'", to_string(value), of.name);
+    return value;
+  }
+
+  void read_value(const JsonField& item) {
+    require_entries(item, 3);
+    const ParamInfo& of = param_at(item.at(0));
+    auto from = theirs(item.at(1));
+    if (item.at(1).get<std::int64_t>() == nullptr && item.at(1).get<std::string>() == nullptr)
+      item.at(1).refuse("is neither an integer nor a text");
+    for (const auto& before : form_.values)
+      if (before.param == of.name && before.theirs == from) item.at(1).refuse("is {}, which the form translates already", to_string(from));
+    form_.values.push_back({of.name, std::move(from), read_param_value(item.at(2), of)});
+  }
+  void read_attribute(const JsonField& item) {
+    const bool given = entries(item, 2, 3) == 3;
+    auto text = attribute(item.at(0));
+    const ParamInfo& of = set_param(item.at(1));
+    form_.attributes.push_back({std::move(text), of.name, given ? std::optional(absent(item.at(2), of)) : std::nullopt});
+  }
+  void read_input_as(const JsonField& item) {
+    const bool given = entries(item, 2, 3) == 3;
+    const ParamInfo& of = set_param(item.at(0));
+    form_.inputs_as.push_back({place(item.at(1)), of.name, given ? std::optional(absent(item.at(2), of)) : std::nullopt});
+  }
+  void read_halves(const JsonField& item) {
+    require_entries(item, 3);
+    OnnxForm::Halves halves;
+    if (item.at(0).get<std::int64_t>() != nullptr)
+      halves.place = place(item.at(0));
+    else
+      halves.name = attribute(item.at(0));
+    const ParamInfo &first = set_param(item.at(1)), &second = param_at(item.at(2));
+    if (second.name != first.name) set_param(item.at(2));
+    for (const auto* half : {&first, &second})
+      if (half->kind != ParamKind::ints && half->kind != ParamKind::floats)
+        item.refuse("makes two lists of one, but parameter '{}' is no list of numbers", half->name);
+    halves.first = first.name, halves.second = second.name;
+    form_.halves.push_back(std::move(halves));
+  }
+  void read_constant(const JsonField& item) {
+    require_entries(item, 2);
+    const ParamInfo& of = set_param(item.at(0));
+    form_.constants.push_back({of.name, read_param_value(item.at(1), of)});
+  }
+  void read_without(const JsonField& item) {
+    require_entries(item, 3);
+    const auto& input = info_.inputs[static_cast<std::size_t>(input_at(item.at(0), info_))];
+    if (!input.optional) item.at(0).refuse("is '{}', which is never absent", input.name);
+    const ParamInfo& of = set_param(item.at(1));
+    form_.without.push_back({input.name, of.name, read_param_value(item.at(2), of)});
+  }
+  void read_only(const JsonField& item) {
+    require_entries(item, 2);
+    const auto text = full_name(item.at(0));
+    auto value = theirs(item.at(1));
+    const auto known = std::find_if(form_.only.begin(), form_.only.end(), [&](const auto& only) { return only.name == text; });
+    if (known != form_.only.end()) return known->values.push_back(std::move(value));
+    form_.only.push_back({attribute(item.at(0)), {std::move(value)}});
+  }
+
+  /// Inputs by name take the places that parameters leave, in their order.
+  void place_inputs() {
+    std::vector<std::string> names;
+    std::set<std::string> taken;
+    read_names("inputs", names, taken);
+    const auto list = entry_.find("inputs");
+    if (!list)
+      for (const auto& input : info_.inputs) names.push_back(input.name), taken.insert(input.name);
+    for (const auto& input : info_.inputs)
+      if (!input.optional && !input.variadic && !taken.contains(input.name))
+        list->refuse("leaves out '{}', which is not optional", input.name);
+    std::size_t next = 0;
+    const auto skip = [&] {
+      for (; places_.contains(next); ++next) form_.inputs.emplace_back();
+    };
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      skip();
+      form_.inputs.push_back(names[i]), ++next;
+      if (!info_.variadic() || names[i] != info_.inputs.back().name) continue;
+      if (i + 1 < names.size()) list->refuse("has names behind '{}', which takes all that follow", names[i]);
+      if (!places_.empty() && *places_.rbegin() >= next) entry_.refuse("has an input behind '{}', which takes all that follow", names[i]);
+      return;
+    }
+    while (!places_.empty() && next <= *places_.rbegin()) {
+      skip();
+      if (next < *places_.rbegin()) form_.inputs.emplace_back(), ++next;
+    }
+  }
+
+  /// The number of outputs gives the parameter that counts them.
+  void require_params() const {
+    for (const auto& param : info_.params) {
+      const bool counts =
+          std::any_of(info_.outputs.begin(), info_.outputs.end(), [&](const OutputInfo& output) { return output.count == param.name; });
+      const bool conditional =
+          std::any_of(form_.without.begin(), form_.without.end(), [&](const auto& entry) { return entry.param == param.name; });
+      if (param.required && !counts && (conditional || !set_.contains(param.name)))
+        entry_.refuse("leaves out parameter '{}', which is required", param.name);
+    }
+  }
+
+  const JsonField& entry_;
+  const OperatorInfo& info_;
+  OnnxForm form_;
+  std::set<std::string> attributes_, set_, outputs_;
+  std::set<std::size_t> places_;  // of parameters
+};
+
+bool is_known(const JsonField& form) {
+  const auto keys = form.object({});
+  return std::all_of(keys.begin(), keys.end(), [](const JsonField::Entry& entry) {
+    return std::find(known_keys.begin(), known_keys.end(), entry.key) != known_keys.end();
+  });
+}
+
+bool overlap(const OnnxForm& left, const OnnxForm& right) {
+  const bool same = left.domain == right.domain && left.type == right.type;
+  return same && left.covers(std::max(left.since, right.since)) && right.covers(std::max(left.since, right.since));
+}
+
+}  // namespace
+
+void read_onnx(const JsonField& root, OperatorInfo& info) {
+  const auto list = root.find("onnx");
+  if (!list) return;
+  if (list->size() > most_forms) list->refuse("has {} forms; at most {} are read", list->size(), most_forms);
+  for (const auto& entry : list->list()) {
+    if (!is_known(entry)) continue;  // of a newer SDK: what it says cannot be kept here
+    auto form = FormReader(entry, info).read();
+    for (const auto& before : info.onnx)
+      if (overlap(before, form)) entry.refuse("is '{}', whose versions overlap with those of a form before it", form.type);
+    info.onnx.push_back(std::move(form));
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,19 @@
+// says: a form of onnx(domain, type) leaves out an input that is not optional, or a parameter that is required
+// about: x
+#include <tenon/operator.hpp>
+
+struct Wrong : tenon::Operator {
+  tenon::Ints axis;
+  bool keepdims = false;
+
+  static constexpr void describe(auto& op) {
+    op.doc("what one line of it gets wrong");
+    op.input("x", "any shape");
+    op.output("y", "same shape as x");
+    op.param("axis", &Wrong::axis, "axes");
+    op.param("keepdims", &Wrong::keepdims, "a switch");
+    op.onnx("", "ReduceSum").inputs("");
+  }
+  void forward(const tenon::Call&) const {}
+};
+TENON_OPERATOR(wrong, Wrong)

@@ -1,0 +1,20 @@
+// says: the versions of a form of onnx(domain, type) are none, or overlap with those of another form of the type
+// about: ReduceSum
+#include <tenon/operator.hpp>
+
+struct Wrong : tenon::Operator {
+  tenon::Ints axis;
+  bool keepdims = false;
+
+  static constexpr void describe(auto& op) {
+    op.doc("what one line of it gets wrong");
+    op.input("x", "any shape");
+    op.output("y", "same shape as x");
+    op.param("axis", &Wrong::axis, "axes");
+    op.param("keepdims", &Wrong::keepdims, "a switch");
+    op.onnx("", "ReduceSum").until(12).attribute("axes", "axis");
+    op.onnx("", "ReduceSum").since(12).input_as("axis", 1);
+  }
+  void forward(const tenon::Call&) const {}
+};
+TENON_OPERATOR(wrong, Wrong)
