@@ -36,6 +36,8 @@ void print_rules(const OperatorInfo& info) {
   for (const auto& rule : info.rules) write_result("  {}\n", rule_text(rule));
   if (!info.rewrites.empty()) write_result("\nRules of rewriting\n");
   for (const auto& rule : info.rewrites) write_result("  {}\n", rewrite_text(rule));
+  if (!info.onnx.empty()) write_result("\nONNX\n");
+  for (const auto& form : info.onnx) write_result("  {}\n", onnx_text(info, form));
   if (!info.examples.empty()) write_result("\nExamples\n");
   for (const auto& example : info.examples) write_result("  {}\n", example_text(example));
 }

@@ -34,10 +34,9 @@ std::string indented(const JsonItem& item) {
 }
 
 template <class T>
-constexpr bool has_fields =
-    std::is_same_v<T, OperatorInfo> || std::is_same_v<T, InputInfo> || std::is_same_v<T, OutputInfo> || std::is_same_v<T, StateInfo> ||
-    std::is_same_v<T, ParamInfo> || std::is_same_v<T, ConditionInfo> || std::is_same_v<T, RuleInfo> || std::is_same_v<T, RewriteInfo> ||
-    std::is_same_v<T, ExampleInfo> || std::is_same_v<T, ExampleInfo::Input> || std::is_same_v<T, ExampleInfo::Param>;
+concept HasFields = requires(const T& value) {
+  T::each_field(value, [](const char*, const auto&, auto&&...) {});
+};
 
 template <class T>
 JsonItem to_json(const T& value);
@@ -50,6 +49,13 @@ JsonItem list_of(const auto& values) {
   return json_list(items);
 }
 
+// null is what a manifest does not say, and an infinity what it does.
+JsonItem attribute_json(const auto& value) {
+  if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>)
+    if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return to_json(value);
+}
+
 template <class T>
 std::vector<JsonItem> members_of(const T& value) {
   std::vector<JsonItem> members;
@@ -60,7 +66,7 @@ std::vector<JsonItem> members_of(const T& value) {
 template <class T>
 JsonItem to_json(const T& value) {
   if constexpr (std::is_same_v<T, AttributeValue>)
-    return std::visit([](const auto& held) { return to_json(held); }, value.variant());
+    return std::visit([](const auto& held) { return attribute_json(held); }, value.variant());
   else if constexpr (std::is_same_v<T, ParamKind>)
     return kind_name(value);
   else if constexpr (std::is_same_v<T, DType>)
@@ -71,7 +77,7 @@ JsonItem to_json(const T& value) {
                : visit<table_types>(value.dtype(), [&]<class Element>() { return list_of(value.template values<Element>()); });
   else if constexpr (std::is_same_v<T, DTypeMask>)
     return list_of(names_of(value));
-  else if constexpr (has_fields<T>)
+  else if constexpr (HasFields<T>)
     return json_members(members_of(value));
   else if constexpr (requires { value.has_value(); })
     return value ? to_json(*value) : JsonItem::null();

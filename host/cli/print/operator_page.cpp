@@ -27,12 +27,14 @@ void add_tables(Page& page, const OperatorInfo& info, bool titles) {
 
 void add_lists(Page& page, const OperatorInfo& info) {
   page.list("Traits", traits_of(info));
-  std::vector<std::string> rules, rewrites, examples;
+  std::vector<std::string> rules, rewrites, onnx, examples;
   for (const auto& rule : info.rules) rules.push_back(rule_text(rule));
   for (const auto& example : info.examples) examples.push_back(example_text(example));
   page.list("Rules", rules);
   for (const auto& rule : info.rewrites) rewrites.push_back(rewrite_text(rule));
   page.list("Rules of rewriting", rewrites);
+  for (const auto& form : info.onnx) onnx.push_back(onnx_text(info, form));
+  page.list("ONNX", onnx);
   page.list("Examples", examples);
 }
 

@@ -14,6 +14,7 @@ std::string default_value_of(const ParamInfo& param);  ///< `required`, `0.5`
 std::string default_of(const ParamInfo& param);        ///< `required`, `default 0.1`
 std::string rule_text(const RuleInfo& rule);
 std::string rewrite_text(const RewriteInfo& rule);
+std::string onnx_text(const OperatorInfo& info, const OnnxForm& form);
 std::string example_text(const ExampleInfo& example);
 std::vector<std::string> traits_of(const OperatorInfo& info);
 
