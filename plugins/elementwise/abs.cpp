@@ -7,6 +7,7 @@ struct Abs : tenon::Elementwise {
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
+    op.onnx("", "Abs").since(6);
   }
 
   template <class T>

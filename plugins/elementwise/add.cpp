@@ -11,6 +11,7 @@ struct Add : tenon::Elementwise {
     op.output("output", "the inputs' shapes broadcast together");
     op.linear("left");
     op.linear("right");
+    op.onnx("", "Add").since(7);
   }
 
   template <class T>

@@ -41,6 +41,31 @@ struct Cast : tenon::Operator {
     op.param("dtype", &Cast::dtype, "dtype of y").required().one_of(tenon::every_type);
     op.backward_reads();
     op.example({{"x", {2, 3}}}, {{"dtype", "complex64"}});  // which complex numbers can become, too
+    describe_onnx(op);
+  }
+
+  /// ONNX numbers the dtypes. saturate and round_mode are about floats of 8 bits, which Tenon lacks.
+  static constexpr void describe_onnx(auto& op) {
+    op.onnx("", "Cast")
+        .since(6)
+        .attribute("to", "dtype")
+        .value("dtype", 1, "float32")
+        .value("dtype", 2, "uint8")
+        .value("dtype", 3, "int8")
+        .value("dtype", 4, "uint16")
+        .value("dtype", 5, "int16")
+        .value("dtype", 6, "int32")
+        .value("dtype", 7, "int64")
+        .value("dtype", 9, "bool")
+        .value("dtype", 10, "float16")
+        .value("dtype", 11, "float64")
+        .value("dtype", 12, "uint32")
+        .value("dtype", 13, "uint64")
+        .value("dtype", 14, "complex64")
+        .value("dtype", 15, "complex128")
+        .value("dtype", 16, "bfloat16")
+        .ignore("saturate")
+        .ignore("round_mode");
   }
 
   void infer(tenon::Infer& io) const {

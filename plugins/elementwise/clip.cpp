@@ -1,3 +1,4 @@
+#include <limits>
 #include <tenon/elementwise.hpp>
 
 #include "saturate.hpp"
@@ -13,6 +14,9 @@ struct Clip : tenon::Elementwise {
     op.param("low", &Clip::low, "smallest result; for integer x it is rounded towards zero").required();
     op.param("high", &Clip::high, "largest result; for integer x it is rounded towards zero").required();
     op.example({{"x", {2, 3}}}, {{"low", -0.5}, {"high", 0.5}});
+    constexpr double end = 3.4028234663852886e+38, infinity = std::numeric_limits<double>::infinity();
+    op.onnx("", "Clip").since(6).until(10).attribute("min", "low", -end).attribute("max", "high", end);
+    op.onnx("", "Clip").since(11).input_as("low", 1, -infinity).input_as("high", 2, infinity);
   }
 
   void configure() {

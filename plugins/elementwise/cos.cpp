@@ -5,6 +5,7 @@ struct Cos : tenon::Elementwise {
     op.doc("the cosine of x, element by element");
     op.input("x", "angles in radians");
     op.output("y", "same shape as x");
+    op.onnx("", "Cos").since(7);
   }
 
   template <class T>

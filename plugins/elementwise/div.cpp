@@ -11,6 +11,7 @@ struct Div : tenon::Elementwise {
     op.input("right", "divisor");
     op.zero_where("left");
     op.output("output", "the inputs' shapes broadcast together");
+    op.onnx("", "Div").since(7).types(tenon::floating);  // of integers, ONNX's cuts off
   }
 
   template <class T>

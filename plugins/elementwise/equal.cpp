@@ -7,6 +7,7 @@ struct Equal : tenon::Elementwise {
     op.input("left", "first operand");
     op.input("right", "second operand");
     op.output("output", "true or false for each element of the inputs' shapes broadcast together");
+    op.onnx("", "Equal").since(7);
   }
 
   template <class T>

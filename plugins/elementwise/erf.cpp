@@ -5,6 +5,7 @@ struct Erf : tenon::Elementwise {
     op.doc("the error function of x, element by element");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
+    op.onnx("", "Erf").since(9);
   }
 
   template <class T>

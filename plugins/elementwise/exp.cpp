@@ -6,6 +6,7 @@ struct Exp : tenon::Elementwise {
     op.input("x", "exponents");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
+    op.onnx("", "Exp").since(6);
   }
 
   template <class T>

@@ -7,6 +7,7 @@ struct Gelu : tenon::Elementwise {
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
+    op.onnx("", "Gelu").since(20).only("approximate", "none");
   }
 
   template <class T>

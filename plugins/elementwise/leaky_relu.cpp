@@ -9,6 +9,7 @@ struct LeakyRelu : tenon::Elementwise {
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.param("slope", &LeakyRelu::slope, "factor of negative x");
+    op.onnx("", "LeakyRelu").since(6).attribute("alpha", "slope");
   }
 
   template <class T>

@@ -6,6 +6,7 @@ struct Log : tenon::Elementwise {
     op.input("x", "positive numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
+    op.onnx("", "Log").since(6);
   }
 
   template <class T>

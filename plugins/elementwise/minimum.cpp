@@ -7,6 +7,7 @@ struct Minimum : tenon::Elementwise {
     op.input("left", "first operand");
     op.input("right", "second operand");
     op.output("output", "the inputs' shapes broadcast together");
+    op.onnx("", "Min").since(6);
   }
 
   template <class T>

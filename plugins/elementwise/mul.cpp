@@ -14,6 +14,7 @@ struct Mul : tenon::Elementwise {
     op.zero_where("right");
     op.output("output", "the inputs' shapes broadcast together");
     op.linear("left", "right");
+    op.onnx("", "Mul").since(7);
   }
 
   template <class T>

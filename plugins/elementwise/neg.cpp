@@ -9,6 +9,7 @@ struct Neg : tenon::Elementwise {
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.linear("x");
+    op.onnx("", "Neg").since(6);
   }
 
   template <class T>

@@ -7,6 +7,7 @@ struct Pow : tenon::Elementwise {
     op.input("base", "any numbers; a negative one with a fractional exponent gives nan");
     op.input("exponent", "any numbers");
     op.output("output", "the inputs' shapes broadcast together");
+    op.onnx("", "Pow").since(7);
   }
 
   template <class T>

@@ -5,6 +5,7 @@ struct Sin : tenon::Elementwise {
     op.doc("the sine of x, element by element");
     op.input("x", "angles in radians");
     op.output("y", "same shape as x");
+    op.onnx("", "Sin").since(7);
   }
 
   template <class T>

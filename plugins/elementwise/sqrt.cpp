@@ -6,6 +6,7 @@ struct Sqrt : tenon::Elementwise {
     op.input("x", "numbers from 0");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
+    op.onnx("", "Sqrt").since(6);
   }
 
   template <class T>

@@ -11,6 +11,7 @@ struct Sub : tenon::Elementwise {
     op.output("output", "the inputs' shapes broadcast together");
     op.linear("left");
     op.linear("right");
+    op.onnx("", "Sub").since(7);
   }
 
   template <class T>

@@ -9,6 +9,7 @@ struct Where : tenon::Elementwise {
     op.input("no", "values where condition is false");
     op.output("output", "the inputs' shapes broadcast together");
     op.example({{"condition", {2, 3}}, {"yes", {2, 3}}, {"no", {2, 3}}});
+    op.onnx("", "Where").since(9);
   }
 
   template <class T>

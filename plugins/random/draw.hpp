@@ -59,6 +59,17 @@ struct Draw : tenon::Operator {
     op.uses_random();
   }
 
+  /// The numbers that a seed gives are nobody's to say.
+  static constexpr auto describe_onnx(auto form) {
+    return form.attribute("shape", "shape")
+        .attribute("dtype", "dtype")
+        .value("dtype", 1, "float32")
+        .value("dtype", 10, "float16")
+        .value("dtype", 11, "float64")
+        .value("dtype", 16, "bfloat16")
+        .ignore("seed");
+  }
+
   static double largest(tenon::DType dtype) {
     if (dtype == tenon::f16) return 65504;
     if (dtype == tenon::bf16) return 0x1.fep127;

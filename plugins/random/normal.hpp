@@ -30,6 +30,7 @@ struct Normal : Draw {
     op.param("mean", &Normal::mean, "mean of the distribution");
     op.param("sd", &Normal::sd, "standard deviation").at_least(0);
     op.example({}, {{"shape", {2, 3}}});
+    describe_onnx(op.onnx("", "RandomNormal")).attribute("mean", "mean").attribute("scale", "sd");
   }
 
   void forward(const tenon::Call& call) const {

@@ -37,6 +37,7 @@ struct Uniform : Draw {
     op.param("low", &Uniform::low, "smallest number");
     op.param("high", &Uniform::high, "end of the range, above low");
     op.example({}, {{"shape", {2, 3}}});
+    describe_onnx(op.onnx("", "RandomUniform")).attribute("low", "low").attribute("high", "high");
   }
 
   void infer(tenon::Infer& io) const {

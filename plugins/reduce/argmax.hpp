@@ -12,6 +12,7 @@ struct Argmax : Reduction {
     op.output("y", "int64 indices; x without the reduced axes");
     describe_axes(op);
     op.example({{"x", {2, 3}}}, {{"axis", {1}}});
+    op.onnx("", "ArgMax").attribute("axis", "axis", 0).attribute("keepdims", "keepdims", 1).only("select_last_index", 0);
   }
 
   void infer(tenon::Infer& io) const {

@@ -23,6 +23,18 @@ struct Reduction : tenon::Operator {
     op.param("keepdims", &Reduction::keepdims, "keep the reduced axes, with size 1");
   }
 
+  /// Since axes_are_input, the axes are no attribute. types: those for which ONNX's result has the dtype that ours has.
+  static constexpr void describe_onnx(auto& op, const char* type, int axes_are_input,
+                                      tenon::Types types = tenon::any_real + tenon::Types{tenon::boolean}) {
+    op.onnx("", type).until(axes_are_input - 1).types(types).attribute("axes", "axis").attribute("keepdims", "keepdims", 1);
+    op.onnx("", type)
+        .since(axes_are_input)
+        .types(types)
+        .input_as("axis", 1)
+        .attribute("keepdims", "keepdims", 1)
+        .only("noop_with_empty_axes", 0);
+  }
+
   /// y's shape from x's, and what y's tells about x's.
   void infer_reduction(tenon::Infer& io, tenon::DType dtype) const {
     const int rank = rank_of_x(io);

@@ -83,6 +83,7 @@ struct Max : Extremum<Larger> {
   static constexpr void describe(auto& op) {
     op.doc("the largest element of x over the given axes; nan if there is one");
     describe_choice(op);
+    describe_onnx(op, "ReduceMax", 18);
   }
 };
 
@@ -90,5 +91,6 @@ struct Min : Extremum<Smaller> {
   static constexpr void describe(auto& op) {
     op.doc("the smallest element of x over the given axes; nan if there is one");
     describe_choice(op);
+    describe_onnx(op, "ReduceMin", 18);
   }
 };

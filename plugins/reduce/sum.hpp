@@ -9,6 +9,9 @@ struct Added {
   static constexpr const char* doc = "the sum of x over the given axes; for a csr x, y is dense and the time depends on what is stored";
   static constexpr const char* x_doc = "values to add; true counts as 1";
   static constexpr const char* y_doc = "x without the reduced axes; int64 for integers and booleans, uint64 for uint64, else x's dtype";
+  static constexpr const char* onnx = "ReduceSum";
+  static constexpr int axes_are_input = 13;
+  static constexpr tenon::Types kept = tenon::floating + tenon::Types{tenon::i64, tenon::u64};
   static constexpr bool divided = false;
   using OfWhole = std::int64_t;  ///< y's elements where x's are integers or booleans
 };
@@ -18,6 +21,9 @@ struct Averaged {
       "the arithmetic mean of x over the given axes; nan for no elements; for a csr x, y is dense and the time depends on what is stored";
   static constexpr const char* x_doc = "values to average; true counts as 1";
   static constexpr const char* y_doc = "x without the reduced axes; float64 for integers and booleans, else x's dtype";
+  static constexpr const char* onnx = "ReduceMean";
+  static constexpr int axes_are_input = 18;
+  static constexpr tenon::Types kept = tenon::floating;
   static constexpr bool divided = true;
   using OfWhole = double;
 };
@@ -48,6 +54,7 @@ struct Sum : Reduction {
     op.backward_reads();
     op.accumulates();
     op.example({{"x", {2, 3}}}, {{"axis", {1}}});
+    describe_onnx(op, Rule::onnx, Rule::axes_are_input, Rule::kept);
   }
 
   void infer(tenon::Infer& io) const {

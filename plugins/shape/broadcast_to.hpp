@@ -17,6 +17,7 @@ struct BroadcastTo : tenon::Operator {
     op.param("shape", &BroadcastTo::shape, "shape of y").required();
     op.backward_reads();
     op.example({{"x", {1, 3}}}, {{"shape", {2, 3}}});
+    op.onnx("", "Expand").since(8).input_as("shape", 1);
   }
 
   void infer(tenon::Infer& io) const {

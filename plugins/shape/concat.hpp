@@ -14,6 +14,8 @@ struct Concat : tenon::Operator {
     op.param("axis", &Concat::axis, "where to join, negative ones counted from the end");
     op.backward_reads();
     op.example({{"inputs0", {2, 3}}, {"inputs1", {4, 3}}}, {{"axis", 0}});
+    op.onnx("", "Concat").until(3).attribute("axis", "axis", 1);
+    op.onnx("", "Concat").since(4).attribute("axis", "axis");
   }
 
   void infer(tenon::Infer& io) const {

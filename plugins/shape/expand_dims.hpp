@@ -13,6 +13,8 @@ struct ExpandDims : Relabel {
     op.param("axis", &ExpandDims::axis, "places of the new axes in y, negative ones counted from the end").required();
     describe_relabel(op);
     op.example({{"x", {2, 3}}}, {{"axis", {1}}});
+    op.onnx("", "Unsqueeze").until(12).attribute("axes", "axis");
+    op.onnx("", "Unsqueeze").since(13).input_as("axis", 1);
   }
 
   void infer(tenon::Infer& io) const {

@@ -25,6 +25,8 @@ struct Pad : tenon::Operator {
     op.param("value", &Pad::value, "the element that mode constant adds");
     op.backward_reads();
     op.example({{"x", {2, 3}}}, {{"before", {0, 1}}, {"after", {1, 1}}});
+    op.onnx("", "Pad").since(2).until(10).halves("pads", "before", "after").attribute("mode", "mode").attribute("value", "value");
+    op.onnx("", "Pad").since(11).halves(1, "before", "after").input_as("value", 2).attribute("mode", "mode");
   }
 
   void configure() {

@@ -29,6 +29,8 @@ struct Slice : tenon::Operator {
     op.param("axes", &Slice::axes, "the axes to slice; empty = the first ones, as many as begin has");
     op.backward_reads();
     op.example({{"x", {3, 4}}}, {{"begin", {0, 1}}, {"end", {2, 4}}});
+    op.onnx("", "Slice").until(9).attribute("starts", "begin").attribute("ends", "end").attribute("axes", "axes");
+    op.onnx("", "Slice").since(10).input_as("begin", 1).input_as("end", 2).input_as("axes", 3).input_as("step", 4);
   }
 
   void configure() {

@@ -17,6 +17,8 @@ struct Split : tenon::Operator {
     op.param("sizes", &Split::sizes, "size of each part along the axis; empty = all equal");
     op.backward_reads();
     op.example({{"x", {4, 3}}}, {{"sections", 2}});
+    op.onnx("", "Split").since(2).until(12).attribute("axis", "axis").attribute("split", "sizes");
+    op.onnx("", "Split").since(13).attribute("axis", "axis").input_as("sizes", 1).attribute("num_outputs", "sections");
   }
 
   void configure() {

@@ -13,6 +13,8 @@ struct Squeeze : Relabel {
     op.param("axis", &Squeeze::axis, "axes to remove, negative ones counted from the end; empty = all of size 1");
     describe_relabel(op);
     op.example({{"x", {2, 1, 3}}}, {{"axis", {1}}});
+    op.onnx("", "Squeeze").until(12).attribute("axes", "axis");
+    op.onnx("", "Squeeze").since(13).input_as("axis", 1);
   }
 
   void infer(tenon::Infer& io) const {

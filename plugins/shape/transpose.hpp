@@ -15,6 +15,7 @@ struct Transpose : tenon::Operator {
     op.param("axes", &Transpose::axes, "every axis of x once, negative ones counted from the end; empty = reversed");
     op.backward_reads();
     op.example({{"x", {2, 3}}}, {{"axes", {1, 0}}});
+    op.onnx("", "Transpose").attribute("perm", "axes");
   }
 
   void infer(tenon::Infer& io) const {

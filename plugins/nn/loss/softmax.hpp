@@ -9,6 +9,7 @@
 
 /// What is made of an element's distance from the largest one of its run, and how the gradient comes back. `norm` is of the run's sum.
 struct Share {
+  static constexpr const char* onnx = "Softmax";
   static constexpr const char* doc = "exp(data) / sum(exp(data)) along one axis, so that its elements are positive and sum to 1";
   static constexpr const char* axis_doc = "the axis that sums to 1; negative axes count from the end";
 
@@ -37,6 +38,7 @@ struct Share {
 };
 
 struct LogShare {
+  static constexpr const char* onnx = "LogSoftmax";
   static constexpr const char* doc = "data - log(sum(exp(data))) along one axis";
   static constexpr const char* axis_doc = "the axis whose exponentials sum to 1; negative axes count from the end";
 
@@ -78,6 +80,7 @@ struct Softmax : tenon::Operator {
     op.backward_reads("output");
     op.accumulates();
     op.example({{"data", {2, 3}}});
+    op.onnx("", Rule::onnx).since(13).attribute("axis", "axis");  // before, it flattens
   }
 
   void infer(tenon::Infer& io) const {

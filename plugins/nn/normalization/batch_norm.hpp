@@ -34,6 +34,13 @@ struct BatchNorm : tenon::Operator {
     op.accumulates();
     describe_rules(op);
     op.example({{"data", {4, 3}}, {"gamma", {3}}, {"beta", {3}}});
+    op.onnx("", "BatchNormalization")
+        .since(7)
+        .inputs("data", "gamma", "beta", "moving_mean", "moving_var")
+        .attribute("epsilon", "epsilon")
+        .attribute("momentum", "momentum")
+        .only("spatial", 1)
+        .only("training_mode", 0);
   }
 
   // Outside of training it scales and shifts each channel, which weights and bias of what comes before can do.

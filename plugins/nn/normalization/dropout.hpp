@@ -18,6 +18,8 @@ struct Dropout : tenon::Operator {
     op.uses_random();
     op.exact_rule("inference", "dropout(data; ...)", "data");
     op.example({{"data", {2, 3}}}, {{"p", 0.25}});
+    op.onnx("", "Dropout").since(7).until(11).attribute("ratio", "p");
+    op.onnx("", "Dropout").since(12).input_as("p", 1).ignore("seed");
   }
 
   void infer(tenon::Infer& io) const {

@@ -28,6 +28,7 @@ struct LayerNorm : tenon::Operator {
     op.backward_reads("data", "gamma", "mean", "inverse_std");
     op.accumulates();
     op.example({{"data", {2, 3}}, {"gamma", {3}}, {"beta", {3}}});
+    op.onnx("", "LayerNormalization").since(17).attribute("axis", "axis").attribute("epsilon", "epsilon").only("stash_type", 1);
   }
 
   void infer(tenon::Infer& io) const {

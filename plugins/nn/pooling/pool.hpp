@@ -74,6 +74,18 @@ struct WindowPool : tenon::Operator {
     op.example({{"data", {1, 2, 4, 4}}}, {{"kernel", {2, 2}}});
   }
 
+  /// What the two have in common; other values of the attributes have no place here.
+  static constexpr void describe_onnx(auto&& form) {
+    form.attribute("kernel_shape", "kernel")
+        .attribute("strides", "stride", {1})
+        .halves("pads", "pad", "pad")
+        .only("auto_pad", "NOTSET")
+        .only("ceil_mode", 0)
+        .only("dilations", {1})
+        .only("dilations", {1, 1})
+        .only("dilations", {1, 1, 1});
+  }
+
   void infer(tenon::Infer& io) const { infer_pooling(io, kernel, stride, pad); }
 
  protected:
@@ -86,6 +98,7 @@ struct MaxPool : WindowPool {
     describe_windows(
         op, "elements on both sides of each spatial axis that are never the largest, fewer than kernel; one value is for all; default: 0");
     op.backward_reads("data");
+    describe_onnx(op.onnx("", "MaxPool").ignore("storage_order"));
   }
 
  protected:
@@ -102,6 +115,7 @@ struct AvgPool : WindowPool {
              "divide by the size of the window, not by the number of its elements inside data");
     op.backward_reads();
     op.linear("data");
+    describe_onnx(op.onnx("", "AveragePool").attribute("count_include_pad", "count_include_pad", 0));
   }
 
  protected:
@@ -130,6 +144,7 @@ struct GlobalMaxPool : GlobalPool {
     op.doc("largest element of each channel of each sample");
     describe_window(op);
     op.backward_reads("data");
+    op.onnx("", "GlobalMaxPool");
   }
 
  protected:
@@ -142,6 +157,7 @@ struct GlobalAvgPool : GlobalPool {
     describe_window(op);
     op.backward_reads();
     op.linear("data");
+    op.onnx("", "GlobalAveragePool");
   }
 
  protected:
