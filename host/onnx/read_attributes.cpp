@@ -27,14 +27,14 @@ constexpr std::uint32_t value_fields[] = {
     field::attribute::type_protos,
 };
 
-/// What is known of an attribute before its value is read.
+/// What is known of an attribute before its value is read, besides its names.
 struct Outline {
   std::int64_t kind = 0;
   std::uint32_t values = 0;  // the fields that are there, as bits
   std::size_t count = 0;     // entries of the list, of whatever kind
 };
 
-Outline outline(Wire wire) {
+Outline outline(Wire wire, proto::Attribute& attribute) {
   constexpr auto all = [] {
     std::uint32_t bits = 0;
     for (const auto number : value_fields) bits |= number == 0 ? 0 : 1U << number;
@@ -43,6 +43,8 @@ Outline outline(Wire wire) {
   Outline found;
   while (wire.next()) {
     const auto number = wire.field();
+    if (number == field::attribute::name) attribute.name = wire.text("name");
+    if (number == field::attribute::ref_attr_name) attribute.ref_attr_name = wire.text("ref_attr_name");
     if (number == field::attribute::type) found.kind = wire.integer("type");
     if (number >= 32 || (all >> number & 1U) == 0) continue;
     found.values |= 1U << number;
@@ -56,29 +58,24 @@ Outline outline(Wire wire) {
 }  // namespace
 
 void MessageReader::read(Wire wire, proto::Attribute& attribute) {
-  const auto found = outline(wire);
+  const auto found = outline(wire, attribute);
   if (found.kind < 0 || found.kind >= static_cast<std::int64_t>(std::size(value_fields)))
     wire.refuse("its type is {}, which is no type of attributes that this tenon knows", found.kind);
   attribute.kind = static_cast<AttributeKind>(found.kind);
-  auto names = wire.again();
-  while (names.next()) {
-    if (names.field() == field::attribute::name) attribute.name = names.text("name");
-    if (names.field() == field::attribute::ref_attr_name) attribute.ref_attr_name = names.text("ref_attr_name");
-  }
   check(wire, attribute, found.values);
   if (attribute.ref_attr_name.empty()) read_value(wire, attribute, found.count);
 }
 
 void MessageReader::check(const Wire& wire, const proto::Attribute& attribute, std::uint32_t values) const {
-  const auto what = printable(attribute.name);
+  const auto what = [&] { return printable(attribute.name); };
   if (attribute.name.empty()) wire.refuse("it has no name");
-  if (attribute.kind == AttributeKind::undefined) wire.refuse("attribute '{}' does not say its type", what);
+  if (attribute.kind == AttributeKind::undefined) wire.refuse("attribute '{}' does not say its type", what());
   const auto own = 1U << value_fields[static_cast<std::size_t>(attribute.kind)];
-  if ((values & ~own) != 0) wire.refuse("attribute '{}' has a value that is not of its type", what);
+  if ((values & ~own) != 0) wire.refuse("attribute '{}' has a value that is not of its type", what());
   if (attribute.ref_attr_name.empty()) return;
-  if (values != 0) wire.refuse("attribute '{}' has a value, and refers to another attribute, too", what);
+  if (values != 0) wire.refuse("attribute '{}' has a value, and refers to another attribute, too", what());
   if (!in_function_)
-    wire.refuse("attribute '{}' refers to attribute '{}' of a function, but is in none", what, printable(attribute.ref_attr_name));
+    wire.refuse("attribute '{}' refers to attribute '{}' of a function, but is in none", what(), printable(attribute.ref_attr_name));
 }
 
 void MessageReader::read_value(Wire& wire, proto::Attribute& attribute, std::size_t count) {

@@ -7,7 +7,7 @@
 
 namespace tenon::onnx {
 
-std::uint64_t Wire::varint(const char*& at, const char* end) const {
+std::uint64_t Wire::long_varint(const char*& at, const char* end) const {
   try {
     return protozero::decode_varint(&at, end);
   } catch (const protozero::exception&) {
@@ -16,40 +16,15 @@ std::uint64_t Wire::varint(const char*& at, const char* end) const {
   }
 }
 
-std::uint64_t Wire::varint() {
-  return varint(next_, end_);
+void Wire::refuse_key(std::uint64_t key) const {
+  if (key >> 32U != 0 || key >> 3U == 0) refuse("field number {} does not exist: the file is damaged or no ONNX file", key >> 3U);
+  refuse("field {} has wire type {}, which ONNX does not use: the file is damaged or no ONNX file", field_, key & 7U);
 }
 
-bool Wire::next() {
-  if (next_ == end_) return false;
-  const auto key = varint();
-  if (key >> 32U != 0 || key >> 3U == 0) refuse("field number {} does not exist: the file is damaged or no ONNX file", key >> 3U);
-  field_ = static_cast<std::uint32_t>(key >> 3U);
-  type_ = static_cast<protozero::pbf_wire_type>(key & 7U);
-  std::uint64_t size = 0;
-  switch (type_) {
-    case protozero::pbf_wire_type::varint:
-      number_ = varint();
-      return true;
-    case protozero::pbf_wire_type::fixed64:
-      size = 8;
-      break;
-    case protozero::pbf_wire_type::fixed32:
-      size = 4;
-      break;
-    case protozero::pbf_wire_type::length_delimited:
-      size = varint();
-      break;
-    default:
-      refuse("field {} has wire type {}, which ONNX does not use: the file is damaged or no ONNX file", field_, key & 7U);
-  }
-  const auto left = static_cast<std::uint64_t>(end_ - next_);
-  if (size > left)
-    refuse("field {} has {}, but {} left: the file is cut off or damaged", field_, counted(size, "byte"),
-           left == 1 ? "1 is" : std::to_string(left) + " are");
-  bytes_ = {next_, static_cast<std::size_t>(size)};
-  next_ += size;
-  return true;
+void Wire::refuse_size(std::uint64_t size) const {
+  const auto left = end_ - next_;
+  refuse("field {} has {}, but {} left: the file is cut off or damaged", field_, counted(size, "byte"),
+         left == 1 ? "1 is" : std::to_string(left) + " are");
 }
 
 std::string_view Wire::text(const char* name) const {

@@ -73,8 +73,12 @@ class Wire {
   void require(protozero::pbf_wire_type type, const char* name) const {
     if (type_ != type) refuse_type(name);
   }
-  std::uint64_t varint();
-  std::uint64_t varint(const char*& at, const char* end) const;
+  std::uint64_t varint(const char*& at, const char* end) const {
+    return at != end && *at >= 0 ? static_cast<std::uint64_t>(*at++) : long_varint(at, end);  // most have one byte
+  }
+  std::uint64_t long_varint(const char*& at, const char* end) const;
+  [[noreturn]] void refuse_key(std::uint64_t key) const;
+  [[noreturn]] void refuse_size(std::uint64_t size) const;
   [[noreturn]] void refuse_type(const char* name) const;
 
   const WireFile& file_;
@@ -86,6 +90,35 @@ class Wire {
   std::uint64_t number_ = 0;  // of a varint
   std::string_view bytes_;    // of all others
 };
+
+inline bool Wire::next() {
+  if (next_ == end_) return false;
+  const auto key = varint(next_, end_);
+  if (key >> 32U != 0 || key >> 3U == 0) refuse_key(key);
+  field_ = static_cast<std::uint32_t>(key >> 3U);
+  type_ = static_cast<protozero::pbf_wire_type>(key & 7U);
+  std::uint64_t size = 0;
+  switch (type_) {
+    case protozero::pbf_wire_type::varint:
+      number_ = varint(next_, end_);
+      return true;
+    case protozero::pbf_wire_type::length_delimited:
+      size = varint(next_, end_);
+      break;
+    case protozero::pbf_wire_type::fixed64:
+      size = 8;
+      break;
+    case protozero::pbf_wire_type::fixed32:
+      size = 4;
+      break;
+    default:
+      refuse_key(key);
+  }
+  if (size > static_cast<std::uint64_t>(end_ - next_)) refuse_size(size);
+  bytes_ = {next_, static_cast<std::size_t>(size)};
+  next_ += size;
+  return true;
+}
 
 template <class T>
 std::size_t Wire::count_reals(const char* name) const {

@@ -51,7 +51,7 @@ TEST_CASE("types in words") {
   ModelParts parts;
   const auto unranked = message([](auto& to) { to.add_message(1, message([](auto& type) { type.add_int32(1, 16); })); });
   const auto sparse_type =
-      message([](auto& to) { to.add_message(8, message([](auto& type) { type.add_int32(1, 1), type.add_message(2, ""); })); });
+      message([](auto& to) { to.add_message(8, message([](auto& type) { type.add_int32(1, 1), type.add_message(2, std::string()); })); });
   const auto map = message(
       [](auto& to) { to.add_message(5, message([](auto& inner) { inner.add_int32(1, 7), inner.add_message(2, tensor_type(8, {})); })); });
   parts.graph.inputs = {value("0", unranked),
@@ -60,7 +60,7 @@ TEST_CASE("types in words") {
                         value("3", sparse_type),
                         value("4", map),
                         value("5", ""),
-                        value("6", message([](auto& to) { to.add_message(7, ""); })),
+                        value("6", message([](auto& to) { to.add_message(7, std::string()); })),
                         value("7", tensor_type(22, {{3}}))};
   write_bytes(folder / "m.onnx", parts.bytes());
   const auto info = tenon::onnx::describe(folder / "m.onnx");

