@@ -51,7 +51,7 @@ ValueInfo describe(const proto::ValueInfo& value) {
   if (value.type == nullptr || value.type->kind != proto::TypeKind::tensor) return info;
   info.dtype = element_type_name(value.type->dtype);
   info.has_shape = value.type->has_shape;
-  for (const auto& dim : value.type->dims) info.shape.push_back(dim_text(dim));
+  for (const auto& dim : value.type->dims) info.shape.push_back({dim.size, std::string(dim.name)});
   info.bytes = bytes_of(*value.type);
   return info;
 }
@@ -79,7 +79,12 @@ void describe_values(const Model& model, ModelInfo& info) {
     add(info, *tensor.values);
     if (tensor.indices != nullptr) info.initializer_bytes += bytes_of(*tensor.indices);
   }
-  for (const auto& input : graph.inputs) (initialized.add(input.name) ? info.inputs : info.defaults).push_back(describe(input));
+  for (const auto& input : graph.inputs) {
+    if (initialized.add(input.name))
+      info.inputs.push_back(describe(input));
+    else if (model.ir_version >= 4)  // before, every initializer is listed as an input, and is a constant all the same
+      info.defaults.push_back(describe(input));
+  }
   for (const auto& output : graph.outputs) info.outputs.push_back(describe(output));
   info.initializers = graph.initializers.size(), info.sparse_initializers = graph.sparse_initializers.size();
 }

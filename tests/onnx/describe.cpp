@@ -22,7 +22,9 @@ TEST_CASE("a model is described") {
   CHECK(info.opsets.size() == 3);
   REQUIRE(info.inputs.size() == 2);
   CHECK(info.inputs[0].type == "float32 [N, 3, ?]");
-  CHECK(info.inputs[0].shape[0] == "N");
+  REQUIRE(info.inputs[0].shape.size() == 3);
+  CHECK(info.inputs[0].shape[0].name == "N");
+  CHECK(info.inputs[0].shape[1].size == 3);
   CHECK(info.inputs[0].bytes == -1);
   CHECK(info.inputs[1].type == "bool []");
   CHECK(info.inputs[1].bytes == 1);
@@ -41,6 +43,16 @@ TEST_CASE("a model is described") {
   CHECK(operators == "Add 1 v17; Conv 1 v17; Identity 2 v17; If 1 v17; local::Twice 1 v1 function; my.ops::Odd 1 v2; ");
   REQUIRE(info.functions.size() == 1);
   CHECK(info.functions[0].attributes == std::vector<std::string>{"k", "n"});
+}
+
+TEST_CASE("initializers that are listed as inputs are constants before IR 4") {
+  const TemporaryFolder folder;
+  auto parts = sample();
+  parts.ir = 3;
+  write_bytes(folder / "m.onnx", parts.bytes());
+  const auto info = tenon::onnx::describe(folder / "m.onnx");
+  CHECK(info.inputs.size() == 2);
+  CHECK(info.defaults.empty());
 }
 
 TEST_CASE("types in words") {

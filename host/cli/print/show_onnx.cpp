@@ -22,9 +22,14 @@ JsonItem items(const std::vector<T>& values, const Describe& describe) {
   return json_list(list);
 }
 
+JsonItem dim_item(const onnx::Dim& dim) {
+  return dim.size >= 0 ? JsonItem(dim.size) : dim.name.empty() ? JsonItem::null() : JsonItem(dim.name);
+}
+
 JsonItem value_item(const onnx::ValueInfo& value) {
   return json_object("name", value.name, "type", value.type, "dtype", value.dtype.empty() ? JsonItem::null() : value.dtype, "shape",
-                     value.has_shape ? texts(value.shape) : JsonItem::null(), "bytes", value.bytes < 0 ? JsonItem::null() : value.bytes);
+                     value.has_shape ? items(value.shape, dim_item) : JsonItem::null(), "bytes",
+                     value.bytes < 0 ? JsonItem::null() : value.bytes);
 }
 
 JsonItem operator_item(const onnx::UsedOperator& op) {

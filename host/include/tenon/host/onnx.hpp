@@ -14,14 +14,20 @@ namespace tenon::onnx {
 /// Failure (file) where it cannot be read.
 TENON_API bool is_model(const std::filesystem::path& path);
 
+/// A dimension: a size, a name (equal names mean equal sizes), or neither.
+struct Dim {
+  std::int64_t size = -1;  ///< -1: not known
+  std::string name{};
+};
+
 /// An input or output.
 struct ValueInfo {
   std::string name;
   std::string type;   ///< `float32 [N, 3, ?]`, `float32 [...]` without a rank, `sequence of int64 []`, `?`
   std::string dtype;  ///< of a tensor: numpy's name, or ONNX's for what numpy lacks; else empty
   bool has_shape = false;
-  std::vector<std::string> shape{};  ///< sizes and names of dimensions; `?` where there is neither
-  std::int64_t bytes = -1;           ///< -1: not known
+  std::vector<Dim> shape{};
+  std::int64_t bytes = -1;  ///< -1: not known
 };
 
 /// An operator that nodes use, those of subgraphs and functions among them.
@@ -49,7 +55,7 @@ struct ModelInfo {
   std::vector<std::pair<std::string, std::int64_t>> opsets{};  ///< domain and version, as the file has them
   std::vector<std::pair<std::string, std::string>> metadata{};
   std::vector<ValueInfo> inputs{}, outputs{};  ///< inputs without those that have an initializer
-  std::vector<ValueInfo> defaults{};           ///< inputs that have one
+  std::vector<ValueInfo> defaults{};           ///< inputs that have one, for where they are not given; from IR 4 on
   std::size_t nodes = 0;                       ///< of the graph itself
   std::vector<UsedOperator> operators{};       ///< by domain and type
   std::vector<FunctionInfo> functions{};       ///< in the file's order
