@@ -1,6 +1,7 @@
 // What tenon::onnx::describe() tells of a model.
 #include <tenon/host/onnx.hpp>
 
+#include "onnx/budget.hpp"
 #include "onnx/distinct_names.hpp"
 #include "onnx/dtype.hpp"
 #include "onnx/first_bytes.hpp"
@@ -70,8 +71,17 @@ void add(ModelInfo& info, const proto::Tensor& tensor) {
   info.external_bytes += bytes;
 }
 
+// What is told of a model is larger than what stands in the arena.
+void charge_values(Budget& budget, List<proto::ValueInfo> values) {
+  budget.charge(values.size(), 2 * sizeof(ValueInfo), "inputs and outputs");  // twice, for vectors grow
+  for (const auto& value : values)
+    if (value.type != nullptr) budget.charge(value.type->dims.size(), 3 * sizeof(Dim), "dimensions");
+}
+
 void describe_values(const Model& model, ModelInfo& info) {
   const auto& graph = model.graph;
+  charge_values(model.arena->budget(), graph.inputs);
+  charge_values(model.arena->budget(), graph.outputs);
   DistinctNames initialized(graph.initializers.size() + graph.sparse_initializers.size() + graph.inputs.size(), model.arena->budget());
   for (const auto& tensor : graph.initializers) initialized.add(tensor.name), add(info, tensor);
   for (const auto& tensor : graph.sparse_initializers) {
@@ -105,12 +115,20 @@ ModelInfo describe(const std::filesystem::path& path) {
   for (const auto& entry : model.metadata) info.metadata.emplace_back(entry.key, entry.value);
   info.nodes = model.graph.nodes.size();
   describe_values(model, info);
-  for (const auto& use : operators_of(model)) {
+  const auto uses = operators_of(model);
+  auto& budget = model.arena->budget();
+  budget.charge(uses.size(), sizeof(UsedOperator), "operators");
+  info.operators.reserve(uses.size());
+  for (const auto& use : uses) {
     const auto& node = *use.first;
     info.operators.push_back({std::string(node.domain), std::string(node.type), std::string(node.overload), model.opset(node.domain),
                               use.count, std::string(node.name), model.function(node.domain, node.type, node.overload) != nullptr});
   }
+  budget.charge(model.functions.size(), sizeof(FunctionInfo), "functions");
+  info.functions.reserve(model.functions.size());
   for (const auto& function : model.functions) {
+    budget.charge(function.inputs.size() + function.outputs.size() + function.attributes.size() + function.attribute_defaults.size(),
+                  2 * sizeof(std::string), "names");
     auto attributes = texts(function.attributes);
     for (const auto& attribute : function.attribute_defaults) attributes.emplace_back(attribute.name);
     info.functions.push_back({std::string(function.domain), std::string(function.name), std::string(function.overload),
