@@ -28,6 +28,7 @@ struct MatmulShapes : tenon::Operator {
     op.added(2, "dense_grad");
     op.backward_reads("a", "b");
     op.accumulates();
+    op.onnx("", "MatMul");
     op.example({{"a", {2, 3}}, {"b", {3, 4}}});
   }
 

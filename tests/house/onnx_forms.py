@@ -14,7 +14,9 @@ except ImportError:
     sys.exit(77)
 
 build = pathlib.Path(sys.argv[1])
-listed = subprocess.run([build / "tenon", "--plugins", build / "plugins", "list", "--json"], check=True, capture_output=True)
+listed = subprocess.run(
+    [build / "tenon", "--plugins", build / "plugins", "list", "--json"], check=True, capture_output=True
+)
 operators = json.loads(listed.stdout)["operators"]
 schemas, faults, covered = {}, [], set()
 for schema in onnx.defs.get_all_schemas_with_history():
@@ -30,7 +32,10 @@ def default_of(attribute):
 
 
 def same(left, right):
-    number = [float(str(value)) if isinstance(value, (int, float)) or value in ("inf", "-inf") else value for value in (left, right)]
+    number = [
+        float(value) if isinstance(value, (int, float)) or value in ("inf", "-inf") else value
+        for value in (left, right)
+    ]
     if all(isinstance(value, float) for value in number):
         return number[0] == number[1] or abs(number[0] - number[1]) <= 1e-7 * abs(number[1])
     return left == right or [left] == right or left == [right]
@@ -91,8 +96,12 @@ for operator in operators:
                 covered.add((form["type"], since))
                 found = check(operator, form, schema, lambda text: faults.append(f"{where} {since} {text}"))
                 names, inputs, outputs = names | found[0], max(inputs, found[1]), max(outputs, found[2])
-        named = [entry["name"] for entry in form["attributes"] + form["only"] + form["halves"] if entry["name"]] + form["ignored"]
-        faults += [f"{where} since {form['since']} names {name}, which no version has" for name in named if name not in names]
+        named = [entry["name"] for entry in form["attributes"] + form["only"] + form["halves"] if entry["name"]] + form[
+            "ignored"
+        ]
+        faults += [
+            f"{where} since {form['since']} names {name}, which no version has" for name in named if name not in names
+        ]
         if len(form["inputs"]) > inputs or len(form["outputs"]) > outputs:
             faults.append(f"{where} since {form['since']} has more inputs or outputs than ONNX")
 
@@ -102,5 +111,9 @@ if "--missing" in sys.argv:
         missing = [version for version in versions if (type, version) not in covered]
         if domain == "" and type in types and missing:
             print(f"{type}: no form of version {', '.join(map(str, missing))}")
-print("\n".join(faults) if faults else f"{len(types)} operators of ONNX in {len(covered)} versions are as their schemas say")
+print(
+    "\n".join(faults)
+    if faults
+    else f"{len(types)} operators of ONNX in {len(covered)} versions are as their schemas say"
+)
 sys.exit(1 if faults or len(types) < 50 else 0)

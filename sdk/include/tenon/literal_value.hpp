@@ -1,4 +1,15 @@
 // Values of parameters as an author writes them in describe(), outside of op.param(). For words.hpp and onnx_words.hpp.
+//
+//     op.example({{"data", {2, 3}}}, {{"axis", 1}, {"kernel", {3, 3}}, {"mode", "max"}});
+//     op.backward_reads("output").when("kind", "max");
+//     op.onnx("", "ReduceSum").attribute("keepdims", "keepdims", 1);
+//
+// Which kind of literal it is follows from the C++ type; whether it fits the parameter's kind, the host checks when it reads the manifest.
+//
+//     op.example({{"data", {2, 3}}}, {{"axis", 1}, {"kernel", {3, 3}}, {"mode", "max"}});
+//     op.onnx("", "ReduceSum").attribute("keepdims", "keepdims", 1);
+//
+// Which kind of literal it is follows from the C++ type; whether it fits the parameter's, the host checks when it reads the manifest.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -32,6 +43,7 @@ struct LiteralValue {
   std::initializer_list<const char*> texts;
 };
 
+/// {3, 3} becomes two of d.literals, {"a", "b"} two of d.texts; everything else is in the literal itself.
 /// Copies a literal, and its list into the description's pool: an initializer_list ends with the statement that wrote it.
 constexpr LiteralEntry stored_literal(Description& d, const LiteralValue& value) {
   LiteralEntry literal = value.literal;

@@ -45,6 +45,13 @@
 //                       whose shape the kernel tells; compose: graphs of other operators; dtypes: those of 0.2; parameters: those of the
 //                       kinds texts and tensor
 //
+// Whatever has no place in a form is a reason to refuse a node, so that a reader must not pass over a key of one that it does not know.
+//
+// A form that says of ReduceSum in ONNX what op.onnx("", "ReduceSum").since(13).input_as("axis", 1).attribute("keepdims", "keepdims", 1)
+// says is, in CBOR's diagnostic notation,
+//
+//     {"domain": "", "type": "ReduceSum", "since": 13, "attributes": [["keepdims", "keepdims", 1]], "inputs_as": [["axis", 1]]}
+//
 // A parameter's kind is bool, int32, int64, float32, float64, text, ints, floats or enum, and since 0.2 texts or tensor; its default has
 // the same type, an enum's is a name and a tensor's a list of numbers. Bounds are null or a number, choices is empty if there is no one_of.
 // The host checks all of it and rejects unknown versions.
@@ -205,6 +212,7 @@ class ManifestWriter {
   constexpr void value(const ConditionEntry& condition) { entry(condition); }
   constexpr void value(const RewriteEntry& rule) { entry(rule); }
   constexpr void value(const RuleEntry& rule) { out_.array(3), value(rule.left), value(rule.relation), value(rule.right); }
+  // Maps of what was said alone: a form of few words takes few bytes.
   constexpr void value(const OnnxForms& forms) {
     out_.array(static_cast<std::size_t>(forms.count));
     for (int form = 0; form < forms.count; ++form) {
@@ -220,6 +228,7 @@ class ManifestWriter {
       });
     }
   }
+  // The parts of a form lie among those of all forms, in the author's order.
   constexpr std::size_t count_of(const OnnxPartsOf& of) const {
     std::size_t count = 0;
     for (const OnnxPart& part : d_->onnx_parts) count += part.form == of.form && part.word == of.word;
@@ -230,6 +239,8 @@ class ManifestWriter {
     for (const OnnxPart& part : d_->onnx_parts)
       if (part.form == of.form && part.word == of.word) value(part);
   }
+  // Lists, whose first entries say what and whose last say how; a name alone where there is no more to say. Halves begin with the
+  // attribute's name, or with the number of the input. Readers tell an absent default by the length of the list.
   constexpr void value(const OnnxPart& part) {
     const auto list = [&](const auto&... items) { out_.array(sizeof...(items)), (value(items), ...); };
     switch (part.word) {

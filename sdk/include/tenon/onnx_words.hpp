@@ -7,6 +7,10 @@
 // One form is one meaning: a node that it covers must compute the same as this operator. An attribute of a node that no word names is never
 // passed over; the node is refused then, or another form or rule of the host takes it. Parameters that no word sets have their defaults.
 // An ONNX integer becomes a bool where it is 0 or 1, and a list of one where the parameter is a list.
+//
+// The first line above reads: since opset 13, ReduceSum is this operator. Its input 1, if its value is known, is our `axis`; without it,
+// axis has its default. Its attribute keepdims is our keepdims, and 1 if the node lacks it, where our default is false. It may have the
+// attribute noop_with_empty_axes, but only with 0, since we have nothing of the kind. Its input 0 is our first and only input.
 #pragma once
 #include <initializer_list>
 
@@ -29,6 +33,7 @@ class OnnxWords {
     if constexpr (records) entry().since = version;
     return *this;
   }
+  /// The last version: the next one moves an attribute, changes a default or means something else.
   constexpr OnnxWords& until(int version) {
     if constexpr (records) entry().until = {true, version};
     return *this;
@@ -42,6 +47,7 @@ class OnnxWords {
   constexpr OnnxWords& attribute(const char* name, const char* param) {
     return add({.word = OnnxWord::attribute, .name = name, .param = param});
   }
+  /// `absent` is a value of ONNX's, as a node would have it: it goes through value(), too.
   constexpr OnnxWords& attribute(const char* name, const char* param, const LiteralValue& absent) {
     return add({.word = OnnxWord::attribute, .name = name, .param = param, .given = true}, &absent);
   }
@@ -86,15 +92,18 @@ class OnnxWords {
   constexpr OnnxWords& only(const char* name, const Values&... values) {
     return (only_one(name, values), ...);
   }
+  /// One list, as of dilations: only("dilations", {1, 1}). Said again, either list is taken.
   constexpr OnnxWords& only(const char* name, std::initializer_list<std::int64_t> list) { return only_one(name, list); }
   /// An attribute that has no influence on the result.
   constexpr OnnxWords& ignore(const char* name) { return add({.word = OnnxWord::ignore, .name = name}); }
 
  private:
+  // The form that op.onnx() has just begun.
   constexpr OnnxEntry& entry() { return description_->onnx[description_->onnx.size - 1]; }
   constexpr OnnxWords& only_one(const char* name, const LiteralValue& value) {
     return add({.word = OnnxWord::only, .name = name, .given = true}, &value);
   }
+  // Literals move into the description's pools here: their lists end with the statement.
   constexpr OnnxWords& add([[maybe_unused]] OnnxPart part, [[maybe_unused]] const LiteralValue* theirs = nullptr,
                            [[maybe_unused]] const LiteralValue* ours = nullptr) {
     if constexpr (records) {
