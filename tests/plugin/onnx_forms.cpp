@@ -3,12 +3,11 @@
 
 #include <chrono>
 #include <cmath>
-#include <tenon/host/host.hpp>
+#include <tenon/host/udf.hpp>
 #include <tenon/operator.hpp>
 
 #include "failure_of.hpp"
 #include "manifest_source.hpp"
-#include "small_catalog.hpp"
 
 using namespace tenon;
 
