@@ -9,7 +9,7 @@
 
 #include "file/tenon/refuse_file.hpp"
 #include "io/system_reason.hpp"
-#include "io/utf8.hpp"
+#include "onnx/wire.hpp"
 
 namespace tenon::onnx {
 namespace {
@@ -23,14 +23,14 @@ struct Place {
 
   template <class... Args>
   [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) const {
-    refuse_file(model, "its data in '{}' {}", printable(location), fmt::format(text, std::forward<Args>(args)...));
+    refuse_file(model, "its data in '{}' {}", shown(location), fmt::format(text, std::forward<Args>(args)...));
   }
   [[noreturn]] void refuse_error(int error) const {
     if (error == ELOOP || error == EXDEV || error == ENOTDIR)
       throw Failure(
           FailureKind::file,
           fmt::format("{}: its data in '{}' are behind a link, or in no folder, and only files in the model's folder itself are read",
-                      model.string(), printable(location)),
+                      model.string(), shown(location)),
           "put a copy of the file there");
     refuse("cannot be read: {}", system_reason(error));
   }
@@ -89,7 +89,7 @@ OpenFile open_beneath(const std::filesystem::path& model, std::string_view locat
   if (status.st_nlink > 1)
     throw Failure(FailureKind::file,
                   fmt::format("{}: its data in '{}' cannot be read: the file has {} names (hard links), and may be one from elsewhere",
-                              model.string(), printable(location), status.st_nlink),
+                              model.string(), shown(location), status.st_nlink),
                   "put a copy of the file there");
   return {file.release(), status};
 }

@@ -4,8 +4,7 @@
 #include <tuple>
 #include <vector>
 
-#include "file/tenon/refuse_file.hpp"
-#include "io/utf8.hpp"
+#include "onnx/wire.hpp"
 
 namespace tenon::onnx {
 namespace {
@@ -17,8 +16,8 @@ auto key_of(const Function& function) {
 }
 
 std::string label(const Function& function) {
-  return fmt::format("{}{}{}{}{}", printable(function.domain), function.domain.empty() ? "" : "::", printable(function.name),
-                     function.overload.empty() ? "" : ":", printable(function.overload));
+  return fmt::format("{}{}{}{}{}", shown(function.domain), function.domain.empty() ? "" : "::", shown(function.name),
+                     function.overload.empty() ? "" : ":", shown(function.overload));
 }
 
 /// Which functions each one calls, by their places in the model; the calls of all, one function after the other.

@@ -1,5 +1,4 @@
 // Attributes of nodes and functions.
-#include "io/utf8.hpp"
 #include "onnx/fields.hpp"
 #include "onnx/reader.hpp"
 
@@ -67,7 +66,7 @@ void MessageReader::read(Wire wire, proto::Attribute& attribute) {
 }
 
 void MessageReader::check(const Wire& wire, const proto::Attribute& attribute, std::uint32_t values) const {
-  const auto what = [&] { return printable(attribute.name); };
+  const auto what = [&] { return shown(attribute.name); };
   if (attribute.name.empty()) wire.refuse("it has no name");
   if (attribute.kind == AttributeKind::undefined) wire.refuse("attribute '{}' does not say its type", what());
   const auto own = 1U << value_fields[static_cast<std::size_t>(attribute.kind)];
@@ -75,7 +74,7 @@ void MessageReader::check(const Wire& wire, const proto::Attribute& attribute, s
   if (attribute.ref_attr_name.empty()) return;
   if (values != 0) wire.refuse("attribute '{}' has a value, and refers to another attribute, too", what());
   if (!in_function_)
-    wire.refuse("attribute '{}' refers to attribute '{}' of a function, but is in none", what(), printable(attribute.ref_attr_name));
+    wire.refuse("attribute '{}' refers to attribute '{}' of a function, but is in none", what(), shown(attribute.ref_attr_name));
 }
 
 void MessageReader::read_value(Wire& wire, proto::Attribute& attribute, std::size_t count) {
@@ -96,7 +95,7 @@ void MessageReader::read_value(Wire& wire, proto::Attribute& attribute, std::siz
   const auto message = [&]<class T>(const char* name, const char* kind) {
     const T* value = nullptr;
     each([&] { value = read_one(wire, value, name, kind); });
-    if (value == nullptr) wire.refuse("attribute '{}' has no value", printable(attribute.name));
+    if (value == nullptr) wire.refuse("attribute '{}' has no value", shown(attribute.name));
     attribute.value = value;
   };
   switch (attribute.kind) {

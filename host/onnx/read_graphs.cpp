@@ -1,5 +1,4 @@
 // Nodes, graphs and functions.
-#include "io/utf8.hpp"
 #include "onnx/distinct_names.hpp"
 #include "onnx/fields.hpp"
 #include "onnx/reader.hpp"
@@ -39,7 +38,7 @@ void MessageReader::read(Wire wire, proto::Node& node) {
     }
   }
   node.inputs = inputs, node.outputs = outputs, node.attributes = attributes;
-  if (node.type.empty()) wire.refuse("node '{}' does not say its operator", printable(node.name));
+  if (node.type.empty()) wire.refuse("node '{}' does not say its operator", shown(node.name));
   check_names(wire, node.attributes);
 }
 
@@ -140,7 +139,7 @@ void MessageReader::read(Wire wire, proto::Function& function) {
 
 // A few are compared with each other; more would take time.
 void MessageReader::check_names(const Wire& wire, List<proto::Attribute> attributes) {
-  const auto refuse = [&](std::string_view name) { wire.refuse("it has two attributes '{}'", printable(name)); };
+  const auto refuse = [&](std::string_view name) { wire.refuse("it has two attributes '{}'", shown(name)); };
   if (attributes.size() <= 8) {
     for (const auto& one : attributes)
       for (const auto* other = attributes.begin(); other != &one; ++other)
@@ -164,8 +163,7 @@ void add_outputs(const Wire& wire, DistinctNames& names, List<proto::Node> nodes
   for (const auto& node : nodes)
     for (const auto output : node.outputs)
       if (!output.empty() && !names.add(output))
-        wire.refuse("output '{}' of node '{}' ({}) has the name of an earlier value", printable(output), printable(node.name),
-                    printable(node.type));
+        wire.refuse("output '{}' of node '{}' ({}) has the name of an earlier value", shown(output), shown(node.name), shown(node.type));
 }
 
 }  // namespace
@@ -174,11 +172,11 @@ void MessageReader::check_names(const Wire& wire, const proto::Graph& graph) {
   const auto stored = graph.initializers.size() + graph.sparse_initializers.size();
   DistinctNames values(graph.inputs.size() + stored + count_outputs(graph.nodes), arena_.budget());
   for (const auto& input : graph.inputs)
-    if (!values.add(input.name)) wire.refuse("it has two inputs '{}'", printable(input.name));
+    if (!values.add(input.name)) wire.refuse("it has two inputs '{}'", shown(input.name));
   DistinctNames tensors(stored, arena_.budget());
   const auto add = [&](std::string_view name) {
     if (name.empty()) wire.refuse("an initializer has no name");
-    if (!tensors.add(name)) wire.refuse("it has two initializers '{}'", printable(name));
+    if (!tensors.add(name)) wire.refuse("it has two initializers '{}'", shown(name));
     values.add(name);  // may be an input's: the default of it
   };
   for (const auto& tensor : graph.initializers) add(tensor.name);
@@ -189,11 +187,11 @@ void MessageReader::check_names(const Wire& wire, const proto::Graph& graph) {
 void MessageReader::check_names(const Wire& wire, const proto::Function& function) {
   DistinctNames values(function.inputs.size() + count_outputs(function.nodes), arena_.budget());
   for (const auto input : function.inputs)
-    if (!values.add(input)) wire.refuse("function '{}' has two inputs '{}'", printable(function.name), printable(input));
+    if (!values.add(input)) wire.refuse("function '{}' has two inputs '{}'", shown(function.name), shown(input));
   add_outputs(wire, values, function.nodes);
   DistinctNames attributes(function.attributes.size() + function.attribute_defaults.size(), arena_.budget());
   const auto add = [&](std::string_view name) {
-    if (!attributes.add(name)) wire.refuse("function '{}' has two attributes '{}'", printable(function.name), printable(name));
+    if (!attributes.add(name)) wire.refuse("function '{}' has two attributes '{}'", shown(function.name), shown(name));
   };
   for (const auto name : function.attributes) add(name);
   for (const auto& attribute : function.attribute_defaults) add(attribute.name);

@@ -1,7 +1,6 @@
 // The whole file.
 #include <algorithm>
 
-#include "io/utf8.hpp"
 #include "onnx/fields.hpp"
 #include "onnx/functions.hpp"
 #include "onnx/model.hpp"
@@ -34,8 +33,7 @@ void check_opsets(const Model& model, List<proto::OpsetImport> opsets, const std
   for (const auto& opset : opsets) {
     for (const auto* other = opsets.begin(); other != &opset; ++other)
       if (other->domain == opset.domain && other->version != opset.version)
-        refuse_file(model.path, "{} imports opsets {} and {} of domain '{}'", whose, other->version, opset.version,
-                    printable(opset.domain));
+        refuse_file(model.path, "{} imports opsets {} and {} of domain '{}'", whose, other->version, opset.version, shown(opset.domain));
     if (opset.domain.empty() && (opset.version < oldest_opset || opset.version > newest_opset))
       throw Failure(FailureKind::file,
                     fmt::format("{}: {} uses opset {} of ONNX, and this tenon reads opsets {} to {}", model.path.string(), whose,
@@ -53,7 +51,7 @@ void check(const Model& model) {
                                                : "export the model again with a newer ONNX");
   check_opsets(model, model.opset_imports, "the model");
   for (const auto& function : model.functions)
-    check_opsets(model, function.opset_imports, fmt::format("function '{}'", printable(function.name)));
+    check_opsets(model, function.opset_imports, fmt::format("function '{}'", shown(function.name)));
 }
 
 void read_fields(Wire wire, Model& model) {

@@ -1,7 +1,6 @@
 // Tensors: everything but their elements.
 #include <charconv>
 
-#include "io/utf8.hpp"
 #include "onnx/dtype.hpp"
 #include "onnx/fields.hpp"
 #include "onnx/reader.hpp"
@@ -18,7 +17,7 @@ std::uint64_t read_size(const Wire& wire, std::string_view key, std::string_view
   std::uint64_t size = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
   if (error != std::errc() || end != text.data() + text.size() || size > INT64_MAX)
-    wire.refuse("the {} of its external data is '{}', and a number of bytes is needed", key, printable(text.substr(0, 80)));
+    wire.refuse("the {} of its external data is '{}', and a number of bytes is needed", key, shown(text));
   return size;
 }
 
@@ -91,7 +90,7 @@ void MessageReader::read(Wire wire, proto::Tensor& tensor) {
     }
   }
   tensor.dims = dims;
-  const auto what = tensor.name.empty() ? std::string("it") : "tensor '" + printable(tensor.name) + "'";
+  const auto what = tensor.name.empty() ? std::string("it") : "tensor '" + shown(tensor.name) + "'";
   if (dtype <= 0 || dtype > INT32_MAX || element_type(static_cast<std::int32_t>(dtype)) == nullptr)
     wire.refuse("{} has data_type {}, which is no element type of ONNX that this tenon knows", what, dtype);
   tensor.dtype = static_cast<std::int32_t>(dtype);
@@ -110,7 +109,7 @@ void MessageReader::read(Wire wire, proto::Tensor& tensor) {
 
 void MessageReader::check(const Wire& wire, const proto::Tensor& tensor, std::uint32_t typed) const {
   const auto& type = *element_type(tensor.dtype);
-  const auto what = [&] { return (tensor.name.empty() ? "a tensor" : "tensor '" + printable(tensor.name) + "'") + ", " + type.name + ","; };
+  const auto what = [&] { return (tensor.name.empty() ? "a tensor" : "tensor '" + shown(tensor.name) + "'") + ", " + type.name + ","; };
   const auto count = elements_of(wire, tensor.dims);
   if (count > INT64_MAX / 16) wire.refuse("{} has more bytes than can be counted", what());
   const auto needed = type.raw_bytes(count);
@@ -147,7 +146,7 @@ void MessageReader::check_strings(const Wire& wire, const proto::Tensor& tensor,
       strings.text("string_data");
       ++found;
     }
-  if (found != count) strings.refuse("tensor '{}' has {} strings, but its dimensions give {}", printable(tensor.name), found, count);
+  if (found != count) strings.refuse("tensor '{}' has {} strings, but its dimensions give {}", shown(tensor.name), found, count);
 }
 
 void MessageReader::read(Wire wire, proto::SparseTensor& tensor) {
@@ -163,7 +162,7 @@ void MessageReader::read(Wire wire, proto::SparseTensor& tensor) {
   tensor.dims = dims;
   const auto elements = elements_of(wire, tensor.dims);
   if (tensor.values == nullptr) wire.refuse("it has no values");
-  const auto what = printable(tensor.values->name);
+  const auto what = shown(tensor.values->name);
   if (tensor.values->dims.size() != 1)
     wire.refuse("the values of sparse tensor '{}' have {} dimensions, and 1 is needed", what, tensor.values->dims.size());
   const auto stored = tensor.values->dims[0];

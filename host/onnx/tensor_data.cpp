@@ -5,7 +5,6 @@
 #include <limits>
 #include <tenon/visit.hpp>
 
-#include "io/utf8.hpp"
 #include "onnx/dtype.hpp"
 #include "onnx/fields.hpp"
 #include "onnx/wire.hpp"
@@ -26,7 +25,7 @@ struct TensorReader::Whose {
 
   template <class... Args>
   [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) const {
-    refuse_file(model.path, "tensor '{}' {}", printable(name), fmt::format(text, std::forward<Args>(args)...));
+    refuse_file(model.path, "tensor '{}' {}", shown(name), fmt::format(text, std::forward<Args>(args)...));
   }
 
   Whose(const Model& whole, const proto::Tensor& one, std::string_view otherwise)
@@ -135,7 +134,7 @@ Tensor TensorReader::external(const Whose& whose) {
   const auto bytes = file.memory->bytes();
   if (added) model_.arena->budget().add(bytes.size());
   if (place.offset > bytes.size() || whose.size > bytes.size() - place.offset)
-    whose.refuse("has {} bytes at byte {} of '{}', which has only {}", whose.size, place.offset, printable(place.location), bytes.size());
+    whose.refuse("has {} bytes at byte {} of '{}', which has only {}", whose.size, place.offset, shown(place.location), bytes.size());
   return at(whose, file.memory->data() + place.offset, file.memory, file.lend(place.offset, whose.size));
 }
 

@@ -7,6 +7,11 @@
 
 namespace tenon::onnx {
 
+std::string shown(std::string_view text) {
+  constexpr std::size_t most = 200;
+  return printable(text.substr(0, most)) + (text.size() > most ? "..." : "");
+}
+
 std::uint64_t Wire::long_varint(const char*& at, const char* end) const {
   try {
     return protozero::decode_varint(&at, end);
@@ -28,7 +33,7 @@ void Wire::refuse_size(std::uint64_t size) const {
 }
 
 std::string_view Wire::text(const char* name) const {
-  if (!is_utf8(bytes(name))) refuse("its {} '{}' is not UTF-8", name, printable(bytes_.substr(0, 80)));
+  if (!is_utf8(bytes(name))) refuse("its {} '{}' is not UTF-8", name, shown(bytes_));
   return bytes_;
 }
 

@@ -10,11 +10,15 @@
 #include <filesystem>
 #include <protozero/types.hpp>
 #include <protozero/varint.hpp>
+#include <string>
 #include <string_view>
 
 #include "file/tenon/refuse_file.hpp"
 
 namespace tenon::onnx {
+
+/// A name as part of a message: printable, and cut where it is long.
+std::string shown(std::string_view text);
 
 /// The file around a message, for what is said of it.
 struct WireFile {

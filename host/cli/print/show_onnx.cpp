@@ -57,38 +57,42 @@ JsonItem model_item(const onnx::ModelInfo& model) {
                      model.external_initializers, "external_bytes", model.external_bytes);
 }
 
-template <class... Args>
-void line(const char* what, fmt::format_string<Args...> text, Args&&... args) {
-  write_result("{:<9} {}\n", what, printable(fmt::format(text, std::forward<Args>(args)...)));
+void line(const char* what, const std::string& name, const std::string& text) {
+  write_result("{:<9} {:<24} {}\n", what, printable(name), printable(text));
 }
 
 void print_values(const char* what, const std::vector<onnx::ValueInfo>& values) {
-  for (const auto& value : values) line(what, "{:<24} {}", value.name, value.type);
+  for (const auto& value : values) line(what, value.name, value.type);
+}
+
+std::string weights_text(const onnx::ModelInfo& model) {
+  auto text = counted(model.initializers + model.sparse_initializers, "initializer");
+  if (model.sparse_initializers != 0) text += fmt::format(", {} of them sparse", model.sparse_initializers);
+  text += ", " + counted(model.initializer_bytes, "byte");
+  if (model.external_initializers != 0)
+    text += fmt::format(", {} of them with {} in other files", model.external_initializers, counted(model.external_bytes, "byte"));
+  return text;
 }
 
 void print_text(const onnx::ModelInfo& model) {
-  line("model", "{:<24} ONNX, IR {}{}{}{}", model.graph, model.ir_version, model.producer.empty() ? "" : ", by " + model.producer,
-       model.producer_version.empty() ? "" : " ", model.producer_version);
-  for (const auto& [domain, version] : model.opsets) line("opset", "{:<24} {}", domain.empty() ? "ai.onnx" : domain, version);
-  for (const auto& [key, value] : model.metadata) line("metadata", "{:<24} {}", key, value);
+  std::string made = model.producer.empty() ? "" : ", by " + model.producer;
+  if (!model.producer_version.empty()) made += " " + model.producer_version;
+  line("model", model.graph, fmt::format("ONNX, IR {}{}", model.ir_version, made));
+  for (const auto& [domain, version] : model.opsets) line("opset", domain.empty() ? "ai.onnx" : domain, fmt::format("{}", version));
+  for (const auto& [key, value] : model.metadata) line("metadata", key, value);
   print_values("input", model.inputs);
   print_values("default", model.defaults);
   print_values("output", model.outputs);
-  const auto count = model.initializers + model.sparse_initializers;
-  if (count != 0)
-    line("weights", "{}{}, {}{}", counted(count, "initializer"),
-         model.sparse_initializers == 0 ? "" : fmt::format(", {} of them sparse", model.sparse_initializers),
-         counted(model.initializer_bytes, "byte"),
-         model.external_initializers == 0
-             ? ""
-             : fmt::format(", {} of them with {} in other files", model.external_initializers, counted(model.external_bytes, "byte")));
-  line("nodes", "{}", model.nodes);
+  if (model.initializers + model.sparse_initializers != 0) write_result("weights   {}\n", weights_text(model));
+  write_result("nodes     {}\n", model.nodes);
   for (const auto& op : model.operators)
-    line("operator", "{:<24} {}{}", op.full_name(), counted(op.count, "node"), op.function ? ", a function of the model" : "");
-  for (const auto& function : model.functions)
-    line("function", "{:<24} ({}) -> ({}), {}",
-         onnx::UsedOperator{function.domain, function.name, function.overload, 0, 0, {}, true}.full_name(),
-         fmt::join(function.inputs, ", "), fmt::join(function.outputs, ", "), counted(function.nodes, "node"));
+    line("operator", op.full_name(), counted(op.count, "node") + (op.function ? ", a function of the model" : ""));
+  for (const auto& function : model.functions) {
+    const onnx::UsedOperator call{.domain = function.domain, .type = function.name, .overload = function.overload};
+    line("function", call.full_name(),
+         fmt::format("({}) -> ({}), {}", fmt::join(function.inputs, ", "), fmt::join(function.outputs, ", "),
+                     counted(function.nodes, "node")));
+  }
 }
 
 }  // namespace
