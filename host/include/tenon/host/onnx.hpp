@@ -32,11 +32,11 @@ struct ValueInfo {
 
 /// An operator that nodes use, those of subgraphs and functions among them.
 struct UsedOperator {
-  std::string domain;  ///< empty: ONNX's own
-  std::string type, overload;
+  std::string domain{};  ///< empty: ONNX's own
+  std::string type{}, overload{};
   std::int64_t version = 0;  ///< of its domain's opset that the model imports; 0: it imports none
   std::size_t count = 0;     ///< of nodes
-  std::string first_node;    ///< the name of the first of them; may be empty
+  std::string first_node{};  ///< the name of the first of them; may be empty
   bool function = false;     ///< the model says itself what it does
   std::string full_name() const { return (domain.empty() ? "" : domain + "::") + type + (overload.empty() ? "" : ':' + overload); }
 };
