@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "cli/command.hpp"
+#include "cli/input/graph_file.hpp"
 #include "cli/input/graph_inputs.hpp"
 #include "cli/input/optimize.hpp"
 #include "cli/output/output_paths.hpp"
@@ -55,7 +56,7 @@ int run_bench(Context& context, const Arguments& arguments) {
   auto read = array_files(arguments, "input");
   read.push_back({"GRAPH", arguments.get("GRAPH")});
   refuse_lost_inputs({{"--profile-html", arguments.get("profile-html")}}, read);
-  auto graph = Graph::load(context.host(), arguments.get("GRAPH"), load_options(arguments));
+  auto graph = load_graph(context, arguments.get("GRAPH"), load_options(arguments));
   graph.initialize();  // the time of a run does not depend on the numbers
   const auto inputs = read_inputs(graph, arguments);
   SessionOptions options;
@@ -95,7 +96,7 @@ const bool added_bench = add_command(
      .details = "The first run makes the plan and is reported separately; the others give median and spread. With --profile, tables "
                 "follow of the time that each operator and node took in these, without the first run, of the bytes that it moved a second "
                 "and the operations that it computed, where it says them, next to what this machine does in a copy and in a product.",
-     .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
+     .positionals = {{"GRAPH", graph_doc}},
      .options = bench_options(),
      .run = run_bench,
      .plugins = Plugins::runs});

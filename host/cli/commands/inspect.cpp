@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/command.hpp"
+#include "cli/input/graph_file.hpp"
 #include "cli/print/json_text.hpp"
 #include "cli/print/operator_text.hpp"
 #include "cli/print/show_graph.hpp"
@@ -99,7 +100,7 @@ int inspect_file(Context& context, const std::filesystem::path& path) {
 
 int run_inspect(Context& context, const Arguments& arguments) {
   const auto what = arguments.get("WHAT");
-  if (is_graph_name(what)) return show_graph(context, Graph::load(context.host(), what, {.verify = context.json()}));
+  if (is_graph_name(what)) return show_graph(context, load_graph(context, what, {.verify = context.json()}));
   if (std::filesystem::exists(what) && what.find_first_of("./") != std::string::npos) return inspect_file(context, what);
   if (what.ends_with(".so"))
     throw Failure(FailureKind::file, fmt::format("cannot read {}: there is no such file", what),

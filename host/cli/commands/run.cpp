@@ -5,6 +5,7 @@
 #include <tenon/host/batched_run.hpp>
 
 #include "cli/command.hpp"
+#include "cli/input/graph_file.hpp"
 #include "cli/input/graph_inputs.hpp"
 #include "cli/input/optimize.hpp"
 #include "cli/output/gradient_outputs.hpp"
@@ -58,7 +59,7 @@ void run_warm(Session& session, const NamedTensors& inputs, const RunOptions& re
 }
 
 int run_graph(Context& context, const Arguments& arguments) {
-  auto graph = Graph::load(context.host(), arguments.get("GRAPH"), load_options(arguments));
+  auto graph = load_graph(context, arguments.get("GRAPH"), load_options(arguments));
   graph.bind();
   const auto wanted = wanted_outputs(arguments);
   check_gradient(arguments, wanted);
@@ -115,7 +116,7 @@ const bool added_run = add_command(
          "the inputs whose first dimension the graph leaves open, and needs outputs with one row for each of them; operators "
          "that look at several rows at once see those of one batch. --profile prints on stderr how long each operator and node took in "
          "further runs, as tenon bench does.",
-     .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
+     .positionals = {{"GRAPH", graph_doc}},
      .options = run_options(),
      .run = run_graph,
      .plugins = Plugins::runs});

@@ -3,11 +3,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <tenon/host/draw.hpp>
 #include <tenon/host/session.hpp>
 
 #include "cli/command.hpp"
+#include "cli/input/graph_file.hpp"
 #include "cli/input/graph_inputs.hpp"
 #include "cli/input/optimize.hpp"
 #include "cli/output/output_paths.hpp"
@@ -94,20 +96,16 @@ void check_one_form(const Context& context, const Arguments& arguments) {
                   "leave --optimized out");
 }
 
-// Such a model is described, and that is all: drawings and plans are of graphs.
-int show_model(const Context& context, const Arguments& arguments) {
-  for (const std::string option : {"dot", "svg", "optimized", "plan", "memory"})
-    if (arguments.has(option))
-      throw Failure(FailureKind::usage,
-                    fmt::format("--{} is for graphs, and {} is an ONNX model", option, printable(arguments.get("GRAPH"))),
-                    "leave it out to see what the model consists of");
-  show_onnx(context, onnx::describe(arguments.get("GRAPH")));
-  return 0;
+// A model is described as it is; drawings and plans are of the graph that it becomes.
+bool describes_model(const Arguments& arguments) {
+  const auto given = [&](const char* option) { return arguments.has(option); };
+  constexpr const char* of_graphs[] = {"dot", "svg", "optimized", "plan", "memory"};
+  return std::none_of(std::begin(of_graphs), std::end(of_graphs), given) && onnx::is_model(arguments.get("GRAPH"));
 }
 
 // As it is written, or as a session runs it.
 Graph wanted_graph(Context& context, const Arguments& arguments, const LoadOptions& options) {
-  auto graph = Graph::load(context.host(), arguments.get("GRAPH"), options);
+  auto graph = load_graph(context, arguments.get("GRAPH"), options);
   if (!arguments.has("optimized")) return graph;
   graph.bind();
   SessionOptions session;
@@ -120,10 +118,13 @@ int run_show(Context& context, const Arguments& arguments) {
   check_one_form(context, arguments);
   refuse_lost_inputs({{"--svg", arguments.get("svg")}}, {{"GRAPH", arguments.get("GRAPH")}});
   const auto path = arguments.get("GRAPH");
-  if (onnx::is_model(path)) return show_model(context, arguments);
+  if (describes_model(arguments)) {
+    show_onnx(context, onnx::describe(path));
+    return 0;
+  }
   const LoadOptions unread{.verify = false};  // only JSON has the weights in it
   if (arguments.has("plan") || arguments.has("memory")) {
-    show_plan(context, Graph::load(context.host(), path, unread), arguments);
+    show_plan(context, load_graph(context, path, unread), arguments);
   } else if (arguments.has("dot")) {
     write_result(printable_lines(draw_graph(wanted_graph(context, arguments, unread))));
   } else if (arguments.has("svg")) {
@@ -141,7 +142,7 @@ const bool added_show = add_command(
                 "JSON with --json, the memory as a picture with --svg: steps across, offset up, a box for each value. Inputs, "
                 "variables and outputs are not part of a plan's memory. No plan can need less than the lower bound, the largest "
                 "sum of bytes that are alive at one step. Of an ONNX model, text and JSON tell versions, inputs, outputs, operators, "
-                "functions and the size of its weights.",
+                "functions and the size of its weights; the other forms show the graph that it becomes.",
      .positionals = {{"GRAPH", "a .tenon, graph.json or ONNX file"}},
      .options = {{"dot", "", "print the graph in graphviz's language"},
                  {"svg", "FILE", "draw the graph into FILE (needs graphviz), or with --memory its plan's memory (needs nothing)"},

@@ -6,6 +6,7 @@
 #include <tenon/host/evaluator.hpp>
 
 #include "cli/command.hpp"
+#include "cli/input/graph_file.hpp"
 #include "cli/input/graph_inputs.hpp"
 #include "cli/input/optimize.hpp"
 #include "cli/print/show_graph.hpp"
@@ -49,7 +50,7 @@ void print_text(const Evaluation& found) {
 }
 
 int run_test(Context& context, const Arguments& arguments) {
-  const auto graph = Graph::load(context.host(), arguments.get("GRAPH"));
+  const auto graph = load_graph(context, arguments.get("GRAPH"));
   Evaluator evaluator(graph, parse_options(context, arguments, graph));
   const auto found = evaluator.evaluate(read_dataset(graph, arguments, "data", evaluator.inputs()));
   if (context.json())
@@ -65,7 +66,7 @@ const bool added_test = add_command(
      .doc = "measure a graph's loss and accuracy on examples",
      .details = "The loss is the mean over all examples, and each batch counts by its examples. Only the inputs that loss and scores need "
                 "are asked for. Arrays are given as to tenon train, and the graph runs as it does outside of training.",
-     .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
+     .positionals = {{"GRAPH", graph_doc}},
      .options = {{"data", "NAME=FILE",
                   fmt::format("an input's examples, from a {} file, or FILE[BEGIN:END] for some of its rows", array_suffixes()),
                   Named{"image=image.npy"}},

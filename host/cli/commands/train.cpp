@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "cli/command.hpp"
+#include "cli/input/graph_file.hpp"
 #include "cli/input/graph_inputs.hpp"
 #include "cli/input/optimize.hpp"
 #include "cli/output/training_files.hpp"
@@ -90,7 +91,7 @@ class Training {
       : json_(context.json()),
         files_(arguments),
         options_(parse_options(context, arguments)),
-        graph_(Graph::load(context.host(), arguments.get("GRAPH"))),
+        graph_(load_graph(context, arguments.get("GRAPH"))),
         validation_(arguments.has("validate") ? std::optional(read_dataset(graph_, arguments, "validate")) : std::nullopt),
         trainer_(graph_, read_dataset(graph_, arguments, "data"), options_) {
     if (arguments.has("resume")) resume();

@@ -4,6 +4,7 @@
 #include <tenon/host/graph.hpp>
 
 #include "cli/command.hpp"
+#include "cli/input/graph_file.hpp"
 #include "cli/print/json_text.hpp"
 #include "cli/streams.hpp"
 #include "io/counted.hpp"
@@ -27,7 +28,7 @@ Counts count(const Graph& graph) {
 
 int run_validate(Context& context, const Arguments& arguments) {
   const auto path = arguments.get("GRAPH");
-  auto graph = Graph::load(context.host(), path);
+  auto graph = load_graph(context, path);
   if (!arguments.has("file-only")) graph.bind();
   const auto [nodes, values, tensors] = count(graph);
   if (context.json()) {
@@ -44,7 +45,7 @@ const bool added_validate =
     add_command({.name = "validate",
                  .doc = "check a graph file: structure, checksums of all tensors, operators, parameters, shapes",
                  .details = "The exit code says what is wrong: 4 the file, 3 a plugin is missing, 2 a parameter, 1 shapes.",
-                 .positionals = {{"GRAPH", "a .tenon or graph.json file"}},
+                 .positionals = {{"GRAPH", graph_doc}},
                  .options = {{"file-only", "", "only the file itself; needs no plugin"}},
                  .run = run_validate,
                  .plugins = Plugins::loads});

@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <tenon/host/draw.hpp>
+#include <tenon/host/onnx.hpp>
 
 #include "python/core/arrays.hpp"
 #include "python/core/attributes.hpp"
@@ -96,7 +97,10 @@ nb::list gradient(GraphHandle& self, const Value& loss, nb::list wrt, nb::list r
 
 GraphHandle load(const HostHandle& host, const std::string& path, bool verify, std::uint64_t map_above) {
   const auto of = host.use();
-  return without_gil([&] { return GraphHandle(Graph::load(*of, path, {.verify = verify, .map_above = map_above})); });
+  return without_gil([&] {
+    if (onnx::is_model(path)) return GraphHandle(onnx::load(*of, path));
+    return GraphHandle(Graph::load(*of, path, {.verify = verify, .map_above = map_above}));
+  });
 }
 
 GraphHandle from_bytes(const HostHandle& host, nb::bytes bytes, const std::string& name) {

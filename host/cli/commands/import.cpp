@@ -1,0 +1,64 @@
+// tenon import: an ONNX model becomes a .tenon file.
+#include <fmt/format.h>
+
+#include <tenon/host/arrays.hpp>
+#include <tenon/host/onnx.hpp>
+
+#include "cli/command.hpp"
+#include "cli/print/show_graph.hpp"
+#include "cli/streams.hpp"
+#include "io/counted.hpp"
+
+namespace tenon::cli {
+namespace {
+
+// A number, numbers with commas between them, or a file of an array; the importer converts them to the input's dtype.
+Tensor fixed_value(const std::string& text) {
+  std::vector<double> numbers;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const auto end = std::min(text.find(',', begin), text.size());
+    const auto part = text.substr(begin, end - begin);
+    char* rest = nullptr;
+    numbers.push_back(part == "true" ? 1 : part == "false" ? 0 : std::strtod(part.c_str(), &rest));
+    if (part.empty() || (rest != nullptr && *rest != 0)) return load_array(text);
+    begin = end + 1;
+  }
+  if (numbers.size() == 1) return Tensor::from({numbers[0]}, {});
+  return Tensor::from(numbers, {static_cast<std::int64_t>(numbers.size())});
+}
+
+onnx::ImportOptions read_options(const Arguments& arguments) {
+  onnx::ImportOptions options;
+  for (const auto& [name, dims] : arguments.named("shape")) options.shapes.emplace(name, parse_shape(dims));
+  for (const auto& [name, value] : arguments.named("fix")) options.fixed.emplace(name, fixed_value(value));
+  options.map = arguments.named("map");
+  options.note = [](const std::string& text) { tell("note: {}\n", text); };
+  return options;
+}
+
+int run_import(Context& context, const Arguments& arguments) {
+  const auto to = arguments.get("output");
+  if (to.empty()) throw Failure(FailureKind::usage, "there is no --output to write to", "tenon import model.onnx -o model.tenon");
+  if (!to.ends_with(".tenon")) throw Failure(FailureKind::usage, fmt::format("--output is '{}' but must end in .tenon", to));
+  auto graph = onnx::load(context.host(), arguments.get("MODEL"), read_options(arguments));
+  graph.save(to);
+  tell("wrote {}: {}, {}\n", to, counted(graph.nodes().size(), "node"), counted(graph.operators().size(), "operator"));
+  return 0;
+}
+
+const bool added_import = add_command(
+    {.name = "import",
+     .doc = "turn an ONNX model into a .tenon file",
+     .details = "Every node is computed as ONNX says, or the model is refused with all operators that are missing. Weights become "
+                "variables, so that the graph can be trained. The other commands read ONNX models, too, without this one.",
+     .positionals = {{"MODEL", "an .onnx file of IR 3 to 14 and opsets 7 to 28"}},
+     .options = {{"output", "FILE", "the .tenon file to write", Text{}, "", 'o'},
+                 {"shape", "NAME=DIMS", "an input's shape where the model leaves dimensions open", Named{"image=1x3x224x224"}},
+                 {"fix", "NAME=VALUE", "make an input a constant: a number, numbers with commas, or a file", Named{"k=5"}},
+                 {"map", "DOMAIN::TYPE=OPERATOR", "which operator computes nodes of a type", Named{"my.ops::Foo=foo"}}},
+     .run = run_import,
+     .plugins = Plugins::runs});
+
+}  // namespace
+}  // namespace tenon::cli

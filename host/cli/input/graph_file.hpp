@@ -1,0 +1,15 @@
+// Graphs from the files that commands are given.
+#pragma once
+#include <tenon/host/graph.hpp>
+
+#include "cli/command.hpp"
+
+namespace tenon::cli {
+
+/// A .tenon file, a graph.json or an ONNX model: what is in the file decides. Throws Failure.
+Graph load_graph(Context& context, const std::string& path, const LoadOptions& options = {});
+
+/// What GRAPH is, for the commands' descriptions.
+inline constexpr const char* graph_doc = "a .tenon, graph.json or .onnx file";
+
+}  // namespace tenon::cli

@@ -1,0 +1,265 @@
+// Nodes whose operator a plugin's manifest names: by its forms (`op.onnx`), by the user's word, or by its name alone.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tenon/host/udf.hpp>
+
+#include "onnx/import/node_import.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+AttributeValue from_elements(const Tensor& tensor) {
+  if (tensor.shape().rank() == 0 || tensor.size() == 1) {
+    if (tensor.dtype() == i64) {
+      if (tensor.shape().rank() == 0) return tensor.values<std::int64_t>()[0];
+    } else if (tensor.dtype() == f32) {
+      return static_cast<double>(tensor.values<float>()[0]);
+    } else if (tensor.dtype() == f64) {
+      return tensor.values<double>()[0];
+    } else if (tensor.dtype() == boolean) {
+      return tensor.values<bool>()[0];
+    } else if (tensor.dtype() == i32) {
+      return std::int64_t{tensor.values<std::int32_t>()[0]};
+    }
+  }
+  if (tensor.dtype() == i64) return std::vector<std::int64_t>(tensor.values<std::int64_t>().begin(), tensor.values<std::int64_t>().end());
+  if (tensor.dtype() == i32) return std::vector<std::int64_t>(tensor.values<std::int32_t>().begin(), tensor.values<std::int32_t>().end());
+  if (tensor.dtype() == f32) return std::vector<double>(tensor.values<float>().begin(), tensor.values<float>().end());
+  return tensor;
+}
+
+/// One form on one node: what it says becomes a call, or a reason why it does not fit.
+class FormUse {
+ public:
+  FormUse(NodeImport& node, const OperatorInfo& info, const OnnxForm& form) : node_(node), info_(info), form_(form) {}
+
+  /// Empty: it fits.
+  std::string why_not();
+  void apply();
+
+ private:
+  std::string place_inputs();
+  std::string place_input(std::size_t i);
+  std::string place_attributes();
+  std::string place_outputs() const;
+  std::string set(const std::string& param, const AttributeValue& theirs, const std::string& what);
+  std::string set_halves(const OnnxForm::Halves& halves, const AttributeValue& value, const std::string& what);
+
+  NodeImport& node_;
+  const OperatorInfo& info_;
+  const OnnxForm& form_;
+  Importer::Named inputs_;
+  std::vector<std::pair<std::string, Tensor>> states_;
+  std::map<std::string, AttributeValue> params_;
+  std::vector<std::string_view> used_;
+};
+
+std::string FormUse::set(const std::string& param, const AttributeValue& theirs, const std::string& what) {
+  const auto& declared = info_.params[static_cast<std::size_t>(info_.find_param(param))];
+  const auto ours = form_.value_of(declared, theirs);
+  if (!ours) return fmt::format("{} has a value that {} has no equal for", what, info_.full_name());
+  params_.insert_or_assign(param, *ours);
+  return {};
+}
+
+std::string FormUse::set_halves(const OnnxForm::Halves& halves, const AttributeValue& value, const std::string& what) {
+  const auto* list = std::get_if<std::vector<std::int64_t>>(&value.variant());
+  if (list == nullptr || list->size() % 2 != 0) return what + " is no list of an even length";
+  const auto middle = list->begin() + static_cast<std::ptrdiff_t>(list->size() / 2);
+  const std::vector<std::int64_t> first(list->begin(), middle), second(middle, list->end());
+  if (halves.first == halves.second && first != second) return what + " differs between the two sides";
+  if (auto why = set(halves.first, first, what); !why.empty()) return why;
+  return set(halves.second, second, what);
+}
+
+std::string FormUse::place_input(std::size_t i) {
+  const auto what = fmt::format("its input {}", i);
+  const auto places = form_.inputs.size();
+  const bool variadic = info_.variadic() && places > 0 && i + 1 >= places && form_.inputs.back() == info_.inputs.back().name;
+  const std::string name = variadic ? form_.inputs.back() : i < places ? form_.inputs[i] : "";
+  if (!name.empty()) {
+    auto operand = node_.input(i);
+    const auto mask = form_.types.value_or(info_.types);
+    if (info_.find_input(name) < 0) {
+      if (!operand.known()) return what + " must be known before the model runs";
+      states_.emplace_back(name, operand.elements);
+      return {};
+    }
+    const auto& declared = info_.inputs[static_cast<std::size_t>(info_.find_input(name))];
+    if (!allows(declared.types.value_or(mask), node_.dtype(operand)))
+      return fmt::format("{} is {}, which {} does not compute", what, name_of(node_.dtype(operand)), info_.full_name());
+    inputs_.emplace_back(variadic ? fmt::format("{}{}", name, i + 1 - places) : name, std::move(operand));
+    return {};
+  }
+  for (const auto& as : form_.inputs_as)
+    if (as.place == i) {
+      const auto operand = node_.input(i);
+      if (!operand.known()) return fmt::format("{} must be known before the model runs, because it is the parameter '{}'", what, as.param);
+      return set(as.param, from_elements(operand.elements), what);
+    }
+  for (const auto& halves : form_.halves)
+    if (halves.place == i) {
+      const auto operand = node_.input(i);
+      if (!operand.known()) return fmt::format("{} must be known before the model runs", what);
+      return set_halves(halves, from_elements(operand.elements), what);
+    }
+  return fmt::format("{} has no place in {}", what, info_.full_name());
+}
+
+std::string FormUse::place_inputs() {
+  for (std::size_t i = 0; i < node_.inputs(); ++i)
+    if (node_.has(i))
+      if (auto why = place_input(i); !why.empty()) return why;
+  for (const auto& as : form_.inputs_as)
+    if (!node_.has(as.place) && as.absent) params_.emplace(as.param, *as.absent);
+  for (const auto& without : form_.without)
+    if (std::none_of(inputs_.begin(), inputs_.end(), [&](const auto& input) { return input.first == without.input; }))
+      params_.insert_or_assign(without.param, without.value);
+  return {};
+}
+
+std::string FormUse::place_attributes() {
+  for (const auto& attribute : node_.node().attributes) {
+    const auto what = fmt::format("its attribute '{}'", attribute.name);
+    const auto* given = node_.attribute(attribute.name);
+    if (given == nullptr) continue;
+    const auto value = node_.value_of(*given);
+    const auto named = [&](const auto& entry) { return entry.name == attribute.name; };
+    if (std::find(form_.ignored.begin(), form_.ignored.end(), attribute.name) != form_.ignored.end()) continue;
+    if (!value) return what + " is of a kind that no parameter has";
+    bool placed = false;
+    if (const auto only = std::find_if(form_.only.begin(), form_.only.end(), named); only != form_.only.end()) {
+      const auto same = [&](const AttributeValue& allowed) { return allowed == *value; };
+      if (std::none_of(only->values.begin(), only->values.end(), same))
+        return fmt::format("{} has a value that {} has no equal for", what, info_.full_name());
+      placed = true;
+    }
+    for (const auto& entry : form_.attributes)
+      if (named(entry)) {
+        placed = true;
+        if (auto why = set(entry.param, *value, what); !why.empty()) return why;
+      }
+    for (const auto& entry : form_.halves)
+      if (!entry.place && named(entry)) {
+        placed = true;
+        if (auto why = set_halves(entry, *value, what); !why.empty()) return why;
+      }
+    if (!placed) return fmt::format("{} has no place in {}", what, info_.full_name());
+  }
+  for (const auto& entry : form_.attributes)
+    if (entry.absent && !params_.contains(entry.param)) params_.emplace(entry.param, *entry.absent);
+  for (const auto& constant : form_.constants) params_.insert_or_assign(constant.param, constant.value);
+  return {};
+}
+
+std::string FormUse::place_outputs() const {
+  for (std::size_t i = 0; i < node_.node().outputs.size(); ++i)
+    if (node_.wants(i) && (i >= form_.outputs.size() || form_.outputs[i].empty()) &&
+        !(form_.outputs.size() == 1 && info_.outputs.size() == 1 && !info_.outputs[0].count.empty()))
+      return fmt::format("its output {} is none of {}'s", i, info_.full_name());
+  return {};
+}
+
+std::string FormUse::why_not() {
+  if (auto why = place_inputs(); !why.empty()) return why;
+  if (auto why = place_attributes(); !why.empty()) return why;
+  return place_outputs();
+}
+
+void FormUse::apply() {
+  Attributes attributes;
+  for (const auto& [name, value] : params_) attributes.set(name, value);
+  auto& importer = node_.importer();
+  std::string name(node_.name());
+  if (!states_.empty()) {
+    name = importer.free_name(name.empty() ? std::string_view(info_.name) : node_.name());
+    for (const auto& [state, elements] : states_) importer.state(name, state, elements);
+  }
+  const auto made = importer.call(info_.full_name(), inputs_, attributes, name);
+  if (info_.outputs.size() == 1) {  // a counted one is as many as the node has
+    for (std::size_t i = 0; i < made.size(); ++i) node_.output(i, made[i]);
+    return;
+  }
+  for (std::size_t i = 0; i < form_.outputs.size(); ++i) {
+    std::size_t at = 0;
+    for (const auto& output : info_.outputs) {
+      if (output.name == form_.outputs[i] && at < made.size()) node_.output(i, made[at]);
+      at += output.hidden ? 0 : 1;
+    }
+  }
+}
+
+}  // namespace
+
+bool Importer::by_plugin(NodeImport& node) {
+  const auto& at = node.node();
+  const auto claims = catalog_.find_onnx(at.domain, at.type, static_cast<int>(node.version()));
+  std::string first;
+  std::optional<FormUse> chosen;
+  const CatalogOperator* by = nullptr;
+  for (const auto& claim : claims) {
+    FormUse use(node, claim.op->info, *claim.form);
+    auto why = use.why_not();
+    if (!why.empty()) {
+      if (first.empty()) first = why;
+      continue;
+    }
+    if (chosen)
+      node.refuse(fmt::format("both {} and {} compute it", by->full_name(), claim.op->full_name()),
+                  fmt::format("`--map {}{}{}={}` chooses one", at.domain, at.domain.empty() ? "" : "::", at.type, by->full_name()));
+    chosen.emplace(std::move(use));
+    by = claim.op;
+  }
+  if (chosen) chosen->apply();
+  if (!chosen && !first.empty() && find_composition(at.domain, at.type, node.version()) == nullptr &&
+      model_.function(at.domain, at.type, at.overload) == nullptr)
+    node.refuse(first);
+  return chosen.has_value();
+}
+
+// Inputs by their places, attributes by the names of parameters.
+void Importer::import_as(NodeImport& node, const std::string& op) {
+  const auto* found = catalog_.find(op);
+  if (found == nullptr) node.refuse(fmt::format("there is no operator '{}'", op), did_you_mean(catalog_.near(op), catalog_.next_step(op)));
+  const auto& info = found->info;
+  if (node.inputs() > info.inputs.size() && !info.variadic())
+    node.refuse(fmt::format("it has {} inputs, and {} takes {}", node.inputs(), info.full_name(), info.inputs.size()));
+  OnnxForm form;
+  for (std::size_t i = 0; i < node.inputs(); ++i) form.inputs.push_back(info.inputs[std::min(i, info.inputs.size() - 1)].name);
+  for (const auto& output : info.outputs)
+    if (!output.hidden) form.outputs.push_back(output.name);
+  for (const auto& attribute : node.node().attributes) {
+    if (info.find_param(attribute.name) < 0)
+      node.refuse(fmt::format("its attribute '{}' is no parameter of {}", attribute.name, info.full_name()));
+    form.attributes.push_back({std::string(attribute.name), std::string(attribute.name), {}});
+  }
+  FormUse use(node, info, form);
+  if (const auto why = use.why_not(); !why.empty()) node.refuse(why);
+  use.apply();
+}
+
+// A custom domain's operator may be one of that name, as a plugin's author wrote both.
+bool Importer::by_name(NodeImport& node) {
+  if (node.node().domain.empty()) return false;
+  const auto name = internal::snake_case(node.node().type);
+  const auto* found = catalog_.find(name);
+  if (found == nullptr || (node.inputs() > found->info.inputs.size() && !found->info.variadic())) return false;
+  for (const auto& attribute : node.node().attributes)
+    if (found->info.find_param(attribute.name) < 0) return false;
+  import_as(node, found->full_name());
+  note(fmt::format("{}::{} is computed by {}, which was found by its name", node.node().domain, node.node().type, found->full_name()));
+  return true;
+}
+
+std::string Importer::why_missing(const NodeImport& node) const {
+  std::size_t count = 0;
+  for_each_node(model_.graph.nodes,
+                [&](const proto::Node& other) { count += other.type == node.node().type && other.domain == node.node().domain ? 1U : 0U; });
+  const auto near = catalog_.near(internal::snake_case(node.node().type));
+  return fmt::format(" ({} {}, the first {}{})", count, count == 1 ? "node" : "nodes",
+                     node.name().empty() ? "without a name" : fmt::format("'{}'", node.name()),
+                     near.empty() || node.node().domain.empty() ? "" : fmt::format("; {} is near", near.front()));
+}
+
+}  // namespace tenon::onnx

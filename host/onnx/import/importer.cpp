@@ -1,0 +1,313 @@
+#include "onnx/import/importer.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "graph/type.hpp"
+#include "onnx/dtype.hpp"
+#include "onnx/import/node_import.hpp"
+#include "onnx/operators.hpp"
+#include "run/host_impl.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+constexpr std::int64_t most_folded = 1 << 20;  // bytes that a call at import may read and write
+constexpr std::size_t most_inlined = 1'000'000;
+
+[[noreturn]] void refuse(const Model& model, const std::string& reason, const std::string& hint = {}) {
+  throw Failure(FailureKind::file, fmt::format("{}: {}", model.path.string(), reason), hint);
+}
+
+DType dtype_of(const proto::ValueInfo& input) {
+  const auto* element = input.type == nullptr ? nullptr : element_type(input.type->dtype);
+  return element == nullptr ? unknown_dtype : element->dtype;
+}
+
+}  // namespace
+
+Importer::Importer(Host& host, const Model& model, const ImportOptions& options)
+    : host_(host),
+      model_(model),
+      options_(options),
+      catalog_(host.catalog()),
+      tensors_(model),
+      graph_(host),
+      builder_(impl_of(graph_).builder()) {}
+
+Graph Importer::import() {
+  for (const auto& tensor : model_.graph.initializers) initializers_.emplace(tensor.name, &tensor);
+  for (const auto& tensor : model_.graph.sparse_initializers) sparse_initializers_.emplace(tensor.values->name, &tensor);
+  import_inputs();
+  for (const auto& node : model_.graph.nodes) import_node(node);
+  if (!missing_.empty()) refuse_missing();
+  for (const auto& output : model_.graph.outputs) {
+    auto& operand = find(output.name);
+    builder_.output(output.name, value_of(operand));
+  }
+  for (const auto& text : notes_)
+    if (options_.note) options_.note(text);
+  return std::move(graph_);
+}
+
+void Importer::note(const std::string& text) {
+  notes_.insert(text);
+}
+
+// The user's numbers are float64, unless they come from a file.
+Tensor Importer::as_declared(const proto::ValueInfo& input, const Tensor& elements) {
+  const auto dtype = dtype_of(input);
+  if (dtype == unknown_dtype || dtype == elements.dtype()) return elements;
+  return host_.call("tenon.cast", {elements}, {{"dtype", std::string(name_of(dtype))}});
+}
+
+void Importer::import_inputs() {
+  auto shapes = options_.shapes;
+  auto fixed = options_.fixed;
+  for (const auto& input : model_.graph.inputs) {
+    if (initializers_.contains(input.name) || sparse_initializers_.contains(input.name)) continue;
+    const std::string name(input.name);
+    if (const auto found = fixed.find(name); found != fixed.end()) {
+      define(input.name, {none, as_declared(input, found->second), {}});
+      note(fmt::format("input '{}' is fixed", name));
+      fixed.erase(found);
+      continue;
+    }
+    if (input.type == nullptr || input.type->kind != proto::TypeKind::tensor)
+      refuse(model_, fmt::format("input '{}' is no tensor, and Tenon's graphs have tensors alone", name));
+    const auto* element = element_type(input.type->dtype);
+    if (element == nullptr || element->dtype == unknown_dtype)
+      refuse(model_, fmt::format("input '{}' has elements of type {}, which Tenon has not", name, element_type_name(input.type->dtype)));
+    Shape shape;
+    if (input.type->has_shape) {
+      if (input.type->dims.size() > max_rank)
+        refuse(model_, fmt::format("input '{}' has {} dimensions, and at most {} are possible", name, input.type->dims.size(), max_rank));
+      std::vector<std::int64_t> dims;
+      for (const auto& dim : input.type->dims) dims.push_back(dim.size);
+      shape = Shape(dims.data(), static_cast<int>(dims.size()));
+    }
+    if (const auto found = shapes.find(name); found != shapes.end()) {
+      auto type = tenon::type_of(element->dtype, shape);
+      if (merge(type, tenon::type_of(element->dtype, found->second)) == Merge::contradiction)
+        throw Failure(FailureKind::usage, fmt::format("input '{}' is {} in the model, which cannot become {}", name, to_string(type),
+                                                      to_string(tenon::type_of(element->dtype, found->second))));
+      shape = tenon::shape_of(type);
+      note(fmt::format("input '{}' has the shape {}", name, to_string(tenon::type_of(element->dtype, shape))));
+      shapes.erase(found);
+    }
+    define(input.name, {builder_.input(input.name, tenon::type_of(element->dtype, shape)), {}, {}});
+  }
+  for (const auto& [name, shape] : shapes)
+    throw Failure(FailureKind::usage, fmt::format("the model has no input '{}' to give a shape", name));
+  for (const auto& [name, value] : fixed) throw Failure(FailureKind::usage, fmt::format("the model has no input '{}' to fix", name));
+}
+
+Operand* Importer::find_or_read(std::string_view name) {
+  if (const auto found = scope_.find(name); found != scope_.end()) return &found->second;
+  if (function_ != nullptr) return nullptr;  // a function sees its own values alone
+  if (const auto found = initializers_.find(name); found != initializers_.end())
+    return &scope_.emplace(name, Operand{none, tensors_.read(*found->second), name}).first->second;
+  if (const auto found = sparse_initializers_.find(name); found != sparse_initializers_.end())
+    return &scope_.emplace(name, Operand{none, tensors_.read(*found->second), name}).first->second;
+  return nullptr;
+}
+
+Operand& Importer::find(std::string_view name) {
+  if (auto* found = find_or_read(name)) return *found;
+  refuse(model_, fmt::format("'{}' is read before anything makes it", name));
+}
+
+void Importer::define(std::string_view name, Operand operand) {
+  if (!scope_.emplace(name, std::move(operand)).second) refuse(model_, fmt::format("two nodes make '{}'", name));
+}
+
+std::string Importer::free_name(std::string_view wanted) const {
+  return tenon::free_name(builder_.model(), wanted);
+}
+
+tenon_type Importer::type_of(const Operand& operand) const {
+  if (operand.value != none) return builder_.model().values[operand.value].type;
+  auto type = tenon::type_of(operand.elements.dtype(), operand.elements.shape());
+  type.storage = operand.elements.abi().storage;
+  return type;
+}
+
+// Floating elements of an initializer may be trained; all others stay as they are. The same elements become one value.
+ValueId Importer::value_of(Operand& operand) {
+  if (operand.value != none) return operand.value;
+  const auto& elements = operand.elements;
+  const void* const place = elements.size() == 0 ? nullptr : elements.data();
+  if (const auto found = placed_.find(place); place != nullptr && found != placed_.end() && same_type(found->second, elements))
+    return operand.value = found->second;
+  const bool weight = !operand.initializer.empty() && allows(floating.mask, elements.dtype()) && elements.shape().rank() > 0;
+  const auto name = free_name(operand.initializer.empty() ? std::string_view("constant") : operand.initializer);
+  operand.value = builder_.tensor(name, weight ? Role::variable : Role::constant, elements);
+  placed_.emplace(place, operand.value);
+  return operand.value;
+}
+
+bool Importer::same_type(ValueId value, const Tensor& elements) const {
+  const auto& type = builder_.model().values[value].type;
+  return type.dtype == static_cast<std::uint8_t>(elements.dtype()) && tenon::shape_of(type) == elements.shape();
+}
+
+void Importer::state(std::string_view node, const std::string& state, const Tensor& elements) {
+  builder_.tensor(fmt::format("{}_{}", node, state), Role::state, elements.clone());
+}
+
+// Small calls whose result is the same in every run.
+bool Importer::may_compute(const LoadedOperator& op, std::span<const Operand* const> inputs) const {
+  if (inputs.empty() || op.info->random || !op.info->states.empty() || op.info->name == "dropout") return false;
+  std::int64_t bytes = 0;
+  for (const auto* input : inputs) {
+    if (input->empty()) continue;
+    if (!input->known() || input->elements.storage() != Storage::dense) return false;
+    bytes += byte_count(type_of({none, input->elements, {}}));
+  }
+  return bytes <= most_folded;
+}
+
+std::vector<Operand> Importer::call(const std::string& op, const Named& inputs, const Attributes& attributes, std::string_view name) {
+  const auto& loaded = builder_.plugins().load(op);
+  std::vector<const Operand*> given;
+  for (const auto& [place, operand] : inputs) given.push_back(&operand);
+  const auto visible = [&](std::size_t i) { return i >= loaded.info->outputs.size() || !loaded.info->outputs[i].hidden; };
+  std::vector<Operand> made;
+  if (may_compute(loaded, given)) {
+    std::vector<Tensor> tensors(loaded.info->inputs.size());
+    bool placed = true;
+    for (const auto& [place, operand] : inputs) {
+      const auto at = loaded.info->find_input(place);
+      placed = placed && at >= 0;
+      if (placed) tensors[static_cast<std::size_t>(at)] = operand.elements;
+    }
+    if (placed && !loaded.info->variadic()) {
+      for (auto& tensor : host_.call_all(op, tensors, attributes)) made.push_back({none, std::move(tensor), {}});
+      return made;
+    }
+  }
+  std::vector<std::pair<std::string, ValueId>> named;
+  for (const auto& [place, operand] : inputs) {
+    auto copy = operand;
+    if (!copy.empty()) named.emplace_back(place, value_of(copy));
+  }
+  const auto node = builder_.node({.op = op,
+                                   .name = name.empty() ? std::string_view() : std::string_view(free_name(name)),
+                                   .inputs = {},
+                                   .named_inputs = std::move(named),
+                                   .attributes = attributes,
+                                   .own_weights = false});
+  const auto& record = builder_.model().nodes[node];
+  for (std::uint32_t i = 0; i < record.output_count; ++i)
+    if (visible(i)) made.push_back({record.first_output + i, {}, {}});
+  return made;
+}
+
+std::vector<Operand> Importer::call(const std::string& op, const std::vector<Operand>& inputs, const Attributes& attributes,
+                                    std::string_view name) {
+  const auto& loaded = builder_.plugins().load(op);
+  std::vector<const Operand*> given;
+  for (const auto& operand : inputs) given.push_back(&operand);
+  std::vector<Operand> made;
+  if (may_compute(loaded, given)) {
+    std::vector<Tensor> tensors;
+    for (const auto& operand : inputs) tensors.push_back(operand.elements);
+    for (auto& tensor : host_.call_all(op, tensors, attributes)) made.push_back({none, std::move(tensor), {}});
+    return made;
+  }
+  std::vector<ValueId> values;
+  for (auto operand : inputs) values.push_back(operand.empty() ? none : value_of(operand));
+  const auto free = name.empty() ? std::string() : free_name(name);
+  const auto node = builder_.node(
+      {.op = op, .name = free, .inputs = std::move(values), .named_inputs = {}, .attributes = attributes, .own_weights = false});
+  const auto& record = builder_.model().nodes[node];
+  for (std::uint32_t i = 0; i < record.output_count; ++i)
+    if (i >= loaded.info->outputs.size() || !loaded.info->outputs[i].hidden) made.push_back({record.first_output + i, {}, {}});
+  return made;
+}
+
+const proto::Attribute* Importer::resolved(const proto::Attribute& attribute) const {
+  if (attribute.ref_attr_name.empty()) return &attribute;
+  const auto found = arguments_.find(attribute.ref_attr_name);
+  return found == arguments_.end() ? nullptr : found->second;
+}
+
+void Importer::import_node(const proto::Node& node) {
+  const auto& imports = function_ != nullptr ? function_->opset_imports : model_.opset_imports;
+  std::int64_t version = 0;
+  for (const auto& import : imports)
+    if (import.domain == node.domain) version = import.version;
+  if (version == 0 && !node.domain.empty()) version = 1;
+  NodeImport at(*this, node, version);
+  try {
+    const auto kind = fmt::format("{}{}{}", node.domain, node.domain.empty() ? "" : "::", node.type);
+    if (missing_.contains(kind)) return;
+    for (const auto input : node.inputs)
+      if (!input.empty() && find_or_read(input) == nullptr) {
+        if (!missing_.empty()) return;  // what makes it is missing
+        at.refuse(fmt::format("its input '{}' is read before anything makes it", input));
+      }
+    if (const auto mapped = options_.map.find(kind); mapped != options_.map.end()) {
+      import_as(at, mapped->second);
+    } else if (by_plugin(at)) {
+    } else if (const auto composition = find_composition(node.domain, node.type, version)) {
+      composition(at);
+    } else if (const auto* function = model_.function(node.domain, node.type, node.overload)) {
+      import_function(at, *function);
+      return;
+    } else if (!by_name(at)) {
+      missing_.emplace(kind, why_missing(at));
+      return;
+    }
+    at.finish();
+  } catch (const Failure& failure) {
+    if (std::string_view(failure.what()).find(at.label()) != std::string_view::npos) throw;
+    at.refuse(failure.what(), failure.hint());
+  }
+}
+
+void Importer::import_function(NodeImport& node, const proto::Function& function) {
+  if ((inlined_ += function.nodes.size()) > most_inlined)
+    node.refuse(fmt::format("its functions have more than {} nodes when they are written out", most_inlined));
+  Scope inside;
+  for (std::size_t i = 0; i < function.inputs.size(); ++i)
+    if (node.has(i)) inside.emplace(function.inputs[i], node.input(i));
+  std::map<std::string_view, const proto::Attribute*> arguments;
+  for (const auto& attribute : function.attribute_defaults) arguments.emplace(attribute.name, &attribute);
+  for (const auto& attribute : node.node().attributes)
+    if (const auto* given = node.attribute(attribute.name)) arguments.insert_or_assign(attribute.name, given);
+  for (const auto name : function.attributes)
+    if (!arguments.contains(name)) node.refuse(fmt::format("its attribute '{}' is missing, which its function needs", name));
+  std::vector<Operand> results;
+  {
+    const auto* called = &function;
+    const auto exchange = [&] { std::swap(scope_, inside), std::swap(arguments_, arguments), std::swap(function_, called); };
+    exchange();
+    try {
+      for (const auto& inner : function.nodes) import_node(inner);
+      for (std::size_t i = 0; missing_.empty() && i < function.outputs.size(); ++i) results.push_back(find(function.outputs[i]));
+    } catch (...) {
+      exchange();
+      throw;
+    }
+    exchange();
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) node.output(i, std::move(results[i]));
+}
+
+void Importer::refuse_missing() const {
+  std::string list;
+  for (const auto& [kind, why] : missing_) list += fmt::format("{}{}{}", list.empty() ? "" : "; ", kind, why);
+  throw Failure(FailureKind::plugin,
+                fmt::format("{}: {} missing: {}", model_.path.string(), missing_.size() == 1 ? "an operator is" : "operators are", list),
+                "a plugin whose operator says `op.onnx(domain, type)` provides one, and `--map DOMAIN::TYPE=operator` names one");
+}
+
+Graph load(Host& host, const std::filesystem::path& path, const ImportOptions& options) {
+  const auto model = read_model(path);
+  return Importer(host, model, options).import();
+}
+
+}  // namespace tenon::onnx

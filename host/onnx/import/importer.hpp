@@ -1,0 +1,87 @@
+// From a model's nodes to a graph's.
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/onnx.hpp>
+#include <unordered_map>
+
+#include "onnx/import/operand.hpp"
+#include "onnx/model.hpp"
+#include "onnx/tensor_data.hpp"
+#include "run/graph_impl.hpp"
+
+namespace tenon::onnx {
+
+class NodeImport;
+
+/// Nodes become calls of operators on operands. Where all elements are known and there are few, the call is made at once, and its result is
+/// a constant; otherwise it becomes a node. Threads: one.
+class Importer {
+ public:
+  /// Both must outlive this.
+  Importer(Host& host, const Model& model, const ImportOptions& options);
+  /// Once. Throws Failure: (file) for what the model says, (plugin) for operators that are missing, all at once.
+  Graph import();
+
+  using Named = std::vector<std::pair<std::string, Operand>>;
+  /// All outputs of a call that are not hidden; `name` is the node's, and may be empty.
+  std::vector<Operand> call(const std::string& op, const Named& inputs, const Attributes& attributes, std::string_view name);
+  std::vector<Operand> call(const std::string& op, const std::vector<Operand>& inputs, const Attributes& attributes, std::string_view name);
+
+  /// As far as it is known: elements, or what the graph infers.
+  tenon_type type_of(const Operand& operand) const;
+  /// The value in the graph: elements become a variable or a constant.
+  ValueId value_of(Operand& operand);
+  /// The node takes these elements as the state of this name.
+  void state(std::string_view node, const std::string& state, const Tensor& elements);
+  /// Taken by nobody; like `wanted`.
+  std::string free_name(std::string_view wanted) const;
+
+  Host& host() const { return host_; }
+  const Model& model() const { return model_; }
+  const ImportOptions& options() const { return options_; }
+  const Catalog& catalog() const { return catalog_; }
+  void note(const std::string& text);
+
+ private:
+  friend class NodeImport;
+  using Scope = std::unordered_map<std::string_view, Operand>;
+
+  void import_inputs();
+  Tensor as_declared(const proto::ValueInfo& input, const Tensor& elements);
+  void import_node(const proto::Node& node);
+  void import_function(NodeImport& node, const proto::Function& function);
+  bool by_plugin(NodeImport& node);
+  bool by_name(NodeImport& node);
+  void import_as(NodeImport& node, const std::string& op);
+  std::string why_missing(const NodeImport& node) const;
+  /// In a function, what the calling node or the function says; null: neither.
+  const proto::Attribute* resolved(const proto::Attribute& attribute) const;
+  void refuse_missing() const;
+  Operand& find(std::string_view name);
+  Operand* find_or_read(std::string_view name);
+  void define(std::string_view name, Operand operand);
+  bool same_type(ValueId value, const Tensor& elements) const;
+  bool may_compute(const LoadedOperator& op, std::span<const Operand* const> inputs) const;
+
+  Host& host_;
+  const Model& model_;
+  const ImportOptions& options_;
+  const Catalog catalog_;
+  TensorReader tensors_;
+  Graph graph_;
+  GraphBuilder builder_;
+  Scope scope_;
+  std::unordered_map<std::string_view, const proto::Tensor*> initializers_;  // not read yet
+  std::unordered_map<std::string_view, const proto::SparseTensor*> sparse_initializers_;
+  std::map<std::string, std::string> missing_;  // operators and why, as they are found
+  std::set<std::string> notes_;
+  std::size_t inlined_ = 0;                                        // nodes of functions
+  const proto::Function* function_ = nullptr;                      // whose nodes are imported
+  std::map<std::string_view, const proto::Attribute*> arguments_;  // of that function
+  std::unordered_map<const void*, ValueId> placed_;                // elements that the graph has
+};
+
+}  // namespace tenon::onnx

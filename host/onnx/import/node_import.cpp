@@ -1,0 +1,245 @@
+#include "onnx/import/node_import.hpp"
+
+#include <fmt/format.h>
+
+#include <tenon/visit.hpp>
+
+#include "graph/type.hpp"
+#include "onnx/dtype.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+struct Entry {
+  int since;
+  Composition::Import import;
+};
+using Compositions = std::map<std::pair<std::string_view, std::string_view>, std::vector<Entry>>;
+
+Compositions& compositions() {
+  static Compositions all;
+  return all;
+}
+
+template <class T>
+std::vector<T> list_of(const List<T>& list) {
+  return {list.begin(), list.end()};
+}
+
+}  // namespace
+
+Composition::Composition(const char* type, Import import, int since, const char* domain) {
+  compositions()[{domain, type}].push_back({since, import});
+}
+
+Composition::Import find_composition(std::string_view domain, std::string_view type, std::int64_t version) {
+  const auto found = compositions().find({domain, type});
+  if (found == compositions().end()) return nullptr;
+  const Entry* best = nullptr;
+  for (const auto& entry : found->second)
+    if (entry.since <= version && (best == nullptr || entry.since > best->since)) best = &entry;
+  return best == nullptr ? nullptr : best->import;
+}
+
+NodeImport::NodeImport(Importer& importer, const proto::Node& node, std::int64_t version)
+    : importer_(importer), node_(node), version_(version) {}
+
+std::string NodeImport::label() const {
+  auto type = node_.domain.empty() ? std::string(node_.type) : fmt::format("{}::{}", node_.domain, node_.type);
+  if (!node_.name.empty()) return fmt::format("{} node '{}'", type, node_.name);
+  for (const auto output : node_.outputs)
+    if (!output.empty()) return fmt::format("{} node that makes '{}'", type, output);
+  return type + " node without a name";
+}
+
+void NodeImport::refuse(const std::string& reason, const std::string& hint) const {
+  throw Failure(FailureKind::file, fmt::format("{}: {}: {}", importer_.model().path.string(), label(), reason), hint);
+}
+
+const proto::Attribute* NodeImport::attribute(std::string_view name) {
+  for (const auto& attribute : node_.attributes)
+    if (attribute.name == name) {
+      used_.insert(attribute.name);
+      return importer_.resolved(attribute);
+    }
+  return nullptr;
+}
+
+void NodeImport::refuse_kind(const proto::Attribute& attribute, const char* needed) const {
+  refuse(fmt::format("its attribute '{}' is not {}", attribute.name, needed));
+}
+
+std::int64_t NodeImport::integer(std::string_view name, std::int64_t otherwise) {
+  const auto* found = attribute(name);
+  if (found == nullptr) return otherwise;
+  const auto* value = std::get_if<std::int64_t>(&found->value);
+  if (value == nullptr) refuse_kind(*found, "an integer");
+  return *value;
+}
+
+double NodeImport::real(std::string_view name, double otherwise) {
+  const auto* found = attribute(name);
+  if (found == nullptr) return otherwise;
+  if (const auto* integer = std::get_if<std::int64_t>(&found->value)) return static_cast<double>(*integer);
+  const auto* value = std::get_if<float>(&found->value);
+  if (value == nullptr) refuse_kind(*found, "a number");
+  return static_cast<double>(*value);
+}
+
+std::string NodeImport::text(std::string_view name, std::string_view otherwise) {
+  const auto* found = attribute(name);
+  if (found == nullptr) return std::string(otherwise);
+  const auto* value = std::get_if<std::string_view>(&found->value);
+  if (value == nullptr) refuse_kind(*found, "a text");
+  return std::string(*value);
+}
+
+std::optional<std::vector<std::int64_t>> NodeImport::integers(std::string_view name) {
+  const auto* found = attribute(name);
+  if (found == nullptr) return {};
+  const auto* value = std::get_if<List<std::int64_t>>(&found->value);
+  if (value == nullptr) refuse_kind(*found, "a list of integers");
+  return list_of(*value);
+}
+
+std::optional<std::vector<double>> NodeImport::reals(std::string_view name) {
+  const auto* found = attribute(name);
+  if (found == nullptr) return {};
+  const auto* value = std::get_if<List<float>>(&found->value);
+  if (value == nullptr) refuse_kind(*found, "a list of numbers");
+  return std::vector<double>(value->begin(), value->end());
+}
+
+std::optional<std::vector<std::string>> NodeImport::texts(std::string_view name) {
+  const auto* found = attribute(name);
+  if (found == nullptr) return {};
+  const auto* value = std::get_if<List<std::string_view>>(&found->value);
+  if (value == nullptr) refuse_kind(*found, "a list of texts");
+  return std::vector<std::string>(value->begin(), value->end());
+}
+
+Tensor NodeImport::tensor(std::string_view name) {
+  const auto* found = attribute(name);
+  if (found == nullptr) return {};
+  const auto* const* value = std::get_if<const proto::Tensor*>(&found->value);
+  if (value == nullptr) refuse_kind(*found, "a tensor");
+  return importer_.tensors_.read(**value, name);
+}
+
+std::optional<AttributeValue> NodeImport::value_of(const proto::Attribute& attribute) {
+  if (const auto* value = std::get_if<std::int64_t>(&attribute.value)) return *value;
+  if (const auto* value = std::get_if<float>(&attribute.value)) return static_cast<double>(*value);
+  if (const auto* value = std::get_if<std::string_view>(&attribute.value)) return std::string(*value);
+  if (const auto* value = std::get_if<List<std::int64_t>>(&attribute.value)) return list_of(*value);
+  if (const auto* value = std::get_if<List<float>>(&attribute.value)) return std::vector<double>(value->begin(), value->end());
+  if (const auto* value = std::get_if<List<std::string_view>>(&attribute.value))
+    return std::vector<std::string>(value->begin(), value->end());
+  if (const auto* const* value = std::get_if<const proto::Tensor*>(&attribute.value))
+    return importer_.tensors_.read(**value, attribute.name);
+  return {};
+}
+
+Operand NodeImport::input(std::size_t i) {
+  if (!has(i)) refuse(fmt::format("its input {} is missing", i));
+  return importer_.find(node_.inputs[i]);
+}
+
+std::optional<std::vector<std::int64_t>> NodeImport::known_integers(std::size_t i) {
+  if (!has(i)) return {};
+  const auto operand = input(i);
+  if (!operand.known())
+    refuse(fmt::format("its input {}, '{}', is not known before the model runs", i, node_.inputs[i]),
+           "`--fix NAME=VALUE` makes an input a constant");
+  std::vector<std::int64_t> values;
+  if (operand.elements.dtype() == i64)
+    for (const auto value : operand.elements.values<std::int64_t>()) values.push_back(value);
+  else if (operand.elements.dtype() == i32)
+    for (const auto value : operand.elements.values<std::int32_t>()) values.push_back(value);
+  else
+    refuse(fmt::format("its input {}, '{}', is {} but must be int64", i, node_.inputs[i], name_of(operand.elements.dtype())));
+  return values;
+}
+
+std::optional<double> NodeImport::known_number(std::size_t i) {
+  if (!has(i)) return {};
+  const auto operand = input(i);
+  if (!operand.known())
+    refuse(fmt::format("its input {}, '{}', is not known before the model runs", i, node_.inputs[i]),
+           "`--fix NAME=VALUE` makes an input a constant");
+  if (operand.elements.size() != 1) refuse(fmt::format("its input {}, '{}', must be one number", i, node_.inputs[i]));
+  return cast(operand, f64).elements.values<double>()[0];
+}
+
+DType NodeImport::dtype(const Operand& operand) const {
+  const auto type = importer_.type_of(operand);
+  if (type.dtype == TENON_DTYPE_UNKNOWN) refuse("the element type of one of its inputs is not known");
+  return static_cast<DType>(type.dtype);
+}
+
+Shape NodeImport::shape(const Operand& operand) const {
+  return tenon::shape_of(importer_.type_of(operand));
+}
+
+int NodeImport::rank(const Operand& operand) const {
+  const auto type = importer_.type_of(operand);
+  if (type.rank < 0)
+    refuse("the number of dimensions of one of its inputs is not known", "`--shape NAME=1x3x224x224` gives an input's shape");
+  return type.rank;
+}
+
+int NodeImport::axis(std::int64_t axis, int rank) const {
+  if (axis < -rank || axis >= rank) refuse(fmt::format("its axis {} is out of range for {} dimensions", axis, rank));
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+// The first call has the node's name; others have made-up ones.
+std::string_view NodeImport::next_name() {
+  if (std::exchange(named_, true)) return {};
+  return node_.name;
+}
+
+Operand NodeImport::add(const std::string& op, const std::vector<Operand>& inputs, const Attributes& attributes) {
+  return importer_.call(op, inputs, attributes, next_name()).front();
+}
+
+Operand NodeImport::add(const std::string& op, const Importer::Named& inputs, const Attributes& attributes) {
+  return importer_.call(op, inputs, attributes, next_name()).front();
+}
+
+std::vector<Operand> NodeImport::add_all(const std::string& op, const std::vector<Operand>& inputs, const Attributes& attributes) {
+  return importer_.call(op, inputs, attributes, next_name());
+}
+
+Operand NodeImport::constant(const std::vector<std::int64_t>& elements) const {
+  return constant(Tensor::from(elements, {static_cast<std::int64_t>(elements.size())}));
+}
+
+Operand NodeImport::scalar(double value, const Operand& like) const {
+  auto made = Tensor::empty(dtype(like), {});
+  visit<every_type>(made.dtype(), [&]<class T>() { *static_cast<T*>(made.data()) = static_cast<T>(value); });
+  return constant(made);
+}
+
+Operand NodeImport::shape_of(const Operand& operand) {
+  const auto known = shape(operand);
+  if (!known.known()) return add("tenon.shape", std::vector{operand});
+  return constant(std::vector<std::int64_t>(known.begin(), known.end()));
+}
+
+Operand NodeImport::cast(const Operand& operand, DType to) {
+  if (dtype(operand) == to) return operand;
+  return add("tenon.cast", std::vector{operand}, {{"dtype", std::string(name_of(to))}});
+}
+
+void NodeImport::output(std::size_t i, Operand operand) {
+  if (wants(i)) importer_.define(node_.outputs[i], std::move(operand));
+}
+
+void NodeImport::finish() const {
+  for (const auto& attribute : node_.attributes)
+    if (!used_.contains(attribute.name)) refuse(fmt::format("its attribute '{}' has no place in Tenon's operator", attribute.name));
+  for (const auto output : node_.outputs)
+    if (!output.empty() && !importer_.scope_.contains(output)) refuse(fmt::format("nothing here makes its output '{}'", output));
+}
+
+}  // namespace tenon::onnx

@@ -1,0 +1,50 @@
+// Sums of several, comparisons that are two of ours.
+#include "onnx/import/node_import.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+Operand folded(NodeImport& node, const char* op) {
+  auto result = node.input(0);
+  for (std::size_t i = 1; i < node.inputs(); ++i) result = node.add(op, std::vector{result, node.input(i)});
+  return result;
+}
+
+void sum(NodeImport& node) {
+  node.output(folded(node, "tenon.add"));
+}
+void largest(NodeImport& node) {
+  node.output(folded(node, "tenon.maximum"));
+}
+void smallest(NodeImport& node) {
+  node.output(folded(node, "tenon.minimum"));
+}
+
+void mean(NodeImport& node) {
+  const auto total = folded(node, "tenon.add");
+  node.output(node.add("tenon.mul", std::vector{total, node.scalar(1.0 / static_cast<double>(node.inputs()), total)}));
+}
+
+// A maximum below which, and a minimum above which; where they cross, the maximum wins.
+void clip(NodeImport& node) {
+  auto result = node.input(0);
+  if (node.version() < 11) {
+    result = node.add("tenon.maximum", std::vector{result, node.scalar(node.real("min", -3.4028234663852886e38), result)});
+    return node.output(node.add("tenon.minimum", std::vector{result, node.scalar(node.real("max", 3.4028234663852886e38), result)}));
+  }
+  if (node.has(1)) result = node.add("tenon.maximum", std::vector{result, node.input(1)});
+  if (node.has(2)) result = node.add("tenon.minimum", std::vector{result, node.input(2)});
+  node.output(result);
+}
+
+void prelu(NodeImport& node) {
+  const auto x = node.input(0), slope = node.input(1);
+  const auto zero = node.scalar(0, x);
+  const auto negative = node.add("tenon.less", std::vector{x, zero});
+  node.output(node.add("tenon.where", std::vector{negative, node.add("tenon.mul", std::vector{x, slope}), x}));
+}
+
+const Composition arithmetic_read[] = {{"Sum", sum}, {"Max", largest}, {"Min", smallest}, {"Mean", mean}, {"Clip", clip}, {"PRelu", prelu}};
+
+}  // namespace
+}  // namespace tenon::onnx

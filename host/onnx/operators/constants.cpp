@@ -1,0 +1,119 @@
+// What is known when the model is read, and what follows from shapes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <tenon/visit.hpp>
+
+#include "onnx/dtype.hpp"
+#include "onnx/import/node_import.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+void constant(NodeImport& node) {
+  for (const auto& attribute : node.node().attributes) {
+    const auto* given = node.attribute(attribute.name);
+    if (given == nullptr) continue;
+    if (attribute.name == "sparse_value") node.refuse("sparse constants are not read");
+    const auto value = node.value_of(*given);
+    if (!value) node.refuse(fmt::format("its attribute '{}' is of a kind that no tensor has", attribute.name));
+    if (attribute.name == "value_float")
+      return node.output(node.constant(Tensor::from({static_cast<float>(std::get<double>(value->variant()))}, {})));
+    if (attribute.name == "value_int") return node.output(node.constant(Tensor::from({std::get<std::int64_t>(value->variant())}, {})));
+    if (const auto* tensor = std::get_if<Tensor>(&value->variant())) return node.output(node.constant(*tensor));
+    if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&value->variant())) return node.output(node.constant(*ints));
+    if (const auto* reals = std::get_if<std::vector<double>>(&value->variant())) {
+      const std::vector<float> elements(reals->begin(), reals->end());
+      return node.output(node.constant(Tensor::from(elements, {static_cast<std::int64_t>(elements.size())})));
+    }
+    node.refuse(fmt::format("its attribute '{}' is a text, and tensors have numbers alone", attribute.name));
+  }
+  node.refuse("it has no value");
+}
+
+Tensor filled(const Tensor& value, const Shape& shape) {
+  auto made = Tensor::empty(value.dtype(), shape);
+  const auto bytes = size_of(value.dtype());
+  auto* to = static_cast<std::byte*>(made.data());
+  for (std::int64_t i = 0; i < made.size(); ++i, to += bytes) std::memcpy(to, value.data(), bytes);
+  return made;
+}
+
+void constant_of_shape(NodeImport& node) {
+  auto value = node.tensor("value");
+  if (!value) value = Tensor::zeros(f32, {1});
+  node.require(value.size() == 1, "its value must be one element");
+  const auto shape = node.input(0);
+  if (!shape.known()) {
+    const auto one = node.constant(value.reshape({}));
+    return node.output(node.add("tenon.broadcast_to", Importer::Named{{"x", one}, {"sizes", shape}}));
+  }
+  const auto sizes = *node.known_integers(0);
+  node.require(sizes.size() <= max_rank, "its shape has more than 8 dimensions");
+  std::int64_t count = 1;
+  for (const auto size : sizes)
+    node.require(size >= 0 && !__builtin_mul_overflow(count, size, &count) && count <= (std::int64_t{1} << 31), "its shape is too large");
+  node.output(node.constant(filled(value, Shape(sizes.data(), static_cast<int>(sizes.size())))));
+}
+
+void shape(NodeImport& node) {
+  const auto rank = node.version() < 15 ? std::int64_t{0} : std::int64_t{node.rank(node.input(0))};
+  const auto limited = [&](std::int64_t at) { return std::clamp(at < 0 ? at + rank : at, std::int64_t{0}, rank); };
+  auto sizes = node.shape_of(node.input(0));
+  if (node.attribute("start") != nullptr || node.attribute("end") != nullptr) {
+    const auto begin = limited(node.integer("start", 0)), end = limited(node.integer("end", rank));
+    sizes = node.add("tenon.slice", std::vector{sizes}, {{"axes", {0}}, {"begin", {begin}}, {"end", {std::max(begin, end)}}});
+  }
+  node.output(sizes);
+}
+
+void size(NodeImport& node) {
+  const auto known = node.shape(node.input(0));
+  if (known.known()) return node.output(node.constant(Tensor::from({known.size()}, {})));
+  node.output(node.add("tenon.prod", std::vector{node.shape_of(node.input(0))}));
+}
+
+void identity(NodeImport& node) {
+  node.output(node.input(0));
+}
+
+void eye_like(NodeImport& node) {
+  const auto like = node.input(0);
+  const auto shape = node.shape(like);
+  node.require(shape.known() && shape.rank() == 2, "the shape of its input must be known, and have 2 dimensions");
+  auto dtype = node.dtype(like);
+  if (const auto* given = node.attribute("dtype"); given != nullptr) {
+    const auto* element = element_type(static_cast<std::int32_t>(node.integer("dtype", 0)));
+    node.require(element != nullptr && element->dtype != unknown_dtype, "its dtype is one that Tenon has not");
+    dtype = element->dtype;
+  }
+  const auto k = node.integer("k", 0);
+  auto made = Tensor::zeros(f32, shape);
+  for (std::int64_t row = 0; row < shape[0]; ++row)
+    if (row + k >= 0 && row + k < shape[1]) static_cast<float*>(made.data())[row * shape[1] + row + k] = 1;
+  node.output(node.cast(node.constant(made), dtype));
+}
+
+void range(NodeImport& node) {
+  const auto start = node.input(0), limit = node.input(1), delta = node.input(2);
+  if (!start.known() || !limit.known() || !delta.known()) return node.output(node.add("tenon.range", std::vector{start, limit, delta}));
+  const double first = *node.known_number(0), last = *node.known_number(1), step = *node.known_number(2);
+  node.require(step != 0, "its delta is 0");
+  const double count = std::max(std::ceil((last - first) / step), 0.0);
+  node.require(count <= 1e9, "it has too many elements");
+  auto made = Tensor::empty(node.dtype(start), {static_cast<std::int64_t>(count)});
+  visit<any_real>(made.dtype(), [&]<class T>() {
+    for (std::int64_t i = 0; i < made.size(); ++i) static_cast<T*>(made.data())[i] = static_cast<T>(first + static_cast<double>(i) * step);
+  });
+  node.output(node.constant(made));
+}
+
+const Composition constants_read[] = {{"Constant", constant}, {"ConstantOfShape", constant_of_shape},
+                           {"Shape", shape},       {"Size", size},
+                           {"Identity", identity}, {"EyeLike", eye_like},
+                           {"Range", range}};
+
+}  // namespace
+}  // namespace tenon::onnx
