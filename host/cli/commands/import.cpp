@@ -24,7 +24,7 @@ Tensor fixed_value(const std::string& text) {
     if (part.empty() || (rest != nullptr && *rest != 0)) return load_array(text);
     begin = end + 1;
   }
-  if (numbers.size() == 1) return Tensor::from({numbers[0]}, {});
+  if (numbers.size() == 1) return Tensor::from({numbers[0]}, Shape::scalar());
   return Tensor::from(numbers, {static_cast<std::int64_t>(numbers.size())});
 }
 

@@ -39,6 +39,7 @@ class FormUse {
   void apply();
 
  private:
+  std::vector<Operand> in_order() const;
   std::string place_inputs();
   std::string place_input(std::size_t i);
   std::string place_attributes();
@@ -89,7 +90,7 @@ std::string FormUse::place_input(std::size_t i) {
     const auto& declared = info_.inputs[static_cast<std::size_t>(info_.find_input(name))];
     if (!allows(declared.types.value_or(mask), node_.dtype(operand)))
       return fmt::format("{} is {}, which {} does not compute", what, name_of(node_.dtype(operand)), info_.full_name());
-    inputs_.emplace_back(variadic ? fmt::format("{}{}", name, i + 1 - places) : name, std::move(operand));
+    inputs_.emplace_back(name, std::move(operand));
     return {};
   }
   for (const auto& as : form_.inputs_as)
@@ -112,7 +113,8 @@ std::string FormUse::place_inputs() {
     if (node_.has(i))
       if (auto why = place_input(i); !why.empty()) return why;
   for (const auto& as : form_.inputs_as)
-    if (!node_.has(as.place) && as.absent) params_.emplace(as.param, *as.absent);
+    if (!node_.has(as.place) && as.absent)
+      if (auto why = set(as.param, *as.absent, fmt::format("its input {}", as.place)); !why.empty()) return why;
   for (const auto& without : form_.without)
     if (std::none_of(inputs_.begin(), inputs_.end(), [&](const auto& input) { return input.first == without.input; }))
       params_.insert_or_assign(without.param, without.value);
@@ -148,14 +150,15 @@ std::string FormUse::place_attributes() {
     if (!placed) return fmt::format("{} has no place in {}", what, info_.full_name());
   }
   for (const auto& entry : form_.attributes)
-    if (entry.absent && !params_.contains(entry.param)) params_.emplace(entry.param, *entry.absent);
+    if (entry.absent && !params_.contains(entry.param))
+      if (auto why = set(entry.param, *entry.absent, fmt::format("its attribute '{}'", entry.name)); !why.empty()) return why;
   for (const auto& constant : form_.constants) params_.insert_or_assign(constant.param, constant.value);
   return {};
 }
 
 std::string FormUse::place_outputs() const {
   for (std::size_t i = 0; i < node_.node().outputs.size(); ++i)
-    if (node_.wants(i) && (i >= form_.outputs.size() || form_.outputs[i].empty()) &&
+    if (node_.is_read(i) && (i >= form_.outputs.size() || form_.outputs[i].empty()) &&
         !(form_.outputs.size() == 1 && info_.outputs.size() == 1 && !info_.outputs[0].count.empty()))
       return fmt::format("its output {} is none of {}'s", i, info_.full_name());
   return {};
@@ -167,6 +170,18 @@ std::string FormUse::why_not() {
   return place_outputs();
 }
 
+// A variadic input's operands have no names of their own.
+std::vector<Operand> FormUse::in_order() const {
+  const auto fixed = info_.inputs.size() - 1;
+  std::vector<Operand> ordered(fixed);
+  for (const auto& [name, operand] : inputs_)
+    if (const auto at = info_.find_input(name); at >= 0 && static_cast<std::size_t>(at) < fixed)
+      ordered[static_cast<std::size_t>(at)] = operand;
+    else
+      ordered.push_back(operand);
+  return ordered;
+}
+
 void FormUse::apply() {
   Attributes attributes;
   for (const auto& [name, value] : params_) attributes.set(name, value);
@@ -176,7 +191,8 @@ void FormUse::apply() {
     name = importer.free_name(name.empty() ? std::string_view(info_.name) : node_.name());
     for (const auto& [state, elements] : states_) importer.state(name, state, elements);
   }
-  const auto made = importer.call(info_.full_name(), inputs_, attributes, name);
+  const auto made = info_.variadic() ? importer.call(info_.full_name(), in_order(), attributes, name)
+                                     : importer.call(info_.full_name(), inputs_, attributes, name);
   if (info_.outputs.size() == 1) {  // a counted one is as many as the node has
     for (std::size_t i = 0; i < made.size(); ++i) node_.output(i, made[i]);
     return;

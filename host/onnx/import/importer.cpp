@@ -40,6 +40,7 @@ Importer::Importer(Host& host, const Model& model, const ImportOptions& options)
 Graph Importer::import() {
   for (const auto& tensor : model_.graph.initializers) initializers_.emplace(tensor.name, &tensor);
   for (const auto& tensor : model_.graph.sparse_initializers) sparse_initializers_.emplace(tensor.values->name, &tensor);
+  find_read();
   import_inputs();
   for (const auto& node : model_.graph.nodes) import_node(node);
   if (!missing_.empty()) refuse_missing();
@@ -50,6 +51,21 @@ Graph Importer::import() {
   for (const auto& text : notes_)
     if (options_.note) options_.note(text);
   return std::move(graph_);
+}
+
+void Importer::find_read() {
+  const auto of_nodes = [&](List<proto::Node> nodes) {
+    for_each_node(nodes, [&](const proto::Node& node) {
+      for (const auto input : node.inputs)
+        if (!input.empty()) read_.insert(input);
+    });
+  };
+  of_nodes(model_.graph.nodes);
+  for (const auto& output : model_.graph.outputs) read_.insert(output.name);
+  for (const auto& function : model_.functions) {
+    of_nodes(function.nodes);
+    read_.insert(function.outputs.begin(), function.outputs.end());
+  }
 }
 
 void Importer::note(const std::string& text) {

@@ -6,6 +6,7 @@
 #include <tenon/host/graph.hpp>
 #include <tenon/host/onnx.hpp>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "onnx/import/operand.hpp"
 #include "onnx/model.hpp"
@@ -49,6 +50,7 @@ class Importer {
   friend class NodeImport;
   using Scope = std::unordered_map<std::string_view, Operand>;
 
+  void find_read();
   void import_inputs();
   Tensor as_declared(const proto::ValueInfo& input, const Tensor& elements);
   void import_node(const proto::Node& node);
@@ -78,6 +80,7 @@ class Importer {
   std::unordered_map<std::string_view, const proto::SparseTensor*> sparse_initializers_;
   std::map<std::string, std::string> missing_;  // operators and why, as they are found
   std::set<std::string> notes_;
+  std::unordered_set<std::string_view> read_;                      // values that a node reads or a graph returns, in any graph
   std::size_t inlined_ = 0;                                        // nodes of functions
   const proto::Function* function_ = nullptr;                      // whose nodes are imported
   std::map<std::string_view, const proto::Attribute*> arguments_;  // of that function

@@ -215,7 +215,7 @@ Operand NodeImport::constant(const std::vector<std::int64_t>& elements) const {
 }
 
 Operand NodeImport::scalar(double value, const Operand& like) const {
-  auto made = Tensor::empty(dtype(like), {});
+  auto made = Tensor::empty(dtype(like), Shape::scalar());
   visit<every_type>(made.dtype(), [&]<class T>() { *static_cast<T*>(made.data()) = static_cast<T>(value); });
   return constant(made);
 }
@@ -231,6 +231,10 @@ Operand NodeImport::cast(const Operand& operand, DType to) {
   return add("tenon.cast", std::vector{operand}, {{"dtype", std::string(name_of(to))}});
 }
 
+bool NodeImport::is_read(std::size_t i) const {
+  return wants(i) && importer_.read_.contains(node_.outputs[i]);
+}
+
 void NodeImport::output(std::size_t i, Operand operand) {
   if (wants(i)) importer_.define(node_.outputs[i], std::move(operand));
 }
@@ -239,7 +243,8 @@ void NodeImport::finish() const {
   for (const auto& attribute : node_.attributes)
     if (!used_.contains(attribute.name)) refuse(fmt::format("its attribute '{}' has no place in Tenon's operator", attribute.name));
   for (const auto output : node_.outputs)
-    if (!output.empty() && !importer_.scope_.contains(output)) refuse(fmt::format("nothing here makes its output '{}'", output));
+    if (importer_.read_.contains(output) && !importer_.scope_.contains(output))
+      refuse(fmt::format("nothing here makes its output '{}'", output));
 }
 
 }  // namespace tenon::onnx

@@ -57,6 +57,8 @@ class NodeImport {
   Operand cast(const Operand& operand, DType dtype);
 
   bool wants(std::size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
+  /// Whether anything reads the output, or the model returns it.
+  bool is_read(std::size_t i) const;
   void output(std::size_t i, Operand operand);
   void output(Operand operand) { output(0, std::move(operand)); }
 

@@ -20,8 +20,8 @@ void constant(NodeImport& node) {
     const auto value = node.value_of(*given);
     if (!value) node.refuse(fmt::format("its attribute '{}' is of a kind that no tensor has", attribute.name));
     if (attribute.name == "value_float")
-      return node.output(node.constant(Tensor::from({static_cast<float>(std::get<double>(value->variant()))}, {})));
-    if (attribute.name == "value_int") return node.output(node.constant(Tensor::from({std::get<std::int64_t>(value->variant())}, {})));
+      return node.output(node.constant(Tensor::from({static_cast<float>(std::get<double>(value->variant()))}, Shape::scalar())));
+    if (attribute.name == "value_int") return node.output(node.constant(Tensor::from({std::get<std::int64_t>(value->variant())}, Shape::scalar())));
     if (const auto* tensor = std::get_if<Tensor>(&value->variant())) return node.output(node.constant(*tensor));
     if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&value->variant())) return node.output(node.constant(*ints));
     if (const auto* reals = std::get_if<std::vector<double>>(&value->variant())) {
@@ -47,7 +47,7 @@ void constant_of_shape(NodeImport& node) {
   node.require(value.size() == 1, "its value must be one element");
   const auto shape = node.input(0);
   if (!shape.known()) {
-    const auto one = node.constant(value.reshape({}));
+    const auto one = node.constant(value.reshape(Shape::scalar()));
     return node.output(node.add("tenon.broadcast_to", Importer::Named{{"x", one}, {"sizes", shape}}));
   }
   const auto sizes = *node.known_integers(0);
@@ -71,7 +71,7 @@ void shape(NodeImport& node) {
 
 void size(NodeImport& node) {
   const auto known = node.shape(node.input(0));
-  if (known.known()) return node.output(node.constant(Tensor::from({known.size()}, {})));
+  if (known.known()) return node.output(node.constant(Tensor::from({known.size()}, Shape::scalar())));
   node.output(node.add("tenon.prod", std::vector{node.shape_of(node.input(0))}));
 }
 
@@ -111,9 +111,9 @@ void range(NodeImport& node) {
 }
 
 const Composition constants_read[] = {{"Constant", constant}, {"ConstantOfShape", constant_of_shape},
-                           {"Shape", shape},       {"Size", size},
-                           {"Identity", identity}, {"EyeLike", eye_like},
-                           {"Range", range}};
+                                      {"Shape", shape},       {"Size", size},
+                                      {"Identity", identity}, {"EyeLike", eye_like},
+                                      {"Range", range}};
 
 }  // namespace
 }  // namespace tenon::onnx

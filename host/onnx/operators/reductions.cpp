@@ -1,0 +1,100 @@
+// Reductions that are several of Tenon's operators. Halves are computed in float32 and rounded once.
+#include "onnx/import/node_import.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+struct Axes {
+  Attributes attributes;
+  bool identity = false;  // no axes, and noop_with_empty_axes
+};
+
+Axes axes_of(NodeImport& node, std::int64_t since) {
+  auto axes = node.version() < since ? node.integers("axes") : node.known_integers(1);
+  const bool noop = node.integer("noop_with_empty_axes", 0) != 0;
+  Axes found;
+  found.identity = noop && (!axes || axes->empty());
+  found.attributes.set("axis", axes.value_or(std::vector<std::int64_t>{}));
+  found.attributes.set("keepdims", node.integer("keepdims", 1) != 0);
+  return found;
+}
+
+using Step = Operand (*)(NodeImport&, const Operand&);
+
+Operand same(NodeImport&, const Operand& x) {
+  return x;
+}
+Operand absolute(NodeImport& node, const Operand& x) {
+  return node.add("tenon.abs", std::vector{x});
+}
+Operand squared(NodeImport& node, const Operand& x) {
+  return node.add("tenon.mul", std::vector{x, x});
+}
+Operand root(NodeImport& node, const Operand& x) {
+  return node.add("tenon.sqrt", std::vector{x});
+}
+Operand logarithm(NodeImport& node, const Operand& x) {
+  return node.add("tenon.log", std::vector{x});
+}
+
+void reduced(NodeImport& node, std::int64_t since, Step before, const char* op, Step after) {
+  const auto type = node.dtype(node.input(0));
+  const bool whole = !allows(floating.mask, type);
+  const auto axes = axes_of(node, since);
+  auto x = node.cast(node.input(0), type == f16 || type == bf16 ? f32 : whole && (after != same) ? f64 : type);
+  x = before(node, x);
+  if (!axes.identity) x = node.add(op, std::vector{x}, axes.attributes);
+  node.output(node.cast(after(node, x), type));
+}
+
+void sum_of(NodeImport& node) {
+  reduced(node, 13, same, "tenon.sum", same);
+}
+void mean_of(NodeImport& node) {
+  reduced(node, 18, same, "tenon.mean", same);
+}
+void largest_of(NodeImport& node) {
+  reduced(node, 18, same, "tenon.max", same);
+}
+void smallest_of(NodeImport& node) {
+  reduced(node, 18, same, "tenon.min", same);
+}
+void l1(NodeImport& node) {
+  reduced(node, 18, absolute, "tenon.sum", same);
+}
+void l2(NodeImport& node) {
+  reduced(node, 18, squared, "tenon.sum", root);
+}
+void sum_square(NodeImport& node) {
+  reduced(node, 18, squared, "tenon.sum", same);
+}
+void log_sum(NodeImport& node) {
+  reduced(node, 18, same, "tenon.sum", logarithm);
+}
+
+// Without overflow: the largest element is taken out, and put back behind the logarithm.
+void log_sum_exp(NodeImport& node) {
+  const auto type = node.dtype(node.input(0));
+  const auto axes = axes_of(node, 18);
+  const auto x = node.cast(node.input(0), type == f64 || !allows(floating.mask, type) ? f64 : f32);
+  if (axes.identity) return node.output(node.input(0));
+  Attributes kept;
+  for (const auto& [name, value] : axes.attributes) kept.set(name, name == "keepdims" ? AttributeValue(true) : value);
+  const auto largest = node.add("tenon.max", std::vector{x}, kept);
+  const auto finite =
+      node.add("tenon.where",
+               std::vector{node.add("tenon.equal", std::vector{node.add("tenon.sub", std::vector{largest, largest}), node.scalar(0, x)}),
+                           largest, node.scalar(0, x)});
+  const auto total = node.add("tenon.sum", std::vector{node.add("tenon.exp", std::vector{node.add("tenon.sub", std::vector{x, finite})})},
+                              axes.attributes);
+  auto offset = finite;
+  if (!node.integer("keepdims", 1)) offset = node.add("tenon.sum", std::vector{finite}, axes.attributes);
+  node.output(node.cast(node.add("tenon.add", std::vector{node.add("tenon.log", std::vector{total}), offset}), type));
+}
+
+const Composition reductions_read[] = {{"ReduceSum", sum_of},           {"ReduceMean", mean_of},   {"ReduceMax", largest_of},
+                                       {"ReduceMin", smallest_of},      {"ReduceL1", l1},          {"ReduceL2", l2},
+                                       {"ReduceSumSquare", sum_square}, {"ReduceLogSum", log_sum}, {"ReduceLogSumExp", log_sum_exp}};
+
+}  // namespace
+}  // namespace tenon::onnx

@@ -1,0 +1,99 @@
+// Other shapes for the same elements.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "onnx/import/node_import.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+// 0 copies the input's size, unless allowzero.
+void reshape(NodeImport& node) {
+  const auto data = node.input(0);
+  const bool zeros = node.integer("allowzero", 0) != 0;
+  const auto sizes = node.version() < 5 ? node.constant(node.integers("shape").value_or(std::vector<std::int64_t>{})) : node.input(1);
+  if (!sizes.known())
+    return node.output(node.add("tenon.reshape", Importer::Named{{"x", data}, {"sizes", sizes}}, {{"copy_zeros", !zeros}}));
+  auto shape = node.version() < 5 ? *node.integers("shape") : *node.known_integers(1);
+  node.require(shape.size() <= max_rank, fmt::format("its shape has {} dimensions, and at most {} are possible", shape.size(), max_rank));
+  const auto from = node.shape(data);
+  const auto given = std::count(shape.begin(), shape.end(), -1);
+  std::int64_t open = -1;  // a copied size that is not known
+  for (std::size_t i = 0; !zeros && i < shape.size(); ++i) {
+    if (shape[i] != 0) continue;
+    const auto size = from.has_rank() && static_cast<int>(i) < from.rank() ? from[static_cast<int>(i)] : unknown;
+    if (size == unknown && (open >= 0 || given > 0))
+      return node.output(node.add("tenon.reshape", Importer::Named{{"x", data}, {"sizes", sizes}}, {{"copy_zeros", true}}));
+    if (size == unknown) open = static_cast<std::int64_t>(i);
+    shape[i] = size;
+  }
+  node.output(node.add("tenon.reshape", std::vector{data}, {{"shape", shape}}));
+}
+
+// Before 13 all axes from `axis` on are one.
+void flattened(NodeImport& node, const char* op) {
+  const auto data = node.input(0);
+  const int rank = node.rank(data), axis = node.axis(node.integer("axis", 1), std::max(rank, 1));
+  if (axis == rank - 1) return node.output(node.add(op, std::vector{data}, {{"axis", axis}}));
+  const auto sizes = node.shape_of(data);
+  const auto front = node.add("tenon.slice", std::vector{sizes}, {{"axes", {0}}, {"begin", {0}}, {"end", {axis}}});
+  const auto flat = node.add("tenon.concat", std::vector{front, node.constant(std::vector<std::int64_t>{-1})}, {{"axis", 0}});
+  const auto reshaped = [&](const Operand& from, const Operand& to) {
+    if (!to.known()) return node.add("tenon.reshape", Importer::Named{{"x", from}, {"sizes", to}});
+    const auto numbers = to.elements.values<std::int64_t>();
+    return node.add("tenon.reshape", std::vector{from}, {{"shape", std::vector<std::int64_t>(numbers.begin(), numbers.end())}});
+  };
+  node.output(reshaped(node.add(op, std::vector{reshaped(data, flat)}, {{"axis", -1}}), sizes));
+}
+void softmax(NodeImport& node) {
+  flattened(node, "tenon.softmax");
+}
+void log_softmax(NodeImport& node) {
+  flattened(node, "tenon.log_softmax");
+}
+
+std::int64_t channels_of(NodeImport& node, const Operand& data, Shape& shape) {
+  shape = node.shape(data);
+  node.require(shape.known() && shape.rank() == 4, "its input must be [N, C, H, W] of known sizes");
+  return shape[1];
+}
+
+Operand shaped(NodeImport& node, const Operand& data, std::vector<std::int64_t> shape) {
+  return node.add("tenon.reshape", std::vector{data}, {{"shape", std::move(shape)}});
+}
+
+void depth_to_space(NodeImport& node) {
+  Shape s;
+  const auto data = node.input(0);
+  const auto block = node.integer("blocksize", 0), depth = channels_of(node, data, s);
+  const auto mode = node.text("mode", "DCR");
+  node.require(block > 0 && depth % (block * block) == 0, "its blocksize does not divide the channels");
+  node.require(mode == "DCR" || mode == "CRD", fmt::format("its mode '{}' is unknown", mode));
+  const auto rest = depth / (block * block);
+  const bool dcr = mode == "DCR";
+  const auto split =
+      dcr ? shaped(node, data, {s[0], block, block, rest, s[2], s[3]}) : shaped(node, data, {s[0], rest, block, block, s[2], s[3]});
+  const auto turned = node.add("tenon.transpose", std::vector{split},
+                               {{"axes", dcr ? std::vector<std::int64_t>{0, 3, 4, 1, 5, 2} : std::vector<std::int64_t>{0, 1, 4, 2, 5, 3}}});
+  node.output(shaped(node, turned, {s[0], rest, s[2] * block, s[3] * block}));
+}
+
+void space_to_depth(NodeImport& node) {
+  Shape s;
+  const auto data = node.input(0);
+  const auto block = node.integer("blocksize", 0), depth = channels_of(node, data, s);
+  node.require(block > 0 && s[2] % block == 0 && s[3] % block == 0, "its blocksize does not divide the spatial sizes");
+  const auto split = shaped(node, data, {s[0], depth, s[2] / block, block, s[3] / block, block});
+  const auto turned = node.add("tenon.transpose", std::vector{split}, {{"axes", std::vector<std::int64_t>{0, 3, 5, 1, 2, 4}}});
+  node.output(shaped(node, turned, {s[0], depth * block * block, s[2] / block, s[3] / block}));
+}
+
+const Composition reshapes_read[] = {{"Reshape", reshape},
+                                     {"Softmax", softmax},
+                                     {"LogSoftmax", log_softmax},
+                                     {"DepthToSpace", depth_to_space},
+                                     {"SpaceToDepth", space_to_depth}};
+
+}  // namespace
+}  // namespace tenon::onnx
