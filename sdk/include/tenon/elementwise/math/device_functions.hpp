@@ -19,6 +19,7 @@ using std::expm1;
 using std::floor;
 using std::log;
 using std::log1p;
+using std::rint;
 using std::sin;
 using std::tanh;
 TENON_FN inline float normal_cdf(float x) {

@@ -59,6 +59,30 @@ TENON_FN Dual<T> tanh(Dual<T> x) {
   return {y, chain(x.slope, T(1) - y * y)};
 }
 template <class T>
+TENON_FN Dual<T> asin(Dual<T> x) {
+  return {asin(x.value), chain(x.slope, T(1) / sqrt((T(1) - x.value) * (T(1) + x.value)))};
+}
+template <class T>
+TENON_FN Dual<T> acos(Dual<T> x) {
+  return {acos(x.value), chain(x.slope, T(-1) / sqrt((T(1) - x.value) * (T(1) + x.value)))};
+}
+template <class T>
+TENON_FN Dual<T> atan(Dual<T> x) {
+  return {atan(x.value), chain(x.slope, T(1) / (T(1) + x.value * x.value))};
+}
+template <class T>
+TENON_FN Dual<T> asinh(Dual<T> x) {
+  return {asinh(x.value), chain(x.slope, T(1) / sqrt(T(1) + x.value * x.value))};
+}
+template <class T>
+TENON_FN Dual<T> acosh(Dual<T> x) {
+  return {acosh(x.value), chain(x.slope, T(1) / (sqrt(x.value - T(1)) * sqrt(x.value + T(1))))};
+}
+template <class T>
+TENON_FN Dual<T> atanh(Dual<T> x) {
+  return {atanh(x.value), chain(x.slope, T(1) / ((T(1) - x.value) * (T(1) + x.value)))};
+}
+template <class T>
 TENON_FN Dual<T> erf(Dual<T> x) {
   return {erf(x.value), chain(x.slope, T(1.1283791670955126) * exp(-x.value * x.value))};  // 2 / sqrt(pi)
 }
@@ -73,6 +97,10 @@ TENON_FN Dual<T> floor(Dual<T> x) {
 template <class T>
 TENON_FN Dual<T> ceil(Dual<T> x) {
   return {ceil(x.value), T(0)};
+}
+template <class T>
+TENON_FN Dual<T> rint(Dual<T> x) {
+  return {rint(x.value), T(0)};
 }
 
 /// Where there is no derivative these take one of the values around: 0 for abs at 0, that of the chosen argument for min, max and where.

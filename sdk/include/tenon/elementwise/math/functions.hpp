@@ -57,9 +57,9 @@ using Common = typename common_of<Computed<Left>, Computed<Right>>::type;
 ///     }
 ///
 /// The members are found by a plain cos(x) in such a function, for every T and on both devices. Integers are taken as double, except by
-/// abs, floor, ceil, pow, min, max and where. The float versions of exp, expm1, log, log1p, tanh, erf, normal_cdf, sin, cos and pow are
-/// within 2 units in the last place, and loops over them are vector code; the others and those of double are the platform's. Arguments of
-/// two types are brought to their common type.
+/// abs, floor, ceil, rint, pow, min, max and where. The float versions of exp, expm1, log, log1p, tanh, erf, normal_cdf, sin, cos and pow
+/// are within 2 units in the last place, and loops over them are vector code; the others and those of double are the platform's. Arguments
+/// of two types are brought to their common type.
 ///
 /// None of them throws. Outside its domain a function returns NaN, and NaN in gives NaN out, except that pow(x, 0) and pow(1, x) are 1.
 /// Angles are in radians. The derivative of a constant is 0, even where the function's derivative is infinite, as for sqrt at 0. Prefer
@@ -117,6 +117,31 @@ struct Elementwise : Operator {
   TENON_FN static auto cosh(T x) {
     return elementwise::cosh(elementwise::Real<T>(x));
   }
+  /// The angle in [-pi/2, pi/2] whose sine is x; acos: that in [0, pi] whose cosine it is. NaN outside of [-1, 1].
+  template <class T>
+  TENON_FN static auto asin(T x) {
+    return elementwise::asin(elementwise::Real<T>(x));
+  }
+  template <class T>
+  TENON_FN static auto acos(T x) {
+    return elementwise::acos(elementwise::Real<T>(x));
+  }
+  template <class T>
+  TENON_FN static auto atan(T x) {  ///< from -pi/2 to pi/2
+    return elementwise::atan(elementwise::Real<T>(x));
+  }
+  template <class T>
+  TENON_FN static auto asinh(T x) {
+    return elementwise::asinh(elementwise::Real<T>(x));
+  }
+  template <class T>
+  TENON_FN static auto acosh(T x) {  ///< 0 at 1, NaN below
+    return elementwise::acosh(elementwise::Real<T>(x));
+  }
+  template <class T>
+  TENON_FN static auto atanh(T x) {  ///< infinite at -1 and 1, NaN outside
+    return elementwise::atanh(elementwise::Real<T>(x));
+  }
   /// From -1 at -infinity to 1 at infinity. The logistic function without overflow: 0.5 + 0.5 * tanh(0.5 * x).
   template <class T>
   TENON_FN static auto tanh(T x) {
@@ -149,6 +174,11 @@ struct Elementwise : Operator {
   template <class T>
   TENON_FN static auto ceil(T x) {  ///< derivative: 0
     return elementwise::ceil(elementwise::Computed<T>(x));
+  }
+  /// The nearest whole number; halves go to the even one, as floating numbers are rounded everywhere: rint(0.5) is 0 and rint(1.5) is 2.
+  template <class T>
+  TENON_FN static auto rint(T x) {  ///< derivative: 0
+    return elementwise::rint(elementwise::Computed<T>(x));
   }
   /// base^exponent: 1 for an exponent of 0, NaN for a negative base with a fractional exponent. The derivative by the exponent is NaN for
   /// a negative base and 0 for base 0. For squares, x * x is faster.

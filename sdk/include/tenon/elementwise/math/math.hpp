@@ -4,9 +4,11 @@
 //
 //     function                          float on the CPU                            double, and all on a device
 //     tan, sinh, cosh, sqrt             the C library                               the platform's
+//     asin, acos, atan, asinh,          the C library                               the platform's
+//     acosh, atanh
 //     exp, expm1, log, log1p, tanh      within 2 units in the last place            the platform's
 //     erf, sin, cos, pow, normal_cdf    the same                                    the platform's
-//     floor, ceil, abs                  exact                                       exact
+//     floor, ceil, rint, abs            exact                                       exact
 //
 // No function throws, and any number of threads may call them. NaN gives NaN, except in pow.
 //
@@ -39,6 +41,13 @@ namespace tenon::TENON_SDK::elementwise {
 
 // For float and double. sqrt is exact to rounding and NaN below 0. Angles are in radians; tan of an infinity is NaN. sinh and cosh overflow
 // to infinity for |x| above about 89.4 in float and 710.5 in double.
+// asin and acos are NaN outside of [-1, 1], acosh below 1, atanh outside of (-1, 1), at whose ends it is infinite.
+using std::acos;
+using std::acosh;
+using std::asin;
+using std::asinh;
+using std::atan;
+using std::atanh;
 using std::cosh;
 using std::sinh;
 using std::sqrt;
@@ -136,15 +145,26 @@ TENON_FN inline float ceil(float x) {
 TENON_FN inline double ceil(double x) {
   return std::ceil(x);
 }
+/// The nearest whole number, of two the even one: rint(2.5f) is 2. Infinities, NaN and zeros are returned as they are.
+TENON_FN inline float rint(float x) {
+  return vector_rint(x);
+}
+TENON_FN inline double rint(double x) {
+  return std::rint(x);
+}
 #endif
 
-/// Integers are whole: floor and ceil return them unchanged, and without a detour through double, which has no room for all int64.
+/// Integers are whole: floor, ceil and rint return them unchanged, and without a detour through double, which has no room for all int64.
 template <class Whole>
 requires std::is_integral_v<Whole> TENON_FN constexpr Whole floor(Whole x) {
   return x;
 }
 template <class Whole>
 requires std::is_integral_v<Whole> TENON_FN constexpr Whole ceil(Whole x) {
+  return x;
+}
+template <class Whole>
+requires std::is_integral_v<Whole> TENON_FN constexpr Whole rint(Whole x) {
   return x;
 }
 

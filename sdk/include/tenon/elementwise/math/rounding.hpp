@@ -1,4 +1,4 @@
-// floor and ceil of a float, free of branches and calls (the C library's are calls on x86-64 without SSE4.1).
+// floor, ceil and rint of a float, free of branches and calls (the C library's are calls on x86-64 without SSE4.1).
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,13 @@ TENON_FN inline float vector_floor(float x) {
 
 TENON_FN inline float vector_ceil(float x) {
   return -vector_floor(-x);
+}
+
+TENON_FN inline float vector_rint(float x) {
+  const std::uint32_t sign = bits_as<std::uint32_t>(x) & 0x80000000u;  // of -0, too
+  const float magnitude = bits_as<float>(bits_as<std::uint32_t>(x) ^ sign);
+  const float rounded = (magnitude + 8388608.0f) - 8388608.0f;  // floats of the sum's size are whole
+  return bits_as<float>(bits_as<std::uint32_t>(select(magnitude < 8388608.0f, rounded, magnitude)) | sign);
 }
 
 }  // namespace tenon::TENON_SDK::elementwise

@@ -1,0 +1,17 @@
+#include <tenon/elementwise.hpp>
+
+struct GreaterEqual : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("whether left is greater than or equal to right, element by element; false where either is nan");
+    op.types(tenon::any_real + tenon::Types{tenon::boolean});
+    op.input("left", "first operand");
+    op.input("right", "second operand");
+    op.output("output", "true or false for each element of the inputs' shapes broadcast together");
+  }
+
+  template <class T>
+  TENON_FN bool operator()(T left, T right) const {
+    return left >= right;
+  }
+};
+TENON_OPERATOR(greater_equal, GreaterEqual)

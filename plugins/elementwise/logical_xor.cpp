@@ -1,0 +1,14 @@
+#include <tenon/elementwise.hpp>
+
+struct LogicalXor : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("whether exactly one of left and right is true, element by element");
+    op.types({tenon::boolean});
+    op.input("left", "first operand");
+    op.input("right", "second operand");
+    op.output("output", "true or false for each element of the inputs' shapes broadcast together");
+  }
+
+  TENON_FN bool operator()(bool left, bool right) const { return left != right; }
+};
+TENON_OPERATOR(logical_xor, LogicalXor)

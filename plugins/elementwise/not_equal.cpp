@@ -1,0 +1,17 @@
+#include <tenon/elementwise.hpp>
+
+struct NotEqual : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("whether left is different from right, element by element; true where either is nan");
+    op.types(tenon::every_type);
+    op.input("left", "first operand");
+    op.input("right", "second operand");
+    op.output("output", "true or false for each element of the inputs' shapes broadcast together");
+  }
+
+  template <class T>
+  TENON_FN bool operator()(T left, T right) const {
+    return left != right;
+  }
+};
+TENON_OPERATOR(not_equal, NotEqual)

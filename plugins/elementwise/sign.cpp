@@ -1,0 +1,22 @@
+#include <tenon/elementwise.hpp>
+
+struct Sign : tenon::Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("1 where x is above 0, -1 where it is below, 0 where it is 0; nan stays nan");
+    op.types(tenon::any_real);
+    op.input("x", "any numbers");
+    op.output("y", "same shape as x");
+  }
+
+  template <class T>
+  TENON_FN T operator()(T x) const {
+    const T not_above = where(x == T(0), T(0), where(x != x, x, T(-1)));
+    return where(x > T(0), T(1), not_above);
+  }
+
+  template <class T>
+  TENON_FN T gradient(T) const {
+    return T(0);
+  }
+};
+TENON_OPERATOR(sign, Sign)
