@@ -7,6 +7,7 @@ struct IntDivide : tenon::Elementwise {
     op.input("left", "dividend");
     op.input("right", "divisor");
     op.output("output", "the inputs' shapes broadcast together");
+    op.onnx("", "Div").since(7).types(tenon::any_integer);
   }
 
   template <class T>

@@ -9,6 +9,7 @@ struct IsInf : tenon::Elementwise {
     op.output("y", "true or false, same shape as x");
     op.param("detect_negative", &IsInf::detect_negative, "true for -inf");
     op.param("detect_positive", &IsInf::detect_positive, "true for inf");
+    op.onnx("", "IsInf").since(10).attribute("detect_negative", "detect_negative").attribute("detect_positive", "detect_positive");
   }
 
   template <class T>

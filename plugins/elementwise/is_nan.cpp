@@ -5,6 +5,7 @@ struct IsNan : tenon::Elementwise {
     op.doc("whether x is nan, element by element");
     op.input("x", "any numbers");
     op.output("y", "true or false, same shape as x");
+    op.onnx("", "IsNaN").since(9);
   }
 
   template <class T>

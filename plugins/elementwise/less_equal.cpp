@@ -7,6 +7,7 @@ struct LessEqual : tenon::Elementwise {
     op.input("left", "first operand");
     op.input("right", "second operand");
     op.output("output", "true or false for each element of the inputs' shapes broadcast together");
+    op.onnx("", "LessOrEqual").since(12);
   }
 
   template <class T>

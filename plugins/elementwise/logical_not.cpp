@@ -6,6 +6,7 @@ struct LogicalNot : tenon::Elementwise {
     op.types({tenon::boolean});
     op.input("x", "true or false");
     op.output("y", "same shape as x");
+    op.onnx("", "Not");
   }
 
   TENON_FN bool operator()(bool x) const { return !x; }

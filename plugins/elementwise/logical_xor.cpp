@@ -7,6 +7,7 @@ struct LogicalXor : tenon::Elementwise {
     op.input("left", "first operand");
     op.input("right", "second operand");
     op.output("output", "true or false for each element of the inputs' shapes broadcast together");
+    op.onnx("", "Xor").since(7);
   }
 
   TENON_FN bool operator()(bool left, bool right) const { return left != right; }

@@ -12,6 +12,7 @@ struct Mod : tenon::Elementwise {
     op.input("right", "divisor");
     op.output("output", "the inputs' shapes broadcast together, with the sign of right");
     op.param("fmod", &Mod::truncate, "the sign of left, as C's fmod and % have it");
+    op.onnx("", "Mod").since(10).attribute("fmod", "fmod");
   }
 
   template <class T>
@@ -20,8 +21,9 @@ struct Mod : tenon::Elementwise {
       return T(left % safe_divisor(left, right));
     } else {
       const T rest = remainder_of(left, right);
-      const bool other_sign = (rest != T(0)) & ((rest < T(0)) != (right < T(0)));
-      return where(!truncate & other_sign, T(rest + right), rest);
+      const T none = where(right < T(0), T(-T(0)), T(0));  // a zero has the sign of right, too
+      const T moved = where(rest == T(0), none, where((rest < T(0)) != (right < T(0)), T(rest + right), rest));
+      return where(truncate, rest, moved);
     }
   }
 

@@ -6,6 +6,7 @@ struct Reciprocal : tenon::Elementwise {
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
+    op.onnx("", "Reciprocal");
   }
 
   template <class T>

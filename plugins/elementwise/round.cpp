@@ -5,6 +5,7 @@ struct Round : tenon::Elementwise {
     op.doc("the whole number nearest to x, element by element; halves go to the even one; infinities and nan stay");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
+    op.onnx("", "Round").since(11);
   }
 
   template <class T>

@@ -6,6 +6,7 @@ struct Sign : tenon::Elementwise {
     op.types(tenon::any_real);
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
+    op.onnx("", "Sign").since(9);
   }
 
   template <class T>

@@ -1,0 +1,63 @@
+#include <cstring>
+#include <tenon/operator.hpp>
+
+struct BitCast : tenon::Operator {
+  static constexpr bool blockwise = true;
+  tenon::DType dtype = tenon::DType::f32;
+
+  static constexpr void describe(auto& op) {
+    op.doc("the bits of x taken as another dtype of the same size, element by element");
+    op.types(tenon::every_type);
+    op.input("x", "any values");
+    op.output("y", "same shape as x; for bool, true where a bit is set");
+    op.param("dtype", &BitCast::dtype, "dtype of y").required().one_of(tenon::every_type);
+    op.backward_reads();
+    op.example({{"x", {2, 3}, tenon::f32}}, {{"dtype", "int32"}});
+    op.example({{"x", {2, 3}, tenon::i8}}, {{"dtype", "uint8"}});
+    op.example({{"x", {2, 3}, tenon::u16}}, {{"dtype", "float16"}});
+    op.example({{"x", {2, 3}, tenon::u64}}, {{"dtype", "float64"}});
+    op.example({{"x", {2, 3}, tenon::c128}}, {{"dtype", "complex128"}});
+    op.onnx("", "BitCast")
+        .since(26)
+        .attribute("to", "dtype")
+        .value("dtype", 1, "float32")
+        .value("dtype", 2, "uint8")
+        .value("dtype", 3, "int8")
+        .value("dtype", 4, "uint16")
+        .value("dtype", 5, "int16")
+        .value("dtype", 6, "int32")
+        .value("dtype", 7, "int64")
+        .value("dtype", 9, "bool")
+        .value("dtype", 10, "float16")
+        .value("dtype", 11, "float64")
+        .value("dtype", 12, "uint32")
+        .value("dtype", 13, "uint64")
+        .value("dtype", 14, "complex64")
+        .value("dtype", 15, "complex128")
+        .value("dtype", 16, "bfloat16");
+  }
+
+  void infer(tenon::Infer& io) const {
+    const auto from = io.input(0).dtype;
+    io.require(from == tenon::unknown_dtype || size_of(from) == size_of(dtype), "x is ", from, ", of ", size_of(from), " bytes, but ",
+               dtype, " has ", size_of(dtype));
+    io.set_output(0, io.input(0).shape, dtype);
+    io.set_input(0, io.output(0).shape);
+  }
+
+  void forward(const tenon::Call& call) const {
+    const auto& from = call.raw().inputs[0]->dense;
+    const auto& to = call.raw().outputs[0]->dense;
+    const auto* const x = static_cast<const unsigned char*>(from.data) + from.byte_offset;
+    auto* const y = static_cast<unsigned char*>(to.data) + to.byte_offset;
+    const auto bytes = call.input_type(0).shape.size() * static_cast<std::int64_t>(size_of(dtype));
+    call.parallel_for(bytes, 65536, [&](std::int64_t begin, std::int64_t end) {
+      if (dtype == tenon::boolean) {
+        for (auto i = begin; i < end; ++i) y[i] = x[i] != 0;
+      } else {
+        std::memcpy(y + begin, x + begin, static_cast<std::size_t>(end - begin));
+      }
+    });
+  }
+};
+TENON_OPERATOR(bit_cast, BitCast)

@@ -1,0 +1,38 @@
+#include <cstdint>
+#include <tenon/elementwise.hpp>
+#include <type_traits>
+
+enum class BitDirection : std::int32_t { left, right };
+
+struct BitShift : tenon::Elementwise {
+  BitDirection direction = BitDirection::left;
+
+  static constexpr void describe(auto& op) {
+    op.doc("the bits of x moved by a number of places, element by element; what is moved out is lost");
+    op.types(tenon::any_integer);
+    op.input("x", "any integers");
+    op.input("places", "how far; a negative number, or one from the number of bits on, moves all bits out");
+    op.output("y", "the inputs' shapes broadcast together");
+    op.param("direction", &BitShift::direction, "what comes in is 0, but from the left of a negative x it is 1")
+        .required()
+        .one_of({{"left", BitDirection::left}, {"right", BitDirection::right}});
+    op.onnx("", "BitShift")
+        .since(11)
+        .attribute("direction", "direction")
+        .value("direction", "LEFT", "left")
+        .value("direction", "RIGHT", "right");
+  }
+
+  template <class T>
+  TENON_FN T operator()(T x, T places) const {
+    using Bits = std::make_unsigned_t<T>;
+    using Wide = std::common_type_t<Bits, unsigned>;  // not int, which uint16 would become
+    constexpr Bits bits = 8 * sizeof(T);
+    const bool inside = Bits(places) < bits;
+    const T by = where(inside, places, T(0)), most = where(inside, places, T(bits - 1));
+    const T left = where(inside, T(Wide(Bits(x)) << by), T(0));
+    const T right = std::is_signed_v<T> ? T(x >> most) : where(inside, T(x >> by), T(0));
+    return where(direction == BitDirection::left, left, right);
+  }
+};
+TENON_OPERATOR(bit_shift, BitShift)

@@ -1,0 +1,97 @@
+// What quantize and dequantize have in common: which scale belongs to which element, and numbers as float, block by block.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <tenon/elementwise.hpp>
+#include <tenon/operator.hpp>
+
+namespace quantization {
+inline constexpr std::int64_t block = 256;
+
+inline bool is_single(const tenon::Shape& shape) {
+  return shape.rank() == 0 || (shape.rank() == 1 && shape[0] == 1);
+}
+
+inline bool may_differ(std::int64_t left, std::int64_t right) {
+  return left != right && left != tenon::unknown && right != tenon::unknown;
+}
+
+/// Refuses scales that do not fit: one for all of x, one for each index along the axis, or one for each block of `size` along it.
+inline void check(const tenon::Infer& io, std::int64_t axis, std::int64_t size) {
+  const auto x = io.input("x").shape, scale = io.input("scale").shape;
+  if (!x.has_rank() || !scale.has_rank() || (size == 0 && (is_single(scale) || scale == tenon::Shape{tenon::unknown}))) return;
+  if (axis < -x.rank() || axis >= x.rank()) io.param_error("axis", "is ", axis, ", but x has ", x.rank(), " dimensions");
+  const auto at = static_cast<int>(axis < 0 ? axis + x.rank() : axis);
+  if (size == 0) {
+    io.require(scale.rank() == 1, "scale is ", scale, " but needs one dimension, or none; with more of them, say the block_size");
+    io.require(!may_differ(scale[0], x[at]), "scale is ", scale, " and x is ", x, ", which has another size at axis ", at);
+    return;
+  }
+  bool fits = scale.rank() == x.rank();
+  for (int i = 0; fits && i < x.rank(); ++i) {
+    const auto blocks = i == at && x[i] != tenon::unknown ? (x[i] + size - 1) / size : x[i];
+    fits = !may_differ(scale[i], blocks);
+  }
+  io.require(fits, "scale is ", scale, " and x is ", x, ": needs one scale for each block of ", size, " along axis ", at);
+}
+
+/// Parts of x along which scales are either one or one for each element.
+class Parts {
+ public:
+  Parts(const tenon::Shape& x, const tenon::Shape& scale, std::int64_t axis, std::int64_t size) : single_(is_single(scale) && size == 0) {
+    if (single_) return;
+    const auto at = static_cast<int>(axis < 0 ? axis + x.rank() : axis);
+    length_ = x[at];
+    for (int i = at + 1; i < x.rank(); ++i) inner_ *= x[i];
+    size_ = size;
+    blocks_ = size == 0 ? 0 : (length_ + size - 1) / size;
+  }
+
+  /// work(first element, their number up to `block`, first scale, whether each has its own) for the elements from begin to end.
+  template <class Work>
+  void each(std::int64_t begin, std::int64_t end, const Work& work) const {
+    while (begin < end) {
+      std::int64_t count = std::min(block, end - begin), scale = 0;
+      bool own = false;
+      if (!single_) part(begin, count, scale, own);
+      work(begin, count, scale, own);
+      begin += count;
+    }
+  }
+
+ private:
+  void part(std::int64_t begin, std::int64_t& count, std::int64_t& scale, bool& own) const {
+    const auto row = begin / inner_, column = begin % inner_, outer = row / length_, at = row % length_;
+    const bool blocked = size_ != 0;
+    if (inner_ > 1) {
+      count = std::min(count, inner_ - column);
+      scale = blocked ? (outer * blocks_ + at / size_) * inner_ + column : at;
+      own = blocked;
+    } else {
+      count = std::min(count, blocked ? std::min(length_ - at, size_ - at % size_) : length_ - at);
+      scale = blocked ? outer * blocks_ + at / size_ : at;
+      own = !blocked;
+    }
+  }
+  bool single_;
+  std::int64_t length_ = 1, inner_ = 1, size_ = 0, blocks_ = 0;
+};
+
+/// `count` numbers from index `first` on as float; of one number, it `count` times.
+template <class T>
+void widen(const void* from, std::int64_t first, bool one, std::int64_t count, float* to) {
+  const T* values = static_cast<const T*>(from) + first;
+  if (one) return void(std::fill_n(to, count, static_cast<float>(*values)));
+  tenon::elementwise::for_each(count, [=](std::int64_t i) { to[i] = static_cast<float>(values[i]); });
+}
+
+template <tenon::Types types>
+void widen(tenon::DType dtype, const void* from, std::int64_t first, bool one, std::int64_t count, float* to) {
+  tenon::visit<types>(dtype, [&]<class T>() { widen<T>(from, first, one, count, to); });
+}
+
+inline const void* elements(const tenon::Call& call, int i) {
+  const auto& dense = call.raw().inputs[i]->dense;
+  return static_cast<const char*>(dense.data) + dense.byte_offset;
+}
+}  // namespace quantization

@@ -1,0 +1,39 @@
+#include <tenon/elementwise.hpp>
+
+#include "saturate.hpp"
+
+struct Shrink : tenon::Elementwise {
+  double bias = 0, threshold = 0.5;
+
+  static constexpr void describe(auto& op) {
+    op.doc("x + bias where x is below -threshold, x - bias where it is above threshold, else 0, also of nan");
+    op.types(tenon::any_real);
+    op.input("x", "any numbers");
+    op.output("y", "same shape as x; integers are computed in float64, fractions cut off");
+    op.param("bias", &Shrink::bias, "what x loses; with the threshold it is a soft one");
+    op.param("threshold", &Shrink::threshold, "size from which on x is kept");
+    op.onnx("", "Shrink").since(9).attribute("bias", "bias").attribute("lambd", "threshold");
+  }
+
+  template <class T>
+  TENON_FN T operator()(T x) const {
+    if constexpr (std::is_integral_v<T>) {
+      return saturate<T>(shrunk(static_cast<double>(x)));
+    } else {
+      return shrunk(x);
+    }
+  }
+
+  template <class T>
+  TENON_FN T gradient(T dy, tenon::InputOf<T> x) const {
+    const bool kept = (T(x) < T(-threshold)) | (T(x) > T(threshold));
+    return where(kept, dy, T(0));
+  }
+
+ private:
+  template <class T>
+  TENON_FN T shrunk(T x) const {
+    return where(x < T(-threshold), x + T(bias), where(x > T(threshold), x - T(bias), T(0)));
+  }
+};
+TENON_OPERATOR(shrink, Shrink)
