@@ -1,6 +1,8 @@
 #include <cstring>
 #include <tenon/operator.hpp>
 
+#include "onnx_dtypes.hpp"
+
 struct BitCast : tenon::Operator {
   static constexpr bool blockwise = true;
   tenon::DType dtype = tenon::DType::f32;
@@ -17,24 +19,8 @@ struct BitCast : tenon::Operator {
     op.example({{"x", {2, 3}, tenon::u16}}, {{"dtype", "float16"}});
     op.example({{"x", {2, 3}, tenon::u64}}, {{"dtype", "float64"}});
     op.example({{"x", {2, 3}, tenon::c128}}, {{"dtype", "complex128"}});
-    op.onnx("", "BitCast")
-        .since(26)
-        .attribute("to", "dtype")
-        .value("dtype", 1, "float32")
-        .value("dtype", 2, "uint8")
-        .value("dtype", 3, "int8")
-        .value("dtype", 4, "uint16")
-        .value("dtype", 5, "int16")
-        .value("dtype", 6, "int32")
-        .value("dtype", 7, "int64")
-        .value("dtype", 9, "bool")
-        .value("dtype", 10, "float16")
-        .value("dtype", 11, "float64")
-        .value("dtype", 12, "uint32")
-        .value("dtype", 13, "uint64")
-        .value("dtype", 14, "complex64")
-        .value("dtype", 15, "complex128")
-        .value("dtype", 16, "bfloat16");
+    auto form = op.onnx("", "BitCast").since(26).attribute("to", "dtype");
+    name_onnx_dtypes(form);
   }
 
   void infer(tenon::Infer& io) const {

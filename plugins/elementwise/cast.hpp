@@ -3,6 +3,7 @@
 #include <tenon/operator.hpp>
 #include <tenon/same_places.hpp>
 
+#include "onnx_dtypes.hpp"
 #include "saturate.hpp"
 
 template <class To, class From>
@@ -46,26 +47,8 @@ struct Cast : tenon::Operator {
 
   /// ONNX numbers the dtypes. saturate and round_mode are about floats of 8 bits, which Tenon lacks.
   static constexpr void describe_onnx(auto& op) {
-    op.onnx("", "Cast")
-        .since(6)
-        .attribute("to", "dtype")
-        .value("dtype", 1, "float32")
-        .value("dtype", 2, "uint8")
-        .value("dtype", 3, "int8")
-        .value("dtype", 4, "uint16")
-        .value("dtype", 5, "int16")
-        .value("dtype", 6, "int32")
-        .value("dtype", 7, "int64")
-        .value("dtype", 9, "bool")
-        .value("dtype", 10, "float16")
-        .value("dtype", 11, "float64")
-        .value("dtype", 12, "uint32")
-        .value("dtype", 13, "uint64")
-        .value("dtype", 14, "complex64")
-        .value("dtype", 15, "complex128")
-        .value("dtype", 16, "bfloat16")
-        .ignore("saturate")
-        .ignore("round_mode");
+    auto form = op.onnx("", "Cast").since(6).attribute("to", "dtype").ignore("saturate").ignore("round_mode");
+    name_onnx_dtypes(form);
   }
 
   void infer(tenon::Infer& io) const {

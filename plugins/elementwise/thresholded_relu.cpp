@@ -4,7 +4,7 @@ struct ThresholdedRelu : tenon::Elementwise {
   double threshold = 1;
 
   static constexpr void describe(auto& op) {
-    op.doc("x where x is above the threshold, else 0; nan stays nan");
+    op.doc("x where x is above the threshold, else 0, also of nan");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
@@ -14,7 +14,7 @@ struct ThresholdedRelu : tenon::Elementwise {
 
   template <class T>
   TENON_FN T operator()(T x) const {
-    return where(x <= T(threshold), T(0), x);
+    return where(x > T(threshold), x, T(0));
   }
 
   template <class T>

@@ -28,7 +28,7 @@ TEST_CASE("commands for people: stdout has the result, stderr the talk") {
   const std::string random = "input x is random, float32 [1, 4]\n";
   const Case cases[] = {
       {{"list"}, {"\nrelu ", "\nfully_connected ", "tenon_nn"}, {}},
-      {{"list", "relu"}, {"relu        tenon_elementwise", "leaky_relu "}, {}},
+      {{"list", "relu"}, {"relu              tenon_elementwise", "leaky_relu "}, {}},
       {{"list", "r?lu"}, {"relu      tenon_elementwise"}, {}},
       {{"list", "--plugin", "tenon_optim"}, {"adam", "sgd"}, {}},
       {{"list", "--plugin", TENON_TEST_PLUGINS "/tenon_optim.so", "sg"}, {"sgd       tenon_optim"}, {}},

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <set>
 #include <tenon/host/session.hpp>
 #include <tenon/select.hpp>
 
@@ -46,6 +47,33 @@ const Unary unary[] = {
     {"quadratic", [](double x) { return 2 * x * x - 3 * x + 0.5; }, -4, 4, {{"a", 2}, {"b", -3}, {"c", 0.5}}},
     {"cosine", [](double x) { return 2 * std::cos(x); }, -4, 4, {{"scale", 2}}},
     {"smooth_l1", [](double x) { return std::fabs(x) < 1 ? 0.5 * x * x : std::fabs(x) - 0.5; }},
+    {"floor", [](double x) { return std::floor(x); }},
+    {"ceil", [](double x) { return std::ceil(x); }},
+    {"round", [](double x) { return std::nearbyint(x); }},
+    {"sign", [](double x) { return double(x > 0) - double(x < 0); }},
+    {"reciprocal", [](double x) { return 1 / x; }, 0.01, 100},
+    {"tan", [](double x) { return std::tan(x); }, -1.5, 1.5},
+    {"sinh", [](double x) { return std::sinh(x); }},
+    {"cosh", [](double x) { return std::cosh(x); }},
+    {"asin", [](double x) { return std::asin(x); }, -1, 1},
+    {"acos", [](double x) { return std::acos(x); }, -1, 1},
+    {"atan", [](double x) { return std::atan(x); }},
+    {"asinh", [](double x) { return std::asinh(x); }},
+    {"acosh", [](double x) { return std::acosh(x); }, 1, 9},
+    {"atanh", [](double x) { return std::atanh(x); }, -0.99, 0.99},
+    {"elu", [](double x) { return x < 0 ? 2 * std::expm1(x) : x; }, -4, 4, {{"alpha", 2}}},
+    {"selu", [](double x) { return 1.0507009873554805 * (x < 0 ? 1.6732632423543772 * std::expm1(x) : x); }},
+    {"celu", [](double x) { return x < 0 ? 2 * std::expm1(x / 2) : x; }, -4, 4, {{"alpha", 2}}},
+    {"hard_sigmoid", [](double x) { return std::fmin(std::fmax(0.2 * x + 0.5, 0), 1); }},
+    {"hard_swish", [](double x) { return x * std::fmin(std::fmax(x / 6 + 0.5, 0), 1); }},
+    {"swish", [](double x) { return x * logistic(1.5 * x); }, -20, 20, {{"alpha", 1.5}}},
+    {"mish", [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }, -30, 60},
+    {"softsign", [](double x) { return x / (1 + std::fabs(x)); }},
+    {"thresholded_relu", [](double x) { return x > 1.5 ? x : 0; }, -4, 4, {{"threshold", 1.5}}},
+    {"shrink", [](double x) { return x < -1  ? x + 0.5
+                                     : x > 1 ? x - 0.5
+                                             : 0; }, -4, 4, {{"bias", 0.5}, {"threshold", 1}}},
+    {"gelu_tanh", [](double x) { return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))); }},
 };
 
 struct Binary {
@@ -64,6 +92,10 @@ const Binary binary[] = {
     {"equal", [](double l, double r) { return double(l == r); }, true},
     {"greater", [](double l, double r) { return double(l > r); }, true},
     {"less", [](double l, double r) { return double(l < r); }, true},
+    {"less_equal", [](double l, double r) { return double(l <= r); }, true},
+    {"greater_equal", [](double l, double r) { return double(l >= r); }, true},
+    {"not_equal", [](double l, double r) { return double(l != r); }, true},
+    {"mod", [](double l, double r) { return std::fmod(l, r); }},
 };
 
 Shape broadcast(const Shape& left, const Shape& right) {
@@ -132,8 +164,9 @@ TEST_CASE("float functions are within 2 units in the last place, for numbers of 
   const auto wide = doubles(from);
   for (const auto& row : unary) {
     const std::string op = row.op;
-    if (op != "exp" && op != "log" && op != "tanh" && op != "erf" && op != "sin" && op != "cos" && op != "sigmoid" && op != "gelu")
-      continue;
+    const std::set<std::string> precise = {"exp",  "log",  "tanh", "erf",  "sin",   "cos",   "sigmoid", "gelu",  "tan",  "sinh",
+                                           "cosh", "asin", "acos", "atan", "asinh", "acosh", "atanh",   "floor", "ceil", "round"};
+    if (precise.count(op) == 0) continue;
     INFO(op);
     const auto found = host().call(op, {from});
     double worst = 0;
@@ -208,6 +241,29 @@ TEST_CASE("values at the ends of the range") {
       {"erf", -1000, -1},
       {"leaky_relu", inf, inf},
       {"abs", -inf, inf},
+      {"round", 2.5, 2},
+      {"round", -3.5, -4},
+      {"round", -inf, -inf},
+      {"floor", nan_value, nan_value},
+      {"sign", nan_value, nan_value},
+      {"sign", -inf, -1},
+      {"reciprocal", 0, inf},
+      {"elu", -1000, -1},
+      {"selu", nan_value, nan_value},
+      {"celu", -1, 0, {{"alpha", 0}}},
+      {"hard_sigmoid", nan_value, nan_value},
+      {"hard_swish", 1000, 1000},
+      {"swish", -1000, 0},
+      {"swish", inf, inf},
+      {"mish", -1000, 0},
+      {"mish", inf, inf},
+      {"softsign", 0, 0},
+      {"thresholded_relu", nan_value, 0},
+      {"shrink", nan_value, 0},
+      {"gelu_tanh", -1000, 0},
+      {"asin", 2, nan_value},
+      {"acosh", 0.5, nan_value},
+      {"atanh", 1, inf},
       {"clip", nan_value, nan_value, {{"low", 0}, {"high", 1}}},
       {"clip", -inf, 0, {{"low", 0}, {"high", 1}}},
   };
@@ -227,6 +283,13 @@ TEST_CASE("maximum and minimum pass nan on from either side, as numpy's do") {
   check_near(host().call("maximum", {left, right}), tenon::f32, {4}, {nan_value, nan_value, nan_value, inf}, 0);
   check_near(host().call("minimum", {left, right}), tenon::f32, {4}, {nan_value, nan_value, nan_value, -inf}, 0);
   check_near(host().call("equal", {left, right}), tenon::boolean, {4}, {0, 0, 0, 0}, 0);
+  check_near(host().call("not_equal", {left, right}), tenon::boolean, {4}, {1, 1, 1, 1}, 0);
+  check_near(host().call("less_equal", {left, right}), tenon::boolean, {4}, {0, 0, 0, 1}, 0);
+  check_near(host().call("greater_equal", {left, right}), tenon::boolean, {4}, {0, 0, 0, 0}, 0);
+  check_near(host().call("is_nan", {left}), tenon::boolean, {4}, {1, 0, 1, 0}, 0);
+  check_near(host().call("is_inf", {left}), tenon::boolean, {4}, {0, 0, 0, 1}, 0);
+  check_near(host().call("is_inf", {left}, {{"detect_negative", false}}), tenon::boolean, {4}, {0, 0, 0, 0}, 0);
+  check_near(host().call("is_inf", {right}, {{"detect_negative", false}}), tenon::boolean, {4}, {0, 0, 0, 1}, 0);
 }
 
 TEST_CASE("integers wrap around as numpy's do") {

@@ -49,6 +49,7 @@ TEST_CASE("float functions are within 2 units in the last place of the right res
   CHECK_UNITS(abs, 0);
   CHECK_UNITS(sin, 2);
   CHECK_UNITS(cos, 2);
+  CHECK_UNITS(rint, 0);
   CHECK(worst([](float x) { return Elementwise::normal_cdf(x); }, [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }) <= 2);
 }
 
@@ -120,6 +121,7 @@ TEST_CASE("loops over these functions give the same bits at each vector level, a
   check([](float v) { return Elementwise::pow(2.5f, v); });
   check([](float v) { return Elementwise::sqrt(v); });
   check([](float v) { return Elementwise::floor(v); });
+  check([](float v) { return Elementwise::rint(v); });
 }
 #endif
 
@@ -133,6 +135,8 @@ TEST_CASE("functions take every kind of number") {
   CHECK(Elementwise::cosh(half(0.f)) == 1);
   CHECK(Elementwise::tan(0.5) == std::tan(0.5));
   CHECK(Elementwise::sinh(0.5f) == std::sinh(0.5f));
+  CHECK(Elementwise::asin(half(1.f)) == std::asin(1.f));
+  CHECK(Elementwise::acosh(2) == std::acosh(2.0));
 }
 
 TEST_CASE("whole numbers") {
@@ -140,6 +144,7 @@ TEST_CASE("whole numbers") {
   CHECK(Elementwise::abs(std::numeric_limits<std::int32_t>::min()) == std::numeric_limits<std::int32_t>::min());
   CHECK(Elementwise::abs(std::int8_t(-128)) == -128);
   CHECK(Elementwise::floor(7) == 7);
+  CHECK(Elementwise::rint(std::int64_t(9007199254740993)) == 9007199254740993);
   CHECK(Elementwise::ceil(std::uint8_t(255)) == 255);
   CHECK(Elementwise::min(std::int64_t(-5), std::int64_t(3)) == -5);
   CHECK(Elementwise::max(true, false) == true);
