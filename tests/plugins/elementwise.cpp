@@ -62,7 +62,7 @@ const Unary unary[] = {
     {"acosh", [](double x) { return std::acosh(x); }, 1, 9},
     {"atanh", [](double x) { return std::atanh(x); }, -0.99, 0.99},
     {"elu", [](double x) { return x < 0 ? 2 * std::expm1(x) : x; }, -4, 4, {{"alpha", 2}}},
-    {"selu", [](double x) { return 1.0507009873554805 * (x < 0 ? 1.6732632423543772 * std::expm1(x) : x); }},
+    {"selu", [](double x) { return 1.05070102214813232421875 * (x < 0 ? 1.67326319217681884765625 * std::expm1(x) : x); }},
     {"celu", [](double x) { return x < 0 ? 2 * std::expm1(x / 2) : x; }, -4, 4, {{"alpha", 2}}},
     {"hard_sigmoid", [](double x) { return std::fmin(std::fmax(0.2 * x + 0.5, 0), 1); }},
     {"hard_swish", [](double x) { return x * std::fmin(std::fmax(x / 6 + 0.5, 0), 1); }},

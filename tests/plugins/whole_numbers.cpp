@@ -10,7 +10,7 @@ namespace {
 template <class T>
 std::vector<T> values(const std::string& op, const std::vector<T>& left, const std::vector<T>& right, const Attributes& attributes = {}) {
   const Shape shape{static_cast<std::int64_t>(left.size())};
-  const auto y = host().call(op, {Tensor::from<T>(left, shape), Tensor::from<T>(right, shape)}, attributes);
+  const Tensor y = host().call(op, {Tensor::from<T>(left, shape), Tensor::from<T>(right, shape)}, attributes);
   CHECK(y.dtype() == tenon::dtype_of<T>);
   return {y.values<T>().begin(), y.values<T>().end()};
 }
@@ -41,7 +41,7 @@ void check_bits() {
     CHECK(values<T>("bit_shift", {-13, -13, 13, -1}, {2, -1, -1, T(bits + 3)}, {{"direction", "right"}}) == Values{-4, -1, 0, -1});
     CHECK(values<T>("bit_shift", {-3, -3}, {2, -1}, {{"direction", "left"}}) == Values{-12, 0});
   }
-  const auto y = host().call("bitwise_not", {Tensor::from<T>({0, 5}, {2})});
+  const Tensor y = host().call("bitwise_not", {Tensor::from<T>({0, 5}, {2})});
   CHECK(y.values<T>()[0] == static_cast<T>(~T(0)));
   CHECK(y.values<T>()[1] == static_cast<T>(~T(5)));
 }
