@@ -5,7 +5,7 @@ struct Ceil : tenon::Elementwise {
     op.doc("the smallest whole number that is not below x, element by element; infinities and nan stay");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
-    op.onnx("", "Ceil");
+    op.onnx("", "Ceil").since(6);
   }
 
   template <class T>

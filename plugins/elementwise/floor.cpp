@@ -5,7 +5,7 @@ struct Floor : tenon::Elementwise {
     op.doc("the largest whole number that is not above x, element by element; infinities and nan stay");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
-    op.onnx("", "Floor");
+    op.onnx("", "Floor").since(6);
   }
 
   template <class T>

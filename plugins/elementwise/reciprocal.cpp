@@ -6,7 +6,7 @@ struct Reciprocal : tenon::Elementwise {
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
-    op.onnx("", "Reciprocal");
+    op.onnx("", "Reciprocal").since(6);
   }
 
   template <class T>
