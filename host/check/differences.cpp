@@ -66,6 +66,8 @@ Differences::Differences(Host& host, const CheckedOperator& subject, const TestI
     : subject_(subject), sample_(sample), order_(order), node_(host, subject.op, sample) {
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
     if (!SingleNode::is_input(sample, i) || !is_steppable(sample.types.inputs[i])) continue;
+    const auto& declared = subject.op.info->inputs;
+    if (declared[std::min(i, declared.size() - 1)].on_cpu) continue;  // sizes and the like: nothing is trained by them
     wrt_.push_back(node_.inputs[i]);
     looked_at_.push_back({fmt::format("input_{}", i), fmt::format("gradient of input {}", i)});
   }

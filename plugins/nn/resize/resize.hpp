@@ -1,0 +1,78 @@
+// Resizing along any axes.
+#pragma once
+#include <array>
+#include <tenon/operator.hpp>
+
+#include "resize_axis.hpp"
+
+enum class Aspect { stretch, not_larger, not_smaller };
+
+struct Resize : tenon::Operator {
+  tenon::Ints size, axes;
+  tenon::Floats scale, region;
+  resizing::Method method = resizing::Method::nearest;
+  resizing::Coordinates coordinates = resizing::Coordinates::half_pixel;
+  resizing::Rounding rounding = resizing::Rounding::prefer_floor;
+  Aspect aspect = Aspect::stretch;
+  bool antialias = false, exclude_outside = false;
+  double cubic_coefficient = -0.75, extrapolation_value = 0;
+
+  static constexpr void describe(auto& op) {
+    using resizing::Method, resizing::Coordinates, resizing::Rounding;
+    op.doc("data with other sizes along some axes: each element is the nearest one of data, or a weighted sum of those around its place");
+    op.types(tenon::any_real);
+    op.input("data", "any shape");
+    op.input("sizes", "size, as a tensor").optional().on_cpu().types({tenon::i64});
+    op.input("scales", "scale, as a tensor").optional().on_cpu().types({tenon::f32});
+    op.input("roi", "region, as a tensor").optional().on_cpu().types({tenon::f32});
+    op.output("output", "data's shape with other sizes along axes");
+    op.param("size", &Resize::size, "elements of output along each of axes").at_least(0);
+    op.param("scale", &Resize::scale, "instead of size: output's size in data's sizes along each of axes, rounded down").greater_than(0);
+    op.param("axes", &Resize::axes, "what size and scale are of; negative axes count from the end; default: all").at_least(-8).at_most(7);
+    op.param("method", &Resize::method, "the nearest element, or a kernel of two or four elements")
+        .one_of({{"nearest", Method::nearest}, {"linear", Method::linear}, {"cubic", Method::cubic}});
+    op.param("coordinates", &Resize::coordinates, "where output's element i lies in data")
+        .one_of({{"half_pixel", Coordinates::half_pixel},
+                 {"half_pixel_symmetric", Coordinates::half_pixel_symmetric},
+                 {"pytorch_half_pixel", Coordinates::pytorch_half_pixel},
+                 {"align_corners", Coordinates::align_corners},
+                 {"asymmetric", Coordinates::asymmetric},
+                 {"tf_half_pixel_for_nn", Coordinates::tf_half_pixel_for_nn},
+                 {"tf_crop_and_resize", Coordinates::tf_crop_and_resize}});
+    op.param("rounding", &Resize::rounding, "which element is the nearest; round_prefer_floor: of two, the first")
+        .one_of({{"round_prefer_floor", Rounding::prefer_floor},
+                 {"round_prefer_ceil", Rounding::prefer_ceil},
+                 {"floor", Rounding::floor},
+                 {"ceil", Rounding::ceil}});
+    op.param("aspect", &Resize::aspect,
+             "stretch: size as it is; else one scale for all axes, with which none is larger, or smaller, than size")
+        .one_of({{"stretch", Aspect::stretch}, {"not_larger", Aspect::not_larger}, {"not_smaller", Aspect::not_smaller}});
+    op.param("antialias", &Resize::antialias, "a wider kernel where data shrinks; not for nearest");
+    op.param("exclude_outside", &Resize::exclude_outside,
+             "elements outside of data have no weight; otherwise they are as those at the edge");
+    op.param("cubic_coefficient", &Resize::cubic_coefficient, "a of the cubic kernel");
+    op.param("region", &Resize::region,
+             "for tf_crop_and_resize: where output begins along each of axes, then where it ends; 1 is data's end");
+    op.param("extrapolation_value", &Resize::extrapolation_value, "for tf_crop_and_resize: what lies outside of data");
+    op.backward_reads("sizes", "scales", "roi");
+    op.takes_channels_last("data", "output");
+    op.example({{"data", {1, 2, 3, 4}}}, {{"scale", {1, 1, 2, 3}}, {"method", "linear"}});
+    op.example({{"data", {1, 2, 5, 4}}}, {{"size", {3, 7}}, {"axes", {2, 3}}, {"method", "cubic"}, {"antialias", true}});
+    op.example({{"data", {2, 5}}, {"sizes", {2}, tenon::i64, {4, 4}}}, {{"coordinates", "asymmetric"}});
+    op.example({{"data", {5, 4}}},
+               {{"size", {4, 6}}, {"method", "linear"}, {"coordinates", "tf_crop_and_resize"}, {"region", {0, 0, 2, 1}}});
+  }
+
+  void infer(tenon::Infer& io) const;
+  void forward(const tenon::Call& call) const;
+  void backward(const tenon::Call& call) const;
+
+  /// Numbers that are given, as a parameter or by an input.
+  struct Given {
+    tenon::Ints size;
+    tenon::Floats scale;
+  };
+  using AxisSizes = std::array<resizing::Sizes, 8>;
+  /// Sizes of output's axes. Throws where something contradicts.
+  AxisSizes sizes_of(const tenon::Shape& data, const Given& given) const;
+};
