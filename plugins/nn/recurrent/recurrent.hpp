@@ -1,0 +1,83 @@
+// What the recurrent operators share: parameters, shapes and the way along the sequence.
+#pragma once
+#include <string>
+#include <tenon/operator.hpp>
+#include <vector>
+
+#include "shared/fits.hpp"
+
+enum class Direction { forward, reverse, bidirectional };
+
+struct Recurrent : tenon::Operator {
+  tenon::Texts activations;
+  tenon::Floats activation_alpha, activation_beta;
+  double clip = 0;
+  Direction direction = Direction::forward;
+  bool batch_first = false;
+
+  static constexpr void describe_inputs(auto& op, const char* gates) {
+    op.input("data", "[steps, batch, features]; [batch, steps, features] if batch_first");
+    op.input("weight", gates);
+    op.input("recurrent", "the same for the hidden state: [directions, gates hidden, hidden]");
+    op.input("bias", "[directions, 2 gates hidden]: those of weight, then those of recurrent; default: 0").optional();
+    op.input("lengths", "[batch], steps of each sample; output is 0 behind them; default: all").optional().types({tenon::i32});
+    op.input("initial_h", "[directions, batch, hidden], [batch, directions, hidden] if batch_first; default: 0").optional();
+  }
+
+  static constexpr void describe_outputs(auto& op) {
+    op.output("output", "all hidden states: [steps, directions, batch, hidden], [batch, steps, directions, hidden] if batch_first");
+    op.output("last_h", "the last hidden state of each sample, with initial_h's shape");
+  }
+
+  static constexpr void describe_parameters(auto& op) {
+    op.param("direction", &Recurrent::direction, "which way it goes along the steps; bidirectional: both ways, with weights of their own")
+        .one_of({{"forward", Direction::forward}, {"reverse", Direction::reverse}, {"bidirectional", Direction::bidirectional}});
+    op.param("activations", &Recurrent::activations,
+             "names of the functions, as ONNX has them, for each direction: Relu, Tanh, Sigmoid, Affine, LeakyRelu, ThresholdedRelu, "
+             "ScaledTanh, HardSigmoid, Elu, Softsign, Softplus; default: Sigmoid for gates, Tanh for the others");
+    op.param("activation_alpha", &Recurrent::activation_alpha, "alpha of those functions that have one, in their order; default: ONNX's");
+    op.param("activation_beta", &Recurrent::activation_beta, "beta of those functions that have one, in their order; default: ONNX's");
+    op.param("clip", &Recurrent::clip, "sums of products that go into functions are held between -clip and clip; 0: they are not")
+        .at_least(0);
+    op.param("batch_first", &Recurrent::batch_first, "whether the batch is the first axis");
+  }
+
+  int directions() const { return direction == Direction::bidirectional ? 2 : 1; }
+
+  /// gates: how many times `hidden` rows weight has.
+  void infer_tensors(tenon::Infer& io, std::int64_t gates, int functions) const {
+    for (const auto& name : activations)
+      if (!known(name)) io.param_error("activations", "has '", std::string_view(name), "', which is none of ONNX's functions");
+    const auto needed = static_cast<std::size_t>(functions * directions());
+    if (activations.size() > 0 && activations.size() != needed)
+      io.param_error("activations", "has ", activations.size(), " names, but ", needed, " are needed");
+    const auto data = io.input("data").shape, weight = io.input("weight").shape, recurrent = io.input("recurrent").shape;
+    const int step_axis = batch_first ? 1 : 0;
+    io.require(!data.has_rank() || data.rank() == 3, "data is ", data, " but needs steps, batch and features");
+    const auto any = tenon::unknown;
+    const auto steps = data.has_rank() ? data[step_axis] : any, batch = data.has_rank() ? data[1 - step_axis] : any;
+    const auto features = data.has_rank() ? data[2] : any;
+    io.require(!recurrent.has_rank() || recurrent.rank() == 3, "recurrent is ", recurrent, " but needs 3 dimensions");
+    io.require(!weight.has_rank() || weight.rank() == 3, "weight is ", weight, " but needs 3 dimensions");
+    auto hidden = recurrent.has_rank() ? recurrent[2] : any;
+    if (hidden == any && weight.has_rank() && weight[1] != any) hidden = weight[1] / gates;
+    const auto rows = hidden == any ? any : gates * hidden;
+    const std::int64_t ways = directions();
+    require_fit(io, "weight", {ways, rows, features});
+    require_fit(io, "recurrent", {ways, rows, hidden});
+    if (io.has_input("bias")) require_fit(io, "bias", {ways, hidden == any ? any : 2 * rows});
+    if (io.has_input("lengths")) require_fit(io, "lengths", {batch});
+    const auto state = batch_first ? tenon::Shape{batch, ways, hidden} : tenon::Shape{ways, batch, hidden};
+    if (io.has_input("initial_h")) require_fit(io, "initial_h", state);
+    io.set_output(0, batch_first ? tenon::Shape{batch, steps, ways, hidden} : tenon::Shape{steps, ways, batch, hidden});
+    io.set_output(1, state);
+  }
+
+  static void require_fit(tenon::Infer& io, const char* name, const tenon::Shape& needed) {
+    const auto given = io.input(name).shape;
+    io.require(fits(given, needed), name, " is ", given, " but needs ", needed);
+    io.set_input(name, needed);
+  }
+
+  static bool known(std::string_view name);
+};
