@@ -1,0 +1,151 @@
+// ONNX's own tests, as Debian's libonnx-testdata has them: each model with its inputs and what an implementation must give. A model runs
+// and gives that, or it is refused: nothing between.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/onnx.hpp>
+#include <tenon/host/session.hpp>
+
+#include "../built.hpp"
+#include "onnx/tensor_data.hpp"
+#include "onnx_bytes.hpp"
+
+namespace onnx = tenon::onnx;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path data = "/usr/share/libonnx-testdata/data";
+
+std::string bytes_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// A file that holds a tensor alone is read as the one initializer of a model.
+tenon::Tensor tensor_of(const fs::path& path) {
+  const auto graph = onnx_bytes::message([&](auto& to) { to.add_message(5, bytes_of(path)); });
+  const auto bytes = onnx_bytes::message([&](auto& to) {
+    to.add_int64(1, 8);
+    to.add_message(8, onnx_bytes::message([](auto& opset) { opset.add_int64(2, 13); }));
+    to.add_message(7, graph);
+  });
+  const auto copy = std::make_shared<std::vector<std::byte>>(bytes.size());
+  std::memcpy(copy->data(), bytes.data(), bytes.size());
+  const auto model = onnx::read_model(tenon::FileBytes{path.string(), {copy->data(), copy->size()}, copy});
+  return onnx::TensorReader(model).read(model.graph.initializers[0]).clone();
+}
+
+tenon::Tensor numbers(tenon::Host& host, const tenon::Tensor& tensor) {
+  return tensor.dtype() == tenon::f64 ? tensor : host.call("tenon.cast", {tensor}, {{"dtype", "float64"}});
+}
+
+/// As onnx.backend.test compares them.
+bool is_near(tenon::Host& host, const tenon::Tensor& made, const tenon::Tensor& wanted) {
+  if (made.dtype() != wanted.dtype() || made.shape() != wanted.shape()) return false;
+  const auto left = numbers(host, made), right = numbers(host, wanted);
+  for (std::int64_t i = 0; i < left.size(); ++i) {
+    const double a = left.values<double>()[i], b = right.values<double>()[i];
+    const bool same = a == b || (std::isnan(a) && std::isnan(b));
+    if (!same && !(std::fabs(a - b) <= 1e-7 + 1e-3 * std::fabs(b))) return false;
+  }
+  return true;
+}
+
+struct Result {
+  bool refused = false, right = false;
+  std::string reason{};
+};
+
+/// `fixes`: inputs of integers are constants, as files that people have say axes and shapes.
+Result result_of(tenon::Host& host, const fs::path& folder, bool fixes) {
+  Result result;
+  try {
+    const auto set = folder / "test_data_set_0";
+    const auto info = onnx::describe(folder / "model.onnx");
+    std::vector<tenon::Tensor> given, wanted;
+    while (fs::exists(set / ("input_" + std::to_string(given.size()) + ".pb")))
+      given.push_back(tensor_of(set / ("input_" + std::to_string(given.size()) + ".pb")));
+    while (fs::exists(set / ("output_" + std::to_string(wanted.size()) + ".pb")))
+      wanted.push_back(tensor_of(set / ("output_" + std::to_string(wanted.size()) + ".pb")));
+    onnx::ImportOptions options;
+    tenon::NamedTensors inputs;
+    for (std::size_t i = 0; i < info.inputs.size() && i < given.size(); ++i) {
+      const bool whole = given[i].dtype() == tenon::i64 && i > 0;
+      if (fixes && whole)
+        options.fixed.emplace(info.inputs[i].name, given[i]);
+      else
+        inputs.emplace(info.inputs[i].name, given[i]);
+    }
+    auto graph = onnx::load(host, folder / "model.onnx", options);
+    const auto made = tenon::Session(graph).run(inputs);
+    result.right = true;
+    for (std::size_t i = 0; i < info.outputs.size() && i < wanted.size(); ++i)
+      if (!is_near(host, made.at(info.outputs[i].name), wanted[i])) {
+        result.right = false;
+        result.reason = "output '" + info.outputs[i].name + "' differs";
+      }
+  } catch (const tenon::Failure& failure) {
+    result.refused = true;
+    result.reason = failure.what();
+  }
+  return result;
+}
+
+std::set<std::string> lines_of(const fs::path& path) {
+  std::set<std::string> lines;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    if (!line.empty() && line[0] != '#') lines.insert(line);
+  return lines;
+}
+
+}  // namespace
+
+// TENON_ONNX_REPORT=FILE: every case and what became of it, to write tests/onnx/passing.txt from.
+TEST_CASE("ONNX's own tests run and give the right results, or are refused" * doctest::skip(!fs::exists(data))) {
+  tenon::HostOptions options;
+  options.search_defaults = false;
+  options.warn = [](const std::string&) {};
+  tenon::Host host(options);
+  host.add_plugins(built("plugins"));
+  const auto passing = lines_of(fs::path(__FILE__).parent_path() / "passing.txt");
+  const auto random = [](const std::string& name) {
+    return name.find("bernoulli") != std::string::npos || name.find("training_dropout") != std::string::npos;
+  };
+  const char* const to = std::getenv("TENON_ONNX_REPORT");
+  std::ofstream report(to == nullptr ? "/dev/null" : to);
+  std::size_t right = 0;
+  for (const auto* kind : {"node", "simple", "pytorch-operator", "pytorch-converted"}) {
+    std::set<fs::path> folders;
+    for (const auto& entry : fs::directory_iterator(data / kind)) folders.insert(entry.path());
+    for (const auto& folder : folders) {
+      const auto name = std::string(kind) + "/" + folder.filename().string();
+      if (random(name)) continue;
+      CAPTURE(name);
+      auto result = result_of(host, folder, false);
+      if (result.refused) {
+        const auto fixed = result_of(host, folder, true);
+        if (!fixed.refused) result = fixed;
+      }
+      report << (result.right     ? "right   "
+                 : result.refused ? "refused "
+                                  : "WRONG   ")
+             << name << "  " << result.reason << "\n"
+             << std::flush;
+      CHECK_MESSAGE((result.right || result.refused), result.reason);
+      if (passing.contains(name)) CHECK_MESSAGE(result.right, result.reason);
+      right += result.right ? 1 : 0;
+    }
+  }
+  CHECK(right >= passing.size());
+}
