@@ -41,8 +41,8 @@ struct PutIndex {
 
 struct ArgmaxCuda : Argmax {
   static constexpr bool capturable = true;
-  /// The integers of 0.2 and complex numbers are the CPU's.
-  bool supports(const tenon::Infer& types) const { return tenon::any_type.has(types.input(0).dtype); }
+  /// The integers of 0.2 and the last of equal ones are the CPU's.
+  bool supports(const tenon::Infer& types) const { return !last && tenon::any_type.has(types.input(0).dtype); }
 
   std::size_t workspace(const tenon::Infer& io) const {
     const auto x = io.input(0).shape;

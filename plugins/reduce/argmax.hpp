@@ -4,15 +4,46 @@
 #include "../shared/strips.hpp"
 #include "axes.hpp"
 
-struct Argmax : Reduction {
+/// What argmax and argmin choose. nan is better than any number.
+struct Largest {
+  static constexpr const char* onnx = "ArgMax";
+  static constexpr const char* doc =
+      "the index of the largest element of x along one axis, or in row-major order over all axes; the first if several are equal";
+  static constexpr const char* x_doc = "values to choose from, at least one for each result; nan counts as the largest";
+  template <class A>
+  using Fold = Larger<A>;
+  template <class T>
+  TENON_FN static bool better(T candidate, T best) {
+    return (candidate > best) | ((candidate != candidate) & (best == best));
+  }
+};
+
+struct Smallest {
+  static constexpr const char* onnx = "ArgMin";
+  static constexpr const char* doc =
+      "the index of the smallest element of x along one axis, or in row-major order over all axes; the first if several are equal";
+  static constexpr const char* x_doc = "values to choose from, at least one for each result; nan counts as the smallest";
+  template <class A>
+  using Fold = Smaller<A>;
+  template <class T>
+  TENON_FN static bool better(T candidate, T best) {
+    return (candidate < best) | ((candidate != candidate) & (best == best));
+  }
+};
+
+template <class Rule>
+struct ChosenIndex : Reduction {
+  bool last = false;
+
   static constexpr void describe(auto& op) {
-    op.doc("the index of the largest element of x along one axis, or in row-major order over all axes; the first if several are equal");
+    op.doc(Rule::doc);
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
-    op.input("x", "values to choose from, at least one for each result; nan counts as the largest");
+    op.input("x", Rule::x_doc);
     op.output("y", "int64 indices; x without the reduced axes");
     describe_axes(op);
+    op.param("last", &ChosenIndex::last, "the last if several are equal");
     op.example({{"x", {2, 3}}}, {{"axis", {1}}});
-    op.onnx("", "ArgMax").attribute("axis", "axis", 0).attribute("keepdims", "keepdims", 1).only("select_last_index", 0);
+    op.onnx("", Rule::onnx).attribute("axis", "axis", 0).attribute("keepdims", "keepdims", 1).attribute("select_last_index", "last");
   }
 
   void infer(tenon::Infer& io) const {
@@ -38,31 +69,33 @@ struct Argmax : Reduction {
     });
   }
 
-  /// nan is better than any number.
   template <class T>
   TENON_FN static bool better(T candidate, T best) {
-    return (candidate > best) | ((candidate != candidate) & (best == best));
+    return Rule::better(candidate, best);
   }
 
  private:
   template <class T>
-  static void one(const Strips& strips, const T* x, std::int64_t* y) {
-    using Rule = Larger<Plain<T>>;
+  void one(const Strips& strips, const T* x, std::int64_t* y) const {
+    using Fold = typename Rule::template Fold<Plain<T>>;
     Plain<T> best = x[0];
     std::int64_t index = 0;
     for (std::int64_t s = 0; s < strips.steps(); ++s) {
       // first whether the strip holds anything better, which is vector code, and only then where
       const auto step = strips.step(s);
-      const auto largest = fold_strip<Rule>(x + step.x, step.length);
-      if (!better(largest, best)) continue;
-      best = largest;
-      for (index = step.x; better(best, static_cast<Plain<T>>(x[index]));) ++index;
+      const auto found = fold_strip<Fold>(x + step.x, step.length);
+      if (last ? better(best, found) : !better(found, best)) continue;
+      best = found;
+      if (last)
+        for (index = step.x + step.length - 1; better(best, static_cast<Plain<T>>(x[index]));) --index;
+      else
+        for (index = step.x; better(best, static_cast<Plain<T>>(x[index]));) ++index;
     }
     *y = index;
   }
 
   template <class T>
-  static void side_by_side(const Strips& strips, std::int64_t width, const T* x, std::int64_t* y) {
+  void side_by_side(const Strips& strips, std::int64_t width, const T* x, std::int64_t* y) const {
     Plain<T> best[Strips::tile];
     std::int64_t index[Strips::tile] = {};
     for (std::int64_t r = 0; r < width; ++r) best[r] = x[r];
@@ -70,7 +103,7 @@ struct Argmax : Reduction {
       const T* row = x + strips.step(s).x;
       for (std::int64_t r = 0; r < width; ++r) {
         const Plain<T> value = row[r];
-        if (!better(value, best[r])) continue;
+        if (last ? better(best[r], value) : !better(value, best[r])) continue;
         best[r] = value;
         index[r] = s;
       }
@@ -78,3 +111,6 @@ struct Argmax : Reduction {
     std::copy_n(index, width, y);
   }
 };
+
+using Argmax = ChosenIndex<Largest>;
+using Argmin = ChosenIndex<Smallest>;

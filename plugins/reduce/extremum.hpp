@@ -6,15 +6,14 @@
 
 template <template <class> class Rule>
 struct Extremum : Reduction {
+  bool allow_empty = false;
+
   void infer(tenon::Infer& io) const {
     infer_reduction(io, io.input(0).dtype);
-    require_elements(io);
+    if (!allow_empty) require_elements(io);
   }
 
-  std::size_t workspace(const tenon::Infer& io) const {
-    const auto x = io.input(0).shape;
-    return reduce_workspace(x, reduced(x.rank()));
-  }
+  std::size_t workspace(const tenon::Infer& io) const { return run_workspace(io); }
 
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::any_real + tenon::Types{tenon::boolean}>(
@@ -24,12 +23,17 @@ struct Extremum : Reduction {
   void gradient(tenon::Gradient& g) const {
     GraphArithmetic math(g);
     const auto x = g.input(0);
-    const auto axes = math.axes_of(reduced(math.rank(x)));
-    const auto like_x = [&](GraphArithmetic::Value y) {
-      return keepdims || axes.empty() ? y : g.add("expand_dims", {y}, {{"axis", axes}});
+    const bool given = g.has_input("axes");
+    const auto axes = given ? tenon::Ints() : math.axes_of(reduced(math.rank(x)));
+    const auto like_x = [&](GraphArithmetic::Value y) {  // a scalar, which is of no axes, broadcasts anyway
+      if (keepdims || (!given && axes.empty())) return y;
+      return given ? g.add("expand_dims", {y, g.input("axes")}) : g.add("expand_dims", {y}, {{"axis", axes}});
     };
     const auto chosen = g.add("cast", {g.add("equal", {x, like_x(g.output(0))})}, {{"dtype", tenon::name_of(g.type(x).dtype)}});
-    const auto part = math.div(chosen, axes.empty() ? g.ones_like(chosen) : math.sum(chosen, axes));
+    const auto ties = given ? g.add("sum", {chosen, g.input("axes")}, {{"keepdims", true}, {"noop_with_empty_axes", noop_with_empty_axes}})
+                      : axes.empty() ? g.ones_like(chosen)
+                                     : math.sum(chosen, axes);
+    const auto part = math.div(chosen, ties);
     g.set_input_grad(0, math.mul(part, like_x(g.output_grad(0))));
   }
 
@@ -37,17 +41,20 @@ struct Extremum : Reduction {
   void backward(const tenon::Call& call) const {
     const auto type = call.input_type(0);
     if (type.shape.size() == 0) return;
-    tenon::visit<tenon::floating>(type.dtype,
-                                  [&]<class T>() { share(call, call.input<T>(0), call.input_grad<T>(0), reduced(type.shape.rank())); });
+    tenon::visit<tenon::floating>(type.dtype, [&]<class T>() { share(call, call.input<T>(0), call.input_grad<T>(0), reduced(call)); });
   }
 
  protected:
   static constexpr void describe_choice(auto& op) {
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
     op.input("x", "values to choose from, at least one for each result");
+    Reduction::describe_axes_input(op);
     op.output("y", "x without the reduced axes");
     Reduction::describe_axes(op);
+    op.param("allow_empty", &Extremum::allow_empty,
+             "where there is no element, the result is the one that any element replaces: an infinity, or the end of the integers");
     op.example({{"x", {2, 3}}}, {{"axis", {1}}});
+    op.example({{"x", {2, 3}}, {"axes", {1}, tenon::i64, {-1}}});
   }
 
  private:
@@ -83,7 +90,7 @@ struct Max : Extremum<Larger> {
   static constexpr void describe(auto& op) {
     op.doc("the largest element of x over the given axes; nan if there is one");
     describe_choice(op);
-    describe_onnx(op, "ReduceMax", 18);
+    describe_onnx(op, "ReduceMax", 18, tenon::any_real + tenon::Types{tenon::boolean}, "allow_empty");
   }
 };
 
@@ -91,6 +98,6 @@ struct Min : Extremum<Smaller> {
   static constexpr void describe(auto& op) {
     op.doc("the smallest element of x over the given axes; nan if there is one");
     describe_choice(op);
-    describe_onnx(op, "ReduceMin", 18);
+    describe_onnx(op, "ReduceMin", 18, tenon::any_real + tenon::Types{tenon::boolean}, "allow_empty");
   }
 };

@@ -23,8 +23,8 @@ struct Put {
 template <class Rule>
 struct SumCuda : Sum<Rule> {
   static constexpr bool capturable = true;
-  /// The integers of 0.2 and complex numbers are the CPU's.
-  bool supports(const tenon::Infer& types) const { return tenon::any_type.has(types.input(0).dtype); }
+  /// The integers of 0.2, complex numbers and axes that are an input are the CPU's.
+  bool supports(const tenon::Infer& types) const { return !types.has_input("axes") && tenon::any_type.has(types.input(0).dtype); }
 
   std::size_t workspace(const tenon::Infer& io) const {
     const auto x = io.input(0).shape;

@@ -48,12 +48,14 @@ struct Sum : Reduction {
     op.doc(Rule::doc);
     op.types(tenon::every_type);
     op.input("x", Rule::x_doc);
+    describe_axes_input(op);
     op.output("y", Rule::y_doc);
     op.linear("x");
     describe_axes(op);
-    op.backward_reads();
+    op.backward_reads("axes");
     op.accumulates();
     op.example({{"x", {2, 3}}}, {{"axis", {1}}});
+    op.example({{"x", {2, 3}}, {"axes", {1}, tenon::i64, {-1}}});
     describe_onnx(op, Rule::onnx, Rule::axes_are_input, Rule::kept);
   }
 
@@ -65,8 +67,7 @@ struct Sum : Reduction {
   }
 
   std::size_t workspace(const tenon::Infer& io) const {
-    const auto x = io.input(0).shape;
-    return reduce_workspace(x, reduced(x.rank()), io.input(0).dtype == tenon::c128 ? sizeof(tenon::Complex<double>) : sizeof(double));
+    return run_workspace(io, io.input(0).dtype == tenon::c128 ? sizeof(tenon::Complex<double>) : sizeof(double));
   }
 
   void forward(const tenon::Call& call) const {
@@ -80,13 +81,12 @@ struct Sum : Reduction {
 
   void forward_sparse(const tenon::Call& call) const {
     tenon::visit<tenon::every_type>(call.input_type(0).dtype,
-                                    [&]<class T>() { reduce_csr<T, Out<T>>(call, reduced(2), finish<CsrSum<Out<T>>>(call)); });
+                                    [&]<class T>() { reduce_csr<T, Out<T>>(call, reduced(call), finish<CsrSum<Out<T>>>(call)); });
   }
 
   void backward(const tenon::Call& call) const {
     const auto type = call.input_type(0);
-    tenon::visit<tenon::floating + tenon::any_complex>(type.dtype,
-                                                       [&]<class T>() { spread<T>(call, reduced(type.shape.rank()), Rule::divided); });
+    tenon::visit<tenon::floating + tenon::any_complex>(type.dtype, [&]<class T>() { spread<T>(call, reduced(call), Rule::divided); });
   }
 
  protected:
@@ -104,7 +104,8 @@ struct Sum : Reduction {
   std::int64_t divisor(const tenon::Call& call) const {
     const auto x = call.input_type(0).shape;
     std::int64_t count = 1;
-    for (int a = 0; Rule::divided && a < x.rank(); ++a) count *= reduced(x.rank()) >> a & 1 ? x[a] : 1;
+    const auto mask = Rule::divided ? reduced(call) : 0;
+    for (int a = 0; Rule::divided && a < x.rank(); ++a) count *= mask >> a & 1 ? x[a] : 1;
     return count;
   }
 };

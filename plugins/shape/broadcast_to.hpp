@@ -1,4 +1,5 @@
 #pragma once
+#include "../shared/given_numbers.hpp"
 #include "../shared/reduction.hpp"
 #include "../shared/rules.hpp"
 #include "box_copy.hpp"
@@ -7,26 +8,37 @@
 
 struct BroadcastTo : tenon::Operator {
   tenon::Ints shape;
+  bool both_ways = false;
 
   static constexpr void describe(auto& op) {
     op.doc("x broadcast to a shape: repeated along axes of size 1 and along new axes in front");
     op.types(tenon::every_type);
     op.input("x", "each size is 1 or that of shape, compared from the last axis");
+    describe_given(op, "sizes", "[rank], in place of the parameter shape");
     op.output("y", "the given shape");
     op.linear("x");
-    op.param("shape", &BroadcastTo::shape, "shape of y").required();
+    op.param("shape", &BroadcastTo::shape, "shape of y; empty = a scalar's, or sizes");
+    op.param("both_ways", &BroadcastTo::both_ways, "sizes of 1 and missing ones in shape stand for x's: y is as large as both");
     op.backward_reads();
     op.example({{"x", {1, 3}}}, {{"shape", {2, 3}}});
-    op.onnx("", "Expand").since(8).input_as("shape", 1);
+    op.example({{"x", {3, 1}}, {"sizes", {3}, tenon::i64, {2, 1, 4}}}, {{"both_ways", true}});
+    op.onnx("", "Expand").since(8).inputs("x").input_as("shape", 1).constant("both_ways", true);
   }
 
   void infer(tenon::Infer& io) const {
-    const auto y = shape_of(io, shape), x = io.input(0).shape;
-    if (!y.known()) io.param_error("shape", "is ", y, ", but every size must be known");
-    io.set_output(0, y);
-    if (!x.has_rank()) return;
+    const auto sizes = given_numbers(io, "sizes", shape, "shape");
+    const auto x = io.input(0).shape;
+    if (sizes) {
+      const auto wanted = shape_of(io, *sizes);
+      if (!wanted.known()) io.param_error("shape", "is ", wanted, ", but every size must be known");
+      io.set_output(0, both_ways ? joined(wanted, x) : wanted);
+    } else if (const auto length = io.input("sizes").shape; !both_ways && length.known() && length[0] <= tenon::max_rank) {
+      io.set_output(0, tenon::Shape::of_rank(static_cast<int>(length[0])));
+    }
+    const auto y = io.output(0).shape;
+    if (!x.has_rank() || !y.has_rank()) return;
     bool fits = x.rank() <= y.rank();
-    for (int a = 1; fits && a <= x.rank(); ++a) fits = x[-a] == 1 || x[-a] == tenon::unknown || x[-a] == y[-a];
+    for (int a = 1; fits && a <= x.rank(); ++a) fits = x[-a] == 1 || x[-a] == tenon::unknown || y[-a] == tenon::unknown || x[-a] == y[-a];
     io.require(fits, "x is ", x, ", which does not broadcast to ", y);
   }
 
@@ -44,6 +56,7 @@ struct BroadcastTo : tenon::Operator {
   template <class Copy>
   void repeat(const tenon::Call& call) const {
     const auto x = call.input_type(0), y = call.output_type(0);
+    if (call.has_input("sizes")) require_output(call, wanted_of(call, x.shape));
     Strides repeated{};
     const auto strides = row_major(x.shape);
     const int fresh = y.shape.rank() - x.shape.rank();
@@ -57,5 +70,23 @@ struct BroadcastTo : tenon::Operator {
     unsigned repeated = (1u << fresh) - 1;
     for (int a = 0; a < x.rank(); ++a) repeated |= x[a] == 1 ? 1u << (fresh + a) : 0;
     return repeated;
+  }
+
+ private:
+  tenon::Shape wanted_of(const tenon::Call& call, const tenon::Shape& x) const {
+    const auto sizes = given_numbers(call, "sizes", shape);
+    const tenon::Shape wanted(sizes.data(), static_cast<int>(sizes.size()));
+    return both_ways ? joined(wanted, x) : wanted;
+  }
+
+  /// As large as both, as far as x is known; where they contradict each other, it has a's size.
+  static tenon::Shape joined(const tenon::Shape& a, const tenon::Shape& x) {
+    if (!x.has_rank()) return tenon::Shape();
+    auto y = tenon::Shape::of_rank(std::max(a.rank(), x.rank()));
+    for (int i = 1; i <= y.rank(); ++i) {
+      const auto left = i <= a.rank() ? a[-i] : 1, right = i <= x.rank() ? x[-i] : 1;
+      y.set(-i, left == 1 ? right : left);
+    }
+    return y;
   }
 };

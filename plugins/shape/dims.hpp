@@ -16,7 +16,8 @@ inline int axis_of(std::int64_t axis, int rank) {
 }
 
 /// A bit for each of the axes.
-inline unsigned axes_of(const tenon::Infer& io, const tenon::Ints& axes, int rank, const char* param = "axis") {
+template <class List>
+unsigned axes_of(const tenon::Infer& io, const List& axes, int rank, const char* param = "axis") {
   unsigned mask = 0;
   for (const auto axis : axes) {
     const auto bit = 1u << axis_of(io, axis, rank, param);
@@ -26,8 +27,9 @@ inline unsigned axes_of(const tenon::Infer& io, const tenon::Ints& axes, int ran
   return mask;
 }
 
-/// The shape in a parameter; -1 is an unknown size.
-inline tenon::Shape shape_of(const tenon::Infer& io, const tenon::Ints& dims) {
+/// The shape in a parameter, or an input that takes its place; -1 is an unknown size.
+template <class List>
+tenon::Shape shape_of(const tenon::Infer& io, const List& dims) {
   if (dims.size() > tenon::max_rank)
     io.param_error("shape", "has ", dims.size(), " dimensions, but tensors have at most ", tenon::max_rank);
   std::int64_t product = 1;
@@ -35,5 +37,7 @@ inline tenon::Shape shape_of(const tenon::Infer& io, const tenon::Ints& dims) {
     if (dim < tenon::unknown) io.param_error("shape", "has the size ", dim);
     if (dim > 0 && __builtin_mul_overflow(product, dim, &product)) io.param_error("shape", "has more elements than 64 bits can count");
   }
-  return tenon::Shape(dims.begin(), static_cast<int>(dims.size()));
+  auto shape = tenon::Shape::of_rank(static_cast<int>(dims.size()));
+  for (int a = 0; a < shape.rank(); ++a) shape.set(a, dims[static_cast<std::size_t>(a)]);
+  return shape;
 }

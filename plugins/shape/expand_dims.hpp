@@ -1,4 +1,5 @@
 #pragma once
+#include "../shared/given_numbers.hpp"
 #include "dims.hpp"
 #include "relabel.hpp"
 
@@ -8,17 +9,26 @@ struct ExpandDims : Relabel {
   static constexpr void describe(auto& op) {
     op.doc("x with new axes of size 1");
     op.input("x", "any shape");
+    describe_given(op, "axes", "[n], in place of the parameter axis");
     op.output("y", "the same elements");
     op.linear("x");
-    op.param("axis", &ExpandDims::axis, "places of the new axes in y, negative ones counted from the end").required();
+    op.param("axis", &ExpandDims::axis, "places of the new axes in y, negative ones counted from the end");
     describe_relabel(op);
     op.example({{"x", {2, 3}}}, {{"axis", {1}}});
-    op.onnx("", "Unsqueeze").until(12).attribute("axes", "axis");
-    op.onnx("", "Unsqueeze").since(13).input_as("axis", 1);
+    op.onnx("", "Unsqueeze").until(12).inputs("x").attribute("axes", "axis");
+    op.onnx("", "Unsqueeze").since(13).inputs("x").input_as("axis", 1);
   }
 
   void infer(tenon::Infer& io) const {
     const auto x = io.input(0).shape, y = io.output(0).shape;
+    const auto numbers = given_numbers(io, "axes", axis, "axis");
+    const auto count = numbers ? static_cast<std::int64_t>(numbers->size()) : io.input("axes").shape.size();
+    if (!numbers) {
+      if (x.has_rank() && count >= 0 && x.rank() + count <= tenon::max_rank)
+        io.set_output(0, tenon::Shape::of_rank(x.rank() + static_cast<int>(count)));
+      return require_same_size(io);
+    }
+    const auto& axis = *numbers;
     const auto added = static_cast<int>(std::min<std::size_t>(axis.size(), tenon::max_rank + 1));
     const int rank = x.has_rank() ? x.rank() + added : y.has_rank() ? y.rank() : -1;
     if (rank < 0) return io.set_output(0, tenon::Shape());

@@ -1,46 +1,100 @@
-// Numbers as rows of zeros with a one in the place that the number names.
+// Numbers as lines of zeros with a one in the place that the number names.
 #pragma once
 #include <algorithm>
+#include <cstring>
 #include <tenon/operator.hpp>
 
+#include "../shared/given_numbers.hpp"
+#include "bytes.hpp"
+#include "dims.hpp"
+
 struct OneHot : tenon::Operator {
-  std::int64_t depth = 0;
+  std::int64_t depth = 0, axis = -1;
   tenon::DType dtype = tenon::DType::f32;
+  bool negative = false;
 
   static constexpr void describe(auto& op) {
     op.doc("1 at [..., indices[...]] and 0 elsewhere; nothing but 0 for an index out of range");
     op.types(tenon::integral);
-    op.input("indices", "places along the last axis of output; any shape");
-    op.output("output", "[shape of indices ..., depth]");
-    op.param("depth", &OneHot::depth, "size of the last axis").required().at_least(1);
+    op.input("indices", "places along the new axis of output; any shape");
+    describe_given(op, "size", "one number, in place of the parameter depth");
+    op.input("values", "[2]: what stands elsewhere, and in the places named; in place of 0 and 1").types(tenon::every_type).optional();
+    op.output("output", "[shape of indices ..., depth], or depth elsewhere as axis says; of the dtype of values, if they are given");
+    op.param("depth", &OneHot::depth, "size of the new axis; 0 = that of the input size").at_least(0);
+    op.param("axis", &OneHot::axis, "place of the new axis in output, negative ones counted from the end");
     op.param("dtype", &OneHot::dtype, "dtype of output").one_of(tenon::floating);
+    op.param("negative", &OneHot::negative, "negative indices count from the end of the axis; false: they are out of range");
+    op.backward_reads("indices");
     op.example({{"indices", {3}, tenon::unknown_dtype, {0, 2, 1}}}, {{"depth", 3}});
+    op.example({{"indices", {3}, tenon::unknown_dtype, {0, 2, 1}}, {"size", {}, tenon::i64, {3}}, {"values", {2}}},
+               {{"axis", 0}, {"negative", true}});
+    op.onnx("", "OneHot").since(9).attribute("axis", "axis").constant("negative", true);
   }
 
   void infer(tenon::Infer& io) const {
     const auto indices = io.input(0).shape;
-    if (!indices.has_rank()) return io.set_output(0, tenon::Shape(), dtype);
+    const auto type = io.has_input("values") ? io.input("values").dtype : dtype;
+    if (io.has_input("values")) io.set_input("values", {2});
+    io.set_output(0, tenon::Shape(), type);
+    if (depth != 0 && io.has_input("size")) io.param_error("depth", "is given, and so is the input 'size', which takes its place");
+    if (depth == 0 && !io.has_input("size")) io.param_error("depth", "is missing, and so is the input 'size', which may take its place");
+    if (!indices.has_rank()) return;
     io.require(indices.rank() < 8, "indices is ", indices, ": needs at most 7 dimensions, as output has one more");
+    const int at = axis_of(io, axis, indices.rank() + 1);
+    const auto size = given_number(io, "size", depth);
+    io.require(!size || *size >= 0, "size is ", size.value_or(0));
     auto output = tenon::Shape::of_rank(indices.rank() + 1);
-    for (int axis = 0; axis < indices.rank(); ++axis) output.set(axis, indices[axis]);
-    output.set(-1, depth);
-    io.set_output(0, output, dtype);
+    for (int a = 0; a < output.rank(); ++a) output.set(a, a == at ? size.value_or(tenon::unknown) : indices[a - (a > at)]);
+    io.set_output(0, output, type);
   }
 
   void forward(const tenon::Call& call) const {
-    tenon::visit<tenon::integral>(call.input_type(0).dtype, [&]<class Index>() {
-      tenon::visit<tenon::floating>(dtype, [&]<class T>() { fill(call.input<Index>(0), call.output<T>(0).data()); });
+    const auto type = call.output_type(0);
+    const auto size = tenon::size_of(type.dtype);
+    std::byte plain[2][8] = {};
+    if (!call.has_input("values"))
+      tenon::visit<tenon::floating>(type.dtype, [&]<class T>() {
+        const auto one = static_cast<T>(1.0f);
+        std::memcpy(plain[1], &one, size);
+      });
+    const auto* const off = call.has_input("values") ? bytes::input(call, 2) : plain[0];
+    const auto* const on = call.has_input("values") ? bytes::input(call, 2) + size : plain[1];
+    each(call, [&](std::int64_t place, bool hot) {
+      std::memcpy(bytes::output(call, 0) + static_cast<std::size_t>(place) * size, hot ? on : off, size);
+    });
+  }
+
+  /// The gradient of values.
+  void backward(const tenon::Call& call) const {
+    if (!call.has_input("values") || call.write(2) == tenon::Write::none) return;
+    tenon::visit<tenon::floating + tenon::any_complex>(call.output_type(0).dtype, [&]<class T>() {
+      using Sum = std::conditional_t<tenon::is_half<T>, float, T>;
+      const T* const dy = call.output_grad<T>(0).data();
+      Sum sums[2] = {Sum(0), Sum(0)};
+      each(call, [&](std::int64_t place, bool hot) { sums[hot] += static_cast<Sum>(dy[place]); });
+      for (int i = 0; i < 2; ++i) call.input_grad<T>(2).data()[i] = static_cast<T>(sums[i]);
     });
   }
 
  private:
-  template <class Index, class T>
-  void fill(tenon::View<const Index> indices, T* row) const {
-    for (const auto index : indices) {
-      const auto place = static_cast<std::int64_t>(index);
-      std::fill_n(row, depth, static_cast<T>(0.0f));
-      if (place >= 0 && place < depth) row[place] = static_cast<T>(1.0f);
-      row += depth;
-    }
+  /// body(place, whether its index names it) for each element of output.
+  template <class Body>
+  void each(const tenon::Call& call, Body body) const {
+    const auto output = call.output_type(0).shape;
+    const int at = axis_of(axis, output.rank());
+    const auto size = output[at];
+    std::int64_t inner = 1;
+    for (int a = at + 1; a < output.rank(); ++a) inner *= output[a];
+    if (!call.backward() && given_number(call, "size", depth) != size)
+      throw tenon::Error("output is ", output, ", but its new axis has another size");
+    std::vector<std::int64_t> indices;
+    tenon::visit<tenon::integral>(call.input_type(0).dtype, [&]<class Index>() {
+      const auto view = call.input<Index>(0);
+      indices.assign(view.begin(), view.end());
+    });
+    for (auto& index : indices)
+      if (negative && index < 0) index += size;
+    for (std::int64_t i = 0; i < output.size(); ++i)
+      body(i, indices[static_cast<std::size_t>(i / inner / size * inner + i % inner)] == i / inner % size);
   }
 };

@@ -94,8 +94,15 @@ struct PadBackward {
 
 struct PadCuda : Pad {
   static constexpr bool capturable = true;
-  /// The integers of 0.2 and complex numbers are the CPU's.
-  bool supports(const tenon::Infer& types) const { return tenon::any_type.has(types.input(0).dtype); }
+  /// The integers of 0.2 and complex numbers are the CPU's, and so are widths of inputs, negative ones and some axes.
+  bool supports(const tenon::Infer& types) const {
+    for (int i = 1; i <= 3; ++i)
+      if (types.has_input(i)) return false;
+    for (const auto* list : {&before, &after})
+      for (const auto amount : *list)
+        if (amount < 0) return false;
+    return axes.empty() && mode != PadMode::wrap && tenon::any_type.has(types.input(0).dtype);
+  }
 
   void forward(const tenon::Call& call) const {
     tenon::visit(call.input_type(0).dtype, [&]<class T>() {

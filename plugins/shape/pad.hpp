@@ -3,67 +3,71 @@
 #include <limits>
 #include <vector>
 
+#include "../shared/given_numbers.hpp"
 #include "dims.hpp"
 #include "pad_axis.hpp"
 
 struct Pad : tenon::Operator {
-  tenon::Ints before, after;
+  tenon::Ints before, after, axes;
   PadMode mode = PadMode::constant;
   double value = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("x with more elements before and after it along each axis");
+    op.doc("x with more elements before and after it along each axis, or with fewer");
     op.types(tenon::every_type);
-    op.input("x", "one dimension for each entry of before");
+    op.input("x", "one dimension for each entry of before, or any with axes");
+    describe_given(op, "widths", "[2 n], in place of the parameters before and after: all of before, then all of after");
+    op.input("fill", "a scalar or [1], in place of the parameter value").optional();
+    describe_given(op, "along", "[n], in place of the parameter axes");
     op.output("y", "larger than x by before + after");
-    op.linear("x").when("value", 0.0);
-    op.linear("x").when("mode", "edge", "reflect");
-    op.param("before", &Pad::before, "elements to add at the beginning of each axis, 0 or more").required();
-    op.param("after", &Pad::after, "elements to add at the end of each axis, 0 or more").required();
-    op.param("mode", &Pad::mode, "constant: value; edge: the nearest element; reflect: mirrored at the edge, which is not repeated")
-        .one_of({{"constant", PadMode::constant}, {"edge", PadMode::edge}, {"reflect", PadMode::reflect}});
+    op.linear("x").when("mode", "edge", "reflect", "wrap");
+    op.param("before", &Pad::before, "elements to add at the beginning of each axis; negative: to remove");
+    op.param("after", &Pad::after, "elements to add at the end of each axis; negative: to remove");
+    op.param("mode", &Pad::mode,
+             "constant: value; edge: the nearest element; reflect: mirrored at the edge, which is not repeated; wrap: from the other end")
+        .one_of({{"constant", PadMode::constant}, {"edge", PadMode::edge}, {"reflect", PadMode::reflect}, {"wrap", PadMode::wrap}});
     op.param("value", &Pad::value, "the element that mode constant adds");
-    op.backward_reads();
+    op.param("axes", &Pad::axes, "the axes that before and after are for; empty = all of them");
+    op.backward_reads("widths", "along");
     op.example({{"x", {2, 3}}}, {{"before", {0, 1}}, {"after", {1, 1}}});
-    op.onnx("", "Pad").since(2).until(10).halves("pads", "before", "after").attribute("mode", "mode").attribute("value", "value");
-    op.onnx("", "Pad").since(11).halves(1, "before", "after").input_as("value", 2).attribute("mode", "mode");
+    op.example({{"x", {2, 3}}, {"widths", {2}, tenon::i64, {-1, 2}}, {"fill", {}}, {"along", {1}, tenon::i64, {-1}}});
+    op.onnx("", "Pad")
+        .since(2)
+        .until(10)
+        .inputs("x")
+        .halves("pads", "before", "after")
+        .attribute("mode", "mode")
+        .attribute("value", "value");
+    op.onnx("", "Pad")
+        .since(11)
+        .inputs("x")
+        .halves(1, "before", "after")
+        .input_as("value", 2)
+        .input_as("axes", 3)
+        .attribute("mode", "mode");
   }
 
   void configure() {
     if (before.size() != after.size())
       throw tenon::Error(tenon::ErrorKind::parameter, "before has ", before.size(), " entries, but after has ", after.size());
-    for (const auto* list : {&before, &after})
-      for (const auto amount : *list)
-        if (amount < 0)
-          throw tenon::Error(tenon::ErrorKind::parameter, "elements to add are 0 or more, not ", amount,
-                             "; the operator slice removes some");
   }
 
   void infer(tenon::Infer& io) const {
     if (before.size() > tenon::max_rank) io.param_error("before", "has ", before.size(), " entries, but tensors have at most 8 dimensions");
-    const int rank = static_cast<int>(before.size());
+    if (io.has_input("fill") && io.input("fill").shape.known())
+      io.require(io.input("fill").shape.size() == 1, "fill is ", io.input("fill").shape, ", but needs to be one element");
+    const bool whole = axes.empty() && !io.has_input("along"), by_parameters = !io.has_input("widths");
     auto x = io.input(0).shape, y = io.output(0).shape;
-    io.require(!x.has_rank() || x.rank() == rank, "x is ", x, ", but before and after need rank ", rank);
-    io.require(!y.has_rank() || y.rank() == rank, "y is ", y, ", but before and after need rank ", rank);
+    const int rank = x.has_rank() ? x.rank() : y.has_rank() ? y.rank() : whole && by_parameters ? static_cast<int>(before.size()) : -1;
+    if (rank < 0) return io.set_output(0, tenon::Shape());
     if (!x.has_rank()) x = tenon::Shape::of_rank(rank);
+    io.require(!y.has_rank() || y.rank() == rank, "y is ", y, ", but x has rank ", rank);
     if (!y.has_rank()) y = tenon::Shape::of_rank(rank);
-    for (int a = 0; a < rank; ++a) {
-      const auto added = amount(io, a);
-      if (x[a] == tenon::unknown && y[a] != tenon::unknown) {
-        io.require(y[a] >= added, "y is ", y, ", but ", added, " elements are added along axis ", a);
-        x.set(a, y[a] - added);
-      }
-      std::int64_t size = x[a];
-      if (size == tenon::unknown) continue;
-      if (__builtin_add_overflow(size, added, &size))
-        io.param_error("after", "makes axis ", a, " of x, ", x, ", larger than 64 bits can count");
-      io.require(x[a] > 0 || added == 0 || mode == PadMode::constant, "x is ", x, ", which has no element to repeat along axis ", a);
-      y.set(a, size);
-    }
+    if (const auto widths = widths_of(io, rank)) infer_sizes(io, *widths, x, y);
     io.set_input(0, x);
     io.set_output(0, y);
     const auto dtype = io.input(0).dtype;
-    if (dtype == tenon::unknown_dtype || (tenon::floating + tenon::any_complex).has(dtype)) return;
+    if (dtype == tenon::unknown_dtype || io.has_input("fill") || (tenon::floating + tenon::any_complex).has(dtype)) return;
     const bool exact =
         tenon::visit<tenon::any_integer + tenon::Types{tenon::boolean}>(dtype, [&]<class T>() { return representable<T>(value); });
     if (!exact) io.param_error("value", "is ", value, ", which ", dtype, " cannot hold");
@@ -73,23 +77,99 @@ struct Pad : tenon::Operator {
     tenon::visit<tenon::every_type>(call.input_type(0).dtype, [&]<class T>() { forward_as<T>(call); });
   }
 
-  /// Of a constant border: the others are linear.
+  /// Of a constant border: the others are linear. What was added is taken away, and the other way round.
   void gradient(tenon::Gradient& g) const {
-    std::int64_t end[tenon::Ints::capacity];
-    for (std::size_t i = 0; i < after.size(); ++i) end[i] = after[i] > 0 ? -after[i] : std::numeric_limits<std::int64_t>::max();
-    g.set_input_grad(0, g.add("slice", {g.output_grad(0)}, {{"begin", before}, {"end", tenon::Ints(end, after.size())}}));
+    const auto dy = g.output_grad(0);
+    const auto along = g.has_input("along") ? g.input("along") : tenon::Gradient::Value();
+    const auto dx = g.has_input("widths")
+                        ? g.add("pad", {dy, g.add("neg", {g.input("widths")}), {}, along}, {{"axes", axes}})
+                        : g.add("pad", {dy, {}, {}, along}, {{"before", negated(before)}, {"after", negated(after)}, {"axes", axes}});
+    g.set_input_grad(0, dx);
+    if (!g.has_input("fill")) return;
+    const auto rest = g.add("sub", {g.add("sum", {dy}), g.add("sum", {dx})}), fill = g.input("fill");
+    g.set_input_grad("fill", g.add("broadcast_to", {rest, g.add("shape", {fill})}));
   }
 
   void backward(const tenon::Call& call) const {
-    tenon::visit<tenon::floating + tenon::any_complex>(call.input_type(0).dtype, [&]<class T>() { backward_as<T>(call); });
+    tenon::visit<tenon::floating + tenon::any_complex>(call.input_type(0).dtype, [&]<class T>() {
+      if (call.write(0) != tenon::Write::none) backward_as<T>(call);
+      if (call.has_input("fill") && call.write(2) != tenon::Write::none) sum_of_fill<T>(call);
+    });
   }
 
  private:
-  std::int64_t amount(const tenon::Infer& io, int a) const {
-    std::int64_t sum = 0;
-    const auto i = static_cast<std::size_t>(a);
-    if (__builtin_add_overflow(before[i], after[i], &sum)) io.param_error("after", "and before add up to more than 64 bits can count");
-    return sum;
+  /// Elements to add along each axis of x.
+  struct Widths {
+    Numbers before, after;
+  };
+
+  static Widths spread(const Numbers& both, const Numbers& axes, int rank) {
+    const auto count = both.size() / 2;
+    if (both.size() % 2 != 0 || count != (axes.empty() ? static_cast<std::size_t>(rank) : axes.size()))
+      throw tenon::Error(tenon::ErrorKind::type, "there are ", count,
+                         axes.empty() ? " widths before and after for rank " : " widths before and after for axes: ",
+                         axes.empty() ? static_cast<std::size_t>(rank) : axes.size());
+    checked_axes(axes, rank);
+    Widths widths{Numbers(static_cast<std::size_t>(rank)), Numbers(static_cast<std::size_t>(rank))};
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto a = static_cast<std::size_t>(axes.empty() ? static_cast<int>(i) : axis_of(axes[i], rank));
+      widths.before[a] = both[i];
+      widths.after[a] = both[count + i];
+    }
+    return widths;
+  }
+
+  Numbers both() const {
+    Numbers both(before.begin(), before.end());
+    both.insert(both.end(), after.begin(), after.end());
+    return both;
+  }
+
+  std::optional<Widths> widths_of(const tenon::Infer& io, int rank) const {
+    const auto along = given_numbers(io, "along", axes, "axes"), widths = given_numbers(io, "widths", before, "before");
+    if (!along || !widths) return {};
+    return spread(io.has_input("widths") ? *widths : both(), *along, rank);
+  }
+  /// They are those of infer(), unless y's shape was known without them.
+  Widths widths_of(const tenon::Call& call) const {
+    const auto x = call.input_type(0).shape;
+    auto widths =
+        spread(call.has_input("widths") ? given_numbers(call, "widths", {}) : both(), given_numbers(call, "along", axes), x.rank());
+    auto padded = x;
+    for (int a = 0; a < x.rank(); ++a) {
+      const auto i = static_cast<std::size_t>(a);
+      padded.set(a, std::max<std::int64_t>(0, x[a] + widths.before[i] + widths.after[i]));
+      if (x[a] == 0 && padded[a] > 0 && mode != PadMode::constant) throw tenon::Error("x is ", x, ", which has no element to repeat");
+    }
+    require_output(call, padded);
+    return widths;
+  }
+
+  void infer_sizes(const tenon::Infer& io, const Widths& widths, tenon::Shape& x, tenon::Shape& y) const {
+    for (int a = 0; a < x.rank(); ++a) {
+      const auto i = static_cast<std::size_t>(a);
+      std::int64_t added = 0;
+      if (__builtin_add_overflow(widths.before[i], widths.after[i], &added))
+        io.param_error("after", "and before add up to more than 64 bits can count");
+      if (x[a] == tenon::unknown && y[a] != tenon::unknown) {
+        io.require(y[a] >= added, "y is ", y, ", but ", added, " elements are added along axis ", a);
+        x.set(a, y[a] - added);
+      }
+      std::int64_t size = x[a];
+      if (size == tenon::unknown) continue;
+      if (__builtin_add_overflow(size, added, &size))
+        io.param_error("after", "makes axis ", a, " of x, ", x, ", larger than 64 bits can count");
+      io.require(size >= 0 && widths.before[i] >= -x[a] && widths.after[i] >= -x[a], "x is ", x, ", from which ", widths.before[i], " and ",
+                 widths.after[i], " elements along axis ", a, " cannot be taken");
+      io.require(x[a] > 0 || added == 0 || mode == PadMode::constant, "x is ", x, ", which has no element to repeat along axis ", a);
+      y.set(a, size);
+    }
+  }
+
+  static tenon::Ints negated(const tenon::Ints& list) {
+    std::int64_t opposite[tenon::Ints::capacity] = {};
+    for (std::size_t i = 0; i < list.size(); ++i) opposite[i] = -list[i];
+    return {opposite, list.size()};
   }
 
   template <class T>
@@ -99,11 +179,11 @@ struct Pad : tenon::Operator {
            value >= static_cast<double>(std::numeric_limits<T>::lowest()) && value <= static_cast<double>(std::numeric_limits<T>::max());
   }
 
-  std::vector<PadAxis> axes_of_y(const tenon::Shape& x) const {
+  std::vector<PadAxis> axes_of_y(const tenon::Shape& x, const Widths& widths) const {
     std::vector<PadAxis> axes;
     for (int a = 0; a < x.rank(); ++a) {
       const auto i = static_cast<std::size_t>(a);
-      axes.emplace_back(mode, before[i], x[a], after[i]);
+      axes.emplace_back(mode, widths.before[i], x[a], widths.after[i]);
     }
     return axes;
   }
@@ -128,10 +208,14 @@ struct Pad : tenon::Operator {
     const auto y = call.output<T>(0);
     if (y.size() == 0) return;
     if (x.shape().rank() == 0) return void(*y.data() = *x.data());
-    const auto fill = static_cast<T>(value);
-    const auto axes = axes_of_y(x.shape());
+    const auto fill = call.has_input("fill") ? call.input<T>("fill").data()[0] : static_cast<T>(value);
+    const auto widths = widths_of(call);
+    const auto axes = axes_of_y(x.shape(), widths);
     const auto& along = axes.back();
-    const auto width = x.dim(-1), padded = along.padded(), left = before[before.size() - 1];
+    const auto width = x.dim(-1), padded = along.padded();
+    // what comes from one piece of x: after `left` elements of y, without x's first `skipped`
+    const auto left = std::clamp<std::int64_t>(widths.before.back(), 0, padded), skipped = std::max<std::int64_t>(-widths.before.back(), 0);
+    const auto whole = std::max<std::int64_t>(0, std::min(padded - left, width - skipped));
     call.parallel_for(y.size() / padded, std::max<std::int64_t>(1, 16384 / padded), [&](std::int64_t begin, std::int64_t end) {
       for (auto row = begin; row < end; ++row) {
         T* to = y.data() + row * padded;
@@ -143,10 +227,27 @@ struct Pad : tenon::Operator {
         const T* from = x.data() + source * width;
         const auto border = [&](std::int64_t i) { to[i] = along[i] < 0 ? fill : from[along[i]]; };
         for (std::int64_t i = 0; i < left; ++i) border(i);
-        std::copy_n(from, width, to + left);
-        for (auto i = left + width; i < padded; ++i) border(i);
+        std::copy_n(from + skipped, whole, to + left);
+        for (auto i = left + whole; i < padded; ++i) border(i);
       }
     });
+  }
+
+  /// The fill's gradient: the sum of all elements of dy that came from it.
+  template <class T>
+  void sum_of_fill(const tenon::Call& call) const {
+    using Sum = std::conditional_t<tenon::is_half<T>, float, T>;
+    const auto dy = call.output_grad<T>(0);
+    const auto x = call.input_type(0).shape;
+    Sum sum(0);
+    const auto axes = axes_of_y(x, widths_of(call));
+    const auto padded = axes.empty() ? 1 : axes.back().padded();
+    for (std::int64_t row = 0; !axes.empty() && padded > 0 && row < dy.size() / padded; ++row) {
+      const auto source = source_row(axes, x, row);
+      for (std::int64_t i = 0; i < padded; ++i)
+        if (source < 0 || axes.back()[i] < 0) sum += static_cast<Sum>(dy.data()[row * padded + i]);
+    }
+    *call.input_grad<T>(2).data() = static_cast<T>(sum);
   }
 
   /// Each element of dx is the sum of all elements of dy that came from it, added up in their order.
@@ -157,11 +258,11 @@ struct Pad : tenon::Operator {
     const auto dx = call.input_grad<T>(0);
     if (dx.size() == 0) return;
     if (dx.shape().rank() == 0) return void(*dx.data() = *dy.data());
-    const auto axes = axes_of_y(dx.shape());
+    const auto axes = axes_of_y(dx.shape(), widths_of(call));
     const auto& along = axes.back();
     const auto width = dx.dim(-1), padded = along.padded();
     std::vector<Sum> sums(static_cast<std::size_t>(dx.size()));
-    for (std::int64_t row = 0; row < dy.size() / padded; ++row) {
+    for (std::int64_t row = 0; padded > 0 && row < dy.size() / padded; ++row) {
       const auto source = source_row(axes, dx.shape(), row);
       for (std::int64_t i = 0; source >= 0 && i < padded; ++i)
         if (along[i] >= 0) sums[static_cast<std::size_t>(source * width + along[i])] += static_cast<Sum>(dy.data()[row * padded + i]);

@@ -4,7 +4,7 @@
 #include <tenon/fn.hpp>
 #include <vector>
 
-enum class PadMode : std::uint8_t { constant, edge, reflect };
+enum class PadMode : std::uint8_t { constant, edge, reflect, wrap };
 
 /// The index of x that index i of y comes from, where y's indices are counted from x's first; -1: the constant.
 TENON_FN inline std::int64_t pad_source(PadMode mode, std::int64_t i, std::int64_t size) {
@@ -12,6 +12,7 @@ TENON_FN inline std::int64_t pad_source(PadMode mode, std::int64_t i, std::int64
   if (mode == PadMode::constant) return -1;
   if (mode == PadMode::edge) return i < 0 ? 0 : size - 1;
   if (size == 1) return 0;
+  if (mode == PadMode::wrap) return (i % size + size) % size;
   const auto period = 2 * (size - 1), phase = (i % period + period) % period;
   return phase < size ? phase : period - phase;
 }

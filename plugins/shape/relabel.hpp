@@ -25,6 +25,12 @@ struct Relabel : tenon::Operator {
     op.backward_reads();
   }
 
+  /// Where it is not known yet which shape y will have, but y's is known from elsewhere.
+  static void require_same_size(const tenon::Infer& io) {
+    const auto x = io.input(0).shape, y = io.output(0).shape;
+    io.require(!x.known() || !y.known() || x.size() == y.size(), "x is ", x, ", whose elements do not fit ", y);
+  }
+
  private:
   static void copy_bytes(const tenon::Call& call, const std::byte* from, std::byte* to, std::int64_t count) {
     if (from == to) return;

@@ -1,33 +1,54 @@
 #pragma once
+#include "../shared/given_numbers.hpp"
 #include "dims.hpp"
 #include "relabel.hpp"
 
 struct Reshape : Relabel {
   tenon::Ints shape;
+  bool copy_zeros = false;
 
   static constexpr void describe(auto& op) {
     op.doc("the elements of x in row-major order, in another shape");
     op.input("x", "any shape");
+    describe_given(op, "sizes", "[rank of y], in place of the parameter shape");
     op.output("y", "as many elements as x");
     op.linear("x");
-    op.param("shape", &Reshape::shape, "shape of y; one size may be -1, which follows from the others").required();
+    op.param("shape", &Reshape::shape, "shape of y; one size may be -1, which follows from the others; empty = a scalar, or sizes");
+    op.param("copy_zeros", &Reshape::copy_zeros, "a size of 0 stands for x's size along this axis");
     describe_relabel(op);
     op.example({{"x", {2, 3}}}, {{"shape", {3, 2}}});
+    op.example({{"x", {2, 6}}, {"sizes", {3}, tenon::i64, {0, 3, -1}}}, {{"copy_zeros", true}});
   }
 
   void infer(tenon::Infer& io) const {
-    auto y = shape_of(io, shape);
     const auto x = io.input(0).shape;
-    if (std::count(y.begin(), y.end(), tenon::unknown) > 1) io.param_error("shape", "has -1 more than once: ", y);
-    if (x.known()) {
-      fill_in(y, x.size());
-      io.require(y.known() && y.size() == x.size(), "x is ", x, ", whose ", x.size(), " elements do not fit ", shape_of(io, shape));
-    }
-    io.set_output(0, y);
-    infer_input(io, io.output(0).shape, x);
+    if (const auto sizes = given_numbers(io, "sizes", shape, "shape"))
+      infer_from(io, *sizes, x);
+    else if (const auto length = io.input("sizes").shape; length.known() && length[0] <= tenon::max_rank)
+      io.set_output(0, tenon::Shape::of_rank(static_cast<int>(length[0])));
+    const auto y = io.output(0).shape;
+    require_same_size(io);
+    infer_input(io, y, x);
   }
 
  private:
+  void infer_from(tenon::Infer& io, const Numbers& sizes, const tenon::Shape& x) const {
+    auto y = shape_of(io, sizes);
+    if (std::count(y.begin(), y.end(), tenon::unknown) > 1) io.param_error("shape", "has -1 more than once: ", y);
+    bool open = false;  // a size that is not known yet
+    for (int a = 0; copy_zeros && a < y.rank(); ++a) {
+      if (y[a] != 0) continue;
+      io.require(!x.has_rank() || a < x.rank(), "x is ", x, ", which has no size to copy for the 0 in ", y);
+      y.set(a, x.has_rank() ? x[a] : tenon::unknown);
+      open |= y[a] == tenon::unknown;
+    }
+    if (x.known() && !open) {
+      fill_in(y, x.size());
+      io.require(y.known() && y.size() == x.size(), "x is ", x, ", whose ", x.size(), " elements do not fit ", shape_of(io, sizes));
+    }
+    io.set_output(0, y);
+  }
+
   /// Puts a size in the place of -1 where there is just one that gives so many elements.
   static void fill_in(tenon::Shape& shape, std::int64_t elements) {
     std::int64_t others = 1;

@@ -1,6 +1,9 @@
 #pragma once
+#include <string>
 #include <tenon/same_places.hpp>
+#include <utility>
 
+#include "../shared/given_numbers.hpp"
 #include "box_copy.hpp"
 #include "bytes.hpp"
 #include "dims.hpp"
@@ -20,27 +23,40 @@ struct Slice : tenon::Operator {
         "Slices of rows keep the storage of a csr or row_sparse x; other slices are dense");
     op.types(tenon::every_type);
     op.input("x", "any shape");
+    describe_given(op, "begins", "[n], in place of the parameter begin");
+    describe_given(op, "ends", "[n], in place of the parameter end");
+    describe_given(op, "along", "[n], in place of the parameter axes");
+    describe_given(op, "steps", "[n], in place of the parameter step");
     op.output("y", "the chosen elements");
     op.linear("x");
-    op.param("begin", &Slice::begin, "first index along each axis; negative ones count from the end, those out of range are clipped")
-        .required();
-    op.param("end", &Slice::end, "index after the last one along each axis, counted in the same way").required();
+    op.param("begin", &Slice::begin, "first index along each axis; negative ones count from the end, those out of range are clipped");
+    op.param("end", &Slice::end, "index after the last one along each axis, counted in the same way");
     op.param("step", &Slice::step, "distance between the chosen elements, not 0; negative = backwards; empty = 1 for all");
     op.param("axes", &Slice::axes, "the axes to slice; empty = the first ones, as many as begin has");
-    op.backward_reads();
+    op.backward_reads("begins", "ends", "along", "steps");
     op.example({{"x", {3, 4}}}, {{"begin", {0, 1}}, {"end", {2, 4}}});
-    op.onnx("", "Slice").until(9).attribute("starts", "begin").attribute("ends", "end").attribute("axes", "axes");
-    op.onnx("", "Slice").since(10).input_as("begin", 1).input_as("end", 2).input_as("axes", 3).input_as("step", 4);
+    op.example({{"x", {3, 4}},
+                {"begins", {1}, tenon::i64, {3}},
+                {"ends", {1}, tenon::i64, {0}},
+                {"along", {1}, tenon::i64, {-1}},
+                {"steps", {1}, tenon::i64, {-2}}});
+    op.onnx("", "Slice").until(9).inputs("x").attribute("starts", "begin").attribute("ends", "end").attribute("axes", "axes");
+    op.onnx("", "Slice").since(10).inputs("x").input_as("begin", 1).input_as("end", 2).input_as("axes", 3).input_as("step", 4);
   }
 
+  /// Where x is cut: the parameters, or the inputs that take their place.
+  struct Bounds {
+    Numbers begin, end, step, axes;
+
+    int axis(std::size_t i, int rank) const { return axes.empty() ? static_cast<int>(i) : axis_of(axes[i], rank); }
+    Range along(std::size_t i, std::int64_t size) const { return range(begin[i], end[i], step.empty() ? 1 : step[i], size); }
+    /// Which parameter contradicts x's rank or the others, and how; empty: none.
+    std::pair<const char*, std::string> contradiction(int rank) const;
+  };
+
   void configure() {
-    const auto same = [&](const char* name, std::size_t size) {
-      if (size != begin.size())
-        throw tenon::Error(tenon::ErrorKind::parameter, "begin has ", begin.size(), " entries, but ", name, " has ", size);
-    };
-    same("end", end.size());
-    if (step.size() != 0) same("step", step.size());
-    if (axes.size() != 0) same("axes", axes.size());
+    if (!begin.empty() && !end.empty() && begin.size() != end.size())
+      throw tenon::Error(tenon::ErrorKind::parameter, "begin has ", begin.size(), " entries, but end has ", end.size());
     for (const auto distance : step)
       if (distance == 0) throw tenon::Error(tenon::ErrorKind::parameter, "step has a 0, with which no slice comes to an end");
   }
@@ -50,12 +66,17 @@ struct Slice : tenon::Operator {
     const auto y = io.output(0).shape;
     if (!x.has_rank() && y.has_rank()) x = tenon::Shape::of_rank(y.rank());
     if (!x.has_rank()) return io.set_output(0, tenon::Shape());
-    check(io, x.rank());
+    const auto known = bounds(io);
+    if (!known) {
+      io.set_output(0, tenon::Shape::of_rank(x.rank()));
+      return io.set_input(0, tenon::Shape::of_rank(x.rank()));
+    }
+    if (const auto [name, reason] = known->contradiction(x.rank()); !reason.empty()) io.param_error(name, reason);
     auto sliced = x, whole = x;
     unsigned cut = 0;
-    for (std::size_t i = 0; i < begin.size(); ++i) {
-      const int a = axis(i, x.rank());
-      sliced.set(a, x[a] == tenon::unknown ? tenon::unknown : along(i, x[a]).count);
+    for (std::size_t i = 0; i < known->begin.size(); ++i) {
+      const int a = known->axis(i, x.rank());
+      sliced.set(a, x[a] == tenon::unknown ? tenon::unknown : known->along(i, x[a]).count);
       cut |= 1u << a;
     }
     io.set_output(0, sliced);
@@ -65,6 +86,9 @@ struct Slice : tenon::Operator {
   }
 
   void infer_storage(tenon::InferStorage& io) const {
+    const auto* types = io.raw().input_types;
+    for (int i = 1; types && i <= 4; ++i)
+      if (const auto& type = types[io.output_grads() + i]; type.present && type.rank >= 0) return;  // where to cut is not known here
     if (cuts_rows(io.backward() ? io.output_grad(0) : io.input(0))) keep_places(io);
   }
 
@@ -73,6 +97,20 @@ struct Slice : tenon::Operator {
 
   void forward(const tenon::Call& call) const { cut<BoxCopy>(call); }
   void backward(const tenon::Call& call) const { paste<BoxCopy>(call); }
+
+  /// Python's rules: indices from the end first, then what is beyond an end is moved to it.
+  static Range range(std::int64_t begin, std::int64_t end, std::int64_t by, std::int64_t size) {
+    const auto lowest = by > 0 ? 0 : -1, highest = by > 0 ? 0 : 1;
+    const auto bounded = [&](std::int64_t index) {
+      return std::clamp<std::int64_t>(index < 0 ? index + size : index, lowest, size - highest);
+    };
+    const auto from = bounded(begin), to = bounded(end);
+    const auto distance = by > 0 ? to - from : from - to;
+    if (distance <= 0) return {0, 1, 0};
+    // by may be the lowest number there is, whose opposite does not exist
+    const auto stride = by > 0 ? static_cast<std::uint64_t>(by) : 0 - static_cast<std::uint64_t>(by);
+    return {from, by, static_cast<std::int64_t>((static_cast<std::uint64_t>(distance) - 1) / stride + 1)};
+  }
 
   /// Which row of y row `row` of x became; -1: none.
   TENON_FN static std::int64_t index_in(const Range& rows, std::int64_t row) {
@@ -91,8 +129,8 @@ struct Slice : tenon::Operator {
   template <class Copy>
   void cut(const tenon::Call& call) const {
     const auto x = call.input_type(0), y = call.output_type(0);
+    const auto place = place_in(call, x.shape, y.shape);
     if (y.shape.size() == 0) return;
-    const auto place = place_in(x.shape);
     const auto size = tenon::size_of(x.dtype);
     const std::byte* first = bytes::input(call, 0) + place.offset * static_cast<std::int64_t>(size);
     Copy(y.shape, place.strides, row_major(y.shape), size)(call, first, bytes::output(call, 0));
@@ -106,24 +144,9 @@ struct Slice : tenon::Operator {
     if (x.shape.size() == 0) return;
     Copy::clear(call, dx, static_cast<std::size_t>(x.shape.size()) * size);
     if (y.shape.size() == 0) return;
-    const auto place = place_in(x.shape);
+    const auto place = place_in(call, x.shape, y.shape);
     const Copy copy(y.shape, row_major(y.shape), place.strides, size);
     copy(call, bytes::output_grad(call, 0), dx + place.offset * static_cast<std::int64_t>(size));
-  }
-
-  /// Python's rules: indices from the end first, then what is beyond an end is moved to it.
-  Range along(std::size_t i, std::int64_t size) const {
-    const auto by = step.size() == 0 ? 1 : step[i];
-    const auto lowest = by > 0 ? 0 : -1, highest = by > 0 ? 0 : 1;
-    const auto bounded = [&](std::int64_t index) {
-      return std::clamp<std::int64_t>(index < 0 ? index + size : index, lowest, size - highest);
-    };
-    const auto from = bounded(begin[i]), to = bounded(end[i]);
-    const auto distance = by > 0 ? to - from : from - to;
-    if (distance <= 0) return {0, 1, 0};
-    // by may be the lowest number there is, whose opposite does not exist
-    const auto stride = by > 0 ? static_cast<std::uint64_t>(by) : 0 - static_cast<std::uint64_t>(by);
-    return {from, by, static_cast<std::int64_t>((static_cast<std::uint64_t>(distance) - 1) / stride + 1)};
   }
 
  private:
@@ -133,28 +156,64 @@ struct Slice : tenon::Operator {
   };
 
   bool cuts_rows(tenon::Storage storage) const {
-    return begin.size() == 1 && (axes.size() == 0 || axes[0] == 0 || (axes[0] == -2 && storage == tenon::Storage::csr));
+    return begin.size() == 1 && end.size() == 1 && (axes.size() == 0 || axes[0] == 0 || (axes[0] == -2 && storage == tenon::Storage::csr));
   }
 
-  int axis(std::size_t i, int rank) const { return axes.size() == 0 ? static_cast<int>(i) : axis_of(axes[i], rank); }
-
-  void check(const tenon::Infer& io, int rank) const {
-    if (begin.size() > static_cast<std::size_t>(rank))
-      io.param_error("begin", "has ", begin.size(), begin.size() == 1 ? " entry, but x has rank " : " entries, but x has rank ", rank);
-    axes_of(io, axes, rank, "axes");
+  std::optional<Bounds> bounds(const tenon::Infer& io) const {
+    auto begins = given_numbers(io, "begins", begin, "begin"), ends = given_numbers(io, "ends", end, "end");
+    auto steps = given_numbers(io, "steps", step, "step"), along = given_numbers(io, "along", axes, "axes");
+    if (!begins || !ends || !steps || !along) return {};
+    return Bounds{std::move(*begins), std::move(*ends), std::move(*steps), std::move(*along)};
   }
 
-  Place place_in(const tenon::Shape& x) const {
+  /// They are those of infer(), unless y's shape was known without them.
+  Bounds bounds(const tenon::Call& call, const tenon::Shape& x, const tenon::Shape& y) const {
+    Bounds bounds{given_numbers(call, "begins", begin), given_numbers(call, "ends", end), given_numbers(call, "steps", step),
+                  given_numbers(call, "along", axes)};
+    if (const auto [name, reason] = bounds.contradiction(x.rank()); !reason.empty())
+      throw tenon::Error(tenon::ErrorKind::type, name, " ", reason);
+    auto sliced = x;
+    for (std::size_t i = 0; i < bounds.begin.size(); ++i) {
+      const int a = bounds.axis(i, x.rank());
+      sliced.set(a, bounds.along(i, x[a]).count);
+    }
+    if (!(sliced == y)) throw tenon::Error(tenon::ErrorKind::type, "the slice of x is ", sliced, ", but y is ", y);
+    return bounds;
+  }
+
+  /// Where the elements of y lie in x.
+  Place place_in(const tenon::Call& call, const tenon::Shape& x, const tenon::Shape& y) const {
+    const auto known = bounds(call, x, y);
     Place place{0, row_major(x)};
-    for (std::size_t i = 0; i < begin.size(); ++i) {
-      const int a = axis(i, x.rank());
-      const auto range = along(i, x[a]);
+    for (std::size_t i = 0; i < known.begin.size(); ++i) {
+      const int a = known.axis(i, x.rank());
+      const auto range = known.along(i, x[a]);
       place.offset += range.first * place.strides[a];
       place.strides[a] *= range.count > 1 ? range.step : 1;
     }
     return place;
   }
+  Range rows(std::int64_t size) const { return range(begin[0], end[0], step.empty() ? 1 : step[0], size); }
 };
+
+inline std::pair<const char*, std::string> Slice::Bounds::contradiction(int rank) const {
+  const auto entries = [](std::size_t count) { return tenon::join("has ", count, count == 1 ? " entry" : " entries"); };
+  if (begin.size() > static_cast<std::size_t>(rank)) return {"begin", entries(begin.size()) + tenon::join(", but x has rank ", rank)};
+  const auto same = [&](const Numbers& list) { return list.size() == begin.size(); };
+  if (!same(end)) return {"end", entries(end.size()) + tenon::join(", but begin has ", begin.size())};
+  if (!step.empty() && !same(step)) return {"step", entries(step.size()) + tenon::join(", but begin has ", begin.size())};
+  if (!axes.empty() && !same(axes)) return {"axes", entries(axes.size()) + tenon::join(", but begin has ", begin.size())};
+  for (const auto distance : step)
+    if (distance == 0) return {"step", "has a 0, with which no slice comes to an end"};
+  unsigned seen = 0;
+  for (const auto axis : axes) {
+    if (axis < -rank || axis >= rank) return {"axes", tenon::join("names axis ", axis, ", which is out of range for rank ", rank)};
+    const auto bit = 1u << axis_of(axis, rank);
+    if (seen & bit) return {"axes", tenon::join("names axis ", axis, " twice")};
+    seen |= bit;
+  }
+  return {};
+}
 
 /// Row i of y as a row of x, and a row of x as one of y.
 struct RowOfSlice {
@@ -179,7 +238,7 @@ struct StoredRow {
 
 template <class Picks>
 void Slice::cut_rows(const tenon::Call& call) const {
-  const auto rows = along(0, call.input_type(0).shape[0]);
+  const auto rows = this->rows(call.input_type(0).shape[0]);
   visit_stored(
       call, [&](const auto& x) { Picks::csr(call, x, rows.count, RowOfSlice{rows}); },
       [&](const auto& x) {
@@ -191,7 +250,7 @@ template <class Picks>
 void Slice::put_rows_back(const tenon::Call& call) const {
   if (call.write(0) == tenon::Write::none) return;
   const auto total = call.input_type(0).shape[0];
-  const auto rows = along(0, total);
+  const auto rows = this->rows(total);
   visit_stored(
       call, [&](const auto& dy) { Picks::csr(call, dy, total, RowInSlice{rows}); },
       [&](const auto& dy) {

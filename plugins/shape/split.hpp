@@ -1,4 +1,7 @@
 #pragma once
+#include <string>
+
+#include "../shared/given_numbers.hpp"
 #include "bytes.hpp"
 #include "joint.hpp"
 
@@ -6,19 +9,29 @@ struct Split : tenon::Operator {
   std::int64_t sections = 1;
   std::int64_t axis = 0;
   tenon::Ints sizes;
+  bool uneven = false;
 
   static constexpr void describe(auto& op) {
     op.doc("x cut along an axis into parts, equal ones unless sizes is given");
     op.types(tenon::every_type);
     op.input("x", "at least one dimension");
+    describe_given(op, "part_sizes", "[sections], in place of the parameter sizes");
     op.output("part", "one of the parts, in order").count(&Split::sections);
     op.param("sections", &Split::sections, "number of parts").required().at_least(1);
     op.param("axis", &Split::axis, "where to cut, negative ones counted from the end");
     op.param("sizes", &Split::sizes, "size of each part along the axis; empty = all equal");
-    op.backward_reads();
+    op.param("uneven", &Split::uneven, "where the parts cannot be equal, the last one is smaller, instead of an error");
+    op.backward_reads("part_sizes");
     op.example({{"x", {4, 3}}}, {{"sections", 2}});
-    op.onnx("", "Split").since(2).until(12).attribute("axis", "axis").attribute("split", "sizes");
-    op.onnx("", "Split").since(13).attribute("axis", "axis").input_as("sizes", 1).attribute("num_outputs", "sections");
+    op.onnx("", "Split").since(2).until(12).inputs("x").attribute("axis", "axis").attribute("split", "sizes");
+    op.onnx("", "Split").since(13).until(17).inputs("x").attribute("axis", "axis").input_as("sizes", 1);
+    op.onnx("", "Split")
+        .since(18)
+        .inputs("x")
+        .attribute("axis", "axis")
+        .input_as("sizes", 1)
+        .attribute("num_outputs", "sections")
+        .constant("uneven", true);
   }
 
   void configure() {
@@ -38,12 +51,20 @@ struct Split : tenon::Operator {
     if (!x.has_rank()) return;
 
     const int along = axis_of(io, axis, x.rank());
+    const auto given = given_numbers(io, "part_sizes", sizes, "sizes");
     for (int i = 0; i < io.outputs(); ++i) learn(io, x, io.output(i).shape, along, i);
-    if (sizes.size() != 0) x.set(along, sum_of_sizes(io, x, along));
+    if (!given) {
+      io.set_input(0, x);
+      for (int i = 0; i < io.outputs(); ++i) io.set_output(i, with_size(x, along, tenon::unknown));
+      return;
+    }
+    if (io.has_input("part_sizes"))
+      if (const auto reason = contradiction(*given, x[along]); !reason.empty()) io.require(false, "x is ", x, ", but part_sizes ", reason);
+    if (!given->empty()) x.set(along, sum_of_sizes(io, *given, x, along));
     io.set_input(0, x);
-    io.require(sizes.size() != 0 || x[along] == tenon::unknown || x[along] % sections == 0, "x is ", x, ", whose axis ", axis,
+    io.require(!given->empty() || uneven || x[along] == tenon::unknown || x[along] % sections == 0, "x is ", x, ", whose axis ", axis,
                " does not divide into ", sections, " equal parts");
-    for (int i = 0; i < io.outputs(); ++i) io.set_output(i, with_size(x, along, size(x[along], i)));
+    for (int i = 0; i < io.outputs(); ++i) io.set_output(i, with_size(x, along, size(*given, x[along], i)));
   }
 
   void forward(const tenon::Call& call) const { cut<BoxCopy>(call); }
@@ -73,14 +94,25 @@ struct Split : tenon::Operator {
   }
 
  private:
-  std::int64_t size(std::int64_t whole, int i) const {
-    if (sizes.size() != 0) return sizes[static_cast<std::size_t>(i)];
-    return whole == tenon::unknown ? tenon::unknown : whole / sections;
+  std::int64_t size(const Numbers& given, std::int64_t whole, int i) const {
+    if (!given.empty()) return given[static_cast<std::size_t>(i)];
+    if (whole == tenon::unknown || !uneven) return whole == tenon::unknown ? tenon::unknown : whole / sections;
+    const auto most = whole / sections + (whole % sections != 0);
+    return std::clamp<std::int64_t>(whole - i * most, 0, most);
   }
 
-  std::int64_t sum_of_sizes(const tenon::Infer& io, const tenon::Shape& x, int along) const {
+  /// Why an axis of this size cannot be cut into these parts; empty: it can.
+  std::string contradiction(const Numbers& given, std::int64_t whole) const {
+    if (static_cast<std::int64_t>(given.size()) != sections) return tenon::join("names ", given.size(), " parts, not ", sections);
     std::int64_t sum = 0;
-    for (const auto size : sizes) sum += size;
+    for (const auto size : given)
+      if (size < 0 || __builtin_add_overflow(sum, size, &sum)) return tenon::join("has ", size);
+    return whole == tenon::unknown || whole == sum ? std::string() : tenon::join("adds up to ", sum);
+  }
+
+  std::int64_t sum_of_sizes(const tenon::Infer& io, const Numbers& given, const tenon::Shape& x, int along) const {
+    std::int64_t sum = 0;
+    for (const auto size : given) sum += size;
     io.require(x[along] == tenon::unknown || x[along] == sum, "x is ", x, ", but sizes adds up to ", sum, " along axis ", axis);
     return sum;
   }
@@ -92,7 +124,8 @@ struct Split : tenon::Operator {
     for (int a = 0; a < x.rank(); ++a) {
       if (x[a] != tenon::unknown || part[a] == tenon::unknown) continue;
       std::int64_t size = part[a];
-      if (a == along && (sizes.size() != 0 || __builtin_mul_overflow(size, sections, &size))) continue;
+      if (a == along && (sizes.size() != 0 || uneven || io.has_input("part_sizes") || __builtin_mul_overflow(size, sections, &size)))
+        continue;
       x.set(a, size);
     }
   }
@@ -101,11 +134,20 @@ struct Split : tenon::Operator {
   void each(const tenon::Call& call, Body body) const {
     const auto x = call.input_type(0);
     const int along = axis_of(axis, x.shape.rank());
+    const auto given = given_numbers(call, "part_sizes", sizes);
+    if (call.has_input("part_sizes"))
+      if (const auto reason = contradiction(given, x.shape[along]); !reason.empty())
+        throw tenon::Error(tenon::ErrorKind::type, "x is ", x.shape, ", but part_sizes ", reason);
     std::int64_t start = 0;
     for (int i = 0; i < call.outputs(); ++i) {
-      const auto shape = with_size(x.shape, along, size(x.shape[along], i));
+      const auto shape = with_size(x.shape, along, size(given, x.shape[along], i));
+      if (call.has_input("part_sizes")) check_part(call, shape, i);
       body(i, Part(x.shape, shape, along, start, x.dtype));
       start += shape[along];
     }
+  }
+
+  static void check_part(const tenon::Call& call, const tenon::Shape& shape, int i) {
+    if (call.backward() ? call.has_output_grad(i) : call.write(i) != tenon::Write::none) require_output(call, shape, i);
   }
 };

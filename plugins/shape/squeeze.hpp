@@ -1,4 +1,5 @@
 #pragma once
+#include "../shared/given_numbers.hpp"
 #include "dims.hpp"
 #include "relabel.hpp"
 
@@ -8,18 +9,22 @@ struct Squeeze : Relabel {
   static constexpr void describe(auto& op) {
     op.doc("x without axes of size 1");
     op.input("x", "any shape");
+    describe_given(op, "axes", "[n], in place of the parameter axis");
     op.output("y", "the same elements");
     op.linear("x");
     op.param("axis", &Squeeze::axis, "axes to remove, negative ones counted from the end; empty = all of size 1");
     describe_relabel(op);
     op.example({{"x", {2, 1, 3}}}, {{"axis", {1}}});
-    op.onnx("", "Squeeze").until(12).attribute("axes", "axis");
-    op.onnx("", "Squeeze").since(13).input_as("axis", 1);
+    op.onnx("", "Squeeze").until(12).inputs("x").attribute("axes", "axis");
+    op.onnx("", "Squeeze").since(13).inputs("x").input_as("axis", 1);
   }
 
   void infer(tenon::Infer& io) const {
     const auto y = io.output(0).shape;
     auto x = io.input(0).shape;
+    const auto numbers = given_numbers(io, "axes", axis, "axis");
+    if (!numbers) return require_same_size(io);
+    const auto& axis = *numbers;
     const auto removed = static_cast<int>(std::min<std::size_t>(axis.size(), tenon::max_rank + 1));
     if (!x.has_rank() && y.has_rank() && removed > 0) {
       if (y.rank() + removed > tenon::max_rank)

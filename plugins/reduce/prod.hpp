@@ -1,0 +1,84 @@
+#pragma once
+#include <vector>
+
+#include "../shared/rules.hpp"
+#include "../shared/strips.hpp"
+#include "axes.hpp"
+
+template <class A>
+struct Times {
+  using Acc = A;
+  static Acc identity() { return 1; }
+  static Acc merge(Acc l, Acc r) { return l * r; }
+};
+
+struct Prod : Reduction {
+  static constexpr void describe(auto& op) {
+    op.doc("the product of x over the given axes; 1 for no elements");
+    op.types(tenon::any_real + tenon::Types{tenon::boolean});
+    op.input("x", "values to multiply; true counts as 1");
+    describe_axes_input(op);
+    op.output("y", "x without the reduced axes; int64 for integers and booleans, uint64 for uint64, else x's dtype");
+    describe_axes(op);
+    op.backward_reads("x", "axes");
+    op.example({{"x", {2, 3}}}, {{"axis", {1}}});
+    op.example({{"x", {2, 3}}, {"axes", {1}, tenon::i64, {-1}}});
+    describe_onnx(op, "ReduceProd", 18, tenon::floating + tenon::Types{tenon::i64, tenon::u64});
+  }
+
+  void infer(tenon::Infer& io) const {
+    const auto dtype = io.input(0).dtype;
+    const bool kept = dtype == tenon::unknown_dtype || tenon::floating.has(dtype) || dtype == tenon::u64;
+    infer_reduction(io, kept ? dtype : tenon::i64);
+  }
+
+  std::size_t workspace(const tenon::Infer& io) const { return run_workspace(io); }
+
+  void forward(const tenon::Call& call) const {
+    tenon::visit<tenon::any_real + tenon::Types{tenon::boolean}>(call.input_type(0).dtype, [&]<class T>() {
+      using Out = std::conditional_t<is_floating<T> || std::is_same_v<T, std::uint64_t>, T, std::int64_t>;
+      using Acc = Wide<Out>;
+      run<Times<Acc>, T, Out>(call, [](Acc product) { return product; });
+    });
+  }
+
+  /// dy times the product of the others: of those before an element and of those behind it, so that zeros need no care.
+  void backward(const tenon::Call& call) const {
+    const auto shape = call.input_type(0).shape;
+    if (shape.size() == 0) return;
+    const Strips strips(shape, reduced(call));
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() { multiply_others<T>(call, strips); });
+  }
+
+ private:
+  template <class T>
+  static void multiply_others(const tenon::Call& call, const Strips& strips) {
+    const T *const x = call.input<T>(0).data(), *const dy = call.output_grad<T>(0).data();
+    T* const dx = call.input_grad<T>(0).data();
+    const bool inner = strips.inner_reduced();
+    call.parallel_for(strips.units(), 1, [&](std::int64_t begin, std::int64_t end) {
+      std::vector<Plain<T>> before;
+      for (auto u = begin; u < end; ++u) {
+        const auto unit = strips.unit(u);
+        for (std::int64_t r = 0; r < unit.width; ++r) {
+          const auto place = [&](std::int64_t s, std::int64_t e) { return unit.x + strips.step(s).x + (inner ? e : r); };
+          const auto length = [&](std::int64_t s) { return inner ? strips.step(s).length : 1; };
+          before.clear();
+          Plain<T> product = 1;
+          for (std::int64_t s = 0; s < strips.steps(); ++s)
+            for (std::int64_t e = 0; e < length(s); ++e) {
+              before.push_back(product);
+              product *= static_cast<Plain<T>>(x[place(s, e)]);
+            }
+          product = static_cast<Plain<T>>(dy[unit.y + r]);
+          for (auto s = strips.steps(); s-- > 0;)
+            for (auto e = length(s); e-- > 0;) {
+              dx[place(s, e)] = static_cast<T>(before.back() * product);
+              product *= static_cast<Plain<T>>(x[place(s, e)]);
+              before.pop_back();
+            }
+        }
+      }
+    });
+  }
+};

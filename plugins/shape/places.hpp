@@ -1,0 +1,135 @@
+// What gathers and scatters share: blocks of elements of a tensor at places that indices name.
+#pragma once
+#include <cstring>
+#include <tenon/operator.hpp>
+#include <vector>
+
+#include "box_copy.hpp"
+#include "bytes.hpp"
+
+/// Where each block begins, in elements. The same places come again in each of some parts of the tensor.
+struct Places {
+  std::vector<std::int64_t> first;
+  std::int64_t block = 1;  ///< elements of one
+  std::int64_t parts = 1, part_size = 0;
+
+  std::int64_t count() const { return parts * static_cast<std::int64_t>(first.size()); }
+
+  /// body(i, place of block i) for some of them.
+  template <class Body>
+  void each(std::int64_t begin, std::int64_t end, Body body) const {
+    if (begin >= end) return;
+    const auto size = static_cast<std::int64_t>(first.size());
+    for (auto i = begin, at = begin % size, start = begin / size * part_size; i < end; ++i) {
+      body(i, start + first[static_cast<std::size_t>(at)]);
+      if (++at == size) at = 0, start += part_size;
+    }
+  }
+};
+
+/// An input of integers as int64.
+inline std::vector<std::int64_t> integers_of(const tenon::Call& call, int input) {
+  std::vector<std::int64_t> numbers;
+  tenon::visit<tenon::integral>(call.input_type(input).dtype, [&]<class T>() {
+    const auto view = call.input<T>(input);
+    numbers.assign(view.begin(), view.end());
+  });
+  return numbers;
+}
+
+/// Number i of a list of indices into an axis, from 0 to size - 1. Error: it points nowhere.
+inline std::int64_t index_within(const std::vector<std::int64_t>& indices, std::int64_t i, std::int64_t size) {
+  const auto index = indices[static_cast<std::size_t>(i)];
+  if (index < -size || index >= size)
+    throw tenon::Error("element ", i, " of indices is ", index, ", but the axis has size ", size, ": needs ", -size, " to ", size - 1);
+  return index < 0 ? index + size : index;
+}
+
+inline std::int64_t product(const tenon::Shape& shape, int begin, int end) {
+  std::int64_t product = 1;
+  for (int a = begin; a < end; ++a) product *= shape[a];
+  return product;
+}
+
+/// Places along one axis: everything of the axis's index, once for each position before it. output[a, i, b] = data[a, indices[i], b].
+inline Places places_along(const tenon::Shape& data, const std::vector<std::int64_t>& indices, int axis) {
+  const auto block = product(data, axis + 1, data.rank());
+  Places places{{}, block, product(data, 0, axis), data[axis] * block};
+  places.first.reserve(indices.size());
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(indices.size()); ++i)
+    places.first.push_back(index_within(indices, i, data[axis]) * block);
+  return places;
+}
+
+/// One element for each index: output[a, i, b] = data[a, indices[a, i, b], b]. Indices may be smaller than data along the other axes.
+inline Places places_of_each(const tenon::Shape& data, const tenon::Shape& shape, const std::vector<std::int64_t>& indices, int axis) {
+  Places places;
+  places.first.reserve(indices.size());
+  const auto strides = row_major(data);
+  Strides at{};
+  std::int64_t offset = 0;  // of all axes but that of the indices
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(indices.size()); ++i) {
+    places.first.push_back(offset + index_within(indices, i, data[axis]) * strides[static_cast<std::size_t>(axis)]);
+    for (int a = shape.rank() - 1; a >= 0; --a) {
+      const auto stride = a == axis ? 0 : strides[static_cast<std::size_t>(a)];
+      auto& place = at[static_cast<std::size_t>(a)];
+      offset += stride;
+      if (++place < shape[a]) break;
+      offset -= shape[a] * stride;
+      place = 0;
+    }
+  }
+  return places;
+}
+
+/// Each row of indices, [..., depth], names a block of data by its first axes, behind `batch` axes that both share.
+inline Places places_of_rows(const tenon::Shape& data, const tenon::Shape& shape, const std::vector<std::int64_t>& indices, int batch) {
+  const int depth = static_cast<int>(shape[-1]);
+  Places places{{}, product(data, batch + depth, data.rank()), 1, 0};
+  const auto batches = product(data, 0, batch), rows = product(shape, batch, shape.rank() - 1);
+  places.first.reserve(static_cast<std::size_t>(batches * rows));
+  for (std::int64_t i = 0; i < batches * rows; ++i) {
+    auto place = i / rows;
+    for (int d = 0; d < depth; ++d) place = place * data[batch + d] + index_within(indices, i * depth + d, data[batch + d]);
+    places.first.push_back(place * places.block);
+  }
+  return places;
+}
+
+/// to = the blocks of `from`, one after the other.
+inline void take_blocks(const tenon::Call& call, const Places& places, std::size_t element_size, const std::byte* from, std::byte* to) {
+  const auto size = static_cast<std::int64_t>(element_size), bytes = places.block * size;
+  if (bytes == 0) return;
+  call.parallel_for(places.count(), 1 + (1 << 15) / bytes, [&](std::int64_t begin, std::int64_t end) {
+    const auto copy = [&](auto constant) {
+      places.each(begin, end, [&](std::int64_t i, std::int64_t place) {
+        std::memcpy(to + i * bytes, from + place * size, constant > 0 ? constant : static_cast<std::size_t>(bytes));
+      });
+    };
+    if (bytes == 4) return copy(std::integral_constant<std::size_t, 4>());
+    if (bytes == 8) return copy(std::integral_constant<std::size_t, 8>());
+    copy(std::integral_constant<std::size_t, 0>());
+  });
+}
+
+/// The gradient of that: dx = 0, then each block of dy is added at its place, in their order.
+inline void add_blocks(const tenon::Call& call, const Places& places) {
+  tenon::visit<tenon::floating + tenon::any_complex>(call.input_type(0).dtype, [&]<class T>() {
+    using Sum = std::conditional_t<tenon::is_half<T>, float, T>;
+    const auto dx = call.input_grad<T>(0);
+    const T* const dy = call.output_grad<T>(0).data();
+    std::vector<Sum> wide(sizeof(Sum) == sizeof(T) ? 0 : static_cast<std::size_t>(dx.size()), Sum(0));
+    const auto add = [&](auto* sums) {
+      places.each(0, places.count(), [&](std::int64_t i, std::int64_t place) {
+        for (std::int64_t j = 0; j < places.block; ++j) sums[place + j] += static_cast<Sum>(dy[i * places.block + j]);
+      });
+    };
+    if constexpr (sizeof(Sum) == sizeof(T)) {
+      std::fill_n(dx.data(), dx.size(), T(0));
+      add(dx.data());
+    } else {
+      add(wide.data());
+      for (std::int64_t i = 0; i < dx.size(); ++i) dx.data()[i] = static_cast<T>(wide[static_cast<std::size_t>(i)]);
+    }
+  });
+}

@@ -1,0 +1,24 @@
+#pragma once
+#include <tenon/operator.hpp>
+
+/// What follows from it alone is computed when a run is planned.
+struct ShapeOf : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("the sizes of x");
+    op.types(tenon::every_type);
+    op.input("x", "any shape; its elements are not read").shape_only();
+    op.output("sizes", "int64 [rank of x]");
+    op.backward_reads();
+    op.example({{"x", {2, 3}}});
+  }
+
+  void infer(tenon::Infer& io) const {
+    const auto x = io.input(0).shape;
+    io.set_output(0, {x.has_rank() ? x.rank() : tenon::unknown}, tenon::i64);
+  }
+
+  void forward(const tenon::Call& call) const {
+    const auto x = call.input_type(0).shape;
+    std::copy(x.begin(), x.end(), call.output<std::int64_t>(0).data());
+  }
+};

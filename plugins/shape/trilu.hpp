@@ -1,0 +1,54 @@
+#pragma once
+#include <algorithm>
+#include <cstring>
+
+#include "../shared/given_numbers.hpp"
+#include "bytes.hpp"
+
+struct Trilu : tenon::Operator {
+  bool upper = true;
+  std::int64_t diagonal = 0;
+
+  static constexpr void describe(auto& op) {
+    op.doc("the upper or lower triangle of each matrix, and 0 elsewhere");
+    op.types(tenon::every_type);
+    op.input("x", "[..., rows, columns]");
+    describe_given(op, "offset", "one number, in place of the parameter diagonal");
+    op.output("y", "like x");
+    op.linear("x");
+    op.param("upper", &Trilu::upper, "keep what is on the diagonal and above it; false: and below it");
+    op.param("diagonal", &Trilu::diagonal, "which diagonal: 0 the main one, above it positive, below it negative");
+    op.backward_reads("offset");
+    op.example({{"x", {3, 4}}});
+    op.example({{"x", {2, 3, 3}}, {"offset", {}, tenon::i64, {-1}}}, {{"upper", false}});
+    op.onnx("", "Trilu").since(14).attribute("upper", "upper");
+  }
+
+  void infer(tenon::Infer& io) const {
+    const auto x = io.input(0).shape;
+    io.require(!x.has_rank() || x.rank() >= 2, "x is ", x, ", which is no matrix");
+    io.set_output(0, x);
+    io.set_input(0, io.output(0).shape);
+  }
+
+  void forward(const tenon::Call& call) const { cut(call, bytes::input(call, 0), bytes::output(call, 0)); }
+  void backward(const tenon::Call& call) const { cut(call, bytes::output_grad(call, 0), bytes::input_grad(call, 0)); }
+
+ private:
+  void cut(const tenon::Call& call, const std::byte* from, std::byte* to) const {
+    const auto x = call.input_type(0);
+    if (x.shape.size() == 0) return;
+    const auto rows = x.shape[-2], columns = x.shape[-1];
+    const auto size = static_cast<std::int64_t>(tenon::size_of(x.dtype));
+    const auto k = std::clamp(given_number(call, "offset", diagonal), -rows, columns);
+    call.parallel_for(x.shape.size() / columns, 1 + (1 << 15) / (columns * size), [&](std::int64_t begin, std::int64_t end) {
+      for (auto row = begin; row < end; ++row) {
+        const auto middle = std::clamp<std::int64_t>(row % rows + k + !upper, 0, columns);  // the first that is kept, or is not
+        const auto first = upper ? middle : 0, last = upper ? columns : middle;
+        std::byte* const own = to + row * columns * size;
+        std::memset(own, 0, static_cast<std::size_t>(columns * size));
+        std::memcpy(own + first * size, from + (row * columns + first) * size, static_cast<std::size_t>((last - first) * size));
+      }
+    });
+  }
+};
