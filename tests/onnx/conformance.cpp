@@ -20,6 +20,7 @@
 namespace onnx = tenon::onnx;
 namespace fs = std::filesystem;
 
+namespace conformance {
 namespace {
 
 const fs::path data = "/usr/share/libonnx-testdata/data";
@@ -119,6 +120,8 @@ TEST_CASE("ONNX's own tests run and give the right results, or are refused" * do
   tenon::Host host(options);
   host.add_plugins(built("plugins"));
   const auto passing = lines_of(fs::path(__FILE__).parent_path() / "passing.txt");
+  // Version 1.12's file cuts bits off where ONNX rounds to the nearest since.
+  const std::string outdated = "node/test_cast_FLOAT_to_BFLOAT16";
   const auto random = [](const std::string& name) {
     return name.find("bernoulli") != std::string::npos || name.find("training_dropout") != std::string::npos;
   };
@@ -130,7 +133,7 @@ TEST_CASE("ONNX's own tests run and give the right results, or are refused" * do
     for (const auto& entry : fs::directory_iterator(data / kind)) folders.insert(entry.path());
     for (const auto& folder : folders) {
       const auto name = std::string(kind) + "/" + folder.filename().string();
-      if (random(name)) continue;
+      if (random(name) || name == outdated) continue;
       CAPTURE(name);
       auto result = result_of(host, folder, false);
       if (result.refused) {
@@ -149,3 +152,5 @@ TEST_CASE("ONNX's own tests run and give the right results, or are refused" * do
   }
   CHECK(right >= passing.size());
 }
+
+}  // namespace conformance

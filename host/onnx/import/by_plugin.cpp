@@ -227,7 +227,13 @@ bool Importer::by_plugin(NodeImport& node) {
     chosen.emplace(std::move(use));
     by = claim.op;
   }
-  if (chosen) chosen->apply();
+  // What the operator refuses of this node, its composition may still express.
+  if (chosen) try {
+      chosen->apply();
+    } catch (const Failure&) {
+      if (find_composition(at.domain, at.type, node.version()) == nullptr) throw;
+      return false;
+    }
   if (!chosen && !first.empty() && find_composition(at.domain, at.type, node.version()) == nullptr &&
       model_.function(at.domain, at.type, at.overload) == nullptr)
     node.refuse(first);

@@ -21,7 +21,8 @@ void constant(NodeImport& node) {
     if (!value) node.refuse(fmt::format("its attribute '{}' is of a kind that no tensor has", attribute.name));
     if (attribute.name == "value_float")
       return node.output(node.constant(Tensor::from({static_cast<float>(std::get<double>(value->variant()))}, Shape::scalar())));
-    if (attribute.name == "value_int") return node.output(node.constant(Tensor::from({std::get<std::int64_t>(value->variant())}, Shape::scalar())));
+    if (attribute.name == "value_int")
+      return node.output(node.constant(Tensor::from({std::get<std::int64_t>(value->variant())}, Shape::scalar())));
     if (const auto* tensor = std::get_if<Tensor>(&value->variant())) return node.output(node.constant(*tensor));
     if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&value->variant())) return node.output(node.constant(*ints));
     if (const auto* reals = std::get_if<std::vector<double>>(&value->variant())) {

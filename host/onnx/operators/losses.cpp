@@ -1,0 +1,110 @@
+// Losses, and what a normalization tells beside its result.
+#include <fmt/format.h>
+
+#include "onnx/import/node_import.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+Operand unary(NodeImport& node, const char* op, const Operand& x) {
+  return node.add(op, std::vector{x});
+}
+Operand binary(NodeImport& node, const char* op, const Operand& left, const Operand& right) {
+  return node.add(op, std::vector{left, right});
+}
+
+// -weight[target] * log_probability[target], and 0 where the target is to be ignored.
+Operand likelihood_loss(NodeImport& node, const Operand& scores, const Operand& labels, const Operand& weight) {
+  const auto reduction = node.text("reduction", "mean");
+  node.require(reduction == "none" || reduction == "sum" || reduction == "mean", fmt::format("its reduction '{}' is unknown", reduction));
+  auto target = node.cast(labels, i64);
+  Operand counts;  // of each target: its weight
+  const bool ignores = node.attribute("ignore_index") != nullptr;
+  const auto zero = node.scalar(0, scores), one = node.scalar(1, scores);
+  Operand ignored;
+  if (ignores) {
+    ignored = binary(node, "tenon.equal", target, node.scalar(static_cast<double>(node.integer("ignore_index", 0)), target));
+    target = node.add("tenon.where", std::vector{ignored, node.scalar(0, target), target});
+  }
+  const auto places = node.add("tenon.expand_dims", std::vector{target}, {{"axis", {1}}});
+  auto loss = node.add("tenon.gather_along", std::vector{scores, places}, {{"axis", 1}});
+  loss = unary(node, "tenon.neg", node.add("tenon.squeeze", std::vector{loss}, {{"axis", {1}}}));
+  if (!weight.empty()) counts = node.add("tenon.gather", std::vector{weight, target}, {{"axis", 0}});
+  if (ignores && counts.empty())
+    counts = node.add("tenon.where", std::vector{ignored, zero, one});
+  else if (ignores)
+    counts = node.add("tenon.where", std::vector{ignored, zero, counts});
+  if (!counts.empty()) loss = binary(node, "tenon.mul", loss, counts);
+  if (reduction == "none") return loss;
+  const auto total = unary(node, "tenon.sum", loss);
+  if (reduction == "sum") return total;
+  if (counts.empty()) return unary(node, "tenon.mean", loss);
+  return binary(node, "tenon.div", total, unary(node, "tenon.sum", counts));
+}
+
+void negative_log_likelihood(NodeImport& node) {
+  const auto type = node.dtype(node.input(0));
+  const bool half = type == f16 || type == bf16;
+  const auto wide = [&](const Operand& x) { return half && !x.empty() ? node.cast(x, f32) : x; };
+  node.output(node.cast(likelihood_loss(node, wide(node.input(0)), node.input(1), wide(node.optional_input(2))), type));
+}
+
+void softmax_cross_entropy(NodeImport& node) {
+  const auto type = node.dtype(node.input(0));
+  const bool half = type == f16 || type == bf16;
+  const auto wide = [&](const Operand& x) { return half && !x.empty() ? node.cast(x, f32) : x; };
+  const auto logs = node.add("tenon.log_softmax", std::vector{wide(node.input(0))}, {{"axis", 1}});
+  node.output(0, node.cast(likelihood_loss(node, logs, node.input(1), wide(node.optional_input(2))), type));
+  node.output(1, node.cast(logs, type));
+}
+
+// With the mean and the inverse of the deviation, which nobody else wants.
+void layer_normalization(NodeImport& node) {
+  const auto x = node.input(0);
+  const auto type = node.dtype(x);
+  const auto in = static_cast<std::int32_t>(node.integer("stash_type", 1));
+  node.require(in == 1, "its stash_type is not float32");
+  const int rank = node.rank(x), first = node.axis(node.integer("axis", -1), rank);
+  std::vector<std::int64_t> axes;
+  for (int a = first; a < rank; ++a) axes.push_back(a);
+  const Attributes over{{"axis", axes}, {"keepdims", true}};
+  const auto wide = node.cast(x, type == f64 ? f64 : f32);
+  const auto mean = node.add("tenon.mean", std::vector{wide}, over);
+  const auto centred = binary(node, "tenon.sub", wide, mean);
+  const auto variance = node.add("tenon.mean", std::vector{binary(node, "tenon.mul", centred, centred)}, over);
+  const auto inverse = unary(node, "tenon.rsqrt", binary(node, "tenon.add", variance, node.scalar(node.real("epsilon", 1e-5), wide)));
+  auto y = node.cast(binary(node, "tenon.mul", centred, inverse), type);
+  y = binary(node, "tenon.mul", y, node.input(1));
+  if (node.has(2)) y = binary(node, "tenon.add", y, node.input(2));
+  node.output(0, y);
+  node.output(1, mean);
+  node.output(2, inverse);
+}
+
+// With statistics that only a run knows: outside of training, and by arithmetic.
+void batch_normalization(NodeImport& node) {
+  node.require(node.integer("training_mode", 0) == 0, "it trains, and its statistics are no constants");
+  node.require(node.integer("spatial", 1) != 0, "its statistics are not those of channels");
+  node.ignore("momentum");
+  const auto x = node.input(0);
+  const int rank = node.rank(x);
+  node.require(rank >= 2, "its input needs channels");
+  std::vector<std::int64_t> spatial;
+  for (int a = 2; a < rank; ++a) spatial.push_back(a - 1);
+  const auto per_channel = [&](std::size_t i) {
+    return spatial.empty() ? node.input(i) : node.add("tenon.expand_dims", std::vector{node.input(i)}, {{"axis", spatial}});
+  };
+  const auto variance = per_channel(4);
+  const auto deviation = unary(node, "tenon.sqrt", binary(node, "tenon.add", variance, node.scalar(node.real("epsilon", 1e-5), variance)));
+  auto y = binary(node, "tenon.div", binary(node, "tenon.sub", x, per_channel(3)), deviation);
+  y = binary(node, "tenon.mul", y, per_channel(1));
+  node.output(binary(node, "tenon.add", y, per_channel(2)));
+}
+
+const Composition losses_read[] = {{"NegativeLogLikelihoodLoss", negative_log_likelihood},
+                                   {"SoftmaxCrossEntropyLoss", softmax_cross_entropy},
+                                   {"LayerNormalization", layer_normalization},
+                                   {"BatchNormalization", batch_normalization}};
+
+}  // namespace
+}  // namespace tenon::onnx
