@@ -1,0 +1,166 @@
+// col2im: blocks that are put back into an image, and added up where they overlap.
+#include <algorithm>
+#include <tenon/operator.hpp>
+#include <vector>
+
+#include "shared/fits.hpp"
+#include "shared/store.hpp"
+
+struct Col2im : tenon::Operator {
+  tenon::Ints size, kernel, stride, pad, pad_end, dilate;
+
+  static constexpr void describe(auto& op) {
+    op.doc("an image of which data has blocks, as a convolution reads them; where blocks overlap their elements are added up");
+    op.input("data", "[batch, channels times elements of a block, blocks]");
+    op.input("sizes", "size, as a tensor").optional().on_cpu().types({tenon::i64});
+    op.input("kernels", "kernel, as a tensor").optional().on_cpu().types({tenon::i64});
+    op.output("output", "[batch, channels, size ...]");
+    op.param("size", &Col2im::size, "of the image along each spatial axis").at_least(1).at_most(1 << 20);
+    op.param("kernel", &Col2im::kernel, "size of a block along each spatial axis").at_least(1).at_most(65535);
+    op.param("stride", &Col2im::stride, "steps from block to block along each axis; one value is for all; default: 1")
+        .at_least(1)
+        .at_most(65535);
+    op.param("pad", &Col2im::pad, "elements around the image that blocks cover; one value is for all; default: 0")
+        .at_least(0)
+        .at_most(65535);
+    op.param("pad_end", &Col2im::pad_end, "the same behind each axis, where it is not as before it; default: pad")
+        .at_least(0)
+        .at_most(65535);
+    op.param("dilate", &Col2im::dilate, "distance between a block's elements; one value is for all axes; default: 1")
+        .at_least(1)
+        .at_most(65535);
+    op.backward_reads("sizes", "kernels");
+    op.linear("data");
+    op.example({{"data", {1, 8, 6}}}, {{"size", {3, 4}}, {"kernel", {2, 2}}});
+    op.example({{"data", {2, 6, 4}}}, {{"size", {6}}, {"kernel", {2}}, {"stride", {2}}, {"pad", {1}}});
+  }
+
+  void infer(tenon::Infer& io) const {
+    const auto data = io.input("data").shape;
+    for (const char* name : {"sizes", "kernels"}) {
+      if (io.has_input(name)) io.set_input(name, {tenon::unknown});
+      const bool given = name[0] == 's' ? size.size() > 0 : kernel.size() > 0;
+      io.require(given != io.has_input(name), "needs one of ", name, " and the parameter of that name");
+    }
+    io.require(!data.has_rank() || data.rank() == 3, "data is ", data, " but needs three dimensions");
+    const auto sizes = io.has_input("sizes") ? io.values<std::int64_t>("sizes") : tenon::Known<std::int64_t>();
+    const auto kernels = io.has_input("kernels") ? io.values<std::int64_t>("kernels") : tenon::Known<std::int64_t>();
+    if ((io.has_input("sizes") && !sizes) || (io.has_input("kernels") && !kernels)) return;
+    const auto image = sizes ? list(sizes.begin(), sizes.size()) : size, block = kernels ? list(kernels.begin(), kernels.size()) : kernel;
+    io.require(image.size() >= 1 && image.size() <= 6 && block.size() == image.size(), "an image of ", image.size(), " axes and blocks of ",
+               block.size(), " do not fit: needs as many, up to 6");
+    for (const auto* numbers : {&stride, &pad, &pad_end, &dilate})
+      io.require(numbers->size() <= 1 || numbers->size() == image.size(), "a parameter has ", numbers->size(), " values, but there are ",
+                 image.size(), " axes");
+    std::int64_t elements = 1, blocks = 1;
+    auto output = tenon::Shape::of_rank(static_cast<int>(image.size()) + 2);
+    for (std::size_t i = 0; i < image.size(); ++i) {
+      io.require(image[i] > 0 && block[i] > 0 && image[i] <= 1 << 20 && block[i] <= 65535, "an axis of ", image[i], " with blocks of ",
+                 block[i], " cannot be");
+      const auto places = places_of(image, block, i);
+      io.require(places > 0, "blocks of ", block[i], " are larger than the ", image[i], " elements of axis ", i);
+      elements *= block[i], blocks *= places;
+      io.require(elements < std::int64_t{1} << 40 && blocks < std::int64_t{1} << 40, "blocks are too large");
+      output.set(static_cast<int>(i) + 2, image[i]);
+    }
+    io.set_input("data", {tenon::unknown, tenon::unknown, blocks});
+    if (data.has_rank()) {
+      io.require(data[1] == tenon::unknown || data[1] % elements == 0, "data ", data, " has ", data[1], " rows, which blocks of ", elements,
+                 " elements do not divide");
+      output.set(0, data[0]);
+      if (data[1] != tenon::unknown) output.set(1, data[1] / elements);
+    }
+    io.set_output(0, output);
+  }
+
+  void forward(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      const T* const data = call.input<T>(0).data();
+      T* const output = call.output<T>(0).data();
+      const auto plan = plan_of(call);
+      call.parallel_for(plan.planes, 1, [&](std::int64_t begin, std::int64_t end) {
+        std::vector<Wide<T>> sums(static_cast<std::size_t>(plan.image));
+        for (auto plane = begin; plane < end; ++plane) {
+          std::fill(sums.begin(), sums.end(), Wide<T>(0));
+          const T* const from = data + plane * plan.columns;
+          each(plan,
+               [&](std::int64_t column, std::int64_t at) { sums[static_cast<std::size_t>(at)] += static_cast<Wide<T>>(from[column]); });
+          for (std::int64_t i = 0; i < plan.image; ++i) output[plane * plan.image + i] = T(sums[static_cast<std::size_t>(i)]);
+        }
+      });
+    });
+  }
+
+  void backward(const tenon::Call& call) const {
+    if (call.write(0) == tenon::Write::none) return;
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      const T* const dy = call.output_grad<T>(0).data();
+      T* const dx = call.input_grad<T>(0).data();
+      const auto plan = plan_of(call);
+      call.parallel_for(plan.planes, 1, [&](std::int64_t begin, std::int64_t end) {
+        for (auto plane = begin; plane < end; ++plane) {
+          std::fill_n(dx + plane * plan.columns, plan.columns, T(0));
+          each(plan, [&](std::int64_t column, std::int64_t at) { dx[plane * plan.columns + column] = dy[plane * plan.image + at]; });
+        }
+      });
+    });
+  }
+
+ private:
+  struct Plan {
+    tenon::Ints image_sizes, block, places;
+    std::int64_t planes, image = 1, elements = 1, blocks = 1, columns = 1;
+  };
+
+  static tenon::Ints list(const std::int64_t* from, std::int64_t count) {
+    if (count > 6) throw tenon::Error("there are ", count, " sizes: needs at most 6");
+    return tenon::Ints(from, static_cast<std::size_t>(count));
+  }
+  static std::int64_t number(const tenon::Ints& list, std::size_t i, std::int64_t otherwise) {
+    return list.size() == 0 ? otherwise : list[list.size() == 1 ? 0 : i];
+  }
+  std::int64_t places_of(const tenon::Ints& image, const tenon::Ints& block, std::size_t i) const {
+    const auto before = number(pad, i, 0), reach = number(dilate, i, 1) * (block[i] - 1) + 1;
+    const auto all = image[i] + before + number(pad_end, i, before);
+    return all < reach ? 0 : (all - reach) / number(stride, i, 1) + 1;
+  }
+
+  Plan plan_of(const tenon::Call& call) const {
+    const auto read = [&](const char* name, const tenon::Ints& otherwise) {
+      if (!call.has_input(name)) return otherwise;
+      const auto view = call.input<std::int64_t>(name);
+      return list(view.data(), view.size());
+    };
+    Plan plan{read("sizes", size), read("kernels", kernel), {}, 0};
+    std::int64_t places[6];
+    for (std::size_t i = 0; i < plan.image_sizes.size(); ++i) {
+      places[i] = places_of(plan.image_sizes, plan.block, i);
+      plan.image *= plan.image_sizes[i], plan.elements *= plan.block[i], plan.blocks *= places[i];
+    }
+    plan.places = tenon::Ints(places, plan.image_sizes.size());
+    plan.columns = plan.elements * plan.blocks;
+    const auto data = call.input_type(0).shape;
+    plan.planes = data[0] * (data[1] / plan.elements);
+    return plan;
+  }
+
+  /// body(place in the columns of one channel, place in the image) for all that are not padding.
+  template <class Body>
+  void each(const Plan& plan, const Body& body) const {
+    const auto axes = plan.image_sizes.size();
+    for (std::int64_t element = 0; element < plan.elements; ++element)
+      for (std::int64_t block = 0; block < plan.blocks; ++block) {
+        auto e = element, b = block;
+        std::int64_t at = 0, step = 1;
+        bool inside = true;
+        for (auto i = axes; i-- > 0;) {
+          const auto x = b % plan.places[i] * number(stride, i, 1) - number(pad, i, 0) + e % plan.block[i] * number(dilate, i, 1);
+          e /= plan.block[i], b /= plan.places[i];
+          inside = inside && x >= 0 && x < plan.image_sizes[i];
+          at += x * step, step *= plan.image_sizes[i];
+        }
+        if (inside) body(element * plan.blocks + block, at);
+      }
+  }
+};
+TENON_OPERATOR(col2im, Col2im)
