@@ -10,7 +10,7 @@ template <onednn::Type rounded>
 struct ConvolutionIn : Convolution {
   void prepare(tenon::Prepare& io) const {
     if (io.backward() || !io.is_constant("weight")) return;
-    keep_weights(io, ConvolutionKernel(window(), forward_shape(io, rounded), groups));
+    keep_weights(io, ConvolutionKernel(window(io.input("data").shape), forward_shape(io, rounded), groups));
   }
 
   void forward(const tenon::Call& call) {
@@ -34,7 +34,7 @@ struct ConvolutionIn : Convolution {
 
  private:
   ConvolutionKernel& kernel_for(const ConvolutionShape& shape) {
-    return kernels_.of(shape, [&] { return ConvolutionKernel(window(), shape, groups); });
+    return kernels_.of(shape, [&] { return ConvolutionKernel(window(shape.data), shape, groups); });
   }
 
   ConvolutionKernels kernels_;

@@ -54,12 +54,13 @@ struct ConvolutionCuda : Convolution {
   static constexpr std::size_t library_bytes = tenon::gpu::library_workspace_bytes(convolution::library_workspace);
 
   convolution::Sizes sizes_of(const tenon::Shape& data, const tenon::Shape& output) const {
-    return convolution::Sizes::of(window(), data, output, groups);
+    return convolution::Sizes::of(window(data), data, output, groups);
   }
 
   template <class Tensors>
   static bool by_library(const tenon::Call& call, convolution::Product<Tensors>& product, const convolution::Sizes& sizes,
                          const Tensors& tensors) {
+    if (!sizes.way.symmetric()) return false;
     return product.run(call, sizes, tensors, tenon::gpu::library_workspace(call, convolution::library_workspace),
                        convolution::library_workspace);
   }

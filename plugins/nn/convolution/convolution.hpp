@@ -10,7 +10,8 @@
 template <class Base>
 struct ConvolutionLayer : Base {
   std::int64_t num_filter = 0, groups = 1;
-  tenon::Ints kernel, stride, pad, dilate;
+  tenon::Ints kernel, stride, pad, pad_end, dilate;
+  Padding pad_mode = Padding::given;
   bool no_bias = false;
 
   static constexpr void describe_tensors(auto& op) {
@@ -18,7 +19,8 @@ struct ConvolutionLayer : Base {
     op.input("data", "[batch, channels, one spatial axis for each value of kernel ...]");
     op.input("weight", "[num_filter, channels / groups, kernel ...]").weight();
     op.input("bias", "[num_filter]; absent when no_bias").optional().weight();
-    op.output("output", "[batch, num_filter, (axis + 2 pad - dilate (kernel - 1) - 1) / stride + 1, rounded down, for each spatial axis]");
+    op.output("output",
+              "[batch, num_filter, (axis + pad + pad_end - dilate (kernel - 1) - 1) / stride + 1, rounded down, for each spatial axis]");
   }
 
   static constexpr void describe_parameters(auto& op) {
@@ -30,9 +32,7 @@ struct ConvolutionLayer : Base {
     op.param("stride", &ConvolutionLayer::stride, "steps along each spatial axis; one value is for all; default: 1")
         .at_least(1)
         .at_most(Window::largest);
-    op.param("pad", &ConvolutionLayer::pad, "zeros on both sides of each spatial axis; one value is for all; default: 0")
-        .at_least(0)
-        .at_most(Window::largest);
+    describe_padding<ConvolutionLayer>(op, "zeros on both sides of each spatial axis; one value is for all; default: 0");
     op.param("dilate", &ConvolutionLayer::dilate, "distance between the kernel's elements; one value is for all axes; default: 1")
         .at_least(1)
         .at_most(Window::largest);
@@ -45,9 +45,9 @@ struct ConvolutionLayer : Base {
 
   void infer(tenon::Infer& io) const {
     require_parameters(io);
-    const auto moved = window();
     const auto weight = io.input("weight").shape;
     auto data = io.input("data").shape;
+    const auto moved = window(data);
     if (!data.has_rank()) data = tenon::Shape::of_rank(moved.axes + 2);
     require_spatial(io, data, moved.axes);
     if (data[1] == tenon::unknown && weight.rank() > 1 && weight[1] != tenon::unknown) data.set(1, weight[1] * groups);
@@ -78,17 +78,18 @@ struct ConvolutionLayer : Base {
   double backward_flops(const tenon::Infer& io) const { return 2 * flops(io); }
 
  protected:
-  Window window() const {
+  Window window(const tenon::Shape& data) const {
     const int axes = static_cast<int>(kernel.size());
-    return {axes, Window::numbers(kernel, axes, {}), Window::numbers(stride, axes, {1, 1, 1}), Window::numbers(pad, axes, {0, 0, 0}),
-            Window::numbers(dilate, axes, {1, 1, 1})};
+    const Window moved{
+        axes, Window::numbers(kernel, axes, {}), Window::numbers(stride, axes, {1, 1, 1}), {}, Window::numbers(dilate, axes, {1, 1, 1})};
+    return moved.with_padding(pad_mode, pad, pad_end, data);
   }
 
  private:
   void require_parameters(const tenon::Infer& io) const {
     require_kernel(io, kernel);
     require_numbers(io, "stride", stride, kernel.size());
-    require_numbers(io, "pad", pad, kernel.size());
+    require_padding(io, pad_mode, pad, pad_end, kernel.size());
     require_numbers(io, "dilate", dilate, kernel.size());
     if (num_filter % groups != 0) io.param_error("num_filter", "is ", num_filter, ", which ", groups, " groups do not divide");
   }

@@ -31,12 +31,12 @@ template <onednn::Type rounded>
 struct FusedConvolutionIn : FusedConvolution {
   void prepare(tenon::Prepare& io) const {
     if (io.backward() || !io.is_constant("weight")) return;
-    keep_weights(io, ConvolutionKernel(window(), forward_shape(io, rounded), groups));
+    keep_weights(io, ConvolutionKernel(window(io.input("data").shape), forward_shape(io, rounded), groups));
   }
 
   void forward(const tenon::Call& call) {
     const auto shape = forward_shape(call, rounded);
-    auto& kernel = kernels_.of(shape, [&] { return ConvolutionKernel(window(), shape, groups); });
+    auto& kernel = kernels_.of(shape, [&] { return ConvolutionKernel(window(shape.data), shape, groups); });
     const float* const bias = call.has_input("bias") ? call.input<float>("bias").data() : nullptr;
     const float* const addend = call.has_input("addend") ? call.input<float>("addend").data() : nullptr;
     float* const output = call.output<float>(0).data();

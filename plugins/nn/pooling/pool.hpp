@@ -1,5 +1,6 @@
 // The pooling operators: what they say of themselves and infer. Their kernels are in pooling_cpu.hpp and pooling_cuda.hpp.
 #pragma once
+#include <algorithm>
 #include <tenon/operator.hpp>
 
 #include "shared/window.hpp"
@@ -7,32 +8,16 @@
 /// What becomes of a window. inside: the average of its elements inside of data.
 enum class Pooling { max, average, inside };
 
-/// The window of a pooling. Without a stride of its own it moves by its own size.
-inline Window pooling_window(const tenon::Ints& kernel, const tenon::Ints& stride, const tenon::Ints& pad) {
-  const int axes = static_cast<int>(kernel.size());
-  const auto sizes = Window::numbers(kernel, axes, {});
-  return {axes, sizes, Window::numbers(stride, axes, sizes), Window::numbers(pad, axes, {0, 0, 0}), {1, 1, 1}};
-}
-
-/// Checks the parameters and sets the output of max_pool and avg_pool.
-inline void infer_pooling(tenon::Infer& io, const tenon::Ints& kernel, const tenon::Ints& stride, const tenon::Ints& pad) {
-  require_kernel(io, kernel);
-  require_numbers(io, "stride", stride, kernel.size());
-  require_numbers(io, "pad", pad, kernel.size());
-  const auto window = pooling_window(kernel, stride, pad);
-  for (std::size_t axis = 0; axis < kernel.size(); ++axis)
-    if (window.pad[axis] >= window.kernel[axis])
-      io.param_error("pad", "is ", window.pad[axis], " where kernel is ", window.kernel[axis],
-                     ": needs less, or a window may hold nothing");
-  auto data = io.input(0).shape;
-  if (!data.has_rank()) data = tenon::Shape::of_rank(window.axes + 2);
-  require_spatial(io, data, window.axes);
-  auto output = tenon::Shape::of_rank(window.axes + 2);
-  output.set(0, data[0]);
-  output.set(1, data[1]);
-  set_places(io, window, data, output);
-  io.set_input(0, data);
-  io.set_output(0, output);
+/// Whether oneDNN and LargestOfWindows know the window: without gaps, and never beyond the padding.
+inline bool is_plain(const Window& window, const tenon::Shape& data, const tenon::Shape& output) {
+  for (int i = 0; i < window.axes; ++i) {
+    const auto axis = static_cast<std::size_t>(i);
+    if (!data.has_rank() || !output.has_rank() || data[i + 2] == tenon::unknown || output[i + 2] == tenon::unknown) continue;
+    const auto end = (output[i + 2] - 1) * window.stride[axis] + window.kernel[axis];
+    if (window.dilate[axis] != 1 || window.pad[axis] >= window.kernel[axis] || end > window.padded(i, data[i + 2])) return false;
+    if (window.pad_end[axis] >= window.kernel[axis]) return false;
+  }
+  return true;
 }
 
 /// A window as large as data's spatial axes.
@@ -54,13 +39,14 @@ inline void infer_global_pooling(tenon::Infer& io) {
 
 /// The operators whose windows move.
 struct WindowPool : tenon::Operator {
-  tenon::Ints kernel, stride, pad;
+  tenon::Ints kernel, stride, pad, pad_end, dilate;
+  Padding pad_mode = Padding::given;
+  bool ceil_mode = false;
 
   /// padding: what lies around data.
   static constexpr void describe_windows(auto& op, const char* padding) {
-    op.types({tenon::f32});
     op.input("data", "[batch, channels, one spatial axis for each value of kernel ...]");
-    op.output("output", "[batch, channels, (axis + 2 pad - kernel) / stride + 1, rounded down, for each spatial axis]");
+    op.output("output", "[batch, channels, (axis + pad + pad_end - dilate (kernel - 1) - 1) / stride + 1, rounded, for each spatial axis]");
     op.param("kernel", &WindowPool::kernel, "size of the window along each spatial axis, 1 to 3 values")
         .required()
         .at_least(1)
@@ -68,37 +54,92 @@ struct WindowPool : tenon::Operator {
     op.param("stride", &WindowPool::stride, "steps along each spatial axis; one value is for all; default: kernel")
         .at_least(1)
         .at_most(Window::largest);
-    op.param("pad", &WindowPool::pad, padding).at_least(0).at_most(Window::largest);
+    describe_padding<WindowPool>(op, padding);
+    op.param("dilate", &WindowPool::dilate, "distance between the window's elements; one value is for all axes; default: 1")
+        .at_least(1)
+        .at_most(Window::largest);
+    op.param("ceil_mode", &WindowPool::ceil_mode,
+             "round the number of places up: the last window may reach beyond the padding, but begins before its end");
     op.kernels_elsewhere();
     op.takes_channels_last("data", "output");
     op.example({{"data", {1, 2, 4, 4}}}, {{"kernel", {2, 2}}});
   }
 
-  /// What the two have in common; other values of the attributes have no place here.
+  /// What the two have in common.
   static constexpr void describe_onnx(auto&& form) {
     form.attribute("kernel_shape", "kernel")
         .attribute("strides", "stride", {1})
-        .halves("pads", "pad", "pad")
-        .only("auto_pad", "NOTSET")
-        .only("ceil_mode", 0)
-        .only("dilations", {1})
-        .only("dilations", {1, 1})
-        .only("dilations", {1, 1, 1});
+        .attribute("dilations", "dilate")
+        .attribute("ceil_mode", "ceil_mode")
+        .halves("pads", "pad", "pad_end")
+        .attribute("auto_pad", "pad_mode", "NOTSET")
+        .value("pad_mode", "NOTSET", "given")
+        .value("pad_mode", "VALID", "given")
+        .value("pad_mode", "SAME_UPPER", "same_upper")
+        .value("pad_mode", "SAME_LOWER", "same_lower");
   }
 
-  void infer(tenon::Infer& io) const { infer_pooling(io, kernel, stride, pad); }
+  void infer(tenon::Infer& io) const {
+    require_kernel(io, kernel);
+    require_numbers(io, "stride", stride, kernel.size());
+    require_numbers(io, "dilate", dilate, kernel.size());
+    require_padding(io, pad_mode, pad, pad_end, kernel.size());
+    auto data = io.input(0).shape;
+    const auto moved = window(data);
+    for (int axis = 0; axis < moved.axes; ++axis) {
+      const auto at = static_cast<std::size_t>(axis);
+      const auto most = std::max(moved.pad[at], moved.pad_end[at]);
+      if (most >= moved.reach(axis))
+        io.param_error(moved.pad[at] == most ? "pad" : "pad_end", "is ", most, " where kernel is ", moved.kernel[at],
+                       ": needs less, or a window may hold nothing");
+    }
+    if (!data.has_rank()) data = tenon::Shape::of_rank(moved.axes + 2);
+    require_spatial(io, data, moved.axes);
+    auto output = tenon::Shape::of_rank(moved.axes + 2);
+    output.set(0, data[0]);
+    output.set(1, data[1]);
+    set_places(io, moved, data, output);
+    for (int axis = 0; axis < moved.axes && ceil_mode; ++axis) {
+      const auto at = static_cast<std::size_t>(axis);
+      if (data[axis + 2] == tenon::unknown) continue;
+      const bool left = (moved.padded(axis, data[axis + 2]) - moved.reach(axis)) % moved.stride[at] != 0;
+      const auto begin = output[axis + 2] * moved.stride[at] - moved.pad[at];  // of the window that would be added
+      if (left && begin < data[axis + 2]) output.set(axis + 2, output[axis + 2] + 1);
+    }
+    io.set_input(0, data);
+    io.set_output(0, output);
+  }
 
- protected:
-  Window window(const tenon::Shape&) const { return pooling_window(kernel, stride, pad); }
+  /// Without a stride of its own the window moves by its own size.
+  Window window(const tenon::Shape& data) const {
+    const int axes = static_cast<int>(kernel.size());
+    const auto sizes = Window::numbers(kernel, axes, {});
+    const Window moved{axes, sizes, Window::numbers(stride, axes, sizes), {}, Window::numbers(dilate, axes, {1, 1, 1})};
+    return moved.with_padding(pad_mode, pad, pad_end, data);
+  }
 };
 
 struct MaxPool : WindowPool {
+  bool return_indices = false, column_major = false;
+
   static constexpr void describe(auto& op) {
-    op.doc("largest element of each window, over 1 to 3 spatial axes");
+    op.doc("largest element of each window, over 1 to 3 spatial axes; what is not a number is passed over");
+    op.types(tenon::floating + tenon::Types{tenon::i8, tenon::u8});
     describe_windows(
         op, "elements on both sides of each spatial axis that are never the largest, fewer than kernel; one value is for all; default: 0");
+    op.output("indices", "number in data of each window's largest element, the first of them").hidden_when("return_indices", false);
+    op.param("return_indices", &MaxPool::return_indices, "whether there is a second output, indices");
+    op.param("column_major", &MaxPool::column_major, "whether indices count elements of a channel with the first spatial axis fastest");
     op.backward_reads("data");
-    describe_onnx(op.onnx("", "MaxPool").ignore("storage_order"));
+    op.example({{"data", {1, 2, 5, 4}}}, {{"kernel", {2, 2}}, {"dilate", {2, 1}}, {"ceil_mode", true}, {"return_indices", true}});
+    describe_onnx(op.onnx("", "MaxPool").outputs("output").ignore("storage_order"));
+    describe_onnx(
+        op.onnx("", "MaxPool").outputs("output", "indices").constant("return_indices", true).attribute("storage_order", "column_major"));
+  }
+
+  void infer(tenon::Infer& io) const {
+    WindowPool::infer(io);
+    io.set_output(1, io.output(0).shape, tenon::i64);
   }
 
  protected:
@@ -110,9 +151,11 @@ struct AvgPool : WindowPool {
 
   static constexpr void describe(auto& op) {
     op.doc("average of each window, over 1 to 3 spatial axes");
+    op.types(tenon::floating);
     describe_windows(op, "zeros on both sides of each spatial axis, fewer than kernel; one value is for all; default: 0");
     op.param("count_include_pad", &AvgPool::count_include_pad,
-             "divide by the size of the window, not by the number of its elements inside data");
+             "divide by the number of the window's elements inside data and its padding, not by that of those inside data");
+    op.example({{"data", {1, 2, 5, 4}}}, {{"kernel", {3, 2}}, {"pad", {1, 0}}, {"pad_end", {0, 1}}, {"dilate", {1, 2}}});
     op.backward_reads();
     op.linear("data");
     describe_onnx(op.onnx("", "AveragePool").attribute("count_include_pad", "count_include_pad", 0));
@@ -125,7 +168,7 @@ struct AvgPool : WindowPool {
 /// The operators with one window for everything that is not batch or channel.
 struct GlobalPool : tenon::Operator {
   static constexpr void describe_window(auto& op) {
-    op.types({tenon::f32});
+    op.types(tenon::floating);
     op.input("data", "[batch, channels, 1 to 3 spatial axes ...]");
     op.output("output", "[batch, channels, 1 for each spatial axis ...]");
     op.kernels_elsewhere();
@@ -135,7 +178,6 @@ struct GlobalPool : tenon::Operator {
 
   void infer(tenon::Infer& io) const { infer_global_pooling(io); }
 
- protected:
   Window window(const tenon::Shape& data) const { return global_window(data); }
 };
 

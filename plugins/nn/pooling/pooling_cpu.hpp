@@ -3,12 +3,14 @@
 #include "largest.hpp"
 #include "pool.hpp"
 #include "pooling_kernel.hpp"
+#include "pooling_loops.hpp"
 #include "shared/kept_kernels.hpp"
 
 /// The CPU kernel of a pooling operator that has pooling() and window(data).
 template <class Operator>
 struct PoolingCpu : Operator {
   void forward(const tenon::Call& call) {
+    if (!by_library(call)) return forward_by_loops(call);
     const auto data = call.input<float>(0);
     const auto output = call.output<float>(0);
     const auto layout = layout_of(call);
@@ -21,6 +23,7 @@ struct PoolingCpu : Operator {
 
   void backward(const tenon::Call& call) {
     if (call.write(0) == tenon::Write::none) return;
+    if (!call.has_output_grad(0) || !by_library(call)) return backward_by_loops(call);
     const auto dy = call.output_grad<float>(0);
     const auto dx = call.input_grad<float>(0);
     const auto window = this->window(dx.shape());
@@ -34,6 +37,43 @@ struct PoolingCpu : Operator {
   }
 
  private:
+  bool by_library(const tenon::Call& call) const {
+    const auto data = call.input_type(0), output = call.output_type(0);
+    const bool indices = !call.backward() && call.outputs() > 1 && call.write(1) != tenon::Write::none;
+    return data.dtype == tenon::f32 && !indices && is_plain(this->window(data.shape), data.shape, output.shape);
+  }
+
+  void forward_by_loops(const tenon::Call& call) const {
+    const auto data = call.input_type(0), output = call.output_type(0);
+    const PoolingLoops loops(this->window(data.shape), data.shape, output.shape, layout_of(call) == onednn::Layout::channels_last);
+    tenon::visit<tenon::floating + tenon::Types{tenon::i8, tenon::u8}>(data.dtype, [&]<class T>() {
+      const T* const from = call.input<T>(0).data();
+      T* const to = call.write(0) != tenon::Write::none ? call.output<T>(0).data() : nullptr;
+      if constexpr (requires { this->return_indices; }) {
+        const bool indices = call.write(1) != tenon::Write::none;
+        loops.largest(call, from, to, indices ? call.output<std::int64_t>(1).data() : nullptr, this->column_major);
+      } else if (to && this->pooling() == Pooling::max) {
+        loops.largest(call, from, to, nullptr, false);
+      } else if constexpr (!std::is_integral_v<T>) {
+        if (to) loops.average(call, from, to, this->pooling() == Pooling::inside);
+      }
+    });
+  }
+
+  void backward_by_loops(const tenon::Call& call) const {
+    const auto data = call.input_type(0), output = call.output_type(0);
+    const PoolingLoops loops(this->window(data.shape), data.shape, output.shape, false);
+    tenon::visit<tenon::floating>(data.dtype, [&]<class T>() {
+      T* const dx = call.input_grad<T>(0).data();
+      if (!call.has_output_grad(0)) return void(std::fill_n(dx, data.shape.size(), T(0)));
+      const T* const dy = call.output_grad<T>(0).data();
+      if (this->pooling() == Pooling::max)
+        loops.largest_back(call, call.input<T>(0).data(), dy, dx);
+      else
+        loops.average_back(call, dy, dx, this->pooling() == Pooling::inside);
+    });
+  }
+
   /// Output lies as data does. Where its axes have one element, both layouts are the same, and nothing tells them apart.
   static onednn::Layout layout_of(const tenon::Call& call) {
     const auto output = call.output_type(0).shape;

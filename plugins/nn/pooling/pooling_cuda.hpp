@@ -164,6 +164,13 @@ template <class Operator>
 struct PoolingCuda : Operator {
   static constexpr bool capturable = true;
 
+  bool supports(const tenon::Infer& types) const {
+    if constexpr (requires { this->return_indices; })
+      if (this->return_indices) return false;
+    const auto data = types.input(0);
+    return data.dtype == tenon::f32 && (!data.shape.has_rank() || is_plain(this->window(data.shape), data.shape, types.output(0).shape));
+  }
+
   /// For max pooling, where each window's largest element lies: it is found again, so that nothing needs to be kept from forward.
   std::size_t backward_workspace(const tenon::Infer& io) const {
     return this->pooling() == Pooling::max ? static_cast<std::size_t>(io.output(0).shape.size()) * sizeof(std::int64_t) : 0;

@@ -44,6 +44,16 @@ struct Sliding {
     return (point.at[0] * box.at[1] + point.at[1]) * box.at[2] + point.at[2];
   }
 
+  /// Whether padding is the same on both sides of each axis, as far as anything reads it.
+  bool symmetric() const {
+    for (int axis = 0; axis < 3; ++axis) {
+      const auto reach = dilate.at[axis] * (kernel.at[axis] - 1) + 1;
+      if (size.at[axis] + 2 * pad.at[axis] < reach || (size.at[axis] + 2 * pad.at[axis] - reach) / stride.at[axis] + 1 != places.at[axis])
+        return false;
+    }
+    return true;
+  }
+
   /// The element of data under element `tap` of the kernel at `place`; below 0 where that is padding.
   TENON_DEVICE std::int64_t element(const Point& place, const Point& tap) const {
     Point point{};

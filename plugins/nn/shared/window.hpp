@@ -1,8 +1,13 @@
 // The window that a convolution or a pooling moves over 1 to 3 spatial axes.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <tenon/operator.hpp>
+
+/// What lies around data: as many zeros as `pad` and `pad_end` say, or so many that there are axis / stride places, rounded up. Where their
+/// number is odd, `same_upper` puts the larger half behind data and `same_lower` before it.
+enum class Padding { given, same_upper, same_lower };
 
 struct Window {
   using Numbers = std::array<std::int64_t, 3>;
@@ -10,6 +15,7 @@ struct Window {
 
   int axes = 0;
   Numbers kernel{}, stride{}, pad{}, dilate{};
+  Numbers pad_end = pad;  ///< behind data; pad is before it
 
   /// Numbers for each axis. A list of one number is that number for all axes, an empty one the fallback's.
   static Numbers numbers(const tenon::Ints& list, int axes, Numbers fallback) {
@@ -20,10 +26,25 @@ struct Window {
 
   /// Input elements from the first one that the kernel touches along an axis to the last.
   std::int64_t reach(int axis) const { return dilate[at(axis)] * (kernel[at(axis)] - 1) + 1; }
-  std::int64_t padded(int axis, std::int64_t size) const { return size + 2 * pad[at(axis)]; }
+  std::int64_t padded(int axis, std::int64_t size) const { return size + pad[at(axis)] + pad_end[at(axis)]; }
 
   /// Places along an axis of `size` elements. Needs reach <= padded.
   std::int64_t places(int axis, std::int64_t size) const { return (padded(axis, size) - reach(axis)) / stride[at(axis)] + 1; }
+
+  /// The same window with padding on both sides. Sizes that are unknown get none.
+  Window with_padding(Padding mode, const tenon::Ints& begin, const tenon::Ints& end, const tenon::Shape& data) const {
+    auto padded = *this;
+    padded.pad = numbers(begin, axes, {0, 0, 0});
+    padded.pad_end = numbers(end, axes, padded.pad);
+    for (int axis = 0; axis < axes && mode != Padding::given; ++axis) {
+      const auto size = data.has_rank() ? data[axis + 2] : tenon::unknown;
+      const auto step = stride[at(axis)];
+      const auto all = size == tenon::unknown ? 0 : std::max<std::int64_t>(((size + step - 1) / step - 1) * step + reach(axis) - size, 0);
+      padded.pad[at(axis)] = mode == Padding::same_upper ? all / 2 : all - all / 2;
+      padded.pad_end[at(axis)] = all - padded.pad[at(axis)];
+    }
+    return padded;
+  }
 
  private:
   static std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
@@ -33,6 +54,27 @@ struct Window {
 inline void require_numbers(const tenon::Infer& io, const char* name, const tenon::Ints& list, std::size_t axes) {
   if (list.size() > 1 && list.size() != axes)
     io.param_error(name, "has ", list.size(), " values, but kernel has ", axes, ": give one for each spatial axis, or one for all");
+}
+
+/// Describes the parameters that say what lies around data.
+template <class Layer>
+constexpr void describe_padding(auto& op, const char* pad) {
+  op.param("pad", &Layer::pad, pad).at_least(0).at_most(Window::largest);
+  op.param("pad_end", &Layer::pad_end, "the same behind each spatial axis, where it is not as before it; default: pad")
+      .at_least(0)
+      .at_most(Window::largest);
+  op.param("pad_mode", &Layer::pad_mode,
+           "given: pad and pad_end say it; same: as much as gives axis / stride places, rounded up, with the larger half behind data "
+           "(same_upper) or before it (same_lower)")
+      .one_of({{"given", Padding::given}, {"same_upper", Padding::same_upper}, {"same_lower", Padding::same_lower}});
+}
+
+inline void require_padding(const tenon::Infer& io, Padding mode, const tenon::Ints& pad, const tenon::Ints& pad_end, std::size_t axes) {
+  require_numbers(io, "pad", pad, axes);
+  require_numbers(io, "pad_end", pad_end, axes);
+  const auto zero = [](const tenon::Ints& list) { return std::all_of(list.begin(), list.end(), [](auto n) { return n == 0; }); };
+  if (mode != Padding::given && !(zero(pad) && zero(pad_end)))
+    io.param_error("pad_mode", "computes the padding, but pad or pad_end gives it, too");
 }
 
 /// Refuses a kernel that is not for 1 to 3 axes.

@@ -1,0 +1,63 @@
+// conv_transpose on the CPU, by the kernel of the convolution that goes the other way.
+#include "conv_transpose.hpp"
+
+#include "convolution_kernel.hpp"
+#include "shared/kept_kernels.hpp"
+
+TENON_OPERATOR(conv_transpose, ConvTranspose)
+
+struct ConvTransposeCpu : ConvTranspose {
+  void forward(const tenon::Call& call) {
+    const auto data = call.input<float>("data");
+    const auto output = call.output<float>(0);
+    kernel_for(data.shape(), output.shape()).backward_data(call, data.data(), call.input<float>("weight").data(), output.data());
+    if (call.has_input("bias")) add_bias(call, call.input<float>("bias").data(), output);
+  }
+
+  void backward(const tenon::Call& call) {
+    const auto data = call.input<float>("data"), weight = call.input<float>("weight"), dy = call.output_grad<float>(0);
+    auto& kernel = kernel_for(data.shape(), dy.shape());
+    if (call.write(0) != tenon::Write::none) {
+      const auto kept = [](std::size_t) -> const void* { return nullptr; };
+      const auto nothing = [](std::int64_t, std::int64_t) {};
+      kernel.forward(call, dy.data(), weight.data(), nullptr, call.input_grad<float>("data").data(), kept, nothing);
+    }
+    if (call.write(1) != tenon::Write::none)
+      kernel.backward_weights(call, dy.data(), data.data(), call.input_grad<float>("weight").data(), nullptr);
+    if (call.has_input("bias") && call.write(2) != tenon::Write::none) sum_bias(call, dy, call.input_grad<float>("bias").data());
+  }
+
+ private:
+  ConvolutionKernel& kernel_for(const tenon::Shape& data, const tenon::Shape& output) {
+    const ConvolutionShape shape{output, data};
+    return kernels_.of(shape, [&] { return ConvolutionKernel(window(data), shape, groups); });
+  }
+
+  static void add_bias(const tenon::Call& call, const float* bias, const tenon::View<float>& output) {
+    const auto filters = output.dim(1), planes = output.dim(0) * filters, size = output.size() / std::max<std::int64_t>(planes, 1);
+    call.parallel_for(planes, 1 + 16384 / size, [&](std::int64_t begin, std::int64_t end) {
+      for (auto plane = begin; plane < end; ++plane) {
+        float* const to = output.data() + plane * size;
+        const float value = bias[plane % filters];
+        for (std::int64_t i = 0; i < size; ++i) to[i] += value;
+      }
+    });
+  }
+
+  static void sum_bias(const tenon::Call& call, const tenon::View<const float>& dy, float* to) {
+    const auto filters = dy.dim(1), size = dy.size() / std::max<std::int64_t>(dy.dim(0) * filters, 1);
+    call.parallel_for(filters, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (auto filter = begin; filter < end; ++filter) {
+        double sum = 0;
+        for (std::int64_t sample = 0; sample < dy.dim(0); ++sample) {
+          const float* const from = dy.data() + (sample * filters + filter) * size;
+          for (std::int64_t i = 0; i < size; ++i) sum += from[i];
+        }
+        to[filter] = static_cast<float>(sum);
+      }
+    });
+  }
+
+  KeptKernels<ConvolutionShape, ConvolutionKernel> kernels_;
+};
+TENON_KERNEL(conv_transpose, cpu, ConvTransposeCpu)

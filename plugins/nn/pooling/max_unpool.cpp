@@ -1,0 +1,117 @@
+// The inverse of max_pool: elements go back to where they were the largest.
+#include <algorithm>
+#include <vector>
+
+#include "pool.hpp"
+#include "shared/fits.hpp"
+
+struct MaxUnpool : tenon::Operator {
+  tenon::Ints kernel, stride, pad, pad_end, size;
+
+  static constexpr void describe(auto& op) {
+    op.doc("zeros, and the elements of data at the places that indices names, as max_pool gives them");
+    op.input("data", "[batch, channels, one spatial axis for each value of kernel ...]");
+    op.input("indices", "same shape as data: numbers of elements in [batch, channels, stride (axis - 1) + kernel - pad - pad_end ...]")
+        .types({tenon::i64});
+    op.input("sizes", "size with batch and channels before it, as a tensor").optional().on_cpu().types({tenon::i64});
+    op.output("output", "[batch, channels, stride (axis - 1) + kernel - pad - pad_end, or size ...]");
+    op.param("kernel", &MaxUnpool::kernel, "size of the window along each spatial axis, 1 to 3 values")
+        .required()
+        .at_least(1)
+        .at_most(Window::largest);
+    op.param("stride", &MaxUnpool::stride, "steps along each spatial axis; one value is for all; default: kernel")
+        .at_least(1)
+        .at_most(Window::largest);
+    op.param("pad", &MaxUnpool::pad, "what max_pool had as pad; one value is for all; default: 0").at_least(0).at_most(Window::largest);
+    op.param("pad_end", &MaxUnpool::pad_end, "what max_pool had as pad_end; default: pad").at_least(0).at_most(Window::largest);
+    op.param("size", &MaxUnpool::size, "spatial sizes of output; what is beyond those that indices count is zero; default: those")
+        .at_least(1);
+    op.backward_reads("indices");
+    op.example({{"data", {1, 1, 2, 2}}, {"indices", {1, 1, 2, 2}, tenon::i64, {0, 1, 2, 3}}}, {{"kernel", {2, 2}}});
+    op.example({{"data", {1, 2, 2}}, {"indices", {1, 2, 2}, tenon::i64, {0, 1, 2, 3}}}, {{"kernel", {2}}, {"size", {5}}});
+  }
+
+  void infer(tenon::Infer& io) const {
+    require_kernel(io, kernel);
+    require_numbers(io, "stride", stride, kernel.size());
+    require_numbers(io, "pad", pad, kernel.size());
+    require_numbers(io, "pad_end", pad_end, kernel.size());
+    require_numbers(io, "size", size, kernel.size());
+    const int axes = static_cast<int>(kernel.size());
+    auto data = io.input("data").shape;
+    if (!data.has_rank()) data = tenon::Shape::of_rank(axes + 2);
+    require_spatial(io, data, axes);
+    io.set_input("data", data);
+    io.set_input("indices", data);
+    auto output = counted(data);
+    for (int axis = 2; axis < axes + 2; ++axis)
+      io.require(output[axis] == tenon::unknown || output[axis] > 0, "data ", data, " gives axis ", axis, " of output ", output[axis],
+                 " elements");
+    const auto first = output;
+    if (io.has_input("sizes")) {
+      io.set_input("sizes", {axes + 2});
+      io.require(size.size() == 0, "has both size and sizes: needs one of them");
+      const auto sizes = io.values<std::int64_t>("sizes");
+      for (int axis = 2; axis < axes + 2; ++axis) output.set(axis, sizes ? sizes[axis] : tenon::unknown);
+    } else if (size.size() > 0) {
+      const auto sizes = Window::numbers(size, axes, {});
+      for (int axis = 2; axis < axes + 2; ++axis) output.set(axis, sizes[static_cast<std::size_t>(axis - 2)]);
+    }
+    for (int axis = 2; axis < axes + 2; ++axis)
+      io.require(output[axis] == tenon::unknown || first[axis] == tenon::unknown || output[axis] >= first[axis], "size ", output[axis],
+                 " is less than the ", first[axis], " elements of axis ", axis);
+    io.set_output(0, output);
+  }
+
+  void forward(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      const auto data = call.input<T>(0);
+      const auto output = call.output<T>(0);
+      std::fill(output.begin(), output.end(), T(0));
+      each(call, data.shape(), output.shape(), [&](std::int64_t i, std::int64_t at) { output[at] = data[i]; });
+    });
+  }
+
+  void backward(const tenon::Call& call) const {
+    if (call.write(0) == tenon::Write::none) return;
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      const auto dx = call.input_grad<T>(0);
+      const auto dy = call.output_grad<T>(0);
+      std::vector<std::int64_t> last(static_cast<std::size_t>(dy.size()), -1);  // of several elements at one place the last one counts
+      std::fill(dx.begin(), dx.end(), T(0));
+      each(call, dx.shape(), dy.shape(), [&](std::int64_t i, std::int64_t at) { last[static_cast<std::size_t>(at)] = i; });
+      for (std::int64_t at = 0; at < dy.size(); ++at)
+        if (const auto i = last[static_cast<std::size_t>(at)]; i >= 0) dx[i] = dy[at];
+    });
+  }
+
+ private:
+  /// The shape whose elements indices count.
+  tenon::Shape counted(tenon::Shape shape) const {
+    const int axes = static_cast<int>(kernel.size());
+    const auto sizes = Window::numbers(kernel, axes, {}), steps = Window::numbers(stride, axes, sizes),
+               before = Window::numbers(pad, axes, {0, 0, 0}), after = Window::numbers(pad_end, axes, before);
+    for (std::size_t i = 0; i < kernel.size(); ++i) {
+      const int axis = static_cast<int>(i) + 2;
+      if (shape[axis] != tenon::unknown) shape.set(axis, (shape[axis] - 1) * steps[i] + sizes[i] - before[i] - after[i]);
+    }
+    return shape;
+  }
+
+  /// body(element of data, its place in output).
+  template <class Body>
+  void each(const tenon::Call& call, const tenon::Shape& data, const tenon::Shape& output, const Body& body) const {
+    const auto indices = call.input<std::int64_t>("indices");
+    const auto from = counted(data);
+    const auto count = from.size();
+    const bool same = from == output;
+    for (std::int64_t i = 0; i < indices.size(); ++i) {
+      const auto index = indices[i];
+      if (index < 0 || index >= count) throw tenon::Error("indices has ", index, ", but there are ", count, " elements");
+      std::int64_t at = same ? index : 0, rest = index, step = 1;
+      for (int axis = from.rank(); !same && axis-- > 0; step *= output[axis], rest /= from[axis]) at += rest % from[axis] * step;
+      body(i, at);
+    }
+  }
+};
+TENON_OPERATOR(max_unpool, MaxUnpool)
