@@ -10,7 +10,9 @@
 template <class Operator>
 struct PoolingCpu : Operator {
   void forward(const tenon::Call& call) {
-    if (!by_library(call)) return forward_by_loops(call);
+    const bool indices = call.outputs() > 1 && call.write(1) != tenon::Write::none, all = !by_library(call);
+    if (all || indices) forward_by_loops(call, all && call.write(0) != tenon::Write::none, indices);
+    if (all || call.write(0) == tenon::Write::none) return;
     const auto data = call.input<float>(0);
     const auto output = call.output<float>(0);
     const auto layout = layout_of(call);
@@ -39,18 +41,16 @@ struct PoolingCpu : Operator {
  private:
   bool by_library(const tenon::Call& call) const {
     const auto data = call.input_type(0), output = call.output_type(0);
-    const bool indices = !call.backward() && call.outputs() > 1 && call.write(1) != tenon::Write::none;
-    return data.dtype == tenon::f32 && !indices && is_plain(this->window(data.shape), data.shape, output.shape);
+    return data.dtype == tenon::f32 && is_plain(this->window(data.shape), data.shape, output.shape);
   }
 
-  void forward_by_loops(const tenon::Call& call) const {
+  void forward_by_loops(const tenon::Call& call, bool outputs, bool indices) const {
     const auto data = call.input_type(0), output = call.output_type(0);
     const PoolingLoops loops(this->window(data.shape), data.shape, output.shape, layout_of(call) == onednn::Layout::channels_last);
     tenon::visit<tenon::floating + tenon::Types{tenon::i8, tenon::u8}>(data.dtype, [&]<class T>() {
       const T* const from = call.input<T>(0).data();
-      T* const to = call.write(0) != tenon::Write::none ? call.output<T>(0).data() : nullptr;
+      T* const to = outputs ? call.output<T>(0).data() : nullptr;
       if constexpr (requires { this->return_indices; }) {
-        const bool indices = call.write(1) != tenon::Write::none;
         loops.largest(call, from, to, indices ? call.output<std::int64_t>(1).data() : nullptr, this->column_major);
       } else if (to && this->pooling() == Pooling::max) {
         loops.largest(call, from, to, nullptr, false);

@@ -63,6 +63,7 @@ struct LargestOfWindow {
   Windows windows;
   float* output;
   std::int64_t* places;
+  bool in_all = false;  ///< places are counted in all of data, not in one plane
 
   template <class Team>
   TENON_DEVICE void operator()(const Team& team, std::int64_t i) const {
@@ -75,7 +76,7 @@ struct LargestOfWindow {
     largest = team.reduce(largest, First());
     if (team.thread() != 0) return;
     if (output) output[i] = largest.value;
-    if (places) places[i] = largest.place;
+    if (places) places[i] = largest.place + (in_all ? window.plane * Sliding::count(windows.way.size) : 0);
   }
 };
 
@@ -165,8 +166,8 @@ struct PoolingCuda : Operator {
   static constexpr bool capturable = true;
 
   bool supports(const tenon::Infer& types) const {
-    if constexpr (requires { this->return_indices; })
-      if (this->return_indices) return false;
+    if constexpr (requires { this->column_major; })
+      if (this->column_major) return false;
     const auto data = types.input(0);
     return data.dtype == tenon::f32 && (!data.shape.has_rank() || is_plain(this->window(data.shape), data.shape, types.output(0).shape));
   }
@@ -177,10 +178,14 @@ struct PoolingCuda : Operator {
   }
 
   void forward(const tenon::Call& call) const {
-    if (call.write(0) == tenon::Write::none) return;
     const auto data = call.input<float>(0);
+    const auto shape = call.output_type(0).shape;
+    const auto way = Sliding::of(this->window(data.shape()), data.shape(), shape);
+    if (call.outputs() > 1 && call.write(1) != tenon::Write::none)
+      each_window(call, way, shape.size(),
+                  pooling::LargestOfWindow{data.data(), {way, shape.size()}, nullptr, call.output<std::int64_t>(1).data(), true});
+    if (call.write(0) == tenon::Write::none) return;
     const auto output = call.output<float>(0);
-    const auto way = Sliding::of(this->window(data.shape()), data.shape(), output.shape());
     if (this->pooling() == Pooling::max)
       each_window(call, way, output.size(), pooling::LargestOfWindow{data.data(), {way, output.size()}, output.data(), nullptr});
     else
