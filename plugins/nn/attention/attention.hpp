@@ -36,6 +36,23 @@ struct Attention : tenon::Operator {
         .one_of({{"scaled", Scores::scaled}, {"capped", Scores::capped}, {"masked", Scores::masked}, {"softmax", Scores::softmax}});
     op.example({{"query", {2, 4, 3, 5}}, {"key", {2, 2, 6, 5}}, {"value", {2, 2, 6, 7}}}, {{"causal", true}});
     op.example({{"query", {2, 3, 8}}, {"key", {2, 6, 4}}, {"value", {2, 6, 4}}, {"mask", {3, 6}}}, {{"q_heads", 4}, {"kv_heads", 2}});
+    op.onnx("", "Attention")
+        .since(23)
+        .inputs("query", "key", "value", "mask", "past_key", "past_value", "lengths")
+        .outputs("output", "present_key", "present_value", "scores")
+        .attribute("scale", "scale")
+        .attribute("softcap", "softcap")
+        .attribute("is_causal", "causal")
+        .attribute("q_num_heads", "q_heads")
+        .attribute("kv_num_heads", "kv_heads")
+        .attribute("left_window_size", "left_window")
+        .attribute("right_window_size", "right_window")
+        .attribute("qk_matmul_output_mode", "scores_are", 0)
+        .value("scores_are", 0, "scaled")
+        .value("scores_are", 1, "capped")
+        .value("scores_are", 2, "masked")
+        .value("scores_are", 3, "softmax")
+        .ignore("softmax_precision");
   }
 
   void infer(tenon::Infer& io) const;

@@ -23,6 +23,12 @@ struct RotaryEmbedding : tenon::Operator {
     op.example({{"data", {2, 3, 4, 6}}, {"cos", {2, 4, 3}}, {"sin", {2, 4, 3}}});
     op.example({{"data", {1, 2, 8}}, {"cos", {5, 1}}, {"sin", {5, 1}}, {"positions", {1, 2}, tenon::i64, {4, 2}}},
                {{"heads", 2}, {"rotary_size", 2}, {"interleaved", true}});
+    op.onnx("", "RotaryEmbedding")
+        .since(23)
+        .inputs("data", "cos", "sin", "positions")
+        .attribute("num_heads", "heads")
+        .attribute("rotary_embedding_dim", "rotary_size")
+        .attribute("interleaved", "interleaved");
   }
 
   void infer(tenon::Infer& io) const {

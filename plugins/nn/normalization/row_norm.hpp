@@ -41,6 +41,7 @@ struct RmsNorm : RowNorm {
     op.backward_reads("data", "gamma");
     op.example({{"data", {2, 3}}, {"gamma", {3}}});
     op.example({{"data", {2, 3, 4}}, {"gamma", {3, 4}}}, {{"axis", 1}});
+    op.onnx("", "RMSNormalization").since(23).attribute("axis", "axis").attribute("epsilon", "epsilon").only("stash_type", 1);
   }
 
   void infer(tenon::Infer& io) const {
@@ -100,6 +101,7 @@ struct GroupNorm : ChannelNorm {
     describe_tensors(op);
     op.param("groups", &GroupNorm::groups, "groups of channels").required().at_least(1);
     op.example({{"data", {2, 4, 3}}, {"gamma", {4}}, {"beta", {4}}}, {{"groups", 2}});
+    op.onnx("", "GroupNormalization").since(21).attribute("num_groups", "groups").attribute("epsilon", "epsilon").only("stash_type", 1);
   }
   void infer(tenon::Infer& io) const { infer_channels(io, groups); }
   void forward(const tenon::Call& call) const { normalise(call, rows_of(call, groups), true); }
@@ -111,6 +113,7 @@ struct InstanceNorm : ChannelNorm {
     op.doc("gamma * (data - mean) / sqrt(variance + epsilon) + beta, with mean and variance of each channel of each sample");
     describe_tensors(op);
     op.example({{"data", {2, 3, 4}}, {"gamma", {3}}, {"beta", {3}}});
+    op.onnx("", "InstanceNormalization").since(6).attribute("epsilon", "epsilon");
   }
   void infer(tenon::Infer& io) const { infer_channels(io, 1); }
   void forward(const tenon::Call& call) const { normalise(call, rows_of(call, call.input_type(0).shape[1]), true); }

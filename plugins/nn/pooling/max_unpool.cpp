@@ -29,6 +29,12 @@ struct MaxUnpool : tenon::Operator {
     op.backward_reads("indices");
     op.example({{"data", {1, 1, 2, 2}}, {"indices", {1, 1, 2, 2}, tenon::i64, {0, 1, 2, 3}}}, {{"kernel", {2, 2}}});
     op.example({{"data", {1, 2, 2}}, {"indices", {1, 2, 2}, tenon::i64, {0, 1, 2, 3}}}, {{"kernel", {2}}, {"size", {5}}});
+    op.onnx("", "MaxUnpool")
+        .since(9)
+        .inputs("data", "indices", "sizes")
+        .attribute("kernel_shape", "kernel")
+        .attribute("strides", "stride", {1})
+        .halves("pads", "pad", "pad_end");
   }
 
   void infer(tenon::Infer& io) const {

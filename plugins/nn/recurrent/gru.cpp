@@ -11,6 +11,11 @@ struct Gru : Recurrent {
     describe_parameters(op);
     op.param("linear_before_reset", &Gru::linear_before_reset, "r is multiplied with recurrent h + bias, not with h");
     op.example({{"data", {3, 2, 4}}, {"weight", {1, 15, 4}}, {"recurrent", {1, 15, 5}}, {"bias", {1, 30}}});
+    describe_onnx(op.onnx("", "GRU")
+                      .since(7)
+                      .inputs("data", "weight", "recurrent", "bias", "lengths", "initial_h")
+                      .outputs("output", "last_h")
+                      .attribute("linear_before_reset", "linear_before_reset"));
   }
 
   void infer(tenon::Infer& io) const { infer_tensors(io, 3, 2); }

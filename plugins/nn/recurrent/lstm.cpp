@@ -16,6 +16,11 @@ struct Lstm : Recurrent {
     describe_parameters(op);
     op.param("input_forget", &Lstm::input_forget, "f is 1 - i");
     op.example({{"data", {3, 2, 4}}, {"weight", {1, 20, 4}}, {"recurrent", {1, 20, 5}}, {"bias", {1, 40}}});
+    describe_onnx(op.onnx("", "LSTM")
+                      .since(7)
+                      .inputs("data", "weight", "recurrent", "bias", "lengths", "initial_h", "initial_c", "peepholes")
+                      .outputs("output", "last_h", "last_c")
+                      .attribute("input_forget", "input_forget"));
   }
 
   void infer(tenon::Infer& io) const {

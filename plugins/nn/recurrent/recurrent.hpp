@@ -42,6 +42,16 @@ struct Recurrent : tenon::Operator {
     op.param("batch_first", &Recurrent::batch_first, "whether the batch is the first axis");
   }
 
+  static constexpr void describe_onnx(auto&& form) {
+    form.attribute("direction", "direction")
+        .attribute("activations", "activations")
+        .attribute("activation_alpha", "activation_alpha")
+        .attribute("activation_beta", "activation_beta")
+        .attribute("clip", "clip")
+        .attribute("layout", "batch_first")
+        .ignore("hidden_size");
+  }
+
   int directions() const { return direction == Direction::bidirectional ? 2 : 1; }
 
   /// gates: how many times `hidden` rows weight has.

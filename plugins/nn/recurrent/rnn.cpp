@@ -8,6 +8,8 @@ struct Rnn : Recurrent {
     describe_outputs(op);
     describe_parameters(op);
     op.example({{"data", {3, 2, 4}}, {"weight", {1, 5, 4}}, {"recurrent", {1, 5, 5}}, {"bias", {1, 10}}});
+    describe_onnx(
+        op.onnx("", "RNN").since(7).inputs("data", "weight", "recurrent", "bias", "lengths", "initial_h").outputs("output", "last_h"));
   }
 
   void infer(tenon::Infer& io) const { infer_tensors(io, 1, 1); }

@@ -26,7 +26,9 @@ struct Plan {
 
 Plan plan_of(const Resize& op, const tenon::Call& call, const tenon::Shape& data, const tenon::Shape& output, bool channels_last) {
   Resize::Given given{op.size, op.scale};
-  const auto read = [&](const char* name) { return call.has_input(name); };
+  const auto read = [&](const char* name) {
+    return call.has_input(name) && call.input_bytes(name[0] == 'r' ? 3 : name[1] == 'i' ? 1 : 2) > 0;
+  };
   if (read("sizes")) {
     const auto sizes = call.input<std::int64_t>("sizes");
     given.size = tenon::Ints(sizes.data(), static_cast<std::size_t>(sizes.size()));
@@ -280,17 +282,19 @@ void Resize::infer(tenon::Infer& io) const {
   const auto scales = io.has_input("scales") ? io.values<float>("scales") : tenon::Known<float>();
   for (const char* name : {"sizes", "scales", "roi"})
     if (io.has_input(name)) io.set_input(name, {tenon::unknown});
-  const int ways = (size.size() > 0) + (scale.size() > 0) + io.has_input("sizes") + io.has_input("scales");
+  const auto has = [&](const char* name) { return io.has_input(name) && io.input(name).shape[0] != 0; };  // empty: absent, as in opset 11
+  const int ways = (size.size() > 0) + (scale.size() > 0) + has("sizes") + has("scales");
   io.require(ways == 1, "has ", ways, " of size, scale, sizes and scales: needs one of them");
   if (!data.shape.has_rank()) return;
   auto output = tenon::Shape::of_rank(data.shape.rank());
   io.set_output(0, output);
-  if ((io.has_input("sizes") && !sizes) || (io.has_input("scales") && !scales)) return;
+  if ((has("sizes") && !sizes) || (has("scales") && !scales)) return;
   io.require(sizes.size() <= 8 && scales.size() <= 8, "there are more sizes than a tensor can have axes");
   Given given{size, scale};
-  if (sizes) given.size = tenon::Ints(sizes.begin(), static_cast<std::size_t>(sizes.size()));
+  if (has("sizes")) given.size = tenon::Ints(sizes.begin(), static_cast<std::size_t>(sizes.size()));
   double wide[8];
-  if (scales) given.scale = tenon::Floats((std::copy(scales.begin(), scales.end(), wide), wide), static_cast<std::size_t>(scales.size()));
+  if (has("scales"))
+    given.scale = tenon::Floats((std::copy(scales.begin(), scales.end(), wide), wide), static_cast<std::size_t>(scales.size()));
   auto known = data.shape;
   for (int axis = 0; axis < known.rank(); ++axis)
     if (known[axis] == tenon::unknown) known.set(axis, 1);

@@ -61,6 +61,26 @@ struct Resize : tenon::Operator {
     op.example({{"data", {2, 5}}, {"sizes", {2}, tenon::i64, {4, 4}}}, {{"coordinates", "asymmetric"}});
     op.example({{"data", {5, 4}}},
                {{"size", {4, 6}}, {"method", "linear"}, {"coordinates", "tf_crop_and_resize"}, {"region", {0, 0, 2, 1}}});
+    op.onnx("", "Resize")
+        .since(11)
+        .inputs("data", "roi", "scales", "sizes")
+        .attribute("axes", "axes")
+        .attribute("mode", "method")
+        .attribute("coordinate_transformation_mode", "coordinates")
+        .attribute("nearest_mode", "rounding")
+        .attribute("keep_aspect_ratio_policy", "aspect")
+        .attribute("antialias", "antialias")
+        .attribute("exclude_outside", "exclude_outside")
+        .attribute("cubic_coeff_a", "cubic_coefficient")
+        .attribute("extrapolation_value", "extrapolation_value");
+    describe_old(op.onnx("", "Resize").since(10).until(10).inputs("data", "scales"));
+    describe_old(op.onnx("", "Upsample").since(9).until(9).inputs("data", "scales"));
+    describe_old(op.onnx("", "Upsample").since(7).until(8).inputs("data").attribute("scales", "scale"));
+  }
+
+  /// Resize before opset 11.
+  static constexpr void describe_old(auto&& form) {
+    form.attribute("mode", "method").constant("coordinates", "asymmetric").constant("rounding", "floor");
   }
 
   void infer(tenon::Infer& io) const;

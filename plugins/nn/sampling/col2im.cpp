@@ -33,6 +33,12 @@ struct Col2im : tenon::Operator {
     op.linear("data");
     op.example({{"data", {1, 8, 6}}}, {{"size", {3, 4}}, {"kernel", {2, 2}}});
     op.example({{"data", {2, 6, 4}}}, {{"size", {6}}, {"kernel", {2}}, {"stride", {2}}, {"pad", {1}}});
+    op.onnx("", "Col2Im")
+        .since(18)
+        .inputs("data", "sizes", "kernels")
+        .attribute("strides", "stride")
+        .attribute("dilations", "dilate")
+        .halves("pads", "pad", "pad_end");
   }
 
   void infer(tenon::Infer& io) const {

@@ -33,6 +33,15 @@ struct DeformConv : tenon::Operator {
     op.example({{"data", {1, 4, 5, 4}}, {"weight", {6, 2, 3, 2}}, {"offset", {1, 24, 3, 3}}, {"bias", {6}}, {"mask", {1, 12, 3, 3}}},
                {{"groups", 2}, {"offset_groups", 2}});
     op.example({{"data", {1, 2, 3, 3}}, {"weight", {1, 2, 2, 2}}, {"offset", {1, 8, 2, 2}}});
+    op.onnx("", "DeformConv")
+        .since(19)
+        .inputs("data", "weight", "offset", "bias", "mask")
+        .attribute("strides", "stride")
+        .attribute("dilations", "dilate")
+        .halves("pads", "pad", "pad_end")
+        .attribute("group", "groups")
+        .attribute("offset_group", "offset_groups")
+        .ignore("kernel_shape");
   }
 
   void infer(tenon::Infer& io) const {

@@ -28,6 +28,20 @@ struct GridSample : tenon::Operator {
     op.backward_reads("data", "grid");
     op.example({{"data", {1, 2, 4, 5}}, {"grid", {1, 3, 2, 2}}});
     op.example({{"data", {2, 1, 4}}, {"grid", {2, 3, 1}}}, {{"mode", "cubic"}, {"padding", "border"}});
+    op.onnx("", "GridSample")
+        .since(20)
+        .attribute("mode", "mode")
+        .attribute("padding_mode", "padding")
+        .attribute("align_corners", "align_corners");
+    op.onnx("", "GridSample")
+        .since(16)
+        .until(19)
+        .attribute("mode", "mode", "bilinear")
+        .value("mode", "bilinear", "linear")
+        .value("mode", "nearest", "nearest")
+        .value("mode", "bicubic", "cubic")
+        .attribute("padding_mode", "padding")
+        .attribute("align_corners", "align_corners");
   }
 
   void infer(tenon::Infer& io) const {

@@ -54,6 +54,22 @@ struct RoiAlign : RegionPool {
              "elements lie at 0, 1 ... of edges at -0.5; otherwise edges do, and regions have at least one element");
     op.example({{"data", {1, 2, 5, 6}}, {"regions", {2, 4}, tenon::f32, {0, 1, 3, 4, 1, 0, 4, 2}}, {"samples", {2}, tenon::i64, {0, 0}}},
                {{"height", 2}, {"width", 3}});
+    describe_onnx(op.onnx("", "RoiAlign")
+                      .since(16)
+                      .attribute("coordinate_transformation_mode", "half_pixel", "half_pixel")
+                      .value("half_pixel", "half_pixel", true)
+                      .value("half_pixel", "output_half_pixel", false));
+    describe_onnx(op.onnx("", "RoiAlign").since(10).until(15).constant("half_pixel", false));
+  }
+
+  static constexpr void describe_onnx(auto&& form) {
+    form.attribute("mode", "mode", "avg")
+        .value("mode", "avg", "average")
+        .value("mode", "max", "max")
+        .attribute("output_height", "height")
+        .attribute("output_width", "width")
+        .attribute("sampling_ratio", "sampling_ratio")
+        .attribute("spatial_scale", "spatial_scale");
   }
 
   void infer(tenon::Infer& io) const {

@@ -11,6 +11,7 @@ struct Det : tenon::Operator {
     op.input("data", "[any axes ..., n, n]");
     op.output("output", "data's shape before the last two axes");
     op.example({{"data", {2, 3, 3}}});
+    op.onnx("", "Det").since(11);
   }
 
   void infer(tenon::Infer& io) const {

@@ -106,6 +106,19 @@ struct Dft : tenon::Operator {
     op.linear("data");
     op.example({{"data", {2, 5, 1}}});
     op.example({{"data", {2, 4, 2}}}, {{"inverse", true}, {"onesided", true}});
+    op.onnx("", "DFT")
+        .since(17)
+        .until(19)
+        .inputs("data", "lengths")
+        .attribute("axis", "axis", 1)
+        .attribute("inverse", "inverse")
+        .attribute("onesided", "onesided");
+    op.onnx("", "DFT")
+        .since(20)
+        .inputs("data", "lengths")
+        .input_as("axis", 2)
+        .attribute("inverse", "inverse")
+        .attribute("onesided", "onesided");
   }
 
   void infer(tenon::Infer& io) const {
