@@ -1,4 +1,4 @@
-// Conversions, places of the largest, powers of mixed types, parts.
+// Conversions, places of the largest, parts, products of halves.
 #include "onnx/import/node_import.hpp"
 
 namespace tenon::onnx {
@@ -19,16 +19,6 @@ void hardmax(NodeImport& node) {
   const auto largest = node.add("tenon.argmax", std::vector{x}, {{"axis", {axis}}});
   node.output(node.cast(node.add("tenon.one_hot", std::vector{largest}, {{"depth", shape[axis]}, {"axis", axis}, {"dtype", "float32"}}),
                         node.dtype(x)));
-}
-
-// The result has the base's type.
-void power(NodeImport& node) {
-  const auto base = node.input(0), exponent = node.input(1);
-  const auto type = node.dtype(base), other = node.dtype(exponent);
-  if (type == other) return node.output(node.add("tenon.pow", std::vector{base, exponent}));
-  const bool whole = !allows(floating.mask, type);
-  const auto in = whole && allows(floating.mask, other) ? f64 : type;
-  node.output(node.cast(node.add("tenon.pow", std::vector{node.cast(base, in), node.cast(exponent, in)}), type));
 }
 
 void split(NodeImport& node) {
@@ -66,21 +56,7 @@ void product(NodeImport& node) {
   node.output(node.cast(node.add("tenon.matmul", std::vector{node.cast(node.input(0), f32), node.cast(node.input(1), f32)}), type));
 }
 
-// Sums of 8-bit products are exact in float64.
-void integer_product(NodeImport& node) {
-  const auto wide = [&](std::size_t i, std::size_t zero) {
-    const auto x = node.cast(node.input(i), f64);
-    if (!node.has(zero)) return x;
-    auto point = node.cast(node.input(zero), f64);
-    if (i == 0 && node.rank(point) == 1) point = node.add("tenon.expand_dims", std::vector{point}, {{"axis", {1}}});
-    return node.add("tenon.sub", std::vector{x, point});
-  };
-  node.output(node.cast(node.add("tenon.matmul", std::vector{wide(0, 2), wide(1, 3)}), i32));
-}
-
-const Composition conversions_read[] = {
-    {"CastLike", cast_like}, {"Hardmax", hardmax}, {"Pow", power}, {"Split", split}, {"MatMulInteger", integer_product},
-    {"MatMul", product}};
+const Composition conversions_read[] = {{"CastLike", cast_like}, {"Hardmax", hardmax}, {"Split", split}, {"MatMul", product}};
 
 }  // namespace
 }  // namespace tenon::onnx
