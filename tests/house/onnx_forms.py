@@ -28,6 +28,8 @@ def default_of(attribute):
     if value.type == onnx.AttributeProto.UNDEFINED:
         return None
     value = onnx.helper.get_attribute_value(value)
+    if isinstance(value, list):
+        return [each.decode() if isinstance(each, bytes) else each for each in value]
     return value.decode() if isinstance(value, bytes) else value
 
 

@@ -133,8 +133,6 @@ struct MaxPool : WindowPool {
     op.backward_reads("data");
     op.example({{"data", {1, 2, 5, 4}}}, {{"kernel", {2, 2}}, {"dilate", {2, 1}}, {"ceil_mode", true}, {"return_indices", true}});
     describe_onnx(op.onnx("", "MaxPool").outputs("output").ignore("storage_order"));
-    describe_onnx(
-        op.onnx("", "MaxPool").outputs("output", "indices").constant("return_indices", true).attribute("storage_order", "column_major"));
   }
 
   void infer(tenon::Infer& io) const {

@@ -59,7 +59,7 @@ struct Recurrent : tenon::Operator {
     for (const auto& name : activations)
       if (!known(name)) io.param_error("activations", "has '", std::string_view(name), "', which is none of ONNX's functions");
     const auto needed = static_cast<std::size_t>(functions * directions());
-    if (activations.size() > 0 && activations.size() != needed)
+    if (activations.size() > 0 && (functions > 1 ? activations.size() != needed : activations.size() < needed))
       io.param_error("activations", "has ", activations.size(), " names, but ", needed, " are needed");
     const auto data = io.input("data").shape, weight = io.input("weight").shape, recurrent = io.input("recurrent").shape;
     const int step_axis = batch_first ? 1 : 0;

@@ -2,6 +2,8 @@
 #include "sequence.hpp"
 
 struct Rnn : Recurrent {
+  constexpr Rnn() { activations = {"Tanh", "Tanh"}; }  // as ONNX has it; the first direction takes the first
+
   static constexpr void describe(auto& op) {
     op.doc("recurrent layer: h = f(weight x + recurrent h + bias), step by step; it has no gradient");
     describe_inputs(op, "[directions, hidden, features]");
