@@ -20,8 +20,8 @@ struct HardSigmoid : tenon::Elementwise {
 
   template <class T>
   TENON_FN T gradient(T dy, tenon::OutputOf<T> y) const {
-    const bool inside = (T(y) > T(0)) & (T(y) < T(1));
-    return where(inside, T(alpha) * dy, T(0));
+    const T v = y;
+    return where(v > T(0), where(v < T(1), T(alpha) * dy, T(0)), T(0));
   }
 };
 TENON_OPERATOR(hard_sigmoid, HardSigmoid)

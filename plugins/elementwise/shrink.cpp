@@ -26,8 +26,8 @@ struct Shrink : tenon::Elementwise {
 
   template <class T>
   TENON_FN T gradient(T dy, tenon::InputOf<T> x) const {
-    const bool kept = (T(x) < T(-threshold)) | (T(x) > T(threshold));
-    return where(kept, dy, T(0));
+    const T v = x;
+    return where(v < T(-threshold), dy, where(v > T(threshold), dy, T(0)));
   }
 
  private:
