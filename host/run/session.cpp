@@ -129,16 +129,6 @@ std::map<ValueId, tenon_type> Session::Impl::check_inputs(const NamedTensors& in
   return types;
 }
 
-const std::shared_ptr<const Stage>& Session::Impl::stage_for(const std::vector<std::string>& outputs) {
-  auto& known = stages[outputs];
-  if (known) return known;
-  auto stage = std::make_shared<Stage>();
-  stage->graph = running;
-  if (!outputs.empty()) stage->part.emplace(model(), outputs, options.training);
-  stage->id = stage_count++;
-  return known = std::move(stage);
-}
-
 Planned& Session::Impl::plan_for(const std::shared_ptr<const Stage>& stage, const std::map<ValueId, tenon_type>& inputs,
                                  const std::map<ValueId, Device*>& devices, const Inference::Elements& elements) {
   quick.reset();

@@ -63,4 +63,14 @@ void Session::Impl::look_at_sources() {
   if (!held && changed) optimize();
 }
 
+const std::shared_ptr<const Stage>& Session::Impl::stage_for(const std::vector<std::string>& outputs) {
+  auto& known = stages[outputs];
+  if (known) return known;
+  auto stage = std::make_shared<Stage>();
+  stage->graph = running;
+  if (!outputs.empty()) stage->part.emplace(model(), outputs, options.training);
+  stage->id = stage_count++;
+  return known = std::move(stage);
+}
+
 }  // namespace tenon

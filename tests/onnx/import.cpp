@@ -143,7 +143,7 @@ TEST_CASE("all operators that are missing are named at once, with how often they
              {}});
   });
   CHECK(failure.message.find("my.ops::Strange (2 nodes") != std::string::npos);
-  CHECK(failure.hint.find("--map") != std::string::npos);
+  CHECK(failure.hint.find("name the operator that computes") != std::string::npos);
 }
 
 TEST_CASE("an operator is found by the user's word, and by its name, which is told") {

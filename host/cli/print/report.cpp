@@ -29,6 +29,9 @@ constexpr Words words[] = {
     {"name one operator to check", "--op NAME"},
     {"give it another name", "--name NAME"},
     {"the graph's plan says what it needs", "tenon show --memory"},
+    {"make that input a constant", "tenon import --fix NAME=VALUE"},
+    {"give the inputs whole shapes", "tenon import --shape NAME=DIMS"},
+    {"name the operator that computes", "tenon import --map DOMAIN::TYPE=OPERATOR"},
 };
 
 }  // namespace

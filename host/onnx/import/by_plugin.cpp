@@ -223,7 +223,7 @@ bool Importer::by_plugin(NodeImport& node) {
     }
     if (chosen)
       node.refuse(fmt::format("both {} and {} compute it", by->full_name(), claim.op->full_name()),
-                  fmt::format("`--map {}{}{}={}` chooses one", at.domain, at.domain.empty() ? "" : "::", at.type, by->full_name()));
+                  "name the operator that computes such nodes");
     chosen.emplace(std::move(use));
     by = claim.op;
   }

@@ -318,7 +318,7 @@ void Importer::refuse_missing() const {
   for (const auto& [kind, why] : missing_) list += fmt::format("{}{}{}", list.empty() ? "" : "; ", kind, why);
   throw Failure(FailureKind::plugin,
                 fmt::format("{}: {} missing: {}", model_.path.string(), missing_.size() == 1 ? "an operator is" : "operators are", list),
-                "a plugin whose operator says `op.onnx(domain, type)` provides one, and `--map DOMAIN::TYPE=operator` names one");
+                "add a plugin whose operator says op.onnx(domain, type), or name the operator that computes such nodes");
 }
 
 Graph load(Host& host, const std::filesystem::path& path, const ImportOptions& options) {

@@ -148,8 +148,7 @@ std::optional<std::vector<std::int64_t>> NodeImport::known_integers(std::size_t 
   if (!has(i)) return {};
   const auto operand = input(i);
   if (!operand.known())
-    refuse(fmt::format("its input {}, '{}', is not known before the model runs", i, node_.inputs[i]),
-           "`--fix NAME=VALUE` makes an input a constant");
+    refuse(fmt::format("its input {}, '{}', is not known before the model runs", i, node_.inputs[i]), "make that input a constant");
   std::vector<std::int64_t> values;
   if (operand.elements.dtype() == i64)
     for (const auto value : operand.elements.values<std::int64_t>()) values.push_back(value);
@@ -164,8 +163,7 @@ std::optional<double> NodeImport::known_number(std::size_t i) {
   if (!has(i)) return {};
   const auto operand = input(i);
   if (!operand.known())
-    refuse(fmt::format("its input {}, '{}', is not known before the model runs", i, node_.inputs[i]),
-           "`--fix NAME=VALUE` makes an input a constant");
+    refuse(fmt::format("its input {}, '{}', is not known before the model runs", i, node_.inputs[i]), "make that input a constant");
   if (operand.elements.size() != 1) refuse(fmt::format("its input {}, '{}', must be one number", i, node_.inputs[i]));
   return cast(operand, f64).elements.values<double>()[0];
 }
@@ -182,8 +180,7 @@ Shape NodeImport::shape(const Operand& operand) const {
 
 int NodeImport::rank(const Operand& operand) const {
   const auto type = importer_.type_of(operand);
-  if (type.rank < 0)
-    refuse("the number of dimensions of one of its inputs is not known", "`--shape NAME=1x3x224x224` gives an input's shape");
+  if (type.rank < 0) refuse("the number of dimensions of one of its inputs is not known", "give the inputs whole shapes");
   return type.rank;
 }
 

@@ -33,7 +33,7 @@ Numbers padding(NodeImport& node, const Window& window, const Shape& shape) {
     const auto size = shape.has_rank() ? shape[static_cast<int>(a) + 2] : unknown;
     const auto reach = window.dilate[a] * (window.kernel[a] - 1) + 1;
     if (size == unknown && window.stride[a] != 1)
-      node.refuse("its auto_pad needs sizes that are not known", "`--shape NAME=DIMS` gives an input's");
+      node.refuse("its auto_pad needs sizes that are not known", "give the inputs whole shapes");
     const auto places = size == unknown ? 0 : (size + window.stride[a] - 1) / window.stride[a];
     const auto total = size == unknown ? reach - 1 : std::max<std::int64_t>((places - 1) * window.stride[a] + reach - size, 0);
     const auto less = total / 2, more = total - less;

@@ -73,15 +73,16 @@ struct ModelInfo {
 TENON_API ModelInfo describe(const std::filesystem::path& path);
 
 struct ImportOptions {
-  std::map<std::string, Shape> shapes{};      ///< of inputs, where the model leaves dimensions open
-  std::map<std::string, Tensor> fixed{};      ///< inputs that become constants
-  std::map<std::string, std::string> map{};   ///< `domain::Type`, or `Type` of ONNX's own, to the operator that stands for it
+  std::map<std::string, Shape> shapes{};           ///< of inputs, where the model leaves dimensions open
+  std::map<std::string, Tensor> fixed{};           ///< inputs that become constants
+  std::map<std::string, std::string> map{};        ///< `domain::Type`, or `Type` of ONNX's own, to the operator that stands for it
   std::function<void(const std::string&)> note{};  ///< what was fixed, or found by its name alone; default: dropped
 };
 
-/// The model as a graph. Every node is computed as ONNX says, or the model is refused: nothing is left out. Weights are variables, which can
-/// be trained; where their elements are aligned in the file they stay there. What follows from constants is computed at once. Throws Failure:
-/// (file) with the node and what is wrong with it, (plugin) with all operators that are missing, (usage) for options that do not fit.
+/// The model as a graph. Every node is computed as ONNX says, or the model is refused: nothing is left out. Weights are variables, which
+/// can be trained; where their elements are aligned in the file they stay there. What follows from constants is computed at once. Throws
+/// Failure: (file) with the node and what is wrong with it, (plugin) with all operators that are missing, (usage) for options that do not
+/// fit.
 TENON_API Graph load(Host& host, const std::filesystem::path& path, const ImportOptions& options = {});
 
 }  // namespace tenon::onnx

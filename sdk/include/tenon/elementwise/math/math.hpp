@@ -10,7 +10,12 @@
 //     erf, sin, cos, pow, normal_cdf    the same                                    the platform's
 //     floor, ceil, rint, abs            exact                                       exact
 //
+// Edges are those of C: exp overflows to infinity and underflows to 0, log(0) is -infinity and that of less is NaN, pow(x, 0) is 1,
+// asin and acos beyond 1, acosh below 1 and atanh beyond 1 are NaN, atanh(1) is infinity, rint rounds halves to the even neighbour.
+//
 // No function throws, and any number of threads may call them. NaN gives NaN, except in pow.
+// The float functions of this table give the same bits on every processor and at every vector level: they multiply and add in
+// the order in which they are written. Those of the C library are as exact as its own manual says, and no loop of them is vector code.
 //
 // Example, a function outside of the class that operator() calls, for numbers and duals:
 //
