@@ -37,7 +37,7 @@ struct Window {
     padded.pad = numbers(begin, axes, {0, 0, 0});
     padded.pad_end = numbers(end, axes, padded.pad);
     for (int axis = 0; axis < axes && mode != Padding::given; ++axis) {
-      const auto size = data.has_rank() ? data[axis + 2] : tenon::unknown;
+      const auto size = data.rank() > axis + 2 ? data[axis + 2] : tenon::unknown;  // another rank is refused later
       const auto step = stride[at(axis)];
       const auto all = size == tenon::unknown ? 0 : std::max<std::int64_t>(((size + step - 1) / step - 1) * step + reach(axis) - size, 0);
       padded.pad[at(axis)] = mode == Padding::same_upper ? all / 2 : all - all / 2;
