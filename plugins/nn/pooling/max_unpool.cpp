@@ -27,8 +27,8 @@ struct MaxUnpool : tenon::Operator {
     op.param("size", &MaxUnpool::size, "spatial sizes of output; what is beyond those that indices count is zero; default: those")
         .at_least(1);
     op.backward_reads("indices");
-    op.example({{"data", {1, 1, 2, 2}}, {"indices", {1, 1, 2, 2}, tenon::i64, {0, 1, 2, 3}}}, {{"kernel", {2, 2}}});
-    op.example({{"data", {1, 2, 2}}, {"indices", {1, 2, 2}, tenon::i64, {0, 1, 2, 3}}}, {{"kernel", {2}}, {"size", {5}}});
+    op.example({{"data", {1, 1, 2, 2}}, {"indices", {1, 1, 2, 2}, tenon::i64, {0, 0, 0, 0}}}, {{"kernel", {2, 2}}});
+    op.example({{"data", {1, 2, 2}}, {"indices", {1, 2, 2}, tenon::i64, {0, 0, 0, 0}}}, {{"kernel", {2}}, {"size", {5}}});
     op.onnx("", "MaxUnpool")
         .since(9)
         .inputs("data", "indices", "sizes")
@@ -51,8 +51,7 @@ struct MaxUnpool : tenon::Operator {
     io.set_input("indices", data);
     auto output = counted(data);
     for (int axis = 2; axis < axes + 2; ++axis)
-      io.require(output[axis] == tenon::unknown || output[axis] > 0, "data ", data, " gives axis ", axis, " of output ", output[axis],
-                 " elements");
+      io.require(data[axis] == tenon::unknown || output[axis] > 0, "data ", data, " and its padding leave axis ", axis, " of output empty");
     const auto first = output;
     if (io.has_input("sizes")) {
       io.set_input("sizes", {axes + 2});
