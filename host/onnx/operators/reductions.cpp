@@ -7,14 +7,30 @@ namespace {
 struct Axes {
   Attributes attributes;
   bool identity = false;  // no axes, and noop_with_empty_axes
+  Operand computed{};     // where the model computes them
 };
 
+Operand reduce(NodeImport& node, const char* op, const Operand& x, const Axes& axes) {
+  auto attributes = axes.attributes;
+  if (std::string_view(op) == "tenon.max" || std::string_view(op) == "tenon.min") attributes.set("allow_empty", true);
+  if (axes.computed.empty()) return node.add(op, std::vector{x}, attributes);
+  return node.add(op, Importer::Named{{"x", x}, {"axes", axes.computed}}, attributes);
+}
+
 Axes axes_of(NodeImport& node, std::int64_t since) {
-  auto axes = node.version() < since ? node.integers("axes") : node.known_integers(1);
-  const bool noop = node.integer("noop_with_empty_axes", 0) != 0;
+  const bool given = node.version() >= since && node.has(1);
+  std::optional<std::vector<std::int64_t>> axes;
   Axes found;
-  found.identity = noop && (!axes || axes->empty());
-  found.attributes.set("axis", axes.value_or(std::vector<std::int64_t>{}));
+  if (given && !node.input(1).known())
+    found.computed = node.cast(node.input(1), i64);
+  else
+    axes = node.version() < since ? node.integers("axes") : node.known_integers(1);
+  const bool noop = node.integer("noop_with_empty_axes", 0) != 0;
+  found.identity = noop && found.computed.empty() && (!axes || axes->empty());
+  if (!found.computed.empty())
+    found.attributes.set("noop_with_empty_axes", noop);
+  else
+    found.attributes.set("axis", axes.value_or(std::vector<std::int64_t>{}));
   found.attributes.set("keepdims", node.integer("keepdims", 1) != 0);
   return found;
 }
@@ -43,7 +59,7 @@ void reduced(NodeImport& node, std::int64_t since, Step before, const char* op, 
   const auto axes = axes_of(node, since);
   auto x = node.cast(node.input(0), type == f16 || type == bf16 ? f32 : whole && (after != same) ? f64 : type);
   x = before(node, x);
-  if (!axes.identity) x = node.add(op, std::vector{x}, axes.attributes);
+  if (!axes.identity) x = reduce(node, op, x, axes);
   node.output(node.cast(after(node, x), type));
 }
 
@@ -58,6 +74,9 @@ void largest_of(NodeImport& node) {
 }
 void smallest_of(NodeImport& node) {
   reduced(node, 18, same, "tenon.min", same);
+}
+void product_of(NodeImport& node) {
+  reduced(node, 18, same, "tenon.prod", same);
 }
 void l1(NodeImport& node) {
   reduced(node, 18, absolute, "tenon.sum", same);
@@ -80,21 +99,22 @@ void log_sum_exp(NodeImport& node) {
   if (axes.identity) return node.output(node.input(0));
   Attributes kept;
   for (const auto& [name, value] : axes.attributes) kept.set(name, name == "keepdims" ? AttributeValue(true) : value);
-  const auto largest = node.add("tenon.max", std::vector{x}, kept);
+  const auto largest = reduce(node, "tenon.max", x, {kept, false, axes.computed});
   const auto finite =
       node.add("tenon.where",
                std::vector{node.add("tenon.equal", std::vector{node.add("tenon.sub", std::vector{largest, largest}), node.scalar(0, x)}),
                            largest, node.scalar(0, x)});
-  const auto total = node.add("tenon.sum", std::vector{node.add("tenon.exp", std::vector{node.add("tenon.sub", std::vector{x, finite})})},
-                              axes.attributes);
+  const auto total = reduce(node, "tenon.sum", node.add("tenon.exp", std::vector{node.add("tenon.sub", std::vector{x, finite})}), axes);
   auto offset = finite;
-  if (!node.integer("keepdims", 1)) offset = node.add("tenon.sum", std::vector{finite}, axes.attributes);
+  if (!node.integer("keepdims", 1)) offset = reduce(node, "tenon.sum", finite, axes);
   node.output(node.cast(node.add("tenon.add", std::vector{node.add("tenon.log", std::vector{total}), offset}), type));
 }
 
-const Composition reductions_read[] = {{"ReduceSum", sum_of},           {"ReduceMean", mean_of},   {"ReduceMax", largest_of},
-                                       {"ReduceMin", smallest_of},      {"ReduceL1", l1},          {"ReduceL2", l2},
-                                       {"ReduceSumSquare", sum_square}, {"ReduceLogSum", log_sum}, {"ReduceLogSumExp", log_sum_exp}};
+const Composition reductions_read[] = {{"ReduceSum", sum_of},      {"ReduceMean", mean_of},
+                                       {"ReduceMax", largest_of},  {"ReduceMin", smallest_of},
+                                       {"ReduceProd", product_of}, {"ReduceL1", l1},
+                                       {"ReduceL2", l2},           {"ReduceSumSquare", sum_square},
+                                       {"ReduceLogSum", log_sum},  {"ReduceLogSumExp", log_sum_exp}};
 
 }  // namespace
 }  // namespace tenon::onnx

@@ -1,0 +1,88 @@
+// Nodes whose sizes, axes or places the model computes: these stay inputs. Where they are known, the operators' forms take them.
+#include "onnx/import/node_import.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+/// With the node's input, as int64, where it has one.
+void give(NodeImport& node, Importer::Named& inputs, const char* name, std::size_t i) {
+  if (node.has(i)) inputs.emplace_back(name, node.cast(node.input(i), i64));
+}
+
+void expand(NodeImport& node) {
+  Importer::Named inputs{{"x", node.input(0)}};
+  give(node, inputs, "sizes", 1);
+  node.output(node.add("tenon.broadcast_to", inputs, {{"both_ways", true}}));
+}
+
+void slice(NodeImport& node) {
+  Importer::Named inputs{{"x", node.input(0)}};
+  give(node, inputs, "begins", 1);
+  give(node, inputs, "ends", 2);
+  give(node, inputs, "along", 3);
+  give(node, inputs, "steps", 4);
+  node.output(node.add("tenon.slice", inputs));
+}
+
+void along_axes(NodeImport& node, const char* op) {
+  Importer::Named inputs{{"x", node.input(0)}};
+  give(node, inputs, "axes", 1);
+  node.output(node.add(op, inputs));
+}
+void squeeze(NodeImport& node) {
+  along_axes(node, "tenon.squeeze");
+}
+void unsqueeze(NodeImport& node) {
+  along_axes(node, "tenon.expand_dims");
+}
+
+void pad(NodeImport& node) {
+  Importer::Named inputs{{"x", node.input(0)}};
+  give(node, inputs, "widths", 1);
+  if (node.has(2)) inputs.emplace_back("fill", node.input(2));
+  give(node, inputs, "along", 3);
+  node.output(node.add("tenon.pad", inputs, {{"mode", node.text("mode", "constant")}}));
+}
+
+void split(NodeImport& node) {
+  std::vector<Operand> inputs{node.input(0)};
+  if (node.has(1)) inputs.push_back(node.cast(node.input(1), i64));
+  const auto parts = static_cast<std::int64_t>(node.node().outputs.size());
+  node.require(node.integer("num_outputs", parts) == parts, "its num_outputs is not the number of its outputs");
+  const auto made =
+      node.add_all("tenon.split", inputs, {{"sections", parts}, {"axis", node.integer("axis", 0)}, {"uneven", node.version() >= 18}});
+  for (std::size_t i = 0; i < made.size(); ++i) node.output(i, made[i]);
+}
+
+void cumulative(NodeImport& node, const char* op) {
+  Importer::Named inputs{{"x", node.input(0)}};
+  give(node, inputs, "along", 1);
+  node.output(node.add(op, inputs, {{"exclusive", node.integer("exclusive", 0) != 0}, {"reverse", node.integer("reverse", 0) != 0}}));
+}
+void cumsum(NodeImport& node) {
+  cumulative(node, "tenon.cumsum");
+}
+void cumprod(NodeImport& node) {
+  cumulative(node, "tenon.cumprod");
+}
+
+// Indices and depth of any dtype.
+void one_hot(NodeImport& node) {
+  Importer::Named inputs;
+  give(node, inputs, "indices", 0);
+  give(node, inputs, "size", 1);
+  inputs.emplace_back("values", node.input(2));
+  node.output(node.add("tenon.one_hot", inputs, {{"axis", node.integer("axis", -1)}, {"negative", true}}));
+}
+
+// [rank, count] there.
+void nonzero(NodeImport& node) {
+  node.output(node.add("tenon.transpose", std::vector{node.add("tenon.nonzero", std::vector{node.input(0)})}, {{"axes", {1, 0}}}));
+}
+
+const Composition computed_read[] = {{"Expand", expand, 8},  {"Slice", slice, 10},   {"Squeeze", squeeze, 13}, {"Unsqueeze", unsqueeze, 13},
+                                     {"Pad", pad, 11},       {"Split", split, 13},   {"CumSum", cumsum, 11},   {"CumProd", cumprod, 26},
+                                     {"OneHot", one_hot, 9}, {"NonZero", nonzero, 9}};
+
+}  // namespace
+}  // namespace tenon::onnx
