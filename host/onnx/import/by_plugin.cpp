@@ -40,6 +40,9 @@ class FormUse {
 
  private:
   std::vector<Operand> in_order() const;
+  bool is_given(const std::string& input) const {
+    return std::any_of(inputs_.begin(), inputs_.end(), [&](const auto& given) { return given.first == input; });
+  }
   std::string place_inputs();
   std::string place_input(std::size_t i);
   std::string place_attributes();
@@ -53,6 +56,7 @@ class FormUse {
   Importer::Named inputs_;
   std::vector<std::pair<std::string, Tensor>> states_;
   std::map<std::string, AttributeValue> params_;
+  DType shared_ = unknown_dtype;  // of the inputs without dtypes of their own
   std::vector<std::string_view> used_;
 };
 
@@ -90,6 +94,10 @@ std::string FormUse::place_input(std::size_t i) {
     const auto& declared = info_.inputs[static_cast<std::size_t>(info_.find_input(name))];
     if (!allows(declared.types.value_or(mask), node_.dtype(operand)))
       return fmt::format("{} is {}, which {} does not compute", what, name_of(node_.dtype(operand)), info_.full_name());
+    if (!declared.types && shared_ != unknown_dtype && shared_ != node_.dtype(operand))
+      return fmt::format("{} is {}, and {} wants the dtype of the others, {}", what, name_of(node_.dtype(operand)), info_.full_name(),
+                         name_of(shared_));
+    if (!declared.types) shared_ = node_.dtype(operand);
     inputs_.emplace_back(name, std::move(operand));
     return {};
   }
@@ -115,9 +123,11 @@ std::string FormUse::place_inputs() {
   for (const auto& as : form_.inputs_as)
     if (!node_.has(as.place) && as.absent)
       if (auto why = set(as.param, *as.absent, fmt::format("its input {}", as.place)); !why.empty()) return why;
+  for (const auto& input : info_.inputs)
+    if (!input.optional && !input.variadic && !input.weight.value_or(false) && !is_given(input.name))
+      return fmt::format("its input '{}' of {} is missing", input.name, info_.full_name());
   for (const auto& without : form_.without)
-    if (std::none_of(inputs_.begin(), inputs_.end(), [&](const auto& input) { return input.first == without.input; }))
-      params_.insert_or_assign(without.param, without.value);
+    if (!is_given(without.input)) params_.insert_or_assign(without.param, without.value);
   return {};
 }
 
@@ -153,6 +163,8 @@ std::string FormUse::place_attributes() {
     if (entry.absent && !params_.contains(entry.param))
       if (auto why = set(entry.param, *entry.absent, fmt::format("its attribute '{}'", entry.name)); !why.empty()) return why;
   for (const auto& constant : form_.constants) params_.insert_or_assign(constant.param, constant.value);
+  for (const auto& output : info_.outputs)
+    if (!output.count.empty()) params_.emplace(output.count, static_cast<std::int64_t>(node_.node().outputs.size()));
   return {};
 }
 

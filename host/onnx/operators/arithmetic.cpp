@@ -37,14 +37,7 @@ void clip(NodeImport& node) {
   node.output(result);
 }
 
-void prelu(NodeImport& node) {
-  const auto x = node.input(0), slope = node.input(1);
-  const auto zero = node.scalar(0, x);
-  const auto negative = node.add("tenon.less", std::vector{x, zero});
-  node.output(node.add("tenon.where", std::vector{negative, node.add("tenon.mul", std::vector{x, slope}), x}));
-}
-
-const Composition arithmetic_read[] = {{"Sum", sum}, {"Max", largest}, {"Min", smallest}, {"Mean", mean}, {"Clip", clip}, {"PRelu", prelu}};
+const Composition arithmetic_read[] = {{"Sum", sum}, {"Max", largest}, {"Min", smallest}, {"Mean", mean}, {"Clip", clip}};
 
 }  // namespace
 }  // namespace tenon::onnx
