@@ -19,9 +19,8 @@ std::string absent_text(const std::optional<AttributeValue>& absent) {
 }
 
 std::vector<std::string> shown(const std::vector<std::string>& names) {
-  auto texts = names;
-  for (auto& text : texts)
-    if (text.empty()) text = "-";
+  std::vector<std::string> texts;
+  for (const auto& name : names) texts.push_back(name.empty() ? std::string("-") : name);
   return texts;
 }
 

@@ -210,8 +210,8 @@ std::string npy_header(DType dtype, const Shape& shape) {
 }
 
 std::string npy_header(const std::string& dtype, const Shape& shape) {
-  std::string text = "{'descr': '" + dtype + "', 'fortran_order': False, 'shape': (";
-  for (int axis = 0; axis < shape.rank(); ++axis) text += (axis == 0 ? "" : " ") + std::to_string(shape[axis]) + ",";
+  auto text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': (", dtype);
+  for (int axis = 0; axis < shape.rank(); ++axis) text += fmt::format("{}{},", axis == 0 ? "" : " ", shape[axis]);
   if (shape.rank() > 1) text.pop_back();  // only a single dimension needs its comma
   text += "), }";
   const std::size_t before = magic.size() + 4;

@@ -192,7 +192,7 @@ bool Rewriting::may_take_over(NodeId root, ValueId made, bool is_new) const {
 // `conv1+bn1+relu1`: the nodes that one node stands for.
 std::string Rewriting::joined_name(const std::vector<NodeId>& matched) const {
   std::string name;
-  for (const auto id : matched) name += (name.empty() ? "" : "+") + std::string(model_->strings[model_->nodes[id].name]);
+  for (const auto id : matched) name += fmt::format("{}{}", name.empty() ? "" : "+", model_->strings[model_->nodes[id].name]);
   if (name.size() <= longest_name) return name;
   const auto& last = model_->nodes[matched.back()].name;
   return fmt::format("{}...+{}", name.substr(0, longest_name / 2), model_->strings[last].substr(0, longest_name / 2));

@@ -174,8 +174,8 @@ void Importer::state(std::string_view node, const std::string& state, const Tens
 }
 
 // Small calls whose result is the same in every run.
-bool Importer::may_compute(const LoadedOperator& op, std::span<const Operand* const> inputs) const {
-  if (inputs.empty() || op.info->random || !op.info->states.empty() || op.info->name == "dropout") return false;
+bool Importer::may_compute(const OperatorInfo& info, std::span<const Operand* const> inputs) const {
+  if (inputs.empty() || info.random || !info.states.empty() || info.name == "dropout") return false;
   std::int64_t bytes = 0;
   for (const auto* input : inputs) {
     if (input->empty()) continue;
@@ -185,63 +185,57 @@ bool Importer::may_compute(const LoadedOperator& op, std::span<const Operand* co
   return bytes <= most_folded;
 }
 
+std::vector<Operand> Importer::compute(const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
+  std::vector<Operand> made;
+  for (auto& tensor : host_.call_all(op, inputs, attributes)) made.push_back({none, std::move(tensor), {}});
+  return made;
+}
+
+// Its outputs that are not hidden, as its parameters say.
+std::vector<Operand> Importer::add_node(NodeSpec spec, std::string_view name) {
+  const auto free = name.empty() ? std::string() : free_name(name);
+  spec.name = free;
+  spec.own_weights = false;
+  const auto node = builder_.node(spec);
+  const auto& record = builder_.model().nodes[node];
+  const auto& outputs = builder_.binding().nodes[node].info->outputs;
+  std::vector<Operand> made;
+  for (std::uint32_t i = 0; i < record.output_count; ++i)
+    if (i >= outputs.size() || !outputs[i].hidden) made.push_back({record.first_output + i, {}, {}});
+  return made;
+}
+
 std::vector<Operand> Importer::call(const std::string& op, const Named& inputs, const Attributes& attributes, std::string_view name) {
-  const auto& loaded = builder_.plugins().load(op);
+  const auto& info = *builder_.plugins().load(op).info;
   std::vector<const Operand*> given;
   for (const auto& [place, operand] : inputs) given.push_back(&operand);
-  const auto visible = [&](std::size_t i) { return i >= loaded.info->outputs.size() || !loaded.info->outputs[i].hidden; };
-  std::vector<Operand> made;
-  if (may_compute(loaded, given)) {
-    std::vector<Tensor> tensors(loaded.info->inputs.size());
-    bool placed = true;
-    for (const auto& [place, operand] : inputs) {
-      const auto at = loaded.info->find_input(place);
-      placed = placed && at >= 0;
-      if (placed) tensors[static_cast<std::size_t>(at)] = operand.elements;
-    }
-    if (placed && !loaded.info->variadic()) {
-      for (auto& tensor : host_.call_all(op, tensors, attributes)) made.push_back({none, std::move(tensor), {}});
-      return made;
-    }
+  if (may_compute(info, given)) {
+    std::vector<Tensor> tensors(info.inputs.size());
+    const auto placed = [&](const auto& input) {
+      const auto at = info.find_input(input.first);
+      if (at >= 0) tensors[static_cast<std::size_t>(at)] = input.second.elements;
+      return at >= 0;
+    };
+    if (!info.variadic() && std::all_of(inputs.begin(), inputs.end(), placed)) return compute(op, tensors, attributes);
   }
   std::vector<std::pair<std::string, ValueId>> named;
-  for (const auto& [place, operand] : inputs) {
-    auto copy = operand;
-    if (!copy.empty()) named.emplace_back(place, value_of(copy));
-  }
-  const auto node = builder_.node({.op = op,
-                                   .name = name.empty() ? std::string_view() : std::string_view(free_name(name)),
-                                   .inputs = {},
-                                   .named_inputs = std::move(named),
-                                   .attributes = attributes,
-                                   .own_weights = false});
-  const auto& record = builder_.model().nodes[node];
-  for (std::uint32_t i = 0; i < record.output_count; ++i)
-    if (visible(i)) made.push_back({record.first_output + i, {}, {}});
-  return made;
+  for (auto [place, operand] : inputs)
+    if (!operand.empty()) named.emplace_back(place, value_of(operand));
+  return add_node({.op = op, .name = {}, .inputs = {}, .named_inputs = std::move(named), .attributes = attributes}, name);
 }
 
 std::vector<Operand> Importer::call(const std::string& op, const std::vector<Operand>& inputs, const Attributes& attributes,
                                     std::string_view name) {
-  const auto& loaded = builder_.plugins().load(op);
   std::vector<const Operand*> given;
   for (const auto& operand : inputs) given.push_back(&operand);
-  std::vector<Operand> made;
-  if (may_compute(loaded, given)) {
+  if (may_compute(*builder_.plugins().load(op).info, given)) {
     std::vector<Tensor> tensors;
     for (const auto& operand : inputs) tensors.push_back(operand.elements);
-    for (auto& tensor : host_.call_all(op, tensors, attributes)) made.push_back({none, std::move(tensor), {}});
-    return made;
+    return compute(op, tensors, attributes);
   }
   std::vector<ValueId> values;
   for (auto operand : inputs) values.push_back(operand.empty() ? none : value_of(operand));
-  const auto free = name.empty() ? std::string() : free_name(name);
-  const auto node = builder_.node(
-      {.op = op, .name = free, .inputs = std::move(values), .named_inputs = {}, .attributes = attributes, .own_weights = false});
-  const auto& record = builder_.model().nodes[node];
-  for (std::uint32_t i = 0; i < record.output_count; ++i)
-    if (i >= loaded.info->outputs.size() || !loaded.info->outputs[i].hidden) made.push_back({record.first_output + i, {}, {}});
-  return made;
+  return add_node({.op = op, .name = {}, .inputs = std::move(values), .named_inputs = {}, .attributes = attributes}, name);
 }
 
 const proto::Attribute* Importer::resolved(const proto::Attribute& attribute) const {

@@ -66,7 +66,9 @@ class Importer {
   Operand* find_or_read(std::string_view name);
   void define(std::string_view name, Operand operand);
   bool same_type(ValueId value, const Tensor& elements) const;
-  bool may_compute(const LoadedOperator& op, std::span<const Operand* const> inputs) const;
+  bool may_compute(const OperatorInfo& info, std::span<const Operand* const> inputs) const;
+  std::vector<Operand> compute(const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes);
+  std::vector<Operand> add_node(NodeSpec spec, std::string_view name);
 
   Host& host_;
   const Model& model_;

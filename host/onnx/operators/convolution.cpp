@@ -16,78 +16,113 @@ Numbers numbers(NodeImport& node, const char* name, std::size_t count, std::int6
   return found;
 }
 
-struct Window {
-  Numbers kernel, stride, dilate;
+// Steps, distances and padding as our operators have them.
+Attributes window_of(NodeImport& node, const Numbers& kernel) {
+  const auto axes = kernel.size();
+  Attributes window{{"kernel", kernel}, {"stride", numbers(node, "strides", axes, 1)}, {"dilate", numbers(node, "dilations", axes, 1)}};
+  const auto automatic = node.text("auto_pad", "NOTSET");
+  if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
+    node.ignore("pads");
+    window.set("pad_mode", automatic == "SAME_UPPER" ? "same_upper" : "same_lower");
+  } else if (automatic == "NOTSET" || automatic.empty()) {
+    const auto pads = numbers(node, "pads", 2 * axes, 0);
+    const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(axes);
+    window.set("pad", Numbers(pads.begin(), middle));
+    window.set("pad_end", Numbers(middle, pads.end()));
+  } else {
+    node.require(automatic == "VALID", fmt::format("its auto_pad '{}' is unknown", automatic));
+    node.ignore("pads");
+  }
+  return window;
+}
+
+/// The filters of a node, and its data and bias: halves are computed in float32 and rounded once.
+struct Filters {
+  explicit Filters(NodeImport& node) : type(node.dtype(node.input(0))), half(type == f16 || type == bf16) {
+    const auto wide = [&](const Operand& operand) { return half && !operand.empty() ? node.cast(operand, f32) : operand; };
+    const auto weight = wide(node.input(1)), bias = wide(node.optional_input(2));
+    shape = node.shape(weight);
+    node.require(shape.known() && shape.rank() >= 3, "the shape of its weight is not known");
+    for (int a = 2; a < shape.rank(); ++a) kernel.push_back(shape[a]);
+    if (const auto given = node.integers("kernel_shape"))
+      node.require(*given == kernel,
+                   fmt::format("its kernel_shape is not that of its weight, {}", to_string(node.importer().type_of(weight))));
+    inputs = {{"data", wide(node.input(0))}, {"weight", weight}};
+    if (!bias.empty()) inputs.emplace_back("bias", bias);
+  }
+
+  DType type;
+  bool half;
+  Shape shape;
+  Numbers kernel{};
+  Importer::Named inputs{};
 };
 
-// Of both sides, as the attributes or the input's size say; SAME counts dilations.
-Numbers padding(NodeImport& node, const Window& window, const Shape& shape) {
-  const auto axes = window.kernel.size();
-  const auto automatic = node.text("auto_pad", "NOTSET");
-  if (automatic == "NOTSET" || automatic.empty()) return numbers(node, "pads", 2 * axes, 0);
-  node.ignore("pads");
-  Numbers pads(2 * axes);
-  if (automatic == "VALID") return pads;
-  node.require(automatic == "SAME_UPPER" || automatic == "SAME_LOWER", fmt::format("its auto_pad '{}' is unknown", automatic));
-  for (std::size_t a = 0; a < axes; ++a) {
-    const auto size = shape.has_rank() ? shape[static_cast<int>(a) + 2] : unknown;
-    const auto reach = window.dilate[a] * (window.kernel[a] - 1) + 1;
-    if (size == unknown && window.stride[a] != 1)
-      node.refuse("its auto_pad needs sizes that are not known", "give the inputs whole shapes");
-    const auto places = size == unknown ? 0 : (size + window.stride[a] - 1) / window.stride[a];
-    const auto total = size == unknown ? reach - 1 : std::max<std::int64_t>((places - 1) * window.stride[a] + reach - size, 0);
-    const auto less = total / 2, more = total - less;
-    pads[a] = automatic == "SAME_UPPER" ? less : more;
-    pads[axes + a] = automatic == "SAME_UPPER" ? more : less;
-  }
-  return pads;
-}
-
-// Zeros where the two sides differ; else the convolution's own padding.
-Operand padded(NodeImport& node, const Operand& data, Numbers& pads) {
-  const auto axes = pads.size() / 2;
-  const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(axes);
-  if (std::equal(pads.begin(), middle, middle)) {
-    pads.resize(axes);
-    return data;
-  }
-  Numbers before{0, 0}, after{0, 0};
-  before.insert(before.end(), pads.begin(), middle);
-  after.insert(after.end(), middle, pads.end());
-  pads.assign(axes, 0);
-  return node.add("tenon.pad", std::vector{data}, {{"before", before}, {"after", after}});
-}
-
-// Halves are computed in float32 and rounded once.
 void conv(NodeImport& node) {
-  const auto type = node.dtype(node.input(0));
-  const bool half = type == f16 || type == bf16;
-  const auto wide = [&](const Operand& operand) { return half && !operand.empty() ? node.cast(operand, f32) : operand; };
-  const auto data = wide(node.input(0)), weight = wide(node.input(1)), bias = wide(node.optional_input(2));
-  const auto filters = node.shape(weight);
-  node.require(filters.has_rank() && filters.rank() >= 3, "the shape of its weight is not known");
-  const auto axes = static_cast<std::size_t>(filters.rank() - 2);
-  Window window;
-  for (std::size_t a = 0; a < axes; ++a) window.kernel.push_back(filters[static_cast<int>(a) + 2]);
-  node.require(filters.known(), "the shape of its weight is not known");
-  if (const auto given = node.integers("kernel_shape"))
-    node.require(*given == window.kernel,
-                 fmt::format("its kernel_shape is not that of its weight, {}", to_string(node.importer().type_of(weight))));
-  window.stride = numbers(node, "strides", axes, 1);
-  window.dilate = numbers(node, "dilations", axes, 1);
-  auto pads = padding(node, window, node.shape(data));
-  const auto given = padded(node, data, pads);
-  Importer::Named inputs{{"data", given}, {"weight", weight}};
-  if (!bias.empty()) inputs.emplace_back("bias", bias);
-  const auto result = node.add("tenon.convolution", inputs,
-                               {{"num_filter", filters[0]},
-                                {"kernel", window.kernel},
-                                {"stride", window.stride},
-                                {"dilate", window.dilate},
-                                {"pad", pads},
-                                {"groups", node.integer("group", 1)},
-                                {"no_bias", bias.empty()}});
-  node.output(half ? node.cast(result, type) : result);
+  const Filters filters(node);
+  auto attributes = window_of(node, filters.kernel);
+  attributes.set("num_filter", filters.shape[0]);
+  attributes.set("groups", node.integer("group", 1));
+  attributes.set("no_bias", filters.inputs.size() < 3);
+  node.output(node.cast(node.add("tenon.convolution", filters.inputs, attributes), filters.type));
+}
+
+// output_shape stands for the padding that gives it.
+void pad_to(NodeImport& node, const Filters& filters, const Numbers& sizes, Attributes& attributes) {
+  const auto axes = filters.kernel.size();
+  const auto data = node.shape(filters.inputs[0].second);
+  const bool upper = node.text("auto_pad", "NOTSET") == "SAME_UPPER";
+  const auto stride = numbers(node, "strides", axes, 1), dilate = numbers(node, "dilations", axes, 1);
+  auto extra = numbers(node, "output_padding", axes, 0);
+  const auto rank = static_cast<int>(axes) + 2;
+  node.require(data.has_rank() && data.rank() == rank && (sizes.size() == axes || sizes.size() == axes + 2),
+               "its output_shape does not fit its input");
+  Numbers begin(axes), end(axes);
+  for (std::size_t a = 0; a < axes; ++a) {
+    const auto size = data[static_cast<int>(a) + 2], wanted = sizes[sizes.size() - axes + a];
+    node.require(size != unknown, "its output_shape needs sizes that are not known");
+    const auto total = stride[a] * (size - 1) + extra[a] + dilate[a] * (filters.kernel[a] - 1) + 1 - wanted;
+    if (total < 0) extra[a] -= total;
+    const auto cut = std::max<std::int64_t>(total, 0);
+    begin[a] = upper ? cut / 2 : cut - cut / 2;
+    end[a] = cut - begin[a];
+  }
+  attributes.set("pad", begin);
+  attributes.set("pad_end", end);
+  attributes.set("output_padding", extra);
+}
+
+void conv_transpose(NodeImport& node) {
+  const Filters filters(node);
+  const auto axes = filters.kernel.size();
+  const auto groups = node.integer("group", 1);
+  Attributes attributes;
+  if (const auto sizes = node.integers("output_shape")) {
+    attributes = Attributes{
+        {"kernel", filters.kernel}, {"stride", numbers(node, "strides", axes, 1)}, {"dilate", numbers(node, "dilations", axes, 1)}};
+    node.ignore("pads");
+    pad_to(node, filters, *sizes, attributes);
+  } else {
+    attributes = window_of(node, filters.kernel);
+    attributes.set("output_padding", numbers(node, "output_padding", axes, 0));
+  }
+  attributes.set("num_filter", filters.shape[1] * groups);
+  attributes.set("groups", groups);
+  attributes.set("no_bias", filters.inputs.size() < 3);
+  node.output(node.cast(node.add("tenon.conv_transpose", filters.inputs, attributes), filters.type));
+}
+
+// With the places of the largest, which its form leaves out.
+void max_pool(NodeImport& node) {
+  const auto kernel = node.integers("kernel_shape");
+  node.require(kernel.has_value(), "its kernel_shape is missing");
+  auto attributes = window_of(node, *kernel);
+  attributes.set("ceil_mode", node.integer("ceil_mode", 0) != 0);
+  attributes.set("column_major", node.integer("storage_order", 0) != 0);
+  attributes.set("return_indices", node.is_read(1));
+  const auto made = node.add_all("tenon.max_pool", std::vector{node.input(0)}, attributes);
+  node.output(0, made[0]);
+  if (node.is_read(1)) node.output(1, made[1]);
 }
 
 // Each element over a power of the mean square of its neighbours in other channels.
@@ -116,7 +151,7 @@ void lrn(NodeImport& node) {
   node.output(node.add("tenon.div", std::vector{x, node.add("tenon.pow", std::vector{scale, node.scalar(node.real("beta", 0.75), x)})}));
 }
 
-const Composition convolutions_read[] = {{"Conv", conv}, {"LRN", lrn}};
+const Composition convolutions_read[] = {{"Conv", conv}, {"ConvTranspose", conv_transpose}, {"MaxPool", max_pool, 8}, {"LRN", lrn}};
 
 }  // namespace
 }  // namespace tenon::onnx
