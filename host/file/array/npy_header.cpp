@@ -1,5 +1,7 @@
 #include "file/array/npy_header.hpp"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <charconv>
 #include <cstdint>
