@@ -50,7 +50,25 @@ TEST_CASE("what is no model, and what cannot be shown of one, is said") {
   CHECK(page.err ==
         "error: page.onnx: the file is a web page, and no ONNX model\n"
         "hint: what was downloaded is a page about the model, or an error; download the model itself\n");
-  const auto plan = at.run({"show", "m.onnx", "--plan"});
-  CHECK(plan.code == 2);
-  CHECK(plan.err.starts_with("error: --plan is for graphs, and m.onnx is an ONNX model\n"));
+}
+
+TEST_CASE("an ONNX model runs, shows its plan and becomes a .tenon file") {
+  Workplace at;
+  onnx_bytes::ModelParts parts;
+  parts.graph.nodes = {{"Neg", {"x"}, {"n"}}, {"Odd", {"n"}, {"y"}, {}, "", "my.ops"}};
+  parts.graph.inputs = {onnx_bytes::value("x")};
+  parts.graph.outputs = {onnx_bytes::value("y")};
+  parts.opsets.emplace_back("my.ops", 1);
+  at.write("m.onnx", parts.bytes());
+  const auto missing = at.run({"run", "m.onnx", "--shape", "x=2"});
+  CHECK(missing.code == 3);
+  CHECK(missing.err.find("my.ops::Odd (1 node") != std::string::npos);
+  CHECK(missing.err.find("tenon import --map DOMAIN::TYPE=OPERATOR") != std::string::npos);
+  const auto made = at.run({"import", "m.onnx", "-o", "m.tenon", "--map", "my.ops::Odd=relu", "--fix", "x=-3,4"});
+  CHECK(made.err == "note: input 'x' is fixed\nwrote m.tenon: 0 nodes, 0 operators\n");
+  CHECK(made.code == 0);
+  CHECK(at.run({"run", "m.tenon"}).out.find("3 0") != std::string::npos);
+  parts.graph.nodes[1] = {"Relu", {"n"}, {"y"}};
+  at.write("m.onnx", parts.bytes());
+  CHECK(at.run({"show", "m.onnx", "--plan"}).out.find("relu") != std::string::npos);
 }

@@ -13,74 +13,35 @@
 namespace import_tests {
 namespace {
 
-using onnx_bytes::message;
+using onnx_bytes::NodeParts;
 
-constexpr int float_type = 1;
-
-std::string node(const std::string& type, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
-                 const std::string& attributes = {}, const std::string& domain = {}) {
-  return message([&](auto& to) {
-           for (const auto& input : inputs) to.add_string(1, input);
-           for (const auto& output : outputs) to.add_string(2, output);
-           to.add_string(4, type);
-           if (!domain.empty()) to.add_string(7, domain);
-         }) +
-         attributes;
-}
-
-std::string integer(const std::string& name, std::int64_t value) {
-  return message([&](auto& to) {
-    to.add_message(5, message([&](auto& attribute) {
-                     attribute.add_string(1, name);
-                     attribute.add_int64(3, value);
-                     attribute.add_int32(20, 2);
-                   }));
-  });
-}
 /// What the function's caller says under another name.
 std::string reference(const std::string& name, const std::string& outer) {
-  return message([&](auto& to) {
-    to.add_message(5, message([&](auto& attribute) {
-                     attribute.add_string(1, name);
-                     attribute.add_int32(20, 2);
-                     attribute.add_string(21, outer);
-                   }));
-  });
+  return onnx_bytes::attribute(name, 2, onnx_bytes::message([&](auto& to) { to.add_string(21, outer); }));
 }
-
-std::string value(const std::string& name, const std::vector<onnx_bytes::Dim>& dims) {
-  return message([&](auto& to) {
-    to.add_string(1, name);
-    to.add_message(2, onnx_bytes::tensor_type(float_type, dims));
-  });
+std::string integer(const std::string& name, std::int64_t value) {
+  return onnx_bytes::int_attribute(name, value);
 }
-
 std::string floats(const std::string& name, const onnx_bytes::Dims& dims, const std::vector<float>& elements) {
-  return onnx_bytes::tensor(name, float_type, dims, onnx_bytes::raw_data(onnx_bytes::raw(elements)));
+  return onnx_bytes::tensor(name, 1, dims, onnx_bytes::raw_data(onnx_bytes::raw(elements)));
 }
 
+/// From x, [2, 2], to y.
 struct Written {
-  std::vector<std::string> nodes, initializers, functions{};
-  std::vector<onnx_bytes::Dim> x{{2, ""}, {2, ""}};
+  std::vector<NodeParts> nodes;
+  onnx_bytes::Texts initializers{};
+  std::vector<onnx_bytes::FunctionParts> functions{};
+  std::vector<onnx_bytes::Dim> x{{2}, {2}};
 
   std::string bytes() const {
-    const auto graph = message([&](auto& to) {
-      for (const auto& one : nodes) to.add_message(1, one);
-      to.add_string(2, "g");
-      for (const auto& one : initializers) to.add_message(5, one);
-      to.add_message(11, value("x", x));
-      to.add_message(12, value("y", {}));
-    });
-    return message([&](auto& to) {
-      to.add_int64(1, 8);
-      to.add_message(7, graph);
-      for (const auto* domain : {"", "my.ops"})
-        to.add_message(8, message([&](auto& opset) {
-                         opset.add_string(1, domain);
-                         opset.add_int64(2, *domain == 0 ? 17 : 1);
-                       }));
-      for (const auto& one : functions) to.add_message(25, one);
-    });
+    onnx_bytes::ModelParts model;
+    model.graph.nodes = nodes;
+    model.graph.inputs = {onnx_bytes::value("x", onnx_bytes::tensor_type(1, x))};
+    model.graph.outputs = {onnx_bytes::value("y", onnx_bytes::tensor_type(1, {}))};
+    model.graph.initializers = initializers;
+    model.opsets = {{"", 17}, {"my.ops", 1}};
+    model.functions = functions;
+    return model.bytes();
   }
 };
 
@@ -111,8 +72,8 @@ using Floats = std::vector<float>;
 
 TEST_CASE("a Gemm is a fully connected layer where it is one, and its weights are variables") {
   OnnxHost on;
-  const auto graph =
-      on.load({{node("Gemm", {"x", "w", "b"}, {"y"}, integer("transB", 1))}, {floats("w", {1, 2}, {10, 1}), floats("b", {1}, {0.5F})}});
+  const auto graph = on.load(
+      {{NodeParts{"Gemm", {"x", "w", "b"}, {"y"}, {integer("transB", 1)}}}, {floats("w", {1, 2}, {10, 1}), floats("b", {1}, {0.5F})}});
   CHECK(on.run(graph) == Floats{12.5F, 34.5F});
   CHECK(graph.nodes().size() == 1);
   CHECK(graph.nodes()[0].op == "fully_connected");
@@ -122,14 +83,15 @@ TEST_CASE("a Gemm is a fully connected layer where it is one, and its weights ar
 
 TEST_CASE("a Gemm of other kinds is a product, and a sum") {
   OnnxHost on;
-  CHECK(on.run(on.load({{node("Gemm", {"x", "w", "b"}, {"y"}, integer("transA", 1))},
+  CHECK(on.run(on.load({{NodeParts{"Gemm", {"x", "w", "b"}, {"y"}, {integer("transA", 1)}}},
                         {floats("w", {2, 1}, {10, 1}), floats("b", {1}, {0.5F})}})) == Floats{13.5F, 24.5F});
 }
 
 TEST_CASE("constants are computed while a model is read, and the same elements are one value") {
   OnnxHost on;
-  const auto graph = on.load({{node("Add", {"two", "two"}, {"four"}), node("Mul", {"x", "four"}, {"z"}), node("Add", {"z", "four"}, {"y"})},
-                              {floats("two", {}, {2})}});
+  const auto graph =
+      on.load({{NodeParts{"Add", {"two", "two"}, {"four"}}, NodeParts{"Mul", {"x", "four"}, {"z"}}, NodeParts{"Add", {"z", "four"}, {"y"}}},
+               {floats("two", {}, {2})}});
   CHECK(on.run(graph) == Floats{8, 12, 16, 20});
   CHECK(graph.nodes().size() == 2);
   CHECK(graph.constants().size() == 1);
@@ -138,8 +100,8 @@ TEST_CASE("constants are computed while a model is read, and the same elements a
 TEST_CASE("all operators that are missing are named at once, with how often they occur") {
   OnnxHost on;
   const auto failure = failure_of([&] {
-    on.load({{node("Strange", {"x"}, {"a"}, {}, "my.ops"), node("Strange", {"a"}, {"b"}, {}, "my.ops"),
-              node("Odd", {"b"}, {"y"}, {}, "my.ops")},
+    on.load({{NodeParts{"Strange", {"x"}, {"a"}, {}, "", "my.ops"}, NodeParts{"Strange", {"a"}, {"b"}, {}, "", "my.ops"},
+              NodeParts{"Odd", {"b"}, {"y"}, {}, "", "my.ops"}},
              {}});
   });
   CHECK(failure.message.find("my.ops::Strange (2 nodes") != std::string::npos);
@@ -150,42 +112,36 @@ TEST_CASE("an operator is found by the user's word, and by its name, which is to
   OnnxHost on;
   tenon::onnx::ImportOptions options;
   options.map.emplace("my.ops::Strange", "relu");
-  CHECK(on.run(on.load({{node("Neg", {"x"}, {"n"}), node("Strange", {"n"}, {"y"}, {}, "my.ops")}, {}}, options)) == Floats{0, 0, 0, 0});
+  CHECK(on.run(on.load({{NodeParts{"Neg", {"x"}, {"n"}}, NodeParts{"Strange", {"n"}, {"y"}, {}, "", "my.ops"}}, {}}, options)) ==
+        Floats{0, 0, 0, 0});
   std::vector<std::string> notes;
   tenon::onnx::ImportOptions noted;
   noted.note = [&](const std::string& text) { notes.push_back(text); };
-  CHECK(on.run(on.load({{node("LeakyRelu", {"x"}, {"y"}, {}, "my.ops")}, {}}, noted)) == Floats{1, 2, 3, 4});
+  CHECK(on.run(on.load({{NodeParts{"LeakyRelu", {"x"}, {"y"}, {}, "", "my.ops"}}, {}}, noted)) == Floats{1, 2, 3, 4});
   REQUIRE(notes.size() == 1);
   CHECK(notes[0].find("my.ops::LeakyRelu is computed by tenon.leaky_relu") != std::string::npos);
 }
 
 TEST_CASE("an attribute without a place is refused by name, with the node") {
   OnnxHost on;
-  const auto failure = failure_of([&] { on.load({{node("Relu", {"x"}, {"y"}, integer("colour", 3))}, {}}); });
+  const auto failure = failure_of([&] { on.load({{NodeParts{"Relu", {"x"}, {"y"}, {integer("colour", 3)}}}, {}}); });
   CHECK(failure.message.find("Relu node that makes 'y'") != std::string::npos);
   CHECK(failure.message.find("'colour'") != std::string::npos);
 }
 
 TEST_CASE("functions are written out, with the attributes that their callers give") {
   OnnxHost on;
-  const auto function = message([&](auto& to) {
-    to.add_string(1, "Rows");
-    to.add_string(4, "in");
-    to.add_string(5, "out");
-    to.add_string(6, "which");
-    to.add_message(7, node("Softmax", {"in"}, {"s"}, reference("axis", "which")));
-    to.add_message(7, node("Sub", {"s", "s"}, {"zero"}));
-    to.add_message(7, node("Add", {"in", "zero"}, {"out"}));
-    to.add_message(9, message([](auto& opset) {
-                     opset.add_string(1, "");
-                     opset.add_int64(2, 17);
-                   }));
-    to.add_string(10, "my.ops");
-  });
-  const Written written{{node("Rows", {"x"}, {"y"}, integer("which", 0), "my.ops")}, {}, {function}};
+  const onnx_bytes::FunctionParts function{"my.ops",
+                                           "Rows",
+                                           {"in"},
+                                           {"out"},
+                                           {"which"},
+                                           {NodeParts{"Softmax", {"in"}, {"s"}, {reference("axis", "which")}},
+                                            NodeParts{"Sub", {"s", "s"}, {"zero"}}, NodeParts{"Add", {"in", "zero"}, {"out"}}}};
+  const Written written{{NodeParts{"Rows", {"x"}, {"y"}, {integer("which", 0)}, "", "my.ops"}}, {}, {function}};
   CHECK(on.run(on.load(written)) == Floats{1, 2, 3, 4});
   CHECK(on.load(written).nodes()[0].op == "softmax");
-  const auto failure = failure_of([&] { on.load({{node("Rows", {"x"}, {"y"}, {}, "my.ops")}, {}, {function}}); });
+  const auto failure = failure_of([&] { on.load({{NodeParts{"Rows", {"x"}, {"y"}, {}, "", "my.ops"}}, {}, {function}}); });
   CHECK(failure.message.find("'which' is missing, which its function needs") != std::string::npos);
 }
 
@@ -193,7 +149,8 @@ TEST_CASE("shapes that a model computes are known when a run is planned, for any
   OnnxHost on;
   // x [n, m] -> [m, n], by Shape, Gather, Concat and Reshape
   const auto indices = onnx_bytes::tensor("swap", 7, {2}, onnx_bytes::raw_data(onnx_bytes::raw(std::vector<std::int64_t>{1, 0})));
-  Written written{{node("Shape", {"x"}, {"s"}), node("Gather", {"s", "swap"}, {"t"}), node("Reshape", {"x", "t"}, {"y"})}, {indices}};
+  Written written{{NodeParts{"Shape", {"x"}, {"s"}}, NodeParts{"Gather", {"s", "swap"}, {"t"}}, NodeParts{"Reshape", {"x", "t"}, {"y"}}},
+                  {indices}};
   written.x = {{-1, "n"}, {-1, "m"}};
   const auto graph = on.load(written);
   tenon::Session session(graph);
@@ -204,7 +161,7 @@ TEST_CASE("shapes that a model computes are known when a run is planned, for any
 
 TEST_CASE("inputs get shapes and become constants as the user says, and no others") {
   OnnxHost on;
-  const Written written{{node("Relu", {"x"}, {"y"})}, {}, {}, {{-1, "n"}, {2, ""}}};
+  const Written written{{NodeParts{"Relu", {"x"}, {"y"}}}, {}, {}, {{-1, "n"}, {2, ""}}};
   tenon::onnx::ImportOptions options;
   options.shapes.emplace("x", tenon::Shape{7, 2});
   CHECK(on.load(written, options).inputs()[0].shape == tenon::Shape{7, 2});
