@@ -74,6 +74,7 @@ PreparedCall::Impl::Impl(Host::Impl& host, std::shared_ptr<Host::Impl> owner, co
              std::move(given.values)},
       storages_(std::move(given.storages)),
       state_tensors_(types_.states.size()) {
+  some_on_cpu_ = std::any_of(info().inputs.begin(), info().inputs.end(), [](const InputInfo& input) { return input.on_cpu; });
   call_.infer(types_);
   depends_on_values_ = wants_values(types_);
   types_.values.clear();  // somebody else's
@@ -142,7 +143,7 @@ void PreparedCall::Impl::read_inputs(std::span<const Tensor> given, CallTensors&
     if (static_cast<bool>(given[i]) != inputs[i].present)
       throw Failure(FailureKind::usage, fmt::format("input '{}' {} but the call was prepared {} it", inputs[i].name,
                                                     given[i] ? "is given" : "is missing", given[i] ? "without" : "with"));
-    const bool on_cpu = info().inputs[declared_input(info(), i)].on_cpu;
+    const bool on_cpu = some_on_cpu_ && info().inputs[declared_input(info(), i)].on_cpu;
     tensors.inputs[i] = given[i] ? read(given[i], types_.inputs[i], storages_[i], inputs[i], sparse_kernel, on_cpu) : nullptr;
   }
 }

@@ -63,7 +63,7 @@ struct PreparedCall::Impl {
 
   OperatorCall call_;
   const bool training_;
-  bool depends_on_values_ = false;
+  bool depends_on_values_ = false, some_on_cpu_ = false;
   OperatorTypes types_;
   std::vector<tenon_type> inferred_;  // of outputs; those that the kernel allocates get the rest of their shapes in each call
   std::vector<std::uint8_t> storages_;

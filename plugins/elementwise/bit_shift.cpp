@@ -16,6 +16,7 @@ struct BitShift : tenon::Elementwise {
     op.param("direction", &BitShift::direction, "what comes in is 0, but from the left of a negative x it is 1")
         .required()
         .one_of({{"left", BitDirection::left}, {"right", BitDirection::right}});
+    op.example({{"x", {2, 3}}, {"places", {3}}}, {{"direction", "left"}});
     op.onnx("", "BitShift")
         .since(11)
         .attribute("direction", "direction")

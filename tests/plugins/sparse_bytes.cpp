@@ -14,7 +14,7 @@ namespace {
 
 using tenon::Graph, tenon::Host, tenon::Session, tenon::Shape, tenon::Storage, tenon::Tensor, tenon::Value;
 
-constexpr std::int64_t rows = 40'000, columns = 5'000;  // 800 MB of float32 where it is dense
+constexpr std::int64_t tall = 40'000, columns = 5'000;  // 800 MB of float32 where it is dense
 constexpr std::int64_t fewest = 400, middle = 4'000, most = 40'000;
 
 Tensor large_matrix(std::int64_t stored, Storage storage) {
@@ -22,14 +22,14 @@ Tensor large_matrix(std::int64_t stored, Storage storage) {
   std::vector<std::int64_t> at_row, at_column;
   for (std::int64_t i = 0; i < stored; ++i) {
     values.push_back(1.0F + static_cast<float>(i % 7));
-    at_row.push_back(i * (rows / stored));
+    at_row.push_back(i * (tall / stored));
     at_column.push_back(i * 7919 % columns);
   }
   const auto csr = tenon::csr_from_coordinates(Tensor::from(values, {stored}), Tensor::from(at_row, {stored}),
-                                               Tensor::from(at_column, {stored}), {rows, columns});
+                                               Tensor::from(at_column, {stored}), {tall, columns});
   if (storage == Storage::csr) return csr;
   // rows of 8 values each, or the stored rows would be as long as a table is wide
-  return Tensor::row_sparse(Tensor::zeros(tenon::f32, {stored, 8}), Tensor::from(at_row, {stored}), {rows, 8});
+  return Tensor::row_sparse(Tensor::zeros(tenon::f32, {stored, 8}), Tensor::from(at_row, {stored}), {tall, 8});
 }
 
 struct SparseGraph {
@@ -56,7 +56,7 @@ Value weight(Graph& graph, const Shape& shape) {
 TEST_CASE("sparse operators allocate in proportion to what is stored") {
   StrictHost host(2);
   const auto numbers = [](Graph& graph) { return graph.constant("numbers", Tensor::from({std::int64_t{0}, std::int64_t{100}}, {2})); };
-  const std::int64_t starts = 8 * (rows + 1);
+  const std::int64_t starts = 8 * (tall + 1);
   const SparseGraph cases[] = {
       {"square of csr", Storage::csr, [](Graph& g, Value x) { return g.add("square", {x}); }, starts},
       {"square of row_sparse", Storage::row_sparse, [](Graph& g, Value x) { return g.add("square", {x}); }, 0},
@@ -65,15 +65,15 @@ TEST_CASE("sparse operators allocate in proportion to what is stored") {
        [](Graph& g, Value x) {
          return g.add("matmul", {x, weight(g, {columns, 8})});
        },
-       4 * 8 * rows},
+       4 * 8 * tall},
       {"csr' x dense", Storage::csr,
        [](Graph& g, Value x) {
-         return g.add("matmul", {x, weight(g, {rows, 8})}, {{"transpose_a", true}});
+         return g.add("matmul", {x, weight(g, {tall, 8})}, {{"transpose_a", true}});
        },
        4 * 8 * columns + 16 * columns},
       {"csr' x dense, row_sparse", Storage::csr,
        [](Graph& g, Value x) {
-         return g.add("matmul", {x, weight(g, {rows, 8})}, {{"transpose_a", true}, {"row_sparse_product", true}});
+         return g.add("matmul", {x, weight(g, {tall, 8})}, {{"transpose_a", true}, {"row_sparse_product", true}});
        },
        16 * columns},
       {"gradient of csr x dense by dense", Storage::csr,
@@ -81,12 +81,12 @@ TEST_CASE("sparse operators allocate in proportion to what is stored") {
          const auto w = weight(g, {columns, 8});
          return g.gradient(g.add("matmul", {x, w}), {w}).at(0);
        },
-       2 * 4 * 8 * rows + 16 * columns},
+       2 * 4 * 8 * tall + 16 * columns},
       {"sum of rows", Storage::csr,
        [](Graph& g, Value x) {
          return g.add("sum", {x}, {{"axis", std::vector<std::int64_t>{1}}});
        },
-       4 * rows},
+       4 * tall},
       {"mean of columns", Storage::csr,
        [](Graph& g, Value x) {
          return g.add("mean", {x}, {{"axis", std::vector<std::int64_t>{0}}});
@@ -94,7 +94,7 @@ TEST_CASE("sparse operators allocate in proportion to what is stored") {
        64 * columns},
       {"slice of rows", Storage::csr,
        [](Graph& g, Value x) {
-         return g.add("slice", {x}, {{"begin", std::vector<std::int64_t>{0}}, {"end", std::vector<std::int64_t>{rows / 2}}});
+         return g.add("slice", {x}, {{"begin", std::vector<std::int64_t>{0}}, {"end", std::vector<std::int64_t>{tall / 2}}});
        },
        starts},
       {"rows taken", Storage::csr,
