@@ -114,7 +114,7 @@ TEST_CASE("on a GPU: products of a session that asks for bfloat16 round what the
   const auto plan = session.plan({});
   for (const std::string name : {"hidden", "product"})
     CHECK(std::any_of(plan.steps.begin(), plan.steps.end(),
-                      [&](const auto& step) { return step.op == name && step.variant.ends_with("InBf16"); }));
+                      [&](const auto& step) { return step.node == name && step.variant.ends_with("InBf16"); }));
   for (const auto& [name, tensor] : exact) {
     CAPTURE(name);
     const auto here = doubles(found.at(name)), there = doubles(tensor);
