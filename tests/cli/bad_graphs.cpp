@@ -18,8 +18,8 @@ TEST_CASE("faults of a graph.json") {
   // Nodes begin in line 2, column 12; what stands there is what is pointed at where nothing else is.
   const std::string second = ", {\"name\": \"a\", \"op\": \"relu\", \"inputs\": [\"x\"]}";
   const GraphFault cases[] = {
-      {R"({"name": "a", "op": "relu", "inputs": ["x"]})", 1,
-       "error: bad.json:2:12: [relu] node 'a': x is int32 but must be one of float16, bfloat16, float32, float64 (x int32 [?, 4])\n",
+      {R"({"name": "a", "op": "sigmoid", "inputs": ["x"]})", 1,
+       "error: bad.json:2:12: [sigmoid] node 'a': x is int32 but must be one of float16, bfloat16, float32, float64 (x int32 [?, 4])\n",
        "int32"},
       {R"({"name": "b", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 3}},
            {"name": "a", "op": "matmul", "inputs": ["x", "b_weight"]})",
