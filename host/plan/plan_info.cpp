@@ -86,7 +86,11 @@ PlannedStep step_of(const Plan& plan, std::size_t step) {
   info.sparse = plan.runs_sparse(step);
   if (const auto variant = plan.graph.variants.find(plan.node_of(step)); variant != plan.graph.variants.end())
     info.variant = variant->second;
-  for (std::uint32_t i = 0; i < node.output_count; ++i) info.outputs.push_back(output_of(plan, step, i));
+  for (std::uint32_t i = 0; i < node.output_count; ++i) {
+    const bool of_nothing =
+        node.pass == Pass::backward && plan.types()[node.first_output + i].rank < 0 && plan.memory.readers[node.first_output + i] == 0;
+    if (!of_nothing) info.outputs.push_back(output_of(plan, step, i));  // the gradient of an input that is left out
+  }
   info.workspace = plan.workspace_of(step);
   info.without = without(plan, step);
   const auto kept = std::equal_range(plan.kept.begin(), plan.kept.end(), KeptPart{static_cast<std::uint32_t>(step), 0, 0, {}, 0},
