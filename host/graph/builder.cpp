@@ -214,10 +214,7 @@ NodeId GraphBuilder::another(NodeId forward, const std::vector<ValueId>& inputs,
   try {
     if (changed.begin() != changed.end()) {
       Attributes all = changed;
-      for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
-        const auto& record = model_.attributes[node.first_attribute + i];
-        all.set(std::string(model_.strings[record.name]), value_of(model_, record));
-      }
+      for (const auto& [parameter, value] : all_parameters(model_, node)) all.set(parameter, value);
       add_parameters(model_, node, *binding_.nodes[forward].op->info, all);
     }
     add_edges(node, inputs, node.input_count);

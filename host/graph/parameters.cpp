@@ -324,6 +324,13 @@ void fill_attributes(const GraphModel& model, const NodeRecord& node, std::vecto
   }
 }
 
+Attributes all_parameters(const GraphModel& model, const NodeRecord& node) {
+  Attributes attributes;
+  for (auto i = node.first_attribute; i < node.first_attribute + node.attribute_count; ++i)
+    attributes.set(std::string(model.strings[model.attributes[i].name]), value_of(model, model.attributes[i]));
+  return attributes;
+}
+
 AttributeValue value_of(const GraphModel& model, const AttributeRecord& record) {
   switch (record.kind) {
     case TENON_ATTR_BOOL:

@@ -24,6 +24,9 @@ void fill_attributes(const GraphModel& model, const NodeRecord& node, std::vecto
 /// The record as people write it.
 AttributeValue value_of(const GraphModel& model, const AttributeRecord& record);
 
+/// All of the node's parameters, as people write them.
+Attributes all_parameters(const GraphModel& model, const NodeRecord& node);
+
 /// The boundary's kind (enum tenon_attribute_kind) of a declared kind.
 std::uint32_t attribute_kind(ParamKind kind);
 

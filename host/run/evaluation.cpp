@@ -6,19 +6,10 @@
 namespace tenon {
 namespace {
 
-Attributes attributes_of(const GraphModel& model, const NodeRecord& node) {
-  Attributes attributes;
-  for (auto i = node.first_attribute; i < node.first_attribute + node.attribute_count; ++i) {
-    const auto& record = model.attributes[i];
-    attributes.set(std::string(model.strings[record.name]), value_of(model, record));
-  }
-  return attributes;
-}
-
 std::vector<Tensor> run_node(const GraphSnapshot& graph, NodeId id, OperatorTypes& types, Threads& threads) {
   const auto& bound = graph.binding.nodes[id];
   if (object_factory(graph.model, id) != nullptr) return {};
-  const OperatorCall call(*bound.op, attributes_of(graph.model, graph.model.nodes[id]));
+  const OperatorCall call(*bound.op, all_parameters(graph.model, graph.model.nodes[id]));
   if (call.is_composed()) return {};
   CallTensors tensors;
   std::vector<tenon_tensor> unread(types.inputs.size());

@@ -40,10 +40,7 @@ class Importer {
   /// Taken by nobody; like `wanted`.
   std::string free_name(std::string_view wanted) const;
 
-  Host& host() const { return host_; }
   const Model& model() const { return model_; }
-  const ImportOptions& options() const { return options_; }
-  const Catalog& catalog() const { return catalog_; }
   void note(const std::string& text);
 
  private:

@@ -102,22 +102,6 @@ std::optional<std::vector<std::int64_t>> NodeImport::integers(std::string_view n
   return list_of(*value);
 }
 
-std::optional<std::vector<double>> NodeImport::reals(std::string_view name) {
-  const auto* found = attribute(name);
-  if (found == nullptr) return {};
-  const auto* value = std::get_if<List<float>>(&found->value);
-  if (value == nullptr) refuse_kind(*found, "a list of numbers");
-  return std::vector<double>(value->begin(), value->end());
-}
-
-std::optional<std::vector<std::string>> NodeImport::texts(std::string_view name) {
-  const auto* found = attribute(name);
-  if (found == nullptr) return {};
-  const auto* value = std::get_if<List<std::string_view>>(&found->value);
-  if (value == nullptr) refuse_kind(*found, "a list of texts");
-  return std::vector<std::string>(value->begin(), value->end());
-}
-
 Tensor NodeImport::tensor(std::string_view name) {
   const auto* found = attribute(name);
   if (found == nullptr) return {};
@@ -230,6 +214,12 @@ Operand NodeImport::cast(const Operand& operand, DType to) {
 
 bool NodeImport::is_read(std::size_t i) const {
   return wants(i) && importer_.read_.contains(node_.outputs[i]);
+}
+
+Operand NodeImport::widened(const Operand& operand) {
+  if (operand.empty()) return operand;
+  const auto type = dtype(operand);
+  return type == f16 || type == bf16 ? cast(operand, f32) : operand;
 }
 
 void NodeImport::output(std::size_t i, Operand operand) {

@@ -25,8 +25,6 @@ class NodeImport {
   double real(std::string_view name, double otherwise);
   std::string text(std::string_view name, std::string_view otherwise);
   std::optional<std::vector<std::int64_t>> integers(std::string_view name);
-  std::optional<std::vector<double>> reals(std::string_view name);
-  std::optional<std::vector<std::string>> texts(std::string_view name);
   Tensor tensor(std::string_view name);  ///< empty: the node has none
   /// As a parameter's value; nothing for kinds that no parameter has.
   std::optional<AttributeValue> value_of(const proto::Attribute& attribute);
@@ -55,6 +53,8 @@ class NodeImport {
   /// int64 [rank]: known where all sizes are, else computed when a run is planned.
   Operand shape_of(const Operand& operand);
   Operand cast(const Operand& operand, DType dtype);
+  /// Halves as float32, so that several operators round once, at the end; anything else as it is.
+  Operand widened(const Operand& operand);
 
   bool wants(std::size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
   /// Whether anything reads the output, or the model returns it.

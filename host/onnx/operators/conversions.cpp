@@ -25,7 +25,7 @@ void hardmax(NodeImport& node) {
 void product(NodeImport& node) {
   const auto type = node.dtype(node.input(0));
   node.require(type == f16 || type == bf16, "matmul computes floating numbers alone");
-  node.output(node.cast(node.add("tenon.matmul", std::vector{node.cast(node.input(0), f32), node.cast(node.input(1), f32)}), type));
+  node.output(node.cast(node.add("tenon.matmul", std::vector{node.widened(node.input(0)), node.widened(node.input(1))}), type));
 }
 
 const Composition conversions_read[] = {{"CastLike", cast_like}, {"Hardmax", hardmax}, {"MatMul", product}};

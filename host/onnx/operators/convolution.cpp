@@ -38,21 +38,19 @@ Attributes window_of(NodeImport& node, const Numbers& kernel) {
 
 /// The filters of a node, and its data and bias: halves are computed in float32 and rounded once.
 struct Filters {
-  explicit Filters(NodeImport& node) : type(node.dtype(node.input(0))), half(type == f16 || type == bf16) {
-    const auto wide = [&](const Operand& operand) { return half && !operand.empty() ? node.cast(operand, f32) : operand; };
-    const auto weight = wide(node.input(1)), bias = wide(node.optional_input(2));
+  explicit Filters(NodeImport& node) : type(node.dtype(node.input(0))) {
+    const auto weight = node.widened(node.input(1)), bias = node.widened(node.optional_input(2));
     shape = node.shape(weight);
     node.require(shape.known() && shape.rank() >= 3, "the shape of its weight is not known");
     for (int a = 2; a < shape.rank(); ++a) kernel.push_back(shape[a]);
     if (const auto given = node.integers("kernel_shape"))
       node.require(*given == kernel,
                    fmt::format("its kernel_shape is not that of its weight, {}", to_string(node.importer().type_of(weight))));
-    inputs = {{"data", wide(node.input(0))}, {"weight", weight}};
+    inputs = {{"data", node.widened(node.input(0))}, {"weight", weight}};
     if (!bias.empty()) inputs.emplace_back("bias", bias);
   }
 
   DType type;
-  bool half;
   Shape shape;
   Numbers kernel{};
   Importer::Named inputs{};

@@ -44,17 +44,13 @@ Operand likelihood_loss(NodeImport& node, const Operand& scores, const Operand& 
 
 void negative_log_likelihood(NodeImport& node) {
   const auto type = node.dtype(node.input(0));
-  const bool half = type == f16 || type == bf16;
-  const auto wide = [&](const Operand& x) { return half && !x.empty() ? node.cast(x, f32) : x; };
-  node.output(node.cast(likelihood_loss(node, wide(node.input(0)), node.input(1), wide(node.optional_input(2))), type));
+  node.output(node.cast(likelihood_loss(node, node.widened(node.input(0)), node.input(1), node.widened(node.optional_input(2))), type));
 }
 
 void softmax_cross_entropy(NodeImport& node) {
   const auto type = node.dtype(node.input(0));
-  const bool half = type == f16 || type == bf16;
-  const auto wide = [&](const Operand& x) { return half && !x.empty() ? node.cast(x, f32) : x; };
-  const auto logs = node.add("tenon.log_softmax", std::vector{wide(node.input(0))}, {{"axis", 1}});
-  node.output(0, node.cast(likelihood_loss(node, logs, node.input(1), wide(node.optional_input(2))), type));
+  const auto logs = node.add("tenon.log_softmax", std::vector{node.widened(node.input(0))}, {{"axis", 1}});
+  node.output(0, node.cast(likelihood_loss(node, logs, node.input(1), node.widened(node.optional_input(2))), type));
   node.output(1, node.cast(logs, type));
 }
 
