@@ -34,7 +34,8 @@ struct ConvTransposeCpu : ConvTranspose {
   }
 
   static void add_bias(const tenon::Call& call, const float* bias, const tenon::View<float>& output) {
-    const auto filters = output.dim(1), planes = output.dim(0) * filters, size = output.size() / std::max<std::int64_t>(planes, 1);
+    if (output.size() == 0) return;
+    const auto filters = output.dim(1), planes = output.dim(0) * filters, size = output.size() / planes;
     call.parallel_for(planes, 1 + 16384 / size, [&](std::int64_t begin, std::int64_t end) {
       for (auto plane = begin; plane < end; ++plane) {
         float* const to = output.data() + plane * size;
