@@ -128,7 +128,7 @@ std::string SameCall::compare(const CallMemory& memory, bool backward, Lie lie, 
     return {};
   }
   auto far = memory_for(memory, lie);
-  const auto there = memory.with([&](const Tensor& tensor, bool read_only) { return far.add(tensor, read_only ? lie : Lie::aligned); });
+  const auto there = in(far, memory, lie);
   far.upload();
   const PassedMemory passed(there_, there, backward);
   auto types = sample_.types;
@@ -150,13 +150,21 @@ DeviceMemory SameCall::memory_for(const CallMemory& memory, Lie lie) const {
   return {bytes, count, lie, there_.device()};
 }
 
+CallMemory SameCall::in(DeviceMemory& far, const CallMemory& memory, Lie read) const {
+  auto there = memory.with([&](const Tensor& tensor, bool read_only) { return far.add(tensor, read_only ? read : Lie::aligned); });
+  for (std::size_t i = 0; i < there.inputs.size(); ++i)
+    if (there.inputs[i] && stays(i)) there.inputs[i] = memory.inputs[i].clone();
+  return there;
+}
+
 std::string SameCall::differences(const CallMemory& here, const CallMemory& there, const DeviceMemory& far) const {
   if (auto fault = far.stray_write(); !fault.empty()) return fault;
   for (const auto& [name, group] : tensor_groups)
     for (std::size_t i = 0; i < (here.*group).size(); ++i) {
       const auto& tensor = (here.*group)[i];
       if (!tensor) continue;
-      const auto found = far.elements((there.*group)[i]);
+      const auto& result = (there.*group)[i];
+      const auto found = result.device() == "cpu" ? result : far.elements(result);
       if (auto fault = difference(fmt::format("{} {}", name, i), tensor, found, there_.device().name()); !fault.empty()) return fault;
     }
   return {};
