@@ -56,7 +56,8 @@ void apply(OperatorInfo& info, const ConditionInfo& condition) {
     return static_cast<void>(info.backward_inplace.emplace_back(info.find_output(names[0]), info.find_input(names[1])));
   if (condition.of == "linear")
     return static_cast<void>(info.linear.emplace_back(info.find_input(names[0]), names.size() > 1 ? info.find_input(names[1]) : -1));
-  info.outputs[static_cast<std::size_t>(info.find_output(names[0]))].hidden = true;
+  auto& output = info.outputs[static_cast<std::size_t>(info.find_output(names[0]))];
+  output.hidden = output.left_out = true;
 }
 
 }  // namespace

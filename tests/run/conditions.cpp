@@ -53,7 +53,7 @@ struct Pooled : Operator {
     float sum = 0;
     for (const float value : x) sum += value;
     call.output<float>(0)[0] = kind == Kind::max ? *largest : sum / static_cast<float>(x.size());
-    call.output<std::int64_t>(1)[0] = largest - x.begin();
+    if (call.write(1) != Write::none) call.output<std::int64_t>(1)[0] = largest - x.begin();
   }
   void backward(const Call& call) const {
     const float dy = call.output_grad<float>(0)[0];

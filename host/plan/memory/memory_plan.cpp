@@ -8,6 +8,7 @@
 #include "device/current_device.hpp"
 #include "device/devices.hpp"
 #include "graph/inference.hpp"
+#include "graph/operator_use.hpp"
 #include "io/counted.hpp"
 #include "plan/memory/writers.hpp"
 #include "plan/running_order.hpp"
@@ -186,13 +187,22 @@ void MemoryPlanner::find_buffers(const Lowered& graph) {
   }
 }
 
+// Whether a parameter hides the output. Other hidden outputs are always written: kernels may use them as memory of their own.
+bool is_left_out(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info, std::uint32_t output) {
+  std::uint32_t end = 0;
+  for (const auto& declared : info.outputs)
+    if (output < (end += count_of(model, node, declared))) return declared.left_out;
+  return false;
+}
+
 // Finds memory for an output; how it is written.
 std::uint8_t MemoryPlanner::place_output(const Lowered& graph, std::uint32_t step, std::uint32_t output) {
   const auto& model = graph.model();
   const auto& node = model.nodes[plan_.order[step]];
   const auto value = node.first_output + output;
   const auto root = plan_.root[value];
-  if (node.pass == Pass::backward && plan_.readers[value] == 0) return TENON_WRITE_NONE;
+  const auto& info = *graph.binding().nodes[plan_.order[step]].info;
+  if (plan_.readers[value] == 0 && (node.pass == Pass::backward || is_left_out(model, node, info, output))) return TENON_WRITE_NONE;
   if (is_sparse(value)) return TENON_WRITE_TO;
   if (plan_.updated.contains(value)) return TENON_WRITE_IN_PLACE;
   if (adds_[value]) {

@@ -361,7 +361,8 @@ class Result {
     if (entry_) entry_->hidden = true;
     return *this;
   }
-  /// Hidden only while the parameter has one of these values: op.output("mask", "...").hidden_when("keep_mask", false).
+  /// Hidden only while the parameter has one of these values: op.output("mask", "...").hidden_when("keep_mask", false). Then call.write(i)
+  /// of it is Write::none where nothing needs it; call.output(i) throws.
   template <class... Values>
   constexpr Result& hidden_when(const char* param, Values... values) {
     if (entry_) add_condition(*description_, entry_->name, param, {LiteralValue(values)...});

@@ -51,6 +51,7 @@ struct OutputInfo {
   bool hidden = false;     ///< only backward reads it
   std::string count;       ///< the parameter that holds the number of outputs of this name; empty: one output
   bool allocated = false;  ///< its kernel knows the shape, and no plan does
+  bool left_out = false;   ///< hidden because of a parameter: written only where backward reads it
 
   template <class Self, class Field>
   static void each_field(Self& self, Field&& field) {
