@@ -65,6 +65,43 @@ struct Function {
         return std::tanh(x);
     }
   }
+
+  /// Its derivative; at a knee the one of either side.
+  template <class T>
+  T slope(T x) const {
+    if (clip > 0 && std::abs(x) > static_cast<T>(clip)) return 0;
+    const T a = static_cast<T>(alpha), b = static_cast<T>(beta);
+    const auto of_tanh = [](T at) {
+      const T y = std::tanh(at);
+      return 1 - y * y;
+    };
+    switch (kind) {
+      case Kind::relu:
+        return x > 0 ? T(1) : T(0);
+      case Kind::sigmoid: {
+        const T y = 1 / (1 + std::exp(-x));
+        return y * (1 - y);
+      }
+      case Kind::affine:
+        return a;
+      case Kind::leaky_relu:
+        return x < 0 ? a : T(1);
+      case Kind::thresholded_relu:
+        return x > a ? T(1) : T(0);
+      case Kind::scaled_tanh:
+        return a * b * of_tanh(b * x);
+      case Kind::hard_sigmoid:
+        return a * x + b > 0 && a * x + b < 1 ? a : T(0);
+      case Kind::elu:
+        return x < 0 ? a * std::exp(x) : T(1);
+      case Kind::softsign:
+        return 1 / ((1 + std::abs(x)) * (1 + std::abs(x)));
+      case Kind::softplus:
+        return 1 / (1 + std::exp(-x));
+      default:
+        return of_tanh(x);
+    }
+  }
 };
 
 /// Those of all directions, `each` of a direction; the first is Sigmoid by default where there are several.

@@ -1,14 +1,15 @@
 // A plain recurrent layer.
-#include "sequence.hpp"
+#include "gradient.hpp"
 
 struct Rnn : Recurrent {
   constexpr Rnn() { activations = {"Tanh", "Tanh"}; }  // as ONNX has it; the first direction takes the first
 
   static constexpr void describe(auto& op) {
-    op.doc("recurrent layer: h = f(weight x + recurrent h + bias), step by step; it has no gradient");
+    op.doc("recurrent layer: h = f(weight x + recurrent h + bias), step by step");
     describe_inputs(op, "[directions, hidden, features]");
     describe_outputs(op);
     describe_parameters(op);
+    op.backward_reads("data", "weight", "recurrent", "bias", "lengths", "initial_h");
     op.example({{"data", {3, 2, 4}}, {"weight", {1, 5, 4}}, {"recurrent", {1, 5, 5}}, {"bias", {1, 10}}});
     describe_onnx(
         op.onnx("", "RNN").since(7).inputs("data", "weight", "recurrent", "bias", "lengths", "initial_h").outputs("output", "last_h"));
@@ -17,19 +18,44 @@ struct Rnn : Recurrent {
   void infer(tenon::Infer& io) const { infer_tensors(io, 1, 1); }
 
   void forward(const tenon::Call& call) const {
-    const auto functions = recurrent::functions_of(*this, 1);
-    const auto hidden = call.input_type(2).shape[2];
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      using W = Wide<T>;
-      const auto step = [&](const recurrent::Matrices<W>& of, std::int64_t way, const W* x, W* h, W*, W* sums) {
-        for (std::int64_t k = 0; k < hidden; ++k)
-          sums[k] = of.bias[static_cast<std::size_t>(k)] + of.recurrent_bias[static_cast<std::size_t>(k)];
-        of.add_product(of.weight, x, of.features, 0, hidden, sums);
-        of.add_product(of.recurrent, h, hidden, 0, hidden, sums);
-        for (std::int64_t k = 0; k < hidden; ++k) h[k] = functions[static_cast<std::size_t>(way)](sums[k]);
-      };
-      recurrent::run<T>(*this, call, 1, hidden, false, step);
+      const Units<Wide<T>> units{recurrent::functions_of(*this, 1)};
+      recurrent::run<T>(*this, call, 1, call.input_type(2).shape[2], false, units);
     });
   }
+
+  void backward(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      const Units<Wide<T>> units{recurrent::functions_of(*this, 1)};
+      const auto back = [&](const auto& of, std::int64_t way, const auto& at) { units.back(of, way, at); };
+      recurrent::run_back<T>(*this, call, 1, call.input_type(2).shape[2], false, units, back);
+    });
+  }
+
+ private:
+  template <class W>
+  struct Units {
+    using Matrices = recurrent::Matrices<W>;
+    std::vector<recurrent::Function> functions;
+
+    void add_sums(const Matrices& of, const W* x, const W* h, W* sums) const {
+      for (std::size_t k = 0; k < static_cast<std::size_t>(of.rows); ++k) sums[k] = of.bias[k] + of.recurrent_bias[k];
+      of.add_product(of.weight, x, of.features, 0, of.rows, sums);
+      of.add_product(of.recurrent, h, of.hidden, 0, of.rows, sums);
+    }
+
+    void operator()(const Matrices& of, std::int64_t way, const W* x, W* h, W*, W* sums) const {
+      add_sums(of, x, h, sums);
+      for (std::int64_t k = 0; k < of.hidden; ++k) h[k] = functions[static_cast<std::size_t>(way)](sums[k]);
+    }
+
+    void back(const Matrices& of, std::int64_t way, const recurrent::StepBack<W>& at) const {
+      add_sums(of, at.x, at.h, at.scratch);
+      for (std::int64_t k = 0; k < of.hidden; ++k)
+        at.sums[k] = at.recurrent_sums[k] = at.dh[k] * functions[static_cast<std::size_t>(way)].slope(at.scratch[k]);
+      std::fill_n(at.dh, of.hidden, W(0));
+      of.add_gradient(of.recurrent, at.sums, of.hidden, 0, of.rows, at.dh);
+    }
+  };
 };
 TENON_OPERATOR(rnn, Rnn)

@@ -34,6 +34,15 @@ struct Matrices {
       for (std::int64_t i = 0; i < columns; ++i) to[i] += factor * row[i];
     }
   }
+  /// The gradient of that by x: to[k] += sum of d[i] times its element (k, first + i).
+  void add_gradient(const std::vector<W>& matrix, const W* d, std::int64_t count, std::int64_t first, std::int64_t columns, W* to) const {
+    for (std::int64_t k = 0; k < count; ++k) {
+      const W* const row = matrix.data() + k * rows + first;
+      W sum = 0;
+      for (std::int64_t i = 0; i < columns; ++i) sum += d[i] * row[i];
+      to[k] += sum;
+    }
+  }
 };
 
 template <class W>
@@ -44,67 +53,100 @@ std::vector<W> transposed(const W* from, std::int64_t rows, std::int64_t columns
   return to;
 }
 
-/// cell(matrices, direction, x, hidden state, memory of `scratch` elements) makes one step; the state `c` is the cell's own, where there is
-/// one: the last output, and initial_c.
+/// The tensors of a call, in the type that they are computed in, and where they lie.
+template <class T>
+struct Layer {
+  using W = Wide<T>;
+  const Recurrent& op;
+  std::int64_t steps, batch, features, ways, hidden, rows;
+  std::vector<Matrices<W>> matrices;  ///< of each direction
+  std::vector<W> initial_h, initial_c;
+  const std::int32_t* lengths;
+  const T* data;
+
+  /// Throws for lengths that are no numbers of steps.
+  Layer(const Recurrent& of, const tenon::Call& call, std::int64_t gates, bool has_cell)
+      : op(of),
+        steps(call.input_type(0).shape[of.batch_first ? 1 : 0]),
+        batch(call.input_type(0).shape[of.batch_first ? 0 : 1]),
+        features(call.input_type(0).shape[2]),
+        ways(of.directions()),
+        hidden(call.input_type(2).shape[2]),
+        rows(gates * hidden),
+        initial_h(widened<T>(call, "initial_h")),
+        lengths(call.has_input("lengths") ? call.input<std::int32_t>("lengths").data() : nullptr),
+        data(call.input<T>(0).data()) {
+    if (has_cell) initial_c = widened<T>(call, "initial_c");
+    const auto weight = widened<T>(call, "weight"), recurrent = widened<T>(call, "recurrent"), bias = widened<T>(call, "bias");
+    for (std::int64_t way = 0; way < ways; ++way) {
+      Matrices<W> made{features,
+                       hidden,
+                       rows,
+                       transposed(weight.data() + way * rows * features, rows, features),
+                       transposed(recurrent.data() + way * rows * hidden, rows, hidden),
+                       {},
+                       {}};
+      made.bias.assign(static_cast<std::size_t>(rows), W(0));
+      made.recurrent_bias = made.bias;
+      if (!bias.empty()) {
+        std::copy_n(bias.data() + way * 2 * rows, rows, made.bias.data());
+        std::copy_n(bias.data() + way * 2 * rows + rows, rows, made.recurrent_bias.data());
+      }
+      matrices.push_back(std::move(made));
+    }
+    for (std::int64_t n = 0; lengths && n < batch; ++n)
+      if (lengths[n] < 0 || lengths[n] > steps) throw tenon::Error("lengths has ", lengths[n], ", but there are ", steps, " steps");
+  }
+
+  const Matrices<W>& matrices_of(std::int64_t way) const { return matrices[static_cast<std::size_t>(way)]; }
+  std::int64_t length(std::int64_t n) const { return lengths ? lengths[n] : steps; }
+  /// Which step of the sample is made as number `step`.
+  std::int64_t time(std::int64_t way, std::int64_t n, std::int64_t step) const {
+    return op.direction == Direction::reverse || way == 1 ? length(n) - 1 - step : step;
+  }
+  std::int64_t data_at(std::int64_t t, std::int64_t n) const { return (op.batch_first ? n * steps + t : t * batch + n) * features; }
+  std::int64_t state_at(std::int64_t way, std::int64_t n) const { return (op.batch_first ? n * ways + way : way * batch + n) * hidden; }
+  std::int64_t output_at(std::int64_t t, std::int64_t way, std::int64_t n) const {
+    return (op.batch_first ? (n * steps + t) * ways + way : (t * ways + way) * batch + n) * hidden;
+  }
+
+  void start(const std::vector<W>& from, std::int64_t way, std::int64_t n, W* to) const {
+    if (from.empty())
+      std::fill_n(to, hidden, W(0));
+    else
+      std::copy_n(from.data() + state_at(way, n), hidden, to);
+  }
+  void read(std::int64_t t, std::int64_t n, W* x) const {
+    const T* const from = data + data_at(t, n);
+    for (std::int64_t k = 0; k < features; ++k) x[k] = static_cast<W>(from[k]);
+  }
+};
+
+/// cell(matrices, direction, x, hidden state, cell, memory of `scratch` elements) makes one step; the state `c` is the cell's own, where
+/// there is one: the last output, and initial_c.
 template <class T, class Cell>
 void run(const Recurrent& op, const tenon::Call& call, std::int64_t gates, std::int64_t scratch, bool has_cell, const Cell& cell) {
   using W = Wide<T>;
-  const auto shape = call.input_type(0).shape;
-  const auto steps = shape[op.batch_first ? 1 : 0], batch = shape[op.batch_first ? 0 : 1], features = shape[2];
-  const std::int64_t ways = op.directions(), hidden = call.input_type(2).shape[2], rows = gates * hidden;
-  const auto weight = widened<T>(call, "weight"), recurrent = widened<T>(call, "recurrent"), bias = widened<T>(call, "bias");
-  const auto initial_h = widened<T>(call, "initial_h"), initial_c = has_cell ? widened<T>(call, "initial_c") : std::vector<W>();
-  std::vector<Matrices<W>> matrices;
-  for (std::int64_t way = 0; way < ways; ++way) {
-    Matrices<W> made{features,
-                     hidden,
-                     rows,
-                     transposed(weight.data() + way * rows * features, rows, features),
-                     transposed(recurrent.data() + way * rows * hidden, rows, hidden),
-                     {},
-                     {}};
-    made.bias.assign(static_cast<std::size_t>(rows), W(0));
-    made.recurrent_bias = made.bias;
-    if (!bias.empty()) {
-      std::copy_n(bias.data() + way * 2 * rows, rows, made.bias.data());
-      std::copy_n(bias.data() + way * 2 * rows + rows, rows, made.recurrent_bias.data());
-    }
-    matrices.push_back(std::move(made));
-  }
-  const std::int32_t* const lengths = call.has_input("lengths") ? call.input<std::int32_t>("lengths").data() : nullptr;
-  for (std::int64_t n = 0; lengths && n < batch; ++n)
-    if (lengths[n] < 0 || lengths[n] > steps) throw tenon::Error("lengths has ", lengths[n], ", but there are ", steps, " steps");
-  const T* const data = call.input<T>(0).data();
+  const Layer<T> of(op, call, gates, has_cell);
+  const auto hidden = of.hidden;
   T* const output = call.write(0) != tenon::Write::none ? call.output<T>(0).data() : nullptr;
   T* const last_h = call.write(1) != tenon::Write::none ? call.output<T>(1).data() : nullptr;
   T* const last_c = has_cell && call.write(2) != tenon::Write::none ? call.output<T>(2).data() : nullptr;
-  const auto state_at = [&](std::int64_t way, std::int64_t n) { return (op.batch_first ? n * ways + way : way * batch + n) * hidden; };
-  const auto output_at = [&](std::int64_t t, std::int64_t way, std::int64_t n) {
-    return (op.batch_first ? (n * steps + t) * ways + way : (t * ways + way) * batch + n) * hidden;
-  };
-  call.parallel_for(ways * batch, 1, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<W> memory(static_cast<std::size_t>(2 * hidden + features + scratch));
-    W *const h = memory.data(), *const c = h + hidden, *const x = c + hidden, *const rest = x + features;
+  call.parallel_for(of.ways * of.batch, 1, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<W> memory(static_cast<std::size_t>(2 * hidden + of.features + scratch));
+    W *const h = memory.data(), *const c = h + hidden, *const x = c + hidden, *const rest = x + of.features;
     for (auto i = begin; i < end; ++i) {
-      const auto way = i / batch, n = i % batch, length = lengths ? lengths[n] : steps;
-      const auto start = [&](const std::vector<W>& from, W* to) {
-        if (from.empty())
-          std::fill_n(to, hidden, W(0));
-        else
-          std::copy_n(from.data() + state_at(way, n), hidden, to);
-      };
-      start(initial_h, h), start(initial_c, c);
-      const bool back = op.direction == Direction::reverse || way == 1;
+      const auto way = i / of.batch, n = i % of.batch, length = of.length(n);
+      of.start(of.initial_h, way, n, h), of.start(of.initial_c, way, n, c);
       for (std::int64_t step = 0; step < length; ++step) {
-        const auto t = back ? length - 1 - step : step;
-        const T* const from = data + (op.batch_first ? n * steps + t : t * batch + n) * features;
-        for (std::int64_t k = 0; k < features; ++k) x[k] = static_cast<W>(from[k]);
-        cell(matrices[static_cast<std::size_t>(way)], way, x, h, c, rest);
-        for (std::int64_t k = 0; output && k < hidden; ++k) output[output_at(t, way, n) + k] = T(h[k]);
+        const auto t = of.time(way, n, step);
+        of.read(t, n, x);
+        cell(of.matrices_of(way), way, x, h, c, rest);
+        for (std::int64_t k = 0; output && k < hidden; ++k) output[of.output_at(t, way, n) + k] = T(h[k]);
       }
-      for (auto t = length; output && t < steps; ++t) std::fill_n(output + output_at(t, way, n), hidden, T(0));
-      for (std::int64_t k = 0; last_h && k < hidden; ++k) last_h[state_at(way, n) + k] = T(h[k]);
-      for (std::int64_t k = 0; last_c && k < hidden; ++k) last_c[state_at(way, n) + k] = T(c[k]);
+      for (auto t = length; output && t < of.steps; ++t) std::fill_n(output + of.output_at(t, way, n), hidden, T(0));
+      for (std::int64_t k = 0; last_h && k < hidden; ++k) last_h[of.state_at(way, n) + k] = T(h[k]);
+      for (std::int64_t k = 0; last_c && k < hidden; ++k) last_c[of.state_at(way, n) + k] = T(c[k]);
     }
   });
 }
