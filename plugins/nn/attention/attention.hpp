@@ -11,7 +11,7 @@ struct Attention : tenon::Operator {
   Scores scores_are = Scores::scaled;
 
   static constexpr void describe(auto& op) {
-    op.doc("softmax(scale query key^T + mask) value for each head, computed in float32 at least and rounded once; it has no gradient");
+    op.doc("softmax(scale query key^T + mask) value for each head, computed in float32 at least and rounded once");
     op.input("query", "[batch, q_heads, queries, size], or [batch, queries, q_heads size]");
     op.input("key", "[batch, kv_heads, keys, size], or [batch, keys, kv_heads size]; kv_heads divides q_heads");
     op.input("value", "[batch, kv_heads, keys, value_size], or [batch, keys, kv_heads value_size]");
@@ -34,6 +34,7 @@ struct Attention : tenon::Operator {
     op.param("right_window", &Attention::right_window, "keys that a query sees behind its own; -1: all").at_least(-1);
     op.param("scores_are", &Attention::scores_are, "what output scores has: scaled products, capped, with mask, or behind softmax")
         .one_of({{"scaled", Scores::scaled}, {"capped", Scores::capped}, {"masked", Scores::masked}, {"softmax", Scores::softmax}});
+    op.backward_reads("query", "key", "value", "mask", "past_key", "past_value", "lengths");
     op.example({{"query", {2, 4, 3, 5}}, {"key", {2, 2, 6, 5}}, {"value", {2, 2, 6, 7}}}, {{"causal", true}});
     op.example({{"query", {2, 3, 8}}, {"key", {2, 6, 4}}, {"value", {2, 6, 4}}, {"mask", {3, 6}}}, {{"q_heads", 4}, {"kv_heads", 2}});
     op.onnx("", "Attention")
@@ -57,6 +58,7 @@ struct Attention : tenon::Operator {
 
   void infer(tenon::Infer& io) const;
   void forward(const tenon::Call& call) const;
+  void backward(const tenon::Call& call) const;
 
   /// Sizes of a call, where they are known.
   struct Sizes {
@@ -64,5 +66,6 @@ struct Attention : tenon::Operator {
     bool flat;  ///< three dimensions
     std::int64_t all() const { return past + keys; }
   };
+  Sizes sizes_of(const tenon::Call& call) const;
   Sizes sizes_of(const tenon::Shape& query, const tenon::Shape& key, const tenon::Shape& value, std::int64_t past) const;
 };
