@@ -3,6 +3,7 @@
 
 #include "graph/needed.hpp"
 #include "graph/operator_inference.hpp"
+#include "graph/operator_use.hpp"
 #include "graph/parameters.hpp"
 #include "run/graph_impl.hpp"
 
@@ -63,6 +64,20 @@ ValueInfo info_of(const GraphModel& model, std::string doc, ValueId id, std::str
   if (value.type.dtype != TENON_DTYPE_UNKNOWN) info.dtype = static_cast<DType>(value.type.dtype);
   info.storage = value.tensor == none ? static_cast<Storage>(value.type.storage) : model.tensors[value.tensor].storage();
   return info;
+}
+
+// What the operator of a bound node calls its output.
+void name_output(ValueInfo& info, const GraphModel& model, const NodeRecord& node, const OperatorInfo& op, std::uint32_t index) {
+  for (const auto& declared : op.outputs) {
+    const auto count = count_of(model, node, declared);
+    if (index >= count) {
+      index -= count;
+      continue;
+    }
+    info.output = declared.count.empty() ? declared.name : declared.name + std::to_string(index);
+    info.hidden = declared.hidden;
+    return;
+  }
 }
 
 std::vector<ValueInfo> values_of(const GraphModel& model, Role role) {
@@ -154,7 +169,12 @@ ValueInfo Graph::info(Value value) const {
   const auto id = impl_->id_of(value);
   if (id == none) throw Failure(FailureKind::usage, "an empty value has no type");
   const auto& model = impl_->model();
-  return info_of(model, doc_of(model, id), id, value_label(model, id));
+  auto info = info_of(model, doc_of(model, id), id, value_label(model, id));
+  const auto producer = model.values[id].producer;
+  if (producer != none && model.nodes[producer].pass == Pass::forward && producer < impl_->binding().nodes.size())
+    if (const auto& op = impl_->binding().nodes[producer].info)
+      name_output(info, model, model.nodes[producer], *op, model.values[id].index);
+  return info;
 }
 
 std::vector<NodeInfo> Graph::nodes() const {

@@ -15,6 +15,7 @@ namespace {
 struct CallWorkplace : Workplace {
   CallWorkplace() {
     write_npy(folder() / "a.npy", Tensor::from({1.f, -2.f, 3.f, -4.f}, {2, 2}));
+    write_npy(folder() / "axes.npy", Tensor::from(std::vector<std::int64_t>{1}, {1}));
     write_npy(folder() / "z.npy", Tensor::from(std::vector<Complex<float>>{{3, -4}}, {1}));
     write_npy(folder() / "i.npy", Tensor::from<std::int64_t>({1, 0}, {2}));
   }
@@ -38,6 +39,8 @@ TEST_CASE("call: one operator on arrays, with parameters, printed, written and a
       {{"call", "concat", "--input", "inputs0=a.npy", "--input", "inputs1=a.npy", "--set", "axis=0"},
        "output  float32 [4, 2]  1 -2 3 -4 1 -2 3 -4\n"},
       {{"call", "sum", "--input", "x=a.npy", "--set", "axis=[0, 1]"}, "y  float32 []  -2\n"},
+      {{"call", "sum", "--input", "x=a.npy", "--input", "axes=axes.npy", "--gradient"},  // elements that decide the shape
+       "grad_x  float32 [2, 2]  1 1 1 1\ny  float32 [2]  -1 -1\n"},
       {{"call", "split", "--input", "x=a.npy", "--set", "sections=2", "--set", "axis=0"},
        "part0  float32 [1, 2]  1 -2\npart1  float32 [1, 2]  3 -4\n"},
       {{"call", "dropout", "--input", "data=a.npy"}, "output  float32 [2, 2]  1 -2 3 -4\n"},

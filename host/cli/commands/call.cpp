@@ -57,14 +57,15 @@ std::vector<std::string> placed_names(const OperatorInfo& info, const NamedTenso
 struct OneNode {
   Graph graph;
   NodeInfo node;
-  std::vector<Value> given;  // in the order of the inputs' names
 
   OneNode(Host& host, const OperatorInfo& info, const NamedTensors& inputs, const Attributes& attributes) : graph(host) {
     std::map<std::string, Value> values;
-    for (const auto& [name, tensor] : inputs) {
-      given.push_back(graph.input(name, tensor.dtype(), tensor.shape()));
-      values.emplace(name, given.back());
-    }
+    const auto decides_sizes = [&](const std::string& name) {  // nothing is trained by sizes and the like
+      return std::any_of(info.inputs.begin(), info.inputs.end(),
+                         [&](const InputInfo& input) { return input.on_cpu && input.name == name; });
+    };
+    for (const auto& [name, tensor] : inputs)
+      values.emplace(name, decides_sizes(name) ? graph.constant(name, tensor) : graph.input(name, tensor.dtype(), tensor.shape()));
     std::vector<Value> placed;
     for (const auto& name : placed_names(info, inputs)) placed.push_back(values[name]);
     add(info, placed, attributes);
@@ -82,33 +83,17 @@ struct OneNode {
     graph.add(info.full_name(), placed, attributes);
   }
 
-  // By the names that the operator gives them, hidden ones apart. A prepared call knows them: how many there are may depend on parameters.
-  void add_outputs(const OperatorInfo& info, const std::string& device) {
-    std::vector<Argument> arguments;
-    for (const auto& name : node.inputs) {
-      const auto value = name.empty() ? ValueInfo{} : graph.info(graph.find(name));
-      arguments.push_back({.dtype = value.dtype.value_or(DType::f32), .shape = value.shape, .present = !name.empty()});
-    }
-    const auto call = graph.host().prepare(node.op, arguments, node.attributes, {.device = device});
-    std::map<std::string, int> counts;  // of those that stand for several
-    for (const auto& output : info.outputs)
-      if (!output.count.empty()) counts.emplace(output.name, 0);
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      auto name = call.outputs()[i].name;
-      if (const auto count = counts.find(name); count != counts.end()) name += fmt::to_string(count->second++);
-      if (!call.outputs()[i].hidden) graph.output(name, graph.find(node.outputs[i]));
-    }
+  void add_outputs() {
+    for (const auto& name : node.outputs)
+      if (const auto value = graph.info(graph.find(name)); !value.hidden) graph.output(value.output, graph.find(name));
   }
 
   // Of the sum of the first output's elements.
   void add_gradients(const NamedTensors& inputs) {
     std::vector<Value> wrt;
     std::vector<std::string> names;
-    auto value = given.begin();
-    for (const auto& [name, tensor] : inputs) {
-      if (has_gradient(tensor.dtype())) wrt.push_back(*value), names.push_back("grad_" + name);
-      ++value;
-    }
+    for (const auto& input : graph.inputs())
+      if (has_gradient(inputs.at(input.name).dtype())) wrt.push_back(graph.find(input.name)), names.push_back("grad_" + input.name);
     add_gradient_outputs(graph, graph.gradient(graph.find(node.outputs.at(0)), wrt), names, "the first output");
   }
 };
@@ -127,7 +112,7 @@ int run_call(Context& context, const Arguments& arguments) {
   const auto inputs = read_call_inputs(arguments);
 
   OneNode call(host, info, inputs, attributes);
-  call.add_outputs(info, context.device());
+  call.add_outputs();
   if (arguments.has("gradient")) call.add_gradients(inputs);
   SessionOptions options;
   options.seed = arguments.count("seed");

@@ -24,6 +24,9 @@ struct ValueInfo {
   Storage storage = Storage::dense;
   std::string doc{};    ///< from the operator that returns it, or else from the first one that reads it
   std::string value{};  ///< for an output of the graph: the name of the value that it returns
+  // For an output of a forward node, from Graph::info():
+  std::string output{};  ///< its operator's name of it, `y`; numbered where the operator has several of that name, `parts0`
+  bool hidden = false;   ///< whether only backward reads it
 };
 
 /// Storage, dtype and shape as text: `float32 [2, ?]`, `csr float32 [2, 3]`; what is not known is ? or [...].
