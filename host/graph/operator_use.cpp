@@ -50,9 +50,9 @@ std::uint32_t use_operator(GraphModel& model, Binding& binding, PluginSet& plugi
 bool is_graph_parameter(std::string_view op, std::string_view param) {
   if (space_in(op) != bundled_space) return false;
   op = short_name(op);
-  if (op == "if") return param == "then" || param == "else";
+  if (op == "if" || op == "branch") return param == "then" || param == "else";
   if (op == "while") return param == "condition" || param == "body";
-  return op == "scan" && param == "body";
+  return (op == "scan" || op == "loop") && param == "body";
 }
 
 std::uint32_t count_of(const GraphModel& model, const NodeRecord& node, const OutputInfo& output) {

@@ -160,8 +160,9 @@ std::string PluginSet::add(std::span<const std::byte> manifest, const tenon_oper
   return name;
 }
 
-void PluginSet::add_builtin(std::span<const std::byte> manifest, const tenon_operator* table, OperatorFactory make) {
+void PluginSet::add_builtin(std::span<const std::byte> manifest, const tenon_operator* table, OperatorFactory make, bool allocates) {
   auto info = read_own_manifest(manifest, table);
+  for (auto& output : info.outputs) output.allocated = output.allocated || allocates;
   OwnOperator own{table, make ? std::make_shared<const OperatorFactory>(std::move(make)) : nullptr};
   const std::lock_guard lock(impl_->adding);
   impl_->builder.add_builtin(std::move(info), std::move(own));

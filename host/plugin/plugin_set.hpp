@@ -116,8 +116,9 @@ class PluginSet {
   std::string add(std::span<const std::byte> manifest, const tenon_operator* table, OperatorFactory make = {});
   /// The full name under which that table was added and is still found: `preferred` if it is one, or another one; empty: none.
   std::string name_of(const tenon_operator* table, std::string_view preferred) const;
-  /// An operator of the host itself, which nothing replaces. Before anything else is added.
-  void add_builtin(std::span<const std::byte> manifest, const tenon_operator* table, OperatorFactory make = {});
+  /// An operator of the host itself, which nothing replaces. Before anything else is added. `allocates`: its kernel allocates all outputs,
+  /// however many there are, as no class of the SDK may.
+  void add_builtin(std::span<const std::byte> manifest, const tenon_operator* table, OperatorFactory make = {}, bool allocates = false);
 
   Catalog catalog() const;
   bool has(std::string_view op) const;  ///< by name or alias

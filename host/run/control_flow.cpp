@@ -9,74 +9,15 @@
 #include "graph/type.hpp"
 #include "io/counted.hpp"
 #include "plugin/operator_name.hpp"
-#include "run/subgraph.hpp"
+#include "run/held_subgraph.hpp"
 #include "tensor/add_elements.hpp"
 #include "tensor/row_range.hpp"
 
 namespace tenon {
 namespace {
 
-/// A pointer to something of the object's own, in a class that describe() makes at compile time.
-class HeldSubgraph {
- public:
-  constexpr HeldSubgraph() = default;
-  constexpr HeldSubgraph(const HeldSubgraph&) {}
-  HeldSubgraph& operator=(const HeldSubgraph&) { return *this; }
-  constexpr ~HeldSubgraph() { delete held_; }
-  void hold(Host::Impl& host, const Text& text, const char* param) { held_ = new Subgraph(host, text, param); }
-  Subgraph& operator*() const { return *held_; }
-  Subgraph* operator->() const { return held_; }
-
- private:
-  Subgraph* held_ = nullptr;
-};
-
 using Positions = std::vector<std::size_t>;
 using Values = std::vector<Gradient::Value>;
-
-std::size_t at(std::int64_t position) {
-  return static_cast<std::size_t>(position);
-}
-
-std::span<const tenon_type> input_types(const Infer& io, std::size_t first, std::size_t count) {
-  return {io.raw().inputs + first, count};
-}
-
-void set_output(Infer& io, int i, const tenon_type& type) {
-  io.set_output(i, shape_of(type), static_cast<DType>(type.dtype));
-  io.raw().outputs[i].layout = 1;  // without a dtype: it is not known yet
-}
-
-Tensor tensor_at(const tenon_tensor* tensor) {
-  return Tensor::borrow(*tensor);
-}
-
-std::vector<Tensor> tensors_at(const tenon_tensor* const* tensors, std::size_t count) {
-  std::vector<Tensor> found;
-  for (std::size_t i = 0; i < count; ++i) found.push_back(tensor_at(tensors[i]));
-  return found;
-}
-
-/// Row `row` of the first axis, without that axis.
-Tensor row_of(const Tensor& tensor, std::int64_t row) {
-  const auto whole = tensor.shape();
-  return row_range(tensor, row, row + 1).reshape(Shape(whole.begin() + 1, whole.rank() - 1));
-}
-
-bool is_true(const Tensor& condition) {
-  return *static_cast<const std::uint8_t*>(condition.data()) != 0;
-}
-
-void require_condition(const tenon_type& type, const Subgraph& graph) {
-  const bool fits = (type.dtype == TENON_BOOLEAN || type.dtype == TENON_DTYPE_UNKNOWN) && (!is_known(type) || element_count(type) == 1);
-  if (!fits) graph.refuse("returns " + to_string(type) + " but must return one boolean");
-}
-
-void require_counts(const Subgraph& graph, std::size_t inputs, std::size_t outputs) {
-  if (graph.inputs() != inputs)
-    graph.refuse(fmt::format("has {} but is given {}", counted(graph.inputs(), "input"), counted(inputs, "value")));
-  if (graph.outputs() != outputs) graph.refuse(fmt::format("has {} but needs {}", counted(graph.outputs(), "output"), outputs));
-}
 
 bool is_floating(const Gradient& g, Gradient::Value value) {
   return floating.has(g.type(value).dtype);
@@ -398,26 +339,18 @@ struct Scan : Operator {
   }
 };
 
-template <class Op>
-void add(Host::Impl& host, const char* name) {
-  host.plugin_set.add_builtin(std::as_bytes(std::span(std::string_view(manifest_of<Op>(name)))), table_of<Op>(),
-                              internal::factory_of<Op>([&host] {
-                                Op op;
-                                op.host = &host;
-                                return op;
-                              }));
-}
-
 }  // namespace
 
 void add_control_operators(Host::Impl& host) {
-  add<If>(host, "if");
-  add<While>(host, "while");
-  add<Scan>(host, "scan");
+  add_flow_operator<If>(host, "if");
+  add_flow_operator<While>(host, "while");
+  add_flow_operator<Scan>(host, "scan");
+  add_late_control_operators(host);
 }
 
 bool keeps_host(const OperatorInfo& info) {
-  return info.space == bundled_space && (info.name == "if" || info.name == "while" || info.name == "scan");
+  static constexpr std::string_view names[] = {"if", "while", "scan", "branch", "loop"};
+  return info.space == bundled_space && std::find(std::begin(names), std::end(names), info.name) != std::end(names);
 }
 
 }  // namespace tenon

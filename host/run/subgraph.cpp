@@ -62,15 +62,27 @@ std::vector<tenon_type> Subgraph::infer(std::span<const tenon_type> inputs) cons
   return outputs;
 }
 
-Tensor Subgraph::run(bool training, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
+Session& Subgraph::session(bool training) {
   auto& session = sessions_[training ? 1 : 0];
+  if (!session) session.emplace(graph_, SessionOptions{.training = training, .optimize = Optimize::exact});
+  return *session;
+}
+
+std::vector<Tensor> Subgraph::run_all(bool training, const std::vector<Tensor>& inputs) {
   return named([&] {
-    if (!session) session.emplace(graph_, SessionOptions{.training = training, .optimize = Optimize::exact});
+    std::vector<Tensor> outputs(this->outputs());
+    session(training).run_in_order(inputs, outputs);
+    return outputs;
+  });
+}
+
+Tensor Subgraph::run(bool training, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
+  return named([&] {
     NamedTensors given;
     RunOptions options;
     for (std::size_t i = 0; i < inputs.size(); ++i) given.emplace(input_names_[i], inputs[i]);
     for (std::size_t i = 0; i < outputs.size(); ++i) options.destinations[output_names_[i]] = {outputs[i], Write::to};
-    return session->run(given, options).at(output_names_.front());
+    return session(training).run(given, options).at(output_names_.front());
   });
 }
 

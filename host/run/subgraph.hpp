@@ -24,6 +24,8 @@ class Subgraph {
   std::vector<tenon_type> infer(std::span<const tenon_type> inputs) const;
   /// Writes the outputs to contiguous tensors of the types that infer() gave; the first one is returned.
   Tensor run(bool training, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs = {});
+  /// All outputs, as new tensors, of whatever shapes they turn out to have.
+  std::vector<Tensor> run_all(bool training, const std::vector<Tensor>& inputs);
 
   Graph graph() const { return graph_.clone(); }  ///< to edit
   const char* param() const { return param_; }
@@ -32,6 +34,7 @@ class Subgraph {
  private:
   template <class Work>
   decltype(auto) named(Work&& work) const;
+  Session& session(bool training);
 
   const char* param_;
   Graph graph_;  // bound and complete

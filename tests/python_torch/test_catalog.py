@@ -10,7 +10,7 @@ from torch.library import opcheck
 HOST = tenon.default_host()
 NAMES = [name for name in HOST.names() if "." not in name]
 DTYPES = ("float64", "float32", "bool")
-WHOLE_GRAPHS = ("if", "scan", "while")  # whose parameters are graphs: a test below has them
+WHOLE_GRAPHS = ("branch", "if", "loop", "scan", "while")  # whose parameters are graphs: a test below has them
 NO_DERIVATIVE = ("stop_gradient", "cast")  # zero on purpose; less exact than differences need
 NO_GRADIENT = ("adagrad", "adam", "adamw", "global_norm_scale", "momentum", "nesterov", "rmsprop", "sgd")
 

@@ -21,6 +21,13 @@ constexpr std::size_t most_inlined = 1'000'000;
   throw Failure(FailureKind::file, fmt::format("{}: {}", model.path.string(), reason), hint);
 }
 
+// A graph in a graph has constants, but large ones and what may be trained are the outer graph's.
+bool stays_inside(const Operand& operand) {
+  const bool weight =
+      !operand.initializer.empty() && allows(floating.mask, operand.elements.dtype()) && operand.elements.shape().rank() > 0;
+  return !weight && operand.elements.storage() == Storage::dense && operand.elements.size() <= 512;
+}
+
 DType dtype_of(const proto::ValueInfo& input) {
   const auto* element = input.type == nullptr ? nullptr : element_type(input.type->dtype);
   return element == nullptr ? unknown_dtype : element->dtype;
@@ -122,12 +129,12 @@ void Importer::import_inputs() {
 
 Operand* Importer::find_or_read(std::string_view name) {
   if (const auto found = scope_.find(name); found != scope_.end()) return &found->second;
-  if (function_ != nullptr) return nullptr;  // a function sees its own values alone
+  if (function_ != home_) return nullptr;  // a function sees its own values alone
   if (const auto found = initializers_.find(name); found != initializers_.end())
     return &scope_.emplace(name, Operand{none, tensors_.read(*found->second), name}).first->second;
   if (const auto found = sparse_initializers_.find(name); found != sparse_initializers_.end())
     return &scope_.emplace(name, Operand{none, tensors_.read(*found->second), name}).first->second;
-  return nullptr;
+  return outer_ == nullptr ? nullptr : find_outside(name);
 }
 
 Operand& Importer::find(std::string_view name) {
@@ -157,6 +164,7 @@ ValueId Importer::value_of(Operand& operand) {
   const void* const place = elements.size() == 0 ? nullptr : elements.data();
   if (const auto found = placed_.find(place); place != nullptr && found != placed_.end() && same_type(found->second, elements))
     return operand.value = found->second;
+  if (outer_ != nullptr && !stays_inside(operand)) return operand.value = captured({none, elements, operand.initializer});
   const bool weight = !operand.initializer.empty() && allows(floating.mask, elements.dtype()) && elements.shape().rank() > 0;
   const auto name = free_name(operand.initializer.empty() ? std::string_view("constant") : operand.initializer);
   operand.value = builder_.tensor(name, weight ? Role::variable : Role::constant, elements);
@@ -170,6 +178,7 @@ bool Importer::same_type(ValueId value, const Tensor& elements) const {
 }
 
 void Importer::state(std::string_view node, const std::string& state, const Tensor& elements) {
+  if (outer_ != nullptr) throw Failure(FailureKind::file, "graphs in graphs have no states");
   builder_.tensor(fmt::format("{}_{}", node, state), Role::state, elements.clone());
 }
 
@@ -207,6 +216,7 @@ std::vector<Operand> Importer::add_node(NodeSpec spec, std::string_view name) {
 
 std::vector<Operand> Importer::call(const std::string& op, const Named& inputs, const Attributes& attributes, std::string_view name) {
   const auto& info = *builder_.plugins().load(op).info;
+  if (outer_ != nullptr && info.random) throw Failure(FailureKind::file, "graphs in graphs draw no random numbers");
   std::vector<const Operand*> given;
   for (const auto& [place, operand] : inputs) given.push_back(&operand);
   if (may_compute(info, given)) {
@@ -226,9 +236,11 @@ std::vector<Operand> Importer::call(const std::string& op, const Named& inputs, 
 
 std::vector<Operand> Importer::call(const std::string& op, const std::vector<Operand>& inputs, const Attributes& attributes,
                                     std::string_view name) {
+  const auto& info = *builder_.plugins().load(op).info;
+  if (outer_ != nullptr && info.random) throw Failure(FailureKind::file, "graphs in graphs draw no random numbers");
   std::vector<const Operand*> given;
   for (const auto& operand : inputs) given.push_back(&operand);
-  if (may_compute(*builder_.plugins().load(op).info, given)) {
+  if (may_compute(info, given)) {
     std::vector<Tensor> tensors;
     for (const auto& operand : inputs) tensors.push_back(operand.elements);
     return compute(op, tensors, attributes);
@@ -264,6 +276,7 @@ void Importer::import_node(const proto::Node& node) {
     } else if (by_plugin(at)) {
     } else if (const auto composition = find_composition(node.domain, node.type, version)) {
       composition(at);
+      if (!missing_.empty()) return;  // in its graphs
     } else if (const auto* function = model_.function(node.domain, node.type, node.overload)) {
       import_function(at, *function);
       return;

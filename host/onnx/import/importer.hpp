@@ -16,6 +16,7 @@
 namespace tenon::onnx {
 
 class NodeImport;
+class InnerGraph;
 
 /// Nodes become calls of operators on operands. Where all elements are known and there are few, the call is made at once, and its result is
 /// a constant; otherwise it becomes a node. Threads: one.
@@ -23,6 +24,8 @@ class Importer {
  public:
   /// Both must outlive this.
   Importer(Host& host, const Model& model, const ImportOptions& options);
+  /// For the graph of an attribute: names that it does not make are looked up outside. `outer` must outlive this.
+  Importer(Importer& outer, const proto::Graph& graph);
   /// Once. Throws Failure: (file) for what the model says, (plugin) for operators that are missing, all at once.
   Graph import();
 
@@ -45,6 +48,7 @@ class Importer {
 
  private:
   friend class NodeImport;
+  friend class InnerGraph;
   using Scope = std::unordered_map<std::string_view, Operand>;
 
   void find_read();
@@ -67,6 +71,11 @@ class Importer {
   std::vector<Operand> compute(const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes);
   std::vector<Operand> add_node(NodeSpec spec, std::string_view name);
 
+  Operand* find_outside(std::string_view name);
+  ValueId captured(const Operand& outside);
+  void lend(Importer& other);
+  std::vector<Operand> import_inside(const proto::Graph& graph, const std::vector<Operand>& inputs);
+
   Host& host_;
   const Model& model_;
   const ImportOptions& options_;
@@ -84,6 +93,9 @@ class Importer {
   const proto::Function* function_ = nullptr;                      // whose nodes are imported
   std::map<std::string_view, const proto::Attribute*> arguments_;  // of that function
   std::unordered_map<const void*, ValueId> placed_;                // elements that the graph has
+  Importer* const outer_ = nullptr;                                // of the graph in whose node this one's is
+  const proto::Function* const home_ = nullptr;                    // the function that has that node
+  std::vector<std::pair<ValueId, ValueId>> captures_;              // values of the outer graph, and inputs that stand for them
 };
 
 }  // namespace tenon::onnx

@@ -212,6 +212,11 @@ Operand NodeImport::cast(const Operand& operand, DType to) {
   return add("tenon.cast", std::vector{operand}, {{"dtype", std::string(name_of(to))}});
 }
 
+Tensor NodeImport::converted(const Tensor& elements, DType to) const {
+  if (elements.dtype() == to) return elements;
+  return importer_.host_.call("tenon.cast", {elements}, {{"dtype", std::string(name_of(to))}});
+}
+
 bool NodeImport::is_read(std::size_t i) const {
   return wants(i) && importer_.read_.contains(node_.outputs[i]);
 }

@@ -53,8 +53,13 @@ class NodeImport {
   /// int64 [rank]: known where all sizes are, else computed when a run is planned.
   Operand shape_of(const Operand& operand);
   Operand cast(const Operand& operand, DType dtype);
+  Tensor converted(const Tensor& elements, DType dtype) const;  ///< at once, however many there are
   /// Halves as float32, so that several operators round once, at the end; anything else as it is.
   Operand widened(const Operand& operand);
+
+  const proto::Graph& graph(std::string_view name);  ///< refused where the attribute is none
+  /// What a graph returns that certainly runs: its nodes become this one's. Empty where operators are missing.
+  std::vector<Operand> inlined(const proto::Graph& graph, const std::vector<Operand>& inputs = {});
 
   bool wants(std::size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
   /// Whether anything reads the output, or the model returns it.
@@ -65,6 +70,7 @@ class NodeImport {
   /// Throws for what was not used.
   void finish() const;
   Importer& importer() const { return importer_; }
+  Host& host() const { return importer_.host_; }
   std::string_view name() const { return node_.name; }
 
  private:

@@ -1,40 +1,12 @@
 // Convolution: what ONNX reads off the weight's shape are parameters here.
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "onnx/import/node_import.hpp"
+#include "onnx/operators/window.hpp"
 
 namespace tenon::onnx {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
-
-Numbers numbers(NodeImport& node, const char* name, std::size_t count, std::int64_t otherwise) {
-  auto found = node.integers(name).value_or(Numbers(count, otherwise));
-  node.require(found.size() == count, fmt::format("its attribute '{}' has {} numbers and must have {}", name, found.size(), count));
-  return found;
-}
-
-// Steps, distances and padding as our operators have them.
-Attributes window_of(NodeImport& node, const Numbers& kernel) {
-  const auto axes = kernel.size();
-  Attributes window{{"kernel", kernel}, {"stride", numbers(node, "strides", axes, 1)}, {"dilate", numbers(node, "dilations", axes, 1)}};
-  const auto automatic = node.text("auto_pad", "NOTSET");
-  if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
-    node.ignore("pads");
-    window.set("pad_mode", automatic == "SAME_UPPER" ? "same_upper" : "same_lower");
-  } else if (automatic == "NOTSET" || automatic.empty()) {
-    const auto pads = numbers(node, "pads", 2 * axes, 0);
-    const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(axes);
-    window.set("pad", Numbers(pads.begin(), middle));
-    window.set("pad_end", Numbers(middle, pads.end()));
-  } else {
-    node.require(automatic == "VALID", fmt::format("its auto_pad '{}' is unknown", automatic));
-    node.ignore("pads");
-  }
-  return window;
-}
 
 /// The filters of a node, and its data and bias: halves are computed in float32 and rounded once.
 struct Filters {
@@ -70,8 +42,8 @@ void pad_to(NodeImport& node, const Filters& filters, const Numbers& sizes, Attr
   const auto axes = filters.kernel.size();
   const auto data = node.shape(filters.inputs[0].second);
   const bool upper = node.text("auto_pad", "NOTSET") == "SAME_UPPER";
-  const auto stride = numbers(node, "strides", axes, 1), dilate = numbers(node, "dilations", axes, 1);
-  auto extra = numbers(node, "output_padding", axes, 0);
+  const auto stride = numbers_of(node, "strides", axes, 1), dilate = numbers_of(node, "dilations", axes, 1);
+  auto extra = numbers_of(node, "output_padding", axes, 0);
   const auto rank = static_cast<int>(axes) + 2;
   node.require(data.has_rank() && data.rank() == rank && (sizes.size() == axes || sizes.size() == axes + 2),
                "its output_shape does not fit its input");
@@ -97,12 +69,12 @@ void conv_transpose(NodeImport& node) {
   Attributes attributes;
   if (const auto sizes = node.integers("output_shape")) {
     attributes = Attributes{
-        {"kernel", filters.kernel}, {"stride", numbers(node, "strides", axes, 1)}, {"dilate", numbers(node, "dilations", axes, 1)}};
+        {"kernel", filters.kernel}, {"stride", numbers_of(node, "strides", axes, 1)}, {"dilate", numbers_of(node, "dilations", axes, 1)}};
     node.ignore("pads");
     pad_to(node, filters, *sizes, attributes);
   } else {
     attributes = window_of(node, filters.kernel);
-    attributes.set("output_padding", numbers(node, "output_padding", axes, 0));
+    attributes.set("output_padding", numbers_of(node, "output_padding", axes, 0));
   }
   attributes.set("num_filter", filters.shape[1] * groups);
   attributes.set("groups", groups);

@@ -77,24 +77,42 @@ void layer_normalization(NodeImport& node) {
   node.output(2, inverse);
 }
 
-// With statistics that only a run knows: outside of training, and by arithmetic.
+// With statistics that only a run knows, by arithmetic: those of inputs, or of the batch, which then move the inputs.
 void batch_normalization(NodeImport& node) {
-  node.require(node.integer("training_mode", 0) == 0, "it trains, and its statistics are no constants");
+  const bool trains = node.integer("training_mode", 0) != 0;
   node.require(node.integer("spatial", 1) != 0, "its statistics are not those of channels");
-  node.ignore("momentum");
-  const auto x = node.input(0);
+  const auto momentum = node.real("momentum", 0.9);
+  const auto type = node.dtype(node.input(0));
+  const auto x = node.widened(node.input(0));
   const int rank = node.rank(x);
   node.require(rank >= 2, "its input needs channels");
   std::vector<std::int64_t> spatial;
   for (int a = 2; a < rank; ++a) spatial.push_back(a - 1);
-  const auto per_channel = [&](std::size_t i) {
-    return spatial.empty() ? node.input(i) : node.add("tenon.expand_dims", std::vector{node.input(i)}, {{"axis", spatial}});
+  const auto per_channel = [&](const Operand& each) {
+    return spatial.empty() ? each : node.add("tenon.expand_dims", std::vector{each}, {{"axis", spatial}});
   };
-  const auto variance = per_channel(4);
-  const auto deviation = unary(node, "tenon.sqrt", binary(node, "tenon.add", variance, node.scalar(node.real("epsilon", 1e-5), variance)));
-  auto y = binary(node, "tenon.div", binary(node, "tenon.sub", x, per_channel(3)), deviation);
-  y = binary(node, "tenon.mul", y, per_channel(1));
-  node.output(binary(node, "tenon.add", y, per_channel(2)));
+  auto mean = node.widened(node.input(3)), variance = node.widened(node.input(4));
+  if (trains) {
+    node.require(node.version() >= 14, "it trains, as opset 14 says it first");
+    std::vector<std::int64_t> all{0};
+    for (const auto axis : spatial) all.push_back(axis + 1);
+    const auto moved = [&](const Operand& before, const Operand& now) {
+      return binary(node, "tenon.add", binary(node, "tenon.mul", before, node.scalar(momentum, before)),
+                    binary(node, "tenon.mul", now, node.scalar(1 - momentum, now)));
+    };
+    const auto of_batch = [&](const Operand& each) { return node.add("tenon.mean", std::vector{each}, {{"axis", all}}); };
+    const auto batch_mean = of_batch(x);
+    const auto difference = binary(node, "tenon.sub", x, per_channel(batch_mean));
+    const auto batch_variance = of_batch(binary(node, "tenon.mul", difference, difference));
+    if (node.is_read(1)) node.output(1, node.cast(moved(mean, batch_mean), node.dtype(node.input(3))));
+    if (node.is_read(2)) node.output(2, node.cast(moved(variance, batch_variance), node.dtype(node.input(4))));
+    mean = batch_mean, variance = batch_variance;
+  }
+  const auto spread = per_channel(variance);
+  const auto deviation = unary(node, "tenon.sqrt", binary(node, "tenon.add", spread, node.scalar(node.real("epsilon", 1e-5), spread)));
+  auto y = binary(node, "tenon.div", binary(node, "tenon.sub", x, per_channel(mean)), deviation);
+  y = binary(node, "tenon.mul", y, per_channel(node.widened(node.input(1))));
+  node.output(node.cast(binary(node, "tenon.add", y, per_channel(node.widened(node.input(2)))), type));
 }
 
 const Composition losses_read[] = {{"NegativeLogLikelihoodLoss", negative_log_likelihood},

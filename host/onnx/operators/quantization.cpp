@@ -1,5 +1,5 @@
 // Products of integers and quantized values. float64 has room for their sums: they are exact, and wrap around in int32 as integers do.
-#include "onnx/import/node_import.hpp"
+#include "onnx/operators/window.hpp"
 
 namespace tenon::onnx {
 namespace {
@@ -32,6 +32,80 @@ void qlinear_matmul(NodeImport& node) {
   node.output(node.cast(node.add("tenon.add", std::vector{rounded, one_or_by_row(node, 7, f64)}), node.dtype(node.input(7))));
 }
 
+/// A convolution of integers. float32 holds sums below 2^24 exactly: where there may be larger ones, weights, and data, too, are taken
+/// apart into 16 times one number and a smaller one.
+struct IntegerConvolution {
+  IntegerConvolution(NodeImport& at, std::size_t weight_place) : node(at) {
+    const auto shape = node.shape(node.input(weight_place));
+    node.require(shape.known() && shape.rank() >= 3 && shape.rank() <= 5, "the shape of its weight is not known");
+    std::vector<std::int64_t> kernel;
+    for (int a = 2; a < shape.rank(); ++a) kernel.push_back(shape[a]);
+    if (const auto given = node.integers("kernel_shape")) node.require(*given == kernel, "its kernel_shape is not that of its weight");
+    spatial = kernel.size();
+    attributes = window_of(node, kernel);
+    attributes.set("num_filter", shape[0]);
+    attributes.set("groups", node.integer("group", 1));
+    attributes.set("no_bias", true);
+    terms = shape[0] == 0 ? 0 : shape.size() / shape[0];
+    node.require(terms <= 65536, "its sums have more than 65536 terms");
+  }
+
+  /// [channels] to what broadcasts to [batch, channels, spatial ...], or to weights.
+  Operand by_channel(const Operand& x, bool of_weight) {
+    if (node.rank(x) == 0 || node.shape(x).size() == 1) return x;
+    std::vector<std::int64_t> axes;
+    for (std::size_t a = 0; a <= spatial; ++a) axes.push_back(static_cast<std::int64_t>(of_weight ? a + 1 : a));
+    if (!of_weight) axes.erase(axes.begin());
+    return node.add("tenon.expand_dims", std::vector{x}, {{"axis", axes}});
+  }
+  Operand centered(std::size_t place, std::size_t zero, bool of_weight) {
+    const auto type = node.dtype(node.input(place));
+    node.require(type == u8 || type == i8, "its integers must have 8 bits");
+    const auto x = node.cast(node.input(place), f32);
+    if (!node.has(zero)) return x;
+    return node.add("tenon.sub", std::vector{x, by_channel(node.cast(node.input(zero), f32), of_weight)});
+  }
+  Operand product(const Operand& x, const Operand& w) {
+    return node.cast(node.add("tenon.convolution", Importer::Named{{"data", x}, {"weight", w}}, attributes), f64);
+  }
+  std::pair<Operand, Operand> apart(const Operand& x) {
+    const auto high = node.add("tenon.floor", std::vector{node.add("tenon.mul", std::vector{x, node.scalar(1.0 / 16, x)})});
+    return {high, node.add("tenon.sub", std::vector{x, node.add("tenon.mul", std::vector{high, node.scalar(16, high)})})};
+  }
+  Operand twice(const Operand& high, const Operand& low) {
+    return node.add("tenon.add", std::vector{node.add("tenon.mul", std::vector{high, node.scalar(16, high)}), low});
+  }
+  /// float64 with whole numbers.
+  Operand sums(const Operand& x, const Operand& w) {
+    if (terms <= 258) return product(x, w);
+    const auto [w_high, w_low] = apart(w);
+    if (terms <= 4112) return twice(product(x, w_high), product(x, w_low));
+    const auto [x_high, x_low] = apart(x);
+    return twice(twice(product(x_high, w_high), product(x_high, w_low)), twice(product(x_low, w_high), product(x_low, w_low)));
+  }
+
+  NodeImport& node;
+  Attributes attributes{};
+  std::size_t spatial = 0;
+  std::int64_t terms = 0;
+};
+
+void conv_integer(NodeImport& node) {
+  IntegerConvolution at(node, 1);
+  node.output(node.cast(node.cast(at.sums(at.centered(0, 2, false), at.centered(1, 3, true)), i64), i32));
+}
+
+// Rounding to the dtype of the last zero point saturates.
+void qlinear_conv(NodeImport& node) {
+  IntegerConvolution at(node, 3);
+  auto sums = at.sums(at.centered(0, 2, false), at.centered(3, 5, true));
+  if (node.has(8)) sums = node.add("tenon.add", std::vector{sums, at.by_channel(node.cast(node.input(8), f64), false)});
+  const auto factor = node.add("tenon.mul", std::vector{node.input(1), at.by_channel(node.input(4), false)});
+  const auto step = node.add("tenon.div", std::vector{factor, node.input(6)});
+  const auto rounded = node.add("tenon.round", std::vector{node.add("tenon.mul", std::vector{sums, node.cast(step, f64)})});
+  node.output(node.cast(node.add("tenon.add", std::vector{rounded, node.cast(node.input(7), f64)}), node.dtype(node.input(7))));
+}
+
 // A scale and a zero point for the range of x with 0 in it, then x quantized by them.
 void dynamic_quantize_linear(NodeImport& node) {
   const auto x = node.input(0);
@@ -49,8 +123,11 @@ void dynamic_quantize_linear(NodeImport& node) {
   if (node.wants(2)) node.output(2, point);
 }
 
-const Composition quantized_read[] = {
-    {"MatMulInteger", matmul_integer}, {"QLinearMatMul", qlinear_matmul}, {"DynamicQuantizeLinear", dynamic_quantize_linear}};
+const Composition quantized_read[] = {{"MatMulInteger", matmul_integer},
+                                      {"QLinearMatMul", qlinear_matmul},
+                                      {"DynamicQuantizeLinear", dynamic_quantize_linear},
+                                      {"ConvInteger", conv_integer, 10},
+                                      {"QLinearConv", qlinear_conv, 10}};
 
 }  // namespace
 }  // namespace tenon::onnx

@@ -298,7 +298,10 @@ struct TENON_API OperatorInfo {
   std::vector<std::string> read_by_backward() const;  ///< names of the inputs and outputs, those under a condition included
   /// Whether the kernel allocates output i, or any.
   bool allocates() const;
-  bool allocates(std::size_t i) const { return i < outputs.size() && outputs[i].allocated; }
+  bool allocates(std::size_t i) const {
+    if (i < outputs.size()) return outputs[i].allocated;
+    return !outputs.empty() && outputs.back().allocated && !outputs.back().count.empty();
+  }
   int find_input(std::string_view name) const;  ///< index; -1 if no input has this name, as for the two below
   int find_output(std::string_view name) const;
   int find_param(std::string_view name) const;

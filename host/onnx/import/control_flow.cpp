@@ -1,0 +1,416 @@
+// If, Loop and Scan: graphs in nodes become graphs that Tenon's operators have as parameters. What they read of the graphs around them
+// becomes inputs of theirs.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/type.hpp"
+#include "onnx/import/node_import.hpp"
+#include "run/subgraph.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+constexpr int most_nested = 32;              // graphs in graphs, those of functions among them
+constexpr std::int64_t most_rows = 1 << 20;  // of a loop that is a scan over the numbers of its runs
+
+/// What both say; whether `into` changed.
+bool generalize(tenon_type& into, const tenon_type& other) {
+  const auto before = into;
+  if (into.rank != other.rank) into.rank = -1;
+  for (int axis = 0; axis < into.rank; ++axis)
+    if (into.dims[axis] != other.dims[axis]) into.dims[axis] = unknown;
+  return into.rank != before.rank || !std::equal(into.dims, into.dims + std::max(into.rank, 0), before.dims);
+}
+
+Operand one(bool value) {
+  auto tensor = Tensor::empty(boolean, Shape::scalar());
+  *static_cast<bool*>(tensor.data()) = value;
+  return {none, tensor, {}};
+}
+
+}  // namespace
+
+Importer::Importer(Importer& outer, const proto::Graph& graph)
+    : host_(outer.host_),
+      model_(outer.model_),
+      options_(outer.options_),
+      catalog_(outer.catalog_),
+      tensors_(outer.model_),
+      graph_(outer.host_),
+      builder_(impl_of(graph_).builder()),
+      function_(outer.function_),
+      arguments_(outer.arguments_),
+      outer_(&outer),
+      home_(outer.function_) {
+  for (const auto& tensor : graph.initializers) initializers_.emplace(tensor.name, &tensor);
+  for (const auto& tensor : graph.sparse_initializers) sparse_initializers_.emplace(tensor.values->name, &tensor);
+}
+
+// Elements come along as they are; whether they stay in this graph is decided where they are used.
+Operand* Importer::find_outside(std::string_view name) {
+  const auto* found = outer_->find_or_read(name);
+  if (found == nullptr) return nullptr;
+  if (found->known()) return &scope_.emplace(name, Operand{none, found->elements, found->initializer}).first->second;
+  return &scope_.emplace(name, Operand{captured(*found), {}, {}}).first->second;
+}
+
+ValueId Importer::captured(const Operand& outside) {
+  auto operand = outside;
+  const auto value = outer_->value_of(operand);
+  for (const auto& [theirs, ours] : captures_)
+    if (theirs == value) return ours;
+  const auto input = builder_.input(free_name("outer"), outer_->type_of({value, {}, {}}));
+  captures_.emplace_back(value, input);
+  return input;
+}
+
+const proto::Graph& NodeImport::graph(std::string_view name) {
+  const auto* found = attribute(name);
+  const auto* const* graph = found == nullptr ? nullptr : std::get_if<const proto::Graph*>(&found->value);
+  if (graph == nullptr) refuse(fmt::format("its attribute '{}' must be a graph", name));
+  return **graph;
+}
+
+std::vector<Operand> NodeImport::inlined(const proto::Graph& graph, const std::vector<Operand>& inputs) {
+  require(graph.inputs.size() == inputs.size(),
+          fmt::format("a graph of it has {} inputs and must have {}", graph.inputs.size(), inputs.size()));
+  return importer_.import_inside(graph, inputs);
+}
+
+// What one import has once.
+void Importer::lend(Importer& other) {
+  std::swap(missing_, other.missing_);
+  std::swap(notes_, other.notes_);
+  std::swap(read_, other.read_);
+  std::swap(inlined_, other.inlined_);
+}
+
+// Names of a branch that is taken for certain are good until its end.
+std::vector<Operand> Importer::import_inside(const proto::Graph& graph, const std::vector<Operand>& inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) define(graph.inputs[i].name, inputs[i]);
+  for (const auto& tensor : graph.initializers) define(tensor.name, {none, tensors_.read(tensor), tensor.name});
+  for (const auto& tensor : graph.sparse_initializers) define(tensor.values->name, {none, tensors_.read(tensor), tensor.values->name});
+  for (const auto& output : graph.outputs) read_.insert(output.name);
+  for (const auto& node : graph.nodes) import_node(node);
+  std::vector<Operand> results;
+  for (const auto& output : graph.outputs)
+    if (missing_.empty()) results.push_back(find(output.name));
+  for (const auto& input : graph.inputs) scope_.erase(input.name);
+  for (const auto& tensor : graph.initializers) scope_.erase(tensor.name);
+  for (const auto& tensor : graph.sparse_initializers) scope_.erase(tensor.values->name);
+  for (const auto& node : graph.nodes)
+    for (const auto name : node.outputs) scope_.erase(name);
+  return results;
+}
+
+/// A graph of a node, imported on its own.
+class InnerGraph {
+ public:
+  InnerGraph(NodeImport& node, const proto::Graph& graph) : node_(node), graph_(graph), inner_(node.importer(), graph) {
+    int depth = 0;
+    for (const auto* at = inner_.outer_; at != nullptr; at = at->outer_) ++depth;
+    node.require(depth <= most_nested, fmt::format("graphs lie more than {} deep in each other", most_nested));
+  }
+
+  /// The next input of the graph has this type. In order, all of them, first.
+  void input(const tenon_type& type) {
+    const auto name = graph_.inputs[inputs_.size()].name;
+    inputs_.push_back(inner_.builder_.input(inner_.free_name(name), type));
+    inner_.define(name, {inputs_.back(), {}, {}});
+  }
+
+  /// False: operators are missing, and nothing was made.
+  bool import() {
+    auto& outer = *inner_.outer_;
+    struct Lent {
+      Importer &inner, &outer;
+      Lent(Importer& to, Importer& from) : inner(to), outer(from) { inner.lend(outer); }
+      ~Lent() { inner.lend(outer); }
+    } const lent(inner_, outer);
+    if ((inner_.inlined_ += graph_.nodes.size() + 1) > 1'000'000) node_.refuse("its graphs have more than 1000000 nodes, each run counted");
+    for (const auto& output : graph_.outputs) inner_.read_.insert(output.name);
+    for (const auto& node : graph_.nodes) inner_.import_node(node);
+    if (!inner_.missing_.empty()) return false;
+    for (const auto& output : graph_.outputs) {
+      results_.push_back(inner_.find(output.name));
+      values_.push_back(inner_.value_of(results_.back()));
+    }
+    return true;
+  }
+
+  std::size_t results() const { return results_.size(); }
+  const Operand& result(std::size_t i) const { return results_[i]; }
+  tenon_type type(std::size_t i) const { return inner_.type_of({values_[i], {}, {}}); }
+  ValueId declared(std::size_t i) const { return inputs_[i]; }
+  /// Values of the outer graph.
+  std::vector<ValueId> captures() const {
+    std::vector<ValueId> values;
+    for (const auto& [theirs, ours] : inner_.captures_) values.push_back(theirs);
+    return values;
+  }
+  /// Whether the other graph reads it or this one.
+  void capture(ValueId value) { inner_.captured({value, {}, {}}); }
+
+  /// As graph.json: with the declared inputs in this order, then the captures in theirs, and the outputs from `first` on.
+  std::string text(const std::vector<std::size_t>& order, const std::vector<ValueId>& captures, std::size_t first = 0) {
+    auto& model = impl_of(inner_.graph_).edit().model;
+    model.inputs.clear();
+    for (const auto i : order) model.inputs.push_back(inputs_[i]);
+    for (const auto value : captures) model.inputs.push_back(inner_.captured({value, {}, {}}));
+    for (auto i = first; i < values_.size(); ++i) inner_.builder_.output(fmt::format("output_{}", i), values_[i]);
+    return inner_.graph_.to_json();
+  }
+
+  /// A node of the outer graph; never computed while the model is read, for it may run for ever.
+  static std::vector<Operand> add(NodeImport& node, const char* op, std::vector<Operand> inputs, const std::vector<ValueId>& captures,
+                                  const Attributes& attributes) {
+    auto& outer = node.importer();
+    std::vector<ValueId> values;
+    for (auto& input : inputs) values.push_back(outer.value_of(input));
+    values.insert(values.end(), captures.begin(), captures.end());
+    return outer.add_node({.op = op, .name = {}, .inputs = std::move(values), .named_inputs = {}, .attributes = attributes}, node.name());
+  }
+
+ private:
+  NodeImport& node_;
+  const proto::Graph& graph_;
+  Importer inner_;
+  std::vector<ValueId> inputs_, values_;
+  std::vector<Operand> results_;
+};
+
+namespace {
+
+using Order = std::vector<std::size_t>;
+
+void give(NodeImport& node, const std::vector<Operand>& made) {
+  for (std::size_t i = 0; i < made.size(); ++i) node.output(i, made[i]);
+}
+
+void if_else(NodeImport& node) {
+  auto condition = node.input(0);
+  const auto &then = node.graph("then_branch"), &otherwise = node.graph("else_branch");
+  for (const auto* branch : {&then, &otherwise}) {
+    node.require(branch->inputs.empty(), "its branches must have no inputs");
+    node.require(branch->outputs.size() == node.node().outputs.size(),
+                 fmt::format("a branch has {} outputs and the node {}", branch->outputs.size(), node.node().outputs.size()));
+  }
+  if (condition.known()) {
+    node.require(condition.elements.dtype() == boolean && condition.elements.size() == 1, "its condition must be one boolean");
+    return give(node, node.inlined(condition.elements.values<bool>()[0] ? then : otherwise));
+  }
+  InnerGraph one(node, then), other(node, otherwise);
+  const bool complete = one.import();
+  if (!other.import() || !complete) return;
+  bool same = true;
+  for (std::size_t i = 0; i < one.results(); ++i) {
+    auto type = one.type(i);
+    same = same && is_known(type) && !generalize(type, other.type(i));
+  }
+  auto captures = one.captures();
+  for (const auto value : other.captures())
+    if (std::find(captures.begin(), captures.end(), value) == captures.end()) captures.push_back(value);
+  if (captures.empty()) captures.push_back(node.importer().value_of(condition));  // operators want one value at least
+  for (const auto value : captures) one.capture(value), other.capture(value);
+  give(node,
+       InnerGraph::add(
+           node, same ? "tenon.if" : "tenon.branch", {condition}, captures,
+           {{"then", one.text({}, captures)}, {"else", other.text({}, captures)}, {"outputs", static_cast<std::int64_t>(one.results())}}));
+}
+
+/// A Loop's parts: limit, condition, carried values.
+struct LoopParts {
+  explicit LoopParts(NodeImport& node) : body(node.graph("body")) {
+    node.require(node.inputs() >= 2, "it needs a trip count and a condition, even where they are left out");
+    limit = node.has(0) ? node.input(0) : node.constant(Tensor::from({std::int64_t{INT64_MAX}}, Shape::scalar()));
+    condition = node.has(1) ? node.input(1) : one(true);
+    for (std::size_t i = 2; i < node.inputs(); ++i) carried.push_back(node.input(i));
+    node.require(body.inputs.size() == carried.size() + 2,
+                 fmt::format("its body has {} inputs and must have {}", body.inputs.size(), carried.size() + 2));
+    node.require(body.outputs.size() > carried.size() && body.outputs.size() >= 2,
+                 fmt::format("its body has {} outputs, too few for {} carried values", body.outputs.size(), carried.size()));
+    node.require(
+        body.outputs.size() - 1 == node.node().outputs.size(),
+        fmt::format("its body has {} outputs and the node {}, one less are right", body.outputs.size(), node.node().outputs.size()));
+  }
+  std::int64_t outputs() const { return static_cast<std::int64_t>(body.outputs.size()) - 1; }
+
+  const proto::Graph& body;
+  Operand limit{}, condition{};
+  std::vector<Operand> carried{};
+};
+
+// The condition never changes, all shapes are known: the number of runs decides alone.
+bool is_scan(const LoopParts& parts, const InnerGraph& body) {
+  const auto holds = [](const Operand& condition) {
+    return condition.known() && condition.elements.dtype() == boolean && condition.elements.size() == 1 &&
+           condition.elements.values<bool>()[0];
+  };
+  const bool passed_on = body.result(0).value == body.declared(1);
+  if (!holds(parts.condition) || (!passed_on && !holds(body.result(0)))) return false;
+  if (parts.limit.known() && (parts.limit.elements.dtype() != i64 || parts.limit.elements.size() != 1 ||
+                              parts.limit.elements.values<std::int64_t>()[0] > most_rows))
+    return false;
+  for (std::size_t i = 1; i < body.results(); ++i)
+    if (!is_known(body.type(i))) return false;
+  return true;
+}
+
+Operand as_scalar(NodeImport& node, const Operand& operand) {
+  const auto shape = node.shape(operand);
+  if (shape.has_rank() && shape.rank() == 0) return operand;
+  return node.add("tenon.reshape", std::vector{operand}, {{"shape", std::vector<std::int64_t>{}}});
+}
+
+void add_loop(NodeImport& node, const LoopParts& parts, InnerGraph& body) {
+  const auto carries = static_cast<std::int64_t>(parts.carried.size());
+  const auto captures = body.captures();
+  Order order;
+  for (std::size_t i = 0; i < parts.carried.size(); ++i) order.push_back(i + 2);
+  std::vector<Operand> inputs;
+  if (is_scan(parts, body)) {
+    const auto zero = node.constant(Tensor::from({std::int64_t{0}}, Shape::scalar()));
+    const auto step = node.constant(Tensor::from({std::int64_t{1}}, Shape::scalar()));
+    inputs = parts.carried;
+    inputs.push_back(node.add("tenon.range", std::vector{zero, as_scalar(node, parts.limit), step}));
+    inputs.push_back(one(true));
+    order.insert(order.end(), {0, 1});
+    return give(node, InnerGraph::add(
+                          node, "tenon.scan", std::move(inputs), captures,
+                          {{"body", body.text(order, captures, 1)}, {"carries", carries}, {"scanned", 1}, {"outputs", parts.outputs()}}));
+  }
+  inputs = {parts.limit, parts.condition};
+  inputs.insert(inputs.end(), parts.carried.begin(), parts.carried.end());
+  order.insert(order.begin(), {0, 1});
+  auto stays = captures;
+  if (parts.carried.empty() && stays.empty()) {  // operators want one value at least
+    auto condition = parts.condition;
+    stays.push_back(node.importer().value_of(condition));
+  }
+  give(node, InnerGraph::add(node, "tenon.loop", std::move(inputs), stays,
+                             {{"body", body.text(order, stays)}, {"carries", carries}, {"outputs", parts.outputs()}}));
+}
+
+// The body is read again with wider types as long as what it returns does not fit what it is given.
+void loop(NodeImport& node) {
+  const LoopParts parts(node);
+  std::vector<tenon_type> types;
+  for (const auto& operand : parts.carried) types.push_back(node.importer().type_of(operand));
+  for (bool fits = false; !fits;) {
+    InnerGraph body(node, parts.body);
+    body.input(type_of(i64, Shape::scalar()));
+    body.input(type_of(boolean, Shape::scalar()));
+    for (const auto& type : types) body.input(type);
+    if (!body.import()) return;
+    fits = true;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      const auto made = body.type(i + 1);
+      node.require(made.dtype == types[i].dtype,
+                   fmt::format("its carried value {} changes from {} to {}", i, to_string(types[i]), to_string(made)));
+      if (generalize(types[i], made)) fits = false;
+    }
+    if (fits) add_loop(node, parts, body);
+  }
+}
+
+/// A Scan's lists of numbers, one for each input or output that is scanned.
+struct Directions {
+  Directions(NodeImport& node, const char* axes_name, const char* directions_name, std::size_t count)
+      : axes(node.integers(axes_name).value_or(std::vector<std::int64_t>(count))),
+        directions(node.integers(directions_name).value_or(std::vector<std::int64_t>(count))) {
+    node.require(axes.size() == count, fmt::format("its attribute '{}' has {} numbers and must have {}", axes_name, axes.size(), count));
+    node.require(directions.size() == count,
+                 fmt::format("its attribute '{}' has {} numbers and must have {}", directions_name, directions.size(), count));
+    for (const auto direction : directions)
+      node.require(direction == 0 || direction == 1, fmt::format("its attribute '{}' holds {}", directions_name, direction));
+  }
+  bool all_back() const {
+    return std::all_of(directions.begin(), directions.end(), [](std::int64_t direction) { return direction == 1; });
+  }
+  std::vector<std::int64_t> axes, directions;
+};
+
+// `axis` comes to the front, or back from there.
+Operand moved(NodeImport& node, const Operand& x, std::int64_t given, bool to_front) {
+  if (given == 0) return x;
+  const int rank = node.rank(x), axis = node.axis(given, rank);
+  std::vector<std::int64_t> axes;
+  for (int a = 0; a < rank; ++a)
+    if (to_front)
+      axes.push_back(a == 0 ? axis : a <= axis ? a - 1 : a);
+    else
+      axes.push_back(a < axis ? a + 1 : a == axis ? 0 : a);
+  return node.add("tenon.transpose", std::vector{x}, {{"axes", axes}});
+}
+
+Operand turned(NodeImport& node, const Operand& x) {
+  return node.add("tenon.slice", std::vector{x}, {{"axes", {0}}, {"begin", {-1}}, {"end", {INT64_MIN}}, {"step", {-1}}});
+}
+
+void scan(NodeImport& node) {
+  const auto& graph = node.graph("body");
+  const auto scanned = node.integer("num_scan_inputs", 0);
+  node.require(scanned >= 1 && static_cast<std::size_t>(scanned) <= node.inputs(), "its num_scan_inputs does not fit its inputs");
+  const auto rows = static_cast<std::size_t>(scanned), carries = node.inputs() - rows;
+  node.require(graph.inputs.size() == node.inputs(),
+               fmt::format("its body has {} inputs and the node {}", graph.inputs.size(), node.inputs()));
+  node.require(graph.outputs.size() == node.node().outputs.size() && graph.outputs.size() >= std::max<std::size_t>(carries, 1),
+               fmt::format("its body has {} outputs and the node {}", graph.outputs.size(), node.node().outputs.size()));
+  const Directions in(node, "scan_input_axes", "scan_input_directions", rows);
+  const Directions out(node, "scan_output_axes", "scan_output_directions", graph.outputs.size() - carries);
+  const bool reverse = in.all_back() && out.all_back();
+  InnerGraph body(node, graph);
+  std::vector<Operand> inputs;
+  for (std::size_t i = 0; i < carries; ++i) {
+    inputs.push_back(node.input(i));
+    body.input(node.importer().type_of(inputs.back()));
+  }
+  for (std::size_t i = 0; i < rows; ++i) {
+    auto x = moved(node, node.input(carries + i), in.axes[i], true);
+    if (in.directions[i] == 1 && !reverse) x = turned(node, x);
+    node.require(node.rank(x) > 0, fmt::format("its input {} has no axis to take parts from", carries + i));
+    const auto whole = node.shape(x);
+    body.input(type_of(node.dtype(x), Shape(whole.begin() + 1, whole.rank() - 1)));
+    inputs.push_back(std::move(x));
+  }
+  if (!body.import()) return;
+  Order order;
+  for (std::size_t i = 0; i < node.inputs(); ++i) order.push_back(i);
+  const auto captures = body.captures();
+  auto made = InnerGraph::add(node, "tenon.scan", std::move(inputs), captures,
+                              {{"body", body.text(order, captures)},
+                               {"carries", static_cast<std::int64_t>(carries)},
+                               {"scanned", scanned},
+                               {"outputs", static_cast<std::int64_t>(graph.outputs.size())},
+                               {"reverse", reverse}});
+  for (auto i = carries; i < made.size(); ++i) {
+    if (out.directions[i - carries] == 1 && !reverse) made[i] = turned(node, made[i]);
+    made[i] = moved(node, made[i], out.axes[i - carries], false);
+  }
+  give(node, made);
+}
+
+void scan_of_batches(NodeImport& node) {
+  node.refuse("before opset 9 it runs over sequences of a batch, which is not read", "convert the model to opset 9 or later");
+}
+
+// Where its form is not taken: in graphs in graphs, which draw no random numbers, and where a mask is read.
+void dropout(NodeImport& node) {
+  node.ignore("seed");
+  node.ignore("ratio");
+  const auto training = node.optional_input(2);
+  node.require(training.empty() || (training.known() && training.elements.size() == 1 && training.elements.dtype() == boolean &&
+                                    !training.elements.values<bool>()[0]),
+               "its training_mode must be known to be false: here sessions say whether they train");
+  const auto x = node.input(0);
+  node.output(0, x);
+  if (node.is_read(1))
+    node.output(1, node.cast(node.add("tenon.fill_like", std::vector{x}, {{"value", 1.0}}), node.version() < 10 ? node.dtype(x) : boolean));
+}
+
+const Composition control_flow_read[] = {
+    {"If", if_else}, {"Loop", loop}, {"Scan", scan_of_batches}, {"Scan", scan, 9}, {"Dropout", dropout, 7}};
+
+}  // namespace
+}  // namespace tenon::onnx

@@ -1,0 +1,231 @@
+// Einsum: products of two operands at a time, by matmul where that is one, else by element and summed.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "onnx/import/node_import.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+using Labels = std::vector<int>;  // letters; -1, -2 ...: axes of the ellipsis, from its last one
+
+bool has(const Labels& labels, int label) {
+  return std::find(labels.begin(), labels.end(), label) != labels.end();
+}
+std::int64_t place(const Labels& labels, int label) {
+  return std::find(labels.begin(), labels.end(), label) - labels.begin();
+}
+
+struct Term {
+  Operand x{};
+  Labels labels{};
+};
+
+class Equation {
+ public:
+  explicit Equation(NodeImport& node) : node_(node) {
+    auto text = node.text("equation", "");
+    std::erase(text, ' ');
+    const auto arrow = text.find("->");
+    const auto left = text.substr(0, arrow);
+    std::size_t begin = 0, count = 1 + static_cast<std::size_t>(std::count(left.begin(), left.end(), ','));
+    node.require(count == node.inputs(), fmt::format("its equation has {} terms and the node {} inputs", count, node.inputs()));
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto end = std::min(left.find(',', begin), left.size());
+      add_term(node.input(i), left.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    if (arrow == std::string::npos)
+      output_ = implied();
+    else
+      output_ = read(text.substr(arrow + 2), most_dots_);
+    for (std::size_t i = 0; i < output_.size(); ++i)
+      node.require(place(output_, output_[i]) == static_cast<std::int64_t>(i) &&
+                       std::any_of(terms_.begin(), terms_.end(), [&](const Term& term) { return has(term.labels, output_[i]); }),
+                   "its equation's result has a letter twice, or one that no term has");
+  }
+
+  Operand result() {
+    auto total = terms_[0];
+    for (std::size_t i = 1; i < terms_.size(); ++i) total = product(total, terms_[i], i + 1);
+    for (const auto label : Labels(total.labels))
+      if (!has(output_, label)) total = summed(total, {label});
+    return ordered(total, output_);
+  }
+
+ private:
+  // `dots`: how many axes an ellipsis stands for; -1: any, which is told.
+  Labels read(const std::string& text, int dots) {
+    Labels labels;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text.compare(i, 3, "...") == 0) {
+        for (int axis = dots; axis > 0; --axis) labels.push_back(-axis);
+        i += 2;
+        continue;
+      }
+      const bool letter = (text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z');
+      node_.require(letter, fmt::format("its equation has '{}' where a letter must stand", text.substr(i, 1)));
+      labels.push_back(text[i]);
+    }
+    return labels;
+  }
+
+  void add_term(const Operand& x, const std::string& text) {
+    const int rank = node_.rank(x), letters = static_cast<int>(read(text, 0).size());
+    const bool ellipsis = text.find("...") != std::string::npos;
+    node_.require(ellipsis ? rank >= letters : rank == letters,
+                  fmt::format("its equation's term '{}' does not fit {}", text, to_string(node_.importer().type_of(x))));
+    if (ellipsis) most_dots_ = std::max(most_dots_, rank - letters);
+    Term term{node_.widened(x), read(text, rank - letters)};
+    for (std::size_t i = 0; i < term.labels.size(); ++i)
+      while (has(Labels(term.labels.begin() + static_cast<std::ptrdiff_t>(i) + 1, term.labels.end()), term.labels[i]))
+        term = diagonal(term, i);
+    terms_.push_back(std::move(term));
+  }
+
+  // Of two axes of one letter the later one goes: what is not on the diagonal becomes 0 and is summed.
+  Term diagonal(const Term& term, std::size_t first) {
+    repeated_.insert(term.labels[first]);
+    auto second = first + 1;
+    while (term.labels[second] != term.labels[first]) ++second;
+    const auto shape = node_.shape(term.x);
+    const auto size = shape[static_cast<int>(first)];
+    node_.require(size != unknown && size == shape[static_cast<int>(second)] && size <= 4096,
+                  "its equation takes a diagonal, for which two equal sizes up to 4096 must be known");
+    auto mask = Tensor::zeros(boolean, {size, size});
+    for (std::int64_t i = 0; i < size; ++i) static_cast<bool*>(mask.data())[i * size + i] = true;
+    std::vector<std::int64_t> shown(term.labels.size(), 1);
+    shown[first] = shown[second] = size;
+    const auto on = node_.add("tenon.reshape", std::vector{node_.constant(mask)}, {{"shape", shown}});
+    const auto kept = node_.add("tenon.where", std::vector{on, term.x, node_.scalar(0, term.x)});
+    auto labels = term.labels;
+    labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(second));
+    return {node_.add("tenon.sum", std::vector{kept}, {{"axis", {static_cast<std::int64_t>(second)}}}), labels};
+  }
+
+  Labels implied() const {
+    Labels letters, result;
+    for (const auto& term : terms_) letters.insert(letters.end(), term.labels.begin(), term.labels.end());
+    for (const auto label : letters)
+      if (label > 0 && std::count(letters.begin(), letters.end(), label) == 1 && !repeated_.contains(label)) result.push_back(label);
+    std::sort(result.begin(), result.end());
+    Labels all;
+    for (int axis = most_dots_; axis > 0; --axis) all.push_back(-axis);
+    all.insert(all.end(), result.begin(), result.end());
+    return all;
+  }
+
+  Term summed(const Term& term, const Labels& away) {
+    std::vector<std::int64_t> axes;
+    Labels left;
+    for (std::size_t i = 0; i < term.labels.size(); ++i)
+      if (has(away, term.labels[i]))
+        axes.push_back(static_cast<std::int64_t>(i));
+      else
+        left.push_back(term.labels[i]);
+    if (axes.empty()) return term;
+    return {node_.add("tenon.sum", std::vector{term.x}, {{"axis", axes}}), left};
+  }
+
+  // Its axes in this order; those that it lacks have one element.
+  Operand ordered(const Term& term, const Labels& order) {
+    std::vector<std::int64_t> axes, missing;
+    bool moves = false;
+    for (std::size_t i = 0; i < order.size(); ++i)
+      if (has(term.labels, order[i])) {
+        axes.push_back(place(term.labels, order[i]));
+        moves = moves || axes.back() + 1 != static_cast<std::int64_t>(axes.size());
+      } else {
+        missing.push_back(static_cast<std::int64_t>(i));
+      }
+    auto x = moves ? node_.add("tenon.transpose", std::vector{term.x}, {{"axes", axes}}) : term.x;
+    return missing.empty() ? x : node_.add("tenon.expand_dims", std::vector{x}, {{"axis", missing}});
+  }
+
+  // Of the letters in `group`, whose sizes are known: one axis.
+  std::int64_t merged(const Term& term, const Labels& group) const {
+    std::int64_t size = 1;
+    const auto shape = node_.shape(term.x);
+    for (const auto label : group) {
+      const auto along = shape[static_cast<int>(place(term.labels, label))];
+      if (along == unknown || __builtin_mul_overflow(size, along, &size)) return unknown;
+    }
+    return size;
+  }
+
+  Term product(Term left, Term right, std::size_t next) {
+    const auto kept = [&](int label) {
+      return has(output_, label) || std::any_of(terms_.begin() + static_cast<std::ptrdiff_t>(next), terms_.end(),
+                                                [&](const Term& term) { return has(term.labels, label); });
+    };
+    const auto alone = [&](const Term& term, const Term& other) {
+      Labels away;
+      for (const auto label : term.labels)
+        if (!kept(label) && !has(other.labels, label)) away.push_back(label);
+      return away;
+    };
+    left = summed(left, alone(left, right));
+    right = summed(right, alone(right, left));
+    Labels batch, inner, rows, columns;
+    for (const auto label : left.labels) (!has(right.labels, label) ? rows : kept(label) ? batch : inner).push_back(label);
+    for (const auto label : right.labels)
+      if (!has(left.labels, label)) columns.push_back(label);
+    auto all = batch;
+    all.insert(all.end(), rows.begin(), rows.end());
+    all.insert(all.end(), columns.begin(), columns.end());
+    if (is_matrix_product(left, right, batch, inner, rows, columns)) return {matmul(left, right, batch, inner, rows, columns), all};
+    auto wide = all;
+    wide.insert(wide.end(), inner.begin(), inner.end());
+    node_.require(wide.size() <= max_rank, "its equation needs more than 8 axes at once");
+    return summed({node_.add("tenon.mul", std::vector{ordered(left, wide), ordered(right, wide)}), wide}, inner);
+  }
+
+  bool is_matrix_product(const Term& left, const Term& right, const Labels& batch, const Labels& inner, const Labels& rows,
+                         const Labels& columns) const {
+    if (inner.empty() || batch.size() + 2 > max_rank || !allows(floating.mask, node_.dtype(left.x))) return false;
+    if (std::any_of(inner.begin(), inner.end(), [](int label) { return label < 0; })) return false;  // they may broadcast
+    const auto size = merged(left, inner);
+    const bool known = merged(left, batch) != unknown && merged(right, batch) != unknown;
+    return size != unknown && size == merged(right, inner) && known && merged(left, rows) != unknown && merged(right, columns) != unknown;
+  }
+
+  Operand matmul(const Term& left, const Term& right, const Labels& batch, const Labels& inner, const Labels& rows, const Labels& columns) {
+    std::vector<std::int64_t> result;
+    const auto matrices = [&](const Term& term, const Labels& first, const Labels& second) {
+      auto order = batch;
+      order.insert(order.end(), first.begin(), first.end());
+      order.insert(order.end(), second.begin(), second.end());
+      std::vector<std::int64_t> shape;
+      for (const auto label : batch) shape.push_back(merged(term, {label}));
+      shape.push_back(merged(term, first));
+      shape.push_back(merged(term, second));
+      return node_.add("tenon.reshape", std::vector{ordered(term, order)}, {{"shape", shape}});
+    };
+    for (const auto label : batch) result.push_back(std::max(merged(left, {label}), merged(right, {label})));
+    for (const auto label : rows) result.push_back(merged(left, {label}));
+    for (const auto label : columns) result.push_back(merged(right, {label}));
+    for (const auto label : batch)
+      if (merged(left, {label}) == 0 || merged(right, {label}) == 0) result[static_cast<std::size_t>(place(batch, label))] = 0;
+    const auto made = node_.add("tenon.matmul", std::vector{matrices(left, rows, inner), matrices(right, inner, columns)});
+    return node_.add("tenon.reshape", std::vector{made}, {{"shape", result}});
+  }
+
+  NodeImport& node_;
+  std::vector<Term> terms_;
+  Labels output_;
+  std::set<int> repeated_;  // in one term
+  int most_dots_ = 0;
+};
+
+void einsum(NodeImport& node) {
+  node.require(node.inputs() > 0, "it has no inputs");
+  const auto type = node.dtype(node.input(0));
+  Equation equation(node);
+  node.output(node.cast(equation.result(), type));
+}
+
+const Composition einsum_read[] = {{"Einsum", einsum, 12}};
+
+}  // namespace
+}  // namespace tenon::onnx

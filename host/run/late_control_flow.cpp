@@ -1,0 +1,195 @@
+// branch and loop: control flow whose outputs have shapes that only a run knows.
+#include <algorithm>
+
+#include "plugin/operator_name.hpp"
+#include "run/control_flow.hpp"
+#include "run/held_subgraph.hpp"
+#include "tensor/add_elements.hpp"
+
+namespace tenon {
+namespace {
+
+/// What both types say: a dimension, a rank or an element type that differs is not known. Whether `into` changed.
+bool generalize(tenon_type& into, const tenon_type& other) {
+  const auto before = into;
+  if (into.dtype != other.dtype) into.dtype = TENON_DTYPE_UNKNOWN;
+  if (into.rank != other.rank) into.rank = -1;
+  for (int axis = 0; axis < into.rank; ++axis)
+    if (into.dims[axis] != other.dims[axis]) into.dims[axis] = unknown;
+  return into.dtype != before.dtype || into.rank != before.rank || !std::equal(into.dims, into.dims + std::max(into.rank, 0), before.dims);
+}
+
+/// Output `i` of the call, of this shape.
+Tensor allocated(const Call& call, std::size_t i, DType dtype, const Shape& shape) {
+  visit<any_type>(dtype, [&]<class T>() { call.allocate<T>(static_cast<int>(i), shape); });
+  return tensor_at(call.raw().outputs[i]);
+}
+
+void give(const Call& call, std::size_t i, const Tensor& tensor) {
+  const auto& planned = *call.raw().outputs[i];
+  if (planned.dtype != static_cast<std::uint8_t>(tensor.dtype()) || planned.dense.ndim != tensor.shape().rank())
+    throw Error("output ", i, " turned out as ", tensor.dtype(), " ", tensor.shape(), ", but another dtype or rank was planned");
+  copy_elements(tensor, allocated(call, i, tensor.dtype(), tensor.shape()));
+}
+
+struct Branch : Operator {
+  Text then, otherwise;
+  std::int32_t outputs = 1;
+  Host::Impl* host = nullptr;
+  HeldSubgraph branches[2];
+
+  static constexpr void describe(auto& op) {
+    op.doc("as `if`, but the two graphs may return other sizes: shapes are known when one of them has run");
+    op.input("condition", "one element").types({boolean});
+    op.input("data", "the inputs of both graphs, in their order").types(any_type).variadic();
+    op.output("output", "the outputs of the graph that ran; those of both must have the same dtypes and ranks").count(&Branch::outputs);
+    op.param("then", &Branch::then, "a graph").required();
+    op.param("else", &Branch::otherwise, "a graph with as many inputs and outputs").required();
+    op.param("outputs", &Branch::outputs, "how many outputs the graphs have").at_least(1);
+  }
+
+  void configure() {
+    if (!host) return;
+    branches[0].hold(*host, then, "then");
+    branches[1].hold(*host, otherwise, "else");
+  }
+
+  void infer(Infer& io) const {
+    const auto count = at(io.inputs()) - 1;
+    for (const auto& branch : branches) require_counts(*branch, count, at(io.outputs()));
+    io.require(!io.input(0).shape.known() || io.input(0).shape.size() == 1, "the condition is ", io.input(0).shape,
+               " but needs one element");
+    const auto data = input_types(io, 1, count);
+    auto one = branches[0]->infer(data);
+    const auto other = branches[1]->infer(data);
+    for (int i = 0; i < io.outputs(); ++i) {
+      generalize(one[at(i)], other[at(i)]);
+      set_output(io, i, one[at(i)]);
+    }
+  }
+
+  void forward(const Call& call) const {
+    const auto& branch = branches[is_true(tensor_at(call.raw().inputs[0])) ? 0 : 1];
+    const auto made = branch->run_all(call.training(), tensors_at(call.raw().inputs + 1, at(call.inputs()) - 1));
+    for (std::size_t i = 0; i < made.size(); ++i) give(call, i, made[i]);
+  }
+
+  void gradient(Gradient&) const { throw Error("a branch has no gradient: use if, whose graphs return the same shapes"); }
+};
+
+struct Loop : Operator {
+  Text body;
+  std::int32_t carries = 0, outputs = 1;
+  Host::Impl* host = nullptr;
+  HeldSubgraph step;
+
+  static constexpr void describe(auto& op) {
+    op.doc(
+        "runs `body` again and again, as often as `limit` says and while it returns true; part of what it returns goes into its next run, "
+        "the rest is stacked. Shapes of carried values may change from run to run");
+    op.input("limit", "the most runs").types({i64});
+    op.input("condition", "whether there is a first run").types({boolean});
+    op.input("data", "first the values that are carried from run to run, then those that stay the same").types(any_type).variadic();
+    op.output("output", "the carried values after the last run, then the others with a first axis for the runs").count(&Loop::outputs);
+    op.param("body", &Loop::body,
+             "a graph: its inputs are the number of the run, int64 [], the condition, boolean [], the carried values and the inputs that "
+             "stay; its outputs the next condition, the next carried values and what is stacked")
+        .required();
+    op.param("carries", &Loop::carries, "how many values are carried").at_least(0);
+    op.param("outputs", &Loop::outputs, "how many outputs the body has beside the condition").at_least(1);
+  }
+
+  void configure() {
+    if (carries > outputs) throw Error("carries is ", carries, " but there are ", outputs, " outputs");
+    if (host) step.hold(*host, body, "body");
+  }
+
+  void infer(Infer& io) const {
+    const auto count = at(io.inputs()) - 2;
+    io.require(count >= at(carries), "there are ", count, " inputs but carries asks for ", carries);
+    for (int i = 0; i < 2; ++i)
+      io.require(!io.input(i).shape.known() || io.input(i).shape.size() == 1, i == 0 ? "the limit is " : "the condition is ",
+                 io.input(i).shape, " but needs one element");
+    require_counts(*step, count + 2, at(io.outputs()) + 1);
+    std::vector<tenon_type> data{type_of(i64, Shape::scalar()), type_of(boolean, Shape::scalar())};
+    const auto all = input_types(io, 2, count);
+    data.insert(data.end(), all.begin(), all.end());
+    auto made = step->infer(data);
+    while (generalize_carried(data, made)) made = step->infer(data);
+    require_condition(made[0], *step);
+    for (int i = 0; i < io.outputs(); ++i) {
+      if (i < carries) {
+        set_output(io, i, data[at(i) + 2]);
+        continue;
+      }
+      auto type = made[at(i) + 1];
+      if (type.rank >= 0) {
+        io.require(type.rank < max_rank, "the body's output ", i + 1, " has ", type.rank, " dimensions and cannot be stacked");
+        Shape stacked = Shape::of_rank(type.rank + 1);
+        for (int axis = 0; axis < type.rank; ++axis) stacked.set(axis + 1, type.dims[axis]);
+        type = type_of(static_cast<DType>(type.dtype), stacked);
+      }
+      set_output(io, i, type);
+    }
+  }
+
+  void forward(const Call& call) const {
+    const auto limit = *static_cast<const std::int64_t*>(tensor_at(call.raw().inputs[0]).data());
+    const auto count = at(call.inputs());
+    std::vector<Tensor> inputs{Tensor::from({std::int64_t{0}}, Shape::scalar()), tensor_at(call.raw().inputs[1]).reshape(Shape::scalar())};
+    for (std::size_t i = 2; i < count; ++i) inputs.push_back(tensor_at(call.raw().inputs[i]));
+    std::vector<std::vector<Tensor>> rows(at(outputs - carries));
+    for (std::int64_t run = 0; run < limit && is_true(inputs[1]); ++run) {
+      if (call.cancelled()) throw Error("the run was stopped in the loop");
+      inputs[0] = Tensor::from({run}, Shape::scalar());
+      auto made = step->run_all(call.training(), inputs);
+      inputs[1] = made[0].reshape(Shape::scalar());
+      std::copy_n(made.begin() + 1, carries, inputs.begin() + 2);
+      for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back(made[at(carries) + 1 + i]);
+    }
+    for (std::size_t i = 0; i < at(carries); ++i) give(call, i, inputs[i + 2]);
+    for (std::size_t i = 0; i < rows.size(); ++i) stack(call, at(carries) + i, rows[i]);
+  }
+
+  void gradient(Gradient&) const { throw Error("a loop has no gradient: use scan for a number of runs that shapes decide"); }
+
+ private:
+  // Types that only grow wider, so that this ends.
+  bool generalize_carried(std::vector<tenon_type>& data, const std::vector<tenon_type>& made) const {
+    bool changed = false;
+    for (std::size_t i = 0; i < at(carries); ++i) {
+      auto& type = data[i + 2];
+      if (type.dtype != TENON_DTYPE_UNKNOWN && made[i + 1].dtype != TENON_DTYPE_UNKNOWN && type.dtype != made[i + 1].dtype)
+        throw Failure(FailureKind::usage, fmt::format("carried value {} is {}, but the body makes it {}: dtypes must stay the same", i,
+                                                      to_string(type), to_string(made[i + 1])));
+      auto other = made[i + 1];
+      other.dtype = type.dtype;
+      changed = generalize(type, other) || changed;
+    }
+    return changed;
+  }
+
+  static void stack(const Call& call, std::size_t i, const std::vector<Tensor>& rows) {
+    const auto& planned = *call.raw().outputs[i];
+    Shape shape = Shape::of_rank(planned.dense.ndim);
+    shape.set(0, static_cast<std::int64_t>(rows.size()));
+    for (int axis = 1; axis < planned.dense.ndim; ++axis) {
+      const auto known = std::max<std::int64_t>(planned.dense.shape[axis], 0);  // without a run, nobody says
+      shape.set(axis, rows.empty() ? known : axis <= rows[0].shape().rank() ? rows[0].shape()[axis - 1] : 0);
+    }
+    for (std::size_t run = 0; run < rows.size(); ++run)
+      if (rows[run].shape() != rows[0].shape() || rows[run].shape().rank() != planned.dense.ndim - 1)
+        throw Error("what output ", i, " stacks is ", rows[run].shape(), " in run ", run, ", but ", rows[0].shape(), " in run 0");
+    const auto whole = allocated(call, i, static_cast<DType>(planned.dtype), shape);
+    for (std::size_t run = 0; run < rows.size(); ++run) copy_elements(rows[run], row_of(whole, static_cast<std::int64_t>(run)));
+  }
+};
+
+}  // namespace
+
+void add_late_control_operators(Host::Impl& host) {
+  add_flow_operator<Branch>(host, "branch", true);
+  add_flow_operator<Loop>(host, "loop", true);
+}
+
+}  // namespace tenon

@@ -1,0 +1,208 @@
+// If, Loop and Scan. Expected numbers are worked out by hand from ONNX's text.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <tenon/host/host.hpp>
+#include <tenon/host/onnx.hpp>
+#include <tenon/host/session.hpp>
+
+#include "../built.hpp"
+#include "../failure_of.hpp"
+#include "../temporary_folder.hpp"
+#include "onnx_bytes.hpp"
+
+namespace control_flow_tests {
+namespace {
+
+using onnx_bytes::Dims;
+using onnx_bytes::GraphParts;
+using onnx_bytes::NodeParts;
+using onnx_bytes::Texts;
+using Values = std::vector<float>;
+using Ints = std::vector<std::int64_t>;
+
+std::string inner(const std::string& name, const GraphParts& graph) {
+  return onnx_bytes::message_attribute(name, 5, 6, graph.bytes());
+}
+std::string ints(const std::string& name, const Ints& values) {
+  return onnx_bytes::attribute(name, 7, onnx_bytes::message([&](auto& to) { to.add_packed_int64(8, values.begin(), values.end()); }));
+}
+std::string numbers(const std::string& name, const Dims& dims, const Values& values) {
+  return onnx_bytes::tensor(name, 1, dims, onnx_bytes::raw_data(onnx_bytes::raw(values)));
+}
+std::string whole(const std::string& name, const Dims& dims, const Ints& values) {
+  return onnx_bytes::tensor(name, 7, dims, onnx_bytes::raw_data(onnx_bytes::raw(values)));
+}
+std::string truth(const std::string& name, bool value) {
+  return onnx_bytes::tensor(name, 9, {}, onnx_bytes::raw_data(std::string(1, value ? '\1' : '\0')));
+}
+Texts named(const Texts& names) {
+  Texts values;
+  for (const auto& name : names) values.push_back(onnx_bytes::value(name, onnx_bytes::tensor_type(1, {})));
+  return values;
+}
+
+/// From x to y, of opset 17.
+struct FlowHost {
+  FlowHost() : host(options()) { host.add_plugins(built("plugins")); }
+  static tenon::HostOptions options() {
+    tenon::HostOptions options;
+    options.search_defaults = false;
+    return options;
+  }
+  tenon::Graph load(const std::vector<NodeParts>& nodes, const Texts& initializers, const std::vector<onnx_bytes::Dim>& x = {{2}, {2}}) {
+    onnx_bytes::ModelParts model;
+    model.graph.nodes = nodes;
+    model.graph.inputs = {onnx_bytes::value("x", onnx_bytes::tensor_type(1, x))};
+    model.graph.outputs = named({"y"});
+    model.graph.initializers = initializers;
+    const auto path = folder / "model.onnx";
+    std::ofstream(path, std::ios::binary) << model.bytes();
+    return tenon::onnx::load(host, path);
+  }
+  static tenon::Tensor run(const tenon::Graph& graph, const Values& x, const tenon::Shape& shape = {2, 2}) {
+    return tenon::Session(graph).run({{"x", tenon::Tensor::from(x, shape)}}).at("y");
+  }
+  TemporaryFolder folder;
+  tenon::Host host;
+};
+
+Values elements_of(const tenon::Tensor& tensor) {
+  return {tensor.values<float>().begin(), tensor.values<float>().end()};
+}
+std::size_t count_of(const tenon::Graph& graph, const std::string& op) {
+  std::size_t count = 0;
+  for (const auto& node : graph.nodes()) count += node.op == op ? 1U : 0U;
+  return count;
+}
+
+/// c: the sum of x is positive.
+const NodeParts sum{"ReduceSum", {"x"}, {"s"}, {onnx_bytes::int_attribute("keepdims", 0)}};
+const NodeParts positive{"Greater", {"s", "zero"}, {"c"}};
+const std::string zero = numbers("zero", {}, {0});
+
+NodeParts choice(const GraphParts& then, const GraphParts& otherwise, const std::string& condition = "c") {
+  return {"If", {condition}, {"y"}, {inner("then_branch", then), inner("else_branch", otherwise)}, "choice"};
+}
+
+}  // namespace
+
+TEST_CASE("an If runs one of its branches, which see the names around them; weights stay variables") {
+  FlowHost on;
+  const GraphParts then{{{"Add", {"x", "w"}, {"a"}}, {"Mul", {"a", "two"}, {"r"}}}, {}, named({"r"}), {numbers("two", {}, {2})}};
+  const GraphParts otherwise{{{"Neg", {"x"}, {"r2"}}}, {}, named({"r2"})};
+  const auto graph = on.load({sum, positive, choice(then, otherwise)}, {zero, numbers("w", {2}, {10, 20})});
+  CHECK(count_of(graph, "if") == 1);
+  REQUIRE(graph.variables().size() == 1);
+  CHECK(graph.variables()[0].name == "w");
+  CHECK(elements_of(on.run(graph, {1, 2, 3, 4})) == Values{22, 44, 26, 48});
+  CHECK(elements_of(on.run(graph, {1, 2, 3, -40})) == Values{-1, -2, -3, 40});
+}
+
+TEST_CASE("branches may return other sizes, and what follows has them") {
+  FlowHost on;
+  const GraphParts then{{{"Identity", {"x"}, {"r"}}}, {}, named({"r"})};
+  const GraphParts otherwise{{{"Slice", {"x", "begin", "end"}, {"r2"}}}, {}, named({"r2"})};
+  auto node = choice(then, otherwise);
+  node.outputs = {"part"};
+  const auto graph =
+      on.load({sum, positive, node, {"Add", {"part", "part"}, {"y"}}}, {zero, whole("begin", {1}, {0}), whole("end", {1}, {1})});
+  CHECK(count_of(graph, "branch") == 1);
+  CHECK(on.run(graph, {1, 2, 3, 4}).shape() == tenon::Shape{2, 2});
+  const auto small = on.run(graph, {1, 2, 3, -40});
+  CHECK(small.shape() == tenon::Shape{1, 2});
+  CHECK(elements_of(small) == Values{2, 4});
+}
+
+TEST_CASE("a condition that is known leaves the nodes of its branch, whose names are good inside alone") {
+  FlowHost on;
+  const GraphParts then{{{"Neg", {"x"}, {"r"}}}, {}, named({"r"})};
+  const GraphParts again{{{"Exp", {"x"}, {"r"}}}, {}, named({"r"})};
+  auto first = choice(then, again, "yes"), second = choice(again, then, "no");
+  first.outputs = {"p"}, second.outputs = {"q"};
+  const auto graph = on.load({first, second, {"Add", {"p", "q"}, {"y"}}}, {truth("yes", true), truth("no", false)});
+  CHECK(graph.nodes().size() == 3);
+  CHECK(elements_of(on.run(graph, {1, 2, 3, 4})) == Values{-2, -4, -6, -8});
+}
+
+TEST_CASE("a Loop whose number of runs is known is a scan; one that data stops is a loop, and its values may grow") {
+  FlowHost on;
+  // v = v + x, and each v stacked
+  const auto keep = named({"i", "again", "v"});
+  const GraphParts counted{
+      {{"Identity", {"again"}, {"c2"}}, {"Add", {"v", "x"}, {"v2"}}, {"Identity", {"v2"}, {"out"}}}, keep, named({"c2", "v2", "out"})};
+  const auto scan = on.load({{"Loop", {"three", "", "start"}, {"last", "y"}, {inner("body", counted)}}},
+                            {whole("three", {}, {3}), numbers("start", {2, 2}, {0, 0, 0, 1})});
+  CHECK(count_of(scan, "scan") == 1);
+  CHECK(elements_of(on.run(scan, {1, 2, 3, 4})) == Values{1, 2, 3, 5, 2, 4, 6, 9, 3, 6, 9, 13});
+
+  // doubles v in length as long as the sum of it is below 20
+  const GraphParts growing{{{"Concat", {"v", "v"}, {"v2"}, {onnx_bytes::int_attribute("axis", 0)}},
+                            {"ReduceSum", {"v2"}, {"s"}, {onnx_bytes::int_attribute("keepdims", 0)}},
+                            {"Less", {"s", "twenty"}, {"c2"}}},
+                           keep,
+                           named({"c2", "v2"})};
+  const auto loop =
+      on.load({{"Loop", {"", "yes", "x"}, {"y"}, {inner("body", growing)}}}, {truth("yes", true), numbers("twenty", {}, {20})});
+  CHECK(count_of(loop, "loop") == 1);
+  CHECK(on.run(loop, {1, 2, 3, 4}).shape() == tenon::Shape{4, 2});
+  CHECK(on.run(loop, {1, 1, 1, 0}).shape() == tenon::Shape{16, 2});
+}
+
+TEST_CASE("a Loop that never runs returns what it was given, and nothing stacked; an If in a Loop sees both graphs around it") {
+  FlowHost on;
+  const auto keep = named({"i", "again", "v"});
+  const GraphParts up{{{"Add", {"v", "x"}, {"r"}}}, {}, named({"r"})}, down{{{"Sub", {"v", "one"}, {"r2"}}}, {}, named({"r2"})};
+  NodeParts inside = choice(up, down, "c3");
+  inside.outputs = {"v2"};
+  const GraphParts body{
+      {{"Equal", {"i", "first"}, {"c3"}}, inside, {"Identity", {"again"}, {"c2"}}}, keep, named({"c2", "v2"}), {whole("first", {}, {0})}};
+  const auto load = [&](std::int64_t runs) {
+    return on.load({{"Loop", {"runs", "", "x"}, {"y"}, {inner("body", body)}}}, {whole("runs", {}, {runs}), numbers("one", {}, {1})});
+  };
+  CHECK(elements_of(on.run(load(3), {1, 2, 3, 4})) == Values{0, 2, 4, 6});  // x + x - 1 - 1
+  CHECK(elements_of(on.run(load(0), {1, 2, 3, 4})) == Values{1, 2, 3, 4});
+}
+
+TEST_CASE("a Scan runs along any axis, either way") {
+  FlowHost on;
+  const GraphParts body{{{"Add", {"h", "row"}, {"h2"}}, {"Identity", {"h2"}, {"out"}}}, named({"h", "row"}), named({"h2", "out"})};
+  const auto load = [&](const Texts& attributes) {
+    Texts all{onnx_bytes::int_attribute("num_scan_inputs", 1), inner("body", body)};
+    all.insert(all.end(), attributes.begin(), attributes.end());
+    return on.load({{"Scan", {"start", "x"}, {"last", "y"}, all}}, {numbers("start", {2}, {0, 100})});
+  };
+  CHECK(elements_of(on.run(load({}), {1, 2, 3, 4})) == Values{1, 102, 4, 106});
+  CHECK(elements_of(on.run(load({ints("scan_input_directions", {1})}), {1, 2, 3, 4})) == Values{3, 104, 4, 106});
+  CHECK(elements_of(on.run(load({ints("scan_input_directions", {1}), ints("scan_output_directions", {1})}), {1, 2, 3, 4})) ==
+        Values{4, 106, 3, 104});
+  CHECK(elements_of(on.run(load({ints("scan_input_axes", {1}), ints("scan_output_axes", {-1})}), {1, 2, 3, 4})) == Values{1, 3, 103, 107});
+}
+
+TEST_CASE("control flow that cannot be had is refused by the node") {
+  FlowHost on;
+  const auto refused = [&](const NodeParts& node) {
+    const auto failure = failure_of([&] {
+      on.load({sum, positive, node}, {zero, whole("three", {}, {3}), numbers("start", {2, 2}, {0, 0, 0, 1})});
+    });
+    CHECK(failure.message.find(node.type + " node ") != std::string::npos);
+    return failure.message;
+  };
+  const GraphParts one{{{"Neg", {"x"}, {"r"}}}, {}, named({"r"})};
+  const GraphParts two{{{"Neg", {"x"}, {"r"}}, {"Exp", {"x"}, {"r2"}}}, {}, named({"r", "r2"})};
+  CHECK(refused(choice(one, two)).find("a branch has 2 outputs and the node 1") != std::string::npos);
+  const GraphParts lost{{{"Neg", {"nowhere"}, {"r"}}}, {}, named({"r"})};
+  CHECK(refused({"If", {"c"}, {"y"}, {inner("then_branch", one)}}).find("'else_branch' must be a graph") != std::string::npos);
+  CHECK(failure_of([&] {
+          on.load({sum, positive, choice(one, lost)}, {zero});
+        }).message.find("'nowhere' is read before anything makes it") != std::string::npos);
+  const GraphParts cast{{{"Cast", {"v"}, {"v2"}, {onnx_bytes::int_attribute("to", 7)}}, {"Identity", {"again"}, {"c2"}}},
+                        named({"i", "again", "v"}),
+                        named({"c2", "v2"})};
+  CHECK(refused({"Loop", {"three", "", "start"}, {"y"}, {inner("body", cast)}}).find("its carried value 0 changes from float32") !=
+        std::string::npos);
+  const GraphParts drawing{{{"RandomNormal", {}, {"r"}, {ints("shape", {2, 2})}}}, {}, named({"r"})};
+  CHECK(refused(choice(one, drawing)).find("draw no random numbers") != std::string::npos);
+}
+
+}  // namespace control_flow_tests
