@@ -3,16 +3,17 @@
 # AddressSanitizer and UndefinedBehaviorSanitizer with CUDA's part on simulated GPUs (simulated). By name also: all kernels by nvcc (cuda), the
 # unit tests without CUDA (asan), the threaded ones under ThreadSanitizer (tsan), the build by clang (clang), clang-tidy (tidy), and libFuzzer
 # (fuzz, not in all), the bundled plugins on emulated older processors (qemu), the Python package as a wheel (wheel), and beside torch, which is
-# gigabytes (torch, not in all). Says at the end what ran and what did not.
-# run.sh [STAGE]...: some stages only, of: default simulated cuda asan tsan clang tidy qemu wheel torch fuzz; or all but the last two: run.sh all
+# gigabytes (torch, not in all), and all node tests of PyPI's onnx (onnx, not in all). Says at the end what ran and what did not.
+# run.sh [STAGE]...: some stages only, of: default simulated cuda asan tsan clang tidy qemu wheel torch onnx fuzz; or all but the last three:
+# run.sh all
 set -uo pipefail
 cd "$(dirname "$0")/.."
-all=(default simulated cuda asan tsan clang tidy qemu wheel torch fuzz)
+all=(default simulated cuda asan tsan clang tidy qemu wheel torch onnx fuzz)
 stages=("$@")
 ((${#stages[@]})) || stages=(default simulated)
 [[ ${stages[*]} != all ]] || stages=("${all[@]:0:9}")  # fuzzing takes hours
 for stage in "${stages[@]}"; do
-  [[ " ${all[*]} " == *" $stage "* ]] || { echo "run.sh: there is no stage $stage; there are: ${all[*]}, or all but the last two: all" >&2; exit 2; }
+  [[ " ${all[*]} " == *" $stage "* ]] || { echo "run.sh: there is no stage $stage; there are: ${all[*]}, or all but the last three: all" >&2; exit 2; }
 done
 summary=()
 failed=0
@@ -128,6 +129,14 @@ run_torch() {
   step torch-configure cmake --preset ci -DTENON_PYTHON=ON "-DPython_EXECUTABLE=$PWD/build-ci/venv/bin/python" &&
     step torch-build cmake --build build-ci --target tenon tenon_plugins tenon_python tenon-probe tenon-worker &&
     step torch env "PYTHONPATH=$PWD/build-ci/python" build-torch/venv/bin/python -m pytest -q -p no:cacheprovider tests/python_torch
+}
+
+# The conformance test of tests/onnx with more cases than Debian has.
+run_onnx() {
+  venv onnx build-onnx/venv 'onnx==1.23.2' || return
+  step onnx-configure cmake --preset default -B build-onnx -DCMAKE_UNITY_BUILD=ON -DTENON_CUDA=OFF -DTENON_BUILD_BENCH=OFF -DTENON_TEST_FOLDERS=onnx &&
+    step onnx-build cmake --build build-onnx --target test_onnx tenon_plugins tenon-probe &&
+    step onnx build-onnx/venv/bin/python tests/onnx/backend.py build-onnx && tail -n 1 build-ci/log/onnx.txt
 }
 
 # An hour for each target: run.sh fuzz. TENON_FUZZ_SECONDS says otherwise.

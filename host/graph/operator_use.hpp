@@ -31,7 +31,7 @@ using NamedValues = std::vector<std::pair<std::string, ValueId>>;
 /// One entry for each input of the operator, more for a variadic one; none where nothing is connected. Throws Failure (usage).
 std::vector<ValueId> place_inputs(const OperatorInfo& info, std::vector<ValueId> by_position, const NamedValues& named);
 
-/// Whether the text of this parameter is a graph, as graph.json writes them: of tenon.if, tenon.while, tenon.scan, tenon.branch and tenon.loop.
+/// Whether the text of this parameter is a graph, as graph.json writes them: of tenon.if, while, scan, branch and loop.
 bool is_graph_parameter(std::string_view op, std::string_view param);
 
 /// Throws Failure (file) if the numbers of inputs, states and outputs are not the operator's; (usage) as output_count.

@@ -16,7 +16,6 @@ from pathlib import Path
 from onnx import TensorProto, numpy_helper, save
 from onnx.backend.test.case.node import collect_testcases
 
-
 # Where the recorded result is less exact than what is tested: relative and absolute tolerance.
 LOOSER = {
     "test_dft_inverse": (1e-3, 1e-4),  # numpy's transform of complex64 leaves noise beside 0 to 99

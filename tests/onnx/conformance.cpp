@@ -134,8 +134,8 @@ TEST_CASE("ONNX's own tests run and give the right results, or are refused" * do
   tenon::Host host(options);
   host.add_plugins(built("plugins"));
   const auto passing = names_in(fs::path(__FILE__).parent_path() / "passing.txt");
-  // Version 1.12's file cuts bits off where ONNX rounds to the nearest since.
-  const std::string outdated = "node/test_cast_FLOAT_to_BFLOAT16";
+  // Version 1.12's files cut bits off where ONNX rounds to the nearest since, and leave out the epsilon that their numbers have.
+  const std::set<std::string> outdated{"node/test_cast_FLOAT_to_BFLOAT16", "node/test_adam_multiple"};
   const auto random = [](const std::string& name) {
     return name.find("bernoulli") != std::string::npos || name.find("training_dropout") != std::string::npos;
   };
@@ -148,7 +148,7 @@ TEST_CASE("ONNX's own tests run and give the right results, or are refused" * do
     for (const auto& entry : fs::directory_iterator(data / kind)) folders.insert(entry.path());
     for (const auto& folder : folders) {
       const auto name = std::string(kind) + "/" + folder.filename().string();
-      if (random(name) || (elsewhere == nullptr && name == outdated)) continue;
+      if (random(name) || (elsewhere == nullptr && outdated.contains(name))) continue;
       CAPTURE(name);
       auto result = result_of(host, folder, false);
       if (result.refused) {

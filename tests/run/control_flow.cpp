@@ -1,4 +1,4 @@
-// if, while and scan: operators whose parameters are graphs.
+// if, while, scan, branch and loop: operators whose parameters are graphs.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -59,6 +59,33 @@ const char* const counting = R"({"tenon": 1, "inputs": {"x": {"dtype": "float32"
               "nodes": [{"name": "less", "op": "less", "inputs": ["v", "hundred"]}], "outputs": {"again": "less"}},
     "twice": {"tenon": 1, "inputs": {"v": {"dtype": "float32", "shape": [1]}},
               "nodes": [{"name": "sum", "op": "add", "inputs": ["v", "v"]}], "outputs": {"v2": "sum"}}}})";
+
+Tensor whole(std::int64_t value) {
+  return Tensor::from({value}, Shape::scalar());
+}
+
+/// x, or x twice one behind the other; and its sum.
+std::string parts(Host& host, bool twice) {
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1});
+  graph.output("part", twice ? graph.add("concat", {x, x}, {{"axis", 0}}) : graph.add("neg", {x}));
+  graph.output("sum", graph.add("sum", {x}));
+  return graph.to_json();
+}
+
+/// v doubles its length and is stacked before, as its sum, until that is 10 or more.
+std::string doubling(Host& host, bool stacks_whole = false) {
+  Graph graph(host);
+  graph.input("run", i64, Shape::scalar());
+  graph.input("again", boolean, Shape::scalar());
+  const auto v = graph.input("v", f32, {-1});
+  const auto next = graph.add("concat", {v, v}, {{"axis", 0}});
+  const auto ten = graph.constant("ten", Tensor::from({10.0F}, Shape::scalar()));
+  graph.output("go_on", graph.add("less", {graph.add("sum", {next}), ten}));
+  graph.output("next", next);
+  graph.output("stacked", stacks_whole ? v : graph.add("sum", {v}));
+  return graph.to_json();
+}
 
 }  // namespace
 
@@ -253,4 +280,72 @@ TEST_CASE("eager calls of operators that have graphs do not keep their host") {
     host.call("if", {flag(true), vector_of({1})}, {{"then", one_node(host, "square")}, {"else", one_node(host, "neg")}});
   }
   CHECK(alive.use_count() == 1);
+}
+
+TEST_CASE("branches return what they like, and what follows is planned for it") {
+  FlowHost host;
+  Graph graph(host);
+  const auto c = graph.input("c", boolean, Shape::scalar()), x = graph.input("x", f32, {2});
+  const auto part = graph.add("branch", {c, x}, {{"then", parts(host, true)}, {"else", parts(host, false)}, {"outputs", 2}}, "b");
+  CHECK(graph.shape(part) == Shape{-1});
+  CHECK(graph.shape(part.output(1)) == Shape::scalar());
+  graph.output("y", graph.add("mul", {part, part.output(1)}));
+  for (const auto& each : {graph, Graph::from_bytes(host, graph.to_bytes()), Graph::from_json(host, graph.to_json())}) {
+    Session session(each);
+    CHECK(elements(session.run({{"c", flag(true)}, {"x", vector_of({1, 2})}}).at("y")) == std::vector<float>{3, 6, 3, 6});
+    CHECK(elements(session.run({{"c", flag(false)}, {"x", vector_of({1, 2})}}).at("y")) == std::vector<float>{-3, -6});
+  }
+  CHECK(Graph::from_json(host, graph.to_json()).to_json() == graph.to_json());
+  CHECK(failure_of([&] { graph.gradient(graph.add("sum", {part}), {x}); }).message.find("a branch has no gradient: use if") !=
+        std::string::npos);
+}
+
+TEST_CASE("a loop runs as often as its limit and its condition say, with values that grow") {
+  FlowHost host;
+  const Attributes attributes{{"body", doubling(host)}, {"carries", 1}, {"outputs", 2}};
+  const auto run = [&](std::int64_t limit, bool first, const Tensor& v) {
+    return host.call_all("loop", {whole(limit), flag(first), v}, attributes);
+  };
+  auto made = run(100, true, vector_of({1, 1}));  // sums of 4, 8 and 16
+  CHECK(made[0].shape() == Shape{16});
+  CHECK(elements(made[1]) == std::vector<float>{2, 4, 8});
+  made = run(2, true, vector_of({1, 1}));
+  CHECK(made[0].shape() == Shape{8});
+  CHECK(elements(made[1]) == std::vector<float>{2, 4});
+  for (const auto& [limit, first] : {std::pair(std::int64_t{0}, true), {std::int64_t{-5}, true}, {std::int64_t{9}, false}}) {
+    made = run(limit, first, vector_of({1, 7}));
+    CHECK(elements(made[0]) == std::vector<float>{1, 7});
+    CHECK(made[1].shape() == Shape{0});
+  }
+  Graph graph(host);
+  const auto v = graph.input("v", f32, {2}), limit = graph.input("limit", i64, Shape::scalar());
+  const auto last = graph.add("loop", {limit, graph.constant("go", flag(true)), v}, attributes);
+  graph.output("sum", graph.add("sum", {last}));
+  graph.output("stacked", last.output(1));
+  Session session(graph);
+  for (const std::int64_t runs : {1, 3, 0}) {
+    const auto results = session.run({{"v", vector_of({1, 1})}, {"limit", whole(runs)}});
+    CHECK(first_of(results.at("sum")) == static_cast<float>(2 << runs));
+    CHECK(results.at("stacked").shape() == Shape{runs});
+  }
+}
+
+TEST_CASE("loops that cannot be are refused, by the graph or by the run") {
+  FlowHost host;
+  const auto refused = [&](const std::string& body, const Attributes& more = {}) {
+    Attributes attributes{{"body", body}, {"carries", 1}, {"outputs", 2}};
+    for (const auto& [name, value] : more) attributes.set(name, value);
+    return failure_of([&] { host.call_all("loop", {whole(3), flag(true), vector_of({1, 1})}, attributes); }).message;
+  };
+  CHECK(refused(doubling(host, true)).find("what output 1 stacks is [4] in run 1, but [2] in run 0") != std::string::npos);
+  CHECK(refused(doubling(host), {{"carries", 3}}).find("carries is 3 but there are 2 outputs") != std::string::npos);
+  CHECK(refused(parts(host, true)).find("the graph 'body' has 1 input but is given 3 values") != std::string::npos);
+  Graph wrong(host);
+  wrong.input("run", i64, Shape::scalar());
+  const auto again = wrong.input("again", boolean, Shape::scalar()), v = wrong.input("v", f32, {-1});
+  wrong.output("again", again);
+  wrong.output("next", wrong.add("cast", {v}, {{"dtype", "int32"}}));
+  wrong.output("stacked", again);
+  CHECK(refused(wrong.to_json()).find("carried value 0 is float32 [2], but the body makes it int32 [2]: dtypes must stay the same") !=
+        std::string::npos);
 }

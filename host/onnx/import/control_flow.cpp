@@ -11,6 +11,7 @@
 namespace tenon::onnx {
 namespace {
 
+constexpr std::size_t own_cost = 100;        // of a graph in a graph, in nodes
 constexpr int most_nested = 32;              // graphs in graphs, those of functions among them
 constexpr std::int64_t most_rows = 1 << 20;  // of a loop that is a scan over the numbers of its runs
 
@@ -128,7 +129,7 @@ class InnerGraph {
       Lent(Importer& to, Importer& from) : inner(to), outer(from) { inner.lend(outer); }
       ~Lent() { inner.lend(outer); }
     } const lent(inner_, outer);
-    if ((inner_.inlined_ += graph_.nodes.size() + 1) > 1'000'000) node_.refuse("its graphs have more than 1000000 nodes, each run counted");
+    if ((inner_.inlined_ += graph_.nodes.size() + own_cost) > 1'000'000) node_.refuse("the graphs of nodes are too many, or too large");
     for (const auto& output : graph_.outputs) inner_.read_.insert(output.name);
     for (const auto& node : graph_.nodes) inner_.import_node(node);
     if (!inner_.missing_.empty()) return false;

@@ -286,7 +286,7 @@ void Importer::import_node(const proto::Node& node) {
     }
     at.finish();
   } catch (const Failure& failure) {
-    if (std::string_view(failure.what()).find(at.label()) != std::string_view::npos) throw;
+    if (std::string_view(failure.what()).starts_with(model_.path.string() + ": ")) throw;  // it names a node already
     at.refuse(failure.what(), failure.hint());
   }
 }

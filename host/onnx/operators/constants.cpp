@@ -80,6 +80,13 @@ void identity(NodeImport& node) {
   node.output(node.input(0));
 }
 
+// Every value is there, for there are tensors alone.
+void has_element(NodeImport& node) {
+  auto made = Tensor::empty(boolean, Shape::scalar());
+  *static_cast<bool*>(made.data()) = node.has(0);
+  node.output(node.constant(made));
+}
+
 void eye_like(NodeImport& node) {
   const auto like = node.input(0);
   const auto shape = node.shape(like);
@@ -111,9 +118,14 @@ void range(NodeImport& node) {
   node.output(node.constant(made));
 }
 
-const Composition constants_read[] = {{"Constant", constant}, {"ConstantOfShape", constant_of_shape},
-                                      {"Shape", shape},       {"Size", size},
-                                      {"Identity", identity}, {"EyeLike", eye_like},
+const Composition constants_read[] = {{"Constant", constant},
+                                      {"ConstantOfShape", constant_of_shape},
+                                      {"Shape", shape},
+                                      {"Size", size},
+                                      {"Identity", identity},
+                                      {"OptionalGetElement", identity, 15},
+                                      {"OptionalHasElement", has_element, 15},
+                                      {"EyeLike", eye_like},
                                       {"Range", range}};
 
 }  // namespace

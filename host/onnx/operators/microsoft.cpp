@@ -127,10 +127,13 @@ void embed_layer_norm(NodeImport& node) {
     total = two_of(node, "tenon.add", total, rows_of(node, 3, node.constant(places)));
   }
   if (node.has(1)) total = two_of(node, "tenon.add", total, rows_of(node, 4, node.input(1)));
-  node.require(!node.is_read(1) || node.has(7), "its mask_index is read, but it has no mask");
   const Importer::Named inputs{{"data", total}, {"gamma", wide_input(node, 5)}, {"beta", wide_input(node, 6)}};
   narrow(node, 0, node.add("tenon.layer_norm", inputs, {{"epsilon", node.real("epsilon", 1e-12)}}), 2);
-  if (node.is_read(1)) node.output(1, node.cast(one_of(node, "tenon.sum", node.cast(node.input(7), i32), {{"axis", {1}}}), i32));
+  if (node.is_read(1)) {
+    node.require(node.has(7) || (shape.has_rank() && shape[0] != unknown), "its mask_index is read, for an unknown number of samples");
+    node.output(1, node.has(7) ? node.cast(one_of(node, "tenon.sum", node.cast(node.input(7), i32), {{"axis", {1}}}), i32)
+                               : node.constant(Tensor::zeros(i32, {shape[0]})));
+  }
   if (node.is_read(2)) narrow(node, 2, total, 2);
 }
 

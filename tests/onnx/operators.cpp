@@ -1,0 +1,172 @@
+// Operators of ONNX and com.microsoft that are several of Tenon's. Numbers of com.microsoft were recorded from onnxruntime 1.32, others
+// from onnx's reference and numpy.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <tenon/host/host.hpp>
+#include <tenon/host/onnx.hpp>
+#include <tenon/host/session.hpp>
+
+#include "../built.hpp"
+#include "../failure_of.hpp"
+#include "../temporary_folder.hpp"
+#include "onnx_bytes.hpp"
+
+namespace operator_tests {
+namespace {
+
+using onnx_bytes::Dims;
+using onnx_bytes::NodeParts;
+using onnx_bytes::Texts;
+using Values = std::vector<float>;
+
+std::string reals(const std::string& name, const Dims& dims, const Values& values) {
+  return onnx_bytes::tensor(name, 1, dims, onnx_bytes::raw_data(onnx_bytes::raw(values)));
+}
+std::string integers(const std::string& name, const Dims& dims, const std::vector<std::int64_t>& values) {
+  return onnx_bytes::tensor(name, 7, dims, onnx_bytes::raw_data(onnx_bytes::raw(values)));
+}
+std::string bytes(const std::string& name, const Dims& dims, const std::vector<std::uint8_t>& values) {
+  return onnx_bytes::tensor(name, 2, dims, onnx_bytes::raw_data(onnx_bytes::raw(values)));
+}
+std::string integer(const std::string& name, std::int64_t value) {
+  return onnx_bytes::int_attribute(name, value);
+}
+std::string real(const std::string& name, float value) {
+  return onnx_bytes::attribute(name, 1, onnx_bytes::message([&](auto& to) { to.add_float(2, value); }));
+}
+std::string text(const std::string& name, const std::string& value) {
+  return onnx_bytes::attribute(name, 3, onnx_bytes::message([&](auto& to) { to.add_bytes(4, value); }));
+}
+std::string list(const std::string& name, const std::vector<std::int64_t>& values) {
+  return onnx_bytes::attribute(name, 7, onnx_bytes::message([&](auto& to) { to.add_packed_int64(8, values.begin(), values.end()); }));
+}
+
+/// From x, float32 [2, 2], to y.
+struct OperatorHost {
+  OperatorHost() : host(options()) { host.add_plugins(built("plugins")); }
+  static tenon::HostOptions options() {
+    tenon::HostOptions options;
+    options.search_defaults = false;
+    return options;
+  }
+  tenon::Graph load(const std::vector<NodeParts>& nodes, const Texts& initializers) {
+    onnx_bytes::ModelParts model;
+    model.graph.nodes = nodes;
+    model.graph.inputs = {onnx_bytes::value("x", onnx_bytes::tensor_type(1, {{2}, {2}}))};
+    model.graph.outputs = {onnx_bytes::value("y", onnx_bytes::tensor_type(1, {}))};
+    model.graph.initializers = initializers;
+    model.opsets = {{"", 22}, {"com.microsoft", 1}};
+    model.ir = 10;
+    const auto path = folder / "model.onnx";
+    std::ofstream(path, std::ios::binary) << model.bytes();
+    return tenon::onnx::load(host, path);
+  }
+  tenon::Tensor run(const std::vector<NodeParts>& nodes, const Texts& initializers) {
+    return tenon::Session(load(nodes, initializers)).run({{"x", tenon::Tensor::from({1.0F, 2.0F, 3.0F, 4.0F}, {2, 2})}}).at("y");
+  }
+  TemporaryFolder folder;
+  tenon::Host host;
+};
+
+struct Recorded {
+  std::string type;
+  Texts inputs;
+  Texts attributes;
+  Texts initializers;
+  Values wanted;
+};
+
+void check_all(const std::vector<Recorded>& cases, const std::string& domain) {
+  OperatorHost on;
+  for (const auto& each : cases) {
+    CAPTURE(each.type);
+    const auto made = on.run({{each.type, each.inputs, {"y"}, each.attributes, "", domain}}, each.initializers);
+    REQUIRE(made.size() == static_cast<std::int64_t>(each.wanted.size()));
+    for (std::size_t i = 0; i < each.wanted.size(); ++i) CHECK(made.values<float>()[i] == doctest::Approx(each.wanted[i]).epsilon(1e-5));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("com.microsoft's operators give what onnxruntime gives") {
+  check_all({{"SkipLayerNormalization",
+              {"x", "skip", "gamma", "beta"},
+              {real("epsilon", 0.5F)},
+              {reals("skip", {2, 2}, {0.5F, -1, 2, 0}), reals("gamma", {2}, {1, 2}), reals("beta", {2}, {0.25F, 0})},
+              {0.5833334F, -0.6666667F, 0.8273503F, -1.154701F}},
+             {"FusedMatMul",
+              {"x", "w"},
+              {real("alpha", 0.5F), integer("transB", 1)},
+              {reals("w", {3, 2}, {1, 2, 3, 4, -1, 0})},
+              {2.5F, 5.5F, -0.5F, 5.5F, 12.5F, -1.5F}},
+             {"FastGelu", {"x", "b"}, {}, {reals("b", {2}, {-2, -3.5F})}, {-0.158808F, -0.1004284F, 0.841192F, 0.345714F}},
+             {"QuickGelu", {"x"}, {real("alpha", 0.5F)}, {}, {0.6224593F, 1.462117F, 2.452723F, 3.523188F}},
+             {"MatMulNBits",
+              {"x", "w", "scale"},
+              {integer("K", 2), integer("N", 2), integer("bits", 4), integer("block_size", 16)},
+              {bytes("w", {2, 1, 8}, {0x3a, 0, 0, 0, 0, 0, 0, 0, 0xf1, 0, 0, 0, 0, 0, 0, 0}), reals("scale", {2}, {0.5F, 0.25F})},
+              {-4, 1.75F, -7, 1.75F}}},
+            "com.microsoft");
+}
+
+TEST_CASE("attention and rotary embeddings of com.microsoft give what onnxruntime gives") {
+  OperatorHost on;
+  const NodeParts batch{"Unsqueeze", {"x", "first"}, {"q"}};
+  const auto first = integers("first", {1}, {0});
+  const auto attended = on.run(
+      {batch, {"MultiHeadAttention", {"q", "q", "q"}, {"y"}, {integer("num_heads", 2), integer("unidirectional", 1)}, "", "com.microsoft"}},
+      {first});
+  const Values wanted{1, 2, 2.995055F, 3.999329F};
+  for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(attended.values<float>()[i] == doctest::Approx(wanted[i]).epsilon(1e-5));
+  const auto turned =
+      on.run({batch, {"RotaryEmbedding", {"q", "from", "cos", "sin"}, {"y"}, {}, "", "com.microsoft"}},
+             {first, integers("from", {1}, {1}), reals("cos", {3, 1}, {1, 0.5F, 0.25F}), reals("sin", {3, 1}, {0, 0.75F, -1})});
+  CHECK(std::vector<float>(turned.values<float>().begin(), turned.values<float>().end()) == Values{-1, 1.75F, 4.75F, -2});
+}
+
+TEST_CASE("Einsum is a product, a sum, a diagonal") {
+  const auto einsum = [](const std::string& equation, const Texts& inputs, const Values& wanted) {
+    return Recorded{"Einsum", inputs, {text("equation", equation)}, {reals("w", {2, 2}, {1, 0, 2, 1}), reals("v", {2}, {1, -1})}, wanted};
+  };
+  check_all({einsum("ij,kj->ik", {"x", "w"}, {1, 4, 3, 10}), einsum("ij,kj->ki", {"x", "w"}, {1, 3, 4, 10}), einsum("ii->i", {"x"}, {1, 4}),
+             einsum("ii", {"x"}, {5}), einsum("...j -> j...", {"x"}, {1, 3, 2, 4}), einsum("ij,ij->", {"x", "x"}, {30}),
+             einsum("ij,j,kj->ki", {"x", "v", "w"}, {1, 3, 0, 2}), einsum("ij,jk", {"x", "w"}, {5, 2, 11, 4})},
+            "");
+  OperatorHost on;
+  const auto refused = [&](const std::string& equation) {
+    return failure_of([&] { on.load({{"Einsum", {"x", "x"}, {"y"}, {text("equation", equation)}}}, {}); }).message;
+  };
+  CHECK(refused("ij->i").find("has 1 terms and the node 2 inputs") != std::string::npos);
+  CHECK(refused("ij,ijk->i").find("term 'ijk' does not fit float32 [2, 2]") != std::string::npos);
+  CHECK(refused("ij,jk->iq").find("letter twice, or one that no term has") != std::string::npos);
+  CHECK(refused("ij,j1->i").find("'1' where a letter must stand") != std::string::npos);
+}
+
+TEST_CASE("norms, windows and parts around the middle") {
+  check_all({{"MeanVarianceNormalization", {"x"}, {list("axes", {0})}, {}, {-1, -1, 1, 1}},
+             {"LpNormalization", {"x"}, {integer("axis", 0), integer("p", 1)}, {}, {0.25F, 0.3333333F, 0.75F, 0.6666667F}},
+             {"CenterCropPad", {"x", "s"}, {list("axes", {1})}, {integers("s", {1}, {5})}, {0, 1, 2, 0, 0, 0, 3, 4, 0, 0}},
+             {"HannWindow", {"n"}, {integer("periodic", 0)}, {integers("n", {}, {5})}, {0, 0.5F, 1, 0.5F, 0}},
+             {"BlackmanWindow", {"n"}, {}, {integers("n", {}, {4})}, {0, 0.34F, 1, 0.34F}}},
+            "");
+}
+
+TEST_CASE("convolutions of integers are exact where float32 is not") {
+  OperatorHost on;
+  for (const std::int64_t channels : {300, 5000}) {  // the second takes data apart, too
+    std::vector<std::uint8_t> x(static_cast<std::size_t>(channels), 255), w(x);
+    w[0] = 254;
+    const auto made =
+        on.run({{"ConvInteger", {"a", "w"}, {"y"}}}, {bytes("a", {1, channels, 1, 1}, x), bytes("w", {1, channels, 1, 1}, w)});
+    CHECK(made.values<std::int32_t>()[0] == 255 * 255 * channels - 255);
+  }
+  // (3 - 10) 3 + 3, times 2 0.5 / 4, is -4.5, which rounds to -4
+  const auto made = on.run({{"QLinearConv", {"a", "two", "ten", "w", "half", "zero", "four", "ten", "b"}, {"y"}}},
+                           {bytes("a", {1, 1, 1, 1}, {3}), bytes("w", {1, 1, 1, 1}, {3}), reals("two", {}, {2}), reals("half", {}, {0.5F}),
+                            reals("four", {}, {4}), bytes("ten", {}, {10}), bytes("zero", {}, {0}),
+                            onnx_bytes::tensor("b", 6, {1}, onnx_bytes::raw_data(onnx_bytes::raw(std::vector<std::int32_t>{3})))});
+  CHECK(int{made.values<std::uint8_t>()[0]} == 6);
+}
+
+}  // namespace operator_tests
