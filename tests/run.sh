@@ -125,10 +125,11 @@ run_wheel() {
 run_torch() {
   [[ -d tests/python_torch ]] || { skipped torch "there is no folder tests/python_torch"; return; }
   venv torch build-ci/venv -r tests/python/requirements.txt || return
-  venv torch build-torch/venv -r tests/python/requirements.txt 'torch>=2.4' 'jax>=0.4.30' || return
+  venv torch build-torch/venv -r tests/python/requirements.txt 'torch>=2.4' 'jax>=0.4.30' 'onnx>=1.16' || return
   step torch-configure cmake --preset ci -DTENON_PYTHON=ON "-DPython_EXECUTABLE=$PWD/build-ci/venv/bin/python" &&
     step torch-build cmake --build build-ci --target tenon tenon_plugins tenon_python tenon-probe tenon-worker &&
-    step torch env "PYTHONPATH=$PWD/build-ci/python" build-torch/venv/bin/python -m pytest -q -p no:cacheprovider tests/python_torch
+    step torch env "PYTHONPATH=$PWD/build-ci/python" build-torch/venv/bin/python -m pytest -q -p no:cacheprovider tests/python_torch &&
+    step torch-models build-torch/venv/bin/python tests/onnx/torch_models.py build-ci/tenon
 }
 
 # The conformance test of tests/onnx with more cases than Debian has.

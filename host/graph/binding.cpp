@@ -23,7 +23,9 @@ namespace {
 std::string use_of(const GraphModel& model, std::uint32_t op) {
   const auto& use = model.operators[op];
   std::string text = fmt::format("(version {} ", use.version);
-  if (use.plugin == none) {
+  if (use.plugin == none && use.info->functions.empty() && !use.info->onnx.empty()) {
+    text += "kept from an ONNX model)";
+  } else if (use.plugin == none) {
     text += "of the application that built the graph)";
   } else {
     const auto& plugin = model.plugins[use.plugin];

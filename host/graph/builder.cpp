@@ -72,6 +72,20 @@ ValueId GraphBuilder::input(std::string_view name, const tenon_type& type) {
   return id;
 }
 
+void GraphBuilder::name_dims(ValueId input, const std::vector<std::string>& names) {
+  auto& value = model_.values[input];
+  if (value.role != Role::input || static_cast<std::size_t>(std::max(value.type.rank, 0)) != names.size())
+    throw Failure(FailureKind::usage,
+                  fmt::format("'{}' is no input of {}", value_label(model_, input), counted(names.size(), "dimension")));
+  std::vector<StringId> ids;
+  for (const auto& name : names) {
+    if (!name.empty()) check_name_text(name, "a dimension");
+    ids.push_back(model_.strings.intern(name));
+  }
+  value.dims = static_cast<std::uint32_t>(model_.dim_names.size());
+  model_.dim_names.push_back(std::move(ids));
+}
+
 ValueId GraphBuilder::tensor(std::string_view name, Role role, const Tensor& tensor) {
   if (!tensor) throw Failure(FailureKind::usage, fmt::format("the tensor for '{}' is empty", name));
   const auto id = add_value(name, role, type_of(tensor));
@@ -152,7 +166,7 @@ void GraphBuilder::connect(NodeRecord& node, const LoadedOperator& op, const std
 }
 
 NodeId GraphBuilder::node(const NodeSpec& spec) {
-  const auto& op = plugins_.load(spec.op, spec.home);
+  const auto& op = spec.loaded != nullptr ? *spec.loaded : plugins_.load(spec.op, spec.home);
   const auto& info = *op.info;
   complete_loaded();
   const auto before = mark();

@@ -22,6 +22,7 @@ struct NodeSpec {
   std::string_view home = {};                               // the space in which op is looked up first
   bool own_weights = true;                                  // false: a weight that is left out is an error, too
   std::shared_ptr<const OperatorFactory> object = nullptr;  // makes the node's objects instead of the operator
+  const LoadedOperator* loaded = nullptr;                   // op, where the caller has it; else it is looked up
 };
 
 /// Threads: one at a time. After a Failure the graph is as it was.
@@ -30,6 +31,8 @@ class GraphBuilder {
   GraphBuilder(GraphModel& model, Binding& binding, PluginSet& plugins) : model_(model), binding_(binding), plugins_(plugins) {}
 
   ValueId input(std::string_view name, const tenon_type& type);
+  /// A name for each dimension, empty where it has none; equal names mean equal sizes. Throws Failure (usage).
+  void name_dims(ValueId input, const std::vector<std::string>& names);
   /// A variable or state that gets its values later. A node that leaves out the input or state of this name (node_input) takes it.
   ValueId unset(std::string_view name, Role role, const tenon_type& type, const Init& init = {});
   /// A variable, state or constant with elements.

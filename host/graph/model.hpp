@@ -35,6 +35,7 @@ struct ValueRecord {
   NodeId producer = none;       // of node outputs
   std::uint32_t index = 0;      // which output of the producer
   std::uint32_t tensor = none;  // into GraphModel::tensors
+  std::uint32_t dims = none;    // of inputs: into GraphModel::dim_names
   Init init;                    // of variables
 };
 
@@ -130,10 +131,12 @@ struct GraphModel {
   std::unordered_set<StringId> output_names;          // of the first so many outputs as there are names: for those who add one
   std::vector<ValueId> inputs;                        // in the order given
   std::vector<std::pair<ValueId, ValueId>> updates;   // (variable, the value it takes at the end of a run in training)
-  NameTable node_names;                               // also guards uniqueness
-  NameTable value_names;                              // of inputs, variables, states and constants
-  std::string producer;                               // who first wrote the file it came from; empty: this program will
-  std::vector<std::pair<StringId, StringId>> meta;    // free notes: key, text
+  /// Of inputs' dimensions, a text for each, empty where it has none. In a run, equal names mean equal sizes.
+  std::vector<std::vector<StringId>> dim_names;
+  NameTable node_names;                             // also guards uniqueness
+  NameTable value_names;                            // of inputs, variables, states and constants
+  std::string producer;                             // who first wrote the file it came from; empty: this program will
+  std::vector<std::pair<StringId, StringId>> meta;  // free notes: key, text
   std::vector<Extension> extensions;
   std::optional<TrainingRecord> training;  // of checkpoints; running ignores it
   /// Makes the objects of a forward node that copies an object of the application, by its id. Files do not hold it.

@@ -1,10 +1,12 @@
 // What tenon::onnx::describe() tells of a model.
+#include <tenon/host/host.hpp>
 #include <tenon/host/onnx.hpp>
 
 #include "onnx/budget.hpp"
 #include "onnx/distinct_names.hpp"
 #include "onnx/dtype.hpp"
 #include "onnx/first_bytes.hpp"
+#include "onnx/import/missing.hpp"
 #include "onnx/model.hpp"
 #include "onnx/operators.hpp"
 
@@ -105,8 +107,7 @@ std::vector<std::string> texts(List<std::string_view> views) {
 
 }  // namespace
 
-ModelInfo describe(const std::filesystem::path& path) {
-  const auto model = read_model(path);
+static ModelInfo describe(const Model& model) {
   ModelInfo info;
   info.graph = model.graph.name;
   info.ir_version = model.ir_version, info.model_version = model.model_version;
@@ -134,6 +135,19 @@ ModelInfo describe(const std::filesystem::path& path) {
     info.functions.push_back({std::string(function.domain), std::string(function.name), std::string(function.overload),
                               texts(function.inputs), texts(function.outputs), attributes, function.nodes.size()});
   }
+  return info;
+}
+
+ModelInfo describe(const std::filesystem::path& path) {
+  return describe(read_model(path));
+}
+
+ModelInfo describe(Host& host, const std::filesystem::path& path, const ImportOptions& options) {
+  const auto model = read_model(path);
+  const auto catalog = host.catalog();
+  auto info = describe(model);
+  info.missing = missing_operators(catalog, model, options);
+  for (const auto& folder : catalog.searched()) info.searched.push_back(folder.string());
   return info;
 }
 

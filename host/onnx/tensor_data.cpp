@@ -9,6 +9,7 @@
 #include "onnx/fields.hpp"
 #include "onnx/wire.hpp"
 #include "tensor/element_count.hpp"
+#include "tensor/held_tensor.hpp"
 
 namespace tenon::onnx {
 
@@ -86,7 +87,8 @@ Tensor TensorReader::empty(const Whose& whose) {
 // Bools are copied, since a byte of 2 must not become a bool.
 Tensor TensorReader::at(const Whose& whose, std::byte* bytes, const std::shared_ptr<const void>& owner, bool lent) {
   const bool aligned = reinterpret_cast<std::uintptr_t>(bytes) % size_of(whose.dtype) == 0;
-  if (aligned && lent && whose.dtype != boolean && whose.size != 0) return Tensor::borrow(bytes, whose.dtype, whose.shape, {}, owner);
+  if (aligned && lent && whose.dtype != boolean && whose.size != 0)
+    return HeldTensor::exclusive(Tensor::borrow(bytes, whose.dtype, whose.shape, {}, owner));
   const auto tensor = empty(whose);
   auto* const to = static_cast<std::byte*>(tensor.data());
   if (whose.dtype == boolean)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 #include "plan/chains/join_chains.hpp"
 #include "plan/layouts.hpp"
@@ -29,6 +30,28 @@ std::string input_names(const GraphModel& model) {
   std::vector<std::string_view> names;
   for (const auto id : model.inputs) names.push_back(model.strings[model.values[id].name]);
   return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// Equal names of dimensions mean equal sizes.
+void require_equal_sizes(const GraphModel& model, const std::map<ValueId, tenon_type>& inputs) {
+  struct Dim {
+    ValueId input;
+    std::int64_t size;
+  };
+  std::unordered_map<StringId, Dim> sizes;
+  for (const auto& [value, type] : inputs) {
+    if (model.values[value].dims == none) continue;
+    const auto& names = model.dim_names[model.values[value].dims];
+    for (int i = 0; i < type.rank && static_cast<std::size_t>(i) < names.size(); ++i) {
+      const auto name = names[static_cast<std::size_t>(i)];
+      if (name == 0 || type.dims[i] < 0) continue;
+      const auto [first, is_new] = sizes.try_emplace(name, Dim{value, type.dims[i]});
+      if (!is_new && first->second.size != type.dims[i])
+        throw Failure(FailureKind::failed,
+                      fmt::format("dimension '{}' is {} in input '{}' and {} in input '{}', but must be one size", model.strings[name],
+                                  first->second.size, value_label(model, first->second.input), type.dims[i], value_label(model, value)));
+    }
+  }
 }
 
 }  // namespace
@@ -69,6 +92,7 @@ Inferred infer_with(const GraphModel& model, const Binding& binding, const Tenso
       throw Failure(FailureKind::failed, fmt::format("input '{}' is {} but the graph needs {}", value_label(model, value), to_string(type),
                                                      to_string(model.values[value].type)));
   }
+  require_equal_sizes(model, inputs);
   if (known.elements != nullptr)
     for (const auto& [value, tensor] : *known.elements) news[value] = true;
   Inference inference(model, binding, TypeTable(types), wanted == nullptr ? nullptr : &wanted->nodes, known.elements, known.evaluate);

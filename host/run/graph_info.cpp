@@ -63,6 +63,8 @@ ValueInfo info_of(const GraphModel& model, std::string doc, ValueId id, std::str
   ValueInfo info{.name = std::move(name), .role = value.role, .shape = shape_of(value.type), .doc = std::move(doc)};
   if (value.type.dtype != TENON_DTYPE_UNKNOWN) info.dtype = static_cast<DType>(value.type.dtype);
   info.storage = value.tensor == none ? static_cast<Storage>(value.type.storage) : model.tensors[value.tensor].storage();
+  if (value.dims != none)
+    for (const auto name : model.dim_names[value.dims]) info.dim_names.emplace_back(model.strings[name]);
   return info;
 }
 
@@ -93,7 +95,16 @@ std::vector<ValueInfo> values_of(const GraphModel& model, Role role) {
 std::string type_text(const ValueInfo& value) {
   auto type = type_of(value.dtype.value_or(unknown_dtype), value.shape);
   type.storage = static_cast<std::uint8_t>(value.storage);
-  return to_string(type);
+  auto text = to_string(type);
+  std::size_t at = 0;
+  for (int i = 0; i < type.rank && static_cast<std::size_t>(i) < value.dim_names.size(); ++i) {
+    if (type.dims[i] >= 0) continue;
+    at = text.find('?', at);
+    const auto& name = value.dim_names[static_cast<std::size_t>(i)];
+    if (!name.empty()) text.replace(at, 1, name);
+    at += std::max<std::size_t>(name.size(), 1);
+  }
+  return text;
 }
 
 std::vector<ValueInfo> Graph::inputs() const {

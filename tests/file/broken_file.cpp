@@ -99,15 +99,19 @@ TEST_CASE("files of newer programs are refused, not misread") {
       {"it holds 2 graphs, and this tenon reads files with one", [](auto& m) { m.graphs.push_back(std::make_unique<format::GraphT>()); }},
       {"its graph belongs inside another one, which is not there", [](auto& m) { m.graphs[0]->parent = 0; }},
       {"its graph belongs inside another one, which is not there", [](auto& m) { m.graphs[0]->captures = {0}; }},
-      {"type 0 names its dimensions, and this tenon cannot keep such names yet",
-       [](auto& m) {
-         m.types[0]->dim_names = {1, 2};
-       }},
   });
 }
 
 TEST_CASE("texts") {
   check_all({
+      {"type 0 has 2 dimensions and 3 names of them",
+       [](auto& m) {
+         m.types[0]->dim_names = {1, 2, 3};
+       }},
+      {"a name of a dimension of type 0 is number 99, but there are 35",
+       [](auto& m) {
+         m.types[0]->dim_names = {0, 99};
+       }},
       {"text 0 must be the empty text", [](auto& m) { m.strings.clear(); }},
       {"text 0 must be the empty text", [](auto& m) { m.strings[0] = "x"; }},
       {"text 3, '\\xc0\\xaf', is not UTF-8", [](auto& m) { m.strings[3] = "\xc0\xaf"; }},

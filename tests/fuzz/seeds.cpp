@@ -9,6 +9,7 @@
 #include "../file/sample_graph.hpp"
 #include "../file/sample_json.hpp"
 #include "../onnx/onnx_bytes.hpp"
+#include "../onnx/small_models.hpp"
 #include "file/json/graph_json.hpp"
 #include "fuzz/forged_graphs.hpp"
 #include "isolate/attribute_message.hpp"
@@ -55,6 +56,8 @@ void write_arrays(const fs::path& folder) {
 void write_models(const fs::path& folder) {
   write_bytes(folder / "onnx_model" / "sample", onnx_bytes::sample().bytes());
   write_bytes(folder / "onnx_model" / "empty", onnx_bytes::ModelParts().bytes());
+  write_bytes(folder / "onnx_import" / "sample", onnx_bytes::sample().bytes());
+  for (const auto& [name, bytes] : small_models::all()) write_bytes(folder / "onnx_import" / name, bytes);
 }
 
 void write_plugins(const fs::path& folder) {
@@ -119,8 +122,8 @@ void write_random(const fs::path& folder) {
 int main(int argc, char** argv) {
   if (argc != 3) return std::fputs("usage: fuzz_seeds FOLDER KEPT\n", stderr), 2;
   const fs::path folder = argv[1], kept = argv[2];
-  for (const auto* name : {"tenon_file", "onnx_model", "graph_json", "graph_run", "npy", "npz", "svmlight", "elf", "manifest", "attributes",
-                           "calls", "protocol", "replies", "trust_lists"})
+  for (const auto* name : {"tenon_file", "onnx_model", "onnx_import", "graph_json", "graph_run", "npy", "npz", "svmlight", "elf",
+                           "manifest", "attributes", "calls", "protocol", "replies", "trust_lists"})
     fs::create_directories(folder / name);
   write_graphs(folder);
   write_models(folder);

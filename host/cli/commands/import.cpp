@@ -33,6 +33,8 @@ onnx::ImportOptions read_options(const Arguments& arguments) {
   for (const auto& [name, dims] : arguments.named("shape")) options.shapes.emplace(name, parse_shape(dims));
   for (const auto& [name, value] : arguments.named("fix")) options.fixed.emplace(name, fixed_value(value));
   options.map = arguments.named("map");
+  options.keep_unknown = arguments.has("keep-unknown");
+  options.prefer_functions = arguments.get("functions") == "body";
   options.note = [](const std::string& text) { tell("note: {}\n", text); };
   return options;
 }
@@ -56,7 +58,10 @@ const bool added_import = add_command(
      .options = {{"output", "FILE", "the .tenon file to write", Text{}, "", 'o'},
                  {"shape", "NAME=DIMS", "an input's shape where the model leaves dimensions open", Named{"image=1x3x224x224"}},
                  {"fix", "NAME=VALUE", "make an input a constant: a number, numbers with commas, or a file", Named{"k=5"}},
-                 {"map", "DOMAIN::TYPE=OPERATOR", "which operator computes nodes of a type", Named{"my.ops::Foo=foo"}}},
+                 {"map", "DOMAIN::TYPE=OPERATOR", "which operator computes nodes of a type", Named{"my.ops::Foo=foo"}},
+                 {"functions", "WHICH", "what computes a node of a function of the model where a plugin can, too",
+                  Choice{{"plugin", "body"}}, "plugin"},
+                 {"keep-unknown", "", "keep nodes that nothing here computes: the graph can be shown, edited and saved, but does not run"}},
      .run = run_import,
      .plugins = Plugins::runs});
 

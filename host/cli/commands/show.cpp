@@ -119,8 +119,7 @@ int run_show(Context& context, const Arguments& arguments) {
   refuse_lost_inputs({{"--svg", arguments.get("svg")}}, {{"GRAPH", arguments.get("GRAPH")}});
   const auto path = arguments.get("GRAPH");
   if (describes_model(arguments)) {
-    show_onnx(context, onnx::describe(path));
-    return 0;
+    return show_onnx(context, onnx::describe(context.host(), path));
   }
   const LoadOptions unread{.verify = false};  // only JSON has the weights in it
   if (arguments.has("plan") || arguments.has("memory")) {
@@ -142,7 +141,8 @@ const bool added_show = add_command(
                 "JSON with --json, the memory as a picture with --svg: steps across, offset up, a box for each value. Inputs, "
                 "variables and outputs are not part of a plan's memory. No plan can need less than the lower bound, the largest "
                 "sum of bytes that are alive at one step. Of an ONNX model, text and JSON tell versions, inputs, outputs, operators, "
-                "functions and the size of its weights; the other forms show the graph that it becomes.",
+                "functions, the size of its weights and all operators that are missing, and the exit code is 3 where one is; the other "
+                "forms show the graph that it becomes.",
      .positionals = {{"GRAPH", "a .tenon, graph.json or ONNX file"}},
      .options = {{"dot", "", "print the graph in graphviz's language"},
                  {"svg", "FILE", "draw the graph into FILE (needs graphviz), or with --memory its plan's memory (needs nothing)"},

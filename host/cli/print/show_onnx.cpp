@@ -38,6 +38,12 @@ JsonItem operator_item(const onnx::UsedOperator& op) {
                      JsonItem(op.function));
 }
 
+JsonItem missing_item(const onnx::MissingOperator& missing) {
+  return json_object("name", missing.op.full_name(), "domain", missing.op.domain, "type", missing.op.type, "overload", missing.op.overload,
+                     "version", missing.op.version == 0 ? JsonItem::null() : missing.op.version, "count", missing.op.count, "first_node",
+                     missing.op.first_node, "why", missing.why, "near", texts(missing.near), "next_step", missing.next_step);
+}
+
 JsonItem function_item(const onnx::FunctionInfo& function) {
   return json_object("domain", function.domain, "name", function.name, "overload", function.overload, "inputs", texts(function.inputs),
                      "outputs", texts(function.outputs), "attributes", texts(function.attributes), "nodes", function.nodes);
@@ -54,7 +60,8 @@ JsonItem model_item(const onnx::ModelInfo& model) {
                      items(model.outputs, value_item), "nodes", model.nodes, "operators", items(model.operators, operator_item),
                      "functions", items(model.functions, function_item), "initializers", model.initializers, "sparse_initializers",
                      model.sparse_initializers, "initializer_bytes", model.initializer_bytes, "external_initializers",
-                     model.external_initializers, "external_bytes", model.external_bytes);
+                     model.external_initializers, "external_bytes", model.external_bytes, "missing", items(model.missing, missing_item),
+                     "searched", texts(model.searched));
 }
 
 void line(const char* what, const std::string& name, const std::string& text) {
@@ -93,15 +100,22 @@ void print_text(const onnx::ModelInfo& model) {
          fmt::format("({}) -> ({}), {}", fmt::join(function.inputs, ", "), fmt::join(function.outputs, ", "),
                      counted(function.nodes, "node")));
   }
+  for (const auto& missing : model.missing) {
+    line("missing", missing.op.full_name(), onnx::describe(missing));
+    if (!missing.next_step.empty()) line("", "", missing.next_step);
+  }
+  if (!model.missing.empty())
+    write_result("searched  {}\n", model.searched.empty() ? "no folder" : printable(fmt::format("{}", fmt::join(model.searched, ", "))));
 }
 
 }  // namespace
 
-void show_onnx(const Context& context, const onnx::ModelInfo& model) {
+int show_onnx(const Context& context, const onnx::ModelInfo& model) {
   if (context.json())
     print(model_item(model));
   else
     print_text(model);
+  return model.missing.empty() ? 0 : 3;
 }
 
 }  // namespace tenon::cli

@@ -6,6 +6,7 @@
 
 namespace tenon::cli {
 
-void show_onnx(const Context& context, const onnx::ModelInfo& model);
+/// Returns 3 where operators are missing, else 0.
+int show_onnx(const Context& context, const onnx::ModelInfo& model);
 
 }  // namespace tenon::cli

@@ -18,6 +18,7 @@ inline constexpr std::string_view gradient_feature = "gradient";      // backwar
 inline constexpr std::string_view sparse_feature = "sparse";          // csr and row_sparse tensors
 inline constexpr std::string_view dtypes_feature = "dtypes";          // those of 0.2
 inline constexpr std::string_view parameters_feature = "parameters";  // lists of texts and tensors as parameters
+inline constexpr std::string_view dim_names_feature = "dim_names";    // names of inputs' dimensions
 inline constexpr std::string_view training_feature = "training";      // where a training stands
 
 constexpr std::uint64_t align(std::uint64_t offset, std::uint64_t alignment) {

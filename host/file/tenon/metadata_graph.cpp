@@ -5,6 +5,13 @@
 namespace tenon {
 namespace {
 
+std::vector<std::uint32_t> dim_names(MetadataBuilder& to, const ValueRecord& value) {
+  std::vector<std::uint32_t> names;
+  if (value.dims == none) return names;
+  for (const auto name : to.model.dim_names[value.dims]) names.push_back(to.texts(name));
+  return names;
+}
+
 flatbuffers::Offset<format::Values> write_values(MetadataBuilder& to) {
   std::vector<std::uint32_t> names, types, tensors;
   std::vector<format::Role> roles;
@@ -14,7 +21,7 @@ flatbuffers::Offset<format::Values> write_values(MetadataBuilder& to) {
     const auto& value = to.model.values[to.order.values.order()[i]];
     names.push_back(to.texts(value.name));
     roles.push_back(static_cast<format::Role>(value.role));
-    types.push_back(to.types(value.type));
+    types.push_back(to.types(value.type, dim_names(to, value)));
     tensors.push_back(value.tensor == none ? 0 : 1 + to.order.tensors.at(value.tensor));
     initials.push_back(static_cast<format::Initial>(value.init.kind));
     numbers.insert(numbers.end(), {value.init.a, value.init.b});

@@ -120,11 +120,15 @@ TablesOffset<format::Extension> write_extensions(MetadataBuilder& to) {
 
 TablesOffset<format::TensorType> write_types(MetadataBuilder& to) {
   std::vector<Offset<format::TensorType>> types;
-  for (const auto& type : to.types.order()) {
+  for (std::size_t i = 0; i < to.types.order().size(); ++i) {
+    const auto& type = to.types.order()[i];
+    const auto& names = to.types.names_of(i);
+    const auto names_at = names.empty() ? ColumnOffset<std::uint32_t>() : to.required(names);
     const std::vector<std::int64_t> dims(type.dims, type.dims + std::max(type.rank, 0));
     const auto dims_at = dims.empty() ? ColumnOffset<std::int64_t>() : to.required(dims);
     const auto dtype = static_cast<format::DType>(type.dtype);
-    types.push_back(format::CreateTensorType(to.buffer, dtype, static_cast<format::Storage>(type.storage), dims_at, type.rank < 0));
+    types.push_back(
+        format::CreateTensorType(to.buffer, dtype, static_cast<format::Storage>(type.storage), dims_at, type.rank < 0, names_at));
   }
   return to.tables(types);
 }
@@ -163,6 +167,8 @@ ColumnOffset<std::uint32_t> write_features(MetadataBuilder& to, const DataLayout
     return every_type.has(dtype) && !any_type.has(dtype);
   };
   if (std::any_of(to.model.values.begin(), to.model.values.end(), new_dtype)) features.push_back(to.texts(layout::dtypes_feature));
+  const auto named = [&](ValueId input) { return to.model.values[input].dims != none; };
+  if (std::any_of(to.model.inputs.begin(), to.model.inputs.end(), named)) features.push_back(to.texts(layout::dim_names_feature));
   if (has_new_parameters(to.model)) features.push_back(to.texts(layout::parameters_feature));
   return features.empty() ? ColumnOffset<std::uint32_t>() : to.required(features);
 }

@@ -51,12 +51,20 @@ std::uint32_t FileTexts::operator()(std::string_view text) {
   return found->second;
 }
 
-std::uint32_t FileTypes::operator()(const tenon_type& type) {
-  if (!order_.empty() && std::memcmp(&order_[last_], &type, sizeof type) == 0) return last_;
+std::uint32_t FileTypes::operator()(const tenon_type& type, const std::vector<std::uint32_t>& names) {
+  if (names.empty() && !order_.empty() && std::memcmp(&order_[last_], &type, sizeof type) == 0 && !names_.contains(last_)) return last_;
   std::string key(reinterpret_cast<const char*>(&type), sizeof type);
+  if (!names.empty()) key.append(reinterpret_cast<const char*>(names.data()), names.size() * sizeof names[0]);
   const auto [found, added] = numbers_.try_emplace(std::move(key), static_cast<std::uint32_t>(order_.size()));
+  if (added && !names.empty()) names_.emplace(order_.size(), names);
   if (added) order_.push_back(type);
   return last_ = found->second;
+}
+
+const std::vector<std::uint32_t>& FileTypes::names_of(std::size_t number) const {
+  static const std::vector<std::uint32_t> no_names;
+  const auto found = names_.find(number);
+  return found == names_.end() ? no_names : found->second;
 }
 
 }  // namespace tenon

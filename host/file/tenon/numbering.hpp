@@ -53,12 +53,15 @@ class FileTexts {
 
 class FileTypes {
  public:
-  std::uint32_t operator()(const tenon_type& type);
+  /// `names`: of the file's texts, for each dimension; mostly none.
+  std::uint32_t operator()(const tenon_type& type, const std::vector<std::uint32_t>& names = {});
   const std::vector<tenon_type>& order() const { return order_; }
+  const std::vector<std::uint32_t>& names_of(std::size_t number) const;
 
  private:
   std::unordered_map<std::string, std::uint32_t> numbers_;  // by the type's bytes
   std::vector<tenon_type> order_;
+  std::unordered_map<std::size_t, std::vector<std::uint32_t>> names_;
   std::uint32_t last_ = 0;  // neighbours are often of one type
 };
 

@@ -3,6 +3,7 @@
 #include <graph_generated.h>
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,6 +27,7 @@ struct ReadContext {
   bool data_may_change;  // what was checked must be copied first
   GraphModel model{};
   std::vector<tenon_type> types{};
+  std::map<std::uint32_t, std::vector<StringId>> dim_names{};  // of those types that have some
   std::vector<std::span<std::byte>> buffers{};
 
   template <class... Args>

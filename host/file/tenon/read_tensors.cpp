@@ -105,13 +105,24 @@ Tensor read_sparse(const ReadContext& reading, const format::Tensor& from, const
   }
 }
 
+std::vector<StringId> read_dim_names(const ReadContext& reading, const format::TensorType& from, std::uint32_t i) {
+  if (count_of(from.dim_names()) != count_of(from.dims()))
+    reading.refuse("type {} has {} dimensions and {} names of them", i, count_of(from.dims()), count_of(from.dim_names()));
+  std::vector<StringId> names;
+  for (const auto name : *from.dim_names()) {
+    names.push_back(reading.index(name, reading.model.strings.size(), "a name of a dimension of type {}", i));
+    if (name != 0) require_name(reading, name, "a dimension of type", i);
+  }
+  return names;
+}
+
 }  // namespace
 
 void read_types(ReadContext& reading) {
   for (std::uint32_t i = 0; i < count_of(reading.file.types()); ++i) {
     const auto* from = reading.file.types()->Get(i);
-    if (count_of(from->dim_names()) != 0) reading.refuse("type {} names its dimensions, and this tenon cannot keep such names yet", i);
     reading.types.push_back(read_type(reading, *from, i));
+    if (count_of(from->dim_names()) != 0) reading.dim_names.emplace(i, read_dim_names(reading, *from, i));
     require_countable(reading, reading.types.back(), i);
   }
 }

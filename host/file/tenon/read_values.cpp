@@ -62,6 +62,15 @@ ValueRecord read_value(const ReadContext& reading, const ValueColumns& columns, 
   return value;
 }
 
+void take_input(ReadContext& reading, std::uint32_t i, std::uint32_t type) {
+  auto& model = reading.model;
+  model.inputs.push_back(i);
+  const auto names = reading.dim_names.find(type);
+  if (names == reading.dim_names.end()) return;
+  model.values[i].dims = static_cast<std::uint32_t>(model.dim_names.size());
+  model.dim_names.push_back(names->second);
+}
+
 }  // namespace
 
 void require_name(const ReadContext& reading, StringId name, const char* what, std::uint32_t i) {
@@ -79,7 +88,7 @@ void read_values(ReadContext& reading, const format::Graph& graph) {
   model.values.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto& value = model.values.emplace_back(read_value(reading, columns, i, taken));
-    if (value.role == Role::input) model.inputs.push_back(i);
+    if (value.role == Role::input) take_input(reading, i, columns.types[i]);
     if (!model.value_names.add(value.name, i)) reading.refuse("two values have the name '{}'", reading.text(value.name));
   }
 }

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tenon/host/udf.hpp>
 
+#include "onnx/import/missing.hpp"
 #include "onnx/import/node_import.hpp"
 
 namespace tenon::onnx {
@@ -222,7 +222,7 @@ void FormUse::apply() {
 
 bool Importer::by_plugin(NodeImport& node) {
   const auto& at = node.node();
-  const auto claims = catalog_.find_onnx(at.domain, at.type, static_cast<int>(node.version()));
+  const auto& claims = kind_of(at, node.version()).claims;
   std::string first;
   std::optional<FormUse> chosen;
   const CatalogOperator* by = nullptr;
@@ -256,7 +256,10 @@ bool Importer::by_plugin(NodeImport& node) {
 void Importer::import_as(NodeImport& node, const std::string& op) {
   const auto* found = catalog_.find(op);
   if (found == nullptr) node.refuse(fmt::format("there is no operator '{}'", op), did_you_mean(catalog_.near(op), catalog_.next_step(op)));
-  const auto& info = found->info;
+  import_as(node, found->info);
+}
+
+void Importer::import_as(NodeImport& node, const OperatorInfo& info) {
   if (node.inputs() > info.inputs.size() && !info.variadic())
     node.refuse(fmt::format("it has {} inputs, and {} takes {}", node.inputs(), info.full_name(), info.inputs.size()));
   OnnxForm form;
@@ -275,25 +278,13 @@ void Importer::import_as(NodeImport& node, const std::string& op) {
 
 // A custom domain's operator may be one of that name, as a plugin's author wrote both.
 bool Importer::by_name(NodeImport& node) {
-  if (node.node().domain.empty()) return false;
-  const auto name = internal::snake_case(node.node().type);
-  const auto* found = catalog_.find(name);
-  if (found == nullptr || (node.inputs() > found->info.inputs.size() && !found->info.variadic())) return false;
-  for (const auto& attribute : node.node().attributes)
-    if (found->info.find_param(attribute.name) < 0) return false;
-  import_as(node, found->full_name());
+  auto& kind = kind_of(node.node(), node.version());
+  const auto* found = kind.same_name;
+  if (found == nullptr || !why_not_named(found->info, node.node()).empty()) return false;
+  import_as(node, found->info);
+  if (std::exchange(kind.noted, true)) return true;
   note(fmt::format("{}::{} is computed by {}, which was found by its name", node.node().domain, node.node().type, found->full_name()));
   return true;
-}
-
-std::string Importer::why_missing(const NodeImport& node) const {
-  std::size_t count = 0;
-  for_each_node(model_.graph.nodes,
-                [&](const proto::Node& other) { count += other.type == node.node().type && other.domain == node.node().domain ? 1U : 0U; });
-  const auto near = catalog_.near(internal::snake_case(node.node().type));
-  return fmt::format(" ({} {}, the first {}{})", count, count == 1 ? "node" : "nodes",
-                     node.name().empty() ? "without a name" : fmt::format("'{}'", node.name()),
-                     near.empty() || node.node().domain.empty() ? "" : fmt::format("; {} is near", near.front()));
 }
 
 }  // namespace tenon::onnx

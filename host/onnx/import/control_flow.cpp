@@ -40,6 +40,7 @@ Importer::Importer(Importer& outer, const proto::Graph& graph)
       tensors_(outer.model_),
       graph_(outer.host_),
       builder_(impl_of(graph_).builder()),
+      placeholders_(impl_of(graph_).edit().model, impl_of(graph_).edit().binding),
       function_(outer.function_),
       arguments_(outer.arguments_),
       outer_(&outer),
@@ -85,6 +86,7 @@ void Importer::lend(Importer& other) {
   std::swap(notes_, other.notes_);
   std::swap(read_, other.read_);
   std::swap(inlined_, other.inlined_);
+  std::swap(made_, other.made_);
 }
 
 // Names of a branch that is taken for certain are good until its end.

@@ -6,16 +6,14 @@
 #include <algorithm>
 
 #include "graph/type.hpp"
+#include "io/utf8.hpp"
 #include "onnx/dtype.hpp"
+#include "onnx/import/missing.hpp"
 #include "onnx/import/node_import.hpp"
-#include "onnx/operators.hpp"
 #include "run/host_impl.hpp"
 
 namespace tenon::onnx {
 namespace {
-
-constexpr std::int64_t most_folded = 1 << 20;  // bytes that a call at import may read and write
-constexpr std::size_t most_inlined = 1'000'000;
 
 [[noreturn]] void refuse(const Model& model, const std::string& reason, const std::string& hint = {}) {
   throw Failure(FailureKind::file, fmt::format("{}: {}", model.path.string(), reason), hint);
@@ -26,6 +24,23 @@ bool stays_inside(const Operand& operand) {
   const bool weight =
       !operand.initializer.empty() && allows(floating.mask, operand.elements.dtype()) && operand.elements.shape().rank() > 0;
   return !weight && operand.elements.storage() == Storage::dense && operand.elements.size() <= 512;
+}
+
+// A colon means one of several outputs here, and no name has control characters.
+std::string allowed_name(std::string_view name) {
+  if (name.empty()) return "value";
+  std::string allowed(name);
+  for (auto& c : allowed)
+    if (c == ':' || static_cast<unsigned char>(c) < ' ' || c == 127 || (!is_utf8(name) && static_cast<unsigned char>(c) > 127)) c = '_';
+  if (!is_plain_text(allowed))
+    for (auto& c : allowed)
+      if (static_cast<unsigned char>(c) > 127) c = '_';
+  return allowed;
+}
+
+// Empty where the graph cannot have it: another name could be that of another dimension.
+std::string dim_name(std::string_view name) {
+  return !name.empty() && allowed_name(name) == name ? std::string(name) : std::string();
 }
 
 DType dtype_of(const proto::ValueInfo& input) {
@@ -42,7 +57,8 @@ Importer::Importer(Host& host, const Model& model, const ImportOptions& options)
       catalog_(host.catalog()),
       tensors_(model),
       graph_(host),
-      builder_(impl_of(graph_).builder()) {}
+      builder_(impl_of(graph_).builder()),
+      placeholders_(impl_of(graph_).edit().model, impl_of(graph_).edit().binding) {}
 
 Graph Importer::import() {
   for (const auto& tensor : model_.graph.initializers) initializers_.emplace(tensor.name, &tensor);
@@ -50,17 +66,25 @@ Graph Importer::import() {
   find_read();
   import_inputs();
   for (const auto& node : model_.graph.nodes) import_node(node);
-  if (!missing_.empty()) refuse_missing();
+  if (!missing_.empty()) throw refuse_missing(catalog_, model_, missing_operators(catalog_, model_, options_));
+  std::set<std::string> outputs;
   for (const auto& output : model_.graph.outputs) {
     auto& operand = find(output.name);
-    builder_.output(output.name, value_of(operand));
+    auto name = told_name("output", output.name);
+    for (int i = 1; !outputs.insert(name).second; ++i) name = fmt::format("{}_{}", allowed_name(output.name), i);
+    builder_.output(name, value_of(operand));
   }
+  if (!placeholders_.empty()) impl_of(graph_).edit().binding = {};  // as of a file whose plugins are missing
   for (const auto& text : notes_)
     if (options_.note) options_.note(text);
   return std::move(graph_);
 }
 
 void Importer::find_read() {
+  std::size_t inputs = 0;
+  for (const auto& node : model_.graph.nodes) inputs += node.inputs.size();
+  read_.reserve(inputs + model_.graph.outputs.size());
+  scope_.reserve(model_.graph.nodes.size() + model_.graph.initializers.size() + model_.graph.inputs.size());
   const auto of_nodes = [&](List<proto::Node> nodes) {
     for_each_node(nodes, [&](const proto::Node& node) {
       for (const auto input : node.inputs)
@@ -120,7 +144,19 @@ void Importer::import_inputs() {
       note(fmt::format("input '{}' has the shape {}", name, to_string(tenon::type_of(element->dtype, shape))));
       shapes.erase(found);
     }
-    define(input.name, {builder_.input(input.name, tenon::type_of(element->dtype, shape)), {}, {}});
+    const auto type = tenon::type_of(element->dtype, shape);
+    auto least = type;
+    for (int i = 0; i < least.rank; ++i) least.dims[i] = std::max<std::int64_t>(least.dims[i], 1);
+    if (!is_sound(type) || (least.rank >= 0 && byte_count(least) < 0))
+      refuse(model_, fmt::format("input '{}' has a shape of too many elements", printable(name)));
+    const auto value = builder_.input(told_name("input", input.name), type);
+    std::vector<std::string> names;
+    for (int i = 0; i < type.rank; ++i)
+      names.push_back(type.dims[i] >= 0 || input.type->dims.size() != static_cast<std::size_t>(type.rank)
+                          ? std::string()
+                          : dim_name(input.type->dims[static_cast<std::size_t>(i)].name));
+    if (std::any_of(names.begin(), names.end(), [](const std::string& name) { return !name.empty(); })) builder_.name_dims(value, names);
+    define(input.name, {value, {}, {}});
   }
   for (const auto& [name, shape] : shapes)
     throw Failure(FailureKind::usage, fmt::format("the model has no input '{}' to give a shape", name));
@@ -147,7 +183,14 @@ void Importer::define(std::string_view name, Operand operand) {
 }
 
 std::string Importer::free_name(std::string_view wanted) const {
-  return tenon::free_name(builder_.model(), wanted);
+  return tenon::free_name(builder_.model(), allowed_name(wanted));
+}
+
+// Of an input or output, for people who look for it.
+std::string Importer::told_name(std::string_view what, std::string_view name) {
+  auto allowed = what == "input" ? free_name(name) : allowed_name(name);
+  if (allowed != name) note(fmt::format("{} '{}' is called '{}' in the graph", what, printable(name), allowed));
+  return allowed;
 }
 
 tenon_type Importer::type_of(const Operand& operand) const {
@@ -162,13 +205,13 @@ ValueId Importer::value_of(Operand& operand) {
   if (operand.value != none) return operand.value;
   const auto& elements = operand.elements;
   const void* const place = elements.size() == 0 ? nullptr : elements.data();
-  if (const auto found = placed_.find(place); place != nullptr && found != placed_.end() && same_type(found->second, elements))
-    return operand.value = found->second;
+  if (const auto found = placed_.find(place); place != nullptr && found != placed_.end() && same_type(found->second.first, elements))
+    return operand.value = found->second.first;
   if (outer_ != nullptr && !stays_inside(operand)) return operand.value = captured({none, elements, operand.initializer});
   const bool weight = !operand.initializer.empty() && allows(floating.mask, elements.dtype()) && elements.shape().rank() > 0;
   const auto name = free_name(operand.initializer.empty() ? std::string_view("constant") : operand.initializer);
   operand.value = builder_.tensor(name, weight ? Role::variable : Role::constant, elements);
-  placed_.emplace(place, operand.value);
+  placed_.emplace(place, std::pair(operand.value, elements));
   return operand.value;
 }
 
@@ -180,24 +223,6 @@ bool Importer::same_type(ValueId value, const Tensor& elements) const {
 void Importer::state(std::string_view node, const std::string& state, const Tensor& elements) {
   if (outer_ != nullptr) throw Failure(FailureKind::file, "graphs in graphs have no states");
   builder_.tensor(fmt::format("{}_{}", node, state), Role::state, elements.clone());
-}
-
-// Small calls whose result is the same in every run.
-bool Importer::may_compute(const OperatorInfo& info, std::span<const Operand* const> inputs) const {
-  if (inputs.empty() || info.random || !info.states.empty() || info.name == "dropout") return false;
-  std::int64_t bytes = 0;
-  for (const auto* input : inputs) {
-    if (input->empty()) continue;
-    if (!input->known() || input->elements.storage() != Storage::dense) return false;
-    bytes += byte_count(type_of({none, input->elements, {}}));
-  }
-  return bytes <= most_folded;
-}
-
-std::vector<Operand> Importer::compute(const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
-  std::vector<Operand> made;
-  for (auto& tensor : host_.call_all(op, inputs, attributes)) made.push_back({none, std::move(tensor), {}});
-  return made;
 }
 
 // Its outputs that are not hidden, as its parameters say.
@@ -215,7 +240,8 @@ std::vector<Operand> Importer::add_node(NodeSpec spec, std::string_view name) {
 }
 
 std::vector<Operand> Importer::call(const std::string& op, const Named& inputs, const Attributes& attributes, std::string_view name) {
-  const auto& info = *builder_.plugins().load(op).info;
+  const auto& at = loaded(op);
+  const auto& info = *at.info;
   if (outer_ != nullptr && info.random) throw Failure(FailureKind::file, "graphs in graphs draw no random numbers");
   std::vector<const Operand*> given;
   for (const auto& [place, operand] : inputs) given.push_back(&operand);
@@ -226,74 +252,78 @@ std::vector<Operand> Importer::call(const std::string& op, const Named& inputs, 
       if (at >= 0) tensors[static_cast<std::size_t>(at)] = input.second.elements;
       return at >= 0;
     };
-    if (!info.variadic() && std::all_of(inputs.begin(), inputs.end(), placed)) return compute(op, tensors, attributes);
+    if (!info.variadic() && std::all_of(inputs.begin(), inputs.end(), placed) && may_compute(at, tensors, attributes))
+      return compute(op, tensors, attributes);
   }
   std::vector<std::pair<std::string, ValueId>> named;
   for (auto [place, operand] : inputs)
     if (!operand.empty()) named.emplace_back(place, value_of(operand));
-  return add_node({.op = op, .name = {}, .inputs = {}, .named_inputs = std::move(named), .attributes = attributes}, name);
+  return add_node({.op = op, .name = {}, .inputs = {}, .named_inputs = std::move(named), .attributes = attributes, .loaded = &at}, name);
 }
 
 std::vector<Operand> Importer::call(const std::string& op, const std::vector<Operand>& inputs, const Attributes& attributes,
                                     std::string_view name) {
-  const auto& info = *builder_.plugins().load(op).info;
-  if (outer_ != nullptr && info.random) throw Failure(FailureKind::file, "graphs in graphs draw no random numbers");
+  const auto& at = loaded(op);
+  if (outer_ != nullptr && at.info->random) throw Failure(FailureKind::file, "graphs in graphs draw no random numbers");
   std::vector<const Operand*> given;
   for (const auto& operand : inputs) given.push_back(&operand);
-  if (may_compute(info, given)) {
+  if (may_compute(*at.info, given)) {
     std::vector<Tensor> tensors;
     for (const auto& operand : inputs) tensors.push_back(operand.elements);
-    return compute(op, tensors, attributes);
+    if (may_compute(at, tensors, attributes)) return compute(op, tensors, attributes);
   }
   std::vector<ValueId> values;
   for (auto operand : inputs) values.push_back(operand.empty() ? none : value_of(operand));
-  return add_node({.op = op, .name = {}, .inputs = std::move(values), .named_inputs = {}, .attributes = attributes}, name);
+  return add_node({.op = op, .name = {}, .inputs = std::move(values), .named_inputs = {}, .attributes = attributes, .loaded = &at}, name);
 }
 
 const proto::Attribute* Importer::resolved(const proto::Attribute& attribute) const {
   if (attribute.ref_attr_name.empty()) return &attribute;
   const auto found = arguments_.find(attribute.ref_attr_name);
-  return found == arguments_.end() ? nullptr : found->second;
+  if (found == arguments_.end())
+    refuse(model_, fmt::format("attribute '{}' of a node is to be '{}' of its function, which has no such attribute",
+                               printable(attribute.name), printable(attribute.ref_attr_name)));
+  return found->second;
 }
 
 void Importer::import_node(const proto::Node& node) {
-  const auto& imports = function_ != nullptr ? function_->opset_imports : model_.opset_imports;
-  std::int64_t version = 0;
-  for (const auto& import : imports)
-    if (import.domain == node.domain) version = import.version;
-  if (version == 0 && !node.domain.empty()) version = 1;
+  const auto version = version_of(node, function_ != nullptr ? function_->opset_imports : model_.opset_imports);
   NodeImport at(*this, node, version);
   try {
-    const auto kind = fmt::format("{}{}{}", node.domain, node.domain.empty() ? "" : "::", node.type);
-    if (missing_.contains(kind)) return;
+    const auto& kind = kind_of(node, version);
+    if (!missing_.empty() && missing_.contains(kind.name)) return;
     for (const auto input : node.inputs)
       if (!input.empty() && find_or_read(input) == nullptr) {
         if (!missing_.empty()) return;  // what makes it is missing
         at.refuse(fmt::format("its input '{}' is read before anything makes it", input));
       }
-    if (const auto mapped = options_.map.find(kind); mapped != options_.map.end()) {
-      import_as(at, mapped->second);
+    const auto* function = kind.function;
+    if (kind.mapped != nullptr) {
+      import_as(at, *kind.mapped);
+    } else if (function != nullptr && options_.prefer_functions) {
+      return import_function(at, *function);
     } else if (by_plugin(at)) {
-    } else if (const auto composition = find_composition(node.domain, node.type, version)) {
-      composition(at);
+    } else if (kind.composition != nullptr) {
+      kind.composition(at);
       if (!missing_.empty()) return;  // in its graphs
-    } else if (const auto* function = model_.function(node.domain, node.type, node.overload)) {
-      import_function(at, *function);
-      return;
+    } else if (function != nullptr) {
+      return import_function(at, *function);
     } else if (!by_name(at)) {
-      missing_.emplace(kind, why_missing(at));
+      if (options_.keep_unknown && outer_ == nullptr) return keep(at);  // a parameter holds no graph that cannot run
+      missing_.insert(kind.name);
       return;
     }
     at.finish();
   } catch (const Failure& failure) {
+    if (options_.keep_unknown && outer_ == nullptr && follows_kept(node)) return keep(at);
+    if (std::string_view(failure.what()).find(at.label()) != std::string_view::npos) throw;
     if (std::string_view(failure.what()).starts_with(model_.path.string() + ": ")) throw;  // it names a node already
     at.refuse(failure.what(), failure.hint());
   }
 }
 
 void Importer::import_function(NodeImport& node, const proto::Function& function) {
-  if ((inlined_ += function.nodes.size()) > most_inlined)
-    node.refuse(fmt::format("its functions have more than {} nodes when they are written out", most_inlined));
+  charge_inlined(node, function);
   Scope inside;
   for (std::size_t i = 0; i < function.inputs.size(); ++i)
     if (node.has(i)) inside.emplace(function.inputs[i], node.input(i));
@@ -318,14 +348,6 @@ void Importer::import_function(NodeImport& node, const proto::Function& function
     exchange();
   }
   for (std::size_t i = 0; i < results.size(); ++i) node.output(i, std::move(results[i]));
-}
-
-void Importer::refuse_missing() const {
-  std::string list;
-  for (const auto& [kind, why] : missing_) list += fmt::format("{}{}{}", list.empty() ? "" : "; ", kind, why);
-  throw Failure(FailureKind::plugin,
-                fmt::format("{}: {} missing: {}", model_.path.string(), missing_.size() == 1 ? "an operator is" : "operators are", list),
-                "add a plugin whose operator says op.onnx(domain, type), or name the operator that computes such nodes");
 }
 
 Graph load(Host& host, const std::filesystem::path& path, const ImportOptions& options) {

@@ -5,10 +5,12 @@
 #include <string>
 #include <tenon/host/graph.hpp>
 #include <tenon/host/onnx.hpp>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "onnx/import/operand.hpp"
+#include "onnx/import/placeholder.hpp"
 #include "onnx/model.hpp"
 #include "onnx/tensor_data.hpp"
 #include "run/graph_impl.hpp"
@@ -43,6 +45,10 @@ class Importer {
   /// Taken by nobody; like `wanted`.
   std::string free_name(std::string_view wanted) const;
 
+  /// Whether a tensor of the importer's own, of so many bytes, is still small beside the file; it then counts.
+  bool may_make(std::int64_t bytes);
+  bool may_make(const tenon_type& type);
+
   const Model& model() const { return model_; }
   void note(const std::string& text);
 
@@ -50,6 +56,16 @@ class Importer {
   friend class NodeImport;
   friend class InnerGraph;
   using Scope = std::unordered_map<std::string_view, Operand>;
+  /// What there is for nodes of one type, which is asked once.
+  struct Kind {
+    std::string name;                     // `my.ops::Foo`
+    const std::string* mapped = nullptr;  // to which operator, by the user
+    const proto::Function* function = nullptr;
+    std::vector<OnnxClaim> claims{};
+    void (*composition)(NodeImport&) = nullptr;
+    const CatalogOperator* same_name = nullptr;  // of custom domains
+    bool noted = false;
+  };
 
   void find_read();
   void import_inputs();
@@ -59,15 +75,23 @@ class Importer {
   bool by_plugin(NodeImport& node);
   bool by_name(NodeImport& node);
   void import_as(NodeImport& node, const std::string& op);
-  std::string why_missing(const NodeImport& node) const;
+  void import_as(NodeImport& node, const OperatorInfo& info);
+  Kind& kind_of(const proto::Node& node, std::int64_t version);
+  const LoadedOperator& loaded(const std::string& op);
+  void keep(NodeImport& node);  // as it is written
+  bool follows_kept(const proto::Node& node);
+  tenon_type type_said_of(std::string_view name) const;
   /// In a function, what the calling node or the function says; null: neither.
   const proto::Attribute* resolved(const proto::Attribute& attribute) const;
-  void refuse_missing() const;
   Operand& find(std::string_view name);
   Operand* find_or_read(std::string_view name);
   void define(std::string_view name, Operand operand);
   bool same_type(ValueId value, const Tensor& elements) const;
+  std::string told_name(std::string_view what, std::string_view name);
   bool may_compute(const OperatorInfo& info, std::span<const Operand* const> inputs) const;
+  bool may_compute(const LoadedOperator& op, const std::vector<Tensor>& inputs, const Attributes& attributes);
+  Tensor elements_of(const proto::Tensor& tensor, std::string_view name);
+  void charge_inlined(const NodeImport& node, const proto::Function& function);
   std::vector<Operand> compute(const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes);
   std::vector<Operand> add_node(NodeSpec spec, std::string_view name);
 
@@ -83,19 +107,25 @@ class Importer {
   TensorReader tensors_;
   Graph graph_;
   GraphBuilder builder_;
+  Placeholders placeholders_;
   Scope scope_;
   std::unordered_map<std::string_view, const proto::Tensor*> initializers_;  // not read yet
   std::unordered_map<std::string_view, const proto::SparseTensor*> sparse_initializers_;
-  std::map<std::string, std::string> missing_;  // operators and why, as they are found
+  std::set<std::string> missing_;  // operators, as they are found
+  std::map<std::tuple<std::string_view, std::string_view, std::string_view, std::int64_t>, Kind> kinds_;
+  std::unordered_map<std::string, const LoadedOperator*> loaded_;
   std::set<std::string> notes_;
-  std::unordered_set<std::string_view> read_;                      // values that a node reads or a graph returns, in any graph
-  std::size_t inlined_ = 0;                                        // nodes of functions
-  const proto::Function* function_ = nullptr;                      // whose nodes are imported
-  std::map<std::string_view, const proto::Attribute*> arguments_;  // of that function
-  std::unordered_map<const void*, ValueId> placed_;                // elements that the graph has
-  Importer* const outer_ = nullptr;                                // of the graph in whose node this one's is
-  const proto::Function* const home_ = nullptr;                    // the function that has that node
-  std::vector<std::pair<ValueId, ValueId>> captures_;              // values of the outer graph, and inputs that stand for them
+  std::unordered_set<std::string_view> read_;  // values that a node reads or a graph returns, in any graph
+  std::size_t inlined_ = 0;                    // nodes of functions, and what stands in them
+  std::size_t made_ = 0;                       // bytes of tensors that no file has
+  std::unordered_map<const proto::Function*, std::size_t> function_sizes_;
+  std::unordered_map<const proto::Tensor*, Tensor> attribute_tensors_;
+  const proto::Function* function_ = nullptr;                           // whose nodes are imported
+  std::map<std::string_view, const proto::Attribute*> arguments_;       // of that function
+  std::unordered_map<const void*, std::pair<ValueId, Tensor>> placed_;  // elements that the graph has, which keep their place
+  Importer* const outer_ = nullptr;                                     // of the graph in whose node this one's is
+  const proto::Function* const home_ = nullptr;                         // the function that has that node
+  std::vector<std::pair<ValueId, ValueId>> captures_;                   // values of the outer graph, and inputs that stand for them
 };
 
 }  // namespace tenon::onnx

@@ -41,6 +41,13 @@ Composition::Import find_composition(std::string_view domain, std::string_view t
   return best == nullptr ? nullptr : best->import;
 }
 
+int first_composition(std::string_view domain, std::string_view type) {
+  int first = 0;
+  if (const auto found = compositions().find({domain, type}); found != compositions().end())
+    for (const auto& entry : found->second) first = first == 0 ? entry.since : std::min(first, entry.since);
+  return first;
+}
+
 NodeImport::NodeImport(Importer& importer, const proto::Node& node, std::int64_t version)
     : importer_(importer), node_(node), version_(version) {}
 
@@ -107,7 +114,7 @@ Tensor NodeImport::tensor(std::string_view name) {
   if (found == nullptr) return {};
   const auto* const* value = std::get_if<const proto::Tensor*>(&found->value);
   if (value == nullptr) refuse_kind(*found, "a tensor");
-  return importer_.tensors_.read(**value, name);
+  return importer_.elements_of(**value, name);
 }
 
 std::optional<AttributeValue> NodeImport::value_of(const proto::Attribute& attribute) {
@@ -118,8 +125,7 @@ std::optional<AttributeValue> NodeImport::value_of(const proto::Attribute& attri
   if (const auto* value = std::get_if<List<float>>(&attribute.value)) return std::vector<double>(value->begin(), value->end());
   if (const auto* value = std::get_if<List<std::string_view>>(&attribute.value))
     return std::vector<std::string>(value->begin(), value->end());
-  if (const auto* const* value = std::get_if<const proto::Tensor*>(&attribute.value))
-    return importer_.tensors_.read(**value, attribute.name);
+  if (const auto* const* value = std::get_if<const proto::Tensor*>(&attribute.value)) return importer_.elements_of(**value, attribute.name);
   return {};
 }
 

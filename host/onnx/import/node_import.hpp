@@ -91,5 +91,7 @@ struct Composition {
 };
 /// Null where there is none for this version.
 Composition::Import find_composition(std::string_view domain, std::string_view type, std::int64_t version);
+/// The first version of which there is one; 0: there is none.
+int first_composition(std::string_view domain, std::string_view type);
 
 }  // namespace tenon::onnx

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <tenon/visit.hpp>
 
+#include "graph/type.hpp"
 #include "onnx/dtype.hpp"
 #include "onnx/import/node_import.hpp"
 
@@ -47,16 +48,19 @@ void constant_of_shape(NodeImport& node) {
   if (!value) value = Tensor::zeros(f32, {1});
   node.require(value.size() == 1, "its value must be one element");
   const auto shape = node.input(0);
-  if (!shape.known()) {
+  const auto at_run = [&] {
     const auto one = node.constant(value.reshape(Shape::scalar()));
     return node.output(node.add("tenon.broadcast_to", Importer::Named{{"x", one}, {"sizes", shape}}));
-  }
+  };
+  if (!shape.known()) return at_run();
   const auto sizes = *node.known_integers(0);
   node.require(sizes.size() <= max_rank, "its shape has more than 8 dimensions");
   std::int64_t count = 1;
   for (const auto size : sizes)
-    node.require(size >= 0 && !__builtin_mul_overflow(count, size, &count) && count <= (std::int64_t{1} << 31), "its shape is too large");
-  node.output(node.constant(filled(value, Shape(sizes.data(), static_cast<int>(sizes.size())))));
+    node.require(size >= 0 && !__builtin_mul_overflow(count, size, &count) && count <= (std::int64_t{1} << 40), "its shape is too large");
+  const Shape whole(sizes.data(), static_cast<int>(sizes.size()));
+  if (!node.importer().may_make(type_of(value.dtype(), whole))) return at_run();
+  node.output(node.constant(filled(value, whole)));
 }
 
 void shape(NodeImport& node) {
@@ -98,19 +102,22 @@ void eye_like(NodeImport& node) {
     dtype = element->dtype;
   }
   const auto k = node.integer("k", 0);
+  node.require(node.importer().may_make(type_of(f32, shape)), "its matrix is too large to be made while the model is read");
   auto made = Tensor::zeros(f32, shape);
   for (std::int64_t row = 0; row < shape[0]; ++row)
-    if (row + k >= 0 && row + k < shape[1]) static_cast<float*>(made.data())[row * shape[1] + row + k] = 1;
+    if (k >= -row && k < shape[1] - row) static_cast<float*>(made.data())[row * shape[1] + row + k] = 1;
   node.output(node.cast(node.constant(made), dtype));
 }
 
 void range(NodeImport& node) {
   const auto start = node.input(0), limit = node.input(1), delta = node.input(2);
-  if (!start.known() || !limit.known() || !delta.known()) return node.output(node.add("tenon.range", std::vector{start, limit, delta}));
+  const auto at_run = [&] { node.output(node.add("tenon.range", std::vector{start, limit, delta})); };
+  if (!start.known() || !limit.known() || !delta.known()) return at_run();
   const double first = *node.known_number(0), last = *node.known_number(1), step = *node.known_number(2);
   node.require(step != 0, "its delta is 0");
   const double count = std::max(std::ceil((last - first) / step), 0.0);
-  node.require(count <= 1e9, "it has too many elements");
+  node.require(count <= 1e15, "it has too many elements");
+  if (!node.importer().may_make(static_cast<std::int64_t>(count) * 8)) return at_run();
   auto made = Tensor::empty(node.dtype(start), {static_cast<std::int64_t>(count)});
   visit<any_real>(made.dtype(), [&]<class T>() {
     for (std::int64_t i = 0; i < made.size(); ++i) static_cast<T*>(made.data())[i] = static_cast<T>(first + static_cast<double>(i) * step);

@@ -22,14 +22,15 @@ struct ValueInfo {
   std::optional<DType> dtype{};  ///< nothing if it is not known yet
   Shape shape{};                 ///< as far as it is known
   Storage storage = Storage::dense;
-  std::string doc{};    ///< from the operator that returns it, or else from the first one that reads it
-  std::string value{};  ///< for an output of the graph: the name of the value that it returns
+  std::string doc{};                     ///< from the operator that returns it, or else from the first one that reads it
+  std::string value{};                   ///< for an output of the graph: the name of the value that it returns
+  std::vector<std::string> dim_names{};  ///< of an input: for each dimension, mostly empty; equal names mean equal sizes
   // For an output of a forward node, from Graph::info():
   std::string output{};  ///< its operator's name of it, `y`; numbered where the operator has several of that name, `parts0`
   bool hidden = false;   ///< whether only backward reads it
 };
 
-/// Storage, dtype and shape as text: `float32 [2, ?]`, `csr float32 [2, 3]`; what is not known is ? or [...].
+/// Storage, dtype and shape as text: `float32 [2, ?]`, `float32 [N, 3]`, `csr float32 [2, 3]`; what is not known is ? or [...].
 TENON_API std::string type_text(const ValueInfo& value);
 
 enum class NodeKind : std::uint8_t { forward, backward, recompute };

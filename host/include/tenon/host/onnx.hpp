@@ -44,6 +44,14 @@ struct UsedOperator {
   std::string full_name() const { return (domain.empty() ? "" : domain + "::") + type + (overload.empty() ? "" : ':' + overload); }
 };
 
+/// An operator that nothing here computes: no plugin, no composition of others, no function of the model, no name.
+struct MissingOperator {
+  UsedOperator op{};  ///< with the nodes that are not computed
+  std::string why{};  ///< why what has the name cannot be used: `... computes it from version 13 on ...`; empty: nothing has it
+  std::vector<std::string> near{};  ///< names of operators within a typing slip
+  std::string next_step{};          ///< what to do about it; empty if nothing is known
+};
+
 struct FunctionInfo {
   std::string domain, name, overload;
   std::vector<std::string> inputs, outputs, attributes;
@@ -66,6 +74,8 @@ struct ModelInfo {
   std::uint64_t initializer_bytes = 0;  ///< of elements, external ones included
   std::size_t external_initializers = 0;
   std::uint64_t external_bytes = 0;
+  std::vector<MissingOperator> missing{};  ///< by domain and type; of describe() with a Host
+  std::vector<std::string> searched{};     ///< the plugin folders that this was found in
 };
 
 /// Reads a model of ONNX's IR 3 to 14 and opsets 7 to 28, without its weights: a file of any size takes as long as its nodes. No plugin is
@@ -73,11 +83,21 @@ struct ModelInfo {
 TENON_API ModelInfo describe(const std::filesystem::path& path);
 
 struct ImportOptions {
-  std::map<std::string, Shape> shapes{};           ///< of inputs, where the model leaves dimensions open
-  std::map<std::string, Tensor> fixed{};           ///< inputs that become constants
-  std::map<std::string, std::string> map{};        ///< `domain::Type`, or `Type` of ONNX's own, to the operator that stands for it
+  std::map<std::string, Shape> shapes{};     ///< of inputs, where the model leaves dimensions open
+  std::map<std::string, Tensor> fixed{};     ///< inputs that become constants
+  std::map<std::string, std::string> map{};  ///< `domain::Type`, or `Type` of ONNX's own, to the operator that stands for it
+  bool prefer_functions = false;             ///< the model's functions, where plugins compute the same, too
+  /// Nodes that nothing computes become nodes of operators of that name without code, as in a .tenon file whose plugins are missing: the
+  /// graph can be looked at, edited and saved, and does not run. So do nodes that read values of types that are not known for that reason.
+  bool keep_unknown = false;
   std::function<void(const std::string&)> note{};  ///< what was fixed, or found by its name alone; default: dropped
 };
+
+/// The same, and all operators that load() would miss with these options. No plugin is loaded for it, and nothing runs.
+TENON_API ModelInfo describe(Host& host, const std::filesystem::path& path, const ImportOptions& options = {});
+
+/// For people: `2 nodes, the first 'a'; strong is near`.
+TENON_API std::string describe(const MissingOperator& missing);
 
 /// The model as a graph. Every node is computed as ONNX says, or the model is refused: nothing is left out. Weights are variables, which
 /// can be trained; where their elements are aligned in the file they stay there. What follows from constants is computed at once. Throws

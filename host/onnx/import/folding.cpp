@@ -1,0 +1,102 @@
+// What is computed while a model is read, and how much of it: a small file must not become a large graph.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/type.hpp"
+#include "onnx/import/node_import.hpp"
+#include "run/operator_call.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+constexpr std::int64_t most_folded = 1 << 20;  // bytes that a call at import may read and write
+constexpr std::size_t least_made = std::size_t{32} << 20;
+constexpr std::size_t least_inlined = 100'000;  // nodes, and what stands in them
+constexpr std::int64_t of_a_tensor = 256;       // bytes that it takes beside its elements
+
+}  // namespace
+
+bool Importer::may_make(std::int64_t bytes) {
+  if (bytes < 0) return false;
+  const auto most = least_made + 4 * model_.bytes.size();
+  if (static_cast<std::size_t>(bytes) + of_a_tensor > most - std::min(most, made_)) return false;
+  made_ += static_cast<std::size_t>(bytes + of_a_tensor);
+  return true;
+}
+
+bool Importer::may_make(const tenon_type& type) {
+  std::int64_t bytes = static_cast<std::int64_t>(size_of(static_cast<DType>(type.dtype)));
+  for (int i = 0; i < type.rank; ++i)
+    if (type.dims[i] < 0 || __builtin_mul_overflow(bytes, type.dims[i], &bytes)) return false;
+  return may_make(bytes);
+}
+
+// Small calls whose result is the same in every run.
+bool Importer::may_compute(const OperatorInfo& info, std::span<const Operand* const> inputs) const {
+  if (inputs.empty() || info.random || !info.states.empty() || info.name == "dropout") return false;
+  std::int64_t bytes = 0;
+  for (const auto* input : inputs) {
+    if (input->empty()) continue;
+    if (!input->known() || input->elements.storage() != Storage::dense) return false;
+    bytes += byte_count(type_of({none, input->elements, {}}));
+  }
+  return bytes <= most_folded;
+}
+
+// Results may be far larger than what they are made from: of broadcast_to, tile, pad.
+bool Importer::may_compute(const LoadedOperator& op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
+  std::int64_t bytes = 0;
+  try {
+    const OperatorCall call(op, attributes);
+    OperatorTypes types;
+    types.inputs.resize(input_count(*op.info, inputs.size()), unknown_type());
+    types.values.resize(types.inputs.size());
+    for (auto& type : types.inputs) type.present = 0;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i]) continue;
+      types.inputs[i] = tenon::type_of(inputs[i].dtype(), inputs[i].shape());
+      types.inputs[i].present = 1;
+      if (may_infer_see(inputs[i].abi())) types.values[i] = &inputs[i].abi();
+    }
+    types.outputs.resize(call.outputs(), unknown_type());
+    call.infer(types);
+    for (const auto& type : types.outputs)
+      if (is_known(type) && (byte_count(type) > most_folded || (bytes += byte_count(type)) > most_folded)) return false;
+  } catch (const Failure&) {
+    return true;  // which the call says better
+  }
+  return may_make(bytes);
+}
+
+std::vector<Operand> Importer::compute(const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
+  std::vector<Operand> made;
+  for (auto& tensor : host_.call_all(op, inputs, attributes)) made.push_back({none, std::move(tensor), {}});
+  return made;
+}
+
+// Of an attribute's tensor, which every node of a function that is written out again and again shares.
+Tensor Importer::elements_of(const proto::Tensor& tensor, std::string_view name) {
+  auto& read = attribute_tensors_[&tensor];
+  if (!read) read = tensors_.read(tensor, name);
+  return read;
+}
+
+void Importer::charge_inlined(const NodeImport& node, const proto::Function& function) {
+  auto [known, is_new] = function_sizes_.try_emplace(&function, 0);
+  if (is_new)
+    for_each_node(function.nodes, [&, &size = known->second](const proto::Node& inner) {
+      size += 1 + inner.inputs.size() / 4 + inner.outputs.size() / 4;
+      for (const auto& attribute : inner.attributes)
+        std::visit(
+            [&]<class T>(const T& value) {
+              if constexpr (requires { value.size(); }) size += value.size() / 16;
+            },
+            attribute.value);
+    });
+  inlined_ += known->second;
+  if (const auto most = least_inlined + model_.bytes.size() / 40; inlined_ > most)
+    node.refuse(fmt::format("its functions have more than {} nodes when they are written out", most));
+}
+
+}  // namespace tenon::onnx

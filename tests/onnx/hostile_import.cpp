@@ -1,0 +1,133 @@
+// Models that somebody damaged or made to do harm, through the whole importer: a graph or a Failure, in little memory.
+#include <doctest/doctest.h>
+
+#include "../failure_of.hpp"
+#include "imported.hpp"
+#include "onnx/import/importer.hpp"
+#include "small_models.hpp"
+
+using namespace imported;
+
+namespace hostile_import_tests {
+namespace {
+
+/// True where it is one.
+bool imports(tenon::Host& host, const std::string& bytes) {
+  const auto failure = failure_of([&] {
+    const auto model = onnx_bytes::read(bytes);
+    tenon::onnx::Importer(host, model, {}).import();
+  });
+  CHECK_MESSAGE((failure.kind == 0 || failure.kind == 3 || failure.kind == 4), failure.message);
+  return failure.kind == 0;
+}
+
+/// What is said of a model, or nothing.
+std::string refusal(const onnx_bytes::ModelParts& parts) {
+  static OnnxHost on;
+  return failure_of([&] {
+           const auto model = onnx_bytes::read(parts.bytes());
+           tenon::onnx::Importer(on.host, model, {}).import();
+         })
+      .message;
+}
+
+onnx_bytes::ModelParts from_x(std::vector<NodeParts> nodes, onnx_bytes::Texts initializers = {}) {
+  onnx_bytes::ModelParts parts;
+  parts.graph.nodes = std::move(nodes);
+  parts.graph.initializers = std::move(initializers);
+  parts.graph.inputs = {onnx_bytes::value("x")};
+  parts.graph.outputs = {onnx_bytes::value("y")};
+  parts.opsets.emplace_back("local", 1);
+  return parts;
+}
+
+}  // namespace
+
+TEST_CASE("models that are cut off or have a wrong bit are imported or refused") {
+  OnnxHost on;
+  for (const auto& [name, whole] : small_models::all()) {
+    CAPTURE(std::string(name));
+    const auto failure = failure_of([&] {
+      const auto model = onnx_bytes::read(whole);
+      tenon::onnx::Importer(on.host, model, {}).import();
+    });
+    REQUIRE_MESSAGE(failure.kind == 0, failure.message);
+    for (std::size_t size = 0; size < whole.size(); size += 3) imports(on.host, whole.substr(0, size));
+    auto bytes = whole;
+    int models = 0;
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+      const auto flip = static_cast<char>(1 << at % 8);
+      bytes[at] = static_cast<char>(bytes[at] ^ flip);
+      models += imports(on.host, bytes);
+      bytes[at] = static_cast<char>(bytes[at] ^ flip);
+    }
+    CHECK(models > 20);
+  }
+}
+
+TEST_CASE("functions that double are bounded by the file's size") {
+  auto parts = from_x({{"F0", {"x"}, {"y"}, {}, "", "local"}});
+  for (int i = 0; i < 40; ++i) {
+    const auto next = i == 39 ? NodeParts{"Relu", {"a"}, {"b"}} : NodeParts{"F" + std::to_string(i + 1), {"a"}, {"b"}, {}, "", "local"};
+    auto second = next;
+    second.inputs = {"b"}, second.outputs = {"c"};
+    parts.functions.push_back({"local", "F" + std::to_string(i), {"a"}, {"c"}, {}, {next, second}});
+  }
+  CHECK(refusal(parts).find("when they are written out") != std::string::npos);
+  parts.functions.back().nodes[0] = {"F0", {"a"}, {"b"}, {}, "", "local"};
+  CHECK(refusal(parts).find("its functions call themselves") != std::string::npos);
+}
+
+TEST_CASE("a function's attribute that nobody gives is absent, or missed") {
+  const auto refer = onnx_bytes::attribute("axis", 2, onnx_bytes::message([](auto& to) { to.add_string(21, "nowhere"); }));
+  auto parts = from_x({{"F", {"x"}, {"y"}, {}, "", "local"}});
+  parts.functions = {{"local", "F", {"a"}, {"b"}, {}, {{"Softmax", {"a"}, {"b"}, {refer}}}}};
+  CHECK(refusal(parts).find("'nowhere'") != std::string::npos);
+}
+
+TEST_CASE("small files do not become large tensors") {
+  const auto sizes = small_models::int64s("sizes", {1 << 15, 1 << 15});
+  const auto ones = small_models::zeros("one", {1, 1});
+  CHECK(refusal(from_x({{"Expand", {"one", "sizes"}, {"e"}}, {"Add", {"x", "x"}, {"y"}}}, {ones, sizes})).empty());
+  CHECK(refusal(from_x({{"ConstantOfShape", {"sizes"}, {"e"}}, {"Add", {"x", "x"}, {"y"}}}, {sizes})).empty());
+  CHECK(refusal(from_x({{"Tile", {"one", "sizes"}, {"e"}}, {"Add", {"x", "x"}, {"y"}}}, {ones, sizes})).empty());
+  auto parts = from_x({{"EyeLike", {"x"}, {"y"}}});
+  parts.graph.inputs = {onnx_bytes::value("x", onnx_bytes::tensor_type(1, {{1 << 20}, {1 << 20}}))};
+  CHECK(refusal(parts).find("too large to be made while the model is read") != std::string::npos);
+}
+
+TEST_CASE("what contradicts itself is refused by a sentence") {
+  CHECK(refusal(from_x({{"Relu", {"x"}, {"y"}}, {"Relu", {"x"}, {"y"}}})).find("'y'") != std::string::npos);
+  CHECK(refusal(from_x({{"Relu", {"z"}, {"y"}}})).find("'z' is read before anything makes it") != std::string::npos);
+  CHECK(refusal(from_x({{"Add", {"x", "w"}, {"y"}}}, {small_models::zeros("w", {3})})).find("Add node that makes 'y'") !=
+        std::string::npos);
+  CHECK(refusal(from_x({{"Add", {"x", "w"}, {"y"}}}, {onnx_bytes::tensor("w", 1, {2}, onnx_bytes::raw_data("12345"))})).find("'w'") !=
+        std::string::npos);
+  auto parts = from_x({{"Relu", {"x"}, {"y"}}});
+  parts.graph.outputs = {onnx_bytes::value("y"), onnx_bytes::value("y")};
+  CHECK(refusal(parts).empty());
+  parts = from_x({{"Relu", {"x"}, {"y"}}});
+  parts.graph.inputs = {onnx_bytes::value("x", onnx_bytes::tensor_type(1, {{std::int64_t{1} << 40}, {std::int64_t{1} << 40}}))};
+  CHECK(refusal(parts).find("'x'") != std::string::npos);
+}
+
+TEST_CASE("names that no graph can have are changed, and told") {
+  OnnxHost on;
+  onnx_bytes::ModelParts parts;
+  parts.graph.nodes = {{"Relu", {"in:0"}, {"a/b:0"}, {}, "layer:1\n"}, {"Add", {"a/b:0", "k:0"}, {"out:0"}}};
+  parts.graph.inputs = {onnx_bytes::value("in:0")};
+  parts.graph.outputs = {onnx_bytes::value("out:0"), onnx_bytes::value("a/b:0")};
+  parts.graph.initializers = {small_models::zeros("k:0", {2})};
+  std::ofstream(on.folder / "names.onnx", std::ios::binary) << parts.bytes();
+  std::vector<std::string> notes;
+  tenon::onnx::ImportOptions options;
+  options.note = [&](const std::string& text) { notes.push_back(text); };
+  const auto graph = tenon::onnx::load(on.host, on.folder / "names.onnx", options);
+  CHECK(graph.inputs()[0].name == "in_0");
+  CHECK(graph.outputs()[0].name == "out_0");
+  CHECK(graph.variables()[0].name == "k_0");
+  CHECK(graph.nodes()[0].name == "layer_1_");
+  CHECK(notes.size() == 3);
+}
+
+}  // namespace hostile_import_tests

@@ -1,0 +1,69 @@
+// Models written by hand, from x to y, imported and run.
+#pragma once
+#include <fstream>
+#include <string>
+#include <tenon/host/host.hpp>
+#include <tenon/host/onnx.hpp>
+#include <tenon/host/session.hpp>
+#include <vector>
+
+#include "../built.hpp"
+#include "../temporary_folder.hpp"
+#include "onnx_bytes.hpp"
+
+namespace imported {
+
+using onnx_bytes::NodeParts;
+
+/// What the function's caller says under another name.
+inline std::string reference(const std::string& name, const std::string& outer) {
+  return onnx_bytes::attribute(name, 2, onnx_bytes::message([&](auto& to) { to.add_string(21, outer); }));
+}
+inline std::string integer(const std::string& name, std::int64_t value) {
+  return onnx_bytes::int_attribute(name, value);
+}
+inline std::string floats(const std::string& name, const onnx_bytes::Dims& dims, const std::vector<float>& elements) {
+  return onnx_bytes::tensor(name, 1, dims, onnx_bytes::raw_data(onnx_bytes::raw(elements)));
+}
+
+/// From x, [2, 2], to y.
+struct Written {
+  std::vector<NodeParts> nodes;
+  onnx_bytes::Texts initializers{};
+  std::vector<onnx_bytes::FunctionParts> functions{};
+  std::vector<onnx_bytes::Dim> x{{2}, {2}};
+
+  std::string bytes() const {
+    onnx_bytes::ModelParts model;
+    model.graph.nodes = nodes;
+    model.graph.inputs = {onnx_bytes::value("x", onnx_bytes::tensor_type(1, x))};
+    model.graph.outputs = {onnx_bytes::value("y", onnx_bytes::tensor_type(1, {}))};
+    model.graph.initializers = initializers;
+    model.opsets = {{"", 17}, {"my.ops", 1}};
+    model.functions = functions;
+    return model.bytes();
+  }
+};
+
+struct OnnxHost {
+  OnnxHost() : host(options()) { host.add_plugins(built("plugins")); }
+  static tenon::HostOptions options() {
+    tenon::HostOptions options;
+    options.search_defaults = false;
+    return options;
+  }
+  tenon::Graph load(const Written& written, const tenon::onnx::ImportOptions& import = {}) {
+    const auto path = folder / "model.onnx";
+    std::ofstream(path, std::ios::binary) << written.bytes();
+    return tenon::onnx::load(host, path, import);
+  }
+  std::vector<float> run(const tenon::Graph& graph) {
+    const auto y = tenon::Session(graph).run({{"x", tenon::Tensor::from({1.0F, 2.0F, 3.0F, 4.0F}, {2, 2})}}).at("y");
+    const auto values = y.values<float>();
+    return {values.begin(), values.end()};
+  }
+  TemporaryFolder folder;
+  tenon::Host host;
+};
+
+}  // namespace imported

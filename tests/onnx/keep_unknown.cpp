@@ -1,0 +1,91 @@
+// Nodes that nothing computes are kept on request.
+#include <doctest/doctest.h>
+
+#include "../failure_of.hpp"
+#include "imported.hpp"
+
+using namespace imported;
+
+namespace keep_unknown_tests {
+namespace {
+
+/// Relu, two nodes of an operator that nobody has, and a node that reads a value of no known type.
+Written strange() {
+  const auto small = onnx_bytes::tensor("", 7, {2}, onnx_bytes::raw_data(onnx_bytes::raw(std::vector<std::int64_t>{3, -4})));
+  const onnx_bytes::Texts attributes = {integer("k", 7),
+                                        onnx_bytes::attribute("mode", 3, onnx_bytes::message([](auto& to) { to.add_bytes(4, "fast"); })),
+                                        onnx_bytes::message_attribute("table", 4, 5, small)};
+  return {{NodeParts{"Relu", {"x"}, {"r"}}, NodeParts{"StrangeOne", {"r", "", "w"}, {"a", "b"}, attributes, "first", "my.ops"},
+           NodeParts{"StrangeOne", {"a"}, {"c"}, {}, "second", "my.ops"}, NodeParts{"Neg", {"c"}, {"y"}}},
+          {floats("w", {2}, {1, 2})}};
+}
+
+}  // namespace
+
+TEST_CASE("nodes that nothing computes are kept, shown, saved and loaded, and do not run") {
+  OnnxHost on;
+  tenon::onnx::ImportOptions options;
+  options.keep_unknown = true;
+  std::vector<std::string> notes;
+  options.note = [&](const std::string& text) { notes.push_back(text); };
+  auto graph = on.load(strange(), options);
+  CHECK(notes == std::vector<std::string>{"nodes of Neg are kept, but nothing here computes them",
+                                          "nodes of my.ops::StrangeOne are kept, but nothing here computes them"});
+  graph.save(on.folder / "kept.tenon");
+  for (const auto& one : {graph, tenon::Graph::load(on.host, on.folder / "kept.tenon")}) {
+    const auto nodes = one.nodes();
+    REQUIRE(nodes.size() == 4);
+    CHECK(nodes[0].op == "relu");
+    CHECK(nodes[1].op == "strange_one");
+    CHECK(nodes[1].name == "first");
+    CHECK(nodes[1].inputs.size() == 3);
+    CHECK(nodes[2].op == "strange_one_2");
+    CHECK(one.operators()[3].full_name() == "onnx.neg");
+    const auto json = one.to_json();
+    for (const char* part : {"\"k\": 7", "\"mode\": \"fast\"", "-4"}) CHECK_MESSAGE(json.find(part) != std::string::npos, json);
+    const auto failure = failure_of([&] { on.run(one); });
+    CHECK(failure.kind == 3);
+    CHECK_MESSAGE(failure.message.find("'my_ops.strange_one' (version 1 kept from an ONNX model) of node 'first'") != std::string::npos,
+                  failure.message);
+  }
+  CHECK(graph.to_bytes() == tenon::Graph::load(on.host, on.folder / "kept.tenon").to_bytes());
+}
+
+TEST_CASE("what reads a kept node's value is imported where the model says its type") {
+  OnnxHost on;
+  tenon::onnx::ImportOptions options;
+  options.keep_unknown = true;
+  onnx_bytes::ModelParts model;
+  model.graph.nodes = {{"Strange", {"x"}, {"a"}, {}, "", "my.ops"}, {"Neg", {"a"}, {"y"}}};
+  model.graph.inputs = {onnx_bytes::value("x")};
+  model.graph.outputs = {onnx_bytes::value("y"), onnx_bytes::value("a", onnx_bytes::tensor_type(1, {{2}}))};
+  model.opsets.emplace_back("my.ops", 3);
+  const auto path = on.folder / "said.onnx";
+  std::ofstream(path, std::ios::binary) << model.bytes();
+  const auto graph = tenon::onnx::load(on.host, path, options);
+  CHECK(graph.nodes()[1].op == "neg");
+  CHECK(graph.operators()[0].version == 3);
+}
+
+TEST_CASE("a node with a graph in it cannot be kept") {
+  OnnxHost on;
+  tenon::onnx::ImportOptions options;
+  options.keep_unknown = true;
+  const auto inner = onnx_bytes::message_attribute("body", 5, 6, onnx_bytes::GraphParts{}.bytes());
+  const auto failure = failure_of([&] { on.load({{NodeParts{"Strange", {"x"}, {"y"}, {inner}, "s", "my.ops"}}, {}}, options); });
+  CHECK_MESSAGE(
+      failure.message.find("my.ops::Strange node 's': its attribute 'body' is no value, so the node cannot be kept") != std::string::npos,
+      failure.message);
+}
+
+TEST_CASE("the model's function is taken instead of a plugin's operator where the user says so") {
+  OnnxHost on;
+  const onnx_bytes::FunctionParts relu{"", "Relu", {"in"}, {"out"}, {}, {NodeParts{"Add", {"in", "in"}, {"out"}}}};
+  const Written written{{NodeParts{"Relu", {"x"}, {"y"}}}, {}, {relu}};
+  CHECK(on.run(on.load(written)) == std::vector<float>{1, 2, 3, 4});
+  tenon::onnx::ImportOptions options;
+  options.prefer_functions = true;
+  CHECK(on.run(on.load(written, options)) == std::vector<float>{2, 4, 6, 8});
+}
+
+}  // namespace keep_unknown_tests
