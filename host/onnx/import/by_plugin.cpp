@@ -260,10 +260,14 @@ void Importer::import_as(NodeImport& node, const std::string& op) {
 }
 
 void Importer::import_as(NodeImport& node, const OperatorInfo& info) {
-  if (node.inputs() > info.inputs.size() && !info.variadic())
+  const auto states = info.variadic() ? 0 : info.states.size();
+  if (node.inputs() > info.inputs.size() + states && !info.variadic())
     node.refuse(fmt::format("it has {} inputs, and {} takes {}", node.inputs(), info.full_name(), info.inputs.size()));
   OnnxForm form;
-  for (std::size_t i = 0; i < node.inputs(); ++i) form.inputs.push_back(info.inputs[std::min(i, info.inputs.size() - 1)].name);
+  for (std::size_t i = 0; i < node.inputs(); ++i)
+    form.inputs.push_back(i < info.inputs.size() ? info.inputs[i].name
+                          : states > 0           ? info.states[i - info.inputs.size()].name
+                                                 : info.inputs.back().name);
   for (const auto& output : info.outputs)
     if (!output.hidden) form.outputs.push_back(output.name);
   for (const auto& attribute : node.node().attributes) {

@@ -10,6 +10,7 @@
 #include "onnx/dtype.hpp"
 #include "onnx/import/missing.hpp"
 #include "onnx/import/node_import.hpp"
+#include "onnx/kept_graph.hpp"
 #include "run/host_impl.hpp"
 
 namespace tenon::onnx {
@@ -303,6 +304,8 @@ void Importer::import_node(const proto::Node& node) {
     } else if (function != nullptr && options_.prefer_functions) {
       return import_function(at, *function);
     } else if (by_plugin(at)) {
+    } else if (kind.written != nullptr) {
+      import_as(at, kind.written->info);
     } else if (kind.composition != nullptr) {
       kind.composition(at);
       if (!missing_.empty()) return;  // in its graphs
@@ -352,6 +355,14 @@ void Importer::import_function(NodeImport& node, const proto::Function& function
 
 Graph load(Host& host, const std::filesystem::path& path, const ImportOptions& options) {
   const auto model = read_model(path);
+  std::string why;
+  if (options.shapes.empty() && options.fixed.empty() && options.map.empty())
+    if (auto kept = kept_graph(model, why)) {
+      Graph graph(host);
+      impl_of(graph).edit().model = std::move(*kept);
+      return graph;
+    }
+  if (!why.empty() && options.note) options.note("the graph that was written to this file is not in it any more: " + why);
   return Importer(host, model, options).import();
 }
 

@@ -63,6 +63,7 @@ class Importer {
     const proto::Function* function = nullptr;
     std::vector<OnnxClaim> claims{};
     void (*composition)(NodeImport&) = nullptr;
+    const CatalogOperator* written = nullptr;    // in a domain of Tenon's own
     const CatalogOperator* same_name = nullptr;  // of custom domains
     bool noted = false;
   };

@@ -1,6 +1,7 @@
 // What there is for nodes of one type. A model may have many nodes, but has few types of them.
 #include <tenon/host/udf.hpp>
 
+#include "onnx/import/missing.hpp"
 #include "onnx/import/node_import.hpp"
 
 namespace tenon::onnx {
@@ -14,6 +15,7 @@ Importer::Kind& Importer::kind_of(const proto::Node& node, std::int64_t version)
   kind.function = model_.function(node.domain, node.type, node.overload);
   kind.claims = catalog_.find_onnx(node.domain, node.type, static_cast<int>(version));
   kind.composition = find_composition(node.domain, node.type, version);
+  kind.written = find_as_written(catalog_, node);
   if (!node.domain.empty()) kind.same_name = catalog_.find(internal::snake_case(node.type));
   return kind;
 }

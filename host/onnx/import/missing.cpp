@@ -58,7 +58,7 @@ class Search {
     if (options_.map.contains(kind_of(node))) return Known::yes;
     const auto* function = model_.function(node.domain, node.type, node.overload);
     const bool claimed = !catalog_.find_onnx(node.domain, node.type, static_cast<int>(version)).empty() ||
-                         find_composition(node.domain, node.type, version) != nullptr;
+                         find_composition(node.domain, node.type, version) != nullptr || find_as_written(catalog_, node) != nullptr;
     if (function != nullptr && (!claimed || options_.prefer_functions)) waiting_.push_back(function);
     return claimed || function != nullptr ? Known::yes : Known::by_name;
   }
@@ -113,6 +113,13 @@ std::string why_not_named(const OperatorInfo& info, const proto::Node& node) {
   for (const auto& attribute : node.attributes)
     if (info.find_param(attribute.name) < 0) return fmt::format("has no parameter '{}'", attribute.name);
   return {};
+}
+
+const CatalogOperator* find_as_written(const Catalog& catalog, const proto::Node& node) {
+  constexpr std::string_view own = "tenon";
+  if (node.domain == own) return catalog.find(fmt::format("{}.{}", own, node.type));
+  if (!node.domain.starts_with("tenon.")) return nullptr;
+  return catalog.find(fmt::format("{}.{}", node.domain.substr(own.size() + 1), node.type));
 }
 
 const CatalogOperator* find_by_name(const Catalog& catalog, const proto::Node& node) {

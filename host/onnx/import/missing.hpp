@@ -10,6 +10,8 @@ namespace tenon::onnx {
 /// Of the opset that the node belongs to; custom domains that are not imported count as version 1, and ONNX's own as 0, which has nothing.
 std::int64_t version_of(const proto::Node& node, List<proto::OpsetImport> imports);
 
+/// The operator that Tenon's exporter names in full: domain tenon.acme and type rope, or domain tenon for those that come with it.
+const CatalogOperator* find_as_written(const Catalog& catalog, const proto::Node& node);
 /// The operator that has the name of a custom domain's node, if its inputs and attributes have places there: a plugin's author wrote both.
 const CatalogOperator* find_by_name(const Catalog& catalog, const proto::Node& node);
 /// What is against it; empty: nothing.

@@ -114,6 +114,14 @@ nb::bytes to_bytes(GraphHandle& self, std::uint64_t seed) {
   return nb::bytes(bytes.data(), bytes.size());
 }
 
+std::vector<std::string> export_onnx(GraphHandle& self, const std::string& path, std::int64_t opset, std::uint64_t seed) {
+  std::vector<std::string> notes;
+  onnx::ExportOptions options{.opset = opset, .seed = seed};
+  options.note = [&](const std::string& text) { notes.push_back(text); };
+  self.use([&](Graph& graph) { onnx::save(graph, path, options); });
+  return notes;
+}
+
 nb::object training_to_python(GraphHandle& self) {
   const auto info = self.use([](Graph& graph) { return graph.training(); });
   if (!info) return nb::none();
@@ -238,6 +246,7 @@ void bind_graph(nb::module_& module) {
           "save",
           [](GraphHandle& self, const std::string& path, std::uint64_t seed) { self.use([&](Graph& graph) { graph.save(path, seed); }); },
           nb::arg("path"), nb::arg("seed") = 0)
+      .def("export_onnx", &export_onnx, nb::arg("path"), nb::arg("opset") = 17, nb::arg("seed") = 0)
       .def("to_bytes", &to_bytes, nb::arg("seed") = 0)
       .def("to_json", [](GraphHandle& self) { return self.use([](Graph& graph) { return graph.to_json(); }); })
       .def("bind", [](GraphHandle& self) { self.use([](Graph& graph) { graph.bind(); }); })

@@ -159,6 +159,11 @@ class Graph:
         """Writes a .tenon file, completely or not at all. Variables without elements are initialized from the seed."""
         self._core.save(path_text(path), seed)
 
+    def export_onnx(self, path: str | os.PathLike[str], *, opset: int = 17, seed: int = 0) -> list[str]:
+        """Writes an ONNX model, completely or not at all; weights of more than 256 MiB go to PATH.data. Returns what was left out, and
+        which nodes only Tenon knows, a sentence for each. tenon.load() makes the same graph of it again."""
+        return self._core.export_onnx(path_text(path), opset, seed)
+
     def to_bytes(self, *, seed: int = 0) -> bytes:
         return self._core.to_bytes(seed)
 
@@ -295,7 +300,7 @@ def _known(shape: Shape) -> Any:
 
 @plainly
 def load(path: str | os.PathLike[str], *, verify: bool = True, host: _core.Host | None = None) -> Graph:
-    """Reads a .tenon or graph.json file. A .tenon file opens without plugins; runs need them. Raises FileError with what is wrong."""
+    """Reads a .tenon file, a graph.json or an ONNX model. A .tenon file opens without plugins; runs need them. Raises FileError with what is wrong."""
     of = host or _core.default_host()
     return Graph(of, _handle=_core.load_graph(of, path_text(path), verify))
 

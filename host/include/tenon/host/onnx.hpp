@@ -1,4 +1,4 @@
-// ONNX models: what is in a file.
+// ONNX models: what is in a file, graphs from them, and files of graphs.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -99,10 +99,26 @@ TENON_API ModelInfo describe(Host& host, const std::filesystem::path& path, cons
 /// For people: `2 nodes, the first 'a'; strong is near`.
 TENON_API std::string describe(const MissingOperator& missing);
 
+/// A file that save() wrote is the graph again that it was written from, and no plugin is needed to open it, unless something but the
+/// weights was changed, or the options say something.
 /// The model as a graph. Every node is computed as ONNX says, or the model is refused: nothing is left out. Weights are variables, which
 /// can be trained; where their elements are aligned in the file they stay there. What follows from constants is computed at once. Throws
 /// Failure: (file) with the node and what is wrong with it, (plugin) with all operators that are missing, (usage) for options that do not
 /// fit.
 TENON_API Graph load(Host& host, const std::filesystem::path& path, const ImportOptions& options = {});
+
+struct ExportOptions {
+  std::int64_t opset = 17;                                ///< of ONNX's own operators, 13 to 24
+  std::uint64_t inline_limit = std::uint64_t{256} << 20;  ///< bytes of weights up to which they stand in the model itself
+  std::uint64_t seed = 0;                                 ///< of variables that have no elements yet
+  std::function<void(const std::string&)> note{};         ///< what was left out, or what only Tenon knows; default: dropped
+};
+
+/// Writes what the graph's outputs need as an ONNX model, completely or not at all; larger weights go to PATH.data beside it. Nodes are
+/// ONNX's operators where manifests say so, or several of them, and else nodes of a domain of their own, with a body of ONNX's operators
+/// where there is one. Outputs that need gradients are left out, as are updates of variables. Numbers that are parameters become float32.
+/// Throws Failure: (failed) that names the node for sparse tensors, and where nothing is left; (plugin) for operators that are missing;
+/// (usage) for an opset that cannot be written; (file).
+TENON_API void save(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options = {});
 
 }  // namespace tenon::onnx

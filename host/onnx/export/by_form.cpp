@@ -1,0 +1,266 @@
+// A node by a form of its operator's manifest: what import/by_plugin.cpp does, the other way.
+#include <algorithm>
+#include <cmath>
+#include <tenon/visit.hpp>
+
+#include "onnx/export/node_export.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+/// Inputs that stand in the place of a parameter: a form says where the one is, and with it where the other would be.
+struct Stands {
+  const char *input, *param;
+};
+constexpr Stands stands[] = {{"begins", "begin"}, {"ends", "end"},   {"along", "axes"},   {"steps", "step"},  {"fill", "value"},
+                             {"along", "axis"},   {"axes", "axis"},  {"count", "k"},      {"sizes", "shape"}, {"part_sizes", "sizes"},
+                             {"size", "depth"},   {"sizes", "size"}, {"scales", "scale"}, {"roi", "region"}};
+
+bool is_empty_list(const AttributeValue& value) {
+  const auto* integers = std::get_if<std::vector<std::int64_t>>(&value.variant());
+  const auto* numbers = std::get_if<std::vector<double>>(&value.variant());
+  const auto* texts = std::get_if<std::vector<std::string>>(&value.variant());
+  return (integers != nullptr && integers->empty()) || (numbers != nullptr && numbers->empty()) || (texts != nullptr && texts->empty());
+}
+
+/// One form on one node.
+class FormExport {
+ public:
+  FormExport(NodeExport& node, const OnnxForm& form) : node_(node), info_(node.info()), form_(form) {}
+  bool fits();
+  void write(std::int64_t version);
+
+ private:
+  bool place_inputs();
+  bool place_attributes();
+  bool place_outputs();
+  bool place_param(const std::string& param, std::size_t place, const std::optional<AttributeValue>& absent);
+  bool place_halves(const OnnxForm::Halves& halves);
+  bool is_absent(const ParamInfo& param, const AttributeValue& ours, const std::optional<AttributeValue>& absent) const;
+  std::optional<Tensor> as_tensor(const ParamInfo& param, const AttributeValue& value) const;
+  std::optional<DType> shared_dtype() const;
+  const ParamInfo& declared(const std::string& param) const { return info_.params[static_cast<std::size_t>(info_.find_param(param))]; }
+  void set_input(std::size_t place, std::string name) {
+    if (inputs_.size() <= place) inputs_.resize(place + 1);
+    inputs_[place] = std::move(name);
+  }
+  void set_constant(std::size_t place, Tensor elements) {
+    set_input(place, " ");  // named when it is known that the form fits
+    constants_.emplace_back(place, std::move(elements));
+  }
+
+  NodeExport& node_;
+  const OperatorInfo& info_;
+  const OnnxForm& form_;
+  written::Texts inputs_, outputs_;
+  std::vector<std::pair<std::size_t, Tensor>> constants_;
+  NodeExport::Attributes attributes_;
+  std::vector<std::string> placed_;  // parameters
+};
+
+// Whether the node without the attribute or input has this value.
+bool FormExport::is_absent(const ParamInfo& param, const AttributeValue& ours, const std::optional<AttributeValue>& absent) const {
+  if (!absent) return !param.required && ours == param.default_value;
+  const auto value = form_.value_of(param, *absent);
+  return value && *value == ours;
+}
+
+std::optional<DType> FormExport::shared_dtype() const {
+  for (std::size_t i = 0; i < info_.inputs.size(); ++i)
+    if (!info_.inputs[i].types && i < node_.node().types.size() && !node_.input(i).empty()) return node_.dtype(i);
+  return {};
+}
+
+// Numbers of an input have the dtype of the others.
+std::optional<Tensor> FormExport::as_tensor(const ParamInfo& param, const AttributeValue& value) const {
+  const bool one = form_.type == "TopK";  // whose scalar is a list
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value.variant()))
+    return Tensor::from(*list, {static_cast<std::int64_t>(list->size())});
+  if (const auto* list = std::get_if<std::vector<double>>(&value.variant()))
+    return Tensor::from(std::vector<float>(list->begin(), list->end()), {static_cast<std::int64_t>(list->size())});
+  if (const auto* number = std::get_if<std::int64_t>(&value.variant()); number != nullptr && param.kind != ParamKind::boolean)
+    return Tensor::from({*number}, one ? Shape{1} : Shape::scalar());
+  const auto* real = std::get_if<double>(&value.variant());
+  const auto dtype = shared_dtype();
+  if (real == nullptr || !dtype) return {};
+  auto made = Tensor::empty(*dtype, Shape::scalar());
+  bool exact = true;
+  visit<every_type>(*dtype, [&]<class T>() {
+    if constexpr (std::is_integral_v<T>) exact = std::trunc(*real) == *real && std::abs(*real) < 0x1p31;
+    *static_cast<T*>(made.data()) = exact ? static_cast<T>(*real) : T();
+    if constexpr (std::is_integral_v<T>) exact = exact && static_cast<double>(*static_cast<T*>(made.data())) == *real;
+  });
+  return exact ? std::optional(made) : std::nullopt;
+}
+
+bool FormExport::place_param(const std::string& param, std::size_t place, const std::optional<AttributeValue>& absent) {
+  placed_.push_back(param);
+  const auto& ours = node_.parameter(param);
+  if (is_absent(declared(param), ours, absent)) return true;
+  const auto theirs = form_.onnx_value_of(declared(param), ours);
+  const auto elements = theirs ? as_tensor(declared(param), *theirs) : std::nullopt;
+  if (elements) set_constant(place, *elements);
+  return elements.has_value();
+}
+
+bool FormExport::place_inputs() {
+  const auto places = form_.inputs.size();
+  const auto count = node_.node().inputs.size() - info_.states.size();
+  std::vector<bool> written(node_.node().inputs.size());
+  const auto write = [&](std::size_t place, std::size_t input) {
+    if (!node_.input(input).empty()) set_input(place, node_.input(input));
+    written[input] = true;
+  };
+  for (std::size_t place = 0; place < places; ++place) {
+    const auto& name = form_.inputs[place];
+    if (name.empty()) continue;
+    if (const auto at = info_.find_input(name); at >= 0) {
+      const auto first = static_cast<std::size_t>(at);
+      write(place, first);
+      for (auto i = first + 1; info_.inputs[first].variadic && i < count; ++i) write(place + i - first, i);
+      continue;
+    }
+    for (std::size_t s = 0; s < info_.states.size(); ++s)
+      if (info_.states[s].name == name) write(place, count + s);
+  }
+  // An input that stands in a parameter's place, where the form has the parameter; and a parameter, where the form has the input.
+  const auto input_for = [&](const std::string& param) -> std::optional<std::size_t> {
+    for (const auto& pair : stands)
+      if (const auto at = info_.find_input(pair.input);
+          at >= 0 && pair.param == param && !node_.input(static_cast<std::size_t>(at)).empty())
+        return static_cast<std::size_t>(at);
+    return {};
+  };
+  for (const auto& as : form_.inputs_as) {
+    if (const auto at = input_for(as.param); at && !written[*at] && node_.parameter(as.param) == declared(as.param).default_value) {
+      write(as.place, *at);
+      placed_.push_back(as.param);
+    } else if (!place_param(as.param, as.place, as.absent)) {
+      return false;
+    }
+  }
+  for (const auto& pair : stands) {
+    const auto place = std::find(form_.inputs.begin(), form_.inputs.end(), pair.input);
+    if (place == form_.inputs.end() || info_.find_param(pair.param) < 0 || info_.find_input(pair.input) < 0) continue;
+    if (std::find(placed_.begin(), placed_.end(), pair.param) != placed_.end()) continue;
+    if (!node_.input(static_cast<std::size_t>(info_.find_input(pair.input))).empty()) continue;
+    const bool needed = !is_empty_list(node_.parameter(pair.param));
+    if (needed && !place_param(pair.param, static_cast<std::size_t>(place - form_.inputs.begin()), AttributeValue("never"))) return false;
+  }
+  const auto widths = info_.find_input("widths");
+  for (const auto& halves : form_.halves) {
+    if (!halves.place) continue;
+    if (widths >= 0 && !node_.input(static_cast<std::size_t>(widths)).empty()) {
+      write(*halves.place, static_cast<std::size_t>(widths));
+      placed_.push_back(halves.first), placed_.push_back(halves.second);
+    } else if (!place_halves(halves)) {
+      return false;
+    }
+  }
+  for (std::size_t i = 0; i < written.size(); ++i)
+    if (!written[i] && !node_.input(i).empty()) return false;
+  for (const auto& without : form_.without) {
+    placed_.push_back(without.param);
+    const auto at = info_.find_input(without.input);
+    const bool given = at >= 0 && !node_.input(static_cast<std::size_t>(at)).empty();
+    const auto& declared_value = declared(without.param).default_value;
+    if (!(node_.parameter(without.param) == (given ? declared_value : without.value))) return false;
+  }
+  return true;
+}
+
+bool FormExport::place_halves(const OnnxForm::Halves& halves) {
+  placed_.push_back(halves.first), placed_.push_back(halves.second);
+  const auto *first = std::get_if<std::vector<std::int64_t>>(&node_.parameter(halves.first).variant()),
+             *second = std::get_if<std::vector<std::int64_t>>(&node_.parameter(halves.second).variant());
+  if (first == nullptr || second == nullptr || first->size() != second->size()) return false;
+  auto both = *first;
+  both.insert(both.end(), second->begin(), second->end());
+  if (halves.place)
+    set_constant(*halves.place, Tensor::from(both, {static_cast<std::int64_t>(both.size())}));
+  else if (!both.empty())
+    attributes_.push_back({halves.name, both});
+  return true;
+}
+
+bool FormExport::place_attributes() {
+  for (const auto& entry : form_.attributes) {
+    if (std::find(placed_.begin(), placed_.end(), entry.param) != placed_.end()) {
+      // The input that stands for it was written, or it is this form's in another way.
+      continue;
+    }
+    placed_.push_back(entry.param);
+    const auto& param = declared(entry.param);
+    const auto& ours = node_.parameter(entry.param);
+    const auto theirs = form_.onnx_value_of(param, ours);
+    const auto* text = theirs ? std::get_if<std::string>(&theirs->variant()) : nullptr;
+    if (!theirs || is_empty_list(*theirs) || (text != nullptr && text->empty())) {
+      if (!is_absent(param, ours, entry.absent)) return false;
+      continue;
+    }
+    attributes_.push_back({entry.name, *theirs});
+  }
+  for (const auto& halves : form_.halves)
+    if (!halves.place && !place_halves(halves)) return false;
+  for (const auto& constant : form_.constants) {
+    placed_.push_back(constant.param);
+    if (!(node_.parameter(constant.param) == constant.value)) return false;
+  }
+  for (const auto& [name, value] : node_.node().parameters) {
+    if (std::find(placed_.begin(), placed_.end(), name) != placed_.end()) continue;
+    const auto at = info_.find_param(name);
+    if (at < 0) return false;
+    const bool counts =
+        std::any_of(info_.outputs.begin(), info_.outputs.end(), [&, &name = name](const auto& o) { return o.count == name; });
+    if (!counts && !(value == info_.params[static_cast<std::size_t>(at)].default_value)) return false;
+  }
+  return true;
+}
+
+bool FormExport::place_outputs() {
+  const auto& all = node_.node().outputs;
+  if (info_.outputs.size() == 1) {
+    outputs_ = all;
+    return true;
+  }
+  outputs_.resize(form_.outputs.size());
+  std::vector<bool> written(all.size());
+  for (std::size_t place = 0; place < form_.outputs.size(); ++place) {
+    const auto at = info_.find_output(form_.outputs[place]);
+    if (at < 0 || static_cast<std::size_t>(at) >= all.size()) continue;
+    outputs_[place] = all[static_cast<std::size_t>(at)];
+    written[static_cast<std::size_t>(at)] = true;
+  }
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (node_.is_read(i) && !written[i]) return false;
+  while (outputs_.size() > 1 && outputs_.back().empty()) outputs_.pop_back();
+  return true;
+}
+
+bool FormExport::fits() {
+  const auto dtype = shared_dtype();
+  if (form_.types && dtype && !allows(*form_.types, *dtype)) return false;
+  return place_inputs() && place_attributes() && place_outputs();
+}
+
+void FormExport::write(std::int64_t version) {
+  for (const auto& [place, elements] : constants_) inputs_[place] = node_.constant(elements);
+  node_.add_node({.type = form_.type,
+                  .inputs = inputs_,
+                  .outputs = outputs_,
+                  .attributes = attributes_,
+                  .domain = form_.domain,
+                  .name = node_.node().name},
+                 version);
+}
+
+}  // namespace
+
+bool write_by_form(NodeExport& node, const OnnxForm& form, std::int64_t version) {
+  FormExport made(node, form);
+  if (!made.fits()) return false;
+  made.write(version);
+  return true;
+}
+
+}  // namespace tenon::onnx

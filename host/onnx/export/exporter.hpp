@@ -1,0 +1,61 @@
+// From a graph's nodes to a model's.
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/onnx.hpp>
+#include <vector>
+
+#include "graph/binding.hpp"
+#include "onnx/export/node_export.hpp"
+
+namespace tenon::onnx {
+
+/// The operators of a model that bring their own meaning: one function for each operator, parameters and types.
+class Functions {
+ public:
+  struct Entry {
+    std::string name;
+    bool has_body = false;
+  };
+  std::map<std::string, Entry> by_use;  ///< key: operator, parameters, types
+  std::set<std::string> names;          ///< domain and name
+  std::vector<written::Function> list;
+};
+
+/// Writes the nodes of one graph into a scope. Threads: one.
+class GraphExport {
+ public:
+  using Note = std::function<void(const std::string&)>;
+  /// All must outlive this. `names`: of the values that the scope has already.
+  GraphExport(const GraphModel& model, const Binding& binding, Scope& scope, Functions& functions, std::int64_t opset, const Note& note)
+      : model_(model), binding_(binding), scope_(scope), functions_(functions), opset_(opset), note_(note), names_(model.values.size()) {}
+
+  void name_value(ValueId value, std::string name) { names_[value] = std::move(name); }
+  const std::string& name_of(ValueId value) const { return names_[value]; }
+  /// All forward nodes that are wanted, in order; other values that they read must have names.
+  void add_nodes(const std::vector<bool>& wanted);
+
+ private:
+  void add_node(NodeId id);
+  ExportedNode describe(NodeId id) const;
+  bool by_form(NodeExport& node);
+  void as_custom(NodeId id, const ExportedNode& node);
+  Functions::Entry function_for(NodeId id, const ExportedNode& node, const std::string& domain);
+  bool add_body(NodeId id, const ExportedNode& node, const Functions::Entry& entry, const std::string& domain);
+
+  const GraphModel& model_;
+  const Binding& binding_;
+  Scope& scope_;
+  Functions& functions_;
+  std::int64_t opset_;
+  const Note& note_;
+  std::vector<std::string> names_;
+  std::vector<bool> read_;  // values that a node or an output reads
+};
+
+/// The domain in files of operators that have no other name there: `tenon.acme`, or `tenon` of those that come with Tenon.
+std::string custom_domain(const OperatorInfo& info);
+
+}  // namespace tenon::onnx

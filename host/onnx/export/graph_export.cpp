@@ -1,0 +1,164 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/composition.hpp"
+#include "graph/operator_inference.hpp"
+#include "graph/parameters.hpp"
+#include "onnx/export/exporter.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+std::string text_of(const ExportedNode& node) {
+  std::string text = node.info.full_name();
+  for (const auto& [name, value] : node.parameters) text += fmt::format(" {}={}", name, to_string(value));
+  for (std::size_t i = 0; i < node.types.size(); ++i) text += node.inputs[i].empty() ? " -" : ' ' + to_string(node.types[i]);
+  return text;
+}
+
+/// The graph that a composed node stands for, one level of it.
+struct ComposedGraph {
+  ComposedGraph(const LoadedOperator& op, const void* object, const ExportedNode& node) : builder(model, binding, *op.plugins) {
+    ComposedNode composed{op, object, op.info->name, {}, {}, static_cast<std::uint32_t>(node.outputs.size())};
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      composed.inputs.push_back(node.inputs[i].empty() ? none
+                                                       : builder.input(free_name(model, name_of_input(node.info, i)), node.types[i]));
+    inputs = composed.inputs;
+    outputs = compose(builder, composed);
+  }
+
+  GraphModel model;
+  Binding binding;
+  GraphBuilder builder;
+  std::vector<ValueId> inputs, outputs;
+};
+
+}  // namespace
+
+std::string custom_domain(const OperatorInfo& info) {
+  return info.space.empty() || info.space == "tenon" ? "tenon" : "tenon." + info.space;
+}
+
+void GraphExport::add_nodes(const std::vector<bool>& wanted) {
+  read_.assign(model_.values.size(), false);
+  for (const auto& node : model_.nodes)
+    for (auto edge = node.first_edge; edge < node.first_edge + node.input_count; ++edge)
+      if (model_.edges[edge] != none) read_[model_.edges[edge]] = true;
+  for (const auto& [name, value] : model_.outputs) read_[value] = true;
+  for (NodeId id = 0; id < model_.nodes.size(); ++id)
+    if (wanted[id]) at_node(model_, id, [&] { add_node(id); });
+}
+
+ExportedNode GraphExport::describe(NodeId id) const {
+  const auto& record = model_.nodes[id];
+  ExportedNode node{.info = *binding_.nodes[id].info,
+                    .name = std::string(model_.strings[record.name]),
+                    .parameters = all_parameters(model_, record),
+                    .inputs = {},
+                    .outputs = {}};
+  for (std::uint32_t i = 0; i < record.input_count + record.state_count; ++i) {
+    const auto value = model_.edges[record.first_edge + i];
+    node.inputs.push_back(value == none ? std::string() : names_[value]);
+    node.types.push_back(value == none ? unknown_type() : model_.values[value].type);
+    if (value == none) continue;
+    if (node.types.back().storage != TENON_DENSE)
+      throw Failure(FailureKind::failed,
+                    fmt::format("its input '{}' is {}, and ONNX's operators take dense tensors alone", value_label(model_, value),
+                                to_string(node.types.back())),
+                    "cast_storage makes it dense");
+  }
+  for (std::uint32_t i = 0; i < record.output_count; ++i) {
+    node.outputs.push_back(names_[record.first_output + i]);
+    node.output_types.push_back(model_.values[record.first_output + i].type);
+    node.read.push_back(read_[record.first_output + i]);
+  }
+  return node;
+}
+
+bool GraphExport::by_form(NodeExport& node) {
+  for (const auto& form : node.info().onnx) {
+    const bool own = form.domain.empty();
+    const auto version = own ? opset_ : std::int64_t{form.since};
+    if (form.covers(static_cast<int>(version)) && write_by_form(node, form, version)) return true;
+  }
+  return false;
+}
+
+void GraphExport::add_node(NodeId id) {
+  const auto& record = model_.nodes[id];
+  for (std::uint32_t i = 0; i < record.output_count; ++i) {
+    auto& name = names_[record.first_output + i];
+    if (name.empty()) name = scope_.free_name(value_label(model_, record.first_output + i));
+  }
+  const auto exported = describe(id);
+  NodeExport node(exported, scope_, opset_);
+  const bool derivative = exported.info.find_param("derivative") < 0 && node.has_parameter("derivative");
+  const auto parts = find_parts(exported.info.full_name());
+  if (!derivative && ((parts != nullptr && parts(node)) || by_form(node))) return;
+  as_custom(id, exported);
+}
+
+void GraphExport::as_custom(NodeId id, const ExportedNode& node) {
+  const auto domain = custom_domain(node.info);
+  const auto function = function_for(id, node, domain);
+  if (!function.has_body) note_(fmt::format("node '{}' is {}::{}, which other programs do not know", node.name, domain, function.name));
+  written::Node made{.type = function.name, .inputs = node.inputs, .outputs = {}, .domain = domain, .name = node.name};
+  for (std::size_t i = 0; i < node.outputs.size(); ++i)
+    if (i >= node.info.outputs.size() || !node.info.outputs[i].hidden) made.outputs.push_back(node.outputs[i]);
+  for (const auto& [name, value] : node.parameters) made.attributes.push_back({name, value});
+  scope_.add(std::move(made), node.info.version);
+}
+
+// A function has one meaning, so the second one of an operator has another name.
+Functions::Entry GraphExport::function_for(NodeId id, const ExportedNode& node, const std::string& domain) {
+  const auto key = text_of(node);
+  if (const auto found = functions_.by_use.find(key); found != functions_.by_use.end()) return found->second;
+  Functions::Entry entry{node.info.name};
+  for (int i = 1; functions_.names.contains(domain + ' ' + entry.name); ++i) entry.name = fmt::format("{}_{}", node.info.name, i);
+  entry.has_body = add_body(id, node, entry, domain);
+  if (entry.has_body)
+    functions_.names.insert(domain + ' ' + entry.name);
+  else
+    entry.name = node.info.name;
+  return functions_.by_use.emplace(key, entry).first->second;
+}
+
+bool GraphExport::add_body(NodeId id, const ExportedNode& node, const Functions::Entry& entry, const std::string& domain) {
+  const auto& bound = binding_.nodes[id];
+  if (bound.op == nullptr || !bound.instance || !is_composed(*bound.op)) return false;
+  const ComposedGraph inside(*bound.op, bound.instance->get(), node);
+  Scope scope(Scope::Kind::function);
+  GraphExport body(inside.model, inside.binding, scope, functions_, opset_, note_);
+  written::Function function{
+      .domain = domain, .name = entry.name, .inputs = {}, .outputs = {}, .attributes = {}, .nodes = {}, .opsets = {}};
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    auto name = scope.free_name(name_of_input(node.info, i));
+    if (inside.inputs[i] != none) body.name_value(inside.inputs[i], name);
+    function.inputs.push_back(std::move(name));
+  }
+  for (ValueId value = 0; value < inside.model.values.size(); ++value)
+    if (const auto tensor = inside.model.values[value].tensor; tensor != none)
+      body.name_value(value, scope.constant(value_label(inside.model, value), inside.model.tensors[tensor]));
+  body.add_nodes(std::vector<bool>(inside.model.nodes.size(), true));
+  for (std::size_t i = 0; i < inside.outputs.size(); ++i) {
+    if (i < node.info.outputs.size() && node.info.outputs[i].hidden) continue;
+    auto name = body.name_of(inside.outputs[i]);
+    const bool repeated = std::find(function.outputs.begin(), function.outputs.end(), name) != function.outputs.end() ||
+                          std::find(function.inputs.begin(), function.inputs.end(), name) != function.inputs.end();
+    if (repeated) {
+      auto copy = scope.free_name(name);
+      scope.add({.type = "Identity", .inputs = {name}, .outputs = {copy}}, opset_);
+      name = std::move(copy);
+    }
+    function.outputs.push_back(std::move(name));
+  }
+  for (const auto& [name, value] : node.parameters) function.attributes.push_back(name);
+  function.nodes = std::move(scope.nodes);
+  function.opsets = std::move(scope.opsets);
+  function.opsets.emplace("", opset_);
+  functions_.list.push_back(std::move(function));
+  return true;
+}
+
+}  // namespace tenon::onnx

@@ -1,0 +1,223 @@
+// tenon::onnx::save(): which part of a graph is written, its names, its weights.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tenon/host/onnx.hpp>
+
+#include "graph/needed.hpp"
+#include "io/atomic_file.hpp"
+#include "onnx/export/exporter.hpp"
+#include "onnx/fields.hpp"
+#include "onnx/kept_graph.hpp"
+#include "run/graph_impl.hpp"
+#include "tensor/backing_files.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+constexpr std::uint64_t alignment = 4096;      // of tensors in the file beside the model, so that they can be mapped
+constexpr std::int64_t least_external = 1024;  // bytes: smaller ones stay in the model
+
+std::int64_t ir_version(std::int64_t opset) {
+  constexpr std::int64_t first_opset[] = {19, 21, 23, 24};  // of IR 9, 10, 11, 12
+  return 8 + std::count_if(std::begin(first_opset), std::end(first_opset), [&](std::int64_t first) { return opset >= first; });
+}
+
+class ModelWriter {
+ public:
+  ModelWriter(const GraphModel& model, const Binding& binding, const ExportOptions& options, std::filesystem::path path)
+      : model_(model),
+        options_(options),
+        path_(std::move(path)),
+        note_([this](const std::string& text) {
+          if (options_.note) options_.note(text);
+        }),
+        scope_(Scope::Kind::graph),
+        graph_(model, binding, scope_, functions_, options.opset, note_) {}
+
+  void write() {
+    choose();
+    name_values();
+    graph_.add_nodes(nodes_);
+    for (auto& [value, name] : copies_)
+      scope_.add({.type = "Identity", .inputs = {graph_.name_of(value)}, .outputs = {name}}, options_.opset);
+    const BackingFiles sources(model_.tensors);
+    sources.use([&] { put(); });
+  }
+
+ private:
+  void choose();
+  void name_values();
+  void put();
+  void write_graph(protozero::pbf_writer& to);
+  void place_external();
+  std::filesystem::path data_path() const { return path_.string() + ".data"; }
+
+  const GraphModel& model_;
+  const ExportOptions& options_;
+  const std::filesystem::path path_;
+  const GraphExport::Note note_;
+  Functions functions_;
+  Scope scope_;
+  GraphExport graph_;
+  std::vector<bool> nodes_;                              // those that are written
+  std::vector<std::pair<StringId, ValueId>> outputs_;    // likewise
+  std::vector<std::string> output_names_;                // of outputs_
+  std::vector<std::pair<ValueId, std::string>> copies_;  // outputs that need a node of their own
+  std::map<std::string, written::External> external_;    // by the initializer's name
+  bool whole_ = true;                                    // nothing was left out
+};
+
+void ModelWriter::choose() {
+  std::vector<bool> forward(model_.values.size(), true);  // no gradient is needed to compute it
+  for (const auto& node : model_.nodes) {
+    bool sound = node.pass != Pass::backward;
+    for (std::uint32_t i = 0; i < node.input_count; ++i)
+      if (const auto value = model_.edges[node.first_edge + i]; value != none) sound = sound && forward[value];
+    for (std::uint32_t i = 0; i < node.output_count; ++i) forward[node.first_output + i] = sound;
+  }
+  std::vector<std::string> names;
+  std::string left_out;
+  for (const auto& output : model_.outputs) {
+    const std::string name(model_.strings[output.first]);
+    if (forward[output.second])
+      outputs_.push_back(output), names.push_back(name);
+    else
+      left_out += fmt::format("{}'{}'", left_out.empty() ? "" : ", ", name);
+  }
+  if (!left_out.empty()) note_(fmt::format("left out, because ONNX files have no gradients: {}", left_out));
+  if (outputs_.empty())
+    throw Failure(FailureKind::failed, "the graph has no output that can be written to an ONNX file", "name one with output()");
+  if (!model_.updates.empty()) note_("left out: the updates of variables, which only training makes");
+  const WantedOutputs wanted(model_, names, false);
+  nodes_ = wanted.nodes;
+  whole_ = left_out.empty() && model_.updates.empty() && !model_.training && std::find(nodes_.begin(), nodes_.end(), false) == nodes_.end();
+}
+
+// ONNX's outputs are values, ours are names of values.
+void ModelWriter::name_values() {
+  std::map<ValueId, std::string> wanted;
+  for (const auto& [name, value] : outputs_) {
+    std::string text(model_.strings[name]);
+    const auto named = model_.value_names.find(name);  // an input, variable or constant of that name
+    if (named != none) {
+      text = free_name(model_, text);
+      note_(fmt::format("output '{}' is called '{}', because names of inputs and outputs differ in ONNX", model_.strings[name], text));
+    }
+    while (!scope_.take(text)) text += '_';
+    output_names_.push_back(text);
+    if (model_.values[value].role != Role::output || wanted.contains(value))
+      copies_.emplace_back(value, text);
+    else
+      wanted.emplace(value, text);
+  }
+  for (ValueId id = 0; id < model_.values.size(); ++id) {
+    const auto& value = model_.values[id];
+    if (value.role == Role::output) continue;
+    const std::string label = value_label(model_, id);
+    scope_.take(label);
+    graph_.name_value(id, label);
+    if (value.tensor == none) continue;
+    const auto& tensor = model_.tensors[value.tensor];
+    if (tensor.storage() != Storage::dense)
+      throw Failure(FailureKind::failed,
+                    fmt::format("'{}' is {}, and ONNX's operators take dense tensors alone", label, to_string(type_of(tensor))));
+  }
+  for (auto& [value, name] : wanted) graph_.name_value(value, name);
+}
+
+void ModelWriter::place_external() {
+  std::uint64_t all = 0, end = 0;
+  for (const auto& [name, tensor] : scope_.initializers) all += static_cast<std::uint64_t>(tensor.bytes());
+  if (all <= options_.inline_limit) return;
+  for (const auto& [name, tensor] : scope_.initializers) {
+    if (tensor.bytes() < least_external) continue;
+    end = (end + alignment - 1) / alignment * alignment;
+    const auto size = static_cast<std::uint64_t>(tensor.bytes());
+    external_.emplace(name, written::External{data_path().filename().string(), end, size});
+    end += size;
+  }
+}
+
+void ModelWriter::write_graph(protozero::pbf_writer& to) {
+  for (const auto& node : scope_.nodes) to.add_message(field::graph::node, node_message(node));
+  to.add_string(field::graph::name, model_.name);
+  for (const auto& [name, tensor] : scope_.initializers) {
+    const auto found = external_.find(name);
+    protozero::pbf_writer initializer(to, field::graph::initializer);
+    write_tensor(initializer, name, tensor, found == external_.end() ? nullptr : &found->second);
+  }
+  for (const auto id : model_.inputs)
+    to.add_message(field::graph::input, written::value_message({graph_.name_of(id), model_.values[id].type}));
+  for (std::size_t i = 0; i < outputs_.size(); ++i)
+    to.add_message(field::graph::output, written::value_message({output_names_[i], model_.values[outputs_[i].second].type}));
+  for (ValueId id = 0; id < model_.values.size(); ++id) {
+    const auto& value = model_.values[id];
+    const bool shown = value.role == Role::output && nodes_[value.producer] && value.type.dtype != TENON_DTYPE_UNKNOWN;
+    const auto& name = graph_.name_of(id);
+    if (shown && std::find(output_names_.begin(), output_names_.end(), name) == output_names_.end())
+      to.add_message(field::graph::value_info, written::value_message({name, value.type}));
+  }
+}
+
+void ModelWriter::put() {
+  for (ValueId id = 0; id < model_.values.size(); ++id)
+    if (const auto& value = model_.values[id]; value.tensor != none)
+      scope_.initializers.emplace_back(graph_.name_of(id), model_.tensors[value.tensor]);
+  place_external();
+  std::string bytes;
+  protozero::pbf_writer to(bytes);
+  to.add_int64(field::model::ir_version, ir_version(options_.opset));
+  to.add_string(field::model::producer_name, "tenon");
+  to.add_string(field::model::producer_version, TENON_VERSION);
+  {
+    protozero::pbf_writer graph(to, field::model::graph);
+    write_graph(graph);
+  }
+  auto opsets = scope_.opsets;
+  for (const auto& function : functions_.list) {
+    opsets.emplace(function.domain, 1);
+    for (const auto& [domain, version] : function.opsets) opsets[domain] = std::max(opsets[domain], version);
+  }
+  opsets.insert_or_assign("", options_.opset);
+  for (const auto& [domain, version] : opsets) to.add_message(field::model::opset_import, written::opset_message(domain, version));
+  for (const auto& function : functions_.list) to.add_message(field::model::functions, function_message(function));
+  if (whole_) {
+    const auto kept = keep(model_);
+    const auto sum = digest(bytes, model_);
+    to.add_message(field::model::metadata_props, written::entry_message(kept_graph_key, kept));
+    to.add_message(field::model::metadata_props, written::entry_message(kept_digest_key, sum));
+  }
+  if (bytes.size() > INT32_MAX)
+    throw Failure(FailureKind::failed,
+                  fmt::format("{}: an ONNX model has at most 2 GiB, and this one needs {}", path_.string(), bytes.size()));
+  std::optional<AtomicFile> data;
+  if (!external_.empty()) {
+    data.emplace(data_path());
+    for (const auto& [name, tensor] : scope_.initializers) {
+      const auto found = external_.find(name);
+      if (found == external_.end()) continue;
+      const auto here = tensor.to("cpu").make_contiguous();
+      data->write_at(found->second.offset, {static_cast<const std::byte*>(here.data()), found->second.length});
+    }
+  }
+  AtomicFile file(path_);
+  file.write(std::as_bytes(std::span(bytes)));
+  if (data) data->commit();
+  file.commit();
+}
+
+}  // namespace
+
+void save(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options) {
+  if (options.opset < 13 || options.opset > 24)
+    throw Failure(FailureKind::usage, fmt::format("the opset is {} but must be 13 to 24", options.opset));
+  auto copy = graph.clone();
+  copy.initialize(options.seed);
+  const auto complete = impl_of(copy).completed();
+  const auto& impl = impl_of(complete);
+  const GraphUsers::Reading use(impl.users);
+  ModelWriter(impl.model(), impl.binding(), options, path).write();
+}
+
+}  // namespace tenon::onnx

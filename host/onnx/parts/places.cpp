@@ -1,0 +1,63 @@
+// Operators that tell or take places and sizes.
+#include "onnx/export/node_export.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+bool shape(NodeExport& node) {
+  node.output("Shape", {node.input(0)});
+  return true;
+}
+
+bool range(NodeExport& node) {
+  constexpr Types known = {i16, i32, i64, f32, f64};
+  if (!allows(known.mask, node.dtype())) return false;
+  node.output("Range", {node.input(0), node.input(1), node.input(2)});
+  return true;
+}
+
+// A row for each element here, a column there.
+bool nonzero(NodeExport& node) {
+  node.output("Transpose", {node.add("NonZero", {node.input(0)})}, {{"perm", {1, 0}}});
+  return true;
+}
+
+bool tile(NodeExport& node) {
+  const auto& times = node.integers("times");
+  if (times.empty()) return false;
+  node.output("Tile", {node.input(0), node.integers_constant(times)});
+  return true;
+}
+
+// Negative indices count from the end there; here they are out of range, unless it is said.
+bool one_hot(NodeExport& node) {
+  const auto dtype = node.output_dtype();
+  auto index = node.input(0);
+  if (node.dtype() != i32 && node.dtype() != i64) index = node.cast(index, i64);
+  const auto index_dtype = node.dtype() == i32 ? i32 : i64;
+  auto depth = node.input("size");
+  if (depth.empty()) depth = node.integer_constant(node.integer("depth"));
+  if (!node.flag("negative")) {
+    const auto beyond = index_dtype == i64 ? depth : node.cast(depth, i32);
+    index = node.add("Where", {node.add("Less", {index, node.scalar(0, index_dtype)}), beyond, index});
+  }
+  auto values = node.input("values");
+  if (values.empty()) values = node.cast(node.constant(Tensor::from({0.0F, 1.0F}, {2})), dtype);
+  node.output("OneHot", {index, depth, values}, {{"axis", node.integer("axis")}});
+  return true;
+}
+
+bool cast_storage(NodeExport& node) {
+  const auto& storage = node.text("storage");
+  if (storage != "dense")
+    throw Failure(FailureKind::failed, "it makes a " + storage + " tensor, and ONNX's operators give dense tensors alone");
+  node.is_output(node.input(0));
+  return true;
+}
+
+const Parts of_places[] = {
+    {"tenon.shape", shape}, {"tenon.range", range}, {"tenon.nonzero", nonzero}, {"tenon.tile", tile}, {"tenon.one_hot", one_hot},
+    {"tenon.cast_storage", cast_storage}};
+
+}  // namespace
+}  // namespace tenon::onnx

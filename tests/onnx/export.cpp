@@ -1,0 +1,242 @@
+// Graphs become ONNX models: what nodes they have, what they compute, and which graph they become again.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <tenon/compose.hpp>
+#include <tenon/host/onnx.hpp>
+#include <tenon/host/session.hpp>
+#include <tenon/host/tensor_functions.hpp>
+#include <tenon/host/udf.hpp>
+
+#include "../built.hpp"
+#include "../failure_of.hpp"
+#include "../temporary_folder.hpp"
+#include "onnx/model.hpp"
+
+namespace export_tests {
+namespace {
+
+using tenon::Tensor;
+using tenon::Value;
+
+struct ExportHost {
+  ExportHost() : host(options()) { host.add_plugins(built("plugins")); }
+  static tenon::HostOptions options() {
+    tenon::HostOptions options;
+    options.search_defaults = false;
+    return options;
+  }
+  std::filesystem::path save(const tenon::Graph& graph, tenon::onnx::ExportOptions options = {}) {
+    options.note = [this](const std::string& text) { notes.push_back(text); };
+    tenon::onnx::save(graph, path, options);
+    return path;
+  }
+  std::vector<std::string> types() const {
+    const auto model = tenon::onnx::read_model(path);
+    std::vector<std::string> found;
+    for (const auto& node : model.graph.nodes) found.emplace_back(node.type);
+    return found;
+  }
+  /// By its nodes, not as the graph that it keeps.
+  tenon::Graph import(tenon::Host& by) const {
+    tenon::onnx::ImportOptions options;
+    options.map.emplace("Nothing", "relu");
+    return tenon::onnx::load(by, path, options);
+  }
+  TemporaryFolder folder;
+  std::filesystem::path path = folder / "net.onnx";
+  std::vector<std::string> notes{};
+  tenon::Host host;
+};
+
+using Types = std::vector<std::string>;
+using Inputs = std::map<std::string, Tensor>;
+
+Inputs random_inputs(const tenon::Graph& graph) {
+  Inputs all;
+  for (const auto& input : graph.inputs()) all.emplace(input.name, tenon::random_uniform(*input.dtype, input.shape, 7, -1, 1));
+  return all;
+}
+
+void check_same(const tenon::Graph& found, const tenon::Graph& expected, const Inputs& inputs) {
+  const auto wanted = tenon::Session(expected).run(inputs);
+  const auto got = tenon::Session(found).run(inputs);
+  REQUIRE(got.size() == wanted.size());
+  for (const auto& [name, tensor] : wanted) CHECK(tenon::all_close(got.at(name), tensor, {.rtol = 1e-4, .atol = 1e-5, .equal_nan = true}));
+}
+
+struct SquaredMean : tenon::Operator {
+  double scale = 1;
+  static constexpr void describe(auto& op) {
+    op.doc("scale times the mean of squares");
+    op.input("x", "any shape");
+    op.output("y", "a scalar");
+    op.param("scale", &SquaredMean::scale, "a factor");
+  }
+  void forward(tenon::Compose& c) const {
+    const auto mean = c.add("mean", {c.add("square", {c.input("x")})});
+    c.set_output("y", c.add("quadratic", {mean}, {{"a", 0.0}, {"b", scale}}));
+  }
+};
+
+/// Whatever it computes, nobody else knows it.
+struct Unknown : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x as it is");
+    op.input("x", "any shape");
+    op.output("y", "same shape as x");
+  }
+  void infer(tenon::Infer& io) const { io.set_output(0, io.input(0).shape); }
+  void forward(const tenon::Call& call) const {
+    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i) call.output<float>(0)[i] = call.input<float>(0)[i];
+  }
+};
+
+tenon::Graph dense_net(tenon::Host& host) {
+  tenon::Graph graph(host);
+  const auto image = graph.input("image", tenon::f32, {-1, 1, 4, 4});
+  const auto conv = graph.add("convolution", {image}, {{"num_filter", 3}, {"kernel", {3, 3}}, {"pad", {1}}}, "conv");
+  const auto norm = graph.add("batch_norm", {graph.add("relu", {conv}, {}, "act")}, {}, "norm");
+  const auto pool = graph.add("max_pool", {norm}, {{"kernel", {2, 2}}}, "pool");
+  graph.output("scores", graph.add("fully_connected", {pool}, {{"num_hidden", 2}}, "fc"));
+  graph.initialize(3);
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("layers are written as ONNX's, run as before, and become the same graph again") {
+  ExportHost on;
+  auto graph = dense_net(on.host);
+  on.save(graph);
+  CHECK(on.types() == Types{"Conv", "Relu", "BatchNormalization", "MaxPool", "Flatten", "Gemm"});
+  CHECK(on.notes.empty());
+  const Inputs inputs{{"image", tenon::random_uniform(tenon::f32, {2, 1, 4, 4}, 1)}};
+  check_same(on.import(on.host), graph, inputs);
+  tenon::Host bare(ExportHost::options());  // no plugins
+  CHECK(tenon::onnx::load(bare, on.path).to_bytes() == graph.to_bytes());
+  const auto info = tenon::onnx::describe(on.path);
+  CHECK(info.ir_version == 8);
+  CHECK(info.opsets == std::vector<std::pair<std::string, std::int64_t>>{{"", 17}});
+  CHECK(info.inputs[0].type == "float32 [?, 1, 4, 4]");
+  CHECK(info.outputs[0].name == "scores");
+}
+
+TEST_CASE("a model that somebody changed is read by its nodes, and changed weights are taken") {
+  ExportHost on;
+  tenon::Graph graph(on.host);
+  const auto x = graph.input("x", tenon::f32, {2});
+  graph.output("y", graph.add("add", {x, graph.variable("w", Tensor::from({1.0F, 2.0F}, {2}))}, {}, "sum"));
+  on.save(graph);
+  std::ifstream file(on.path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const auto replaced = [&](const std::string& from, const std::string& to) {
+    auto copy = bytes;
+    copy.replace(copy.find(from), from.size(), to);
+    std::ofstream(on.path, std::ios::binary) << copy;
+    return tenon::onnx::load(on.host, on.path);
+  };
+  const auto weights = replaced(std::string("\0\0\x80\x3f\0\0\0\x40", 8), std::string("\0\0\x80\x40\0\0\0\x40", 8));
+  CHECK(weights.tensor("w").values<float>()[0] == 4);
+  CHECK(weights.nodes()[0].name == "sum");
+  const auto other = replaced("Add", "Sub");
+  CHECK(other.nodes()[0].op == "sub");
+  std::string kept = "tenon.graph";
+  const auto damaged =
+      replaced(kept + bytes.substr(bytes.find(kept) + kept.size(), 40), kept + bytes.substr(bytes.find(kept) + kept.size(), 39) + '!');
+  CHECK(damaged.nodes()[0].op == "add");
+}
+
+TEST_CASE("what ONNX has no operator for in an opset is written as its parts") {
+  ExportHost on;
+  tenon::Graph graph(on.host);
+  const auto x = graph.input("x", tenon::f32, {2, 6});
+  auto y = graph.add("gelu", {x});
+  y = graph.add("rms_norm", {graph.add("swish", {y}, {{"alpha", 2.0}})});
+  y = graph.add("smooth_l1", {graph.add("quadratic", {y}, {{"a", 0.5}, {"b", -1}, {"c", 0.25}})}, {{"sigma", 1.5}});
+  graph.output("y", y);
+  graph.output("again", y);
+  graph.output("x", x);
+  on.save(graph);
+  const auto types = on.types();
+  CHECK(std::find(types.begin(), types.end(), "Gelu") == types.end());
+  CHECK(on.notes == Types{"output 'x' is called 'x_1', because names of inputs and outputs differ in ONNX"});
+  const auto inputs = random_inputs(graph);
+  const auto wanted = tenon::Session(graph).run(inputs), got = tenon::Session(on.import(on.host)).run(inputs);
+  CHECK(tenon::all_close(got.at("y"), wanted.at("y"), {.rtol = 1e-4, .atol = 1e-5}));
+  CHECK(tenon::all_close(got.at("again"), wanted.at("y"), {.rtol = 1e-4, .atol = 1e-5}));
+  CHECK(tenon::all_close(got.at("x_1"), wanted.at("x")));
+  on.save(graph, {.opset = 20});
+  CHECK(on.types()[0] == "Gelu");
+  CHECK(tenon::onnx::load(on.host, on.path).to_bytes() == graph.to_bytes());
+}
+
+TEST_CASE("an operator that is a graph of others is a function, which runs without it") {
+  ExportHost on;
+  tenon::Graph graph(on.host);
+  const auto x = graph.input("x", tenon::f32, {3});
+  const auto a = graph.udf(SquaredMean(), {x}, "a");
+  SquaredMean other;
+  other.scale = 3;
+  graph.output("y", graph.add("add", {a, graph.udf(other, {x}, "b")}));
+  on.save(graph);
+  CHECK(on.types() == Types{"squared_mean", "squared_mean_1", "Add"});
+  CHECK(on.notes.empty());
+  const auto model = tenon::onnx::read_model(on.path);
+  REQUIRE(model.functions.size() == 2);
+  CHECK(model.functions[0].domain == "tenon.app");
+  CHECK(model.functions[0].nodes[0].type == "Mul");
+  ExportHost without;
+  check_same(on.import(without.host), graph, random_inputs(graph));
+}
+
+TEST_CASE("an operator that only its plugin knows is a node of its domain, with its parameters") {
+  ExportHost on;
+  tenon::Graph graph(on.host);
+  const auto x = graph.input("x", tenon::f32, {3});
+  graph.output("y", graph.udf(Unknown(), {x}, "a"));
+  on.save(graph);
+  CHECK(on.notes == Types{"node 'a' is tenon.app::unknown, which other programs do not know"});
+  check_same(on.import(on.host), graph, random_inputs(graph));
+}
+
+TEST_CASE("many weights stand in a file beside the model, at multiples of 4096") {
+  ExportHost on;
+  tenon::Graph graph(on.host);
+  const auto x = graph.input("x", tenon::f32, {1000});
+  auto y = graph.add("add", {x, graph.variable("w", tenon::random_uniform(tenon::f32, {1000}, 1))});
+  y = graph.add("mul", {y, graph.variable("v", tenon::random_uniform(tenon::f32, {1000}, 2))});
+  graph.output("y", graph.add("sub", {y, graph.constant("small", Tensor::from({1.0F}, {1}))}));
+  on.save(graph, {.inline_limit = 4000});
+  CHECK(on.folder.names() == Types{"net.onnx", "net.onnx.data"});
+  const auto model = tenon::onnx::read_model(on.path);
+  std::vector<std::uint64_t> offsets;
+  for (const auto& tensor : model.graph.initializers)
+    if (tensor.external != nullptr) offsets.push_back(tensor.external->offset);
+  CHECK(offsets == std::vector<std::uint64_t>{0, 4096});
+  CHECK(tenon::onnx::load(on.host, on.path).to_bytes() == graph.to_bytes());
+  check_same(on.import(on.host), graph, random_inputs(graph));
+}
+
+TEST_CASE("gradients and updates are left out, sparse tensors and unknown opsets refused") {
+  ExportHost on;
+  tenon::Graph graph(on.host);
+  const auto x = graph.input("x", tenon::f32, {2});
+  const auto w = graph.variable("w", Tensor::from({1.0F, 2.0F}, {2}));
+  const auto y = graph.add("mul", {x, w});
+  graph.output("y", y);
+  graph.output("slope", graph.gradient(graph.add("sum", {y}), {w})[0]);
+  on.save(graph);
+  CHECK(on.notes == Types{"left out, because ONNX files have no gradients: 'slope'"});
+  CHECK(on.types() == Types{"Mul"});
+  CHECK(tenon::onnx::load(on.host, on.path).outputs().size() == 1);
+  CHECK(failure_of([&] { on.save(graph, {.opset = 12}); }).message == "the opset is 12 but must be 13 to 24");
+  tenon::Graph sparse(on.host);
+  const auto rows = sparse.constant("rows", Tensor::csr(Tensor::from({1.0F}, {1}), Tensor::from({std::int64_t{0}}, {1}),
+                                                        Tensor::from({std::int64_t{0}, std::int64_t{1}}, {2}), {1, 2}));
+  sparse.output("y", sparse.add("relu", {rows}));
+  CHECK(failure_of([&] { on.save(sparse); }).message.find("'rows' is csr float32 [1, 2], and ONNX's") == 0);
+  CHECK(failure_of([&] { on.save(tenon::Graph(on.host)); }).message.find("no output that can be written") != std::string::npos);
+}
+
+}  // namespace export_tests
