@@ -16,11 +16,41 @@ constexpr Stands stands[] = {{"begins", "begin"}, {"ends", "end"},   {"along", "
                              {"along", "axis"},   {"axes", "axis"},  {"count", "k"},      {"sizes", "shape"}, {"part_sizes", "sizes"},
                              {"size", "depth"},   {"sizes", "size"}, {"scales", "scale"}, {"roi", "region"}};
 
+/// Attributes that are younger than the opset from which forms hold.
+struct Younger {
+  std::string_view type, attribute;
+  std::int64_t since;
+};
+constexpr Younger younger[] = {{"Attention", "left_window_size", 25},
+                               {"Attention", "right_window_size", 25},
+                               {"AveragePool", "dilations", 19},
+                               {"DequantizeLinear", "block_size", 21},
+                               {"DequantizeLinear", "output_dtype", 23},
+                               {"GRU", "layout", 14},
+                               {"LSTM", "layout", 14},
+                               {"QuantizeLinear", "block_size", 21},
+                               {"QuantizeLinear", "output_dtype", 21},
+                               {"QuantizeLinear", "precision", 23},
+                               {"RNN", "layout", 14},
+                               {"Resize", "antialias", 18},
+                               {"Resize", "axes", 18},
+                               {"Resize", "keep_aspect_ratio_policy", 18},
+                               {"RoiAlign", "coordinate_transformation_mode", 16},
+                               {"ScatterElements", "reduction", 16},
+                               {"ScatterND", "reduction", 16},
+                               {"SpaceToDepth", "mode", 28}};
+
 bool is_empty_list(const AttributeValue& value) {
   const auto* integers = std::get_if<std::vector<std::int64_t>>(&value.variant());
   const auto* numbers = std::get_if<std::vector<double>>(&value.variant());
   const auto* texts = std::get_if<std::vector<std::string>>(&value.variant());
   return (integers != nullptr && integers->empty()) || (numbers != nullptr && numbers->empty()) || (texts != nullptr && texts->empty());
+}
+
+// A list of one where ONNX has a number.
+AttributeValue one_of(const AttributeValue& value) {
+  const auto* list = std::get_if<std::vector<std::int64_t>>(&value.variant());
+  return list != nullptr && list->size() == 1 ? AttributeValue(list->front()) : value;
 }
 
 /// One form on one node.
@@ -36,6 +66,12 @@ class FormExport {
   bool place_outputs();
   bool place_param(const std::string& param, std::size_t place, const std::optional<AttributeValue>& absent);
   bool place_halves(const OnnxForm::Halves& halves);
+  bool is_recurrent() const { return form_.domain.empty() && (form_.type == "LSTM" || form_.type == "GRU" || form_.type == "RNN"); }
+  bool is_known(std::string_view attribute) const {
+    return std::none_of(std::begin(younger), std::end(younger), [&](const Younger& one) {
+      return one.type == form_.type && one.attribute == attribute && form_.domain.empty() && node_.opset() < one.since;
+    });
+  }
   bool is_absent(const ParamInfo& param, const AttributeValue& ours, const std::optional<AttributeValue>& absent) const;
   std::optional<Tensor> as_tensor(const ParamInfo& param, const AttributeValue& value) const;
   std::optional<DType> shared_dtype() const;
@@ -192,13 +228,22 @@ bool FormExport::place_attributes() {
     placed_.push_back(entry.param);
     const auto& param = declared(entry.param);
     const auto& ours = node_.parameter(entry.param);
-    const auto theirs = form_.onnx_value_of(param, ours);
+    auto theirs = form_.onnx_value_of(param, ours);
+    if (theirs && entry.name == "axis") theirs = one_of(*theirs);
     const auto* text = theirs ? std::get_if<std::string>(&theirs->variant()) : nullptr;
-    if (!theirs || is_empty_list(*theirs) || (text != nullptr && text->empty())) {
+    if (!theirs || !is_known(entry.name) || is_empty_list(*theirs) || (text != nullptr && text->empty())) {
       if (!is_absent(param, ours, entry.absent)) return false;
       continue;
     }
+    const bool list = std::holds_alternative<std::vector<std::int64_t>>(theirs->variant());
+    if (list && entry.name == "axis") return false;
+    if ((is_recurrent() || form_.type == "Attention") && is_absent(param, ours, entry.absent)) continue;  // a clip of 0 is none
     attributes_.push_back({entry.name, *theirs});
+  }
+  if (is_recurrent()) {
+    const auto& recurrent = node_.type(2);  // [directions, gates, hidden]
+    if (recurrent.rank != 3 || recurrent.dims[2] < 1) return false;
+    attributes_.push_back({"hidden_size", recurrent.dims[2]});
   }
   for (const auto& halves : form_.halves)
     if (!halves.place && !place_halves(halves)) return false;
@@ -240,7 +285,9 @@ bool FormExport::place_outputs() {
 bool FormExport::fits() {
   const auto dtype = shared_dtype();
   if (form_.types && dtype && !allows(*form_.types, *dtype)) return false;
-  return place_inputs() && place_attributes() && place_outputs();
+  if (!place_inputs() || !place_attributes() || !place_outputs()) return false;
+  const bool axes_of_pad = form_.domain.empty() && form_.type == "Pad" && inputs_.size() > 3;
+  return !axes_of_pad || node_.opset() >= 18;
 }
 
 void FormExport::write(std::int64_t version) {

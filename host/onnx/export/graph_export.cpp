@@ -17,6 +17,29 @@ std::string text_of(const ExportedNode& node) {
   return text;
 }
 
+bool is_complex(const ExportedNode& node) {
+  const auto complex = [](const tenon_type& type) { return type.dtype == TENON_C64 || type.dtype == TENON_C128; };
+  return std::any_of(node.types.begin(), node.types.end(), complex) ||
+         std::any_of(node.output_types.begin(), node.output_types.end(), complex);
+}
+
+/// ONNX computes with real numbers; these move elements of any kind.
+bool takes_complex(std::string_view type) {
+  constexpr std::string_view all[] = {"Compress",       "Concat",    "DepthToSpace", "Expand",          "Gather",
+                                      "GatherElements", "GatherND",  "OneHot",       "ReverseSequence", "ScatterElements",
+                                      "ScatterND",      "Slice",     "SpaceToDepth", "Split",           "Squeeze",
+                                      "Tile",           "Transpose", "Trilu",        "Unsqueeze",       "Where"};
+  return std::find(std::begin(all), std::end(all), type) != std::end(all);
+}
+
+// Which dtypes forms do not tell apart: ONNX moves the bits of unsigned integers alone.
+bool takes(const OnnxForm& form, const ExportedNode& node) {
+  if (!form.domain.empty()) return true;
+  if (is_complex(node)) return takes_complex(form.type);
+  constexpr Types unsigned_types = {u8, u16, u32, u64};
+  return form.type != "BitShift" || allows(unsigned_types.mask, static_cast<DType>(node.types[0].dtype));
+}
+
 /// The graph that a composed node stands for, one level of it.
 struct ComposedGraph {
   ComposedGraph(const LoadedOperator& op, const void* object, const ExportedNode& node) : builder(model, binding, *op.plugins) {
@@ -80,6 +103,7 @@ bool GraphExport::by_form(NodeExport& node) {
   for (const auto& form : node.info().onnx) {
     const bool own = form.domain.empty();
     const auto version = own ? opset_ : std::int64_t{form.since};
+    if (!takes(form, node.node())) continue;
     if (form.covers(static_cast<int>(version)) && write_by_form(node, form, version)) return true;
   }
   return false;
@@ -93,10 +117,24 @@ void GraphExport::add_node(NodeId id) {
   }
   const auto exported = describe(id);
   NodeExport node(exported, scope_, opset_);
+  const auto before = scope_.nodes.size();
   const bool derivative = exported.info.find_param("derivative") < 0 && node.has_parameter("derivative");
   const auto parts = find_parts(exported.info.full_name());
-  if (!derivative && ((parts != nullptr && parts(node)) || by_form(node))) return;
-  as_custom(id, exported);
+  const bool plain = !derivative && !is_complex(exported);
+  const bool written = (plain && parts != nullptr && parts(node)) || (!derivative && by_form(node));
+  if (!written) as_custom(id, exported);
+  require_outputs(exported, before);
+}
+
+// What is hidden in an operator is none of ONNX's outputs, although a graph may read it.
+void GraphExport::require_outputs(const ExportedNode& node, std::size_t first) const {
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const auto makes = [&](const written::Node& one) {
+      return std::find(one.outputs.begin(), one.outputs.end(), node.outputs[i]) != one.outputs.end();
+    };
+    if (node.read[i] && std::none_of(scope_.nodes.begin() + static_cast<std::ptrdiff_t>(first), scope_.nodes.end(), makes))
+      throw Failure(FailureKind::failed, fmt::format("its output '{}' is read, and no operator of ONNX gives it", node.outputs[i]));
+  }
 }
 
 void GraphExport::as_custom(NodeId id, const ExportedNode& node) {

@@ -116,6 +116,43 @@ bool broadcast_like(NodeExport& node) {
   return true;
 }
 
+bool sum_of_gradients(NodeExport& node) {
+  node.output("Add", {node.input(0), node.input(1)});
+  return true;
+}
+
+bool product_of_gradients(NodeExport& node) {
+  node.output("Mul", {node.input(0), node.input(1)});
+  return true;
+}
+
+bool sum_like(NodeExport& node) {
+  const auto &data = node.type(0), &like = node.type(1);
+  if (data.rank < like.rank || like.rank < 0) return false;
+  std::vector<std::int64_t> axes;
+  for (int axis = 0; axis < data.rank; ++axis) {
+    const auto other = axis - (data.rank - like.rank);
+    const auto size = data.dims[axis], wanted = other < 0 ? 1 : like.dims[other];
+    if (other >= 0 && (size < 0 || wanted < 0)) return false;
+    if (other < 0 || size != wanted) axes.push_back(axis);
+  }
+  const auto sum = axes.empty() ? node.input(0) : node.reduce("ReduceSum", node.input(0), axes, true);
+  node.output("Reshape", {sum, node.add("Shape", {node.input(1)})});
+  return true;
+}
+
+bool broadcast_to(NodeExport& node) {
+  const auto sizes = node.input("sizes");
+  node.output("Expand", {node.input(0), sizes.empty() ? node.integers_constant(node.integers("shape")) : sizes});
+  return true;
+}
+
+bool scale_by(NodeExport& node) {
+  if (node.dtype() != f32) return false;
+  node.output("Mul", {node.input(0), node.input(1)});
+  return true;
+}
+
 const Parts formulas[] = {{"tenon.square", square},
                           {"tenon.quadratic", quadratic},
                           {"tenon.cosine", cosine},
@@ -133,7 +170,12 @@ const Parts formulas[] = {{"tenon.square", square},
                           {"tenon.round", rounded},
                           {"tenon.in_training", in_training},
                           {"tenon.fill_like", fill_like},
-                          {"tenon.broadcast_like", broadcast_like}};
+                          {"tenon.broadcast_like", broadcast_like},
+                          {"tenon.sum_gradients", sum_of_gradients},
+                          {"tenon.mul_gradients", product_of_gradients},
+                          {"tenon.sum_like", sum_like},
+                          {"tenon.broadcast_to", broadcast_to},
+                          {"tenon.scale_by", scale_by}};
 
 }  // namespace
 }  // namespace tenon::onnx

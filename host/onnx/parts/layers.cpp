@@ -119,6 +119,26 @@ bool max_pool(NodeExport& node) {
   return true;
 }
 
+bool max_unpool(NodeExport& node) {
+  const auto& kernel = node.integers("kernel");
+  const auto axes = kernel.size();
+  auto pads = spread(node.integers("pad"), axes, Numbers(axes, 0));
+  const auto end = spread(node.integers("pad_end"), axes, pads);
+  pads.insert(pads.end(), end.begin(), end.end());
+  written::Texts inputs{node.input("data"), node.input("indices")};
+  if (const auto sizes = node.input("sizes"); !sizes.empty()) {
+    inputs.push_back(sizes);
+  } else if (const auto& size = node.integers("size"); !size.empty()) {
+    Numbers all{node.type(0).dims[0], node.type(0).dims[1]};
+    if (node.rank() < 2 || all[0] < 0 || all[1] < 0) return false;
+    all.insert(all.end(), size.begin(), size.end());
+    inputs.push_back(node.integers_constant(all));
+  }
+  node.output("MaxUnpool", std::move(inputs),
+              {{"kernel_shape", kernel}, {"strides", spread(node.integers("stride"), axes, kernel)}, {"pads", pads}});
+  return true;
+}
+
 // Dilations are of opset 19.
 bool avg_pool(NodeExport& node) {
   const auto& kernel = node.integers("kernel");
@@ -199,11 +219,9 @@ bool product(NodeExport& node) {
   return true;
 }
 
-const Parts with_window[] = {{"tenon.convolution", convolution},
-                             {"tenon.fused_convolution", convolution},
-                             {"tenon.conv_transpose", conv_transpose},
-                             {"tenon.max_pool", max_pool},
-                             {"tenon.avg_pool", avg_pool}};
+const Parts with_window[] = {{"tenon.convolution", convolution},       {"tenon.fused_convolution", convolution},
+                             {"tenon.conv_transpose", conv_transpose}, {"tenon.max_pool", max_pool},
+                             {"tenon.max_unpool", max_unpool},         {"tenon.avg_pool", avg_pool}};
 const Parts dense[] = {{"tenon.fully_connected", fully_connected},
                        {"tenon.fused_fully_connected", fully_connected},
                        {"tenon.batch_norm", batch_norm},

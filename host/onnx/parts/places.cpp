@@ -47,6 +47,27 @@ bool one_hot(NodeExport& node) {
   return true;
 }
 
+// From opset 18 on the last part may be smaller there; parts that are equal here are equal there.
+bool split(NodeExport& node) {
+  if (node.opset() < 18 || !node.input("part_sizes").empty() || !node.integers("sizes").empty() || node.flag("uneven")) return false;
+  node.add_node({.type = "Split",
+                 .inputs = {node.input(0)},
+                 .outputs = node.node().outputs,
+                 .attributes = {{"axis", node.integer("axis")}, {"num_outputs", node.integer("sections")}},
+                 .name = node.node().name},
+                node.opset());
+  return true;
+}
+
+bool non_max_suppression(NodeExport& node) {
+  written::Texts inputs{node.input("boxes"), node.input("scores"), node.input("limit"), node.input("iou"), node.input("least_score")};
+  if (inputs[2].empty()) inputs[2] = node.integer_constant(node.integer("most"));
+  if (inputs[3].empty()) inputs[3] = node.scalar(node.real("iou_threshold"), f32);
+  if (inputs[4].empty()) inputs[4] = node.scalar(node.real("score_threshold"), f32);
+  node.output("NonMaxSuppression", std::move(inputs), {{"center_point_box", node.flag("center_point_box")}});
+  return true;
+}
+
 bool cast_storage(NodeExport& node) {
   const auto& storage = node.text("storage");
   if (storage != "dense")
@@ -55,9 +76,14 @@ bool cast_storage(NodeExport& node) {
   return true;
 }
 
-const Parts of_places[] = {
-    {"tenon.shape", shape}, {"tenon.range", range}, {"tenon.nonzero", nonzero}, {"tenon.tile", tile}, {"tenon.one_hot", one_hot},
-    {"tenon.cast_storage", cast_storage}};
+const Parts of_places[] = {{"tenon.shape", shape},
+                           {"tenon.range", range},
+                           {"tenon.nonzero", nonzero},
+                           {"tenon.tile", tile},
+                           {"tenon.one_hot", one_hot},
+                           {"tenon.split", split},
+                           {"tenon.non_max_suppression", non_max_suppression},
+                           {"tenon.cast_storage", cast_storage}};
 
 }  // namespace
 }  // namespace tenon::onnx

@@ -135,6 +135,25 @@ bool prod(NodeExport& node) {
   return reduction(node, "ReduceProd");
 }
 
+// Of no elements there is a largest one in ONNX, and here an error, unless it is said.
+bool extremum(NodeExport& node, const char* type) {
+  const auto axes = node.input("axes");
+  if (node.flag("noop_with_empty_axes") || (!axes.empty() && node.opset() < 18) || (node.dtype() == boolean && node.opset() < 20))
+    return false;
+  if (axes.empty())
+    node.is_output(node.reduce(type, node.input(0), node.integers("axis"), node.flag("keepdims")));
+  else
+    node.output(type, {node.input(0), axes}, {{"keepdims", node.flag("keepdims")}});
+  return true;
+}
+
+bool max(NodeExport& node) {
+  return extremum(node, "ReduceMax");
+}
+bool min(NodeExport& node) {
+  return extremum(node, "ReduceMin");
+}
+
 // Along all axes at once.
 bool arg(NodeExport& node, const char* type) {
   if (!node.integers("axis").empty() || node.flag("keepdims")) return false;
@@ -157,8 +176,8 @@ const Parts of_layers[] = {{"tenon.mean_squared_error", mean_squared_error},
                            {"tenon.layer_norm", layer_norm},
                            {"tenon.rms_norm", rms_norm},
                            {"tenon.group_norm", group_norm}};
-const Parts of_axes[] = {
-    {"tenon.sum", sum}, {"tenon.mean", mean}, {"tenon.prod", prod}, {"tenon.argmax", argmax}, {"tenon.argmin", argmin}};
+const Parts of_axes[] = {{"tenon.max", max},   {"tenon.min", min},       {"tenon.sum", sum},      {"tenon.mean", mean},
+                         {"tenon.prod", prod}, {"tenon.argmax", argmax}, {"tenon.argmin", argmin}};
 
 }  // namespace
 }  // namespace tenon::onnx
