@@ -107,3 +107,17 @@ TEST_CASE("an ONNX model runs, shows its plan and becomes a .tenon file") {
   at.write("m.onnx", parts.bytes());
   CHECK(at.run({"show", "m.onnx", "--plan"}).out.find("relu") != std::string::npos);
 }
+
+TEST_CASE("a graph becomes an ONNX model of the opset that is asked for, and a graph again") {
+  Workplace at;
+  at.write("net.json",
+           R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}}, "nodes": [{"name": "a", "op": "relu", "inputs": ["x"]}],
+                           "outputs": {"y": "a"}})");
+  CHECK(at.run({"export", "net.json"}).code == 2);
+  CHECK(at.run({"export", "net.json", "-o", "net.tenon"}).err.find("--output is 'net.tenon' but must end in .onnx") != std::string::npos);
+  const auto made = at.run({"export", "net.json", "-o", "net.onnx", "--opset", "18"});
+  CHECK(made.err == "wrote net.onnx: 1 node of opset 18\n");
+  CHECK(at.run({"show", "net.onnx"}).out.find("Relu") != std::string::npos);
+  CHECK(at.run({"import", "net.onnx", "-o", "again.tenon"}).code == 0);
+  CHECK(at.run({"show", "again.tenon", "--json"}).out == at.run({"show", "net.json", "--json"}).out);
+}

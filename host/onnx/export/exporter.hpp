@@ -41,6 +41,7 @@ class GraphExport {
   void add_node(NodeId id);
   ExportedNode describe(NodeId id) const;
   bool by_form(NodeExport& node);
+  bool are_sound(const ExportedNode& node, std::size_t first) const;
   void require_outputs(const ExportedNode& node, std::size_t first) const;
   void as_custom(NodeId id, const ExportedNode& node);
   Functions::Entry function_for(NodeId id, const ExportedNode& node, const std::string& domain);

@@ -5,6 +5,7 @@
 #include "graph/composition.hpp"
 #include "graph/operator_inference.hpp"
 #include "graph/parameters.hpp"
+#include "onnx/export/element_types.hpp"
 #include "onnx/export/exporter.hpp"
 
 namespace tenon::onnx {
@@ -15,29 +16,6 @@ std::string text_of(const ExportedNode& node) {
   for (const auto& [name, value] : node.parameters) text += fmt::format(" {}={}", name, to_string(value));
   for (std::size_t i = 0; i < node.types.size(); ++i) text += node.inputs[i].empty() ? " -" : ' ' + to_string(node.types[i]);
   return text;
-}
-
-bool is_complex(const ExportedNode& node) {
-  const auto complex = [](const tenon_type& type) { return type.dtype == TENON_C64 || type.dtype == TENON_C128; };
-  return std::any_of(node.types.begin(), node.types.end(), complex) ||
-         std::any_of(node.output_types.begin(), node.output_types.end(), complex);
-}
-
-/// ONNX computes with real numbers; these move elements of any kind.
-bool takes_complex(std::string_view type) {
-  constexpr std::string_view all[] = {"Compress",       "Concat",    "DepthToSpace", "Expand",          "Gather",
-                                      "GatherElements", "GatherND",  "OneHot",       "ReverseSequence", "ScatterElements",
-                                      "ScatterND",      "Slice",     "SpaceToDepth", "Split",           "Squeeze",
-                                      "Tile",           "Transpose", "Trilu",        "Unsqueeze",       "Where"};
-  return std::find(std::begin(all), std::end(all), type) != std::end(all);
-}
-
-// Which dtypes forms do not tell apart: ONNX moves the bits of unsigned integers alone.
-bool takes(const OnnxForm& form, const ExportedNode& node) {
-  if (!form.domain.empty()) return true;
-  if (is_complex(node)) return takes_complex(form.type);
-  constexpr Types unsigned_types = {u8, u16, u32, u64};
-  return form.type != "BitShift" || allows(unsigned_types.mask, static_cast<DType>(node.types[0].dtype));
 }
 
 /// The graph that a composed node stands for, one level of it.
@@ -103,7 +81,6 @@ bool GraphExport::by_form(NodeExport& node) {
   for (const auto& form : node.info().onnx) {
     const bool own = form.domain.empty();
     const auto version = own ? opset_ : std::int64_t{form.since};
-    if (!takes(form, node.node())) continue;
     if (form.covers(static_cast<int>(version)) && write_by_form(node, form, version)) return true;
   }
   return false;
@@ -120,10 +97,31 @@ void GraphExport::add_node(NodeId id) {
   const auto before = scope_.nodes.size();
   const bool derivative = exported.info.find_param("derivative") < 0 && node.has_parameter("derivative");
   const auto parts = find_parts(exported.info.full_name());
-  const bool plain = !derivative && !is_complex(exported);
-  const bool written = (plain && parts != nullptr && parts(node)) || (!derivative && by_form(node));
+  const auto tried = [&](bool written) {
+    if (written && are_sound(exported, before)) return true;
+    scope_.nodes.resize(before);
+    return false;
+  };
+  const bool written = !derivative && ((parts != nullptr && tried(parts(node))) || tried(by_form(node)));
   if (!written) as_custom(id, exported);
   require_outputs(exported, before);
+}
+
+// Whether ONNX's operators take what the node reads.
+bool GraphExport::are_sound(const ExportedNode& node, std::size_t first) const {
+  const auto is_sound = [&](const written::Node& made) {
+    if (!made.domain.empty()) return true;
+    const auto to_complex = [](const written::Attribute& attribute) {
+      return attribute.value == AttributeValue(written::number_of(c64)) || attribute.value == AttributeValue(written::number_of(c128));
+    };
+    if (made.type == "Cast" && std::any_of(made.attributes.begin(), made.attributes.end(), to_complex)) return false;
+    const std::size_t data = made.type == "Where" ? 1 : made.type == "OneHot" ? 2 : 0;
+    if (made.inputs.size() <= data) return true;
+    const auto input = std::find(node.inputs.begin(), node.inputs.end(), made.inputs[data]);
+    const auto at = static_cast<std::size_t>(input - node.inputs.begin());
+    return input == node.inputs.end() || takes(made.type, opset_, static_cast<DType>(node.types[at].dtype));
+  };
+  return std::all_of(scope_.nodes.begin() + static_cast<std::ptrdiff_t>(first), scope_.nodes.end(), is_sound);
 }
 
 // What is hidden in an operator is none of ONNX's outputs, although a graph may read it.

@@ -74,6 +74,21 @@ class NodeExport {
   std::int64_t opset_;
 };
 
+/// Halves of a formula are computed in float32 and rounded once, as Tenon's kernels do.
+struct Wide {
+  explicit Wide(NodeExport& of) : node(of), narrow(node.dtype() == f16 || node.dtype() == bf16), dtype(narrow ? f32 : node.dtype()) {}
+  std::string input(std::size_t i) const { return narrow ? node.cast(node.input(i), f32) : node.input(i); }
+  std::string scalar(double value) const { return node.scalar(value, dtype); }
+  void output(const char* type, written::Texts inputs) const {
+    if (!narrow) return node.output(type, std::move(inputs));
+    node.output("Cast", {node.add(type, std::move(inputs))}, {{"to", std::int64_t{written::number_of(node.dtype())}}});
+  }
+
+  NodeExport& node;
+  bool narrow;
+  DType dtype;
+};
+
 /// Writes the node by one form of its operator; false: it does not fit, and nothing is written.
 bool write_by_form(NodeExport& node, const OnnxForm& form, std::int64_t version);
 

@@ -12,20 +12,23 @@ bool square(NodeExport& node) {
 }
 
 bool quadratic(NodeExport& node) {
-  const auto x = node.input(0);
-  const auto term = [&](const char* name) { return node.scalar(node.real(name), node.dtype()); };
-  const auto squared = node.add("Mul", {node.add("Mul", {term("a"), x}), x});
-  node.output("Add", {node.add("Add", {squared, node.add("Mul", {term("b"), x})}), term("c")});
+  const Wide wide(node);
+  const auto x = wide.input(0);
+  const auto squared = node.add("Mul", {node.add("Mul", {wide.scalar(node.real("a")), x}), x});
+  const auto line = node.add("Mul", {wide.scalar(node.real("b")), x});
+  wide.output("Add", {node.add("Add", {squared, line}), wide.scalar(node.real("c"))});
   return true;
 }
 
 bool cosine(NodeExport& node) {
-  node.output("Mul", {node.scalar(node.real("scale"), node.dtype()), node.add("Cos", {node.input(0)})});
+  const Wide wide(node);
+  wide.output("Mul", {wide.scalar(node.real("scale")), node.add("Cos", {wide.input(0)})});
   return true;
 }
 
 bool rsqrt(NodeExport& node) {
-  node.output("Reciprocal", {node.add("Sqrt", {node.input(0)})});
+  const Wide wide(node);
+  wide.output("Reciprocal", {node.add("Sqrt", {wide.input(0)})});
   return true;
 }
 
@@ -47,38 +50,42 @@ bool div(NodeExport& node) {
 }
 
 bool gelu_tanh(NodeExport& node) {
-  const auto x = node.input(0);
   if (node.opset() >= 20) {
-    node.output("Gelu", {x}, {{"approximate", "tanh"}});
+    node.output("Gelu", {node.input(0)}, {{"approximate", "tanh"}});
     return true;
   }
-  const auto cubic = node.add("Mul", {node.add("Mul", {node.scalar(0.071354816272600248, node.dtype()), x}), x});
-  const auto factor = node.add("Add", {node.scalar(1.5957691216057308, node.dtype()), cubic});  // 2 sqrt(2 / pi)
-  node.output("Mul", {x, node.add("Sigmoid", {node.add("Mul", {x, factor})})});
+  const Wide wide(node);
+  const auto x = wide.input(0);
+  const auto cubic = node.add("Mul", {node.add("Mul", {wide.scalar(0.071354816272600248), x}), x});
+  const auto factor = node.add("Add", {wide.scalar(1.5957691216057308), cubic});  // 2 sqrt(2 / pi)
+  wide.output("Mul", {x, node.add("Sigmoid", {node.add("Mul", {x, factor})})});
   return true;
 }
 
 bool swish(NodeExport& node) {
   if (node.opset() >= 24) return false;
-  const auto x = node.input(0);
-  const auto scaled = node.real("alpha") == 1 ? x : node.add("Mul", {node.scalar(node.real("alpha"), node.dtype()), x});
-  node.output("Mul", {x, node.add("Sigmoid", {scaled})});
+  const Wide wide(node);
+  const auto x = wide.input(0);
+  const auto scaled = node.real("alpha") == 1 ? x : node.add("Mul", {wide.scalar(node.real("alpha")), x});
+  wide.output("Mul", {x, node.add("Sigmoid", {scaled})});
   return true;
 }
 
 bool mish(NodeExport& node) {
   if (node.opset() >= 18) return false;
-  node.output("Mul", {node.input(0), node.add("Tanh", {node.add("Softplus", {node.input(0)})})});
+  const Wide wide(node);
+  const auto x = wide.input(0);
+  wide.output("Mul", {x, node.add("Tanh", {node.add("Softplus", {x})})});
   return true;
 }
 
 bool smooth_l1(NodeExport& node) {
-  const auto x = node.input(0), size = node.add("Abs", {x});
+  const Wide wide(node);
+  const auto x = wide.input(0), size = node.add("Abs", {x});
   const double s2 = node.real("sigma") * node.real("sigma");
-  const auto number = [&](double value) { return node.scalar(value, node.dtype()); };
-  const auto parabola = node.add("Mul", {node.add("Mul", {number(0.5 * s2), x}), x});
-  const auto line = node.add("Sub", {size, number(0.5 / s2)});
-  node.output("Where", {node.add("Less", {size, number(1 / s2)}), parabola, line});
+  const auto parabola = node.add("Mul", {node.add("Mul", {wide.scalar(0.5 * s2), x}), x});
+  const auto line = node.add("Sub", {size, wide.scalar(0.5 / s2)});
+  wide.output("Where", {node.add("Less", {size, wide.scalar(1 / s2)}), parabola, line});
   return true;
 }
 
@@ -153,6 +160,17 @@ bool scale_by(NodeExport& node) {
   return true;
 }
 
+// The remainder of floats has the sign of the divisor here; ONNX has the one with the sign of the dividend alone.
+bool mod(NodeExport& node) {
+  if (node.flag("fmod") || !allows(floating.mask, node.dtype())) return false;
+  const auto y = node.input(1), zero = node.scalar(0, node.dtype());
+  const auto rest = node.add("Mod", {node.input(0), y}, {{"fmod", 1}});
+  const auto other_side = node.add("Xor", {node.add("Less", {rest, zero}), node.add("Less", {y, zero})});
+  const auto wrong = node.add("And", {node.add("Not", {node.add("Equal", {rest, zero})}), other_side});
+  node.output("Where", {wrong, node.add("Add", {rest, y}), rest});
+  return true;
+}
+
 const Parts formulas[] = {{"tenon.square", square},
                           {"tenon.quadratic", quadratic},
                           {"tenon.cosine", cosine},
@@ -175,6 +193,7 @@ const Parts formulas[] = {{"tenon.square", square},
                           {"tenon.mul_gradients", product_of_gradients},
                           {"tenon.sum_like", sum_like},
                           {"tenon.broadcast_to", broadcast_to},
+                          {"tenon.mod", mod},
                           {"tenon.scale_by", scale_by}};
 
 }  // namespace

@@ -44,11 +44,15 @@ bool is_plain(const NodeExport& node) {
   return !node.has_parameter("activation") || (node.text("activation") == "none" && node.input("addend").empty());
 }
 
-void write_gelu(NodeExport& node, const std::string& x, DType dtype) {
+void write_gelu(NodeExport& node, std::string x, bool narrow, DType dtype) {
   if (node.opset() >= 20) return node.output("Gelu", {x});
-  const auto erf = node.add("Erf", {node.add("Mul", {x, node.scalar(0.70710678118654752440, dtype)})});
-  const auto half = node.add("Mul", {x, node.scalar(0.5, dtype)});
-  node.output("Mul", {half, node.add("Add", {erf, node.scalar(1, dtype)})});
+  const auto wide = narrow ? f32 : dtype;
+  if (narrow) x = node.cast(x, f32);
+  const auto erf = node.add("Erf", {node.add("Mul", {x, node.scalar(0.70710678118654752440, wide)})});
+  const auto half = node.add("Mul", {x, node.scalar(0.5, wide)});
+  const auto factor = node.add("Add", {erf, node.scalar(1, wide)});
+  if (!narrow) return node.output("Mul", {half, factor});
+  node.output("Cast", {node.add("Mul", {half, factor})}, {{"to", std::int64_t{written::number_of(dtype)}}});
 }
 
 void activate(NodeExport& node, std::string sum) {
@@ -59,7 +63,7 @@ void activate(NodeExport& node, std::string sum) {
   if (activation == "sigmoid") node.output("Sigmoid", {sum});
   if (activation == "tanh") node.output("Tanh", {sum});
   if (activation == "leaky_relu") node.output("LeakyRelu", {sum}, {{"alpha", node.real("slope")}});
-  if (activation == "gelu") write_gelu(node, sum, node.dtype());
+  if (activation == "gelu") write_gelu(node, sum, false, node.dtype());
   if (activation == "clip")
     node.output("Clip", {sum, node.scalar(node.real("low"), node.dtype()), node.scalar(node.real("high"), node.dtype())});
 }
@@ -178,7 +182,7 @@ bool batch_norm(NodeExport& node) {
 }
 
 bool gelu(NodeExport& node) {
-  write_gelu(node, node.input(0), node.dtype());
+  write_gelu(node, node.input(0), Wide(node).narrow, node.dtype());
   return true;
 }
 

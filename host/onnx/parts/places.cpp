@@ -42,8 +42,15 @@ bool one_hot(NodeExport& node) {
     index = node.add("Where", {node.add("Less", {index, node.scalar(0, index_dtype)}), beyond, index});
   }
   auto values = node.input("values");
+  const NodeExport::Attributes axis{{"axis", node.integer("axis")}};
+  if (dtype == bf16) {  // which ONNX's has not
+    if (!values.empty()) return false;
+    const auto hot = node.add("OneHot", {index, depth, node.constant(Tensor::from({0.0F, 1.0F}, {2}))}, axis);
+    node.output("Cast", {hot}, {{"to", std::int64_t{written::number_of(dtype)}}});
+    return true;
+  }
   if (values.empty()) values = node.cast(node.constant(Tensor::from({0.0F, 1.0F}, {2})), dtype);
-  node.output("OneHot", {index, depth, values}, {{"axis", node.integer("axis")}});
+  node.output("OneHot", {index, depth, values}, axis);
   return true;
 }
 

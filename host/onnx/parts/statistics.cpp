@@ -8,20 +8,6 @@ namespace {
 
 using Axes = std::vector<std::int64_t>;
 
-// What is computed in float32 and rounded once.
-struct Wide {
-  explicit Wide(NodeExport& of) : node(of), narrow(node.dtype() == f16 || node.dtype() == bf16), dtype(narrow ? f32 : node.dtype()) {}
-  std::string input(std::size_t i) const { return narrow ? node.cast(node.input(i), f32) : node.input(i); }
-  void output(const char* type, written::Texts inputs) const {
-    if (!narrow) return node.output(type, std::move(inputs));
-    node.output("Cast", {node.add(type, std::move(inputs))}, {{"to", std::int64_t{written::number_of(node.dtype())}}});
-  }
-
-  NodeExport& node;
-  bool narrow;
-  DType dtype;
-};
-
 // Of no elements the mean is 0 here and nan there.
 bool may_be_empty(const NodeExport& node) {
   const auto& type = node.type(0);

@@ -1,0 +1,12 @@
+// Which element types ONNX's operators take.
+#pragma once
+#include <string>
+#include <string_view>
+#include <tenon/host/operator_info.hpp>
+
+namespace tenon::onnx {
+
+/// Whether an operator of ONNX's own domain takes data of this dtype, in that opset, 13 or newer.
+bool takes(std::string_view type, std::int64_t opset, DType dtype);
+
+}  // namespace tenon::onnx
