@@ -398,22 +398,7 @@ void scan_of_batches(NodeImport& node) {
   node.refuse("before opset 9 it runs over sequences of a batch, which is not read", "convert the model to opset 9 or later");
 }
 
-// Where its form is not taken: in graphs in graphs, which draw no random numbers, and where a mask is read.
-void dropout(NodeImport& node) {
-  node.ignore("seed");
-  node.ignore("ratio");
-  const auto training = node.optional_input(2);
-  node.require(training.empty() || (training.known() && training.elements.size() == 1 && training.elements.dtype() == boolean &&
-                                    !training.elements.values<bool>()[0]),
-               "its training_mode must be known to be false: here sessions say whether they train");
-  const auto x = node.input(0);
-  node.output(0, x);
-  if (node.is_read(1))
-    node.output(1, node.cast(node.add("tenon.fill_like", std::vector{x}, {{"value", 1.0}}), node.version() < 10 ? node.dtype(x) : boolean));
-}
-
-const Composition control_flow_read[] = {
-    {"If", if_else}, {"Loop", loop}, {"Scan", scan_of_batches}, {"Scan", scan, 9}, {"Dropout", dropout, 7}};
+const Composition control_flow_read[] = {{"If", if_else}, {"Loop", loop}, {"Scan", scan_of_batches}, {"Scan", scan, 9}};
 
 }  // namespace
 }  // namespace tenon::onnx

@@ -50,6 +50,7 @@ class Importer {
   bool may_make(const tenon_type& type);
 
   const Model& model() const { return model_; }
+  bool is_inner() const { return outer_ != nullptr; }  ///< whether its graph is in a node of another one
   void note(const std::string& text);
 
  private:
