@@ -92,6 +92,17 @@ struct Unknown : tenon::Operator {
   }
 };
 
+/// The author says what it is in ONNX, where its factor is 1.
+struct Gate : Unknown {
+  double factor = 1, slope = 0.5;
+  static constexpr void describe(auto& op) {
+    Unknown::describe(op);
+    op.param("factor", &Gate::factor, "which no file can say");
+    op.param("slope", &Gate::slope, "a number");
+    op.onnx("my.ops", "Gate").since(3).attribute("steepness", "slope");
+  }
+};
+
 tenon::Graph dense_net(tenon::Host& host) {
   tenon::Graph graph(host);
   const auto image = graph.input("image", tenon::f32, {-1, 1, 4, 4});
@@ -218,6 +229,23 @@ TEST_CASE("an operator that only its plugin knows is a node of its domain, with 
   on.save(graph);
   CHECK(on.notes == Types{"node 'a' is tenon.app::unknown, which other programs do not know"});
   check_same(on.import(on.host), graph, random_inputs(graph));
+}
+
+TEST_CASE("an author's form is written where it says all that matters") {
+  ExportHost on;
+  tenon::Graph graph(on.host);
+  Gate gate, other;
+  gate.slope = 0.25, other.factor = 2;
+  const auto x = graph.input("x", tenon::f32, {3});
+  graph.output("y", graph.udf(other, {graph.udf(gate, {x}, "a")}, "b"));
+  on.save(graph);
+  CHECK(on.types() == Types{"Gate", "gate"});
+  const auto model = tenon::onnx::read_model(on.path);
+  CHECK(model.opset("my.ops") == 3);
+  REQUIRE(model.graph.nodes[0].attributes.size() == 1);
+  CHECK(model.graph.nodes[0].attributes[0].name == "steepness");
+  CHECK(std::get<float>(model.graph.nodes[0].attributes[0].value) == 0.25F);
+  CHECK(model.graph.nodes[1].domain == "tenon.app");
 }
 
 TEST_CASE("many weights stand in a file beside the model, at multiples of 4096") {
