@@ -14,7 +14,9 @@ if(TENON_SANITIZE)
   # g++ follows values less well through a sanitizer's code: it takes initialized ones for uninitialized, and a short string for a long one.
   target_compile_options(tenon_warnings INTERFACE
     "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-array-bounds;-Wno-stringop-overflow>")
+  # A null pointer ends the program with AddressSanitizer, too; to look for it at each access costs a tenth of the time to compile.
   add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${TENON_SANITIZE}> $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>
+                      $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize=null,object-size>
                       $<$<COMPILE_LANGUAGE:C,CXX>:-fno-omit-frame-pointer>)
   add_link_options(-fsanitize=${TENON_SANITIZE})
 endif()
