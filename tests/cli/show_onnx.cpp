@@ -41,6 +41,17 @@ TEST_CASE("an ONNX model is shown") {
   CHECK(json["functions"][0]["attributes"] == nlohmann::json::parse(R"(["k", "n"])"));
 }
 
+TEST_CASE("what an exported model keeps of its graph is shown by its size") {
+  Workplace at;
+  at.write("net.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}},
+                           "nodes": [{"name": "y", "op": "relu", "inputs": ["x"]}], "outputs": {"y": "y"}})");
+  CHECK(at.run({"export", "net.json", "-o", "net.onnx"}).code == 0);
+  const auto text = at.run({"show", "net.onnx"}).out;
+  CHECK(text.find("metadata  tenon.graph              ") != std::string::npos);
+  CHECK(text.find(" bytes\nmetadata  tenon.digest ") != std::string::npos);
+  CHECK(text.size() < 700);
+}
+
 TEST_CASE("everything that is missing of an ONNX model is listed before anything runs") {
   Workplace at;
   onnx_bytes::ModelParts parts;
