@@ -97,6 +97,10 @@ TEST_CASE("an If runs one of its branches, which see the names around them; weig
   CHECK(graph.variables()[0].name == "w");
   CHECK(elements_of(on.run(graph, {1, 2, 3, 4})) == Values{22, 44, 26, 48});
   CHECK(elements_of(on.run(graph, {1, 2, 3, -40})) == Values{-1, -2, -3, 40});
+  const GraphParts nothing{{}, {}, named({"x"})};
+  const auto as_it_is = on.load({sum, positive, choice(nothing, otherwise)}, {zero});
+  CHECK(count_of(as_it_is, "if") == 1);
+  CHECK(elements_of(on.run(as_it_is, {1, 2, 3, 4})) == Values{1, 2, 3, 4});
 }
 
 TEST_CASE("branches may return other sizes, and what follows has them") {
@@ -204,6 +208,19 @@ TEST_CASE("control flow that cannot be had is refused by the node") {
   const GraphParts drawing{{{"RandomNormal", {}, {"r"}, {ints("shape", {2, 2})}}}, {}, named({"r"})};
   const auto random = failure_of([&] { on.load({sum, positive, choice(one, drawing)}, {zero}); }).message;
   CHECK(random.find("RandomNormal node that makes 'r': graphs in graphs draw no random numbers") != std::string::npos);
+}
+
+TEST_CASE("graphs that lie deep in each other are refused in one sentence, by the node that is too deep") {
+  FlowHost on;
+  GraphParts graph{{{"Neg", {"x"}, {"r0"}}}, {}, named({"r0"})};
+  for (int depth = 1; depth <= 20; ++depth) {
+    const auto made = "r" + std::to_string(depth);
+    const GraphParts other{{{"Exp", {"x"}, {"e" + made}}}, {}, named({"e" + made})};
+    graph = {{{"If", {"c"}, {made}, {inner("then_branch", graph), inner("else_branch", other)}}}, {}, named({made})};
+  }
+  const auto message = failure_of([&] { on.load({sum, positive, choice(graph, graph)}, {zero}); }).message;
+  CHECK(message.find("nested deeper than") != std::string::npos);
+  CHECK(message.size() < 500);
 }
 
 }  // namespace control_flow_tests

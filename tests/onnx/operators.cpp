@@ -169,4 +169,14 @@ TEST_CASE("convolutions of integers are exact where float32 is not") {
   CHECK(int{made.values<std::uint8_t>()[0]} == 6);
 }
 
+TEST_CASE("what draws takes the shape of its input, and what is certain is certain") {
+  OperatorHost on;
+  const auto certain = on.run({{"Greater", {"x", "two"}, {"c"}}, {"Cast", {"c"}, {"p"}, {integer("to", 1)}}, {"Bernoulli", {"p"}, {"y"}}},
+                              {reals("two", {}, {2})});
+  CHECK(std::vector<float>(certain.values<float>().begin(), certain.values<float>().end()) == Values{0, 0, 1, 1});
+  const auto drawn = on.run({{"RandomUniformLike", {"x"}, {"y"}, {real("low", 5), real("high", 6)}}}, {});
+  CHECK(drawn.shape() == tenon::Shape{2, 2});
+  for (const auto value : drawn.values<float>()) CHECK((value >= 5 && value < 6));
+}
+
 }  // namespace operator_tests

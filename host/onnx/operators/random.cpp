@@ -1,0 +1,44 @@
+// Random numbers for a tensor's shape. Seeds are the session's.
+#include "onnx/dtype.hpp"
+#include "onnx/import/node_import.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+/// Of the first input's shape.
+Operand drawn(NodeImport& node, const char* op, Attributes attributes) {
+  node.ignore("seed");
+  const auto shape = node.shape(node.input(0));
+  node.require(shape.known(), "the shape of its input is not known");
+  attributes.set("shape", std::vector<std::int64_t>(shape.begin(), shape.end()));
+  return node.add(op, std::vector<Operand>{}, attributes);
+}
+
+DType dtype_or(NodeImport& node, DType otherwise) {
+  if (node.attribute("dtype") == nullptr) return otherwise;
+  const auto* element = element_type(static_cast<std::int32_t>(node.integer("dtype", 0)));
+  node.require(element != nullptr && element->dtype != unknown_dtype, "its dtype is one that Tenon has not");
+  return element->dtype;
+}
+
+void normal_like(NodeImport& node) {
+  const auto made = drawn(node, "tenon.normal", {{"mean", node.real("mean", 0)}, {"sd", node.real("scale", 1)}});
+  node.output(node.cast(made, dtype_or(node, node.dtype(node.input(0)))));
+}
+
+void uniform_like(NodeImport& node) {
+  const auto made = drawn(node, "tenon.uniform", {{"low", node.real("low", 0)}, {"high", node.real("high", 1)}});
+  node.output(node.cast(made, dtype_or(node, node.dtype(node.input(0)))));
+}
+
+// 1 as often as the input says.
+void bernoulli(NodeImport& node) {
+  const auto likely = node.cast(node.input(0), node.dtype(node.input(0)) == f64 ? f64 : f32);
+  const auto made = node.cast(drawn(node, "tenon.uniform", {{"low", 0.0}, {"high", 1.0}}), node.dtype(likely));
+  node.output(node.cast(node.add("tenon.less", std::vector{made, likely}), dtype_or(node, node.dtype(node.input(0)))));
+}
+
+const Composition random_read[] = {{"RandomNormalLike", normal_like}, {"RandomUniformLike", uniform_like}, {"Bernoulli", bernoulli, 15}};
+
+}  // namespace
+}  // namespace tenon::onnx
