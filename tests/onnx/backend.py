@@ -49,7 +49,7 @@ def write(case, folder: Path) -> None:
 
 
 def reason_of(text: str) -> str:
-    text = re.sub(r"^\S*model\.onnx: ", "", text)
+    text = re.sub(r"^\S*\.(onnx|pb): ", "", text)
     return re.sub(
         r" ?\(\d+ nodes?, the first [^)]*\)", "", re.sub(r"(node '[^']*'|node that makes '[^']*')", "node", text)
     )
