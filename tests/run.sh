@@ -3,7 +3,8 @@
 # AddressSanitizer and UndefinedBehaviorSanitizer with CUDA's part on simulated GPUs (simulated). By name also: all kernels by nvcc (cuda), the
 # unit tests without CUDA (asan), the threaded ones under ThreadSanitizer (tsan), the build by clang (clang), clang-tidy (tidy), and libFuzzer
 # (fuzz, not in all), the bundled plugins on emulated older processors (qemu), the Python package as a wheel (wheel), and beside torch, which is
-# gigabytes (torch, not in all), and all node tests of PyPI's onnx (onnx, not in all). Says at the end what ran and what did not.
+# gigabytes (torch, not in all), and all node tests of PyPI's onnx, with exported models by onnxruntime (onnx, not in all). Says at the end
+# what ran and what did not.
 # run.sh [STAGE]...: some stages only, of: default simulated cuda asan tsan clang tidy qemu wheel torch onnx fuzz; or all but the last three:
 # run.sh all
 set -uo pipefail
@@ -132,12 +133,15 @@ run_torch() {
     step torch-models build-torch/venv/bin/python tests/onnx/torch_models.py build-ci/tenon
 }
 
-# The conformance test of tests/onnx with more cases than Debian has.
+# The conformance test of tests/onnx with more cases than Debian has, and onnxruntime on models that Tenon wrote.
 run_onnx() {
-  venv onnx build-onnx/venv 'onnx==1.23.2' || return
+  venv onnx build-onnx/venv -r tests/onnx/requirements.txt || return
   step onnx-configure cmake --preset default -B build-onnx -DCMAKE_UNITY_BUILD=ON -DTENON_CUDA=OFF -DTENON_BUILD_BENCH=OFF -DTENON_TEST_FOLDERS=onnx &&
     step onnx-build cmake --build build-onnx --target test_onnx tenon_plugins tenon-probe &&
-    step onnx build-onnx/venv/bin/python tests/onnx/backend.py build-onnx && tail -n 1 build-ci/log/onnx.txt
+    step onnx build-onnx/venv/bin/python tests/onnx/backend.py build-onnx && tail -n 1 build-ci/log/onnx.txt || return
+  rm -rf build-onnx/models && mkdir -p build-onnx/models
+  step onnx-export env "TENON_EXPORT_TO=$PWD/build-onnx/models" build-onnx/tests/test_onnx "-sf=*export_examples.cpp" &&
+    step onnx-compare build-onnx/venv/bin/python tests/onnx/compare_exports.py build-onnx/models
 }
 
 # An hour for each target: run.sh fuzz. TENON_FUZZ_SECONDS says otherwise.

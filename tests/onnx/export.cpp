@@ -92,6 +92,13 @@ struct Unknown : tenon::Operator {
   }
 };
 
+/// Has a member that is no parameter.
+struct Held : SquaredMean {
+  double hidden = 1;
+  static constexpr void describe(auto& op) { SquaredMean::describe(op); }
+  void forward(tenon::Compose& c) const { c.set_output("y", c.add("quadratic", {c.add("mean", {c.input("x")})}, {{"b", hidden}})); }
+};
+
 /// The author says what it is in ONNX, where its factor is 1.
 struct Gate : Unknown {
   double factor = 1, slope = 0.5;
@@ -99,7 +106,7 @@ struct Gate : Unknown {
     Unknown::describe(op);
     op.param("factor", &Gate::factor, "which no file can say");
     op.param("slope", &Gate::slope, "a number");
-    op.onnx("my.ops", "Gate").since(3).attribute("steepness", "slope");
+    op.onnx("my.ops", "Gate").since(3).until(4).attribute("steepness", "slope");
   }
 };
 
@@ -217,6 +224,18 @@ TEST_CASE("an operator that is a graph of others is a function, which runs witho
   REQUIRE(model.functions.size() == 2);
   CHECK(model.functions[0].domain == "tenon.app");
   CHECK(model.functions[0].nodes[0].type == "Mul");
+  ExportHost without;
+  check_same(on.import(without.host), graph, random_inputs(graph));
+}
+
+TEST_CASE("objects of one class that hold different members have functions of their own") {
+  ExportHost on;
+  tenon::Graph graph(on.host);
+  const auto x = graph.input("x", tenon::f32, {3});
+  Held twice;
+  twice.hidden = 2;
+  graph.output("y", graph.add("add", {graph.udf(Held(), {x}, "a"), graph.udf(twice, {x}, "b")}));
+  on.save(graph);
   ExportHost without;
   check_same(on.import(without.host), graph, random_inputs(graph));
 }

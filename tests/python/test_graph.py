@@ -276,6 +276,16 @@ def test_a_graph_whose_plugin_is_not_there(tmp_path):
     )
 
 
+def test_export_onnx(tmp_path):
+    graph, x = graph_of()
+    graph.output("y", ops.relu(x))
+    path = tmp_path / "net.onnx"
+    assert graph.export_onnx(path) == []
+    assert tenon.load(path).to_bytes() == graph.to_bytes()
+    with pytest.raises(tenon.UsageError, match="the opset is 5 but must be 13 to 24"):
+        graph.export_onnx(path, opset=5)
+
+
 # ---- runs of a graph, plans, drawings ------------------------------------------------------------------------------------
 
 

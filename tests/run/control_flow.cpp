@@ -332,13 +332,12 @@ TEST_CASE("a loop runs as often as its limit and its condition say, with values 
 
 TEST_CASE("loops that cannot be are refused, by the graph or by the run") {
   FlowHost host;
-  const auto refused = [&](const std::string& body, const Attributes& more = {}) {
-    Attributes attributes{{"body", body}, {"carries", 1}, {"outputs", 2}};
-    for (const auto& [name, value] : more) attributes.set(name, value);
+  const auto refused = [&](const std::string& body, int carries = 1) {
+    const Attributes attributes{{"body", body}, {"carries", carries}, {"outputs", 2}};
     return failure_of([&] { host.call_all("loop", {whole(3), flag(true), vector_of({1, 1})}, attributes); }).message;
   };
   CHECK(refused(doubling(host, true)).find("what output 1 stacks is [4] in run 1, but [2] in run 0") != std::string::npos);
-  CHECK(refused(doubling(host), {{"carries", 3}}).find("carries") != std::string::npos);
+  CHECK(refused(doubling(host), 3).find("carries") != std::string::npos);
   CHECK(refused(parts(host, true)).find("the graph 'body' has 1 input but is given 3 values") != std::string::npos);
   Graph wrong(host);
   wrong.input("run", i64, Shape::scalar());

@@ -79,9 +79,11 @@ ExportedNode GraphExport::describe(NodeId id) const {
 
 bool GraphExport::by_form(NodeExport& node) {
   for (const auto& form : node.info().onnx) {
-    const bool own = form.domain.empty();
-    const auto version = own ? opset_ : std::int64_t{form.since};
-    if (form.covers(static_cast<int>(version)) && write_by_form(node, form, version)) return true;
+    const auto version = form.domain.empty() ? std::optional(opset_) : scope_.version_for(form);
+    if (version && form.covers(static_cast<int>(*version)) && write_by_form(node, form, *version)) {
+      scope_.limit(form);
+      return true;
+    }
   }
   return false;
 }
@@ -148,7 +150,9 @@ void GraphExport::as_custom(NodeId id, const ExportedNode& node) {
 
 // A function has one meaning, so the second one of an operator has another name.
 Functions::Entry GraphExport::function_for(NodeId id, const ExportedNode& node, const std::string& domain) {
-  const auto key = text_of(node);
+  auto key = text_of(node);
+  if (object_factory(model_, id) != nullptr)
+    key += fmt::format(" {} {}", static_cast<const void*>(&model_), id);  // it may hold more than parameters
   if (const auto found = functions_.by_use.find(key); found != functions_.by_use.end()) return found->second;
   Functions::Entry entry{node.info.name};
   for (int i = 1; functions_.names.contains(domain + ' ' + entry.name); ++i) entry.name = fmt::format("{}_{}", node.info.name, i);

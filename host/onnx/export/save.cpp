@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <tenon/host/onnx.hpp>
 
 #include "graph/needed.hpp"
@@ -151,12 +152,12 @@ void ModelWriter::write_graph(protozero::pbf_writer& to) {
     to.add_message(field::graph::input, written::value_message({graph_.name_of(id), model_.values[id].type}));
   for (std::size_t i = 0; i < outputs_.size(); ++i)
     to.add_message(field::graph::output, written::value_message({output_names_[i], model_.values[outputs_[i].second].type}));
+  const std::set<std::string_view> outputs(output_names_.begin(), output_names_.end());
   for (ValueId id = 0; id < model_.values.size(); ++id) {
     const auto& value = model_.values[id];
     const bool shown = value.role == Role::output && nodes_[value.producer] && value.type.dtype != TENON_DTYPE_UNKNOWN;
     const auto& name = graph_.name_of(id);
-    if (shown && std::find(output_names_.begin(), output_names_.end(), name) == output_names_.end())
-      to.add_message(field::graph::value_info, written::value_message({name, value.type}));
+    if (shown && !outputs.contains(name)) to.add_message(field::graph::value_info, written::value_message({name, value.type}));
   }
 }
 

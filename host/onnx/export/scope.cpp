@@ -19,14 +19,32 @@ void Scope::add(written::Node node, std::int64_t version) {
   nodes.push_back(std::move(node));
 }
 
+std::optional<std::int64_t> Scope::version_for(const OnnxForm& form) const {
+  const auto known = opsets.find(form.domain);
+  const auto version = std::max<std::int64_t>(form.since, known == opsets.end() ? 1 : known->second);
+  const auto limit = limits_.find(form.domain);
+  if (limit != limits_.end() && version > limit->second) return {};
+  return version;
+}
+
+void Scope::limit(const OnnxForm& form) {
+  if (form.domain.empty() || !form.until) return;
+  const auto [limit, added] = limits_.emplace(form.domain, *form.until);
+  limit->second = std::min<std::int64_t>(limit->second, *form.until);
+}
+
 std::string Scope::constant(std::string_view wanted, const Tensor& elements) {
   constexpr std::int64_t most_shared = 64;  // bytes: axes, sizes, factors
-  const bool small = elements.bytes() <= most_shared;
-  if (small)
-    for (const auto& [name, known] : constants_)
-      if (same_bits(known, elements)) return name;
-  auto name = free_name(wanted);
-  if (small) constants_.emplace_back(name, elements);
+  auto name = std::string();
+  if (elements.bytes() <= most_shared) {
+    const auto here = elements.to("cpu").make_contiguous();
+    const std::string_view bytes(static_cast<const char*>(here.data()), static_cast<std::size_t>(here.bytes()));
+    auto& known = constants_[fmt::format("{} {}", to_string(type_of(elements)), bytes)];
+    if (!known.empty()) return known;
+    known = name = free_name(wanted);
+  } else {
+    name = free_name(wanted);
+  }
   if (kind_ == Kind::graph)
     initializers.emplace_back(name, elements);
   else

@@ -1,8 +1,11 @@
 // Where nodes are put: the graph of a model, or the body of a function.
 #pragma once
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <tenon/host/operator_info.hpp>
 #include <vector>
 
 #include "onnx/export/message.hpp"
@@ -20,6 +23,10 @@ class Scope {
   bool take(std::string_view name) { return names_.emplace(name).second; }
 
   void add(written::Node node, std::int64_t version);
+  /// The version of a custom domain in which the form holds, and all that were written before; nothing if there is none.
+  std::optional<std::int64_t> version_for(const OnnxForm& form) const;
+  /// From now on the form must hold.
+  void limit(const OnnxForm& form);
   /// A value that is always the same: an initializer in a graph, the output of a Constant in a function. The same elements are one value.
   std::string constant(std::string_view wanted, const Tensor& elements);
 
@@ -29,8 +36,9 @@ class Scope {
 
  private:
   Kind kind_;
+  std::map<std::string, std::int64_t> limits_;  // the last version of a domain that all forms have
   std::set<std::string, std::less<>> names_;
-  std::vector<std::pair<std::string, Tensor>> constants_;  // small ones, for sharing
+  std::map<std::string, std::string> constants_;  // names of small ones by dtype, shape and bytes
 };
 
 }  // namespace tenon::onnx
