@@ -97,10 +97,18 @@ nb::list gradient(GraphHandle& self, const Value& loss, nb::list wrt, nb::list r
 
 GraphHandle load(const HostHandle& host, const std::string& path, bool verify, std::uint64_t map_above) {
   const auto of = host.use();
-  return without_gil([&] {
-    if (onnx::is_model(path)) return GraphHandle(onnx::load(*of, path));
-    return GraphHandle(Graph::load(*of, path, {.verify = verify, .map_above = map_above}));
-  });
+  return without_gil([&] { return GraphHandle(Graph::load(*of, path, {.verify = verify, .map_above = map_above})); });
+}
+
+GraphHandle load_onnx(const HostHandle& host, const std::string& path, nb::dict shapes, nb::dict fixed,
+                      std::map<std::string, std::string> map, bool prefer_functions, bool keep_unknown) {
+  onnx::ImportOptions options;
+  options.shapes = shapes_from(std::move(shapes));
+  for (auto& [name, tensor] : named_tensors_from(std::move(fixed))) options.fixed.emplace(name, tensor.clone());
+  options.map = std::move(map);
+  options.prefer_functions = prefer_functions, options.keep_unknown = keep_unknown;
+  const auto of = host.use();
+  return without_gil([&] { return GraphHandle(onnx::load(*of, path, options)); });
 }
 
 GraphHandle from_bytes(const HostHandle& host, nb::bytes bytes, const std::string& name) {
@@ -256,6 +264,10 @@ void bind_graph(nb::module_& module) {
       .def("dot", [](GraphHandle& self) { return self.use([](Graph& graph) { return draw_graph(graph); }); });
   module.def("load_graph", &load, nb::arg("host"), nb::arg("path"), nb::arg("verify") = true,
              nb::arg("map_above") = std::uint64_t{64} << 20);
+  module.def(
+      "is_onnx_model", [](const std::string& path) { return without_gil([&] { return onnx::is_model(path); }); }, nb::arg("path"));
+  module.def("load_onnx", &load_onnx, nb::arg("host"), nb::arg("path"), nb::arg("shape"), nb::arg("fix"), nb::arg("map"),
+             nb::arg("prefer_functions"), nb::arg("keep_unknown"));
   module.def("graph_from_bytes", &from_bytes, nb::arg("host"), nb::arg("data"), nb::arg("name") = "graph");
   module.def(
       "graph_from_json",

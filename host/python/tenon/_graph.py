@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from . import _core
+from ._arrays import to_tensor
 from ._errors import UsageError, plain_type_errors, plainly
 from ._host import path_text
 from ._nodes import GraphOperators
@@ -299,10 +300,46 @@ def _known(shape: Shape) -> Any:
 
 
 @plainly
-def load(path: str | os.PathLike[str], *, verify: bool = True, host: _core.Host | None = None) -> Graph:
-    """Reads a .tenon file, a graph.json or an ONNX model. A .tenon file opens without plugins; runs need them. Raises FileError with what is wrong."""
+def load(
+    path: str | os.PathLike[str],
+    *,
+    verify: bool = True,
+    host: _core.Host | None = None,
+    shape: Mapping[str, Shape] | None = None,
+    fix: Mapping[str, Any] | None = None,
+    map: Mapping[str, str] | None = None,  # noqa: A002 - the command's word
+    functions: Literal["plugin", "body"] = "plugin",
+    keep_unknown: bool = False,
+) -> Graph:
+    """Reads a .tenon or graph.json file, or an ONNX model, whatever it is called. A .tenon file opens without plugins; runs need them.
+
+    The last five are for ONNX models, as in `tenon import`. `shape`: sizes of inputs that the model leaves open. `fix`: inputs that become
+    constants. `map`: which operator computes nodes of a type, {"my.ops::Foo": "foo"}. `functions`: "body" takes the model's functions where
+    a plugin computes the same, too. `keep_unknown`: nodes that nothing here computes stay in the graph, which then cannot run. Weights
+    become variables, so that the graph can be trained.
+
+    Raises FileError with what is wrong, PluginError with all operators that are missing, and UsageError for options that do not fit.
+    """
     of = host or _core.default_host()
-    return Graph(of, _handle=_core.load_graph(of, path_text(path), verify))
+    text = path_text(path)
+    if functions not in ("plugin", "body"):
+        raise UsageError(f"functions is {functions!r} but must be 'plugin' or 'body'")
+    if not _core.is_onnx_model(text):
+        given = {
+            "shape": shape,
+            "fix": fix,
+            "map": map,
+            "keep_unknown": keep_unknown,
+            "functions": functions != "plugin",
+        }
+        if unfit := [name for name, value in given.items() if value]:
+            raise UsageError(f"{unfit[0]}= is for ONNX models, and {text} is none")
+        return Graph(of, _handle=_core.load_graph(of, text, verify))
+    constants = {name: to_tensor(value) for name, value in (fix or {}).items()}
+    body = functions == "body"
+    return Graph(
+        of, _handle=_core.load_onnx(of, text, dict(shape or {}), constants, dict(map or {}), body, keep_unknown)
+    )
 
 
 @plainly
