@@ -87,8 +87,7 @@ void print_text(const onnx::ModelInfo& model) {
   line("model", model.graph, fmt::format("ONNX, IR {}{}", model.ir_version, made));
   for (const auto& [domain, version] : model.opsets) line("opset", domain.empty() ? "ai.onnx" : domain, fmt::format("{}", version));
   constexpr std::size_t most_shown = 60;  // of an exported graph's own form, for one; --json has all
-  for (const auto& [key, value] : model.metadata)
-    line("metadata", key, value.size() <= most_shown ? value : counted(value.size(), "byte"));
+  for (const auto& [key, value] : model.metadata) line("metadata", key, value.size() <= most_shown ? value : counted(value.size(), "byte"));
   print_values("input", model.inputs);
   print_values("default", model.defaults);
   print_values("output", model.outputs);
