@@ -303,6 +303,10 @@ TEST_CASE("gradients and updates are left out, sparse tensors and unknown opsets
                                                         Tensor::from({std::int64_t{0}, std::int64_t{1}}, {2}), {1, 2}));
   sparse.output("y", sparse.add("relu", {rows}));
   CHECK(failure_of([&] { on.save(sparse); }).message.find("'rows' is csr float32 [1, 2], and ONNX's") == 0);
+  tenon::Graph hidden(on.host);
+  hidden.output("mask", hidden.add("dropout", {hidden.input("x", tenon::f32, {2})}, {}, "drop").output(1));
+  CHECK(failure_of([&] { on.save(hidden); }).message.find("node 'drop': its output 'mask' is read, and no operator of ONNX gives it") !=
+        std::string::npos);
   CHECK(failure_of([&] { on.save(tenon::Graph(on.host)); }).message.find("no output that can be written") != std::string::npos);
 }
 
