@@ -99,12 +99,11 @@ TENON_API ModelInfo describe(Host& host, const std::filesystem::path& path, cons
 /// For people: `2 nodes, the first 'a'; strong is near`.
 TENON_API std::string describe(const MissingOperator& missing);
 
-/// A file that save() wrote is the graph again that it was written from, and no plugin is needed to open it, unless something but the
-/// weights was changed, or the options say something.
 /// The model as a graph. Every node is computed as ONNX says, or the model is refused: nothing is left out. Weights are variables, which
-/// can be trained; where their elements are aligned in the file they stay there. What follows from constants is computed at once. Throws
-/// Failure: (file) with the node and what is wrong with it, (plugin) with all operators that are missing, (usage) for options that do not
-/// fit.
+/// can be trained; where their elements are aligned in the file they stay there. What follows from constants is computed at once. A file
+/// that save() wrote becomes the graph that it was, without plugins, unless something but its weights has changed or the options say
+/// something. Throws Failure: (file) with the node and what is wrong with it, (plugin) with all operators that are missing, (usage) for
+/// options that do not fit.
 TENON_API Graph load(Host& host, const std::filesystem::path& path, const ImportOptions& options = {});
 
 struct ExportOptions {
