@@ -109,7 +109,8 @@ StringId GraphBuilder::node_name(const NodeSpec& spec) {
     check_name(spec.name);
     return model_.strings.intern(spec.name);
   }
-  return model_.strings.intern(free_name(model_, short_name(spec.op)));
+  const std::string wanted(short_name(spec.op));
+  return model_.strings.intern(free_name(model_, wanted, last_numbers_[wanted]));
 }
 
 std::string GraphBuilder::own_name(const NodeRecord& node, const std::string& part) const {

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <tenon/host/attribute_map.hpp>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -89,6 +90,7 @@ class GraphBuilder {
   GraphModel& model_;
   Binding& binding_;
   PluginSet& plugins_;
+  std::unordered_map<std::string, std::uint64_t> last_numbers_;  // of names that nodes got from their operators
 };
 
 }  // namespace tenon

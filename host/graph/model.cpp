@@ -82,16 +82,24 @@ bool is_named(const GraphModel& model, std::string_view name) {
 }
 
 // Numbers are mostly taken from 1 on without a gap, so the first free one is found by doubling and halving.
-std::string free_name(const GraphModel& model, std::string_view wanted) {
+std::string free_name(const GraphModel& model, std::string_view wanted, std::uint64_t& last) {
   const auto numbered = [&](std::uint64_t i) { return i == 0 ? std::string(wanted) : fmt::format("{}_{}", wanted, i); };
-  if (!is_named(model, numbered(0))) return numbered(0);
+  if (last > 0 && is_named(model, numbered(last)))
+    if (auto next = numbered(last + 1); !is_named(model, next)) return ++last, next;
+  last = 0;
+  if (!is_named(model, wanted)) return std::string(wanted);
   std::uint64_t taken = 0, free = 1;
   while (is_named(model, numbered(free))) taken = std::exchange(free, 2 * free);
   while (free - taken > 1) {
     const auto middle = taken + (free - taken) / 2;
     (is_named(model, numbered(middle)) ? taken : free) = middle;
   }
-  return numbered(free);
+  return numbered(last = free);
+}
+
+std::string free_name(const GraphModel& model, std::string_view wanted) {
+  std::uint64_t last = 0;
+  return free_name(model, wanted, last);
 }
 
 ValueId find_input(const GraphModel& model, std::string_view name) {

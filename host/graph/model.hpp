@@ -180,6 +180,8 @@ std::string value_label(const GraphModel& model, ValueId value);
 bool is_named(const GraphModel& model, std::string_view name);
 /// `wanted`, or `wanted_1` ... where that is taken.
 std::string free_name(const GraphModel& model, std::string_view wanted);
+/// The same for one who asks again and again: `last` is the number that was given last for this `wanted`; 0 at first.
+std::string free_name(const GraphModel& model, std::string_view wanted, std::uint64_t& last);
 
 /// The input of this name; none where there is none.
 ValueId find_input(const GraphModel& model, std::string_view name);

@@ -29,6 +29,13 @@ AttributeValue from_elements(const Tensor& tensor) {
   return tensor;
 }
 
+/// An input of a node, or an attribute; its words are for errors.
+struct Part {
+  std::size_t input = 0;
+  std::string_view attribute{};
+  std::string text() const { return attribute.empty() ? fmt::format("its input {}", input) : fmt::format("its attribute '{}'", attribute); }
+};
+
 /// One form on one node: what it says becomes a call, or a reason why it does not fit.
 class FormUse {
  public:
@@ -47,8 +54,8 @@ class FormUse {
   std::string place_input(std::size_t i);
   std::string place_attributes();
   std::string place_outputs() const;
-  std::string set(const std::string& param, const AttributeValue& theirs, const std::string& what);
-  std::string set_halves(const OnnxForm::Halves& halves, const AttributeValue& value, const std::string& what);
+  std::string set(const std::string& param, const AttributeValue& theirs, const Part& what);
+  std::string set_halves(const OnnxForm::Halves& halves, const AttributeValue& value, const Part& what);
 
   NodeImport& node_;
   const OperatorInfo& info_;
@@ -60,26 +67,26 @@ class FormUse {
   std::vector<std::string_view> used_;
 };
 
-std::string FormUse::set(const std::string& param, const AttributeValue& theirs, const std::string& what) {
+std::string FormUse::set(const std::string& param, const AttributeValue& theirs, const Part& what) {
   const auto& declared = info_.params[static_cast<std::size_t>(info_.find_param(param))];
   const auto ours = form_.value_of(declared, theirs);
-  if (!ours) return fmt::format("{} has a value that {} has no equal for", what, info_.full_name());
+  if (!ours) return fmt::format("{} has a value that {} has no equal for", what.text(), info_.full_name());
   params_.insert_or_assign(param, *ours);
   return {};
 }
 
-std::string FormUse::set_halves(const OnnxForm::Halves& halves, const AttributeValue& value, const std::string& what) {
+std::string FormUse::set_halves(const OnnxForm::Halves& halves, const AttributeValue& value, const Part& what) {
   const auto* list = std::get_if<std::vector<std::int64_t>>(&value.variant());
-  if (list == nullptr || list->size() % 2 != 0) return what + " is no list of an even length";
+  if (list == nullptr || list->size() % 2 != 0) return what.text() + " is no list of an even length";
   const auto middle = list->begin() + static_cast<std::ptrdiff_t>(list->size() / 2);
   const std::vector<std::int64_t> first(list->begin(), middle), second(middle, list->end());
-  if (halves.first == halves.second && first != second) return what + " differs between the two sides";
+  if (halves.first == halves.second && first != second) return what.text() + " differs between the two sides";
   if (auto why = set(halves.first, first, what); !why.empty()) return why;
   return set(halves.second, second, what);
 }
 
 std::string FormUse::place_input(std::size_t i) {
-  const auto what = fmt::format("its input {}", i);
+  const Part what{i};
   const auto places = form_.inputs.size();
   const bool variadic = info_.variadic() && places > 0 && i + 1 >= places && form_.inputs.back() == info_.inputs.back().name;
   const std::string name = variadic ? form_.inputs.back() : i < places ? form_.inputs[i] : "";
@@ -87,16 +94,16 @@ std::string FormUse::place_input(std::size_t i) {
     auto operand = node_.input(i);
     const auto mask = form_.types.value_or(info_.types);
     if (info_.find_input(name) < 0) {
-      if (!operand.known()) return what + " must be known before the model runs";
+      if (!operand.known()) return what.text() + " must be known before the model runs";
       states_.emplace_back(name, operand.elements);
       return {};
     }
     const auto& declared = info_.inputs[static_cast<std::size_t>(info_.find_input(name))];
     if (!allows(declared.types.value_or(mask), node_.dtype(operand)))
-      return fmt::format("{} is {}, which {} does not compute", what, name_of(node_.dtype(operand)), info_.full_name());
+      return fmt::format("{} is {}, which {} does not compute", what.text(), name_of(node_.dtype(operand)), info_.full_name());
     if (!declared.types && shared_ != unknown_dtype && shared_ != node_.dtype(operand))
-      return fmt::format("{} is {}, and {} wants the dtype of the others, {}", what, name_of(node_.dtype(operand)), info_.full_name(),
-                         name_of(shared_));
+      return fmt::format("{} is {}, and {} wants the dtype of the others, {}", what.text(), name_of(node_.dtype(operand)),
+                         info_.full_name(), name_of(shared_));
     if (!declared.types) shared_ = node_.dtype(operand);
     inputs_.emplace_back(name, std::move(operand));
     return {};
@@ -104,16 +111,17 @@ std::string FormUse::place_input(std::size_t i) {
   for (const auto& as : form_.inputs_as)
     if (as.place == i) {
       const auto operand = node_.input(i);
-      if (!operand.known()) return fmt::format("{} must be known before the model runs, because it is the parameter '{}'", what, as.param);
+      if (!operand.known())
+        return fmt::format("{} must be known before the model runs, because it is the parameter '{}'", what.text(), as.param);
       return set(as.param, from_elements(operand.elements), what);
     }
   for (const auto& halves : form_.halves)
     if (halves.place == i) {
       const auto operand = node_.input(i);
-      if (!operand.known()) return fmt::format("{} must be known before the model runs", what);
+      if (!operand.known()) return fmt::format("{} must be known before the model runs", what.text());
       return set_halves(halves, from_elements(operand.elements), what);
     }
-  return fmt::format("{} has no place in {}", what, info_.full_name());
+  return fmt::format("{} has no place in {}", what.text(), info_.full_name());
 }
 
 std::string FormUse::place_inputs() {
@@ -122,7 +130,7 @@ std::string FormUse::place_inputs() {
       if (auto why = place_input(i); !why.empty()) return why;
   for (const auto& as : form_.inputs_as)
     if (!node_.has(as.place) && as.absent)
-      if (auto why = set(as.param, *as.absent, fmt::format("its input {}", as.place)); !why.empty()) return why;
+      if (auto why = set(as.param, *as.absent, Part{as.place}); !why.empty()) return why;
   for (const auto& input : info_.inputs)
     if (!input.optional && !input.variadic && !input.weight.value_or(false) && !is_given(input.name))
       return fmt::format("its input '{}' of {} is missing", input.name, info_.full_name());
@@ -133,18 +141,18 @@ std::string FormUse::place_inputs() {
 
 std::string FormUse::place_attributes() {
   for (const auto& attribute : node_.node().attributes) {
-    const auto what = fmt::format("its attribute '{}'", attribute.name);
+    const Part what{0, attribute.name};
     const auto* given = node_.attribute(attribute.name);
     if (given == nullptr) continue;
     const auto value = node_.value_of(*given);
     const auto named = [&](const auto& entry) { return entry.name == attribute.name; };
     if (std::find(form_.ignored.begin(), form_.ignored.end(), attribute.name) != form_.ignored.end()) continue;
-    if (!value) return what + " is of a kind that no parameter has";
+    if (!value) return what.text() + " is of a kind that no parameter has";
     bool placed = false;
     if (const auto only = std::find_if(form_.only.begin(), form_.only.end(), named); only != form_.only.end()) {
       const auto same = [&](const AttributeValue& allowed) { return allowed == *value; };
       if (std::none_of(only->values.begin(), only->values.end(), same))
-        return fmt::format("{} has a value that {} has no equal for", what, info_.full_name());
+        return fmt::format("{} has a value that {} has no equal for", what.text(), info_.full_name());
       placed = true;
     }
     for (const auto& entry : form_.attributes)
@@ -157,11 +165,11 @@ std::string FormUse::place_attributes() {
         placed = true;
         if (auto why = set_halves(entry, *value, what); !why.empty()) return why;
       }
-    if (!placed) return fmt::format("{} has no place in {}", what, info_.full_name());
+    if (!placed) return fmt::format("{} has no place in {}", what.text(), info_.full_name());
   }
   for (const auto& entry : form_.attributes)
     if (entry.absent && !params_.contains(entry.param))
-      if (auto why = set(entry.param, *entry.absent, fmt::format("its attribute '{}'", entry.name)); !why.empty()) return why;
+      if (auto why = set(entry.param, *entry.absent, Part{0, entry.name}); !why.empty()) return why;
   for (const auto& constant : form_.constants) params_.insert_or_assign(constant.param, constant.value);
   for (const auto& output : info_.outputs)
     if (!output.count.empty()) params_.emplace(output.count, static_cast<std::int64_t>(node_.node().outputs.size()));
@@ -260,6 +268,20 @@ void Importer::import_as(NodeImport& node, const std::string& op) {
 }
 
 void Importer::import_as(NodeImport& node, const OperatorInfo& info) {
+  FormUse use(node, info, own_form(node, info));
+  if (const auto why = use.why_not(); !why.empty()) node.refuse(why);
+  use.apply();
+}
+
+// One form is made for all nodes that have as many inputs and the same attributes.
+const OnnxForm& Importer::own_form(NodeImport& node, const OperatorInfo& info) {
+  const auto attributes = node.node().attributes;
+  auto& forms = own_forms_[&info];
+  for (const auto& form : forms)
+    if (form.inputs.size() == node.inputs() &&
+        std::equal(form.attributes.begin(), form.attributes.end(), attributes.begin(), attributes.end(),
+                   [](const auto& placed, const proto::Attribute& attribute) { return placed.name == attribute.name; }))
+      return form;
   const auto states = info.variadic() ? 0 : info.states.size();
   if (node.inputs() > info.inputs.size() + states && !info.variadic())
     node.refuse(fmt::format("it has {} inputs, and {} takes {}", node.inputs(), info.full_name(), info.inputs.size()));
@@ -270,14 +292,13 @@ void Importer::import_as(NodeImport& node, const OperatorInfo& info) {
                                                  : info.inputs.back().name);
   for (const auto& output : info.outputs)
     if (!output.hidden) form.outputs.push_back(output.name);
-  for (const auto& attribute : node.node().attributes) {
+  for (const auto& attribute : attributes) {
     if (info.find_param(attribute.name) < 0)
       node.refuse(fmt::format("its attribute '{}' is no parameter of {}", attribute.name, info.full_name()));
     form.attributes.push_back({std::string(attribute.name), std::string(attribute.name), {}});
   }
-  FormUse use(node, info, form);
-  if (const auto why = use.why_not(); !why.empty()) node.refuse(why);
-  use.apply();
+  if (forms.size() == 64) forms.pop_back();  // a file may have as many as nodes, and each looks through them
+  return forms.emplace_back(std::move(form));
 }
 
 // A custom domain's operator may be one of that name, as a plugin's author wrote both.

@@ -1,5 +1,6 @@
 // From a model's nodes to a graph's.
 #pragma once
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -78,6 +79,7 @@ class Importer {
   bool by_name(NodeImport& node);
   void import_as(NodeImport& node, const std::string& op);
   void import_as(NodeImport& node, const OperatorInfo& info);
+  const OnnxForm& own_form(NodeImport& node, const OperatorInfo& info);
   Kind& kind_of(const proto::Node& node, std::int64_t version);
   const LoadedOperator& loaded(const std::string& op);
   void keep(NodeImport& node);  // as it is written
@@ -116,6 +118,7 @@ class Importer {
   std::set<std::string> missing_;  // operators, as they are found
   std::map<std::tuple<std::string_view, std::string_view, std::string_view, std::int64_t>, Kind> kinds_;
   std::unordered_map<std::string, const LoadedOperator*> loaded_;
+  std::unordered_map<const OperatorInfo*, std::deque<OnnxForm>> own_forms_;  // of nodes that are written as the operator is
   std::set<std::string> notes_;
   std::unordered_set<std::string_view> read_;  // values that a node reads or a graph returns, in any graph
   std::size_t inlined_ = 0;                    // nodes of functions, and what stands in them
