@@ -108,3 +108,12 @@ TEST_CASE("the gradients of attention with a mask, past keys and softcap are PyT
        {4, {-3.128349, 1.459615, -0.4849533}},
        {5, {-1.871062, 3.958697}}});
 }
+
+TEST_CASE("attention: a mask without keys hides all of them, and present keys are there without heads of queries") {
+  std::vector<Array> states;
+  const auto ones = floats_of({1, 1, 2, 2}, {1, 1, 1, 1});
+  const auto hidden = PluginOperator("nn", "attention", {}).forward({ones, ones, ones, floats_of({2, 0}, {})}, states, {});
+  CHECK(hidden[0].doubles().values == std::vector<double>{0, 0, 0, 0});
+  const auto none = PluginOperator("nn", "attention", {}).forward({floats_of({1, 0, 2, 2}, {}), ones, ones}, states, {});
+  CHECK(none[1].doubles().values == ones.doubles().values);
+}

@@ -28,10 +28,10 @@ template <class W>
 struct Mask {
   std::vector<W> values;
   std::int64_t strides[3] = {0, 0, 0}, keys = 0;  ///< of batch, head and query
-  bool one = false;                               ///< key for all
+  bool given = false, one = false;                ///< one: key for all
 
   W operator()(std::int64_t sample, std::int64_t head, std::int64_t query, std::int64_t key) const {
-    if (values.empty()) return 0;
+    if (!given) return 0;
     if (!one && key >= keys) return -std::numeric_limits<W>::infinity();
     return values[static_cast<std::size_t>(sample * strides[0] + head * strides[1] + query * strides[2] + (one ? 0 : key))];
   }
@@ -40,7 +40,8 @@ struct Mask {
 template <class W>
 Mask<W> mask_of(const tenon::Call& call, std::int64_t all) {
   Mask<W> mask;
-  if (!call.has_input("mask")) return mask;
+  mask.given = call.has_input("mask");
+  if (!mask.given) return mask;
   const auto type = call.input_type(3);
   mask.keys = type.shape[-1];
   mask.one = mask.keys == 1 && all != 1;
@@ -385,7 +386,7 @@ void Attention::infer(tenon::Infer& io) const {
 
 void Attention::forward(const tenon::Call& call) const {
   const auto sizes = sizes_of(call);
-  if (sizes.batch == 0 || sizes.q_heads == 0) return;
+  if (sizes.batch == 0) return;
   tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() { attention::forward<T>(*this, call, sizes); });
 }
 
