@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <limits>
 #include <tenon/host/host.hpp>
 #include <tenon/host/onnx.hpp>
 #include <tenon/host/session.hpp>
@@ -177,6 +178,51 @@ TEST_CASE("what draws takes the shape of its input, and what is certain is certa
   const auto drawn = on.run({{"RandomUniformLike", {"x"}, {"y"}, {real("low", 5), real("high", 6)}}}, {});
   CHECK(drawn.shape() == tenon::Shape{2, 2});
   for (const auto value : drawn.values<float>()) CHECK((value >= 5 && value < 6));
+}
+
+TEST_CASE("large integers, hidden classes and masks of any number mean what ONNX says") {
+  OperatorHost on;
+  const std::int64_t large = (std::int64_t{1} << 60) + 1;
+  const auto counted = on.run({{"Range", {"from", "to", "one"}, {"y"}}},
+                              {integers("from", {}, {large}), integers("to", {}, {large + 3}), integers("one", {}, {1})});
+  REQUIRE(counted.size() == 3);
+  CHECK(counted.values<std::int64_t>()[2] == large + 2);
+  constexpr float never = -std::numeric_limits<float>::infinity();
+  const auto loss =
+      on.run({{"NegativeLogLikelihoodLoss", {"scores", "labels"}, {"y"}, {integer("ignore_index", 7), text("reduction", "none")}}},
+             {reals("scores", {2, 2}, {never, -2, never, -1}), integers("labels", {2}, {7, 1})});
+  CHECK(loss.values<float>()[0] == 0);
+  CHECK(loss.values<float>()[1] == 1);
+  const auto first = integers("first", {1}, {0});
+  const auto attended = [&](std::int64_t seen) {
+    return on.run({{"Unsqueeze", {"x", "first"}, {"q"}},
+                   {"MultiHeadAttention", {"q", "q", "q", "", "mask"}, {"y"}, {integer("num_heads", 1)}, "", "com.microsoft"}},
+                  {first, integers("mask", {1, 2}, {seen, 0})});
+  };
+  const auto one = attended(1), other = attended(255);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(one.values<float>()[i] == other.values<float>()[i]);
+}
+
+TEST_CASE("what a small file would have made large, or of no size, is refused") {
+  OperatorHost on;
+  const auto refused = [&](const NodeParts& node, const Texts& initializers) {
+    return failure_of([&] { on.load({node}, initializers); }).message;
+  };
+  CHECK(refused({"MatMulNBits",
+                 {"x", "w", "scale"},
+                 {"y"},
+                 {integer("K", 2), integer("N", 4), integer("bits", 8), integer("block_size", std::int64_t{1} << 62)},
+                 "",
+                 "com.microsoft"},
+                {bytes("w", {4, 1, 0}, {}), reals("scale", {4}, {1, 1, 1, 1})})
+            .find("its block_size must be a power of two") != std::string::npos);
+  CHECK(refused({"AffineGrid", {"theta", "size"}, {"y"}},
+                {reals("theta", {1, 2, 3}, {1, 0, 0, 0, 1, 0}), integers("size", {4}, {1, 1, 8000, 8000})})
+            .find("made of a small file") != std::string::npos);
+  CHECK(refused({"ConvTranspose", {"a", "w"}, {"y"}, {list("output_shape", {5}), list("strides", {INT64_MAX})}},
+                {reals("a", {1, 1, 3}, {1, 2, 3}), reals("w", {1, 1, 1}, {1})})
+            .find("are no sizes") != std::string::npos);
+  CHECK(refused({"Einsum", {"x"}, {"y"}, {text("equation", "......->")}}, {}).find("two ellipses") != std::string::npos);
 }
 
 }  // namespace operator_tests

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "graph/type.hpp"
 #include "onnx/import/node_import.hpp"
@@ -60,10 +61,10 @@ Operand* Importer::find_outside(std::string_view name) {
 ValueId Importer::captured(const Operand& outside) {
   auto operand = outside;
   const auto value = outer_->value_of(operand);
-  for (const auto& [theirs, ours] : captures_)
-    if (theirs == value) return ours;
+  if (const auto found = captured_.find(value); found != captured_.end()) return found->second;
   const auto input = builder_.input(free_name("outer"), outer_->type_of({value, {}, {}}));
   captures_.emplace_back(value, input);
+  captured_.emplace(value, input);
   return input;
 }
 
@@ -131,7 +132,8 @@ class InnerGraph {
       Lent(Importer& to, Importer& from) : inner(to), outer(from) { inner.lend(outer); }
       ~Lent() { inner.lend(outer); }
     } const lent(inner_, outer);
-    if ((inner_.inlined_ += graph_.nodes.size() + own_cost) > 1'000'000) node_.refuse("the graphs of nodes are too many, or too large");
+    if ((inner_.inlined_ += graph_.nodes.size() + graph_.initializers.size() + graph_.inputs.size() + own_cost) > 1'000'000)
+      node_.refuse("the graphs of nodes are too many, or too large");
     for (const auto& output : graph_.outputs) inner_.read_.insert(output.name);
     for (const auto& node : graph_.nodes) inner_.import_node(node);
     if (!inner_.missing_.empty()) return false;
@@ -212,8 +214,9 @@ void if_else(NodeImport& node) {
     same = same && is_known(type) && !generalize(type, other.type(i));
   }
   auto captures = one.captures();
+  std::unordered_set<ValueId> known(captures.begin(), captures.end());
   for (const auto value : other.captures())
-    if (std::find(captures.begin(), captures.end(), value) == captures.end()) captures.push_back(value);
+    if (known.insert(value).second) captures.push_back(value);
   if (captures.empty()) captures.push_back(node.importer().value_of(condition));  // operators want one value at least
   for (const auto value : captures) one.capture(value), other.capture(value);
   give(node,

@@ -131,6 +131,7 @@ class Importer {
   Importer* const outer_ = nullptr;                                     // of the graph in whose node this one's is
   const proto::Function* const home_ = nullptr;                         // the function that has that node
   std::vector<std::pair<ValueId, ValueId>> captures_;                   // values of the outer graph, and inputs that stand for them
+  std::unordered_map<ValueId, ValueId> captured_;                       // the same, to be found
 };
 
 }  // namespace tenon::onnx

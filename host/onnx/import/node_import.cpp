@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <limits>
+#include <numeric>
 #include <tenon/visit.hpp>
 
 #include "graph/type.hpp"
+#include "io/counted.hpp"
 #include "onnx/dtype.hpp"
 
 namespace tenon::onnx {
@@ -201,9 +205,26 @@ Operand NodeImport::constant(const std::vector<std::int64_t>& elements) const {
   return constant(Tensor::from(elements, {static_cast<std::int64_t>(elements.size())}));
 }
 
+void NodeImport::make_room(std::int64_t bytes) const {
+  require(importer_.may_make(bytes), fmt::format("it would have {} made of a small file while the model is read", counted(bytes, "byte")));
+}
+
+Operand NodeImport::count_to(std::int64_t count) {
+  require(count >= 0 && count <= INT64_MAX / 8, "one of its sizes is too large");
+  make_room(8 * count);
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return constant(numbers);
+}
+
 Operand NodeImport::scalar(double value, const Operand& like) const {
   auto made = Tensor::empty(dtype(like), Shape::scalar());
-  visit<every_type>(made.dtype(), [&]<class T>() { *static_cast<T*>(made.data()) = static_cast<T>(value); });
+  visit<every_type>(made.dtype(), [&]<class T>() {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+      require(value >= static_cast<double>(std::numeric_limits<T>::min()) && value < std::ldexp(1.0, std::numeric_limits<T>::digits),
+              fmt::format("{} is no {}", value, name_of(made.dtype())));
+    *static_cast<T*>(made.data()) = static_cast<T>(value);
+  });
   return constant(made);
 }
 

@@ -48,7 +48,11 @@ class NodeImport {
   std::vector<Operand> add_all(const std::string& op, const std::vector<Operand>& inputs, const Attributes& attributes = {});
   Operand constant(const Tensor& elements) const { return {none, elements, {}}; }
   Operand constant(const std::vector<std::int64_t>& elements) const;
-  /// A scalar of the operand's dtype.
+  /// int64 [count]: 0, 1 ... Refused where a file of this size may not have so many.
+  Operand count_to(std::int64_t count);
+  /// For elements that are made while the model is read. Refused where they are too many for a file of this size.
+  void make_room(std::int64_t bytes) const;
+  /// A scalar of the operand's dtype. Refused where an integer of that dtype cannot have the value.
   Operand scalar(double value, const Operand& like) const;
   /// int64 [rank]: known where all sizes are, else computed when a run is planned.
   Operand shape_of(const Operand& operand);

@@ -49,6 +49,7 @@ void affine_grid(NodeImport& node) {
   std::int64_t count = 1;
   for (std::size_t i = 2; i < sizes.size(); ++i)
     node.require(sizes[i] > 0 && !__builtin_mul_overflow(count, sizes[i], &count) && count <= 1 << 26, "its grid is too large, or empty");
+  node.make_room(8 * count * (axes + 1));
   auto base = Tensor::empty(f64, {count, axes + 1});
   auto* to = static_cast<double*>(base.data());
   for (std::int64_t point = 0; point < count; ++point) {
@@ -78,12 +79,10 @@ void tensor_scatter(NodeImport& node) {
   const auto mode = node.text("mode", "linear");
   node.require(mode == "linear" || mode == "circular", fmt::format("its mode '{}' is unknown", mode));
   node.require(shape.known() && given.known() && given.rank() == rank && axis > 0, "the sizes of its cache and update are not known");
-  auto places = Tensor::empty(i64, {given[axis]});
-  for (std::int64_t i = 0; i < given[axis]; ++i) static_cast<std::int64_t*>(places.data())[i] = i;
   Numbers along(static_cast<std::size_t>(rank), 1), first(along), whole(given.begin(), given.end());
   along[static_cast<std::size_t>(axis)] = given[axis];
   first[0] = shape[0];
-  auto at = node.constant(places.reshape(Shape(along.data(), rank)));
+  auto at = node.add("tenon.reshape", std::vector{node.count_to(given[axis])}, {{"shape", along}});
   if (node.has(2)) {
     const auto begins = node.add("tenon.reshape", std::vector{node.cast(node.input(2), i64)}, {{"shape", first}});
     at = node.add("tenon.add", std::vector{at, begins});

@@ -113,6 +113,23 @@ void range(NodeImport& node) {
   const auto start = node.input(0), limit = node.input(1), delta = node.input(2);
   const auto at_run = [&] { node.output(node.add("tenon.range", std::vector{start, limit, delta})); };
   if (!start.known() || !limit.known() || !delta.known()) return at_run();
+  if (node.dtype(start) == i64) {  // float64 has not all of them
+    const auto known = [&](std::size_t i) {
+      const auto numbers = *node.known_integers(i);
+      node.require(numbers.size() == 1, fmt::format("its input {} must be one number", i));
+      return numbers[0];
+    };
+    const auto first = known(0), last = known(1), step = known(2);
+    node.require(step != 0, "its delta is 0");
+    const auto number = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
+    const auto way = step > 0 ? number(last) - number(first) : number(first) - number(last);
+    const auto size = step > 0 ? number(step) : -number(step);
+    const auto steps = (step > 0) == (last > first) && last != first ? way / size + (way % size != 0 ? 1 : 0) : 0;
+    if (steps > number(1) << 40 || !node.importer().may_make(static_cast<std::int64_t>(steps) * 8)) return at_run();
+    std::vector<std::int64_t> made;
+    for (std::uint64_t i = 0; i < steps; ++i) made.push_back(static_cast<std::int64_t>(number(first) + i * number(step)));
+    return node.output(node.constant(made));
+  }
   const double first = *node.known_number(0), last = *node.known_number(1), step = *node.known_number(2);
   node.require(step != 0, "its delta is 0");
   const double count = std::max(std::ceil((last - first) / step), 0.0);

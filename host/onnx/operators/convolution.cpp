@@ -51,6 +51,10 @@ void pad_to(NodeImport& node, const Filters& filters, const Numbers& sizes, Attr
   for (std::size_t a = 0; a < axes; ++a) {
     const auto size = data[static_cast<int>(a) + 2], wanted = sizes[sizes.size() - axes + a];
     node.require(size != unknown, "its output_shape needs sizes that are not known");
+    constexpr std::int64_t most = 1 << 30;
+    const auto fits = [&](std::int64_t number) { return number >= 0 && number <= most; };
+    node.require(fits(size) && fits(wanted) && fits(stride[a]) && fits(dilate[a]) && fits(extra[a]) && fits(filters.kernel[a]),
+                 "its output_shape, strides, dilations or output_padding are no sizes");
     const auto total = stride[a] * (size - 1) + extra[a] + dilate[a] * (filters.kernel[a] - 1) + 1 - wanted;
     if (total < 0) extra[a] -= total;
     const auto cut = std::max<std::int64_t>(total, 0);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "onnx/import/node_import.hpp"
 
@@ -58,8 +59,10 @@ class Equation {
   // `dots`: how many axes an ellipsis stands for; -1: any, which is told.
   Labels read(const std::string& text, int dots) {
     Labels labels;
+    bool ellipsis = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
       if (text.compare(i, 3, "...") == 0) {
+        node_.require(!std::exchange(ellipsis, true), fmt::format("its equation has two ellipses in '{}'", text));
         for (int axis = dots; axis > 0; --axis) labels.push_back(-axis);
         i += 2;
         continue;
@@ -93,6 +96,7 @@ class Equation {
     const auto size = shape[static_cast<int>(first)];
     node_.require(size != unknown && size == shape[static_cast<int>(second)] && size <= 4096,
                   "its equation takes a diagonal, for which two equal sizes up to 4096 must be known");
+    node_.make_room(size * size);
     auto mask = Tensor::zeros(boolean, {size, size});
     for (std::int64_t i = 0; i < size; ++i) static_cast<bool*>(mask.data())[i * size + i] = true;
     std::vector<std::int64_t> shown(term.labels.size(), 1);

@@ -23,7 +23,7 @@ Operand likelihood_loss(NodeImport& node, const Operand& scores, const Operand& 
   const auto zero = node.scalar(0, scores), one = node.scalar(1, scores);
   Operand ignored;
   if (ignores) {
-    ignored = binary(node, "tenon.equal", target, node.scalar(static_cast<double>(node.integer("ignore_index", 0)), target));
+    ignored = binary(node, "tenon.equal", target, node.constant(Tensor::from({node.integer("ignore_index", 0)}, Shape::scalar())));
     target = node.add("tenon.where", std::vector{ignored, node.scalar(0, target), target});
   }
   const auto places = node.add("tenon.expand_dims", std::vector{target}, {{"axis", {1}}});
@@ -35,6 +35,7 @@ Operand likelihood_loss(NodeImport& node, const Operand& scores, const Operand& 
   else if (ignores)
     counts = node.add("tenon.where", std::vector{ignored, zero, counts});
   if (!counts.empty()) loss = binary(node, "tenon.mul", loss, counts);
+  if (ignores) loss = node.add("tenon.where", std::vector{ignored, zero, loss});  // the class that stands for it may have any score
   if (reduction == "none") return loss;
   const auto total = unary(node, "tenon.sum", loss);
   if (reduction == "sum") return total;
@@ -73,8 +74,8 @@ void layer_normalization(NodeImport& node) {
   y = binary(node, "tenon.mul", y, node.input(1));
   if (node.has(2)) y = binary(node, "tenon.add", y, node.input(2));
   node.output(0, y);
-  node.output(1, mean);
-  node.output(2, inverse);
+  node.output(1, node.cast(mean, f32));
+  node.output(2, node.cast(inverse, f32));
 }
 
 // With statistics that only a run knows, by arithmetic: those of inputs, or of the batch, which then move the inputs.

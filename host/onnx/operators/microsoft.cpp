@@ -122,17 +122,16 @@ void embed_layer_norm(NodeImport& node) {
     total = two_of(node, "tenon.add", total, rows_of(node, 3, node.input(8)));
   } else {
     node.require(shape.has_rank() && shape.rank() == 2 && shape[1] != unknown, "the length of its sequences is not known");
-    auto places = Tensor::empty(i64, {shape[1]});
-    for (std::int64_t i = 0; i < shape[1]; ++i) static_cast<std::int64_t*>(places.data())[i] = i;
-    total = two_of(node, "tenon.add", total, rows_of(node, 3, node.constant(places)));
+    total = two_of(node, "tenon.add", total, rows_of(node, 3, node.count_to(shape[1])));
   }
   if (node.has(1)) total = two_of(node, "tenon.add", total, rows_of(node, 4, node.input(1)));
   const Importer::Named inputs{{"data", total}, {"gamma", wide_input(node, 5)}, {"beta", wide_input(node, 6)}};
   narrow(node, 0, node.add("tenon.layer_norm", inputs, {{"epsilon", node.real("epsilon", 1e-12)}}), 2);
   if (node.is_read(1)) {
     node.require(node.has(7) || (shape.has_rank() && shape[0] != unknown), "its mask_index is read, for an unknown number of samples");
-    node.output(1, node.has(7) ? node.cast(one_of(node, "tenon.sum", node.cast(node.input(7), i32), {{"axis", {1}}}), i32)
-                               : node.constant(Tensor::zeros(i32, {shape[0]})));
+    node.output(1, node.has(7)
+                       ? node.cast(one_of(node, "tenon.sum", node.cast(node.input(7), i32), {{"axis", {1}}}), i32)
+                       : node.add("tenon.broadcast_to", std::vector{node.constant(Tensor::zeros(i32, {1}))}, {{"shape", {shape[0]}}}));
   }
   if (node.is_read(2)) narrow(node, 2, total, 2);
 }
@@ -163,8 +162,10 @@ void fused_gemm(NodeImport& node) {
   const auto beta = node.real("beta", 1);
   if (node.has(2)) made = two_of(node, "tenon.add", made, factored(node, wide_input(node, 2), beta));
   std::vector<double> with;
-  for (const auto* name : {"activation_alpha", "activation_beta", "activation_gamma"})
-    if (node.attribute(name) != nullptr) with.push_back(node.real(name, 0));
+  for (const auto* name : {"activation_alpha", "activation_beta", "activation_gamma"}) {
+    if (node.attribute(name) == nullptr) break;
+    with.push_back(node.real(name, 0));
+  }
   narrow(node, 0, activated(node, made, node.text("activation", ""), with));
 }
 
@@ -260,7 +261,10 @@ void matmul_n_bits(NodeImport& node) {
   const auto block = node.integer("block_size", 32);
   node.ignore("accuracy_level");
   node.require(bits == 4 || bits == 8, fmt::format("its weights have {} bits, not 4 or 8", bits));
-  node.require(depth > 0 && columns > 0 && block > 0 && depth <= INT64_MAX / 8 / columns, "its K, N and block_size must be positive");
+  constexpr std::int64_t most = std::int64_t{1} << 40;
+  node.require(depth > 0 && columns > 0 && columns <= most && depth <= most / columns,
+               "its K and N must be positive, and what they count small");
+  node.require(block >= 16 && block <= 1 << 20 && (block & (block - 1)) == 0, "its block_size must be a power of two from 16 on");
   node.require(!node.has(4), "its weights are in another order, by g_idx");
   const auto packed = node.input(1), scales = node.input(2), zeros = node.optional_input(3);
   node.require(packed.known() && scales.known() && (zeros.empty() || zeros.known()), "its weights are not known before the model runs");
@@ -278,6 +282,7 @@ void matmul_n_bits(NodeImport& node) {
   const auto number = [&](const auto& from, std::int64_t first, std::int64_t i) {
     return static_cast<float>((from[static_cast<std::size_t>(first + i / per_byte)] >> (i % per_byte * bits)) & ((1 << bits) - 1));
   };
+  node.make_room(4 * columns * depth);
   auto weight = Tensor::empty(f32, {columns, depth});
   auto* to = static_cast<float*>(weight.data());
   for (std::int64_t row = 0; row < columns; ++row)

@@ -16,9 +16,9 @@ Operand added_to_scores(NodeImport& node, std::size_t mask, std::size_t bias) {
   if (!node.has(mask)) return total;
   const auto given = node.input(mask);
   node.require(node.rank(given) == 2, "its mask must be [batch, keys] of 0 and 1");
-  const auto keeps = node.cast(given, f32);
-  const auto hidden = node.add("tenon.mul", std::vector{node.add("tenon.sub", std::vector{node.scalar(1, keeps), keeps}),
-                                                        node.scalar(node.real("mask_filter_value", -10000), keeps)});
+  const auto keeps = node.cast(given, f32), zero = node.scalar(0, keeps);
+  const auto hidden = node.add("tenon.where", std::vector{node.add("tenon.greater", std::vector{keeps, zero}), zero,
+                                                          node.scalar(node.real("mask_filter_value", -10000), keeps)});
   const auto wide = node.add("tenon.expand_dims", std::vector{hidden}, {{"axis", {1, 2}}});
   return total.empty() ? wide : node.add("tenon.add", std::vector{total, wide});
 }
@@ -84,6 +84,10 @@ void multi_head_attention(NodeImport& node) {
   }
   const auto mask = added_to_scores(node, 4, 5);
   node.ignore("mask_filter_value");
+  const bool causal = node.integer("unidirectional", 0) != 0;
+  const auto queries = node.shape(parts[0])[1], keys = node.shape(parts[1])[1];
+  node.require(!causal || queries == unknown || keys == unknown || queries == keys,
+               "its queries see what is before them, but there are other keys than queries");
   const bool past = node.has(6);
   node.require(past == node.has(7), "it has a past of keys or values alone");
   attend(node,
@@ -93,7 +97,7 @@ void multi_head_attention(NodeImport& node) {
           {"mask", mask},
           {"past_key", node.widened(node.optional_input(6))},
           {"past_value", node.widened(node.optional_input(7))}},
-         {heads, heads}, node.integer("unidirectional", 0) != 0, {0, 1});
+         {heads, heads}, causal, {0, 1});
 }
 
 /// [batch, steps, heads size], turned by the rows of cos and sin that the positions name.
@@ -108,9 +112,7 @@ Operand turned_by(NodeImport& node, const Operand& x, std::size_t cos, std::int6
 Operand steps_of(NodeImport& node, const Operand& x, int along) {
   const auto shape = node.shape(x);
   node.require(shape.has_rank() && shape[0] != unknown && shape[along] != unknown, "the sizes of its batch and steps are not known");
-  auto steps = Tensor::empty(i64, {shape[along]});
-  for (std::int64_t i = 0; i < shape[along]; ++i) static_cast<std::int64_t*>(steps.data())[i] = i;
-  return node.add("tenon.broadcast_to", std::vector{node.constant(steps)}, {{"shape", {shape[0], shape[along]}}});
+  return node.add("tenon.broadcast_to", std::vector{node.count_to(shape[along])}, {{"shape", {shape[0], shape[along]}}});
 }
 
 void rotary_embedding(NodeImport& node) {
@@ -154,6 +156,11 @@ void group_query_attention(NodeImport& node) {
                      {{"sections", 3}, {"axis", -1}, {"sizes", {heads.queries * each, heads.keys * each, heads.keys * each}}});
     std::copy(split.begin(), split.end(), parts);
   }
+  const auto length = node.rank(parts[0]) == 3 ? node.shape(parts[0])[1] : unknown;
+  node.require(length != unknown, "the length of its sequences is not known");
+  for (const std::size_t i : {5, 6})
+    for (const auto last : node.known_integers(i).value_or(Numbers{}))
+      node.require(last == (i == 5 ? length - 1 : length), "its sequences are shorter than its queries, so that some are padding");
   if (node.integer("do_rotary", 0) != 0) {
     const auto steps = steps_of(node, parts[0], 1);
     const bool interleaved = node.integer("rotary_interleaved", 0) != 0;

@@ -68,6 +68,7 @@ void mel_weights(NodeImport& node) {
     corners.push_back(static_cast<std::int64_t>(std::floor((length + 1) * hertz / rate)));
     node.require(corners.back() <= rows, "its upper edge lies above half of the sample rate");
   }
+  node.make_room(4 * rows * count);
   auto made = Tensor::zeros(f32, {rows, count});
   const auto set = [&](std::int64_t row, std::int64_t band, double value) {
     if (row < rows) static_cast<float*>(made.data())[row * count + band] = static_cast<float>(value);
@@ -100,11 +101,11 @@ void stft(NodeImport& node) {
                "its frames must be 1 to the number of samples long, and 1 or more apart");
   const auto size = static_cast<std::int64_t>(length), distance = static_cast<std::int64_t>(step);
   const auto frames = (shape[1] - size) / distance + 1;
-  node.require(frames <= (1 << 26) / size, "its frames have too many samples");
-  std::vector<std::int64_t> places;
-  for (std::int64_t frame = 0; frame < frames; ++frame)
-    for (std::int64_t i = 0; i < size; ++i) places.push_back(frame * distance + i);
-  auto cut = node.add("tenon.gather", std::vector{signal, node.constant(Tensor::from(places, {frames, size}))}, {{"axis", 1}});
+  const auto begins = node.add("tenon.reshape",
+                               std::vector{node.add("tenon.mul", std::vector{node.count_to(frames), node.constant(std::vector{distance})})},
+                               {{"shape", {frames, std::int64_t{1}}}});
+  const auto places = node.add("tenon.add", std::vector{begins, node.count_to(size)});
+  auto cut = node.add("tenon.gather", std::vector{signal, places}, {{"axis", 1}});
   if (!taper.empty()) cut = node.add("tenon.mul", std::vector{cut, node.add("tenon.expand_dims", std::vector{taper}, {{"axis", {1}}})});
   const bool onesided = node.integer("onesided", 1) != 0;
   node.require(!onesided || shape[2] == 1, "its signal is complex, and onesided is for real ones");

@@ -85,7 +85,8 @@ void momentum(NodeImport& node) {
 
 void binarizer(NodeImport& node) {
   const auto x = node.input(0);
-  node.output(node.cast(node.add("tenon.greater", std::vector{x, node.scalar(node.real("threshold", 0), x)}), node.dtype(x)));
+  const auto wide = node.cast(x, f64);
+  node.output(node.cast(node.add("tenon.greater", std::vector{wide, node.scalar(node.real("threshold", 0), wide)}), node.dtype(x)));
 }
 
 // Columns by their numbers; of a vector, as one row.
