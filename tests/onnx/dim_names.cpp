@@ -17,7 +17,9 @@ TEST_CASE("names of dimensions are kept, shown and saved, and equal names want e
   std::ofstream(path, std::ios::binary) << model.bytes();
   auto graph = tenon::onnx::load(on.host, path);
   graph.save(on.folder / "dims.tenon");
-  for (const auto& one : {graph, tenon::Graph::load(on.host, on.folder / "dims.tenon")}) {
+  CHECK(graph.to_json().find(R"("shape": ["batch", 2, -1])") != std::string::npos);
+  const auto from_json = tenon::Graph::from_json(on.host, graph.to_json());
+  for (const auto& one : {graph, tenon::Graph::load(on.host, on.folder / "dims.tenon"), from_json}) {
     const auto inputs = one.inputs();
     CHECK(tenon::type_text(inputs[0]) == "float32 [batch, 2, ?]");
     CHECK(tenon::type_text(inputs[1]) == "float32 [batch, length]");

@@ -73,8 +73,12 @@ class GraphJsonReader {
   void read_input(const JsonField::Entry& entry) {
     const std::string name(entry.key);
     entry.value.object(fmt::format("input '{}'", printable(name)), {"dtype", "shape", "storage"});
-    const auto type = read_json_type(entry.value, fmt::format("input '{}'", printable(name)));
-    at(entry.key_offset, [&] { builder_.input(name, type); });
+    std::vector<std::string> dim_names;
+    const auto type = read_json_type(entry.value, fmt::format("input '{}'", printable(name)), &dim_names);
+    at(entry.key_offset, [&] {
+      const auto input = builder_.input(name, type);
+      if (!dim_names.empty()) builder_.name_dims(input, dim_names);
+    });
   }
 
   void read_value(const JsonField::Entry& entry, Role role) {

@@ -53,10 +53,11 @@ std::string value_line(const GraphModel& model, const ValueRecord& value) {
   const auto add = [&](const std::string& part) {
     if (!part.empty()) content += (content.empty() ? "" : ", ") + part;
   };
-  add(json_type(value.type));
-  if (value.tensor != none) {
-    add(json_elements(model.tensors[value.tensor]));
-  }
+  std::vector<std::string_view> names;
+  if (value.dims != none)
+    for (const auto name : model.dim_names[value.dims]) names.push_back(model.strings[name]);
+  add(json_type(value.type, names));
+  if (value.tensor != none) add(json_elements(model.tensors[value.tensor]));
   return fmt::format("{}: {{{}}}", in_quotes(model.strings[value.name]), content);
 }
 

@@ -16,12 +16,19 @@
 namespace tenon {
 namespace {
 
-void read_shape(const JsonField& field, const std::string& what, tenon_type& type) {
+void read_shape(const JsonField& field, const std::string& what, tenon_type& type, std::vector<std::string>* names) {
   const auto dims = field.list(what);
   if (dims.size() > TENON_MAX_RANK)
     field.refuse("{} has {}, and at most {} are allowed", what, counted(dims.size(), "dimension"), TENON_MAX_RANK);
   type.rank = static_cast<std::int32_t>(dims.size());
   for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (const auto* name = dims[i].get<std::string>(); name != nullptr && names != nullptr) {
+      if (name->empty()) dims[i].refuse("a dimension's name is empty");
+      names->resize(dims.size());
+      (*names)[i] = *name;
+      type.dims[i] = unknown;
+      continue;
+    }
     type.dims[i] = dims[i].integer("a dimension");
     if (type.dims[i] < -1) dims[i].refuse("a dimension is {} but must be at least 0, or -1 if unknown", type.dims[i]);
   }
@@ -188,11 +195,11 @@ Init read_numbers(const JsonField& field, const InitWord& word, const JsonField&
 
 }  // namespace
 
-tenon_type read_json_type(const JsonField& object, const std::string& what) {
+tenon_type read_json_type(const JsonField& object, const std::string& what, std::vector<std::string>* dim_names) {
   auto type = unknown_type();
   if (const auto dtype = object.find("dtype"))
     type.dtype = static_cast<std::uint8_t>(read_dtype(*dtype, fmt::format("the dtype of {}", what)));
-  if (const auto shape = object.find("shape")) read_shape(*shape, fmt::format("the shape of {}", what), type);
+  if (const auto shape = object.find("shape")) read_shape(*shape, fmt::format("the shape of {}", what), type, dim_names);
   if (const auto storage = object.find("storage")) type.storage = read_storage(*storage, fmt::format("the storage of {}", what));
   return type;
 }

@@ -35,12 +35,16 @@ void append_axis(std::string& to, const Shape& shape, int axis, const T*& next) 
 
 }  // namespace
 
-std::string json_type(const tenon_type& type) {
+std::string json_type(const tenon_type& type, const std::vector<std::string_view>& dim_names) {
   std::string text;
   if (type.dtype < TENON_DTYPE_COUNT) text = fmt::format("\"dtype\": \"{}\"", name_of(static_cast<DType>(type.dtype)));
   if (type.rank >= 0) {
     text += text.empty() ? "\"shape\": [" : ", \"shape\": [";
-    for (int axis = 0; axis < type.rank; ++axis) text += fmt::format("{}{}", axis == 0 ? "" : ", ", type.dims[axis]);
+    for (int axis = 0; axis < type.rank; ++axis) {
+      const auto name = static_cast<std::size_t>(axis) < dim_names.size() ? dim_names[static_cast<std::size_t>(axis)] : "";
+      text += axis == 0 ? "" : ", ";
+      text += type.dims[axis] < 0 && !name.empty() ? in_quotes(name) : fmt::format("{}", type.dims[axis]);
+    }
     text += ']';
   }
   if (type.storage != TENON_DENSE)
