@@ -96,17 +96,17 @@ void GraphExport::add_node(NodeId id) {
   }
   const auto exported = describe(id);
   NodeExport node(exported, scope_, opset_);
-  const auto before = scope_.nodes.size();
+  const auto before = scope_.mark();
   const bool derivative = exported.info.find_param("derivative") < 0 && node.has_parameter("derivative");
   const auto parts = find_parts(exported.info.full_name());
   const auto tried = [&](bool written) {
-    if (written && are_sound(exported, before)) return true;
-    scope_.nodes.resize(before);
+    if (written && are_sound(exported, before.nodes)) return true;
+    scope_.roll_back(before);
     return false;
   };
   const bool written = !derivative && ((parts != nullptr && tried(parts(node))) || tried(by_form(node)));
   if (!written) as_custom(id, exported);
-  require_outputs(exported, before);
+  require_outputs(exported, before.nodes);
 }
 
 // Whether ONNX's operators take what the node reads.

@@ -6,6 +6,21 @@
 
 namespace tenon::onnx {
 
+bool Scope::take(std::string_view name) {
+  if (!names_.emplace(name).second) return false;
+  taken_.emplace_back(name);
+  return true;
+}
+
+void Scope::roll_back(const Mark& mark) {
+  nodes.resize(mark.nodes);
+  initializers.erase(initializers.begin() + static_cast<std::ptrdiff_t>(mark.initializers), initializers.end());
+  for (; taken_.size() > mark.names; taken_.pop_back()) names_.erase(taken_.back());
+  for (; shared_.size() > mark.constants; shared_.pop_back()) constants_.erase(shared_.back());
+  opsets = mark.opsets;
+  limits_ = mark.limits;
+}
+
 std::string Scope::free_name(std::string_view wanted) {
   std::string name(wanted);
   for (int i = 1; !take(name); ++i) name = fmt::format("{}_{}", wanted, i);
@@ -39,9 +54,11 @@ std::string Scope::constant(std::string_view wanted, const Tensor& elements) {
   if (elements.bytes() <= most_shared) {
     const auto here = elements.to("cpu").make_contiguous();
     const std::string_view bytes(static_cast<const char*>(here.data()), static_cast<std::size_t>(here.bytes()));
-    auto& known = constants_[fmt::format("{} {}", to_string(type_of(elements)), bytes)];
-    if (!known.empty()) return known;
-    known = name = free_name(wanted);
+    const auto key = fmt::format("{} {}", to_string(type_of(elements)), bytes);
+    if (const auto known = constants_.find(key); known != constants_.end()) return known->second;
+    name = free_name(wanted);
+    constants_.emplace(key, name);
+    shared_.push_back(key);
   } else {
     name = free_name(wanted);
   }

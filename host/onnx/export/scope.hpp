@@ -20,7 +20,7 @@ class Scope {
   /// A name that no value and no node of this scope has yet: `wanted`, or `wanted_1` ...
   std::string free_name(std::string_view wanted);
   /// False: it is taken.
-  bool take(std::string_view name) { return names_.emplace(name).second; }
+  bool take(std::string_view name);
 
   void add(written::Node node, std::int64_t version);
   /// The version of a custom domain in which the form holds, and all that were written before; nothing if there is none.
@@ -29,6 +29,15 @@ class Scope {
   void limit(const OnnxForm& form);
   /// A value that is always the same: an initializer in a graph, the output of a Constant in a function. The same elements are one value.
   std::string constant(std::string_view wanted, const Tensor& elements);
+
+  /// All that the scope has at one moment.
+  struct Mark {
+    std::size_t nodes, initializers, names, constants;
+    written::Opsets opsets, limits;
+  };
+  Mark mark() const { return {nodes.size(), initializers.size(), taken_.size(), shared_.size(), opsets, limits_}; }
+  /// Takes back what was added after the mark.
+  void roll_back(const Mark& mark);
 
   std::vector<written::Node> nodes;
   std::vector<std::pair<std::string, Tensor>> initializers;
@@ -39,6 +48,7 @@ class Scope {
   std::map<std::string, std::int64_t> limits_;  // the last version of a domain that all forms have
   std::set<std::string, std::less<>> names_;
   std::map<std::string, std::string> constants_;  // names of small ones by dtype, shape and bytes
+  std::vector<std::string> taken_, shared_;       // keys of names_ and constants_, in the order in which they came
 };
 
 }  // namespace tenon::onnx
