@@ -254,6 +254,23 @@ TEST_CASE("objects of one class that hold different members have functions of th
   check_same(on.import(without.host), graph, random_inputs(graph));
 }
 
+TEST_CASE("indices that ONNX does not take become int64") {
+  ExportHost on;
+  tenon::Graph graph(on.host);
+  const auto x = graph.input("x", tenon::f32, {3, 2}), u = graph.input("u", tenon::f32, {1, 2});
+  const auto small = graph.constant("small", Tensor::from({std::uint8_t{2}, std::uint8_t{0}}, {1, 2}));
+  const auto middle = graph.constant("middle", Tensor::from({std::int32_t{2}, std::int32_t{1}}, {1, 2}));
+  auto y = graph.add("scatter_along", {x, small, u});
+  y = graph.add("add", {y, graph.add("gather", {y, graph.constant("rows", Tensor::from({std::int8_t{1}}, {1}))})});
+  graph.output("y", graph.add("gather_along", {y, small}));
+  graph.output("z", graph.add("gather_along", {y, middle}));
+  graph.output("e", graph.add("gather_nd", {y, middle}));
+  on.save(graph);
+  CHECK(on.types() ==
+        Types{"Cast", "ScatterElements", "Cast", "Gather", "Add", "Cast", "GatherElements", "GatherElements", "Cast", "GatherND"});
+  check_same(on.import(on.host), graph, random_inputs(graph));
+}
+
 TEST_CASE("what is tried and does not fit leaves nothing behind") {
   ExportHost on;
   tenon::Graph graph(on.host);

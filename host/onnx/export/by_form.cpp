@@ -40,6 +40,18 @@ constexpr Younger younger[] = {{"Attention", "left_window_size", 25},
                                {"ScatterND", "reduction", 16},
                                {"SpaceToDepth", "mode", 28}};
 
+/// Inputs that take any integers here, and only these there.
+struct Indices {
+  std::string_view type;
+  std::size_t place;
+  Types types;
+};
+constexpr Indices indices[] = {{"Gather", 1, {i32, i64}},
+                               {"GatherElements", 1, {i32, i64}},
+                               {"GatherND", 1, {i64}},
+                               {"ScatterElements", 1, {i32, i64}},
+                               {"ScatterND", 1, {i64}}};
+
 bool is_empty_list(const AttributeValue& value) {
   const auto* integers = std::get_if<std::vector<std::int64_t>>(&value.variant());
   const auto* numbers = std::get_if<std::vector<double>>(&value.variant());
@@ -66,6 +78,7 @@ class FormExport {
   bool place_outputs();
   bool place_param(const std::string& param, std::size_t place, const std::optional<AttributeValue>& absent);
   bool place_halves(const OnnxForm::Halves& halves);
+  void cast_indices();
   bool is_recurrent() const { return form_.domain.empty() && (form_.type == "LSTM" || form_.type == "GRU" || form_.type == "RNN"); }
   bool is_known(std::string_view attribute) const {
     return std::none_of(std::begin(younger), std::end(younger), [&](const Younger& one) {
@@ -290,8 +303,21 @@ bool FormExport::fits() {
   return !axes_of_pad || node_.opset() >= 18;
 }
 
+void FormExport::cast_indices() {
+  if (!form_.domain.empty()) return;
+  const auto& names = node_.node().inputs;
+  for (const auto& one : indices) {
+    if (one.type != form_.type || one.place >= inputs_.size()) continue;
+    const auto found = std::find(names.begin(), names.end(), inputs_[one.place]);
+    if (found == names.end()) continue;
+    const auto dtype = node_.dtype(static_cast<std::size_t>(found - names.begin()));
+    if (!allows(one.types.mask, dtype)) inputs_[one.place] = node_.cast(inputs_[one.place], i64);
+  }
+}
+
 void FormExport::write(std::int64_t version) {
   for (const auto& [place, elements] : constants_) inputs_[place] = node_.constant(elements);
+  cast_indices();
   node_.add_node({.type = form_.type,
                   .inputs = inputs_,
                   .outputs = outputs_,
