@@ -271,6 +271,43 @@ TEST_CASE("indices that ONNX does not take become int64") {
   check_same(on.import(on.host), graph, random_inputs(graph));
 }
 
+TEST_CASE("an input or a word that ONNX has only in a later opset is not written before it") {
+  ExportHost on;
+  const auto type_in = [&](const tenon::Graph& graph, std::int64_t opset) {
+    on.save(graph, {.opset = opset});
+    return on.types().back();
+  };
+  tenon::Graph attention(on.host);
+  const auto lengths = attention.constant("lengths", Tensor::from({std::int64_t{1}}, {1}));
+  const auto q = attention.input("q", tenon::f32, {1, 1, 1, 2});
+  attention.output("y", attention.add("attention", std::vector<std::pair<std::string, Value>>{
+                                                       {"query", q}, {"key", q}, {"value", q}, {"lengths", lengths}}));
+  CHECK(type_in(attention, 23) == "attention");
+  CHECK(type_in(attention, 24) == "Attention");
+  struct Case {
+    const char *op, *type;
+    tenon::Attributes parameters;
+    std::int64_t since;
+  };
+  const Case cases[] = {{"pad", "Pad", {{"before", {1, 1}}, {"after", {0, 0}}, {"mode", "wrap"}}, 19},
+                        {"scatter_along", "ScatterElements", {{"reduction", "max"}}, 18},
+                        {"scatter_along", "ScatterElements", {{"reduction", "mul"}}, 16},
+                        {"scatter_nd", "ScatterND", {{"reduction", "min"}}, 18},
+                        {"resize", "Resize", {{"scale", {1, 2}}, {"coordinates", "half_pixel_symmetric"}}, 19}};
+  for (const auto& [op, type, parameters, since] : cases) {
+    CAPTURE(type);
+    tenon::Graph graph(on.host);
+    std::vector<tenon::Value> inputs{graph.input("x", tenon::f32, {3, 2})};
+    if (std::string_view(op).starts_with("scatter")) {
+      inputs.push_back(graph.constant("at", Tensor::from({std::int64_t{2}, std::int64_t{0}}, {1, 2})));
+      inputs.push_back(graph.input("u", tenon::f32, std::string_view(op) == "scatter_nd" ? tenon::Shape{1} : tenon::Shape{1, 2}));
+    }
+    graph.output("y", graph.add(op, inputs, parameters));
+    CHECK(type_in(graph, since - 1) == op);
+    CHECK(type_in(graph, since) == type);
+  }
+}
+
 TEST_CASE("what is tried and does not fit leaves nothing behind") {
   ExportHost on;
   tenon::Graph graph(on.host);

@@ -16,7 +16,25 @@ constexpr Stands stands[] = {{"begins", "begin"}, {"ends", "end"},   {"along", "
                              {"along", "axis"},   {"axes", "axis"},  {"count", "k"},      {"sizes", "shape"}, {"part_sizes", "sizes"},
                              {"size", "depth"},   {"sizes", "size"}, {"scales", "scale"}, {"roi", "region"}};
 
-/// Attributes that are younger than the opset from which forms hold.
+/// Inputs, attributes, and values of attributes that are younger than the opset from which forms hold.
+struct YoungerInput {
+  std::string_view type;
+  std::size_t place;
+  std::int64_t since;
+};
+constexpr YoungerInput younger_inputs[] = {{"Attention", 6, 24}, {"Pad", 3, 18}};
+
+struct YoungerValue {
+  std::string_view type, attribute, value;
+  std::int64_t since;
+};
+constexpr YoungerValue younger_values[] = {{"Pad", "mode", "wrap", 19},
+                                           {"Resize", "coordinate_transformation_mode", "half_pixel_symmetric", 19},
+                                           {"ScatterElements", "reduction", "max", 18},
+                                           {"ScatterElements", "reduction", "min", 18},
+                                           {"ScatterND", "reduction", "max", 18},
+                                           {"ScatterND", "reduction", "min", 18}};
+
 struct Younger {
   std::string_view type, attribute;
   std::int64_t since;
@@ -83,6 +101,20 @@ class FormExport {
   bool is_known(std::string_view attribute) const {
     return std::none_of(std::begin(younger), std::end(younger), [&](const Younger& one) {
       return one.type == form_.type && one.attribute == attribute && form_.domain.empty() && node_.opset() < one.since;
+    });
+  }
+  bool inputs_are_known() const {
+    return std::none_of(std::begin(younger_inputs), std::end(younger_inputs), [&](const YoungerInput& one) {
+      return one.type == form_.type && form_.domain.empty() && node_.opset() < one.since && one.place < inputs_.size() &&
+             !inputs_[one.place].empty();
+    });
+  }
+  bool values_are_known() const {
+    return std::none_of(std::begin(younger_values), std::end(younger_values), [&](const YoungerValue& one) {
+      return one.type == form_.type && form_.domain.empty() && node_.opset() < one.since &&
+             std::any_of(attributes_.begin(), attributes_.end(), [&](const written::Attribute& attribute) {
+               return attribute.name == one.attribute && attribute.value == AttributeValue(std::string(one.value));
+             });
     });
   }
   bool is_absent(const ParamInfo& param, const AttributeValue& ours, const std::optional<AttributeValue>& absent) const;
@@ -298,9 +330,7 @@ bool FormExport::place_outputs() {
 bool FormExport::fits() {
   const auto dtype = shared_dtype();
   if (form_.types && dtype && !allows(*form_.types, *dtype)) return false;
-  if (!place_inputs() || !place_attributes() || !place_outputs()) return false;
-  const bool axes_of_pad = form_.domain.empty() && form_.type == "Pad" && inputs_.size() > 3;
-  return !axes_of_pad || node_.opset() >= 18;
+  return place_inputs() && place_attributes() && place_outputs() && inputs_are_known() && values_are_known();
 }
 
 void FormExport::cast_indices() {
