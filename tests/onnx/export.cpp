@@ -308,6 +308,20 @@ TEST_CASE("an input or a word that ONNX has only in a later opset is not written
   }
 }
 
+TEST_CASE("types and sizes that parts cannot take are left to the operator itself") {
+  ExportHost on;
+  tenon::Graph graph(on.host);
+  graph.output("place", graph.add("argmax", {graph.input("b", tenon::boolean, {2, 2})}));
+  const auto scale = graph.constant("scale", Tensor::from({1.0F, 2.0F}, {2}));
+  graph.output("norm", graph.add("group_norm", {graph.input("x", tenon::f32, {0, 2, 3}), scale, scale}, {{"groups", 2}}));
+  on.save(graph);
+  CHECK(on.types() == Types{"argmax", "group_norm"});
+  tenon::Graph hot(on.host);
+  hot.output("y", hot.add("one_hot", {hot.input("i", tenon::i64, {}), hot.input("size", tenon::i64, {1})}));
+  on.save(hot);
+  CHECK(on.types() == Types{"Reshape", "Less", "Where", "Cast", "OneHot"});
+}
+
 TEST_CASE("what is tried and does not fit leaves nothing behind") {
   ExportHost on;
   tenon::Graph graph(on.host);

@@ -36,7 +36,10 @@ bool one_hot(NodeExport& node) {
   if (node.dtype() != i32 && node.dtype() != i64) index = node.cast(index, i64);
   const auto index_dtype = node.dtype() == i32 ? i32 : i64;
   auto depth = node.input("size");
-  if (depth.empty()) depth = node.integer_constant(node.integer("depth"));
+  if (depth.empty())
+    depth = node.integer_constant(node.integer("depth"));
+  else if (!node.flag("negative"))
+    depth = node.add("Reshape", {depth, node.integers_constant({})});  // of shape [1] it would give scalars a dimension
   if (!node.flag("negative")) {
     const auto beyond = index_dtype == i64 ? depth : node.cast(depth, i32);
     index = node.add("Where", {node.add("Less", {index, node.scalar(0, index_dtype)}), beyond, index});

@@ -80,7 +80,7 @@ bool rms_norm(NodeExport& node) {
 
 // Instances of as many channels as there are groups, then scale and offset for each channel.
 bool group_norm(NodeExport& node) {
-  if (node.opset() >= 21 || node.rank() < 3) return false;
+  if (node.opset() >= 21 || node.rank() < 3 || may_be_empty(node)) return false;  // Reshape finds no size for -1 then
   const Wide wide(node);
   const auto x = wide.input(0);
   const auto groups = node.integer("groups");
@@ -142,7 +142,7 @@ bool min(NodeExport& node) {
 
 // Along all axes at once.
 bool arg(NodeExport& node, const char* type) {
-  if (!node.integers("axis").empty() || node.flag("keepdims")) return false;
+  if (!node.integers("axis").empty() || node.flag("keepdims") || node.dtype() == boolean) return false;
   const auto flat = node.add("Reshape", {node.input(0), node.integers_constant({-1})});
   node.output(type, {flat}, {{"axis", 0}, {"keepdims", 0}, {"select_last_index", node.flag("last")}});
   return true;
