@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <set>
 #include <tenon/compose.hpp>
 #include <tenon/host/onnx.hpp>
 #include <tenon/host/session.hpp>
@@ -320,6 +321,18 @@ TEST_CASE("types and sizes that parts cannot take are left to the operator itsel
   hot.output("y", hot.add("one_hot", {hot.input("i", tenon::i64, {}), hot.input("size", tenon::i64, {1})}));
   on.save(hot);
   CHECK(on.types() == Types{"Reshape", "Less", "Where", "Cast", "OneHot"});
+}
+
+TEST_CASE("no two nodes of a model have one name") {
+  ExportHost on;
+  tenon::Graph graph(on.host);
+  const auto x = graph.input("x", tenon::f32, {2});
+  const auto y = graph.add("quadratic", {x}, {{"a", 1.5}, {"b", 2.0}, {"c", 3.0}}, "a");
+  graph.output("y", graph.add("relu", {y}, {}, "a/Mul"));
+  on.save(graph);
+  const auto model = tenon::onnx::read_model(on.path);
+  std::set<std::string> names;
+  for (const auto& node : model.graph.nodes) CHECK(names.emplace(node.name).second);
 }
 
 TEST_CASE("what is tried and does not fit leaves nothing behind") {

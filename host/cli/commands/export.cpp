@@ -27,9 +27,10 @@ int run_export(Context& context, const Arguments& arguments) {
 const bool added_export = add_command(
     {.name = "export",
      .doc = "turn a graph into an ONNX model",
-     .details = "Nodes become ONNX's operators, several of them, or nodes of a domain of their own, with a body of ONNX's operators where "
-                "there is one, so that other programs run them without the plugin. Weights of more than 256 MiB stand in a file beside the "
-                "model. Tenon opens the model as the graph that it was.",
+     .details =
+         "Each node becomes one ONNX operator, several, or a node in a custom domain. A custom node brings a function body where its "
+         "operator is composed of others. Weights above 256 MiB go to FILE.data. Tenon restores the original graph from it, unless "
+         "something was left out.",
      .positionals = {{"GRAPH", "a .tenon, graph.json or ONNX file"}},
      .options = {{"output", "FILE", "the .onnx file to write", Text{}, "", 'o'},
                  {"opset", "N", "the version of ONNX's operators", Integer{13, 24}, "17"}},

@@ -48,6 +48,8 @@ void GraphExport::add_nodes(const std::vector<bool>& wanted) {
       if (model_.edges[edge] != none) read_[model_.edges[edge]] = true;
   for (const auto& [name, value] : model_.outputs) read_[value] = true;
   for (NodeId id = 0; id < model_.nodes.size(); ++id)
+    if (wanted[id]) scope_.reserve_node(model_.strings[model_.nodes[id].name]);
+  for (NodeId id = 0; id < model_.nodes.size(); ++id)
     if (wanted[id]) at_node(model_, id, [&] { add_node(id); });
 }
 

@@ -41,7 +41,7 @@ std::string NodeExport::input(std::string_view name) const {
 }
 
 std::string NodeExport::next_name(const std::string& type) {
-  return scope_.free_name(node_.name + '/' + type);
+  return scope_.free_node_name(node_.name + '/' + type);
 }
 
 std::string NodeExport::free_name(std::string_view part) {

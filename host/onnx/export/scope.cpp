@@ -27,6 +27,12 @@ std::string Scope::free_name(std::string_view wanted) {
   return name;
 }
 
+std::string Scope::free_node_name(std::string_view wanted) {
+  std::string name(wanted);
+  for (int i = 1; node_names_.contains(name) || !take(name); ++i) name = fmt::format("{}_{}", wanted, i);
+  return name;
+}
+
 // A domain has one version in a model: the highest that a node asks for.
 void Scope::add(written::Node node, std::int64_t version) {
   auto& known = opsets[node.domain];

@@ -19,6 +19,9 @@ class Scope {
 
   /// A name that no value and no node of this scope has yet: `wanted`, or `wanted_1` ...
   std::string free_name(std::string_view wanted);
+  /// The same for a node with one output of its name; no node that is still to come has it.
+  std::string free_node_name(std::string_view wanted);
+  void reserve_node(std::string_view name) { node_names_.emplace(name); }
   /// False: it is taken.
   bool take(std::string_view name);
 
@@ -47,6 +50,7 @@ class Scope {
   Kind kind_;
   std::map<std::string, std::int64_t> limits_;  // the last version of a domain that all forms have
   std::set<std::string, std::less<>> names_;
+  std::set<std::string, std::less<>> node_names_;
   std::map<std::string, std::string> constants_;  // names of small ones by dtype, shape and bytes
   std::vector<std::string> taken_, shared_;       // keys of names_ and constants_, in the order in which they came
 };
