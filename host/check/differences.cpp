@@ -164,15 +164,17 @@ NamedTensors Differences::run(const RunOptions& options) {
 }
 
 double Differences::loss_of(const NamedTensors& outputs) {
-  double sum = 0;
+  double sum = 0, lost = 0;  // of many terms; Kahan's summation
   terms_ = 0;
   for (const auto& [name, seed] : loss_) {
     const auto output = doubles_of(outputs.at(name));
     const auto found = inputs_.find(seed);  // not there for an output that its kernel allocates
     const auto factors = found != inputs_.end() ? doubles_of(found->second) : std::vector<double>(output.size(), 1);
     for (std::size_t i = 0; i < output.size(); ++i) {
-      sum += output[i] * factors[i];
-      terms_ += std::abs(output[i] * factors[i]);
+      const double term = output[i] * factors[i], next = term - lost, total = sum + next;
+      lost = (total - sum) - next;
+      sum = total;
+      terms_ += std::abs(term);
     }
   }
   return sum;
