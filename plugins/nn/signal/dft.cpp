@@ -96,8 +96,7 @@ struct Dft : tenon::Operator {
     op.output("output", "data's shape with length (onesided: length / 2 + 1) along axis and 2 parts; 1 part if inverse and onesided");
     op.param("length", &Dft::length,
              "numbers that are transformed: data is cut off or continued by zeros; 0: all of data, 2 (all - 1) if inverse and onesided")
-        .at_least(0)
-        .at_most(1 << 16);
+        .at_least(0);
     op.param("axis", &Dft::axis, "along which it transforms, not the last one; negative axes count from the end").at_least(-8).at_most(7);
     op.param("inverse", &Dft::inverse, "the inverse transform, divided by length");
     op.param("onesided", &Dft::onesided,
