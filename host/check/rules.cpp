@@ -29,6 +29,8 @@ DType dtype_for(const OperatorInfo& info) {
 struct Trial {
   bool with_optional = true;
   Draws draws = Draws::positive;
+  Shape innermost{};                      // of the variables of calls that hold no other, where no example of their operators fits
+  bool rows = false;                      // what nothing tells is as long as the last axis of what it stands beside, not as large as that
   std::map<std::size_t, Shape> shapes{};  // of variables, as far as they are known
 };
 
@@ -123,6 +125,7 @@ class PatternGraph {
     if (const auto known = trial_.shapes.find(variable); known != trial_.shapes.end()) return known->second;
     const bool innermost = std::none_of(text.inputs.begin(), text.inputs.end(), [](const auto& one) { return one.operand.call; });
     if (!innermost) return {};
+    if (trial_.innermost.has_rank()) return trial_.innermost;
     const auto name = info.inputs[std::min(input, info.inputs.size() - 1)].name;
     for (const auto& example : info.examples)
       for (const auto& one : example.inputs)
@@ -146,6 +149,7 @@ std::optional<PatternGraph> complete_graph(Host& host, const ResolvedRule& rule,
     for (auto& [variable, shape] : trial.shapes) {
       if (shape.known()) continue;
       shape = pattern.beside(variable);
+      if (trial.rows && shape.known() && shape.rank() > 0) shape = {shape[-1]};
       known = false;
     }
     if (known && round > 0) return pattern;
@@ -244,11 +248,15 @@ Outcome check_rules(const CheckedOperator& subject) {
     if (!alone.faults().empty()) return failed(alone.faults().front().sentence);
     if (alone.empty()) return failed(fmt::format("rule '{}' is not in the catalog", each.name));
     Tried tried;
-    for (const bool optional : {true, false})
-      for (const auto draws : {Draws::positive, Draws::mixed}) {
-        try_rule(host, alone[0], alone, {optional, draws, {}}, subject.seed, tried);
-        if (!tried.fault.empty()) return failed(fmt::format("rule '{}': {}", each.name, tried.fault));
-      }
+    for (const auto& innermost : {Shape(), Shape{4, 4}, Shape{2, 4, 4}, Shape{2, 3, 4, 4}}) {
+      if (innermost.has_rank() && tried.graphs > 0) break;
+      for (const bool rows : {false, true})
+        for (const bool optional : {true, false})
+          for (const auto draws : {Draws::positive, Draws::mixed}) {
+            try_rule(host, alone[0], alone, {optional, draws, innermost, rows, {}}, subject.seed, tried);
+            if (!tried.fault.empty()) return failed(fmt::format("rule '{}': {}", each.name, tried.fault));
+          }
+    }
     if (tried.graphs == 0) return {Verdict::untried, fmt::format("rule '{}' could not be tried: {}", each.name, tried.refusal)};
     graphs += tried.graphs;
   }

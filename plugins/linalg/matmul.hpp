@@ -29,6 +29,12 @@ struct MatmulShapes : tenon::Operator {
     op.backward_reads("a", "b");
     op.accumulates();
     op.onnx("", "MatMul");
+    // Dense layers as other formats write them.
+    op.rule("dense", "add(matmul(x, w!), b!)", "fused_fully_connected(x, transpose(w; axes=[1, 0]), b; flatten=false)");
+    op.rule("dense_on_the_right", "add(b!, matmul(x, w!))", "fused_fully_connected(x, transpose(w; axes=[1, 0]), b; flatten=false)");
+    op.rule("transposed", "matmul(a, transpose(b; axes=[0, 1, 3, 2]))", "matmul(a, b; transpose_b=true)");
+    op.rule("transposed_batch", "matmul(a, transpose(b; axes=[0, 2, 1]))", "matmul(a, b; transpose_b=true)");
+    op.rule("transposed_matrix", "matmul(a, transpose(b; axes=[1, 0]))", "matmul(a, b; transpose_b=true)");
     op.example({{"a", {2, 3}}, {"b", {3, 4}}});
   }
 

@@ -94,6 +94,13 @@ TEST_CASE("each broken plugin fails the check that is for it, and no other") {
   }
 }
 
+TEST_CASE("a rule that acts on rows alone is tried on them") {
+  const auto result = run_tenon({"check", fault("wrong_rule"), "--only-failed", "--op", "wrong_for_rows"});
+  CAPTURE(result.out);
+  CHECK(faults_in(result.out) == std::set<std::string>{"FAILED rules"});
+  CHECK(result.out.find("rule 'forgets_row': element") != std::string::npos);
+}
+
 TEST_CASE("operators that are wrong for calls that nobody tries first are found") {
   const std::map<std::string, std::set<std::string>> needed = {
       {"adds_forward", {"FAILED add"}},   // the gradient

@@ -276,3 +276,27 @@ TEST_CASE("a plugin's own fused form runs where a graph uses the plugin, and its
   read_twice.output("z", inner);
   CHECK(nodes_of(read_twice) == std::vector<std::string>{"t", "r"});
 }
+
+TEST_CASE("a matrix product and a sum become a dense layer, and transposed factors are read as they lie") {
+  RewritingHost all;
+  Graph graph(all.host);
+  const auto x = graph.input("x", f32, {2, -1, 5});
+  const auto weight = graph.variable("w", numbers({5, 6}, -1, 1, 1)), bias = graph.variable("b", numbers({6}, -1, 1, 2));
+  const auto dense = graph.add("add", {bias, graph.add("matmul", {x, weight}, {}, "product")}, {}, "sum");
+  const auto hidden = graph.add("relu", {dense}, {}, "hidden");
+  const auto turned = graph.add("transpose", {hidden}, {{"axes", std::vector<std::int64_t>{0, 2, 1}}}, "turned");
+  graph.output("scores", graph.add("matmul", {hidden, turned}, {}, "scores"));
+  const NamedTensors inputs{{"x", numbers({2, 7, 5}, -1, 1, 3)}};
+  CHECK(nodes_of(graph) == std::vector<std::string>{"product+sum+hidden", "turned+scores"});
+  CHECK(difference(run(graph, inputs, Optimize::full).at("scores"), run(graph, inputs, Optimize::none).at("scores")) < 1e-6);
+
+  // A sum that is no bias stays one.
+  Graph other(all.host);
+  const auto rows = other.variable("b", numbers({1, 6}, -1, 1, 2));
+  other.output(
+      "y",
+      other.add("add",
+                {other.add("matmul", {other.input("x", f32, {2, 5}), other.variable("w", numbers({5, 6}, -1, 1, 1))}, {}, "product"), rows},
+                {}, "sum"));
+  CHECK(nodes_of(other) == std::vector<std::string>{"product", "sum"});
+}

@@ -113,7 +113,7 @@ class Rewriting {
   std::unordered_map<NodeId, std::vector<NodeId>> after_;      // nodes, and those that rules put behind them
   std::unordered_map<NodeId, std::set<std::size_t>> made_by_;  // nodes, and the rules that led to them
   std::vector<std::vector<std::size_t>> rules_of_;             // of each operator of the model: the rules with this root
-  std::set<int> files_;                                        // of the plugins whose operators the graph as written names; -1: no plugin
+  std::set<int> files_;  // of the plugins whose operators the graph names, or a rule put there; -1: no plugin
 };
 
 }  // namespace tenon

@@ -100,6 +100,7 @@ bool Rewriting::apply(std::size_t number, const RuleMatch& match, NodeId positio
     if (model.values[value].role == Role::constant) constant_[value] = true;
   for (const auto id : made) {
     const auto& node = model.nodes[id];
+    if (files_.insert(to_->binding.operators[node.op]->file).second) rules_of_.clear();  // rules of that plugin may go on from here
     for (std::uint32_t i = 0; i < node.input_count; ++i)
       if (const auto value = model.edges[node.first_edge + i]; value != none) ++uses_[value];
     if (computes_constant(id)) mark_constant(id);

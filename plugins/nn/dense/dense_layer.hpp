@@ -19,6 +19,9 @@ struct DenseLayer : Base {
   }
   static constexpr void describe_parameters(auto& op) {
     op.param("num_hidden", &DenseLayer::num_hidden, "rows of weight").required().at_least(1);
+    describe_other_parameters(op);
+  }
+  static constexpr void describe_other_parameters(auto& op) {
     op.param("no_bias", &DenseLayer::no_bias, "leave the bias out");
     op.param("flatten", &DenseLayer::flatten, "use all axes of data but the first as features, not only the last axis");
   }
@@ -30,11 +33,18 @@ struct DenseLayer : Base {
     io.require(data.rank() >= (flatten ? 2 : 1), "data is ", data, " but needs at least ", flatten ? "two dimensions" : "one dimension");
     const auto features = features_of(data);
     const auto weight = io.input("weight").shape;
-    const tenon::Shape needed{num_hidden, features};
+    const auto hidden = hidden_of(weight);
+    io.require(hidden != 0, "weight is ", weight, " but needs rows");
+    const tenon::Shape needed{hidden, features};
     io.require(fits(weight, needed), "weight is ", weight, " but data ", data, " needs ", needed);
     io.set_input("weight", needed);
-    if (!no_bias) io.set_input("bias", {num_hidden});
-    io.set_output(0, output_shape(data));
+    if (!no_bias) io.set_input("bias", {hidden});
+    io.set_output(0, output_shape(data, hidden));
+  }
+
+  /// num_hidden, or the weight's rows where it is 0, as far as they are known.
+  std::int64_t hidden_of(const tenon::Shape& weight) const {
+    return num_hidden > 0 ? num_hidden : weight.has_rank() && weight.rank() == 2 ? weight[0] : tenon::unknown;
   }
 
   double flops(const tenon::Infer& io) const {
@@ -52,9 +62,9 @@ struct DenseLayer : Base {
     return features;
   }
 
-  tenon::Shape output_shape(tenon::Shape data) const {
-    if (flatten) return {data[0], num_hidden};
-    data.set(-1, num_hidden);
+  tenon::Shape output_shape(tenon::Shape data, std::int64_t hidden) const {
+    if (flatten) return {data[0], hidden};
+    data.set(-1, hidden);
     return data;
   }
 };

@@ -15,10 +15,12 @@ struct FusedFullyConnected : DenseLayer<WithActivation> {
     op.types({tenon::f32, tenon::f64});
     describe_tensors(op);
     op.input("addend", "added before the activation; same shape as output").optional();
-    describe_parameters(op);
+    op.param("num_hidden", &FusedFullyConnected::num_hidden, "rows of weight; 0: as many as it has").at_least(0);
+    describe_other_parameters(op);
     describe_activation(op);
     TENON_FUSE(op, "fully_connected", "fused_fully_connected");
     op.example({{"data", {2, 3}}, {"weight", {4, 3}}, {"bias", {4}}, {"addend", {2, 4}}}, {{"num_hidden", 4}, {"activation", "gelu"}});
+    op.example({{"data", {2, 5, 3}}, {"weight", {4, 3}}, {"bias", {4}}}, {{"flatten", false}});
   }
 
   void infer(tenon::Infer& io) const {
@@ -28,7 +30,7 @@ struct FusedFullyConnected : DenseLayer<WithActivation> {
     if (const auto addend = io.input("addend").shape; addend.has_rank()) io.set_output(0, addend);
   }
 
-  void prepare(tenon::Prepare& io) const { keep_packed_weight(io, num_hidden); }
+  void prepare(tenon::Prepare& io) const { keep_packed_weight(io, hidden_of(io.input("weight").shape)); }
 
   void forward(const tenon::Call& call) const { call.input_type(0).dtype == tenon::f64 ? forward_f64(call) : forward_f32(call); }
 
@@ -48,18 +50,19 @@ struct FusedFullyConnected : DenseLayer<WithActivation> {
   void forward_f32(const tenon::Call& call) const {
     float* const output = call.output<float>(0).data();
     const float* const addend = addend_of<float>(call);
-    dense_product_f32<Arithmetic>(call, num_hidden, [&](const product::Tile& tile) {
+    const auto hidden = hidden_of(call.input_type(1).shape);
+    dense_product_f32<Arithmetic>(call, hidden, [&](const product::Tile& tile) {
       const auto end = tile.row + tile.rows;
       for (auto row = tile.row; row < end; ++row) {
-        const auto first = row * num_hidden + tile.column;
-        if (addend) fetch(addend + first + std::min<std::int64_t>(end - 1 - row, 8) * num_hidden, tile.columns);
+        const auto first = row * hidden + tile.column;
+        if (addend) fetch(addend + first + std::min<std::int64_t>(end - 1 - row, 8) * hidden, tile.columns);
         activate(output + first, addend ? addend + first : nullptr, tile.columns);
       }
     });
   }
 
   void forward_f64(const tenon::Call& call) const {
-    dense_product_f64(call, num_hidden);
+    dense_product_f64(call, hidden_of(call.input_type(1).shape));
     const auto output = call.output<double>(0);
     const double* const addend = addend_of<double>(call);
     call.parallel_for(output.size(), 4096, [&](std::int64_t begin, std::int64_t end) {
@@ -75,7 +78,7 @@ struct FusedFullyConnectedInBf16 : FusedFullyConnected {
   static constexpr int priority = 1;
 
   bool supports(const tenon::Infer& types) const { return Arithmetic::supports(types); }
-  void prepare(tenon::Prepare& io) const { keep_packed_weight<Arithmetic>(io, num_hidden); }
+  void prepare(tenon::Prepare& io) const { keep_packed_weight<Arithmetic>(io, hidden_of(io.input("weight").shape)); }
   void forward(const tenon::Call& call) const { forward_f32<Arithmetic>(call); }
 };
 TENON_KERNEL_VARIANT(fused_fully_connected, cpu, FusedFullyConnectedInBf16)
