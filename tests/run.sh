@@ -135,7 +135,7 @@ run_torch() {
     step torch-models build-torch/venv/bin/python tests/onnx/torch_models.py build-ci/tenon
 }
 
-# The conformance test of tests/onnx with more cases than Debian has, and onnxruntime on models that Tenon wrote.
+# The conformance test of tests/onnx with more cases than Debian has; onnxruntime and Netron on models that Tenon wrote.
 run_onnx() {
   venv onnx build-onnx/venv -r tests/onnx/requirements.txt || return
   step onnx-configure cmake --preset default -B build-onnx -DCMAKE_UNITY_BUILD=ON -DTENON_CUDA=OFF -DTENON_BUILD_BENCH=OFF -DTENON_TEST_FOLDERS=onnx &&
@@ -143,7 +143,9 @@ run_onnx() {
     step onnx build-onnx/venv/bin/python tests/onnx/backend.py build-onnx && tail -n 1 build-ci/log/onnx.txt || return
   rm -rf build-onnx/models && mkdir -p build-onnx/models
   step onnx-export env "TENON_EXPORT_TO=$PWD/build-onnx/models" build-onnx/tests/test_onnx "-sf=*export_examples.cpp" &&
-    step onnx-compare build-onnx/venv/bin/python tests/onnx/compare_exports.py build-onnx/models
+    step onnx-compare build-onnx/venv/bin/python tests/onnx/compare_exports.py build-onnx/models || return
+  command -v chromium >/dev/null || { skipped onnx-netron "chromium is missing; apt-get install chromium"; return; }
+  step onnx-netron bash -c 'build-onnx/venv/bin/python tests/onnx/netron_opens.py $(ls -S build-onnx/models/*.onnx | head -n 8)'
 }
 
 # An hour for each target: run.sh fuzz. TENON_FUZZ_SECONDS says otherwise.
