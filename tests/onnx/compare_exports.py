@@ -13,7 +13,6 @@ import numpy as np
 import onnx
 import onnxruntime
 
-
 # What onnxruntime says of models that are right, and that it does not run.
 LIMITS = (
     "NOT_IMPLEMENTED",

@@ -37,11 +37,21 @@ class Consent(http.server.BaseHTTPRequestHandler):
 def drawn(model: pathlib.Path, consent: str, profile: str) -> collections.Counter[str]:
     Consent.port = netron.start(str(model), browse=False)[1]
     try:
-        options = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--virtual-time-budget=30000")
-        page = subprocess.run(["chromium", *options, "--dump-dom", consent], capture_output=True, text=True, timeout=120)
+        options = (
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--user-data-dir={profile}",
+            "--virtual-time-budget=30000",
+        )
+        page = subprocess.run(
+            ["chromium", *options, "--dump-dom", consent], capture_output=True, text=True, timeout=120
+        )
     finally:
         netron.stop()
-    return collections.Counter(re.findall(r'class="node-item node-item-type[^"]*"><path[^>]*></path><text>([^<]*)</text>', page.stdout))
+    return collections.Counter(
+        re.findall(r'class="node-item node-item-type[^"]*"><path[^>]*></path><text>([^<]*)</text>', page.stdout)
+    )
 
 
 def main() -> int:
@@ -54,7 +64,10 @@ def main() -> int:
             for _ in range(4):  # virtual time runs out now and then while the page still waits for the server
                 if not (missing := nodes - drawn(path, f"http://localhost:{server.server_port}/", profile)):
                     break
-            print(f"{path.name}: {nodes.total()} nodes" + (f", but Netron does not show {dict(missing)}" if missing else ""))
+            print(
+                f"{path.name}: {nodes.total()} nodes"
+                + (f", but Netron does not show {dict(missing)}" if missing else "")
+            )
             failed += bool(missing)
     return int(failed > 0)
 
