@@ -10,14 +10,14 @@ struct Candidate {
 };
 
 /// The better one, and of equals the first; an index of -1 is nobody.
-template <class A>
+template <class Rule, class A>
 struct First {
   using Acc = Candidate<A>;
   TENON_FN static Acc identity() { return {A(), -1}; }
   TENON_FN static Acc merge(Acc l, Acc r) {
     if (r.index < 0) return l;
-    if (l.index < 0 || Argmax::better(r.value, l.value)) return r;
-    return Argmax::better(l.value, r.value) || l.index < r.index ? l : r;
+    if (l.index < 0 || Rule::better(r.value, l.value)) return r;
+    return Rule::better(l.value, r.value) || l.index < r.index ? l : r;
   }
 };
 
@@ -39,23 +39,25 @@ struct PutIndex {
 
 }  // namespace
 
-struct ArgmaxCuda : Argmax {
+template <class Rule>
+struct ChosenIndexCuda : ChosenIndex<Rule> {
   static constexpr bool capturable = true;
   /// The integers of 0.2 and the last of equal ones are the CPU's.
-  bool supports(const tenon::Infer& types) const { return !last && tenon::any_type.has(types.input(0).dtype); }
+  bool supports(const tenon::Infer& types) const { return !this->last && tenon::any_type.has(types.input(0).dtype); }
 
   std::size_t workspace(const tenon::Infer& io) const {
     const auto x = io.input(0).shape;
-    return x.known() ? FoldSpace(x, reduced(x.rank())).workspace() : 0;
+    return x.known() ? FoldSpace(x, this->reduced(x.rank())).workspace() : 0;
   }
 
   void forward(const tenon::Call& call) const {
     const auto type = call.input_type(0);
-    const FoldSpace space(type.shape, reduced(type.shape.rank()));
+    const FoldSpace space(type.shape, this->reduced(type.shape.rank()));
     tenon::visit(type.dtype, [&]<class T>() {
-      fold<First<Plain<T>>>(call, space, Candidates<T>{call.input<T>(0).data()}, PutIndex<Plain<T>>{call.output<std::int64_t>(0).data()},
-                            fold_scratch(call, space));
+      fold<First<Rule, Plain<T>>>(call, space, Candidates<T>{call.input<T>(0).data()},
+                                  PutIndex<Plain<T>>{call.output<std::int64_t>(0).data()}, fold_scratch(call, space));
     });
   }
 };
-TENON_KERNEL(argmax, cuda, ArgmaxCuda)
+TENON_KERNEL(argmax, cuda, ChosenIndexCuda<Largest>)
+TENON_KERNEL(argmin, cuda, ChosenIndexCuda<Smallest>)

@@ -31,6 +31,14 @@ struct Cumulative : tenon::Operator {
     op.example({{"x", {2, 3}}, {"along", {}, tenon::i64, {-1}}});
   }
 
+  /// The axis, of those that x has.
+  int axis_in(const tenon::Call& call) const {
+    const int rank = call.input_type(0).shape.rank();
+    const auto named = given_number(call, "along", axis);
+    if (named < -rank || named >= rank) throw tenon::Error("there is no axis ", named, " of rank ", rank);
+    return static_cast<int>(named < 0 ? named + rank : named);
+  }
+
   /// Elements along the axis, one after the other in its direction.
   struct Line {
     std::int64_t first, step, count;
@@ -42,10 +50,8 @@ struct Cumulative : tenon::Operator {
   template <class Body>
   void each_line(const tenon::Call& call, Body body) const {
     const auto x = call.input_type(0).shape;
-    const auto named = given_number(call, "along", axis);
-    if (named < -x.rank() || named >= x.rank()) throw tenon::Error("there is no axis ", named, " of rank ", x.rank());
+    const int along = axis_in(call);
     if (x.size() == 0) return;
-    const auto along = static_cast<int>(named < 0 ? named + x.rank() : named);
     std::int64_t inner = 1;
     for (int a = along + 1; a < x.rank(); ++a) inner *= x[a];
     const auto count = x[along];

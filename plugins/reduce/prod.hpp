@@ -8,9 +8,13 @@
 template <class A>
 struct Times {
   using Acc = A;
-  static Acc identity() { return 1; }
-  static Acc merge(Acc l, Acc r) { return l * r; }
+  TENON_FN static Acc identity() { return 1; }
+  TENON_FN static Acc merge(Acc l, Acc r) { return l * r; }
 };
+
+/// What elements are multiplied in: float32 overflows where the whole product does not.
+template <class Out>
+using Product = std::conditional_t<is_floating<Out>, double, Wide<Out>>;
 
 struct Prod : Reduction {
   static constexpr void describe(auto& op) {
@@ -37,7 +41,7 @@ struct Prod : Reduction {
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::any_real + tenon::Types{tenon::boolean}>(call.input_type(0).dtype, [&]<class T>() {
       using Out = std::conditional_t<is_floating<T> || std::is_same_v<T, std::uint64_t>, T, std::int64_t>;
-      using Acc = Wide<Out>;
+      using Acc = Product<Out>;
       run<Times<Acc>, T, Out>(call, [](Acc product) { return product; });
     });
   }

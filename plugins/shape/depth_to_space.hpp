@@ -39,6 +39,7 @@ struct BlocksOfPixels : tenon::Operator {
   }
 
   /// deep: [n, channels * block * block, height, width]. From one to the other.
+  template <class Copy>
   void move(const tenon::Call& call, const tenon::Shape& deep, tenon::DType dtype, bool to_space, const std::byte* from,
             std::byte* to) const {
     const auto area = block * block, channels = deep[1] / area, height = deep[2], width = deep[3];
@@ -50,9 +51,9 @@ struct BlocksOfPixels : tenon::Operator {
     const auto in_space = row_major(extent);
     const auto size = tenon::size_of(dtype);
     if (to_space)
-      BoxCopy(extent, in_deep, in_space, size)(call, from, to);
+      Copy(extent, in_deep, in_space, size)(call, from, to);
     else
-      BoxCopy(extent, in_space, in_deep, size)(call, from, to);
+      Copy(extent, in_space, in_deep, size)(call, from, to);
   }
 };
 
@@ -74,11 +75,17 @@ struct DepthToSpace : BlocksOfPixels {
     io.set_output(0, moved(io, io.input(0).shape, true));
     io.set_input(0, moved(io, io.output(0).shape, false));
   }
-  void forward(const tenon::Call& call) const {
-    move(call, call.input_type(0).shape, call.input_type(0).dtype, true, bytes::input(call, 0), bytes::output(call, 0));
+  void forward(const tenon::Call& call) const { put<BoxCopy>(call); }
+  void backward(const tenon::Call& call) const { put_back<BoxCopy>(call); }
+
+ protected:
+  template <class Copy>
+  void put(const tenon::Call& call) const {
+    move<Copy>(call, call.input_type(0).shape, call.input_type(0).dtype, true, bytes::input(call, 0), bytes::output(call, 0));
   }
-  void backward(const tenon::Call& call) const {
-    move(call, call.input_type(0).shape, call.input_type(0).dtype, false, bytes::output_grad(call, 0), bytes::input_grad(call, 0));
+  template <class Copy>
+  void put_back(const tenon::Call& call) const {
+    move<Copy>(call, call.input_type(0).shape, call.input_type(0).dtype, false, bytes::output_grad(call, 0), bytes::input_grad(call, 0));
   }
 };
 
@@ -100,10 +107,16 @@ struct SpaceToDepth : BlocksOfPixels {
     io.set_output(0, moved(io, io.input(0).shape, false));
     io.set_input(0, moved(io, io.output(0).shape, true));
   }
-  void forward(const tenon::Call& call) const {
-    move(call, call.output_type(0).shape, call.input_type(0).dtype, false, bytes::input(call, 0), bytes::output(call, 0));
+  void forward(const tenon::Call& call) const { put<BoxCopy>(call); }
+  void backward(const tenon::Call& call) const { put_back<BoxCopy>(call); }
+
+ protected:
+  template <class Copy>
+  void put(const tenon::Call& call) const {
+    move<Copy>(call, call.output_type(0).shape, call.input_type(0).dtype, false, bytes::input(call, 0), bytes::output(call, 0));
   }
-  void backward(const tenon::Call& call) const {
-    move(call, call.output_type(0).shape, call.input_type(0).dtype, true, bytes::output_grad(call, 0), bytes::input_grad(call, 0));
+  template <class Copy>
+  void put_back(const tenon::Call& call) const {
+    move<Copy>(call, call.output_type(0).shape, call.input_type(0).dtype, true, bytes::output_grad(call, 0), bytes::input_grad(call, 0));
   }
 };

@@ -1,6 +1,7 @@
 // CUDA kernels of the operators that only move elements.
 #include "box_copy_on_device.hpp"
 #include "concat.hpp"
+#include "depth_to_space.hpp"
 #include "expand_dims.hpp"
 #include "reshape.hpp"
 #include "slice.hpp"
@@ -42,6 +43,16 @@ struct SplitCuda : Split {
   void backward(const tenon::Call& call) const { join<BoxCopyOnDevice>(call); }
 };
 
+template <class Op>
+struct MoveBlocksCuda : Op {
+  static constexpr bool capturable = true;
+
+  void forward(const tenon::Call& call) const { this->template put<BoxCopyOnDevice>(call); }
+  void backward(const tenon::Call& call) const { this->template put_back<BoxCopyOnDevice>(call); }
+};
+
+TENON_KERNEL(depth_to_space, cuda, MoveBlocksCuda<DepthToSpace>)
+TENON_KERNEL(space_to_depth, cuda, MoveBlocksCuda<SpaceToDepth>)
 TENON_KERNEL(reshape, cuda, RelabelCuda<Reshape>)
 TENON_KERNEL(squeeze, cuda, RelabelCuda<Squeeze>)
 TENON_KERNEL(expand_dims, cuda, RelabelCuda<ExpandDims>)

@@ -66,7 +66,7 @@ struct Tile : tenon::Operator {
     });
   }
 
- private:
+ protected:
   static std::int64_t repeated(std::int64_t size, std::int64_t times) {
     std::int64_t product = 0;
     if (times < 0 || (size != tenon::unknown && __builtin_mul_overflow(size, times, &product)))
@@ -83,6 +83,7 @@ struct Tile : tenon::Operator {
     return numbers;
   }
 
+ private:
   /// Writes what stands at `from` from this axis on, and moves both ends on.
   static void put(const tenon::Shape& x, const Numbers& times, std::size_t size, int axis, const std::byte*& from, std::byte*& to) {
     if (axis == x.rank()) {

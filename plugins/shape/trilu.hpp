@@ -34,13 +34,19 @@ struct Trilu : tenon::Operator {
   void forward(const tenon::Call& call) const { cut(call, bytes::input(call, 0), bytes::output(call, 0)); }
   void backward(const tenon::Call& call) const { cut(call, bytes::output_grad(call, 0), bytes::input_grad(call, 0)); }
 
+ protected:
+  std::int64_t diagonal_of(const tenon::Call& call) const {
+    const auto x = call.input_type(0).shape;
+    return std::clamp(given_number(call, "offset", diagonal), -x[-2], x[-1]);
+  }
+
  private:
   void cut(const tenon::Call& call, const std::byte* from, std::byte* to) const {
     const auto x = call.input_type(0);
     if (x.shape.size() == 0) return;
     const auto rows = x.shape[-2], columns = x.shape[-1];
     const auto size = static_cast<std::int64_t>(tenon::size_of(x.dtype));
-    const auto k = std::clamp(given_number(call, "offset", diagonal), -rows, columns);
+    const auto k = diagonal_of(call);
     call.parallel_for(x.shape.size() / columns, 1 + (1 << 15) / (columns * size), [&](std::int64_t begin, std::int64_t end) {
       for (auto row = begin; row < end; ++row) {
         const auto middle = std::clamp<std::int64_t>(row % rows + k + !upper, 0, columns);  // the first that is kept, or is not

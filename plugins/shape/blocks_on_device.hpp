@@ -1,0 +1,100 @@
+// Blocks of elements that a list of numbers picks out of a tensor on a CUDA device, and the gradient of that.
+#pragma once
+#include <tenon/gpu/search.hpp>
+#include <tenon/gpu/sort.hpp>
+
+#include "../shared/rows.hpp"
+#include "box_walk.hpp"
+
+/// A list of numbers, of blocks of `size` elements. The same list holds in each of some parts of data, of `rows` blocks each.
+struct BlockList {
+  const std::int64_t* numbers;
+  std::int64_t count, rows, size, parts = 1;
+};
+
+/// Output's row i, in units that divide its bytes.
+template <int bytes>
+struct GatherRow {
+  BlockList list;  ///< sizes in units
+  const Unit<bytes>* data;
+  Unit<bytes>* output;
+
+  TENON_DEVICE void operator()(std::int64_t i, std::int64_t first, std::int64_t step) const {
+    const auto part = list.parts == 1 ? 0 : i / list.count, row = list.numbers[i - part * list.count];
+    const auto* const from = data + (part * list.rows + row) * list.size;
+    for (auto u = first; u < list.size; u += step) output[i * list.size + u] = row < 0 ? Unit<bytes>{} : from[u];
+  }
+};
+
+template <int bytes>
+void gather_as(const tenon::Call& call, BlockList list, const std::byte* data, std::byte* output) {
+  list.size /= bytes;
+  for_each_row(call, list.parts * list.count, list.size,
+               GatherRow<bytes>{list, reinterpret_cast<const Unit<bytes>*>(data), reinterpret_cast<Unit<bytes>*>(output)});
+}
+
+/// output = the listed blocks, one after the other. The list's size is in bytes.
+inline void gather(const tenon::Call& call, const BlockList& list, const std::byte* data, std::byte* output) {
+  const auto all =
+      reinterpret_cast<std::uintptr_t>(data) | reinterpret_cast<std::uintptr_t>(output) | static_cast<std::uintptr_t>(list.size);
+  if (all % 16 == 0) return gather_as<16>(call, list, data, output);
+  if (all % 8 == 0) return gather_as<8>(call, list, data, output);
+  if (all % 4 == 0) return gather_as<4>(call, list, data, output);
+  if (all % 2 == 0) return gather_as<2>(call, list, data, output);
+  gather_as<1>(call, list, data, output);
+}
+
+/// Numbers that point nowhere become one behind the last row and so come last.
+struct RowToUse {
+  const std::int64_t* numbers;
+  std::int64_t rows;
+
+  TENON_FN std::int64_t operator()(std::int64_t i) const { return numbers[i] < 0 ? rows : numbers[i]; }
+};
+
+/// Whether place i of the sorted numbers is the first use of a row.
+struct IsFirstUse {
+  const std::int64_t* keys;
+  std::int64_t rows;
+
+  TENON_FN std::int64_t operator()(std::int64_t i) const { return keys[i] < rows && (i == 0 || keys[i - 1] != keys[i]); }
+};
+
+/// The gradients of all uses of a block, added in the order of the list. Block `key` of `to`, or, where there are row_ids, the next one.
+template <class T>
+struct AddUses {
+  using Sum = std::conditional_t<sizeof(T) == 2, float, T>;
+  tenon::gpu::Sorted uses;
+  BlockList list;
+  const T* dy;
+  T* to;
+  std::int64_t* row_ids;
+  const std::int64_t* before;
+
+  TENON_DEVICE void operator()(std::int64_t i, std::int64_t first, std::int64_t step) const {
+    if (!IsFirstUse{uses.keys, list.rows}(i)) return;
+    const auto key = uses.keys[i], row = row_ids ? before[i] : key;
+    if (row_ids && first == 0) row_ids[row] = key;
+    const auto end = end_of_uses(i, key);  // known ahead, so that loads need not wait for each other
+    for (std::int64_t part = 0; part < list.parts; ++part)
+      for (auto j = first; j < list.size; j += step) {
+        Sum sum = 0;
+        for (auto use = i; use < end; ++use) sum += static_cast<Sum>(dy[(part * list.count + uses.places[use]) * list.size + j]);
+        to[(part * list.rows + row) * list.size + j] = static_cast<T>(sum);
+      }
+  }
+
+ private:
+  /// In steps that grow: most blocks are used once or twice.
+  TENON_DEVICE std::int64_t end_of_uses(std::int64_t begin, std::int64_t key) const {
+    std::int64_t same = 1, next = 2;
+    for (; begin + next <= list.count && uses.keys[begin + next - 1] == key; next *= 2) same = next;
+    const auto rest = next - same < list.count - begin - same ? next - same : list.count - begin - same;
+    return begin + same + tenon::gpu::first_not_below(uses.keys + begin + same, rest, key + 1);
+  }
+};
+
+/// The uses of each block together. scratch: tenon::gpu::sort_scratch(count, rows).
+inline tenon::gpu::Sorted sort_uses(const tenon::Call& call, const BlockList& list, std::int64_t* scratch) {
+  return tenon::gpu::sort(call, list.count, RowToUse{list.numbers, list.rows}, list.rows, scratch);
+}
