@@ -21,6 +21,7 @@ struct RowNorm : tenon::Operator {
   }
 
  protected:
+  // Of the plugin that includes this: on the CPU, or on CUDA.
   void normalise(const tenon::Call& call, const NormRows& rows, bool centred) const;
   void gradients(const tenon::Call& call, const NormRows& rows, bool centred) const;
 };
@@ -52,12 +53,12 @@ struct RmsNorm : RowNorm {
     require_vector(io, "gamma", tenon::Shape(data.begin() + split, data.rank() - split));
     io.set_output(0, data);
   }
-  void forward(const tenon::Call& call) const { normalise(call, rows_of(call), false); }
-  void backward(const tenon::Call& call) const { gradients(call, rows_of(call), false); }
+  void forward(const tenon::Call& call) const { normalise(call, rows_of(call.input_type(0).shape), false); }
+  void backward(const tenon::Call& call) const { gradients(call, rows_of(call.input_type(0).shape), false); }
 
- private:
-  NormRows rows_of(const tenon::Call& call) const {
-    const auto along = Axis::of(call.input_type(0).shape, axis);
+ protected:
+  NormRows rows_of(const tenon::Shape& data) const {
+    const auto along = Axis::of(data, axis);
     return {along.outer, along.length * along.inner};
   }
 };
@@ -84,8 +85,7 @@ struct ChannelNorm : RowNorm {
     for (const char* name : {"gamma", "beta"}) require_vector(io, name, {data[1]});
     io.set_output(0, data);
   }
-  static NormRows rows_of(const tenon::Call& call, std::int64_t groups) {
-    const auto data = call.input_type(0).shape;
+  static NormRows rows_of_groups(const tenon::Shape& data, std::int64_t groups) {
     std::int64_t spatial = 1;
     for (int i = 2; i < data.rank(); ++i) spatial *= data[i];
     const auto per_group = groups > 0 ? data[1] / groups : 0;
@@ -104,8 +104,11 @@ struct GroupNorm : ChannelNorm {
     op.onnx("", "GroupNormalization").since(21).attribute("num_groups", "groups").attribute("epsilon", "epsilon").only("stash_type", 1);
   }
   void infer(tenon::Infer& io) const { infer_channels(io, groups); }
-  void forward(const tenon::Call& call) const { normalise(call, rows_of(call, groups), true); }
-  void backward(const tenon::Call& call) const { gradients(call, rows_of(call, groups), true); }
+  void forward(const tenon::Call& call) const { normalise(call, rows_of(call.input_type(0).shape), true); }
+  void backward(const tenon::Call& call) const { gradients(call, rows_of(call.input_type(0).shape), true); }
+
+ protected:
+  NormRows rows_of(const tenon::Shape& data) const { return rows_of_groups(data, groups); }
 };
 
 struct InstanceNorm : ChannelNorm {
@@ -116,6 +119,9 @@ struct InstanceNorm : ChannelNorm {
     op.onnx("", "InstanceNormalization").since(6).attribute("epsilon", "epsilon");
   }
   void infer(tenon::Infer& io) const { infer_channels(io, 1); }
-  void forward(const tenon::Call& call) const { normalise(call, rows_of(call, call.input_type(0).shape[1]), true); }
-  void backward(const tenon::Call& call) const { gradients(call, rows_of(call, call.input_type(0).shape[1]), true); }
+  void forward(const tenon::Call& call) const { normalise(call, rows_of(call.input_type(0).shape), true); }
+  void backward(const tenon::Call& call) const { gradients(call, rows_of(call.input_type(0).shape), true); }
+
+ protected:
+  static NormRows rows_of(const tenon::Shape& data) { return rows_of_groups(data, data[1]); }
 };
