@@ -3,18 +3,18 @@
 # AddressSanitizer and UndefinedBehaviorSanitizer with CUDA's part on simulated GPUs (simulated). By name also: all kernels by nvcc (cuda), the
 # unit tests without CUDA (asan), the threaded ones under ThreadSanitizer (tsan), the build by clang (clang), clang-tidy (tidy), and libFuzzer
 # (fuzz, not in all), the bundled plugins on emulated older processors (qemu), the Python package as a wheel (wheel), and beside torch, which is
-# gigabytes (torch, not in all), and all node tests of PyPI's onnx, with exported models by onnxruntime (onnx, not in all). Says at the end
+# gigabytes (torch, not in all), and all node tests of PyPI's onnx, with exported models by onnxruntime (onnx, not in all), and in Ray, Dask, Spark and DataFusion (engines, not in all). Says at the end
 # what ran and what did not.
-# run.sh [STAGE]...: some stages only, of: default simulated cuda asan tsan clang tidy qemu wheel torch onnx fuzz; or all but the last three:
-# run.sh all
+# run.sh [STAGE]...: some stages only, of: default simulated cuda asan tsan clang tidy qemu wheel torch onnx engines fuzz; or all but the last
+# four: run.sh all
 set -uo pipefail
 cd "$(dirname "$0")/.."
-all=(default simulated cuda asan tsan clang tidy qemu wheel torch onnx fuzz)
+all=(default simulated cuda asan tsan clang tidy qemu wheel torch onnx engines fuzz)
 stages=("$@")
 ((${#stages[@]})) || stages=(default simulated)
-[[ ${stages[*]} != all ]] || stages=("${all[@]:0:9}")  # fuzzing takes hours
+[[ ${stages[*]} != all ]] || stages=("${all[@]:0:9}")  # fuzzing takes hours, the others download gigabytes
 for stage in "${stages[@]}"; do
-  [[ " ${all[*]} " == *" $stage "* ]] || { echo "run.sh: there is no stage $stage; there are: ${all[*]}, or all but the last three: all" >&2; exit 2; }
+  [[ " ${all[*]} " == *" $stage "* ]] || { echo "run.sh: there is no stage $stage; there are: ${all[*]}, or all but the last four: all" >&2; exit 2; }
 done
 summary=()
 failed=0
@@ -146,6 +146,16 @@ run_onnx() {
     step onnx-compare build-onnx/venv/bin/python tests/onnx/compare_exports.py build-onnx/models || return
   command -v chromium >/dev/null || { skipped onnx-netron "chromium is missing; apt-get install chromium"; return; }
   step onnx-netron bash -c 'build-onnx/venv/bin/python tests/onnx/netron_opens.py $(ls -S build-onnx/models/*.onnx | head -n 8)'
+}
+
+# tenon.Scorer in engines of PyPI, on the default stage's build. Spark needs Java.
+run_engines() {
+  venv engines build-ci/venv -r tests/python/requirements.txt || return
+  venv engines build-engines/venv -r tests/python/requirements.txt 'ray[data]' distributed pyarrow pandas datafusion pyspark || return
+  command -v java >/dev/null || skipped "Spark of the engines" "java is missing; apt-get install openjdk-17-jre-headless"
+  step engines-configure cmake --preset ci -DTENON_PYTHON=ON "-DPython_EXECUTABLE=$PWD/build-ci/venv/bin/python" &&
+    step engines-build cmake --build build-ci --target tenon tenon_plugins tenon_python tenon-probe tenon-worker &&
+    step engines env "PYTHONPATH=$PWD/build-ci/python" build-engines/venv/bin/python -m pytest -q -p no:cacheprovider tests/python_engines
 }
 
 # An hour for each target: run.sh fuzz. TENON_FUZZ_SECONDS says otherwise.

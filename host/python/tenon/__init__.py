@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ._define import operator
     from ._gradients import grad, value_and_grad
     from ._places import cmake_dir, include_dir
+    from ._scorer import Scorer
     from ._tensors import csr, load_array, load_arrays, row_sparse, save_array, save_arrays, tensor
     from ._to_cpp import to_cpp
     from ._train import Run, train
@@ -36,6 +37,7 @@ _LATER = {
     "_define": ("operator",),
     "_gradients": ("grad", "value_and_grad"),
     "_places": ("cmake_dir", "include_dir"),
+    "_scorer": ("Scorer",),
     "_tensors": ("csr", "load_array", "load_arrays", "row_sparse", "save_array", "save_arrays", "tensor"),
     "_to_cpp": ("to_cpp",),
     "_train": ("Run", "train"),
@@ -59,6 +61,7 @@ __all__ = [
     "Report",
     "Results",
     "Run",
+    "Scorer",
     "Session",
     "Tensor",
     "Trainer",

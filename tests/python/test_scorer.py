@@ -1,0 +1,110 @@
+"""tenon.Scorer by itself; tests/python_engines has it in the workers of engines."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+import tenon
+from tenon import ops
+
+
+@pytest.fixture
+def network(tmp_path):
+    graph = tenon.Graph()
+    x = graph.input("x", "float32", (None, 2))
+    graph.outputs(y=x @ graph.variable("w", np.array([[1], [10]], np.float32)), positive=ops.relu(x))
+    path = tmp_path / "net.tenon"
+    graph.save(path)
+    return path
+
+
+def batch(rows: int = 3):
+    x = np.arange(2 * rows, dtype=np.float32).reshape(rows, 2)
+    x.flags.writeable = False
+    return {"x": x, "id": np.arange(rows)}
+
+
+def test_a_scorer_is_a_function_of_batches(network):
+    scored = tenon.Scorer(network)(batch())
+    assert list(scored) == ["positive", "y"] and scored["y"].tolist() == [[10], [32], [54]]
+    kept = tenon.Scorer(network, outputs="y", keep="id")(batch())
+    assert list(kept) == ["id", "y"] and kept["id"].tolist() == [0, 1, 2]
+    assert tenon.Scorer(network, outputs="y").columns(batch()["x"]).tolist() == [[10], [32], [54]]
+
+
+def test_read_only_arrays_are_read_where_they_lie():
+    x = batch()["x"]
+    assert tenon.tensor(x).numpy().ctypes.data == x.ctypes.data
+
+
+def test_a_scorer_loads_once_in_a_process_and_runs_in_any_thread(network, monkeypatch):
+    from tenon import _scorer
+
+    loads = []
+    monkeypatch.setattr(_scorer, "load", lambda path, host: loads.append(path) or tenon.load(path, host=host))
+    scorer = tenon.Scorer(network)
+    again = pickle.loads(pickle.dumps(scorer))
+    results = []
+
+    def score(one):
+        for rows in range(1, 30):
+            results.append(np.array_equal(one(batch(rows))["y"][:, 0], batch(rows)["x"] @ [1, 10]))
+
+    workers = [threading.Thread(target=score, args=(one,)) for one in (scorer, again, scorer, again)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(results) == 4 * 29 and all(results) and loads == [str(network)]
+
+
+def test_a_scorer_goes_to_another_process(network, tmp_path, python):
+    sent = tmp_path / "scorer"
+    sent.write_bytes(pickle.dumps(tenon.Scorer(network)))
+    assert str(network).encode() in sent.read_bytes() and len(sent.read_bytes()) < 1000
+    code = f"""
+        import pickle, numpy as np
+        scorer = pickle.load(open({str(sent)!r}, "rb"))
+        try:
+            print(scorer({{"x": np.ones((2, 2), np.float32)}})["y"].tolist())
+        except Exception as error:
+            print(type(error).__name__, error)
+    """
+    assert python(code) == "[[11.0], [11.0]]\n"
+    network.write_bytes(network.read_bytes() + b"x")
+    assert (
+        python(code)
+        == f"FileError '{network}' is not the file that the scorer was made with: it has other bytes here\n"
+    )
+    network.unlink()
+    assert python(code) == f"FileError cannot read '{network}': No such file or directory\n"
+
+
+def test_what_a_batch_lacks_is_said(network):
+    scorer = tenon.Scorer(network)
+    with pytest.raises(tenon.UsageError, match="the batch has no column 'x'; it has id"):
+        scorer({"id": np.arange(3)})
+    with pytest.raises(tenon.UsageError, match="the batch has no column 'row'; it has x, id"):
+        tenon.Scorer(network, keep="row")(batch())
+    with pytest.raises(TypeError, match="a batch is a dict of arrays or an Arrow record batch, not ndarray"):
+        scorer(np.ones((2, 2), np.float32))
+    with pytest.raises(tenon.UsageError, match="the graph has the outputs positive, y: Scorer"):
+        scorer.columns(batch()["x"])
+    with pytest.raises(tenon.UsageError, match="the graph has the inputs x, but 2 columns are given"):
+        scorer.columns(batch()["x"], batch()["x"])
+    with pytest.raises(tenon.FileError, match="cannot read"):
+        tenon.Scorer("no_such.tenon")
+
+
+def test_engines_say_the_threads_by_the_environment(network, python):
+    code = f"""
+        import tenon
+        from tenon import _scorer
+        scorer = tenon.Scorer({str(network)!r})
+        print(scorer._loaded().session._host.threads)
+    """
+    assert python(code, OMP_NUM_THREADS="1") == "1\n"
+    assert int(python(code, OMP_NUM_THREADS="")) >= 1
