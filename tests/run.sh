@@ -3,7 +3,8 @@
 # AddressSanitizer and UndefinedBehaviorSanitizer with CUDA's part on simulated GPUs (simulated). By name also: all kernels by nvcc (cuda), the
 # unit tests without CUDA (asan), the threaded ones under ThreadSanitizer (tsan), the build by clang (clang), clang-tidy (tidy), and libFuzzer
 # (fuzz, not in all), the bundled plugins on emulated older processors (qemu), the Python package as a wheel (wheel), and beside torch, which is
-# gigabytes (torch, not in all), and all node tests of PyPI's onnx, with exported models by onnxruntime (onnx, not in all), and in Ray, Dask, Spark and DataFusion (engines, not in all). Says at the end
+# gigabytes (torch, not in all), all node tests of PyPI's onnx, with exported models by onnxruntime (onnx, not in all), and tenon.Scorer in
+# Ray, Dask, Spark and DataFusion (engines, not in all). Says at the end
 # what ran and what did not.
 # run.sh [STAGE]...: some stages only, of: default simulated cuda asan tsan clang tidy qemu wheel torch onnx engines fuzz; or all but the last
 # four: run.sh all
