@@ -36,6 +36,14 @@ inline bool tells_flops(const tenon_operator& table) {
   return table.size >= offsetof(tenon_operator, flops) + sizeof table.flops && table.flops != nullptr;
 }
 
+/// Whether the table is of an SDK that may tell what an elementwise operator computes, and whether this one does.
+inline bool may_be_traced(const tenon_operator& table) {
+  return table.size >= offsetof(tenon_operator, trace) + sizeof table.trace;
+}
+inline bool is_traced(const tenon_operator& table) {
+  return may_be_traced(table) && table.trace != nullptr;
+}
+
 /// The kernel's function for it; null where the kernel has none.
 inline tenon_kernel_function function_of(const tenon_operator& table, std::int32_t dispatch) {
   switch (dispatch) {

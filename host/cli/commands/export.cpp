@@ -29,8 +29,8 @@ const bool added_export = add_command(
      .doc = "turn a graph into an ONNX model",
      .details =
          "Each node becomes one ONNX operator, several, or a node in a custom domain. A custom node brings a function body where its "
-         "operator is composed of others. Weights above 256 MiB go to FILE.data. Tenon restores the original graph from it, unless "
-         "a note says otherwise.",
+         "operator is composed of others or elementwise. Weights above 256 MiB go to FILE.data. Tenon restores the original graph from "
+         "it, unless a note says otherwise.",
      .positionals = {{"GRAPH", "a .tenon, graph.json or ONNX file"}},
      .options = {{"output", "FILE", "the .onnx file to write", Text{}, "", 'o'},
                  {"opset", "N", "the version of ONNX's operators", Integer{13, 24}, "17"}},

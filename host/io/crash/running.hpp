@@ -33,7 +33,8 @@ enum class PluginFunction : std::uint8_t {
   compose,
   supports,
   prepare,
-  flops
+  flops,
+  trace
 };
 /// `forward()`
 const char* name_of(PluginFunction function);

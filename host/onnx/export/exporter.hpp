@@ -18,6 +18,7 @@ class Functions {
   struct Entry {
     std::string name;
     bool has_body = false;
+    std::string reason{};  ///< why it has none, as words that follow a sentence; may be empty
   };
   std::map<std::string, Entry> by_use;  ///< key: operator, parameters, types
   std::set<std::string> names;          ///< domain and name
@@ -45,7 +46,7 @@ class GraphExport {
   void require_outputs(const ExportedNode& node, std::size_t first) const;
   void as_custom(NodeId id, const ExportedNode& node);
   Functions::Entry function_for(NodeId id, const ExportedNode& node, const std::string& domain);
-  bool add_body(NodeId id, const ExportedNode& node, const Functions::Entry& entry, const std::string& domain);
+  bool add_body(NodeId id, const ExportedNode& node, Functions::Entry& entry, const std::string& domain);
 
   const GraphModel& model_;
   const Binding& binding_;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "graph/composition.hpp"
 #include "graph/operator_inference.hpp"
 #include "graph/parameters.hpp"
+#include "onnx/export/body_graph.hpp"
 #include "onnx/export/element_types.hpp"
 #include "onnx/export/exporter.hpp"
 
@@ -17,23 +17,6 @@ std::string text_of(const ExportedNode& node) {
   for (std::size_t i = 0; i < node.types.size(); ++i) text += node.inputs[i].empty() ? " -" : ' ' + to_string(node.types[i]);
   return text;
 }
-
-/// The graph that a composed node stands for, one level of it.
-struct ComposedGraph {
-  ComposedGraph(const LoadedOperator& op, const void* object, const ExportedNode& node) : builder(model, binding, *op.plugins) {
-    ComposedNode composed{op, object, op.info->name, {}, {}, static_cast<std::uint32_t>(node.outputs.size())};
-    for (std::size_t i = 0; i < node.inputs.size(); ++i)
-      composed.inputs.push_back(node.inputs[i].empty() ? none
-                                                       : builder.input(free_name(model, name_of_input(node.info, i)), node.types[i]));
-    inputs = composed.inputs;
-    outputs = compose(builder, composed);
-  }
-
-  GraphModel model;
-  Binding binding;
-  GraphBuilder builder;
-  std::vector<ValueId> inputs, outputs;
-};
 
 }  // namespace
 
@@ -142,7 +125,8 @@ void GraphExport::require_outputs(const ExportedNode& node, std::size_t first) c
 void GraphExport::as_custom(NodeId id, const ExportedNode& node) {
   const auto domain = custom_domain(node.info);
   const auto function = function_for(id, node, domain);
-  if (!function.has_body) note_(fmt::format("node '{}' is {}::{}, which other programs do not know", node.name, domain, function.name));
+  if (!function.has_body)
+    note_(fmt::format("node '{}' is {}::{}, which other programs do not know{}", node.name, domain, function.name, function.reason));
   written::Node made{.type = function.name, .inputs = node.inputs, .outputs = {}, .domain = domain, .name = node.name};
   for (std::size_t i = 0; i < node.outputs.size(); ++i)
     if (i >= node.info.outputs.size() || !node.info.outputs[i].hidden) made.outputs.push_back(node.outputs[i]);
@@ -158,18 +142,23 @@ Functions::Entry GraphExport::function_for(NodeId id, const ExportedNode& node, 
   if (const auto found = functions_.by_use.find(key); found != functions_.by_use.end()) return found->second;
   Functions::Entry entry{node.info.name};
   for (int i = 1; functions_.names.contains(domain + ' ' + entry.name); ++i) entry.name = fmt::format("{}_{}", node.info.name, i);
+  functions_.by_use.emplace(key, Functions::Entry{node.info.name});  // a body that needs itself is none
   entry.has_body = add_body(id, node, entry, domain);
   if (entry.has_body)
     functions_.names.insert(domain + ' ' + entry.name);
   else
     entry.name = node.info.name;
-  return functions_.by_use.emplace(key, entry).first->second;
+  return functions_.by_use[key] = entry;
 }
 
-bool GraphExport::add_body(NodeId id, const ExportedNode& node, const Functions::Entry& entry, const std::string& domain) {
+bool GraphExport::add_body(NodeId id, const ExportedNode& node, Functions::Entry& entry, const std::string& domain) {
   const auto& bound = binding_.nodes[id];
-  if (bound.op == nullptr || !bound.instance || !is_composed(*bound.op)) return false;
-  const ComposedGraph inside(*bound.op, bound.instance->get(), node);
+  if (bound.op == nullptr || !bound.instance) return false;
+  std::string reason;
+  const auto found = body_of(*bound.op, bound.instance->get(), node, reason);
+  if (!reason.empty()) entry.reason = fmt::format("; its function is not written, because {}", reason);
+  if (found == nullptr) return false;
+  const auto& inside = *found;
   Scope scope(Scope::Kind::function);
   GraphExport body(inside.model, inside.binding, scope, functions_, opset_, note_);
   written::Function function{

@@ -293,6 +293,30 @@ struct tenon_gradient {
   int32_t (*set_output)(tenon_gradient* self, uint32_t output, tenon_value value); /* of compose() alone */
 };
 
+/* ---- a function of scalars as operations ------------------------------------------------------------------------------ */
+
+typedef struct tenon_trace tenon_trace;
+
+/* What an elementwise operator computes of one element, told step by step: each function below gives a value, and those of inputs are their
+ * numbers, from 0 on. Operations are called as Tenon's operators are: add sub mul div neg abs exp log sqrt sin cos tan sinh cosh tanh asin
+ * acos atan asinh acosh atanh erf floor ceil round pow minimum maximum where less less_equal greater greater_equal equal not_equal
+ * logical_and logical_or logical_xor logical_not; and expm1, log1p and normal_cdf. Operands have one dtype, conditions are booleans. */
+struct tenon_trace {
+  uint64_t size;
+  tenon_error* error;
+  void* context; /* the host's own */
+  uint32_t input_count;
+  uint32_t dtype;     /* of all inputs, and what the operator computes in: TENON_F32 or TENON_F64 */
+  tenon_value result; /* out */
+
+  /* [caller] A failure ends the trace: the operator passes it on. */
+  int32_t (*number)(tenon_trace* self, uint32_t dtype, double value, tenon_value* out);
+  int32_t (*apply)(tenon_trace* self, const char* operation, const tenon_value* operands, uint32_t operand_count, tenon_value* out);
+  int32_t (*cast)(tenon_trace* self, uint32_t dtype, tenon_value value, tenon_value* out);
+  /* [caller] 1 or 0: which way a branch on a condition goes this time. The operator is traced once for each way there is. */
+  int32_t (*decide)(tenon_trace* self, tenon_value condition, int32_t* out);
+};
+
 /* ---- what kernels keep of constants ------------------------------------------------------------------------------------ */
 
 typedef int32_t (*tenon_fill)(void* fill_context, void* memory, tenon_error* error);
@@ -358,6 +382,7 @@ typedef struct tenon_operator {
   int32_t (*prepare)(const void* instance, tenon_prepare* io); /* [any] what a CPU kernel keeps of its constant inputs */
   /* [any] Floating-point operations of a call with these types, which are whole: a multiplication and an addition are two. For profiles. */
   int32_t (*flops)(const void* instance, const tenon_infer* io, int32_t dispatch, double* flops);
+  int32_t (*trace)(const void* instance, tenon_trace* io); /* [any] what an elementwise operator computes of one element */
 } tenon_operator;
 
 /* ---- what a plugin exports -------------------------------------------------------------------------------------------- */

@@ -347,6 +347,7 @@ struct Description {
   Fixed<const char*, 24> zero_where;             ///< inputs; the output is 0 wherever one of them is
   Fixed<NamePair, 16> linear;                    ///< terms of the output, each linear in these inputs; a second name may be empty
   bool gradient_of_duals = false;                ///< an elementwise class's own gradient takes dual numbers, too
+  Maybe<bool> traced;                            ///< whether operator() is traced; not given: where it is compiled for dual numbers, too
   bool derivative = false;                       ///< the CPU kernel has the parameter `derivative`, which the list does not have
   Fixed<const char*, 40> channels_last;          ///< inputs and outputs that have that layout together
   bool prefers_channels_last = false;            ///< the kernel is faster with it

@@ -114,6 +114,10 @@ struct Members {
   static constexpr bool backward_flops = requires(const C& c, const Infer& io) {
     { c.backward_flops(io) } -> std::same_as<double>;
   };
+  // What an elementwise class computes of one element, as operations.
+  static constexpr bool trace = requires(const C& c, tenon_trace& io) {
+    { c.trace(io) } -> std::same_as<void>;
+  };
   static constexpr bool supports = requires(const C& c, const Infer& types) {
     { c.supports(types) } -> std::same_as<bool>;
   };

@@ -103,6 +103,10 @@ struct Trampolines {
         if (backward) *flops = object.backward_flops(wrapped);
     });
   }
+  // Once for each way through the function's branches.
+  static std::int32_t trace(const void* instance, tenon_trace* io) noexcept {
+    return guarded(io->error, [&] { static_cast<const C*>(instance)->trace(*io); });
+  }
   // Types may be unknown in part. A kernel without the function computes all types; one that throws leaves the host without an answer,
   // which is a failure of the node.
   static std::int32_t supports(const void* instance, const tenon_infer* types) noexcept {
@@ -172,6 +176,7 @@ constexpr tenon_operator make_table() {
   if constexpr (M::infer_storage) table.infer_storage = T::infer_storage;
   if constexpr (M::workspace || M::backward_workspace) table.workspace = T::workspace;
   if constexpr (M::flops || M::backward_flops) table.flops = T::flops;
+  if constexpr (M::trace) table.trace = T::trace;
   if constexpr (M::supports) table.supports = T::supports;
   if constexpr (M::prepare) table.prepare = T::prepare;
   table.priority = M::priority;

@@ -239,6 +239,10 @@ class Words {
   /// For elementwise classes with a gradient() of their own: it takes dual numbers, too, as operator() must for classes without one. Then
   /// the operator has a second derivative.
   constexpr void gradient_of_duals() { set(&Description::gradient_of_duals, true); }
+  /// For elementwise classes: operator() takes a class of numbers that records what is computed, as it takes dual numbers, so that ONNX
+  /// files get it as a function of ONNX's operators. Classes without a gradient() of their own need not say so. traced(false): it is never
+  /// compiled for that class.
+  constexpr void traced(bool yes = true) { set(&Description::traced, {true, yes}); }
   /// The gradient is not the derivative of forward, on purpose, as that of a rounding that passes gradients through (a straight-through
   /// estimator), or of an embedding whose padding row gets none. `tenon check` then compares it with no differences, and documents say so.
   constexpr void surrogate_gradient() { set(&Description::surrogate_gradient, true); }

@@ -20,6 +20,7 @@
 #include "sparse/sparse_pairs.hpp"
 #include "sparse/sparse_storage.hpp"
 #include "sum.hpp"
+#include "trace.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
@@ -113,6 +114,10 @@ struct ForwardKernel : Semantics<Class> {
   void forward(const Call& call) const {
     if (complex_forward(call, static_cast<const Class&>(*this))) return;
     elementwise::forward(call, kernel(static_cast<DType>(call.raw().inputs[first_shared<Class>]->dtype)));
+  }
+  void trace(tenon_trace& io) const requires(traceable<Class>()) {
+    if (derivative >= 0) fail(ErrorKind::failed, {"it is the derivative of one"});
+    elementwise::trace(static_cast<const Class&>(*this), io);
   }
 
  protected:

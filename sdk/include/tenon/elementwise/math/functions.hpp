@@ -10,6 +10,7 @@
 #include "dual.hpp"
 #include "dual_math.hpp"
 #include "math.hpp"
+#include "traced.hpp"
 #include "underivable.hpp"
 
 #pragma GCC visibility push(hidden)
@@ -38,6 +39,19 @@ struct common_of<Left, Dual<T>> {
 template <class T>
 struct common_of<Dual<T>, Dual<T>> {
   using type = Dual<T>;
+};
+/// Numbers that record have the types that the kernel's have: a float and a double give a double there, too.
+template <class T, class Right>
+struct common_of<Traced<T>, Right> {
+  using type = Traced<std::common_type_t<T, Right>>;
+};
+template <class Left, class T>
+struct common_of<Left, Traced<T>> {
+  using type = Traced<std::common_type_t<Left, T>>;
+};
+template <class T, class U>
+struct common_of<Traced<T>, Traced<U>> {
+  using type = Traced<std::common_type_t<T, U>>;
 };
 template <class Left, class Right>
 using Common = typename common_of<Computed<Left>, Computed<Right>>::type;
@@ -204,6 +218,15 @@ struct Elementwise : Operator {
   /// condition ? yes : no, without a branch: both are computed, and a derivative that does not count may be anything, NaN too.
   template <class Yes, class No>
   TENON_FN static auto where(bool condition, Yes yes, No no) {
+    using T = elementwise::Common<Yes, No>;
+    return elementwise::where(condition, T(yes), T(no));
+  }
+  /// The same while the function is traced: the condition is a value then, as x > 0 is for a number x that records, and both results are
+  /// kept. In a condition of several parts, | and & keep it one; as a bool it would be a branch:
+  ///
+  ///     where((x < low) | (x > high), low, x)
+  template <class Yes, class No>
+  TENON_FN static auto where(elementwise::Condition condition, Yes yes, No no) {
     using T = elementwise::Common<Yes, No>;
     return elementwise::where(condition, T(yes), T(no));
   }

@@ -1,7 +1,8 @@
 // Functions that people call in elementwise classes and that dual numbers lack, each with one sentence instead of the compiler's list of
 // overloads that do not fit. They are found by a plain call and by std::tgamma(x) alike, the latter because they lie in std, too: for dual
-// numbers only, which no standard library knows, and never to be run. Functions that are not in the list below, such as std::beta, get the
-// compiler's own words. std::min, std::max, std::clamp and std::swap need no more than comparisons and copies, and work.
+// numbers and those that record, only, which no standard library knows, and never to be run. Functions that are not in the list below, such
+// as std::beta, get the compiler's own words. std::min, std::max, std::clamp and std::swap need no more than comparisons and copies, and
+// work.
 #pragma once
 
 #include <cmath>
@@ -10,6 +11,7 @@
 #include "../../fn.hpp"
 #include "../../version.hpp"
 #include "dual.hpp"
+#include "traced.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
@@ -18,7 +20,9 @@ template <class T>
 constexpr bool is_dual = false;
 template <class T>
 constexpr bool is_dual<Dual<T>> = true;
-/// The types of a call that has a dual number among its arguments.
+template <class T>
+constexpr bool is_dual<Traced<T>> = true;
+/// The types of a call that has a dual number, or one that records, among its arguments.
 template <class... Arguments>
 concept HasDual = (is_dual<Arguments> || ...);
 
@@ -30,6 +34,10 @@ struct first_dual<First, Rest...> : first_dual<Rest...> {};
 template <class T, class... Rest>
 struct first_dual<Dual<T>, Rest...> {
   using type = Dual<T>;
+};
+template <class T, class... Rest>
+struct first_dual<Traced<T>, Rest...> {
+  using type = Traced<T>;
 };
 
 }  // namespace tenon::TENON_SDK::elementwise

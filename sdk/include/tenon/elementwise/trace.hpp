@@ -1,0 +1,80 @@
+// An elementwise class's function as operations of other programs: operator() run with numbers that record.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include "../abi.h"
+#include "../version.hpp"
+#include "class_checks.hpp"
+#include "complex.hpp"
+#include "signature.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::elementwise {
+
+template <class Class, class T, std::size_t... I>
+constexpr bool records(std::index_sequence<I...>) {
+  using R = Traced<T>;
+  // A failure is thrown through it.
+  if constexpr (requires(const Class& f, R x) { f(Each<R, I>(x)...); })
+    return !noexcept(std::declval<const Class&>()(Each<R, I>(std::declval<R>())...));
+  else
+    return false;
+}
+
+/// Whether operator() is compiled for numbers that record. Nobody can ask whether its body compiles, so it is where dual numbers say it
+/// does, or the author.
+template <class Class>
+constexpr bool traceable() {
+  constexpr const auto& d = detail::description_of<Class>;
+  if constexpr (!std::is_floating_point_v<SomeType<Class>> || (d.traced.given && !d.traced.value)) {
+    return false;
+  } else if constexpr (!d.traced.given && (!differentiable<Class> || rule<Class> != Rule::dual || detail::names_gradient<Class> ||
+                                           complex_types<Class>() != Types{})) {
+    return false;
+  } else {
+    return records<Class, SomeType<Class>>(std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>{});
+  }
+}
+
+inline void set_result(tenon_trace& io, const tracing::Scalar& scalar) {
+  io.result = tracing::value_in(&io, scalar);
+}
+template <class T>
+void set_result(tenon_trace& io, const Traced<T>& result) {
+  set_result(io, result.scalar);
+}
+inline void set_result(tenon_trace& io, const Condition& result) {
+  set_result(io, result.scalar);
+}
+/// The same number on this way through the function.
+template <class Number>
+requires std::is_arithmetic_v<Number>
+void set_result(tenon_trace& io, Number result) {
+  if constexpr (sizeof(Number) == 8 && std::is_integral_v<Number>)
+    tracing::refuse("its result is a whole number of 64 bits");
+  else
+    set_result(io, tracing::Scalar{static_cast<double>(result), nullptr, 0, static_cast<std::uint32_t>(dtype_of<Number>)});
+}
+
+template <class Class, class T, std::size_t... I>
+[[gnu::cold]] void trace(const Class& f, tenon_trace& io, std::index_sequence<I...>) {
+  set_result(io, f(Traced<T>::of({0, &io, I, tracing::number_dtype<T>})...));
+}
+
+/// Error (type): it does not compute in io.dtype.
+template <class Class>
+[[gnu::cold]] void trace(const Class& f, tenon_trace& io) {
+  constexpr Types types = detail::description_of<Class>.types;
+  constexpr std::make_index_sequence<static_cast<std::size_t>(arity<Class>)> indices{};
+  if constexpr (types.has(f16) || types.has(bf16) || types.has(f32))
+    if (io.dtype == TENON_F32) return trace<Class, float>(f, io, indices);
+  if constexpr (types.has(f64))
+    if (io.dtype == TENON_F64) return trace<Class, double>(f, io, indices);
+  fail(ErrorKind::type, {"it does not compute in ", static_cast<DType>(io.dtype)});
+}
+
+}  // namespace tenon::TENON_SDK::elementwise
+#pragma GCC visibility pop
