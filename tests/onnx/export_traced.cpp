@@ -338,7 +338,7 @@ TEST_CASE("a function that nobody can trace has no body, and a note says why") {
   CHECK(note_of(Halved()) == because("halved", "it has more than 256 branches in a row, as a loop that ends by what it computes"));
   CHECK(note_of(Crossroads()) == because("crossroads", "it has more than 64 ways through its branches"));
   CHECK(note_of(Endless()) == because("endless", "it computes more than 10000 steps"));
-  const std::string opt_in = "its class has kernels, types or a gradient of its own and does not say op.traced()";
+  const std::string opt_in = "its class has a gradient, types or kernels of its own, or a function that is noexcept: see op.traced()";
   CHECK(note_of(OwnGradient()) == because("own_gradient", opt_in));
   CHECK(note_of(Untraced()) == because("untraced", opt_in));
   CHECK(note_of(Silent()) == because("silent", opt_in));

@@ -135,7 +135,7 @@ std::unique_ptr<BodyGraph> from_function(const LoadedOperator& op, const void* o
 const char* why_not_traced(const LoadedOperator& op) {
   if (op.isolated_plugin() != nullptr) return "its plugin runs in a worker process";
   if (!may_be_traced(*op.table)) return "its plugin is of an SDK that cannot tell what it computes";
-  return "its class has kernels, types or a gradient of its own and does not say op.traced()";
+  return "its class has a gradient, types or kernels of its own, or a function that is noexcept: see op.traced()";
 }
 
 }  // namespace

@@ -212,9 +212,10 @@ TENON_COMPARISON(!=, "not_equal")
 using tracing::Condition;
 using tracing::Traced;
 
+// Cold, so that what they call is not compiled once more into them.
 #define TENON_TRACED(name, operation)                                                                       \
   template <class T>                                                                                        \
-  TENON_FN Traced<T> name(Traced<T> x) {                                                                    \
+  [[gnu::cold]] TENON_FN Traced<T> name(Traced<T> x) {                                                      \
     return x.recorded() ? Traced<T>::of(tracing::apply(operation, x.scalar)) : Traced<T>(name(x.number())); \
   }
 TENON_TRACED(exp, "exp")
@@ -243,7 +244,7 @@ TENON_TRACED(abs, "abs")
 #undef TENON_TRACED
 #define TENON_TRACED(name, operation)                                                   \
   template <class T>                                                                    \
-  TENON_FN Traced<T> name(Traced<T> x, Traced<T> y) {                                   \
+  [[gnu::cold]] TENON_FN Traced<T> name(Traced<T> x, Traced<T> y) {                     \
     if (!x.recorded() && !y.recorded()) return Traced<T>(name(x.number(), y.number())); \
     return Traced<T>::of(tracing::apply(operation, x.scalar, &y.scalar));               \
   }
