@@ -1,7 +1,5 @@
 // A node by a form of its operator's manifest: what import/by_plugin.cpp does, the other way.
 #include <algorithm>
-#include <cmath>
-#include <tenon/visit.hpp>
 
 #include "onnx/export/node_export.hpp"
 
@@ -157,21 +155,16 @@ std::optional<Tensor> FormExport::as_tensor(const ParamInfo& param, const Attrib
   const bool one = form_.type == "TopK";  // whose scalar is a list
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value.variant()))
     return Tensor::from(*list, {static_cast<std::int64_t>(list->size())});
-  if (const auto* list = std::get_if<std::vector<double>>(&value.variant()))
+  if (const auto* list = std::get_if<std::vector<double>>(&value.variant())) {
+    if (!std::all_of(list->begin(), list->end(), written::has_float)) return {};
     return Tensor::from(std::vector<float>(list->begin(), list->end()), {static_cast<std::int64_t>(list->size())});
+  }
   if (const auto* number = std::get_if<std::int64_t>(&value.variant()); number != nullptr && param.kind != ParamKind::boolean)
     return Tensor::from({*number}, one ? Shape{1} : Shape::scalar());
   const auto* real = std::get_if<double>(&value.variant());
   const auto dtype = shared_dtype();
   if (real == nullptr || !dtype) return {};
-  auto made = Tensor::empty(*dtype, Shape::scalar());
-  bool exact = true;
-  visit<every_type>(*dtype, [&]<class T>() {
-    if constexpr (std::is_integral_v<T>) exact = std::trunc(*real) == *real && std::abs(*real) < 0x1p31;
-    *static_cast<T*>(made.data()) = exact ? static_cast<T>(*real) : T();
-    if constexpr (std::is_integral_v<T>) exact = exact && static_cast<double>(*static_cast<T*>(made.data())) == *real;
-  });
-  return exact ? std::optional(made) : std::nullopt;
+  return as_scalar(*real, *dtype);
 }
 
 bool FormExport::place_param(const std::string& param, std::size_t place, const std::optional<AttributeValue>& absent) {

@@ -1,8 +1,10 @@
 // From a graph's nodes to a model's.
 #pragma once
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
+#include <tenon/host/catalog.hpp>
 #include <tenon/host/graph.hpp>
 #include <tenon/host/onnx.hpp>
 #include <vector>
@@ -16,13 +18,16 @@ namespace tenon::onnx {
 class Functions {
  public:
   struct Entry {
-    std::string name;
-    bool has_body = false;
-    std::string reason{};  ///< why it has none, as words that follow a sentence; may be empty
+    std::shared_ptr<std::string> name;  ///< of the function; null: it has no body
+    std::string reason{};               ///< why it has none, as words that follow a sentence; may be empty
   };
+  /// All, once, when everything is added: a function is called as its operator, or `rope_1` ..., but not as another operator.
+  void choose_names(const Catalog& catalog);
+
   std::map<std::string, Entry> by_use;  ///< key: operator, parameters, types
-  std::set<std::string> names;          ///< domain and name
+  std::set<std::string> operators;      ///< domain and name of those that are written without a body
   std::vector<written::Function> list;
+  std::size_t graphs = 0;  ///< that were written so far
 };
 
 /// Writes the nodes of one graph into a scope. Threads: one.
@@ -31,7 +36,14 @@ class GraphExport {
   using Note = std::function<void(const std::string&)>;
   /// All must outlive this. `names`: of the values that the scope has already.
   GraphExport(const GraphModel& model, const Binding& binding, Scope& scope, Functions& functions, std::int64_t opset, const Note& note)
-      : model_(model), binding_(binding), scope_(scope), functions_(functions), opset_(opset), note_(note), names_(model.values.size()) {}
+      : model_(model),
+        binding_(binding),
+        scope_(scope),
+        functions_(functions),
+        opset_(opset),
+        note_(note),
+        number_(functions.graphs++),
+        names_(model.values.size()) {}
 
   void name_value(ValueId value, std::string name) { names_[value] = std::move(name); }
   const std::string& name_of(ValueId value) const { return names_[value]; }
@@ -45,8 +57,9 @@ class GraphExport {
   bool are_sound(const ExportedNode& node, std::size_t first) const;
   void require_outputs(const ExportedNode& node, std::size_t first) const;
   void as_custom(NodeId id, const ExportedNode& node);
+  void note_rounding(const ExportedNode& node, std::size_t first) const;
   Functions::Entry function_for(NodeId id, const ExportedNode& node, const std::string& domain);
-  bool add_body(NodeId id, const ExportedNode& node, Functions::Entry& entry, const std::string& domain);
+  Functions::Entry add_body(NodeId id, const ExportedNode& node, const std::string& domain);
 
   const GraphModel& model_;
   const Binding& binding_;
@@ -54,6 +67,7 @@ class GraphExport {
   Functions& functions_;
   std::int64_t opset_;
   const Note& note_;
+  const std::size_t number_;  // of this graph
   std::vector<std::string> names_;
   std::vector<bool> read_;  // values that a node or an output reads
 };

@@ -18,6 +18,31 @@ std::string text_of(const ExportedNode& node) {
   return text;
 }
 
+/// Whether `holds` of the value's numbers, where it has any.
+template <class Holds>
+bool all_numbers(const AttributeValue& value, const Holds& holds) {
+  if (const auto* number = std::get_if<double>(&value.variant())) return holds(*number);
+  const auto* list = std::get_if<std::vector<double>>(&value.variant());
+  return list == nullptr || std::all_of(list->begin(), list->end(), holds);
+}
+
+// Whether a float32 may be too narrow for its parameters.
+bool is_wide(const ExportedNode& node) {
+  const auto any = [&](Types types) {
+    const auto has = [&](const tenon_type& type) { return types.has(static_cast<DType>(type.dtype)); };
+    return std::any_of(node.types.begin(), node.types.end(), has) || std::any_of(node.output_types.begin(), node.output_types.end(), has);
+  };
+  return any({f64, c128}) || !any({f16, bf16, f32, c64});
+}
+
+// As float32, where that is near enough; else as a tensor of float64.
+AttributeValue exactly(const AttributeValue& value, bool wide) {
+  if (all_numbers(value, wide ? written::is_float : written::has_float)) return value;
+  if (const auto* number = std::get_if<double>(&value.variant())) return Tensor::from({*number}, Shape::scalar());
+  const auto& list = std::get<std::vector<double>>(value.variant());
+  return Tensor::from(list, {static_cast<std::int64_t>(list.size())});
+}
+
 }  // namespace
 
 std::string custom_domain(const OperatorInfo& info) {
@@ -85,18 +110,24 @@ void GraphExport::add_node(NodeId id) {
   const bool derivative = exported.info.find_param("derivative") < 0 && node.has_parameter("derivative");
   const auto parts = find_parts(exported.info.full_name());
   const auto tried = [&](bool written) {
-    if (written && are_sound(exported, before.nodes)) return true;
+    if (written && !node.loses() && are_sound(exported, before.nodes)) return true;
     scope_.roll_back(before);
     return false;
   };
   const bool written = !derivative && ((parts != nullptr && tried(parts(node))) || tried(by_form(node)));
-  if (!written) as_custom(id, exported);
+  if (written)
+    note_rounding(exported, before.nodes);
+  else
+    as_custom(id, exported);
   require_outputs(exported, before.nodes);
 }
 
-// Whether ONNX's operators take what the node reads.
+// Whether ONNX's operators take what the node reads, and its numbers.
 bool GraphExport::are_sound(const ExportedNode& node, std::size_t first) const {
   const auto is_sound = [&](const written::Node& made) {
+    if (!std::all_of(made.attributes.begin(), made.attributes.end(),
+                     [](const auto& one) { return all_numbers(one.value, written::has_float); }))
+      return false;
     if (!made.domain.empty()) return true;
     const auto to_complex = [](const written::Attribute& attribute) {
       return attribute.value == AttributeValue(written::number_of(c64)) || attribute.value == AttributeValue(written::number_of(c128));
@@ -122,47 +153,61 @@ void GraphExport::require_outputs(const ExportedNode& node, std::size_t first) c
   }
 }
 
+// Of a node that computes in float32 or less, rounded numbers are what it is to compute with.
+void GraphExport::note_rounding(const ExportedNode& node, std::size_t first) const {
+  if (!is_wide(node)) return;
+  for (auto at = scope_.nodes.begin() + static_cast<std::ptrdiff_t>(first); at != scope_.nodes.end(); ++at)
+    for (const auto& attribute : at->attributes)
+      all_numbers(attribute.value, [&](double value) {
+        if (!written::is_float(value))
+          note_(fmt::format(
+              "node '{}' computes in float64, but its attribute '{}', {}, is {} in the file, because ONNX has float32 attributes alone",
+              node.name, attribute.name, value, static_cast<double>(static_cast<float>(value))));
+        return true;
+      });
+}
+
 void GraphExport::as_custom(NodeId id, const ExportedNode& node) {
   const auto domain = custom_domain(node.info);
   const auto function = function_for(id, node, domain);
-  if (!function.has_body)
-    note_(fmt::format("node '{}' is {}::{}, which other programs do not know{}", node.name, domain, function.name, function.reason));
-  written::Node made{.type = function.name, .inputs = node.inputs, .outputs = {}, .domain = domain, .name = node.name};
+  if (function.name == nullptr) {
+    note_(fmt::format("node '{}' is {}::{}, which other programs do not know{}", node.name, domain, node.info.name, function.reason));
+    functions_.operators.insert(domain + ' ' + node.info.name);
+  }
+  written::Node made{.type = node.info.name, .inputs = node.inputs, .outputs = {}, .domain = domain, .name = node.name};
+  made.function = function.name;
   for (std::size_t i = 0; i < node.outputs.size(); ++i)
     if (i >= node.info.outputs.size() || !node.info.outputs[i].hidden) made.outputs.push_back(node.outputs[i]);
-  for (const auto& [name, value] : node.parameters) made.attributes.push_back({name, value});
+  for (const auto& [name, value] : node.parameters) made.attributes.push_back({name, exactly(value, is_wide(node))});
   scope_.add(std::move(made), node.info.version);
 }
 
 // A function has one meaning, so the second one of an operator has another name.
 Functions::Entry GraphExport::function_for(NodeId id, const ExportedNode& node, const std::string& domain) {
   auto key = text_of(node);
-  if (object_factory(model_, id) != nullptr)
-    key += fmt::format(" {} {}", static_cast<const void*>(&model_), id);  // it may hold more than parameters
+  if (object_factory(model_, id) != nullptr) key += fmt::format(" {} {}", number_, id);  // it may hold more than parameters
   if (const auto found = functions_.by_use.find(key); found != functions_.by_use.end()) return found->second;
-  Functions::Entry entry{node.info.name};
-  for (int i = 1; functions_.names.contains(domain + ' ' + entry.name); ++i) entry.name = fmt::format("{}_{}", node.info.name, i);
-  functions_.by_use.emplace(key, Functions::Entry{node.info.name});  // a body that needs itself is none
-  entry.has_body = add_body(id, node, entry, domain);
-  if (entry.has_body)
-    functions_.names.insert(domain + ' ' + entry.name);
-  else
-    entry.name = node.info.name;
-  return functions_.by_use[key] = entry;
+  functions_.by_use.emplace(key, Functions::Entry{});  // a body that needs itself is none
+  return functions_.by_use[key] = add_body(id, node, domain);
 }
 
-bool GraphExport::add_body(NodeId id, const ExportedNode& node, Functions::Entry& entry, const std::string& domain) {
+Functions::Entry GraphExport::add_body(NodeId id, const ExportedNode& node, const std::string& domain) {
   const auto& bound = binding_.nodes[id];
-  if (bound.op == nullptr || !bound.instance) return false;
+  if (bound.op == nullptr || !bound.instance) return {};
   std::string reason;
   const auto found = body_of(*bound.op, bound.instance->get(), node, reason);
-  if (!reason.empty()) entry.reason = fmt::format("; its function is not written, because {}", reason);
-  if (found == nullptr) return false;
+  if (!reason.empty()) reason = fmt::format("; its function is not written, because {}", reason);
+  if (found == nullptr) return {nullptr, reason};
   const auto& inside = *found;
   Scope scope(Scope::Kind::function);
   GraphExport body(inside.model, inside.binding, scope, functions_, opset_, note_);
-  written::Function function{
-      .domain = domain, .name = entry.name, .inputs = {}, .outputs = {}, .attributes = {}, .nodes = {}, .opsets = {}};
+  written::Function function{.domain = domain,
+                             .name = std::make_shared<std::string>(node.info.name),
+                             .inputs = {},
+                             .outputs = {},
+                             .attributes = {},
+                             .nodes = {},
+                             .opsets = {}};
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     auto name = scope.free_name(name_of_input(node.info, i));
     if (inside.inputs[i] != none) body.name_value(inside.inputs[i], name);
@@ -189,7 +234,18 @@ bool GraphExport::add_body(NodeId id, const ExportedNode& node, Functions::Entry
   function.opsets = std::move(scope.opsets);
   function.opsets.emplace("", opset_);
   functions_.list.push_back(std::move(function));
-  return true;
+  return {functions_.list.back().name};
+}
+
+void Functions::choose_names(const Catalog& catalog) {
+  auto taken = operators;
+  for (auto& function : list) {
+    const auto wanted = *function.name;
+    const auto space = function.domain == "tenon" ? function.domain : function.domain.substr(function.domain.find('.') + 1);
+    auto& name = *function.name;
+    for (int i = 1; !taken.insert(function.domain + ' ' + name).second || (i > 1 && catalog.find(space + '.' + name) != nullptr); ++i)
+      name = fmt::format("{}_{}", wanted, i);
+  }
 }
 
 }  // namespace tenon::onnx

@@ -1,5 +1,8 @@
 #include "onnx/export/message.hpp"
 
+#include <cfloat>
+#include <cmath>
+
 #include "onnx/dtype.hpp"
 #include "onnx/fields.hpp"
 #include "onnx/model.hpp"
@@ -56,23 +59,51 @@ struct AttributeWriter {
   }
 };
 
+std::string graph_message(const Graph& graph) {
+  return message([&](pbf_writer& to) {
+    for (const auto& node : graph.nodes) to.add_message(field::graph::node, node_message(node));
+    to.add_string(field::graph::name, graph.name);
+    for (const auto& input : graph.inputs) to.add_message(field::graph::input, value_message(input));
+    for (const auto& output : graph.outputs) to.add_message(field::graph::output, value_message(output));
+  });
+}
+
 std::string attribute_message(const Attribute& attribute) {
   return message([&](pbf_writer& to) {
     to.add_string(field::attribute::name, attribute.name);
+    if (attribute.graph != nullptr) {
+      to.add_message(field::attribute::g, graph_message(*attribute.graph));
+      to.add_enum(field::attribute::type, static_cast<std::int32_t>(AttributeKind::graph));
+      return;
+    }
     std::visit(AttributeWriter{to}, attribute.value.variant());
   });
 }
 
-std::string shape_message(const tenon_type& type) {
+std::string shape_message(const tenon_type& type, const Texts& names) {
   return message([&](pbf_writer& to) {
     for (int axis = 0; axis < type.rank; ++axis)
       to.add_message(field::shape::dim, message([&](pbf_writer& dim) {
-                       if (type.dims[axis] >= 0) dim.add_int64(field::shape::dim_value, type.dims[axis]);
+                       const auto at = static_cast<std::size_t>(axis);
+                       if (type.dims[axis] >= 0)
+                         dim.add_int64(field::shape::dim_value, type.dims[axis]);
+                       else if (at < names.size() && !names[at].empty())
+                         dim.add_string(field::shape::dim_param, names[at]);
                      }));
   });
 }
 
 }  // namespace
+
+bool has_float(double value) {
+  if (!std::isfinite(value)) return true;
+  if (std::abs(value) > static_cast<double>(FLT_MAX)) return false;
+  return std::abs(static_cast<double>(static_cast<float>(value)) - value) <= std::abs(value) * 0x1p-23;
+}
+
+bool is_float(double value) {
+  return !std::isfinite(value) || (has_float(value) && static_cast<double>(static_cast<float>(value)) == value);
+}
 
 std::int32_t number_of(DType dtype) {
   std::int32_t number = 1;
@@ -101,7 +132,7 @@ std::string node_message(const Node& node) {
     for (const auto& input : node.inputs) to.add_string(field::node::input, input);
     for (const auto& output : node.outputs) to.add_string(field::node::output, output);
     if (!node.name.empty()) to.add_string(field::node::name, node.name);
-    to.add_string(field::node::op_type, node.type);
+    to.add_string(field::node::op_type, node.function != nullptr ? *node.function : node.type);
     for (const auto& attribute : node.attributes) to.add_message(field::node::attribute, attribute_message(attribute));
     if (!node.domain.empty()) to.add_string(field::node::domain, node.domain);
   });
@@ -110,17 +141,18 @@ std::string node_message(const Node& node) {
 std::string value_message(const Value& value) {
   const auto tensor = message([&](pbf_writer& to) {
     to.add_enum(field::tensor_type::elem_type, number_of(static_cast<DType>(value.type.dtype)));
-    if (value.type.rank >= 0) to.add_message(field::tensor_type::shape, shape_message(value.type));
+    if (value.type.rank >= 0) to.add_message(field::tensor_type::shape, shape_message(value.type, value.dims));
   });
   return message([&](pbf_writer& to) {
     to.add_string(field::value_info::name, value.name);
+    if (value.type.dtype == TENON_DTYPE_UNKNOWN) return;
     to.add_message(field::value_info::type, message([&](pbf_writer& type) { type.add_message(field::type::tensor, tensor); }));
   });
 }
 
 std::string function_message(const Function& function) {
   return message([&](pbf_writer& to) {
-    to.add_string(field::function::name, function.name);
+    to.add_string(field::function::name, *function.name);
     for (const auto& input : function.inputs) to.add_string(field::function::input, input);
     for (const auto& output : function.outputs) to.add_string(field::function::output, output);
     for (const auto& attribute : function.attributes) to.add_string(field::function::attribute, attribute);

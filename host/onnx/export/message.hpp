@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <protozero/pbf_writer.hpp>
 #include <string>
 #include <tenon/host/attribute_map.hpp>
@@ -15,10 +16,13 @@ namespace tenon::onnx::written {
 
 using Texts = std::vector<std::string>;
 
+struct Graph;
+
 /// A bool is written as an integer.
 struct Attribute {
   std::string name;
-  AttributeValue value;
+  AttributeValue value = false;
+  std::shared_ptr<const Graph> graph{};  ///< instead of the value
 };
 
 struct Node {
@@ -26,17 +30,28 @@ struct Node {
   Texts inputs, outputs;
   std::vector<Attribute> attributes{};
   std::string domain{}, name{};
+  std::shared_ptr<const std::string> function{};  ///< whose name is the type, which is chosen last
 };
 
+/// `dims`: names of dimensions that have no size; empty: none has one.
 struct Value {
   std::string name;
   tenon_type type;
+  Texts dims{};
+};
+
+/// Of a node's attribute.
+struct Graph {
+  std::string name;
+  std::vector<Node> nodes;
+  std::vector<Value> inputs, outputs;
 };
 
 using Opsets = std::map<std::string, std::int64_t>;
 
 struct Function {
-  std::string domain, name;
+  std::string domain;
+  std::shared_ptr<std::string> name;  ///< as the nodes that call it share it
   Texts inputs, outputs, attributes;
   std::vector<Node> nodes;
   Opsets opsets;
@@ -47,6 +62,10 @@ struct External {
   std::string location;
   std::uint64_t offset = 0, length = 0;
 };
+
+/// Whether the nearest float32 is the number but for its rounding: not infinite, not 0, and no subnormal number of a few bits instead.
+bool has_float(double value);
+bool is_float(double value);  ///< exactly
 
 /// ONNX's number of an element type. Every dtype that is known has one.
 std::int32_t number_of(DType dtype);

@@ -1,6 +1,7 @@
 #include "onnx/export/node_export.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tenon/visit.hpp>
 
@@ -75,10 +76,33 @@ std::string NodeExport::integer_constant(std::int64_t value) {
   return constant(Tensor::from({value}, Shape::scalar()));
 }
 
-std::string NodeExport::scalar(double value, DType dtype) {
+std::optional<Tensor> as_scalar(double value, DType dtype) {
   auto made = Tensor::empty(dtype, Shape::scalar());
-  visit<every_type>(dtype, [&]<class T>() { *static_cast<T*>(made.data()) = static_cast<T>(value); });
-  return constant(made);
+  bool near = true;
+  visit<every_type>(dtype, [&]<class T>() {
+    auto& element = *static_cast<T*>(made.data());
+    if constexpr (std::is_integral_v<T>) {
+      near = std::trunc(value) == value && std::abs(value) < 0x1p31;
+      element = near ? static_cast<T>(value) : T();
+      near = near && static_cast<double>(element) == value;
+    } else if constexpr (std::is_same_v<T, double>) {
+      element = value;
+    } else if constexpr (requires(T one) { static_cast<float>(one); }) {
+      near = written::has_float(value);
+      element = near ? static_cast<T>(value) : T();
+      const auto found = static_cast<double>(static_cast<float>(element));
+      near = near && (!std::isfinite(value) || (std::isfinite(found) && (found != 0 || value == 0)));
+    } else {
+      element = static_cast<T>(value);
+    }
+  });
+  return near ? std::optional(made) : std::nullopt;
+}
+
+std::string NodeExport::scalar(double value, DType dtype) {
+  const auto made = as_scalar(value, dtype);
+  if (!made) loses_ = true;
+  return constant(made ? *made : Tensor::zeros(dtype, Shape::scalar()));
 }
 
 std::string NodeExport::cast(const std::string& value, DType dtype) {

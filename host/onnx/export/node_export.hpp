@@ -28,6 +28,7 @@ class NodeExport {
   const OperatorInfo& info() const { return node_.info; }
   const ExportedNode& node() const { return node_; }
   std::int64_t opset() const { return opset_; }
+  bool loses() const { return loses_; }  ///< whether a number became infinite, or 0, or another integer: what was added is wrong
 
   const AttributeValue& parameter(std::string_view name) const;
   bool has_parameter(std::string_view name) const;
@@ -60,7 +61,7 @@ class NodeExport {
 
   std::string integers_constant(const std::vector<std::int64_t>& elements);
   std::string integer_constant(std::int64_t value);         ///< a scalar
-  std::string scalar(double value, DType dtype);            ///< rounded once
+  std::string scalar(double value, DType dtype);            ///< rounded once; loses() where no element of the dtype is near it
   std::string cast(const std::string& value, DType dtype);  ///< a Cast
   std::string constant(const Tensor& elements) { return scope_.constant(node_.name + "/constant", elements); }
   /// Reductions have their axes as an attribute before some opset and as an input after.
@@ -72,7 +73,11 @@ class NodeExport {
   const ExportedNode& node_;
   Scope& scope_;
   std::int64_t opset_;
+  bool loses_ = false;
 };
+
+/// A scalar; nothing where no element of the dtype is the number but for its rounding.
+std::optional<Tensor> as_scalar(double value, DType dtype);
 
 /// Halves of a formula are computed in float32 and rounded once, as Tenon's kernels do.
 struct Wide {

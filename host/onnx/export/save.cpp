@@ -26,20 +26,22 @@ std::int64_t ir_version(std::int64_t opset) {
 
 class ModelWriter {
  public:
-  ModelWriter(const GraphModel& model, const Binding& binding, const ExportOptions& options, std::filesystem::path path)
-      : model_(model),
+  ModelWriter(const Graph::Impl& graph, const ExportOptions& options, std::filesystem::path path)
+      : model_(graph.model()),
+        catalog_(graph.host.catalog()),
         options_(options),
         path_(std::move(path)),
         note_([this](const std::string& text) {
           if (options_.note) options_.note(text);
         }),
         scope_(Scope::Kind::graph),
-        graph_(model, binding, scope_, functions_, options.opset, note_) {}
+        graph_(model_, graph.binding(), scope_, functions_, options.opset, note_) {}
 
   void write() {
     choose();
     name_values();
     graph_.add_nodes(nodes_);
+    functions_.choose_names(catalog_);
     for (auto& [value, name] : copies_)
       scope_.add({.type = "Identity", .inputs = {graph_.name_of(value)}, .outputs = {name}}, options_.opset);
     const BackingFiles sources(model_.tensors);
@@ -51,17 +53,19 @@ class ModelWriter {
   void name_values();
   void put();
   void write_graph(protozero::pbf_writer& to);
+  written::Texts dims_of(ValueId input) const;
   void place_external();
   std::filesystem::path data_path() const { return path_.string() + ".data"; }
 
   const GraphModel& model_;
+  const Catalog catalog_;
   const ExportOptions& options_;
   const std::filesystem::path path_;
   const GraphExport::Note note_;
   Functions functions_;
   Scope scope_;
   GraphExport graph_;
-  std::vector<bool> nodes_;                              // those that are written
+  std::vector<bool> nodes_, values_;                     // those that are written
   std::vector<std::pair<StringId, ValueId>> outputs_;    // likewise
   std::vector<std::string> output_names_;                // of outputs_
   std::vector<std::pair<ValueId, std::string>> copies_;  // outputs that need a node of their own
@@ -78,45 +82,40 @@ void ModelWriter::choose() {
     for (std::uint32_t i = 0; i < node.output_count; ++i) forward[node.first_output + i] = sound;
   }
   std::vector<std::string> names;
-  std::string left_out;
   for (const auto& output : model_.outputs) {
     const std::string name(model_.strings[output.first]);
     if (forward[output.second])
       outputs_.push_back(output), names.push_back(name);
     else
-      left_out += fmt::format("{}'{}'", left_out.empty() ? "" : ", ", name);
+      note_(fmt::format("output '{}' is not written, because it is a gradient, and ONNX files have none", name));
   }
-  if (!left_out.empty()) note_(fmt::format("left out, because ONNX files have no gradients: {}", left_out));
   if (outputs_.empty())
     throw Failure(FailureKind::failed, "the graph has no output that can be written to an ONNX file", "name one with output()");
-  if (!model_.updates.empty()) note_("left out: the updates of variables, which only training makes");
-  const WantedOutputs wanted(model_, names, false);
-  nodes_ = wanted.nodes;
-  whole_ = left_out.empty() && model_.updates.empty() && !model_.training && std::find(nodes_.begin(), nodes_.end(), false) == nodes_.end();
+  if (!model_.updates.empty()) note_("updates of variables are not written, because ONNX files have none");
+  WantedOutputs wanted(model_, names, false);
+  nodes_ = std::move(wanted.nodes), values_ = std::move(wanted.values);
+  whole_ = outputs_.size() == model_.outputs.size() && model_.updates.empty() && !model_.training &&
+           std::find(nodes_.begin(), nodes_.end(), false) == nodes_.end();
+  for (NodeId id = 0; id < nodes_.size(); ++id)  // and their states
+    for (std::uint32_t i = 0; nodes_[id] && i < model_.nodes[id].state_count; ++i)
+      values_[model_.edges[model_.nodes[id].first_edge + model_.nodes[id].input_count + i]] = true;
+  for (ValueId id = 0; id < values_.size(); ++id) {
+    const auto role = model_.values[id].role;
+    if (values_[id] || role == Role::output) continue;
+    whole_ = false;
+    if (role == Role::input)
+      note_(fmt::format("input '{}' is not written, because no output that is written needs it", value_label(model_, id)));
+  }
 }
 
-// ONNX's outputs are values, ours are names of values.
+// ONNX's outputs are values, ours are names of values. Inputs, variables and constants keep theirs, and outputs, where they can.
 void ModelWriter::name_values() {
-  std::map<ValueId, std::string> wanted;
-  for (const auto& [name, value] : outputs_) {
-    std::string text(model_.strings[name]);
-    const auto named = model_.value_names.find(name);  // an input, variable or constant of that name
-    if (named != none) {
-      text = free_name(model_, text);
-      note_(fmt::format("output '{}' is called '{}', because names of inputs and outputs differ in ONNX", model_.strings[name], text));
-    }
-    while (!scope_.take(text)) text += '_';
-    output_names_.push_back(text);
-    if (model_.values[value].role != Role::output || wanted.contains(value))
-      copies_.emplace_back(value, text);
-    else
-      wanted.emplace(value, text);
-  }
   for (ValueId id = 0; id < model_.values.size(); ++id) {
     const auto& value = model_.values[id];
     if (value.role == Role::output) continue;
     const std::string label = value_label(model_, id);
     scope_.take(label);
+    if (!values_[id]) continue;
     graph_.name_value(id, label);
     if (value.tensor == none) continue;
     const auto& tensor = model_.tensors[value.tensor];
@@ -124,7 +123,22 @@ void ModelWriter::name_values() {
       throw Failure(FailureKind::failed,
                     fmt::format("'{}' is {}, and ONNX's operators take dense tensors alone", label, to_string(type_of(tensor))));
   }
-  for (auto& [value, name] : wanted) graph_.name_value(value, name);
+  std::vector<bool> kept;
+  for (const auto& [name, value] : outputs_) kept.push_back(scope_.take(model_.strings[name]));
+  std::set<ValueId> named;
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const auto& [name, value] = outputs_[i];
+    std::string text(model_.strings[name]);
+    if (!kept[i]) {
+      text = scope_.free_name(text);
+      note_(fmt::format("output '{}' is called '{}', because names of inputs and outputs differ in ONNX", model_.strings[name], text));
+    }
+    output_names_.push_back(text);
+    if (model_.values[value].role == Role::output && named.insert(value).second)
+      graph_.name_value(value, text);
+    else
+      copies_.emplace_back(value, text);
+  }
 }
 
 void ModelWriter::place_external() {
@@ -140,6 +154,13 @@ void ModelWriter::place_external() {
   }
 }
 
+written::Texts ModelWriter::dims_of(ValueId input) const {
+  written::Texts names;
+  if (const auto dims = model_.values[input].dims; dims != none)
+    for (const auto name : model_.dim_names[dims]) names.emplace_back(model_.strings[name]);
+  return names;
+}
+
 void ModelWriter::write_graph(protozero::pbf_writer& to) {
   for (const auto& node : scope_.nodes) to.add_message(field::graph::node, node_message(node));
   to.add_string(field::graph::name, model_.name);
@@ -149,21 +170,21 @@ void ModelWriter::write_graph(protozero::pbf_writer& to) {
     write_tensor(initializer, name, tensor, found == external_.end() ? nullptr : &found->second);
   }
   for (const auto id : model_.inputs)
-    to.add_message(field::graph::input, written::value_message({graph_.name_of(id), model_.values[id].type}));
+    if (values_[id]) to.add_message(field::graph::input, written::value_message({graph_.name_of(id), model_.values[id].type, dims_of(id)}));
   for (std::size_t i = 0; i < outputs_.size(); ++i)
-    to.add_message(field::graph::output, written::value_message({output_names_[i], model_.values[outputs_[i].second].type}));
+    to.add_message(field::graph::output, written::value_message({output_names_[i], model_.values[outputs_[i].second].type, {}}));
   const std::set<std::string_view> outputs(output_names_.begin(), output_names_.end());
   for (ValueId id = 0; id < model_.values.size(); ++id) {
     const auto& value = model_.values[id];
     const bool shown = value.role == Role::output && nodes_[value.producer] && value.type.dtype != TENON_DTYPE_UNKNOWN;
     const auto& name = graph_.name_of(id);
-    if (shown && !outputs.contains(name)) to.add_message(field::graph::value_info, written::value_message({name, value.type}));
+    if (shown && !outputs.contains(name)) to.add_message(field::graph::value_info, written::value_message({name, value.type, {}}));
   }
 }
 
 void ModelWriter::put() {
   for (ValueId id = 0; id < model_.values.size(); ++id)
-    if (const auto& value = model_.values[id]; value.tensor != none)
+    if (const auto& value = model_.values[id]; values_[id] && value.tensor != none)
       scope_.initializers.emplace_back(graph_.name_of(id), model_.tensors[value.tensor]);
   place_external();
   std::string bytes;
@@ -218,7 +239,7 @@ void save(const Graph& graph, const std::filesystem::path& path, const ExportOpt
   const auto complete = impl_of(copy).completed();
   const auto& impl = impl_of(complete);
   const GraphUsers::Reading use(impl.users);
-  ModelWriter(impl.model(), impl.binding(), options, path).write();
+  ModelWriter(impl, options, path).write();
 }
 
 }  // namespace tenon::onnx

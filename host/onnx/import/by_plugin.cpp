@@ -25,6 +25,7 @@ AttributeValue from_elements(const Tensor& tensor) {
   }
   if (tensor.dtype() == i64) return std::vector<std::int64_t>(tensor.values<std::int64_t>().begin(), tensor.values<std::int64_t>().end());
   if (tensor.dtype() == i32) return std::vector<std::int64_t>(tensor.values<std::int32_t>().begin(), tensor.values<std::int32_t>().end());
+  if (tensor.dtype() == f64) return std::vector<double>(tensor.values<double>().begin(), tensor.values<double>().end());
   if (tensor.dtype() == f32) return std::vector<double>(tensor.values<float>().begin(), tensor.values<float>().end());
   return tensor;
 }
@@ -67,9 +68,12 @@ class FormUse {
   std::vector<std::string_view> used_;
 };
 
+// Numbers that no float32 holds are written as tensors.
 std::string FormUse::set(const std::string& param, const AttributeValue& theirs, const Part& what) {
   const auto& declared = info_.params[static_cast<std::size_t>(info_.find_param(param))];
-  const auto ours = form_.value_of(declared, theirs);
+  const auto* wide = std::get_if<Tensor>(&theirs.variant());
+  const bool is_number = declared.kind != ParamKind::tensor && wide != nullptr && wide->dtype() == f64;
+  const auto ours = form_.value_of(declared, is_number ? from_elements(*wide) : theirs);
   if (!ours) return fmt::format("{} has a value that {} has no equal for", what.text(), info_.full_name());
   params_.insert_or_assign(param, *ours);
   return {};

@@ -29,10 +29,13 @@ bool tile(NodeExport& node) {
   return true;
 }
 
-// Negative indices count from the end there; here they are out of range, unless it is said.
+// Negative indices count from the end there; here they are out of range, unless it is said. A scalar, which ONNX's does not take, is a
+// vector of one there.
 bool one_hot(NodeExport& node) {
   const auto dtype = node.output_dtype();
-  auto index = node.input(0);
+  const bool scalar = node.rank() <= 0;  // or it may be one
+  const auto front = scalar ? node.integers_constant({0}) : std::string();
+  auto index = scalar ? node.add("Unsqueeze", {node.input(0), front}) : node.input(0);
   if (node.dtype() != i32 && node.dtype() != i64) index = node.cast(index, i64);
   const auto index_dtype = node.dtype() == i32 ? i32 : i64;
   auto depth = node.input("size");
@@ -45,15 +48,22 @@ bool one_hot(NodeExport& node) {
     index = node.add("Where", {node.add("Less", {index, node.scalar(0, index_dtype)}), beyond, index});
   }
   auto values = node.input("values");
-  const NodeExport::Attributes axis{{"axis", node.integer("axis")}};
+  const auto given = node.integer("axis");
+  const NodeExport::Attributes axis{{"axis", scalar && given >= 0 ? given + 1 : given}};
+  const auto hot = [&](const std::string& of) {
+    const auto made = node.add("OneHot", {index, depth, of}, axis);
+    return scalar ? node.add("Squeeze", {made, front}) : made;
+  };
   if (dtype == bf16) {  // which ONNX's has not
     if (!values.empty()) return false;
-    const auto hot = node.add("OneHot", {index, depth, node.constant(Tensor::from({0.0F, 1.0F}, {2}))}, axis);
-    node.output("Cast", {hot}, {{"to", std::int64_t{written::number_of(dtype)}}});
+    node.output("Cast", {hot(node.constant(Tensor::from({0.0F, 1.0F}, {2})))}, {{"to", std::int64_t{written::number_of(dtype)}}});
     return true;
   }
   if (values.empty()) values = node.cast(node.constant(Tensor::from({0.0F, 1.0F}, {2})), dtype);
-  node.output("OneHot", {index, depth, values}, axis);
+  if (scalar)
+    node.output("Squeeze", {node.add("OneHot", {index, depth, values}, axis), front});
+  else
+    node.output("OneHot", {index, depth, values}, axis);
   return true;
 }
 
