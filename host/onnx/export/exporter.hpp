@@ -1,11 +1,13 @@
 // From a graph's nodes to a model's.
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <tenon/host/catalog.hpp>
 #include <tenon/host/graph.hpp>
+#include <tenon/host/host.hpp>
 #include <tenon/host/onnx.hpp>
 #include <vector>
 
@@ -30,20 +32,20 @@ class Functions {
   std::size_t graphs = 0;  ///< that were written so far
 };
 
+/// What all graphs of one model have in common. Threads: one.
+struct ExportJob {
+  Host& host;
+  std::int64_t opset;
+  std::function<void(const std::string&)> note;
+  Functions functions{};
+};
+
 /// Writes the nodes of one graph into a scope. Threads: one.
 class GraphExport {
  public:
-  using Note = std::function<void(const std::string&)>;
   /// All must outlive this. `names`: of the values that the scope has already.
-  GraphExport(const GraphModel& model, const Binding& binding, Scope& scope, Functions& functions, std::int64_t opset, const Note& note)
-      : model_(model),
-        binding_(binding),
-        scope_(scope),
-        functions_(functions),
-        opset_(opset),
-        note_(note),
-        number_(functions.graphs++),
-        names_(model.values.size()) {}
+  GraphExport(const GraphModel& model, const Binding& binding, Scope& scope, ExportJob& job)
+      : model_(model), binding_(binding), scope_(scope), job_(job), number_(job.functions.graphs++), names_(model.values.size()) {}
 
   void name_value(ValueId value, std::string name) { names_[value] = std::move(name); }
   const std::string& name_of(ValueId value) const { return names_[value]; }
@@ -64,13 +66,15 @@ class GraphExport {
   const GraphModel& model_;
   const Binding& binding_;
   Scope& scope_;
-  Functions& functions_;
-  std::int64_t opset_;
-  const Note& note_;
+  ExportJob& job_;
   const std::size_t number_;  // of this graph
   std::vector<std::string> names_;
   std::vector<bool> read_;  // values that a node or an output reads
 };
+
+/// Writes `if`, `branch`, `while`, `loop` and `scan` as If, Loop and Scan; false: the node is another one, or means what they cannot say,
+/// and nothing is written.
+bool write_control_flow(const ExportedNode& node, Scope& scope, ExportJob& job);
 
 /// The domain in files of operators that have no other name there: `tenon.acme`, or `tenon` of those that come with Tenon.
 std::string custom_domain(const OperatorInfo& info);

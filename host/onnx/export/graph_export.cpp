@@ -89,7 +89,7 @@ ExportedNode GraphExport::describe(NodeId id) const {
 
 bool GraphExport::by_form(NodeExport& node) {
   for (const auto& form : node.info().onnx) {
-    const auto version = form.domain.empty() ? std::optional(opset_) : scope_.version_for(form);
+    const auto version = form.domain.empty() ? std::optional(job_.opset) : scope_.version_for(form);
     if (version && form.covers(static_cast<int>(*version)) && write_by_form(node, form, *version)) {
       scope_.limit(form);
       return true;
@@ -105,7 +105,8 @@ void GraphExport::add_node(NodeId id) {
     if (name.empty()) name = scope_.free_name(value_label(model_, record.first_output + i));
   }
   const auto exported = describe(id);
-  NodeExport node(exported, scope_, opset_);
+  if (write_control_flow(exported, scope_, job_)) return;
+  NodeExport node(exported, scope_, job_.opset);
   const auto before = scope_.mark();
   const bool derivative = exported.info.find_param("derivative") < 0 && node.has_parameter("derivative");
   const auto parts = find_parts(exported.info.full_name());
@@ -137,7 +138,7 @@ bool GraphExport::are_sound(const ExportedNode& node, std::size_t first) const {
     if (made.inputs.size() <= data) return true;
     const auto input = std::find(node.inputs.begin(), node.inputs.end(), made.inputs[data]);
     const auto at = static_cast<std::size_t>(input - node.inputs.begin());
-    return input == node.inputs.end() || takes(made.type, opset_, static_cast<DType>(node.types[at].dtype));
+    return input == node.inputs.end() || takes(made.type, job_.opset, static_cast<DType>(node.types[at].dtype));
   };
   return std::all_of(scope_.nodes.begin() + static_cast<std::ptrdiff_t>(first), scope_.nodes.end(), is_sound);
 }
@@ -160,7 +161,7 @@ void GraphExport::note_rounding(const ExportedNode& node, std::size_t first) con
     for (const auto& attribute : at->attributes)
       all_numbers(attribute.value, [&](double value) {
         if (!written::is_float(value))
-          note_(fmt::format(
+          job_.note(fmt::format(
               "node '{}' computes in float64, but its attribute '{}', {}, is {} in the file, because ONNX has float32 attributes alone",
               node.name, attribute.name, value, static_cast<double>(static_cast<float>(value))));
         return true;
@@ -171,8 +172,8 @@ void GraphExport::as_custom(NodeId id, const ExportedNode& node) {
   const auto domain = custom_domain(node.info);
   const auto function = function_for(id, node, domain);
   if (function.name == nullptr) {
-    note_(fmt::format("node '{}' is {}::{}, which other programs do not know{}", node.name, domain, node.info.name, function.reason));
-    functions_.operators.insert(domain + ' ' + node.info.name);
+    job_.note(fmt::format("node '{}' is {}::{}, which other programs do not know{}", node.name, domain, node.info.name, function.reason));
+    job_.functions.operators.insert(domain + ' ' + node.info.name);
   }
   written::Node made{.type = node.info.name, .inputs = node.inputs, .outputs = {}, .domain = domain, .name = node.name};
   made.function = function.name;
@@ -186,9 +187,9 @@ void GraphExport::as_custom(NodeId id, const ExportedNode& node) {
 Functions::Entry GraphExport::function_for(NodeId id, const ExportedNode& node, const std::string& domain) {
   auto key = text_of(node);
   if (object_factory(model_, id) != nullptr) key += fmt::format(" {} {}", number_, id);  // it may hold more than parameters
-  if (const auto found = functions_.by_use.find(key); found != functions_.by_use.end()) return found->second;
-  functions_.by_use.emplace(key, Functions::Entry{});  // a body that needs itself is none
-  return functions_.by_use[key] = add_body(id, node, domain);
+  if (const auto found = job_.functions.by_use.find(key); found != job_.functions.by_use.end()) return found->second;
+  job_.functions.by_use.emplace(key, Functions::Entry{});  // a body that needs itself is none
+  return job_.functions.by_use[key] = add_body(id, node, domain);
 }
 
 Functions::Entry GraphExport::add_body(NodeId id, const ExportedNode& node, const std::string& domain) {
@@ -200,7 +201,7 @@ Functions::Entry GraphExport::add_body(NodeId id, const ExportedNode& node, cons
   if (found == nullptr) return {nullptr, reason};
   const auto& inside = *found;
   Scope scope(Scope::Kind::function);
-  GraphExport body(inside.model, inside.binding, scope, functions_, opset_, note_);
+  GraphExport body(inside.model, inside.binding, scope, job_);
   written::Function function{.domain = domain,
                              .name = std::make_shared<std::string>(node.info.name),
                              .inputs = {},
@@ -224,7 +225,7 @@ Functions::Entry GraphExport::add_body(NodeId id, const ExportedNode& node, cons
                           std::find(function.inputs.begin(), function.inputs.end(), name) != function.inputs.end();
     if (repeated) {
       auto copy = scope.free_name(name);
-      scope.add({.type = "Identity", .inputs = {name}, .outputs = {copy}}, opset_);
+      scope.add({.type = "Identity", .inputs = {name}, .outputs = {copy}}, job_.opset);
       name = std::move(copy);
     }
     function.outputs.push_back(std::move(name));
@@ -232,9 +233,9 @@ Functions::Entry GraphExport::add_body(NodeId id, const ExportedNode& node, cons
   for (const auto& [name, value] : node.parameters) function.attributes.push_back(name);
   function.nodes = std::move(scope.nodes);
   function.opsets = std::move(scope.opsets);
-  function.opsets.emplace("", opset_);
-  functions_.list.push_back(std::move(function));
-  return {functions_.list.back().name};
+  function.opsets.emplace("", job_.opset);
+  job_.functions.list.push_back(std::move(function));
+  return {job_.functions.list.back().name};
 }
 
 void Functions::choose_names(const Catalog& catalog) {

@@ -64,6 +64,9 @@ class NodeExport {
   std::string scalar(double value, DType dtype);            ///< rounded once; loses() where no element of the dtype is near it
   std::string cast(const std::string& value, DType dtype);  ///< a Cast
   std::string constant(const Tensor& elements) { return scope_.constant(node_.name + "/constant", elements); }
+  std::string reshaped(const std::string& value, const std::vector<std::int64_t>& shape) {
+    return add("Reshape", {value, integers_constant(shape)});
+  }
   /// Reductions have their axes as an attribute before some opset and as an input after.
   std::string reduce(const std::string& type, const std::string& value, const std::vector<std::int64_t>& axes, bool keepdims);
 

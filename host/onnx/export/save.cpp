@@ -31,17 +31,15 @@ class ModelWriter {
         catalog_(graph.host.catalog()),
         options_(options),
         path_(std::move(path)),
-        note_([this](const std::string& text) {
-          if (options_.note) options_.note(text);
-        }),
+        job_{graph.host, options.opset, options.note ? options.note : [](const std::string&) {}},
         scope_(Scope::Kind::graph),
-        graph_(model_, graph.binding(), scope_, functions_, options.opset, note_) {}
+        graph_(model_, graph.binding(), scope_, job_) {}
 
   void write() {
     choose();
     name_values();
     graph_.add_nodes(nodes_);
-    functions_.choose_names(catalog_);
+    job_.functions.choose_names(catalog_);
     for (auto& [value, name] : copies_)
       scope_.add({.type = "Identity", .inputs = {graph_.name_of(value)}, .outputs = {name}}, options_.opset);
     const BackingFiles sources(model_.tensors);
@@ -61,8 +59,7 @@ class ModelWriter {
   const Catalog catalog_;
   const ExportOptions& options_;
   const std::filesystem::path path_;
-  const GraphExport::Note note_;
-  Functions functions_;
+  ExportJob job_;
   Scope scope_;
   GraphExport graph_;
   std::vector<bool> nodes_, values_;                     // those that are written
@@ -87,11 +84,11 @@ void ModelWriter::choose() {
     if (forward[output.second])
       outputs_.push_back(output), names.push_back(name);
     else
-      note_(fmt::format("output '{}' is not written, because it is a gradient, and ONNX files have none", name));
+      job_.note(fmt::format("output '{}' is not written, because it is a gradient, and ONNX files have none", name));
   }
   if (outputs_.empty())
     throw Failure(FailureKind::failed, "the graph has no output that can be written to an ONNX file", "name one with output()");
-  if (!model_.updates.empty()) note_("updates of variables are not written, because ONNX files have none");
+  if (!model_.updates.empty()) job_.note("updates of variables are not written, because ONNX files have none");
   WantedOutputs wanted(model_, names, false);
   nodes_ = std::move(wanted.nodes), values_ = std::move(wanted.values);
   whole_ = outputs_.size() == model_.outputs.size() && model_.updates.empty() && !model_.training &&
@@ -104,7 +101,7 @@ void ModelWriter::choose() {
     if (values_[id] || role == Role::output) continue;
     whole_ = false;
     if (role == Role::input)
-      note_(fmt::format("input '{}' is not written, because no output that is written needs it", value_label(model_, id)));
+      job_.note(fmt::format("input '{}' is not written, because no output that is written needs it", value_label(model_, id)));
   }
 }
 
@@ -131,7 +128,7 @@ void ModelWriter::name_values() {
     std::string text(model_.strings[name]);
     if (!kept[i]) {
       text = scope_.free_name(text);
-      note_(fmt::format("output '{}' is called '{}', because names of inputs and outputs differ in ONNX", model_.strings[name], text));
+      job_.note(fmt::format("output '{}' is called '{}', because names of inputs and outputs differ in ONNX", model_.strings[name], text));
     }
     output_names_.push_back(text);
     if (model_.values[value].role == Role::output && named.insert(value).second)
@@ -197,13 +194,13 @@ void ModelWriter::put() {
     write_graph(graph);
   }
   auto opsets = scope_.opsets;
-  for (const auto& function : functions_.list) {
+  for (const auto& function : job_.functions.list) {
     opsets.emplace(function.domain, 1);
     for (const auto& [domain, version] : function.opsets) opsets[domain] = std::max(opsets[domain], version);
   }
   opsets.insert_or_assign("", options_.opset);
   for (const auto& [domain, version] : opsets) to.add_message(field::model::opset_import, written::opset_message(domain, version));
-  for (const auto& function : functions_.list) to.add_message(field::model::functions, function_message(function));
+  for (const auto& function : job_.functions.list) to.add_message(field::model::functions, function_message(function));
   if (whole_) {
     const auto kept = keep(model_);
     const auto sum = digest(bytes, model_);

@@ -7,15 +7,17 @@
 namespace tenon::onnx {
 
 bool Scope::take(std::string_view name) {
-  if (!names_.emplace(name).second) return false;
-  taken_.emplace_back(name);
+  auto& all = outermost();
+  if (!all.names_.emplace(name).second) return false;
+  all.taken_.emplace_back(name);
   return true;
 }
 
 void Scope::roll_back(const Mark& mark) {
   nodes.resize(mark.nodes);
   initializers.erase(initializers.begin() + static_cast<std::ptrdiff_t>(mark.initializers), initializers.end());
-  for (; taken_.size() > mark.names; taken_.pop_back()) names_.erase(taken_.back());
+  auto& all = outermost();
+  for (; all.taken_.size() > mark.names; all.taken_.pop_back()) all.names_.erase(all.taken_.back());
   for (; shared_.size() > mark.constants; shared_.pop_back()) constants_.erase(shared_.back());
   opsets = mark.opsets;
   limits_ = mark.limits;

@@ -1,0 +1,212 @@
+// if, branch, while, loop and scan as If, Loop and Scan: graphs that are parameters become graphs in nodes. Inputs that stay the same are
+// no inputs there: graphs in nodes see the names around them.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "onnx/export/exporter.hpp"
+#include "plan/plan.hpp"
+#include "plan/tensor_table.hpp"
+#include "run/graph_impl.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+using written::Texts;
+using ValueTypes = std::vector<tenon_type>;
+
+/// A graph of a node, where its inputs have these types.
+class InnerExport {
+ public:
+  InnerExport(ExportJob& job, const std::string& text, const ValueTypes& types)
+      : job_(job), graph_(impl_of(Graph::from_json(job.host, text)).completed()), model_(impl_of(graph_).model()) {
+    std::map<ValueId, tenon_type> given;
+    for (std::size_t i = 0; i < types.size(); ++i) given.emplace(model_.inputs[i], types[i]);
+    for (auto& [input, type] : given) type.present = model_.values[input].type.present;
+    const auto found = infer_with(model_, impl_of(graph_).binding(), tensors_of(model_), given).types;
+    for (ValueId value = 0; value < model_.values.size(); ++value) model_.values[value].type = found[value];
+  }
+
+  /// Gradients are no ONNX operators.
+  bool is_forward() const {
+    return std::all_of(model_.nodes.begin(), model_.nodes.end(), [](const NodeRecord& node) { return node.pass == Pass::forward; });
+  }
+  std::string label(std::size_t input) const { return value_label(model_, model_.inputs[input]); }
+  const tenon_type& type(std::size_t output) const { return model_.values[model_.outputs[output].second].type; }
+
+  /// Adds its nodes, with its inputs under these names; gives the names of its outputs, which are those of nodes where they must be `new`.
+  Texts add(Scope& scope, const Texts& inputs, bool own_names) {
+    GraphExport to(model_, impl_of(graph_).binding(), scope, job_);
+    for (std::size_t i = 0; i < inputs.size(); ++i) to.name_value(model_.inputs[i], inputs[i]);
+    for (ValueId value = 0; value < model_.values.size(); ++value)
+      if (const auto tensor = model_.values[value].tensor; tensor != none)
+        to.name_value(value, scope.constant(value_label(model_, value), model_.tensors[tensor]));
+    to.add_nodes(std::vector<bool>(model_.nodes.size(), true));
+    Texts outputs;
+    for (const auto& [name, value] : model_.outputs) {
+      auto made = to.name_of(value);
+      const bool is_new = model_.values[value].role == Role::output && std::find(outputs.begin(), outputs.end(), made) == outputs.end();
+      if (own_names && !is_new) {
+        const auto copy = scope.free_name(made);
+        scope.add({.type = "Identity", .inputs = {made}, .outputs = {copy}}, job_.opset);
+        made = copy;
+      }
+      outputs.push_back(std::move(made));
+    }
+    return outputs;
+  }
+
+ private:
+  ExportJob& job_;
+  const Graph graph_;
+  GraphModel model_;
+};
+
+/// What becomes a node with graphs.
+class FlowExport {
+ public:
+  FlowExport(const ExportedNode& node, Scope& scope, ExportJob& job)
+      : node_(node), scope_(scope), job_(job), at_(node, scope, job.opset), count_(node.inputs.size()) {}
+
+  bool choice() {
+    const ValueTypes types(node_.types.begin() + 1, node_.types.end());
+    InnerExport one(job_, at_.text("then"), types), other(job_, at_.text("else"), types);
+    if (!one.is_forward() || !other.is_forward()) return false;
+    NodeExport::Attributes graphs;
+    for (auto* branch : {&one, &other}) {
+      Scope inside(scope_);
+      const auto outputs = branch->add(inside, Texts(node_.inputs.begin() + 1, node_.inputs.end()), true);
+      graphs.push_back(graph(branch == &one ? "then_branch" : "else_branch", inside, {}, values(outputs, *branch)));
+    }
+    return add("If", {node_.inputs[0]}, std::move(graphs));
+  }
+
+  // Its condition runs before the first run, and behind each.
+  bool while_loop() {
+    if (at_.integer("limit") != INT64_MAX) return false;  // to run into it is an error, which a Loop has not
+    InnerExport test(job_, at_.text("condition"), node_.output_types), step(job_, at_.text("body"), node_.output_types);
+    if (!test.is_forward() || !step.is_forward()) return false;
+    const auto first = as_scalar(test.add(scope_, node_.inputs, false)[0], test.type(0), scope_);
+    Scope inside(scope_);
+    auto inputs = counters(inside);
+    const auto carried = declared(step, 0, count_, inside);
+    auto outputs = values(step.add(inside, names(carried), true), step);
+    const auto again = as_scalar(test.add(inside, names(outputs), true)[0], test.type(0), inside);
+    outputs.insert(outputs.begin(), {again, type_of(boolean, Shape::scalar()), {}});
+    inputs.insert(inputs.end(), carried.begin(), carried.end());
+    Texts given{"", first};
+    given.insert(given.end(), node_.inputs.begin(), node_.inputs.end());
+    return add("Loop", std::move(given), {graph("body", inside, std::move(inputs), std::move(outputs))});
+  }
+
+  bool loop() {
+    const auto carries = static_cast<std::size_t>(at_.integer("carries"));
+    ValueTypes types{type_of(i64, Shape::scalar()), type_of(boolean, Shape::scalar())};
+    for (std::size_t i = 2; i < count_; ++i) types.push_back(i - 2 < carries ? node_.output_types[i - 2] : node_.types[i]);
+    InnerExport step(job_, at_.text("body"), types);
+    if (!step.is_forward()) return false;
+    Scope inside(scope_);
+    auto inputs = counters(inside);
+    const auto carried = declared(step, 2, carries, inside);
+    inputs.insert(inputs.end(), carried.begin(), carried.end());
+    auto given = names(inputs);
+    given.insert(given.end(), node_.inputs.begin() + static_cast<std::ptrdiff_t>(2 + carries), node_.inputs.end());
+    auto outputs = values(step.add(inside, given, true), step);
+    outputs[0] = {as_scalar(outputs[0].name, step.type(0), inside), type_of(boolean, Shape::scalar()), {}};
+    const auto end = node_.inputs.begin() + static_cast<std::ptrdiff_t>(2 + carries);
+    return add("Loop", Texts(node_.inputs.begin(), end), {graph("body", inside, std::move(inputs), std::move(outputs))});
+  }
+
+  bool scan() {
+    const auto carries = static_cast<std::size_t>(at_.integer("carries")), scanned = static_cast<std::size_t>(at_.integer("scanned"));
+    auto types = node_.types;
+    for (std::size_t i = 0; i < carries; ++i) types[i] = node_.output_types[i];
+    for (auto i = carries; i < carries + scanned; ++i) {
+      if (types[i].rank < 1) return false;
+      const auto whole = shape_of(types[i]);
+      types[i] = type_of(static_cast<DType>(types[i].dtype), Shape(whole.begin() + 1, whole.rank() - 1));
+    }
+    InnerExport step(job_, at_.text("body"), types);
+    if (!step.is_forward()) return false;
+    Scope inside(scope_);
+    std::vector<written::Value> inputs;
+    for (std::size_t i = 0; i < carries + scanned; ++i) inputs.push_back({inside.free_name(step.label(i)), types[i], {}});
+    auto given = names(inputs);
+    const auto stays = node_.inputs.begin() + static_cast<std::ptrdiff_t>(carries + scanned);
+    given.insert(given.end(), stays, node_.inputs.end());
+    auto outputs = values(step.add(inside, given, true), step);
+    NodeExport::Attributes attributes{{"num_scan_inputs", static_cast<std::int64_t>(scanned)}};
+    if (at_.flag("reverse")) {
+      attributes.push_back({"scan_input_directions", std::vector<std::int64_t>(scanned, 1)});
+      if (outputs.size() > carries)
+        attributes.push_back({"scan_output_directions", std::vector<std::int64_t>(outputs.size() - carries, 1)});
+    }
+    attributes.push_back(graph("body", inside, std::move(inputs), std::move(outputs)));
+    return add("Scan", Texts(node_.inputs.begin(), stays), std::move(attributes));
+  }
+
+ private:
+  static Texts names(const std::vector<written::Value>& values) {
+    Texts found;
+    for (const auto& value : values) found.push_back(value.name);
+    return found;
+  }
+  static std::vector<written::Value> values(const Texts& names, const InnerExport& of) {
+    std::vector<written::Value> found;
+    for (std::size_t i = 0; i < names.size(); ++i) found.push_back({names[i], of.type(i), {}});
+    return found;
+  }
+  /// A body's first inputs.
+  std::vector<written::Value> counters(Scope& inside) const {
+    return {{inside.free_name(node_.name + "/run"), type_of(i64, Shape::scalar()), {}},
+            {inside.free_name(node_.name + "/condition"), type_of(boolean, Shape::scalar()), {}}};
+  }
+  /// Carried values, of the types that they may have.
+  std::vector<written::Value> declared(const InnerExport& step, std::size_t first, std::size_t count, Scope& inside) const {
+    std::vector<written::Value> found;
+    for (std::size_t i = 0; i < count; ++i) found.push_back({inside.free_name(step.label(first + i)), node_.output_types[i], {}});
+    return found;
+  }
+  /// Of a condition of one element, which may have axes here.
+  std::string as_scalar(const std::string& condition, const tenon_type& type, Scope& scope) const {
+    return type.rank == 0 ? condition : NodeExport(node_, scope, job_.opset).reshaped(condition, {});
+  }
+  written::Attribute graph(const char* attribute, const Scope& inside, std::vector<written::Value> inputs,
+                           std::vector<written::Value> outputs) {
+    scope_.adopt(inside);
+    written::Attribute made{attribute};
+    made.graph = std::make_shared<const written::Graph>(
+        written::Graph{fmt::format("{}/{}", node_.name, attribute), inside.nodes, std::move(inputs), std::move(outputs)});
+    return made;
+  }
+  bool add(const char* type, Texts inputs, NodeExport::Attributes attributes) {
+    scope_.add(
+        {.type = type, .inputs = std::move(inputs), .outputs = node_.outputs, .attributes = std::move(attributes), .name = node_.name},
+        job_.opset);
+    return true;
+  }
+
+  const ExportedNode& node_;
+  Scope& scope_;
+  ExportJob& job_;
+  NodeExport at_;
+  std::size_t count_;
+};
+
+}  // namespace
+
+bool write_control_flow(const ExportedNode& node, Scope& scope, ExportJob& job) {
+  if (node.info.space != "tenon") return false;
+  const auto& name = node.info.name;
+  const auto has_bf16 = [](const tenon_type& type) { return type.dtype == TENON_BF16; };
+  const bool young = job.opset < 16 && (std::any_of(node.types.begin(), node.types.end(), has_bf16) ||
+                                        std::any_of(node.output_types.begin(), node.output_types.end(), has_bf16));
+  if (young) return false;
+  FlowExport flow(node, scope, job);
+  if (name == "if" || name == "branch") return flow.choice();
+  if (name == "while") return flow.while_loop();
+  if (name == "loop") return flow.loop();
+  return name == "scan" && flow.scan();
+}
+
+}  // namespace tenon::onnx
