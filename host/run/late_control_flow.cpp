@@ -4,10 +4,13 @@
 #include "plugin/operator_name.hpp"
 #include "run/control_flow.hpp"
 #include "run/held_subgraph.hpp"
+#include "run/inference_budget.hpp"
 #include "tensor/add_elements.hpp"
 
 namespace tenon {
 namespace {
+
+constexpr std::size_t most_inferred = 2000;  // bodies of loops in loops, for one node
 
 /// What both types say: a dimension, a rank or an element type that differs is not known. Whether `into` changed.
 bool generalize(tenon_type& into, const tenon_type& other) {
@@ -114,8 +117,13 @@ struct Loop : Operator {
     std::vector<tenon_type> data{type_of(i64, Shape::scalar()), type_of(boolean, Shape::scalar())};
     const auto all = input_types(io, 2, count);
     data.insert(data.end(), all.begin(), all.end());
-    auto made = step->infer(data);
-    while (generalize_carried(data, made)) made = step->infer(data);
+    const InferenceBudget budget(most_inferred);
+    const auto inferred = [&] {
+      InferenceBudget::charge();
+      return step->infer(data);
+    };
+    auto made = inferred();
+    while (generalize_carried(data, made)) made = inferred();
     require_condition(made[0], *step);
     for (int i = 0; i < io.outputs(); ++i) {
       if (i < carries) {

@@ -119,4 +119,17 @@ TEST_CASE("scan is a Scan, either way") {
   }
 }
 
+TEST_CASE("graphs in graphs have names of their own, and see both graphs around them") {
+  FlowExportHost on;
+  tenon::Graph body(on.host);
+  const auto h = body.input("h", tenon::f32, {2}), r = body.input("r", tenon::f32, {2}), w = body.input("w", tenon::f32, {2});
+  const auto c = body.add("greater", {body.add("sum", {h}, {}, "relu"), body.add("sum", {r})}, {}, "c");
+  const auto chosen = body.add("if", {c, h, w}, {{"then", doubled}, {"else", same}}, "if");
+  body.output("h", body.add("gelu", {body.add("add", {chosen, r})}));
+  tenon::Graph graph(on.host);
+  const auto x = graph.add("relu", {graph.input("x", tenon::f32, {2})}, {}, "relu"), rows = graph.input("rows", tenon::f32, {3, 2});
+  graph.output("y", graph.add("scan", {x, rows, graph.input("w", tenon::f32, {2})}, {{"body", body.to_json()}}, "s"));
+  on.check("nested", graph, {"Relu", "Scan"}, {with("rows", Tensor::from({1.0F, -2.0F, 0.5F, 1.0F, 5.0F, 6.0F}, {3, 2}))});
+}
+
 }  // namespace export_flow_tests

@@ -96,6 +96,40 @@ TEST_CASE("small files do not become large tensors") {
   CHECK(refusal(parts).find("too large to be made while the model is read") != std::string::npos);
 }
 
+TEST_CASE("loops in loops whose values grow one after the other are inferred so often, and not more") {
+  constexpr int values = 10, depth = 4;
+  onnx_bytes::GraphParts body;
+  for (int level = 0; level < depth; ++level) {
+    const auto name = [&](const char* what, int i) { return what + std::to_string(level) + '_' + std::to_string(i); };
+    onnx_bytes::GraphParts made;
+    made.inputs = {onnx_bytes::value(name("i", 0)), onnx_bytes::value(name("c", 0))};
+    made.outputs = {onnx_bytes::value(name("again", 0))};
+    made.nodes = {{"Identity", {name("c", 0)}, {name("again", 0)}},
+                  {"Concat", {name("v", 0), name("v", 0)}, {name("n", 0)}, {onnx_bytes::int_attribute("axis", 0)}}};
+    NodeParts inner{"Loop", {"three", ""}, {}, {onnx_bytes::message_attribute("body", 5, 6, body.bytes())}};
+    for (int i = 0; i < values; ++i) {
+      made.inputs.push_back(onnx_bytes::value(name("v", i)));
+      made.outputs.push_back(onnx_bytes::value(name("n", i)));
+      if (i > 0) made.nodes.push_back({"Identity", {name("v", i - 1)}, {name("n", i)}});
+      inner.inputs.push_back("start"), inner.outputs.push_back(name("o", i));
+    }
+    if (level > 0) made.nodes.push_back(inner);
+    body = made;
+  }
+  NodeParts outer{"Loop", {"three", ""}, {"y"}, {onnx_bytes::message_attribute("body", 5, 6, body.bytes())}};
+  for (int i = 0; i < values; ++i) {
+    outer.inputs.push_back("start");
+    if (i > 0) outer.outputs.push_back("y" + std::to_string(i));
+  }
+  const auto three = onnx_bytes::tensor("three", 7, {}, onnx_bytes::raw_data(onnx_bytes::raw(std::vector<std::int64_t>{3})));
+  const auto parts = from_x({outer}, {three, small_models::zeros("start", {1})});
+  CHECK(parts.bytes().size() < 12'000);
+  const auto message = refusal(parts);
+  CHECK_MESSAGE(message.find("Loop node that makes 'o2_0': the types of its loops are not known after their bodies were inferred 2") !=
+                    std::string::npos,
+                message);
+}
+
 TEST_CASE("what contradicts itself is refused by a sentence") {
   CHECK(refusal(from_x({{"Relu", {"x"}, {"y"}}, {"Relu", {"x"}, {"y"}}})).find("'y'") != std::string::npos);
   CHECK(refusal(from_x({{"Relu", {"z"}, {"y"}}})).find("'z' is read before anything makes it") != std::string::npos);

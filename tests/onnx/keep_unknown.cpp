@@ -78,6 +78,26 @@ TEST_CASE("a node with a graph in it cannot be kept") {
       failure.message);
 }
 
+TEST_CASE("an unknown node in a node's graph is refused alone, with the reason that it cannot be kept") {
+  OnnxHost on;
+  tenon::onnx::ImportOptions options;
+  options.keep_unknown = true;
+  const onnx_bytes::GraphParts then{{{"Stranger", {"x"}, {"r"}, {}, "in", "my.ops"}}, {}, {onnx_bytes::value("r")}};
+  const onnx_bytes::GraphParts otherwise{{{"Neg", {"x"}, {"r2"}}}, {}, {onnx_bytes::value("r2")}};
+  const NodeParts choice{"If",
+                         {"c"},
+                         {"z"},
+                         {onnx_bytes::message_attribute("then_branch", 5, 6, then.bytes()),
+                          onnx_bytes::message_attribute("else_branch", 5, 6, otherwise.bytes())}};
+  const Written written{{NodeParts{"ReduceSum", {"x"}, {"s"}, {integer("keepdims", 0)}}, NodeParts{"Greater", {"s", "zero"}, {"c"}}, choice,
+                         NodeParts{"Strange", {"z"}, {"y"}, {}, "out", "my.ops"}},
+                        {floats("zero", {}, {0})}};
+  const auto failure = failure_of([&] { on.load(written, options); });
+  CHECK(failure.kind == 3);
+  CHECK_MESSAGE(failure.message.find("an operator is missing: my.ops::Stranger (1 node 'in'") != std::string::npos, failure.message);
+  CHECK(failure.hint.find("in the graphs of If, Loop and Scan cannot be kept") != std::string::npos);
+}
+
 TEST_CASE("the model's function is taken instead of a plugin's operator where the user says so") {
   OnnxHost on;
   const onnx_bytes::FunctionParts relu{"", "Relu", {"in"}, {"out"}, {}, {NodeParts{"Add", {"in", "in"}, {"out"}}}};

@@ -57,7 +57,7 @@ struct OperatorHost {
     model.graph.inputs = {onnx_bytes::value("x", onnx_bytes::tensor_type(1, {{2}, {2}}))};
     model.graph.outputs = {onnx_bytes::value("y", onnx_bytes::tensor_type(1, {}))};
     model.graph.initializers = initializers;
-    model.opsets = {{"", 22}, {"com.microsoft", 1}};
+    model.opsets = {{"", opset}, {"com.microsoft", 1}};
     model.ir = 10;
     const auto path = folder / "model.onnx";
     std::ofstream(path, std::ios::binary) << model.bytes();
@@ -68,6 +68,7 @@ struct OperatorHost {
   }
   TemporaryFolder folder;
   tenon::Host host;
+  std::int64_t opset = 22;
 };
 
 struct Recorded {
@@ -223,6 +224,70 @@ TEST_CASE("what a small file would have made large, or of no size, is refused") 
                 {reals("a", {1, 1, 3}, {1, 2, 3}), reals("w", {1, 1, 1}, {1})})
             .find("are no sizes") != std::string::npos);
   CHECK(refused({"Einsum", {"x"}, {"y"}, {text("equation", "......->")}}, {}).find("two ellipses") != std::string::npos);
+}
+
+TEST_CASE("MeanVarianceNormalization loses nothing of numbers that are large beside their differences") {
+  OperatorHost on;
+  const NodeParts even{"MeanVarianceNormalization", {"a"}, {"y"}, {list("axes", {0, 1})}};
+  const auto check = [&](const tenon::Tensor& made, const Values& wanted) {
+    for (std::size_t i = 0; i < 4; ++i) CHECK(made.values<float>()[i] == doctest::Approx(wanted[i]).epsilon(1e-5));
+  };
+  const Values wanted{-1.3416407F, -0.4472136F, 0.4472136F, 1.3416407F};
+  check(on.run({even}, {reals("a", {2, 2}, {4001, 4002, 4003, 4004})}), wanted);
+  check(on.run({{"Add", {"x", "large"}, {"a"}}, even}, {reals("large", {}, {4000})}), wanted);
+  for (const float constant : {0.1F, 1000.1F, 7.3e6F}) {
+    check(on.run({even}, {reals("a", {2, 2}, {constant, constant, constant, constant})}), {0, 0, 0, 0});
+    const auto many =
+        on.run({{"MeanVarianceNormalization", {"a"}, {"y"}, {list("axes", {0})}}}, {reals("a", {999}, Values(999, constant))});
+    CHECK(many.values<float>()[0] == doctest::Approx(0).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("GroupNormalization of before version 21 has a scale for each group, and later ones for each channel") {
+  OperatorHost on;
+  const auto made = [&](std::int64_t opset, const Texts& initializers, const Texts& attributes = {}) {
+    on.opset = opset;
+    return on.run({{"Reshape", {"x", "sizes"}, {"d"}},
+                   {"GroupNormalization",
+                    {"d", "scale", "bias"},
+                    {"y"},
+                    [&] {
+                      auto all = attributes;
+                      all.push_back(integer("num_groups", 2));
+                      return all;
+                    }()}},
+                  [&] {
+                    auto all = initializers;
+                    all.push_back(integers("sizes", {3}, {1, 4, 1}));
+                    return all;
+                  }());
+  };
+  const auto grouped = made(18, {reals("scale", {2}, {2, 3}), reals("bias", {2}, {10, 20})});
+  const auto each = made(21, {reals("scale", {4}, {2, 2, 3, 3}), reals("bias", {4}, {10, 10, 20, 20})});
+  const Values wanted{8.00004F, 11.99996F, 17.00006F, 22.99994F};
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(grouped.values<float>()[i] == doctest::Approx(wanted[i]).epsilon(1e-6));
+    CHECK(each.values<float>()[i] == doctest::Approx(wanted[i]).epsilon(1e-6));
+  }
+  const auto refusal = failure_of([&] { made(18, {reals("scale", {4}, {2, 2, 3, 3}), reals("bias", {2}, {1, 2})}); }).message;
+  CHECK(refusal.find("its scale and bias must be [2], a number for each group, before version 21") != std::string::npos);
+  const auto stash = failure_of([&] {
+    made(21, {reals("scale", {4}, {2, 2, 3, 3}), reals("bias", {4}, {1, 2, 3, 4})}, {integer("stash_type", 10)});
+  });
+  CHECK(stash.message.find("its stash_type must be 1") != std::string::npos);
+}
+
+TEST_CASE("MelWeightMatrix of numbers that only a run knows is refused by a sentence") {
+  OperatorHost on;
+  const auto failure = failure_of([&] {
+    on.load({{"ReduceSum", {"x"}, {"s"}, {integer("keepdims", 0)}},
+             {"Cast", {"s"}, {"bands"}, {integer("to", 7)}},
+             {"MelWeightMatrix", {"bands", "length", "rate", "low", "high"}, {"y"}}},
+            {integers("length", {}, {16}), integers("rate", {}, {8192}), reals("low", {}, {0}), reals("high", {}, {4096})});
+  });
+  CHECK(failure.message.find("MelWeightMatrix node that makes 'y': its input 0, 'bands', is not known before the model runs") !=
+        std::string::npos);
+  CHECK(failure.hint == "make that input a constant");
 }
 
 }  // namespace operator_tests

@@ -7,6 +7,7 @@
 
 #include "graph/type.hpp"
 #include "onnx/import/node_import.hpp"
+#include "run/inference_budget.hpp"
 #include "run/subgraph.hpp"
 
 namespace tenon::onnx {
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t own_cost = 100;        // of a graph in a graph, in nodes
 constexpr int most_nested = 32;              // graphs in graphs, those of functions among them
+constexpr std::size_t of_a_reading = 4;      // of a loop's body, in inferences of it
 constexpr std::int64_t most_rows = 1 << 20;  // of a loop that is a scan over the numbers of its runs
 
 /// What both say; whether `into` changed.
@@ -304,6 +306,7 @@ void loop(NodeImport& node) {
   std::vector<tenon_type> types;
   for (const auto& operand : parts.carried) types.push_back(node.importer().type_of(operand));
   for (bool fits = false; !fits;) {
+    InferenceBudget::charge(of_a_reading);
     InnerGraph body(node, parts.body);
     body.input(type_of(i64, Shape::scalar()));
     body.input(type_of(boolean, Shape::scalar()));

@@ -12,9 +12,12 @@
 #include "onnx/import/node_import.hpp"
 #include "onnx/kept_graph.hpp"
 #include "run/host_impl.hpp"
+#include "run/inference_budget.hpp"
 
 namespace tenon::onnx {
 namespace {
+
+constexpr std::size_t least_inferred = 2000;  // bodies of loops, in all of the model
 
 [[noreturn]] void refuse(const Model& model, const std::string& reason, const std::string& hint = {}) {
   throw Failure(FailureKind::file, fmt::format("{}: {}", model.path.string(), reason), hint);
@@ -62,12 +65,13 @@ Importer::Importer(Host& host, const Model& model, const ImportOptions& options)
       placeholders_(impl_of(graph_).edit().model, impl_of(graph_).edit().binding) {}
 
 Graph Importer::import() {
+  const InferenceBudget budget(least_inferred + model_.bytes.size() / 16);
   for (const auto& tensor : model_.graph.initializers) initializers_.emplace(tensor.name, &tensor);
   for (const auto& tensor : model_.graph.sparse_initializers) sparse_initializers_.emplace(tensor.values->name, &tensor);
   find_read();
   import_inputs();
   for (const auto& node : model_.graph.nodes) import_node(node);
-  if (!missing_.empty()) throw refuse_missing(catalog_, model_, missing_operators(catalog_, model_, options_));
+  if (!missing_.empty()) throw refuse_missing(catalog_, model_, really_missing(), options_.keep_unknown);
   std::set<std::string> outputs;
   for (const auto& output : model_.graph.outputs) {
     auto& operand = find(output.name);
@@ -79,6 +83,14 @@ Graph Importer::import() {
   for (const auto& text : notes_)
     if (options_.note) options_.note(text);
   return std::move(graph_);
+}
+
+// Where unknown nodes are kept, those that are none of the graph's own.
+std::vector<MissingOperator> Importer::really_missing() const {
+  auto all = missing_operators(catalog_, model_, options_);
+  if (!options_.keep_unknown) return all;
+  std::erase_if(all, [&](const MissingOperator& one) { return !missing_.contains(one.op.full_name()); });
+  return all;
 }
 
 void Importer::find_read() {

@@ -70,6 +70,7 @@ class Importer {
     bool noted = false;
   };
 
+  std::vector<MissingOperator> really_missing() const;
   void find_read();
   void import_inputs();
   Tensor as_declared(const proto::ValueInfo& input, const Tensor& elements);

@@ -142,8 +142,9 @@ std::string describe(const MissingOperator& missing) {
   return text;
 }
 
-Failure refuse_missing(const Catalog& catalog, const Model& model, const std::vector<MissingOperator>& missing) {
+Failure refuse_missing(const Catalog& catalog, const Model& model, const std::vector<MissingOperator>& missing, bool kept) {
   std::string list, hint;
+  if (kept) hint = "unknown nodes in the graphs of If, Loop and Scan cannot be kept, because what computes these runs their graphs";
   for (const auto& one : missing) {
     list += fmt::format("{}{} ({})", list.empty() ? "" : "; ", one.op.full_name(), describe(one));
     if (hint.empty()) hint = one.next_step;

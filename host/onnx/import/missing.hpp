@@ -21,7 +21,7 @@ std::string why_not_named(const OperatorInfo& info, const proto::Node& node);
 /// operator that is there takes a node's attributes is not asked.
 std::vector<MissingOperator> missing_operators(const Catalog& catalog, const Model& model, const ImportOptions& options);
 
-/// All of them in one sentence. Kind: plugin.
-Failure refuse_missing(const Catalog& catalog, const Model& model, const std::vector<MissingOperator>& missing);
+/// All of them in one sentence. Kind: plugin. `kept`: nodes of the graph itself were kept, so that these are in graphs of nodes.
+Failure refuse_missing(const Catalog& catalog, const Model& model, const std::vector<MissingOperator>& missing, bool kept);
 
 }  // namespace tenon::onnx

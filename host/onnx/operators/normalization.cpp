@@ -68,15 +68,42 @@ void global_lp_pool(NodeImport& node) {
   node.output(node.cast(root_of(node, sums, p), type));
 }
 
+// In float64, where the mean of equal numbers is that number: what is left of it otherwise would count as a deviation.
 void mean_variance(NodeImport& node) {
   const auto type = node.dtype(node.input(0));
-  const auto x = node.widened(node.input(0));
+  const auto x = node.cast(node.input(0), f64);
   const Attributes over{{"axis", node.integers("axes").value_or(Numbers{0, 2, 3})}, {"keepdims", true}};
-  const auto mean = node.add("tenon.mean", std::vector{x}, over);
-  const auto squares = node.add("tenon.mean", std::vector{both(node, "tenon.mul", x, x)}, over);
-  const auto variance = both(node, "tenon.sub", squares, both(node, "tenon.mul", mean, mean));
+  const auto centred = both(node, "tenon.sub", x, node.add("tenon.mean", std::vector{x}, over));
+  const auto variance = node.add("tenon.mean", std::vector{both(node, "tenon.mul", centred, centred)}, over);
   const auto deviation = both(node, "tenon.add", node.add("tenon.sqrt", std::vector{variance}), node.scalar(1e-9, x));
-  node.output(node.cast(both(node, "tenon.div", both(node, "tenon.sub", x, mean), deviation), type));
+  node.output(node.cast(both(node, "tenon.div", centred, deviation), type));
+}
+
+// Before version 21 its scale and bias have a number for each group; ours, and those of later versions, for each channel.
+void group_norm(NodeImport& node) {
+  const auto x = node.input(0);
+  auto scale = node.input(1), bias = node.input(2);
+  const auto groups = node.integer("num_groups", 0);
+  node.require(groups >= 1, "its num_groups must be 1 or more");
+  if (node.version() >= 21) {
+    node.require(node.integer("stash_type", 1) == 1, "its stash_type must be 1, because tenon.group_norm computes in float32");
+  } else {
+    const auto shape = node.shape(x);
+    node.require(shape.has_rank() && shape.rank() >= 2 && shape[1] != unknown,
+                 "before version 21 its scale has a number for each group, so the number of channels must be known");
+    node.require(shape[1] % groups == 0, fmt::format("its {} groups do not divide {} channels", groups, shape[1]));
+    node.make_room(8 * shape[1]);
+    Numbers group_of;
+    for (std::int64_t channel = 0; channel < shape[1]; ++channel) group_of.push_back(channel / (shape[1] / groups));
+    for (auto* each : {&scale, &bias}) {
+      const auto given = node.shape(*each);
+      node.require(!given.known() || (given.rank() == 1 && given[0] == groups),
+                   fmt::format("its scale and bias must be [{}], a number for each group, before version 21", groups));
+      *each = node.add("tenon.gather", std::vector{*each, node.constant(group_of)}, {{"axis", 0}});
+    }
+  }
+  node.output(node.add("tenon.group_norm", Importer::Named{{"data", x}, {"gamma", scale}, {"beta", bias}},
+                       {{"groups", groups}, {"epsilon", node.real("epsilon", 1e-5)}}));
 }
 
 // a sigmoid(alpha a) b
@@ -113,9 +140,10 @@ void causal_conv(NodeImport& node) {
   node.output(1, node.add("tenon.slice", std::vector{whole}, last));
 }
 
-const Composition norms_read[] = {
-    {"LpNormalization", lp_normalization},           {"LpPool", lp_pool, 2}, {"GlobalLpPool", global_lp_pool, 2},
-    {"MeanVarianceNormalization", mean_variance, 9}, {"SwiGLU", swiglu, 28}, {"CausalConvWithState", causal_conv, 27}};
+const Composition norms_read[] = {{"LpNormalization", lp_normalization},   {"LpPool", lp_pool, 2},
+                                  {"GlobalLpPool", global_lp_pool, 2},     {"MeanVarianceNormalization", mean_variance, 9},
+                                  {"GroupNormalization", group_norm, 18},  {"SwiGLU", swiglu, 28},
+                                  {"CausalConvWithState", causal_conv, 27}};
 
 }  // namespace
 }  // namespace tenon::onnx
