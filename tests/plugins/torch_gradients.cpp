@@ -1,38 +1,10 @@
 // Gradients beside PyTorch's, for the sum of the squares of all outputs; `tenon check` compares them with finite differences besides.
 #include <doctest/doctest.h>
 
-#include "array.hpp"
-#include "plugin_operator.hpp"
+#include "gradients_of_squares.hpp"
 
-namespace {
-
-Array floats_of(const tenon::Shape& shape, const std::vector<double>& values) {
-  return {tenon::f32, DoubleArray{shape, values}};
-}
-
-void check_gradients_of_squares(const std::string& op, const tenon::Attributes& attributes, const std::vector<Array>& inputs,
-                                const std::vector<std::pair<std::size_t, std::vector<double>>>& expected) {
-  PluginOperator kernel("nn", op, attributes);
-  std::vector<Array> states;
-  const auto outputs = kernel.forward(inputs, states, {});
-  std::vector<Array> output_grads;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    auto values = outputs[i].doubles();
-    for (auto& value : values.values) value *= 2;
-    output_grads.emplace_back(tenon::f32, values);
-  }
-  std::vector<bool> wanted(inputs.size(), true);
-  for (std::size_t i = 0; i < inputs.size(); ++i) wanted[i] = inputs[i].type().dtype == tenon::f32;
-  const auto gradients = kernel.backward(inputs, outputs, output_grads, wanted, {});
-  for (const auto& [input, values] : expected) {
-    CAPTURE(input);
-    const auto found = gradients[input].doubles().values;
-    REQUIRE(found.size() == values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) CHECK(found[i] == doctest::Approx(values[i]).epsilon(2e-5).scale(1));
-  }
-}
-
-}  // namespace
+using gradients_of_squares::check_gradients_of_squares;
+using gradients_of_squares::floats_of;
 
 TEST_CASE("the gradients of a bidirectional lstm are PyTorch's") {
   check_gradients_of_squares(
