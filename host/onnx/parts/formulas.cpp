@@ -106,15 +106,10 @@ bool in_training(NodeExport& node) {
 }
 
 bool fill_like(NodeExport& node) {
-  auto value = Tensor::empty(node.dtype(), {1});
-  const auto number = node.real("value");
-  if (node.dtype() == f32)
-    *value.data<float>() = static_cast<float>(number);
-  else if (node.dtype() == f64)
-    *value.data<double>() = number;
-  else
-    return false;
-  node.output("ConstantOfShape", {node.add("Shape", {node.input(0)})}, {{"value", value}});
+  if (node.dtype() != f32 && node.dtype() != f64) return false;
+  const auto number = as_scalar(node.real("value"), node.dtype());
+  if (!number) return false;
+  node.output("ConstantOfShape", {node.add("Shape", {node.input(0)})}, {{"value", number->reshape({1})}});
   return true;
 }
 

@@ -89,6 +89,7 @@ struct ImportOptions {
   bool prefer_functions = false;             ///< the model's functions, where plugins compute the same, too
   /// Nodes that nothing computes become nodes of operators of that name without code, as in a .tenon file whose plugins are missing: the
   /// graph can be looked at, edited and saved, and does not run. So do nodes that read values of types that are not known for that reason.
+  /// In the graphs of If, Loop and Scan they are missed all the same: what computes these runs their graphs.
   bool keep_unknown = false;
   std::function<void(const std::string&)> note{};  ///< what was fixed, or found by its name alone; default: dropped
 };
@@ -115,9 +116,9 @@ struct ExportOptions {
 
 /// Writes what the graph's outputs need as an ONNX model, completely or not at all; larger weights go to PATH.data beside it. Nodes are
 /// ONNX's operators where manifests say so, or several of them, and else nodes of a domain of their own, with a body of ONNX's operators
-/// where there is one. Outputs that need gradients are left out, as are updates of variables. Numbers that are parameters become float32.
-/// Throws Failure: (failed) that names the node for sparse tensors, and where nothing is left; (plugin) for operators that are missing;
-/// (usage) for an opset that cannot be written; (file).
+/// where there is one. Outputs that need gradients are not written, nor are updates of variables. Numbers that are parameters become
+/// float32; those that none is near stay with nodes of their own. Throws Failure: (failed) that names the node for sparse tensors, and
+/// where nothing is left; (plugin) for operators that are missing; (usage) for an opset that cannot be written; (file).
 TENON_API void save(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options = {});
 
 }  // namespace tenon::onnx
