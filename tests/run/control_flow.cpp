@@ -348,3 +348,37 @@ TEST_CASE("loops that cannot be are refused, by the graph or by the run") {
   CHECK(refused(wrong.to_json()).find("carried value 0 is float32 [2], but the body makes it int32 [2]: dtypes must stay the same") !=
         std::string::npos);
 }
+
+TEST_CASE("loops in loops whose values grow one after the other are inferred so often, and not more") {
+  FlowHost host;
+  static constexpr int values = 10;
+  // carries all, of which the first grows, and each other one is what the one before it was
+  const auto add_loop = [](Graph& graph, const std::string& body) {
+    const auto start = graph.constant("start", vector_of({1}));
+    std::vector<Value> inputs{graph.constant("limit", whole(1)), graph.constant("go", flag(true))};
+    inputs.resize(2 + values, start);
+    return graph.add("loop", inputs, {{"body", body}, {"carries", values}, {"outputs", values}});
+  };
+  const auto body_of = [&](const std::string& inner) {
+    Graph graph(host);
+    graph.input("run", i64, Shape::scalar());
+    const auto again = graph.input("again", boolean, Shape::scalar());
+    std::vector<Value> carried;
+    for (int i = 0; i < values; ++i) carried.push_back(graph.input("v" + std::to_string(i), f32, {-1}));
+    if (!inner.empty()) add_loop(graph, inner);
+    graph.output("again", again);
+    graph.output("first", graph.add("concat", {carried[0], carried[0]}, {{"axis", 0}}));
+    for (std::size_t i = 1; i < values; ++i) graph.output("n" + std::to_string(i), carried[i - 1]);
+    return graph.to_json();
+  };
+  std::string body;
+  for (int depth = 0; depth < 3; ++depth) body = body_of(body);
+  Graph fits(host);
+  CHECK(fits.shape(add_loop(fits, body)) == Shape{-1});
+  const auto failure = failure_of([&] {
+    const auto deeper = body_of(body);
+    Graph graph(host);
+    add_loop(graph, deeper);
+  });
+  CHECK(failure.message.find("their bodies were inferred 2000 times, which is the most") != std::string::npos);
+}
