@@ -110,6 +110,7 @@ struct TrainingRecord {
   std::uint64_t step = 0, seed = 0, epoch = 0;
   std::uint64_t data_position = 0;  // examples of this epoch that were seen
   std::uint64_t random_step = 0;    // of random operators
+  std::uint64_t lanes = 1;
   std::vector<TrainingSlot> slots;
   std::vector<std::pair<std::string, std::string>> settings;  // name and value: batch and 64. Going on with others gives a warning
 };

@@ -86,6 +86,7 @@ void add_record(Graph& graph, const Session& update, const std::vector<TrainedVa
   where.parameters = parameters_of(impl_of(update).graph, trained.front());
   where.seed = options.seed;
   where.settings = settings_of(options, examples);
+  where.lanes = static_cast<std::uint64_t>(options.lanes);
   for (const auto& one : trained)
     for (const auto& [name, state] : states_of(impl_of(update).graph, one)) {
       where.slots.push_back({name, find_value(model, one.variable), static_cast<std::uint32_t>(model.tensors.size())});
@@ -114,8 +115,10 @@ void check_record(const Graph& checkpoint, const Graph& forward, const Graph& up
 }
 
 void warn_of_changes(const Graph& checkpoint, const TrainerOptions& options, std::int64_t examples, const std::filesystem::path& path) {
-  const auto here = settings_of(options, examples);
-  for (const auto& [name, there] : model_of(checkpoint).training->settings) {
+  auto here = settings_of(options, examples), stored = model_of(checkpoint).training->settings;
+  stored.emplace_back("lanes", fmt::to_string(model_of(checkpoint).training->lanes));
+  here.emplace_back("lanes", fmt::to_string(options.lanes));
+  for (const auto& [name, there] : stored) {
     const auto found = std::find_if(here.begin(), here.end(), [&, &wanted = name](const auto& setting) { return setting.first == wanted; });
     if (found == here.end() || found->second == there) continue;
     const auto what = fmt::format("{}: the checkpoint has {} {}, but this training has {}: it goes on, and ends with other bits",

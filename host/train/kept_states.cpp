@@ -1,5 +1,13 @@
 #include "train/kept_states.hpp"
 
+#include <fmt/format.h>
+
+#include <cstring>
+#include <tenon/host/failure.hpp>
+#include <tenon/visit.hpp>
+#include <type_traits>
+
+#include "tensor/add_elements.hpp"
 #include "tensor/tensor_device.hpp"
 
 namespace tenon {
@@ -9,10 +17,10 @@ static void copy_on(const Stream& stream, const Tensor& from, const Tensor& to) 
 }
 
 // Nodes that write a state run where it lies.
-KeptStates::KeptStates(Session::Impl& session) {
+KeptStates::KeptStates(Session::Impl& session) : session_(session) {
   for (ValueId id = 0; id < session.tensors.size(); ++id)
     if (const auto& state = session.tensors[id]; state && session.model().values[id].role == Role::state)
-      states_.push_back({state, state.clone(), session.streams.of(device_of(state))});
+      states_.push_back({id, state, state.clone(), session.streams.of(device_of(state))});
 }
 
 void KeptStates::keep() const {
@@ -21,11 +29,47 @@ void KeptStates::keep() const {
 
 void KeptStates::put_back() const noexcept {
   try {
-    for (const auto& state : states_) copy_on(state.stream, state.kept, state.now);
+    restore();
   } catch (const Failure&) {
     return;  // the step's own failure is on its way
   }
   finish();
+}
+
+void KeptStates::restore() const {
+  for (const auto& state : states_) copy_on(state.stream, state.kept, state.now);
+}
+
+std::vector<Tensor> KeptStates::copies() const {
+  std::vector<Tensor> copies;
+  for (const auto& state : states_) {
+    state.stream.synchronize();
+    copies.push_back(state.now.clone().to("cpu"));
+  }
+  return copies;
+}
+
+void KeptStates::add(std::vector<Tensor>& left, const std::vector<Tensor>& right) const {
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (floating.has(left[i].dtype()))
+      add_elements(right[i], left[i]);
+    else if (std::memcmp(left[i].data(), right[i].data(), static_cast<std::size_t>(left[i].bytes())) != 0)
+      throw Failure(FailureKind::failed,
+                    fmt::format("the state '{}' is {} and differs between lanes of the step: only floating states can be averaged",
+                                value_label(session_.model(), states_[i].id), name_of(left[i].dtype())),
+                    "train with one lane");
+  }
+}
+
+void KeptStates::set_to_means(const std::vector<Tensor>& sums, std::int64_t lanes) const {
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    if (floating.has(sums[i].dtype()))
+      visit<floating>(sums[i].dtype(), [&]<class T>() {
+        using Number = std::conditional_t<sizeof(T) == 2, float, T>;
+        for (auto& element : sums[i].values<T>()) element = static_cast<T>(static_cast<Number>(element) / static_cast<Number>(lanes));
+      });
+    copy_elements(sums[i], states_[i].now);
+  }
 }
 
 void KeptStates::finish() const noexcept {

@@ -1,5 +1,6 @@
 // A session's states from before a step of training.
 #pragma once
+#include <cstdint>
 #include <vector>
 
 #include "run/session_impl.hpp"
@@ -20,13 +21,24 @@ class KeptStates {
   /// Done when it returns. Where a device is lost, nothing is put back: reading the states fails, too.
   void put_back() const noexcept;
 
+  /// As they were at keep(), for another lane of the same step. Throws Failure.
+  void restore() const;
+  /// Copies of what the states are now, on the CPU. Throws Failure.
+  std::vector<Tensor> copies() const;
+  /// Adds what two lanes made of the states: `left` gets the sums of floating ones. Throws Failure (failed) where others differ.
+  void add(std::vector<Tensor>& left, const std::vector<Tensor>& right) const;
+  /// Sets floating ones to a `lanes`-th of the sums, others to what all lanes have. Throws Failure.
+  void set_to_means(const std::vector<Tensor>& sums, std::int64_t lanes) const;
+
  private:
   struct State {
+    ValueId id;
     Tensor now, kept;
     Stream stream;
   };
   void finish() const noexcept;
 
+  const Session::Impl& session_;
   std::vector<State> states_;
 };
 

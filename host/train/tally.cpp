@@ -24,6 +24,12 @@ void count_batch(Evaluation& sums, std::int64_t examples, const NamedTensors& ou
     sums.right = sums.right.value_or(0) + count_right(scores->second.to("cpu"), batch.at(label));
 }
 
+void add_counts(Evaluation& sums, const Evaluation& more) {
+  sums.examples += more.examples;
+  if (more.loss) sums.loss = sums.loss.value_or(0) + *more.loss;
+  if (more.right) sums.right = sums.right.value_or(0) + *more.right;
+}
+
 Evaluation means_of(Evaluation sums) {
   if (sums.loss) *sums.loss /= static_cast<double>(sums.examples);
   return sums;

@@ -17,6 +17,9 @@ std::int64_t examples_of(const NamedTensors& batch);
 /// Adds what a run gave for a batch of so many examples; `label` names the input with the right answers.
 void count_batch(Evaluation& sums, std::int64_t examples, const NamedTensors& outputs, const NamedTensors& batch, const std::string& label);
 
+/// Adds the sums of further batches.
+void add_counts(Evaluation& sums, const Evaluation& more);
+
 /// The sums' loss is one of all examples, and becomes their mean.
 Evaluation means_of(Evaluation sums);
 

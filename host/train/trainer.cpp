@@ -18,6 +18,7 @@
 #include "train/batches.hpp"
 #include "train/checkpoint.hpp"
 #include "train/kept_states.hpp"
+#include "train/step_gradients.hpp"
 #include "train/tally.hpp"
 #include "train/training_graphs.hpp"
 
@@ -26,15 +27,6 @@ namespace {
 
 Metrics metrics_of(const Evaluation& evaluation) {
   return {evaluation.loss.value(), evaluation.accuracy()};
-}
-
-/// One number of the given type.
-Tensor filled(DType dtype, const Shape& shape, double value) {
-  auto tensor = Tensor::empty(dtype, shape);
-  visit<floating>(dtype, [&]<class T>() {
-    for (auto& element : tensor.values<T>()) element = static_cast<T>(static_cast<std::conditional_t<sizeof(T) == 2, float, T>>(value));
-  });
-  return tensor;
 }
 
 bool has_tensors(const Graph& graph) {
@@ -97,7 +89,8 @@ struct Trainer::Impl {
         parts(make_gradient_graph(forward, batches.take(0, 0), options)),
         update(make_update_graph(forward, parts.trained, options), session_options()),
         gradient(shared_gradient_graph(), session_options(options.precision)),
-        states(impl_of(gradient)) {
+        states(impl_of(gradient)),
+        gradients(gradient, parts, options, states) {
     share(update, forward, variables_of(parts.trained));
     share(gradient, forward, states_of(model_of(forward)));
     if (options.schedule.total == 0) options.schedule.total = std::max<std::uint64_t>(1, options.epochs * steps_per_epoch());
@@ -107,6 +100,7 @@ struct Trainer::Impl {
     const auto refuse = [](const std::string& what) { throw Failure(FailureKind::usage, what); };
     options.schedule.check();
     if (options.accumulate < 1) refuse(fmt::format("accumulate is {} but must be at least 1", options.accumulate));
+    if (options.lanes < 1) refuse(fmt::format("lanes is {} but must be at least 1", options.lanes));
     if (!(options.clip_norm >= 0)) refuse(fmt::format("clip_norm is {} but must be 0 or more", options.clip_norm));
     if (options.memory_budget < 0) refuse(fmt::format("memory_budget is {} but must be 0 or more", options.memory_budget));
     check_accuracy(graph, options.scores, options.label);
@@ -129,70 +123,21 @@ struct Trainer::Impl {
     return parts.graph;
   }
 
-  std::int64_t group_size() const { return std::min(options.batch * options.accumulate, batches.examples() - position); }
+  /// Of a whole step; no more than there are in an epoch.
+  std::int64_t examples_of_step() const {
+    auto count = std::min(options.batch, batches.examples());
+    for (const auto times : {options.accumulate, options.lanes})
+      count = times > batches.examples() / count ? batches.examples() : count * times;
+    return count;
+  }
   std::uint64_t steps_per_epoch() const {
-    const auto group = options.batch * options.accumulate;
+    const auto group = examples_of_step();
     return static_cast<std::uint64_t>((batches.examples() + group - 1) / group);
-  }
-
-  // Of `group` examples from `begin`, `most` of them at once.
-  Evaluation find_gradients(Batches& source, std::int64_t begin, std::int64_t group, std::int64_t most) {
-    Evaluation sums;
-    for (std::int64_t taken = 0; taken < group;) {
-      auto batch = source.take(epoch, begin + taken, std::min(most, group - taken));
-      const auto rows = examples_of(batch);
-      if (!parts.weight_input.empty()) {
-        const auto seed = parts.graph.find(parts.weight_input);
-        batch[parts.weight_input] =
-            filled(parts.graph.dtype(seed), parts.graph.shape(seed), static_cast<double>(rows) / static_cast<double>(group));
-      }
-      const auto outputs = gradient.run(batch, destinations(taken == 0));
-      keep_gradients(outputs, taken == 0);
-      count_batch(sums, rows, outputs, batch, options.label);
-      require_finite(outputs, batch);
-      taken += rows;
-    }
-    return sums;
-  }
-
-  // Dense gradients stay in the memory of the first step's.
-  Destinations destinations(bool first) const {
-    Destinations places;
-    for (const auto& [name, tensor] : gradients)
-      if (tensor.storage() == Storage::dense) places[name] = {tensor, first ? Write::to : Write::add};
-    return places;
-  }
-
-  // Sparse ones are as large as the batch makes them, and new in each run.
-  void keep_gradients(const NamedTensors& outputs, bool first) {
-    for (const auto& [name, made] : outputs) {
-      if (name == loss_output || name == scores_output) continue;
-      auto& kept = gradients[name];
-      const bool added = made.storage() == Storage::dense && kept && kept.storage() == Storage::dense && kept.data() == made.data();
-      kept = first || added ? made : forward.host().call("tenon.sum_gradients", {kept, made});
-    }
-  }
-
-  void require_finite(const NamedTensors& outputs, const NamedTensors& batch) {
-    const double loss = one_number(outputs.at(loss_output));
-    std::string what = fmt::format("the loss is {}", std::isnan(loss) ? std::abs(loss) : loss);  // the sign of NaN says nothing
-    if (std::isfinite(loss)) {
-      std::vector<Tensor> values;
-      for (const auto& one : parts.trained) values.push_back(gradients.at(one.gradient).stored_values());
-      const auto wrong = first_non_finite(values);
-      if (wrong < 0) return;
-      what = fmt::format("the gradient of '{}' is not finite", parts.trained[static_cast<std::size_t>(wrong)].variable);
-    }
-    const auto culprit = gradient.first_non_finite(batch);
-    throw Failure(FailureKind::failed,
-                  fmt::format("step {} of epoch {}: {}{}", step + 1, epoch, what,
-                              culprit.empty() ? "; the sum over the accumulated batches is too large" : "; first " + culprit),
-                  "try a smaller learning rate or gradient clipping; the variables are unchanged");
   }
 
   StepReport apply(const Evaluation& sums, std::int64_t examples) {
     const double rate = options.schedule.at(step);
-    auto inputs = gradients;
+    auto inputs = gradients.gradients();
     inputs[rate_input] = filled(DType::f32, Shape::scalar(), rate);
     const bool before = std::exchange(half_updated, true);
     update.run(inputs);
@@ -217,13 +162,14 @@ struct Trainer::Impl {
   StepReport take_step(NamedTensors batch) {
     check_data(forward, batch);
     Batches given(std::move(batch), std::numeric_limits<std::int64_t>::max(), options.seed, false);
-    return apply(find_gradients(given, 0, given.examples(), given.examples()), given.examples());
+    const auto count = given.examples();
+    return apply(gradients.find(given, {step + 1, epoch, 0, count, count}), count);
   }
 
   StepReport take_step() {
-    const auto group = group_size();
-    const auto report = apply(find_gradients(batches, position, group, options.batch), group);
-    position += group;
+    const auto count = std::min(examples_of_step(), batches.examples() - position);
+    const auto report = apply(gradients.find(batches, {step + 1, epoch, position, count, options.batch}), count);
+    position += count;
     if (position == batches.examples()) {
       position = 0;
       ++epoch;
@@ -301,7 +247,7 @@ struct Trainer::Impl {
   GradientGraph parts;
   Session update, gradient;
   KeptStates states;
-  NamedTensors gradients;  // of the last step; none before the first
+  StepGradients gradients;
   std::uint64_t step = 0, epoch = 0;
   std::int64_t position = 0;
   bool half_updated = false;  // an update failed

@@ -124,7 +124,7 @@ GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batc
   GradientOptions how;
   how.memory_budget = options.memory_budget;
   for (const auto& [name, tensor] : batch) how.shapes.emplace(name, tensor.shape());
-  if (options.accumulate > 1) {
+  if (options.accumulate > 1 || options.lanes > 1) {
     made.weight_input = free_name(model_of(graph), "share of the step");
     how.seed = graph.input(made.weight_input, graph.dtype(loss), graph.shape(loss));
   }

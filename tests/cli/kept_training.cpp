@@ -247,6 +247,7 @@ TEST_CASE("train: what a resumed training is told to do otherwise than before is
       {{"--schedule", "cosine"}, "the checkpoint has schedule constant, but this training has cosine: "},
       {{"--warm-up", "7"}, "the checkpoint has warm-up 0, but this training has 7: "},
       {{"--accumulate", "2"}, "the checkpoint has accumulate 1, but this training has 2: "},
+      {{"--lanes", "2"}, "the checkpoint has lanes 1, but this training has 2: "},
       {{"--clip-norm", "0.5"}, "the checkpoint has clip norm 0, but this training has 0.5: "},
   };
   for (const auto& row : rows) {

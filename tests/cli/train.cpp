@@ -50,6 +50,31 @@ TEST_CASE("train: a training of many epochs is one of few that goes on") {
   CHECK_FALSE(has(site.run({"show", "a_out.tenon"}).out, "training"));
 }
 
+TEST_CASE("train: lanes give one file on any number of threads, stopped or not") {
+  const LineWorkplace site;
+  const auto with = [&](const std::string& name, const char* threads, const char* epochs, const Words& more = {"--lanes", "2"}) {
+    Words words{"--threads", threads};
+    for (const auto& word : LineWorkplace::training(
+             {"--epochs", epochs, "--optimizer", "adamw", "--checkpoint", name + ".tenon", "--resume", "-o", name + "_out.tenon"}))
+      words.push_back(word);
+    words.insert(words.end(), more.begin(), more.end());
+    const auto result = site.run(words);
+    CAPTURE(result.err);
+    CHECK(result.code == 0);
+    return result.err;
+  };
+  CHECK(has(with("one", "1", "5"), "epoch 5/5  step 10  "));  // 6 examples, then 2
+  with("four", "4", "5");
+  for (const char* epochs : {"1", "3", "5"}) with("stopped", "3", epochs);
+  with("longer", "1", "5", {"--accumulate", "2"});  // two batches without states have one sum
+  for (const char* end : {".tenon", "_out.tenon"}) {
+    const auto bytes = read_bytes(site.folder() / (std::string("one") + end));
+    CHECK(read_bytes(site.folder() / (std::string("four") + end)) == bytes);
+    CHECK(read_bytes(site.folder() / (std::string("stopped") + end)) == bytes);
+    CHECK((read_bytes(site.folder() / (std::string("longer") + end)) == bytes) == (std::string(end) == "_out.tenon"));
+  }
+}
+
 TEST_CASE("train: what cannot be done is told before any work") {
   const LineWorkplace site;
   site.write("ints.npy", npy_bytes("<i8", "(8, 1)", 64));
@@ -75,6 +100,7 @@ TEST_CASE("train: what cannot be done is told before any work") {
       {{"-o", "m.tenon", "--memory-budget", "64X"}, 2, "--memory-budget is '64X' but must be a number"},
       {{"-o", "m.tenon", "--memory-budget", "-1K"}, 2, "--memory-budget is '-1K' but must be a number of bytes, like 64M"},
       {{"-o", "m.tenon", "--memory-budget", "0.01K"}, 1, "but the budget is 10"},
+      {{"-o", "m.tenon", "--lanes", "0"}, 2, "--lanes is '0' but must be "},
       {{"-o", "m.tenon", "--epochs", "-1"}, 2, "--epochs is '-1'"},
       {{"-o", "m.tenon", "--validate", "x=xs.npy"}, 2, "give them with --validate y=FILE.npy"},
       {{"-o", "m.tenon", "--validate", "x=xs.npy[0:9]", "--validate", "y=ys.npy"}, 2, "'xs.npy' has 8 rows, but rows 0 to 9 are requested"},

@@ -376,6 +376,8 @@ TEST_CASE("the state of a training") {
           {"it has a training state but does not declare it", [](auto& m) { m.required_features.clear(); }},
           {"reading it needs the feature 'training', which this tenon does not have; it was written by tenon " TENON_VERSION,
            [](auto& m) { m.required_features.push_back(m.required_features[1]); }},
+          {"its training has 0 lanes, but must have at least 1", [](auto& m) { m.training->lanes = 0; }},
+          {"its training has 8 lanes, but the file does not name \"lanes\" as a feature", [](auto& m) { m.training->lanes = 8; }},
           {"the name of the optimizer of its training is number 9999, but there are 48", [](auto& m) { m.training->optimizer = 9999; }},
           {"the optimizer of its training: '' is not a name", [](auto& m) { m.training->optimizer = 0; }},
           {"the optimizer of its training has no attributes", [](auto& m) { m.training->parameters.reset(); }},

@@ -46,7 +46,7 @@ inline std::string outline_of(const tenon::GraphModel& model, const tenon::Value
 inline std::string outline_of(const tenon::GraphModel& model, const tenon::TrainingRecord& record) {
   std::string text = "training by " + record.optimizer;
   for (const auto& [name, value] : record.parameters) text += ' ' + name + '=' + std::to_string(value.variant().index()) + bits_of(value);
-  for (const auto number : {record.step, record.seed, record.epoch, record.data_position, record.random_step})
+  for (const auto number : {record.step, record.seed, record.epoch, record.data_position, record.random_step, record.lanes})
     text += ' ' + std::to_string(number);
   for (const auto& slot : record.slots)
     text += '\n' + slot.name + " of " + value_label(model, slot.variable) + outline_of(model.tensors[slot.tensor]);

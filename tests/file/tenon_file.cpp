@@ -48,13 +48,20 @@ TEST_CASE("a file names what a reader must know: gradients or updates, sparse te
   CHECK(features(parameters_graph()) == "training parameters");
   CHECK(features(only_nodes) == "parameters");
   CHECK(features(only_training) == "training parameters");
+  auto in_lanes = training_graph();
+  in_lanes.training->lanes = 8;
+  CHECK(features(in_lanes) == "gradient training lanes");
 }
 
 TEST_CASE("loading and saving gives the same bytes, without any plugin") {
   const TemporaryFolder folder;
-  for (const auto& graph : {sample_graph(), gradient_graph(), training_graph(), sparse_graph(), parameters_graph()}) {
+  auto in_lanes = training_graph();
+  in_lanes.training->lanes = 8;
+  for (const auto& graph : {sample_graph(), gradient_graph(), training_graph(), sparse_graph(), parameters_graph(), in_lanes}) {
     write_tenon(graph, folder / "first.tenon");
-    write_tenon(read_tenon(folder / "first.tenon"), folder / "second.tenon");
+    const auto read = read_tenon(folder / "first.tenon");
+    if (graph.training) CHECK(read.training->lanes == graph.training->lanes);
+    write_tenon(read, folder / "second.tenon");
     CHECK(read_bytes(folder / "first.tenon") == read_bytes(folder / "second.tenon"));
   }
 }

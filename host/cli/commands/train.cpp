@@ -71,6 +71,7 @@ TrainerOptions parse_options(Context& context, const Arguments& arguments) {
   options.epochs = arguments.count("epochs");
   options.batch = arguments.integer("batch");
   options.accumulate = arguments.integer("accumulate");
+  options.lanes = arguments.integer("lanes");
   options.clip_norm = arguments.real("clip-norm");
   options.memory_budget = arguments.integer("memory-budget");
   options.shuffle = !arguments.has("no-shuffle");
@@ -278,7 +279,10 @@ std::vector<Option> train_options() {
           {"end-rate", "R", "cosine schedule: the last learning rate", Real{0}, text(schedule.end)},
           {"epochs", "N", "how often all examples are used", steps, text(defaults.epochs)},
           {"batch", "N", "examples in a batch", some, text(defaults.batch)},
-          {"accumulate", "N", "batches whose gradients are averaged for one step", some, text(defaults.accumulate)},
+          {"accumulate", "N", "batches whose gradients are averaged for one step, in each lane", some, text(defaults.accumulate)},
+          {"lanes", "S",
+           "a step has S times as many batches; each of S lanes adds the gradients of its own in order, and a balanced tree adds the lanes",
+           some, text(defaults.lanes)},
           precision_option(),
           {"no-capture", "", "launch kernels one by one instead of as captured CUDA graphs"},
           {"clip-norm", "X", "largest norm of all gradients together; 0: no limit", Real{0}, text(defaults.clip_norm)},

@@ -19,6 +19,7 @@ inline constexpr std::string_view sparse_feature = "sparse";          // csr and
 inline constexpr std::string_view dtypes_feature = "dtypes";          // those of 0.2
 inline constexpr std::string_view parameters_feature = "parameters";  // lists of texts and tensors as parameters
 inline constexpr std::string_view dim_names_feature = "dim_names";    // names of inputs' dimensions
+inline constexpr std::string_view lanes_feature = "lanes";            // a training whose steps have several
 inline constexpr std::string_view training_feature = "training";      // where a training stands
 
 constexpr std::uint64_t align(std::uint64_t offset, std::uint64_t alignment) {

@@ -169,6 +169,7 @@ ColumnOffset<std::uint32_t> write_features(MetadataBuilder& to, const DataLayout
   if (std::any_of(to.model.values.begin(), to.model.values.end(), new_dtype)) features.push_back(to.texts(layout::dtypes_feature));
   const auto named = [&](ValueId input) { return to.model.values[input].dims != none; };
   if (std::any_of(to.model.inputs.begin(), to.model.inputs.end(), named)) features.push_back(to.texts(layout::dim_names_feature));
+  if (to.model.training && to.model.training->lanes > 1) features.push_back(to.texts(layout::lanes_feature));
   if (has_new_parameters(to.model)) features.push_back(to.texts(layout::parameters_feature));
   return features.empty() ? ColumnOffset<std::uint32_t>() : to.required(features);
 }

@@ -38,8 +38,8 @@ void read_features(const ReadContext& reading) {
   bool training = false;
   for (std::uint32_t i = 0; i < count_of(file.required_features()); ++i) {
     const auto feature = reading.text(reading.index(file.required_features()->Get(i), texts, "required feature {}", i));
-    static constexpr std::string_view known[] = {layout::gradient_feature, layout::sparse_feature, layout::dtypes_feature,
-                                                 layout::parameters_feature, layout::dim_names_feature};
+    static constexpr std::string_view known[] = {layout::gradient_feature,   layout::sparse_feature,    layout::dtypes_feature,
+                                                 layout::parameters_feature, layout::dim_names_feature, layout::lanes_feature};
     if (std::find(std::begin(known), std::end(known), feature) != std::end(known)) continue;
     if (feature != layout::training_feature || training)
       reading.refuse("reading it needs the feature '{}', which this tenon does not have; it was written by {}", printable(feature), by);

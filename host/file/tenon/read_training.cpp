@@ -86,6 +86,10 @@ void read_training(ReadContext& reading) {
   record.epoch = from->epoch();
   record.data_position = from->data_position();
   record.random_step = from->random_step();
+  record.lanes = from->lanes();
+  if (record.lanes < 1) reading.refuse("its training has 0 lanes, but must have at least 1");
+  if (record.lanes > 1 && !names_feature(reading, layout::lanes_feature))
+    reading.refuse("its training has {} lanes, but the file does not name \"lanes\" as a feature", record.lanes);
   record.settings = read_settings(reading, *from);
   SlotReader slots(reading);
   for (std::uint32_t i = 0; i < count_of(from->slots()); ++i) record.slots.push_back(slots.read(*from->slots()->Get(i), i));

@@ -41,8 +41,8 @@ std::uint64_t count_from(std::int64_t number, const char* name) {
 void make_trainer(TrainerHandle* self, GraphHandle& graph, nb::dict data, const std::string& loss, const std::string& optimizer,
                   nb::dict parameters, const std::string& schedule, double learning_rate, std::int64_t warm_up, std::int64_t decay_every,
                   double decay, double end_rate, std::int64_t total_steps, std::int64_t epochs, std::int64_t batch, std::int64_t accumulate,
-                  double clip_norm, std::int64_t memory_budget, bool shuffle, std::int64_t seed, const std::string& scores,
-                  const std::string& label, const std::string& device, bool capture, nb::handle precision) {
+                  std::int64_t lanes, double clip_norm, std::int64_t memory_budget, bool shuffle, std::int64_t seed,
+                  const std::string& scores, const std::string& label, const std::string& device, bool capture, nb::handle precision) {
   TrainerOptions options;
   options.loss = loss;
   options.optimizer = optimizer;
@@ -58,6 +58,7 @@ void make_trainer(TrainerHandle* self, GraphHandle& graph, nb::dict data, const 
   options.epochs = count_from(epochs, "epochs");
   options.batch = batch;
   options.accumulate = accumulate;
+  options.lanes = lanes;
   options.clip_norm = clip_norm;
   options.memory_budget = memory_budget;
   options.shuffle = shuffle;
@@ -110,8 +111,8 @@ void bind_trainer_class(nb::module_& module) {
       .def("__init__", &make_trainer, nb::arg("graph"), nb::arg("data"), nb::kw_only(), nb::arg("loss"), nb::arg("optimizer"),
            nb::arg("parameters"), nb::arg("schedule"), nb::arg("learning_rate"), nb::arg("warm_up"), nb::arg("decay_every"),
            nb::arg("decay"), nb::arg("end_rate"), nb::arg("total_steps"), nb::arg("epochs"), nb::arg("batch"), nb::arg("accumulate"),
-           nb::arg("clip_norm"), nb::arg("memory_budget"), nb::arg("shuffle"), nb::arg("seed"), nb::arg("scores"), nb::arg("label"),
-           nb::arg("device"), nb::arg("capture"), nb::arg("precision"))
+           nb::arg("lanes"), nb::arg("clip_norm"), nb::arg("memory_budget"), nb::arg("shuffle"), nb::arg("seed"), nb::arg("scores"),
+           nb::arg("label"), nb::arg("device"), nb::arg("capture"), nb::arg("precision"))
       .def("step", &step)
       .def("step_with", &step_with, nb::arg("batch"))
       .def("evaluate", &evaluate, nb::arg("data"))

@@ -280,6 +280,7 @@ class Trainer:
         epochs: int,
         batch: int,
         accumulate: int,
+        lanes: int,
         clip_norm: float,
         memory_budget: int,
         shuffle: bool,

@@ -54,7 +54,9 @@ class Trainer:
     schedule: "constant"; "step": times `decay` every `decay_every` steps; "cosine": down to `end_rate` over
         `total_steps`, by default those of all epochs.
     batch: examples in a batch.
-    accumulate: batches whose gradients are averaged for a step.
+    accumulate: batches whose gradients are averaged for a step, in each lane.
+    lanes: a step has so many times as many batches. Each lane adds the gradients of its own in order, and a balanced
+        tree adds the lanes; every lane begins with the same states, and floating ones are averaged in the end.
     clip_norm: the largest norm of all gradients together; 0: no limit.
     memory_budget: bytes for the values of a batch; what does not fit is computed again; 0: no limit.
     seed: of first values, of the order of examples and of random operators.
@@ -85,6 +87,7 @@ class Trainer:
         epochs: int = 10,
         batch: int = 64,
         accumulate: int = 1,
+        lanes: int = 1,
         clip_norm: float = 0.0,
         memory_budget: int = 0,
         shuffle: bool = True,
@@ -117,6 +120,7 @@ class Trainer:
             epochs=self.epochs,
             batch=whole("batch", batch),
             accumulate=whole("accumulate", accumulate),
+            lanes=whole("lanes", lanes),
             clip_norm=real("clip_norm", clip_norm),
             memory_budget=whole("memory_budget", memory_budget),
             shuffle=bool(shuffle),
@@ -133,7 +137,7 @@ class Trainer:
         """One update of the variables, from the trainer's next examples or from a batch of your own, however many
         examples it has.
 
-        A batch of your own is one batch: batch=, accumulate= and memory_budget= do not split it, and the place in the
+        A batch of your own is one batch: batch=, accumulate=, lanes= and memory_budget= do not split it, and the place in the
         trainer's data stays where it is. If every step brings its batch, the trainer's own data need no more than one
         example.
         """

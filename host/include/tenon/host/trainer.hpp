@@ -19,8 +19,13 @@ struct TrainerOptions {
   Schedule schedule;               ///< total 0: the steps of `epochs`
   std::uint64_t epochs = 10;       ///< used by the schedule only
   std::int64_t batch = 64;         ///< examples
-  std::int64_t accumulate = 1;     ///< batches per step; their gradients are averaged, weighted by their numbers of examples
-  double clip_norm = 0;            ///< largest norm of all gradients together; 0: no limit
+  std::int64_t accumulate = 1;     ///< batches of a lane; their gradients are averaged, weighted by their numbers of examples
+  /// A step has lanes * accumulate batches. Each lane takes `accumulate` of them, in the order of the epoch, and adds their gradients in
+  /// that order; lanes are added by a balanced tree, which splits at the largest power of two. Every lane begins with the same states;
+  /// after the step floating ones are the lanes' means. So lanes can be computed apart without a bit that changes. The last step of an
+  /// epoch fills the first lanes, and has no others.
+  std::int64_t lanes = 1;
+  double clip_norm = 0;  ///< largest norm of all gradients together; 0: no limit
   /// Bytes for the values of one batch. If that is too little to keep them all, some are recomputed. 0: no limit.
   std::int64_t memory_budget = 0;
   bool shuffle = true;        ///< a new order of the examples in each epoch
@@ -64,9 +69,9 @@ class TENON_API Trainer {
   StepReport step();
 
   /// The same with a batch of your own, however many examples it has: one tensor for each input, as the constructor takes them. It is one
-  /// batch: the options batch, accumulate and memory_budget do not split it. The place in the trainer's own data stays where it is, and
-  /// random numbers follow from the number of steps, so that checkpoints resume as always if you go on with the same batches. If all your
-  /// steps bring their batch, one example is enough for the constructor. Throws Failure for a batch of other types, before anything
+  /// batch: the options batch, accumulate, lanes and memory_budget do not split it. The place in the trainer's own data stays where it is,
+  /// and random numbers follow from the number of steps, so that checkpoints resume as always if you go on with the same batches. If all
+  /// your steps bring their batch, one example is enough for the constructor. Throws Failure for a batch of other types, before anything
   /// changes.
   StepReport step(NamedTensors batch);
 

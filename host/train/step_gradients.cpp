@@ -1,0 +1,148 @@
+#include "train/step_gradients.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tenon/host/failure.hpp>
+#include <tenon/visit.hpp>
+#include <type_traits>
+#include <utility>
+
+#include "tensor/finite.hpp"
+#include "train/tally.hpp"
+
+namespace tenon {
+namespace {
+
+/// How many times `each` has to be taken for all of `count`; both at least 1.
+std::int64_t times(std::int64_t count, std::int64_t each) {
+  return (count - 1) / each + 1;
+}
+
+bool is_dense(const Tensor& tensor) {
+  return tensor.storage() == Storage::dense;
+}
+
+[[noreturn]] void refuse(const StepGradients::Examples& examples, const std::string& what) {
+  throw Failure(FailureKind::failed, fmt::format("step {} of epoch {}: {}", examples.step, examples.epoch, what),
+                "try a smaller learning rate or gradient clipping; the variables are unchanged");
+}
+
+}  // namespace
+
+Tensor filled(DType dtype, const Shape& shape, double value) {
+  auto tensor = Tensor::empty(dtype, shape);
+  visit<floating>(dtype, [&]<class T>() {
+    for (auto& element : tensor.values<T>()) element = static_cast<T>(static_cast<std::conditional_t<sizeof(T) == 2, float, T>>(value));
+  });
+  return tensor;
+}
+
+StepGradients::StepGradients(Session& session, const GradientGraph& parts, const TrainerOptions& options, const KeptStates& states)
+    : session_(session), parts_(parts), options_(options), states_(states) {}
+
+Evaluation StepGradients::find(Batches& source, const Examples& examples) {
+  const auto batches = times(examples.count, examples.most), lanes = times(batches, options_.accumulate);
+  random_step_ = session_.step();
+  bool begun = false;
+  auto sum = tree_.sum(
+      lanes,
+      [&](std::int64_t lane, std::size_t place) {
+        if (std::exchange(begun, true)) states_.restore();
+        if (memory_.size() <= place) memory_.resize(place + 1);
+        auto made = run_lane(source, examples, lane, memory_[place]);
+        if (lanes > 1) made.states = states_.copies();
+        return made;
+      },
+      [&](LaneSum& left, const LaneSum& right) { add(left, right); });
+  session_.set_step(random_step_ + static_cast<std::uint64_t>(batches));
+  if (lanes > 1) {
+    if (const auto what = not_finite(sum.gradients); !what.empty()) refuse(examples, what + "; the sum over the step's lanes is too large");
+    states_.set_to_means(sum.states, lanes);
+  }
+  gradients_ = std::move(sum.gradients);
+  Evaluation sums;
+  for (const auto& batch : sum.batches) add_counts(sums, batch);
+  return sums;
+}
+
+// Lane l has the l-th `accumulate` batches of the step.
+LaneSum StepGradients::run_lane(Batches& source, const Examples& examples, std::int64_t lane, NamedTensors& memory) {
+  LaneSum sum;
+  const auto first = lane * options_.accumulate, count = times(examples.count, examples.most);
+  const auto end = first + std::min(options_.accumulate, count - first);
+  for (auto number = first; number < end; ++number) {
+    const auto taken = number * examples.most;
+    session_.set_step(random_step_ + static_cast<std::uint64_t>(number));
+    run_batch(sum, source.take(examples.epoch, examples.begin + taken, std::min(examples.most, examples.count - taken)), examples, memory);
+  }
+  for (const auto& [name, tensor] : sum.gradients)
+    if (is_dense(tensor)) memory[name] = tensor;
+  return sum;
+}
+
+void StepGradients::run_batch(LaneSum& sum, NamedTensors batch, const Examples& examples, const NamedTensors& memory) {
+  const bool first = sum.batches.empty();
+  const auto rows = examples_of(batch);
+  if (!parts_.weight_input.empty()) {
+    const auto seed = parts_.graph.find(parts_.weight_input);
+    batch[parts_.weight_input] =
+        filled(parts_.graph.dtype(seed), parts_.graph.shape(seed), static_cast<double>(rows) / static_cast<double>(examples.count));
+  }
+  Destinations places;
+  for (const auto& [name, tensor] : first ? memory : sum.gradients)
+    if (is_dense(tensor)) places[name] = {tensor, first ? Write::to : Write::add};
+  const auto outputs = session_.run(batch, places);
+  keep(sum.gradients, outputs);
+  count_batch(sum.batches.emplace_back(), rows, outputs, batch, options_.label);
+  const double loss = one_number(outputs.at(loss_output));
+  const auto what = std::isfinite(loss)
+                        ? not_finite(sum.gradients)
+                        : fmt::format("the loss is {}", std::isnan(loss) ? std::abs(loss) : loss);  // the sign of NaN says nothing
+  if (what.empty()) return;
+  const auto culprit = session_.first_non_finite(batch);
+  refuse(examples, what + (culprit.empty() ? "; the sum over the accumulated batches is too large" : "; first " + culprit));
+}
+
+// Sparse ones are as large as the batch makes them, and new in each run.
+void StepGradients::keep(NamedTensors& sums, const NamedTensors& outputs) const {
+  for (const auto& [name, made] : outputs) {
+    if (name == loss_output || name == scores_output) continue;
+    auto& sum = sums[name];
+    if (sum && is_dense(made) && is_dense(sum) && sum.data() == made.data()) continue;  // the run added it
+    sum = sum ? parts_.graph.host().call("tenon.sum_gradients", {sum, made}) : made;
+  }
+}
+
+void StepGradients::add(LaneSum& left, const LaneSum& right) {
+  for (auto& [name, sum] : left.gradients) add(name, sum, right.gradients.at(name));
+  states_.add(left.states, right.states);
+  left.batches.insert(left.batches.end(), right.batches.begin(), right.batches.end());
+}
+
+void StepGradients::add(const std::string& name, Tensor& left, const Tensor& right) {
+  auto& host = parts_.graph.host();
+  if (!is_dense(left) || !is_dense(right)) {
+    left = host.call("tenon.sum_gradients", {left, right});
+    return;
+  }
+  auto found = additions_.find(name);
+  if (found == additions_.end())
+    found = additions_
+                .emplace(name,
+                         host.prepare("tenon.sum_gradients", {Argument::like(left), Argument::like(right)}, {}, {.device = left.device()}))
+                .first;
+  found->second.forward(std::vector{left, right}, std::span(&left, 1));
+}
+
+/// The first variable whose gradient is not, as a sentence; empty where all are.
+std::string StepGradients::not_finite(const NamedTensors& sums) const {
+  std::vector<Tensor> values;
+  for (const auto& one : parts_.trained) values.push_back(sums.at(one.gradient).stored_values());
+  const auto wrong = first_non_finite(values);
+  if (wrong < 0) return {};
+  return fmt::format("the gradient of '{}' is not finite", parts_.trained[static_cast<std::size_t>(wrong)].variable);
+}
+
+}  // namespace tenon

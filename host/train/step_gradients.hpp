@@ -1,0 +1,65 @@
+// Gradients, loss and right answers of a step: its batches run one after the other, and what they give is added lane by lane.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tenon/host/evaluator.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/prepared_call.hpp>
+#include <tenon/host/session.hpp>
+#include <tenon/host/trainer.hpp>
+#include <vector>
+
+#include "train/batches.hpp"
+#include "train/kept_states.hpp"
+#include "train/lanes.hpp"
+#include "train/training_graphs.hpp"
+
+namespace tenon {
+
+/// A tensor of one floating number.
+Tensor filled(DType dtype, const Shape& shape, double value);
+
+/// What the batches of neighbouring lanes gave.
+struct LaneSum {
+  NamedTensors gradients;
+  std::vector<Tensor> states;       // sums of floating ones, on the CPU; none where the step has one lane
+  std::vector<Evaluation> batches;  // in the order of the step
+};
+
+/// Session, graph, options and states outlive it. Threads: one at a time.
+class StepGradients {
+ public:
+  /// `count` examples of the source from `begin` of the epoch, `most` in a batch; the step's number is for messages.
+  struct Examples {
+    std::uint64_t step = 0, epoch = 0;
+    std::int64_t begin = 0, count = 0, most = 0;
+  };
+
+  StepGradients(Session& session, const GradientGraph& parts, const TrainerOptions& options, const KeptStates& states);
+
+  /// Sums of losses and right answers. Every lane begins with the states of KeptStates::keep(). Throws Failure.
+  Evaluation find(Batches& source, const Examples& examples);
+  /// Of the last step; none before the first.
+  const NamedTensors& gradients() const { return gradients_; }
+
+ private:
+  LaneSum run_lane(Batches& source, const Examples& examples, std::int64_t lane, NamedTensors& memory);
+  void run_batch(LaneSum& sum, NamedTensors batch, const Examples& examples, const NamedTensors& memory);
+  void keep(NamedTensors& sums, const NamedTensors& outputs) const;
+  void add(LaneSum& left, const LaneSum& right);
+  void add(const std::string& name, Tensor& left, const Tensor& right);
+  std::string not_finite(const NamedTensors& sums) const;
+
+  Session& session_;
+  const GradientGraph& parts_;
+  const TrainerOptions& options_;
+  const KeptStates& states_;
+  LaneTree<LaneSum> tree_;
+  std::vector<NamedTensors> memory_;  // of dense gradients, for each of the tree's places
+  std::map<std::string, PreparedCall> additions_;
+  NamedTensors gradients_;
+  std::uint64_t random_step_ = 0;  // of the step's first batch
+};
+
+}  // namespace tenon

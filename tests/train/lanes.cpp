@@ -1,0 +1,274 @@
+// Trainings whose steps have several lanes: sums by hand, and the same bits however they run.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <tenon/host/udf.hpp>
+
+#include "../failure_of.hpp"
+#include "digits.hpp"
+#include "words.hpp"
+
+using namespace tenon;
+
+namespace {
+
+/// The loss is the sum of x * w, w is 0 at first, and a step is as long as the gradient: afterwards w is minus the mean of x.
+struct Line {
+  DigitsHost digits_host;
+  TrainerOptions options;
+
+  explicit Line(std::int64_t lanes, std::int64_t accumulate = 1, std::int64_t batch = 1) {
+    options.loss = "loss";
+    options.optimizer = "sgd";
+    options.schedule.rate = 1;
+    options.batch = batch;
+    options.accumulate = accumulate;
+    options.lanes = lanes;
+    options.shuffle = false;
+  }
+  Trainer trainer(const std::vector<float>& xs) {
+    Graph graph(digits_host.host);
+    const auto x = graph.input("x", f32, {-1, 1});
+    graph.output("loss", graph.add("sum", {graph.add("mul", {x, graph.variable("w", Tensor::from({0.F}, {1}))})}));
+    return {graph, {{"x", Tensor::from(xs, {static_cast<std::int64_t>(xs.size()), 1})}}, options};
+  }
+};
+
+float value_of(const Trainer& trainer, const char* name) {
+  const auto graph = trainer.graph();
+  return graph.tensor(graph.find(name)).values<float>()[0];
+}
+
+/// A layer with a state that no mean can be made of: how often it ran.
+struct CountsRuns : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x; in training it counts its runs");
+    op.types({f32});
+    op.input("x", "any shape");
+    op.output("y", "same shape");
+    op.state("runs", "0-d, runs so far");
+  }
+  void infer(Infer& io) const {
+    io.set_output(0, io.input(0).shape);
+    io.set_state("runs", Shape::scalar(), i64);
+  }
+  void forward(const Call& call) const {
+    if (call.training()) ++call.state<std::int64_t>("runs")[0];
+    std::copy_n(call.input<float>(0).data(), call.input<float>(0).size(), call.output<float>(0).data());
+  }
+  void backward(const Call& call) const {
+    std::copy_n(call.output_grad<float>(0).data(), call.output_grad<float>(0).size(), call.input_grad<float>(0).data());
+  }
+};
+
+/// convnet_json with dropout behind its pool.
+std::string dropping_convnet() {
+  auto json = convnet_json;
+  const std::string scores = R"({"name": "scores", "op": "fully_connected", "inputs": ["pool"])";
+  json.replace(json.find(scores), scores.size(),
+               R"({"name": "drop", "op": "dropout", "inputs": ["pool"], "attrs": {"p": 0.2}},
+   {"name": "scores", "op": "fully_connected", "inputs": ["drop"])");
+  return json;
+}
+
+struct Task {
+  const char* name;
+  std::string json;
+  NamedTensors data;
+  TrainerOptions options;
+};
+
+std::vector<Task> tasks() {
+  auto options = digits_options();
+  options.batch = 8;
+  options.clip_norm = 1;
+  auto of_words = WordsModel::options();
+  of_words.batch = 6;
+  const WordsModel words;
+  return {{"perceptron", mlp_json, digits(0, 150), options},
+          {"convnet", dropping_convnet(), digits(0, 150), options},
+          {"words", words.json(), words.texts(100), of_words}};
+}
+
+/// The checkpoint's bytes after some steps; with `stop`, of a training that goes on from one that was written every so many, each time with
+/// another number of threads.
+std::string bytes_after(std::map<int, DigitsHost>& hosts, const Task& task, int steps, int threads, int stop = 0) {
+  const TemporaryFolder folder;
+  const auto path = folder / "c.tenon";
+  for (int done = 0; done < steps; threads = threads % 4 + 1) {
+    Trainer trainer(Graph::from_json(hosts.try_emplace(threads, threads, true).first->second.host, task.json), task.data, task.options);
+    if (done > 0) trainer.resume(path);
+    for (int i = 0; done < steps && (stop == 0 || i < stop); ++i, ++done) trainer.step();
+    trainer.save_checkpoint(path);
+  }
+  return read_bytes(path);
+}
+
+}  // namespace
+
+TEST_CASE("lanes: the tree's sum, in the arithmetic of the gradient") {
+  const float big = 3e7F;  // 1 is lost beside it, 3 is not
+  const auto step = [](std::int64_t lanes, std::int64_t accumulate, const std::vector<float>& xs) {
+    Line line(lanes, accumulate);
+    auto trainer = line.trainer(xs);
+    CHECK(trainer.step().examples == static_cast<std::int64_t>(xs.size()));
+    CHECK(trainer.epoch() == 1);
+    return -value_of(trainer, "w");
+  };
+  const std::vector<float> x{big, 1, 1, 1, -big, 1, 1, 1};
+  const auto share = [&](std::size_t i) { return x[i] / 8; };
+  const float in_lanes = ((share(0) + share(1)) + (share(2) + share(3))) + ((share(4) + share(5)) + (share(6) + share(7)));
+  const float in_two = (((share(0) + share(1)) + share(2)) + share(3)) + (((share(4) + share(5)) + share(6)) + share(7));
+  const float in_order = ((((((share(0) + share(1)) + share(2)) + share(3)) + share(4)) + share(5)) + share(6)) + share(7);
+  CHECK(step(8, 1, x) == in_lanes);
+  CHECK(step(4, 2, x) == in_lanes);
+  CHECK(step(2, 4, x) == in_two);
+  CHECK(step(1, 8, x) == in_order);
+  CHECK(in_lanes != in_two);
+  CHECK(in_two != in_order);
+
+  const float third = static_cast<float>(1.0 / 3), sixth = static_cast<float>(1.0 / 6);
+  CHECK(step(3, 1, {big, 1, 1}) == (big * third + third) + third);
+  CHECK(step(6, 1, {big, 1, 1, 1, 1, -big}) == ((big * sixth + sixth) + (sixth + sixth)) + (sixth + -big * sixth));
+}
+
+TEST_CASE("lanes: the last step of an epoch fills the first lanes and has no others") {
+  Line line(4, 2);
+  auto trainer = line.trainer({1, 1, 1, 1, 1, 1, 1, 1, 3e7F, 1, -3e7F, 1, 1});  // a step of eight, and one of five in three lanes
+  CHECK(trainer.steps_per_epoch() == 2);
+  CHECK(trainer.step().examples == 8);
+  const float before = value_of(trainer, "w");
+  CHECK(before == -1);
+  CHECK(trainer.step().examples == 5);
+  const auto fifth = static_cast<float>(1.0 / 5);
+  CHECK(value_of(trainer, "w") == before - (((3e7F * fifth + fifth) + (-3e7F * fifth + fifth)) + fifth));
+  CHECK(trainer.epoch() == 1);
+  CHECK(trainer.position() == 0);
+}
+
+TEST_CASE("lanes: every one begins with the states of the step's begin, and leaves its share in their mean") {
+  DigitsHost digits_host;
+  const std::vector<double> xs{1, 3, 5, 9, -2, 4, 7, 7};  // batches of two with the means 2, 7, 1 and 7
+  const auto moving_mean = [&](std::int64_t lanes, std::int64_t accumulate) {
+    Graph graph(digits_host.host);
+    const auto x = graph.input("x", f32, {-1, 1});
+    const auto normal = graph.add("batch_norm", {x}, {{"momentum", 0.75}}, "norm");
+    graph.output("loss", graph.add("sum", {graph.add("mul", {normal, graph.variable("w", Tensor::from({1.F}, {1}))})}));
+    TrainerOptions options;
+    options.loss = "loss";
+    options.batch = 2;
+    options.lanes = lanes;
+    options.accumulate = accumulate;
+    options.shuffle = false;
+    const std::vector<float> given(xs.begin(), xs.end());
+    Trainer trainer(graph, {{"x", Tensor::from(given, {8, 1})}}, options);
+    trainer.step();
+    const auto values = values_of(trainer.graph());
+    for (const auto& [name, tensor] : values)
+      if (name.find("moving_mean") != std::string::npos) return static_cast<double>(tensor.values<float>()[0]);
+    return std::nan("");
+  };
+  const auto after = [](double old, double mean) { return 0.75 * old + 0.25 * mean; };
+  CHECK(moving_mean(4, 1) == doctest::Approx((after(0, 2) + after(0, 7) + after(0, 1) + after(0, 7)) / 4));
+  CHECK(moving_mean(3, 1) == doctest::Approx((after(0, 2) + after(0, 7) + after(0, 1)) / 3));
+  CHECK(moving_mean(2, 2) == doctest::Approx((after(after(0, 2), 7) + after(after(0, 1), 7)) / 2));
+  CHECK(moving_mean(1, 4) == doctest::Approx(after(after(after(after(0, 2), 7), 1), 7)));
+}
+
+TEST_CASE("lanes: a state that has no mean must be the same in all of them") {
+  DigitsHost digits_host;
+  digits_host.host.add<CountsRuns>();
+  Graph graph(digits_host.host);
+  const auto x = graph.add("counts_runs", {graph.input("x", f32, {-1, 1})}, {}, "counter");
+  graph.output("loss", graph.add("sum", {graph.add("mul", {x, graph.variable("w", Tensor::from({1.F}, {1}))})}));
+  TrainerOptions options;
+  options.loss = "loss";
+  options.batch = 1;
+  options.accumulate = 2;
+  options.lanes = 3;
+  Trainer trainer(graph, {{"x", Tensor::from({1.F, 2.F, 3.F, 4.F, 5.F, 6.F, 7.F, 8.F, 9.F}, {9, 1})}}, options);
+  trainer.step();
+  const auto values = values_of(trainer.graph());
+  CHECK(values.at("counter_runs").values<std::int64_t>()[0] == 2);
+  const auto failure = failure_of([&] { trainer.step(); });  // three batches: two in the first lane, one in the second
+  CHECK(failure.kind == 1);
+  CHECK(failure.message == "the state 'counter_runs' is int64 and differs between lanes of the step: only floating states can be averaged");
+  CHECK(same_values(values, values_of(trainer.graph())));
+  CHECK(trainer.steps() == 1);
+  CHECK(trainer.position() == 6);
+}
+
+TEST_CASE("lanes: a batch draws the same random numbers whichever lane has it") {
+  const auto first_loss = [](std::int64_t lanes, std::int64_t accumulate) {
+    DigitsHost digits_host;
+    auto options = digits_options();
+    options.batch = 10;
+    options.lanes = lanes;
+    options.accumulate = accumulate;
+    Trainer trainer(Graph::from_json(digits_host.host, mlp_json), digits(0, 60), options);
+    return trainer.step().metrics.loss;
+  };
+  const auto in_order = first_loss(1, 4);
+  CHECK(first_loss(4, 1) == in_order);
+  CHECK(first_loss(2, 2) == in_order);
+}
+
+TEST_CASE("lanes: the same file on any number of threads, and wherever the training was stopped") {
+  std::map<int, DigitsHost> hosts;  // by their numbers of threads
+  for (auto& task : tasks()) {
+    CAPTURE(task.name);
+    std::vector<std::string> files;
+    for (const std::int64_t lanes : {1, 2, 3, 8}) {
+      CAPTURE(lanes);
+      task.options.lanes = lanes;
+      const int steps = lanes == 8 ? 5 : 7;  // beyond the first epoch's short last step where there are 8 lanes
+      const auto file = bytes_after(hosts, task, steps, 1);
+      for (const int threads : {2, 3, 4}) CHECK((bytes_after(hosts, task, steps, threads) == file));
+      CHECK((bytes_after(hosts, task, steps, 2, 2) == file));
+      files.push_back(file);
+    }
+    for (std::size_t i = 1; i < files.size(); ++i) CHECK((files[i] != files[i - 1]));
+  }
+}
+
+TEST_CASE("lanes: a checkpoint says how many, and another number is warned of") {
+  const TemporaryFolder folder;
+  const auto path = folder / "c.tenon";
+  std::vector<std::string> warnings;
+  const TemporaryFolder cache;
+  HostOptions host_options;
+  host_options.search_defaults = false;
+  host_options.trust_writable = true;
+  host_options.cache = cache.path();
+  host_options.warn = [&](const std::string& text) { warnings.push_back(text); };
+  Host host(host_options);
+  host.add_plugins(TENON_TEST_PLUGINS);
+  const auto trainer = [&](std::int64_t lanes) {
+    auto options = digits_options();
+    options.batch = 10;
+    options.lanes = lanes;
+    return Trainer(Graph::from_json(host, mlp_json), digits(0, 100), options);
+  };
+  auto first = trainer(3);
+  first.step();
+  first.save_checkpoint(path);
+  CHECK(model_of(Graph::load(host, path)).training->lanes == 3);
+  trainer(3).resume(path);
+  CHECK(warnings.empty());
+  trainer(2).resume(path);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0] == path.string() + ": the checkpoint has lanes 3, but this training has 2: it goes on, and ends with other bits");
+}
+
+TEST_CASE("lanes: what cannot be is refused, and a sum that is too large names itself") {
+  Line none(0), many(2, 1, 2);
+  CHECK(failure_of([&] { none.trainer({1}); }).message == "lanes is 0 but must be at least 1");
+  auto trainer = many.trainer({3.3e38F, 3.3e38F, 3.3e38F, 3.3e38F});
+  const auto failure = failure_of([&] { trainer.step(); });
+  CHECK(failure.message == "step 1 of epoch 0: the gradient of 'w' is not finite; the sum over the step's lanes is too large");
+  CHECK(value_of(trainer, "w") == 0);
+  Line huge(std::int64_t{1} << 62, std::int64_t{1} << 62);
+  auto whole = huge.trainer({1, 2, 3});
+  CHECK(whole.steps_per_epoch() == 1);
+  CHECK(whole.step().examples == 3);
+}
