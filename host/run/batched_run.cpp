@@ -66,6 +66,18 @@ struct Rows {
     return part;
   }
 
+  /// Leaves those of the shard, and returns how many batches come before them.
+  std::int64_t restrict_to(const Shard& shard, std::int64_t batch) {
+    if (shard.count < 1 || shard.index < 0 || shard.index >= shard.count)
+      refuse(fmt::format("there is no shard {} of {}: they are numbered from 0", shard.index, shard.count));
+    const auto batches = rows == 0 ? 0 : (rows - 1) / batch + 1, each = batches / shard.count, more = batches % shard.count;
+    const auto first = shard.index * each + std::min(shard.index, more), end = first + each + (shard.index < more ? 1 : 0);
+    const auto begin_row = std::min(first * batch, rows), end_row = end == batches ? rows : end * batch;
+    for (auto& [name, tensor] : sliced) tensor = row_range(tensor, begin_row, end_row);
+    rows = end_row - begin_row;
+    return first;
+  }
+
   NamedTensors whole, sliced;
   BackingFiles files;                   // of what was given
   std::map<std::string, DType> dtypes;  // of a batch of each sliced one
@@ -140,19 +152,28 @@ class Joined {
   std::map<std::string, std::vector<Tensor>> pieces_;  // of sparse ones, whose size is known only when they are made
 };
 
-}  // namespace
-
-NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options) {
+/// The rows of the inputs that the shard has; what cannot be run in batches is refused. The session is at the step of their first batch.
+Rows begin(Session& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options, const Shard& shard) {
   if (batch < 1) refuse(fmt::format("batch is {} but must be at least 1", batch));
-  if (!options.destinations.empty()) refuse("run_in_batches() does not accept destinations");
-  const Rows rows(impl_of(session), inputs, options);
+  if (!options.destinations.empty()) refuse("runs in batches do not accept destinations");
+  Rows rows(impl_of(session), inputs, options);
+  if (const auto before = rows.restrict_to(shard, batch); before > 0) session.set_step(session.step() + static_cast<std::uint64_t>(before));
   const auto first = std::max<std::int64_t>(1, std::min(batch, rows.rows)), last = rows.rows % first;
   check_outputs(impl_of(session), rows, {first, last == 0 ? 2 * first : last}, options);
-  if (rows.rows <= batch) {
-    auto outputs = session.run(rows.between(0, rows.rows), options);
-    for (auto& [name, tensor] : outputs) tensor = tensor.to("cpu");
-    return outputs;
-  }
+  return rows;
+}
+
+NamedTensors on_cpu(NamedTensors outputs) {
+  for (auto& [name, tensor] : outputs) tensor = tensor.to("cpu");
+  return outputs;
+}
+
+}  // namespace
+
+NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options,
+                            const Shard& shard) {
+  const Rows rows = begin(session, inputs, batch, options, shard);
+  if (rows.rows <= batch) return on_cpu(session.run(rows.between(0, rows.rows), options));
   auto request = options;
   Joined joined(session.run(rows.between(0, batch), request), rows.rows);
   for (auto begin = batch; begin < rows.rows; begin += batch) {
@@ -161,6 +182,18 @@ NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::i
     joined.add(session.run(rows.between(begin, end), request));
   }
   return joined.take();
+}
+
+void run_each_batch(Session& session, const NamedTensors& inputs, std::int64_t batch,
+                    const std::function<void(const NamedTensors& outputs, std::int64_t rows)>& take, const RunOptions& options,
+                    const Shard& shard) {
+  const Rows rows = begin(session, inputs, batch, options, shard);
+  std::int64_t taken = 0;
+  do {
+    const auto end = std::min(taken + batch, rows.rows);
+    take(on_cpu(session.run(rows.between(taken, end), options)), rows.rows);
+    taken = end;
+  } while (taken < rows.rows);
 }
 
 }  // namespace tenon

@@ -1,6 +1,9 @@
 // tenon run of named outputs, and in batches.
 #include <doctest/doctest.h>
 
+#include <csignal>
+#include <tenon/host/arrays.hpp>
+
 #include "cli/failing_calls.hpp"
 #include "cli/workplace.hpp"
 #include "file/array/npy.hpp"
@@ -106,6 +109,78 @@ TEST_CASE("run --batch: the same file as in one piece") {
   const auto json = site.run({"--json", "run", "net.tenon", "--output", "scores", "--input", "image=image.npy", "--batch", "4"});
   CHECK(has(json.out, "\"scores\""));
   CHECK_FALSE(has(json.out, "\"loss\""));
+}
+
+TEST_CASE("run --shard: the pieces, one behind the other, are the file of one run") {
+  const ClassifierWorkplace site;
+  const auto run = [&](const std::string& file, const Words& more) {  // dropout drops: random numbers are those of the whole run
+    Words words{"run", "drop.json", "--input", "image=image.npy", "--training", "--seed", "3", "--output", "kept=" + file, "--batch", "2"};
+    words.insert(words.end(), more.begin(), more.end());
+    return site.run(words);
+  };
+  site.write("drop.json", R"({"tenon": 1, "inputs": {"image": {"dtype": "float32", "shape": [-1, 4]}},
+ "nodes": [{"name": "kept", "op": "dropout", "inputs": ["image"], "attrs": {"p": 0.5}}], "outputs": {"kept": "kept"}})");
+  for (const std::string suffix : {".npy", ".npz"}) {
+    REQUIRE(run("one" + suffix, {}).code == 0);
+    const auto whole = load_array(site.folder() / ("one" + suffix));
+    for (const int count : {4, 8}) {  // of 6 batches
+      CAPTURE(count);
+      std::string joined;
+      std::int64_t rows = 0;
+      for (int i = 1; i <= count; ++i) {
+        const auto result = run("piece" + suffix, {"--shard", std::to_string(i) + '/' + std::to_string(count)});
+        CAPTURE(result.err);
+        REQUIRE(result.code == 0);
+        const auto piece = load_array(site.folder() / ("piece" + suffix));
+        joined.append(static_cast<const char*>(piece.data()), static_cast<std::size_t>(piece.bytes()));
+        rows += piece.shape()[0];
+        CHECK(piece.shape()[1] == 4);
+      }
+      CHECK(rows == 11);
+      CHECK((joined == std::string(static_cast<const char*>(whole.data()), static_cast<std::size_t>(whole.bytes()))));
+    }
+  }
+  for (const char* wrong : {"0/2", "3/2", "2", "1/", "/2", "1/x", "1/2/3"}) {
+    CAPTURE(wrong);
+    const auto result = run("no.npy", {"--shard", wrong});
+    CHECK(result.code == 2);
+    CHECK(has(result.err, std::string("error: --shard is '") + wrong + "' but must be I/N, with I from 1 to N\n"));
+  }
+  const auto alone = site.run({"run", "net.tenon", "--output", "act=no.npy", "--input", "image=image.npy", "--shard", "1/2"});
+  CHECK(has(alone.err, "error: --shard needs --batch: the pieces of a run are whole batches\n"));
+  CHECK_FALSE(std::filesystem::exists(site.folder() / "no.npy"));
+}
+
+TEST_CASE("run --batch: files that are written as the batches come are there whole or not at all") {
+  const ClassifierWorkplace site;
+  const auto file = (site.folder() / "act.npy").string();
+  const auto run = [&](const std::string& rules) {
+    return site.run_in({"run", "net.tenon", "--output", "act=" + file, "--input", "image=image.npy", "--batch", "2"}, with_calls(rules));
+  };
+  const std::string of_folder = "," + site.folder().path().string() + "/*,", before = "what was there";
+  REQUIRE(run("").code == 0);
+  const auto whole = read_bytes(file);
+  site.write("act.npy", before);
+  const auto names = site.folder().names();
+  const auto full = run("write" + of_folder + "4,4,error 28");
+  CHECK(full.code == 1);
+  CHECK(has(full.err, "error: cannot write " + file + ": the disk is full\n"));
+  CHECK(read_bytes(file) == before);
+  CHECK(site.folder().names() == names);
+  int killed = 0;
+  for (int call = 1; call < 100; call += 2, ++killed) {  // a header, six batches, and what makes it last
+    CAPTURE(call);
+    site.write("act.npy", before);
+    const auto at = std::to_string(call);
+    const auto result = run("any" + of_folder + at + ',' + at + ",signal 9");
+    const auto bytes = read_bytes(file);
+    CHECK((bytes == before || bytes == whole));
+    if (result.code == 128 + SIGKILL) continue;
+    CHECK(result.code == 0);
+    CHECK((bytes == whole));
+    break;
+  }
+  CHECK(killed >= 4);
 }
 
 TEST_CASE("run: wrong outputs and batches are refused with a sentence") {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <random>
+#include <tenon/host/arrays.hpp>
 
 #include "failure_of.hpp"
 #include "temporary_folder.hpp"
@@ -136,6 +137,33 @@ TEST_CASE("what cannot be read or written says so, and leaves what was there") {
   CHECK(failure_of([&] { write_npy(folder / "x.npy", Tensor()); }).kind == 2);
   CHECK(same_bits(read_npy(folder / "x.npy"), tensor));
   CHECK(folder.names() == std::vector<std::string>{"x.npy"});
+}
+
+TEST_CASE("a file that is written some rows at a time is the one of the whole array, and is there when it is complete") {
+  const TemporaryFolder folder;
+  const auto path = folder / "rows.npy";
+  auto all = Tensor::empty(f32, {5, 2});
+  for (int i = 0; i < 10; ++i) all.values<float>()[static_cast<std::size_t>(i)] = static_cast<float>(i) / 4;
+  write_npy(folder / "whole.npy", all);
+  const auto rows = [&](std::int64_t begin, std::int64_t end) {
+    return Tensor::borrow(all.data<float>() + 2 * begin, f32, {end - begin, 2}, {}, std::make_shared<Tensor>(all));
+  };
+  NpyWriter writer(path, f32, {5, 2});
+  writer.write(rows(0, 2));
+  writer.write(rows(2, 2));
+  CHECK(failure_of([&] { writer.commit(); }).message == "cannot write " + path.string() + ": it has 5 rows, and 2 came");
+  const std::pair<Tensor, const char*> wrong[] = {
+      {rows(1, 5), "it has 5 rows, and 6 come"},
+      {Tensor::zeros(f32, {1, 3}), "its rows are float32 [5, 2], but float32 [1, 3] come"},
+      {Tensor::zeros(f64, {1, 2}), "its rows are float32 [5, 2], but float64 [1, 2] come"},
+      {Tensor::zeros(f32, Shape::scalar()), "its rows are float32 [5, 2], but float32 [] come"}};
+  for (const auto& [tensor, words] : wrong)
+    CHECK(failure_of([&, &tensor = tensor] { writer.write(tensor); }).message == "cannot write " + path.string() + ": " + words);
+  writer.write(rows(2, 5));
+  CHECK_FALSE(std::filesystem::exists(path));
+  writer.commit();
+  CHECK(read_bytes(path) == read_bytes(folder / "whole.npy"));
+  CHECK(failure_of([&] { NpyWriter(path, f32, Shape::scalar()); }).message.ends_with("a scalar has no rows"));
 }
 
 TEST_CASE("elements that do not fit their header") {

@@ -106,6 +106,46 @@ TEST_CASE("batches: the last one is smaller, and runs write where the result sta
   CHECK(seen[2].output == y.data<float>() + 8 * 3);
 }
 
+TEST_CASE("batches: one by one, and by shards, they are those of one run") {
+  ApplicationHost host;
+  host.add<Watched>("watched");
+  Graph graph(host);
+  graph.output("y", graph.add("watched", {graph.input("x", f32, {-1, 3})}));
+  Session session(graph);
+  const NamedTensors inputs{{"x", rows_of(11)}};
+  const auto whole = run_in_batches(session, inputs, 2).at("y");
+  for (const std::int64_t count : {1, 2, 4, 5, 6, 9}) {  // of 6 batches
+    CAPTURE(count);
+    std::vector<float> one_by_one, joined;
+    std::vector<std::int64_t> rows;
+    for (std::int64_t index = 0; index < count; ++index) {
+      std::int64_t taken = 0, all = -1;
+      const auto take = [&](const NamedTensors& outputs, std::int64_t rows_of_shard) {
+        const auto values = outputs.at("y").values<float>();
+        one_by_one.insert(one_by_one.end(), values.begin(), values.end());
+        taken += outputs.at("y").shape()[0];
+        all = rows_of_shard;
+      };
+      run_each_batch(session, inputs, 2, take, {}, {index, count});
+      CHECK(taken == all);
+      rows.push_back(taken);
+      const auto piece = run_in_batches(session, inputs, 2, {}, {index, count}).at("y");
+      joined.insert(joined.end(), piece.values<float>().begin(), piece.values<float>().end());
+    }
+    const std::vector<float> expected(whole.values<float>().begin(), whole.values<float>().end());
+    CHECK((one_by_one == expected));
+    CHECK((joined == expected));
+    if (count == 4) CHECK(rows == std::vector<std::int64_t>{4, 4, 2, 1});
+  }
+  session.set_step(0);
+  run_in_batches(session, inputs, 2, {}, {1, 2});
+  CHECK(session.step() == 6);  // as after the whole run, whose last batches these are
+  for (const auto& [index, count] : {std::pair<std::int64_t, std::int64_t>{2, 2}, {-1, 2}, {0, 0}}) {
+    const auto failure = failure_of([&, i = index, n = count] { run_in_batches(session, inputs, 2, {}, {i, n}); });
+    CHECK(failure.message.starts_with("there is no shard "));
+  }
+}
+
 TEST_CASE("batches: sparse inputs and outputs") {
   ApplicationHost host;
   Graph graph(host);

@@ -1,7 +1,9 @@
 // tenon run: a graph on arrays from files.
 #include <fmt/format.h>
 
+#include <charconv>
 #include <chrono>
+#include <string_view>
 #include <tenon/host/batched_run.hpp>
 
 #include "cli/command.hpp"
@@ -50,6 +52,26 @@ void check_gradient(const Arguments& arguments, const WantedOutputs& wanted) {
   require_wanted_gradient(wanted);
 }
 
+// `2/8`: the second of eight.
+Shard read_shard(const Arguments& arguments) {
+  const auto text = arguments.get("shard");
+  if (text.empty()) return {};
+  if (arguments.integer("batch") == 0)
+    throw Failure(FailureKind::usage, "--shard needs --batch: the pieces of a run are whole batches", "for example --batch 256");
+  const auto slash = text.find('/');
+  Shard shard;
+  const auto number = [&](std::string_view part, std::int64_t& to) {
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), to);
+    return error == std::errc() && end == part.data() + part.size();
+  };
+  const std::string_view all = text;
+  if (slash == std::string::npos || !number(all.substr(0, slash), shard.index) || !number(all.substr(slash + 1), shard.count) ||
+      shard.index < 1 || shard.index > shard.count)
+    throw Failure(FailureKind::usage, fmt::format("--shard is '{}' but must be I/N, with I from 1 to N", text), "for example --shard 2/8");
+  --shard.index;
+  return shard;
+}
+
 // Kernels get ready in first runs, which take longer; these are measured instead.
 void run_warm(Session& session, const NamedTensors& inputs, const RunOptions& request) {
   using Clock = std::chrono::steady_clock;
@@ -65,6 +87,7 @@ int run_graph(Context& context, const Arguments& arguments) {
   check_gradient(arguments, wanted);
   if (arguments.has("gradient")) add_gradients(graph, arguments.get("gradient"));
   check_files(arguments, wanted);
+  const auto shard = read_shard(arguments);
   SessionOptions options;
   options.seed = arguments.count("seed");
   options.training = arguments.has("training");
@@ -79,8 +102,16 @@ int run_graph(Context& context, const Arguments& arguments) {
   const auto batch = arguments.integer("batch");
   const auto inputs = read_inputs(graph, arguments, graph.needed_inputs(request.outputs, options.training), batch == 0);
   Session session(graph, options);
-  const auto outputs = batch == 0 ? session.run(inputs, request) : run_in_batches(session, inputs, batch, request);
-  give_outputs(context, outputs, wanted);
+  if (batch == 0) {
+    give_outputs(context, session.run(inputs, request), wanted);
+  } else if (all_to_npy(context, wanted)) {
+    BatchFiles files(wanted);
+    run_each_batch(
+        session, inputs, batch, [&](const NamedTensors& made, std::int64_t rows) { files.take(made, rows); }, request, shard);
+    files.commit();
+  } else {
+    give_outputs(context, run_in_batches(session, inputs, batch, request, shard), wanted);
+  }
   if (options.profile) {
     if (batch == 0) run_warm(session, inputs, request);
     give_profile(context, arguments, session.times(), tell);
@@ -92,6 +123,8 @@ std::vector<Option> run_options() {
   auto all = input_options();
   all.push_back(output_option());
   all.push_back({"batch", "N", "run N rows at a time and join the outputs, so that inputs may have any length", Integer{1, INT32_MAX}});
+  all.push_back(
+      {"shard", "I/N", "run the I-th of N pieces of the batches, from 1 to N; joined, the outputs of all are those of one run", Text{}});
   all.push_back({"gradient", "LOSS",
                  "compute the gradients of the sum of this output or value, too, by each floating input and variable: outputs grad_NAME"});
   all.push_back({"training", "", "run as in training: dropout drops, states change"});
@@ -107,15 +140,19 @@ std::vector<Option> run_options() {
 const bool added_run = add_command(
     {.name = "run",
      .doc = "run a graph once",
-     .details =
-         "Inputs are arrays as numpy saves them, csr matrices as scipy.sparse.save_npz does, or texts of svmlight and libsvm: "
-         "FILE.svm is the features, FILE.svm:labels the labels. Features count from 0 where any line has a feature 0, else from 1; "
-         "FILE.svm:from-0 and FILE.svm:from-1 say it. A dtype is widened where nothing is lost, and a sparse input stays sparse as "
-         "long as the operators have kernels for it. With --output, only the outputs named are computed, and only the inputs "
-         "that they need are read or made up: a classifier that was trained on labels needs none to classify. --batch takes rows of "
-         "the inputs whose first dimension the graph leaves open, and needs outputs with one row for each of them; operators "
-         "that look at several rows at once see those of one batch. --profile prints on stderr how long each operator and node took in "
-         "further runs, as tenon bench does.",
+     .details = "Inputs are arrays as numpy saves them, csr matrices as scipy.sparse.save_npz does, or texts of svmlight and libsvm: "
+                "FILE.svm is the features, FILE.svm:labels the labels. Features count from 0 where any line has a feature 0, else from 1; "
+                "FILE.svm:from-0 and FILE.svm:from-1 say it. A dtype is widened where nothing is lost, and a sparse input stays sparse as "
+                "long as the operators have kernels for it. With --output, only the outputs named are computed, and only the inputs "
+                "that they need are read or made up: a classifier that was trained on labels needs none to classify. --batch takes rows of "
+                "the inputs whose first dimension the graph leaves open, and needs outputs with one row for each of them; operators "
+                "that look at several rows at once see those of one batch. Where every output goes to a .npy file, each batch is written "
+                "there at once, "
+                "so that inputs and outputs may be longer than memory; the files are there whole or not at all. --shard lets several "
+                "processes, such "
+                "as those of a batch system's array job, run some of the batches each. --profile prints on stderr how long each operator "
+                "and node took in "
+                "further runs, as tenon bench does.",
      .positionals = {{"GRAPH", graph_doc}},
      .options = run_options(),
      .run = run_graph,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <tenon/host/arrays.hpp>
 
 #include "cli/print/json_text.hpp"
@@ -42,6 +43,25 @@ WantedOutputs wanted_outputs(const Arguments& arguments) {
 
 void add_output_files(std::vector<NamedFile>& files, const WantedOutputs& wanted) {
   for (const auto& [name, file] : wanted) files.push_back({"--output " + name, file});
+}
+
+bool all_to_npy(const Context& context, const WantedOutputs& wanted) {
+  return !context.json() && !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), [](const auto& output) {
+    return !output.second.empty() && !output.second.ends_with(".npz");
+  });
+}
+
+void BatchFiles::take(const NamedTensors& outputs, std::int64_t rows) {
+  for (const auto& [name, file] : wanted_) {
+    const auto& part = outputs.at(name);
+    auto shape = part.shape();
+    shape.set(0, rows);
+    files_.try_emplace(name, file, part.dtype(), shape).first->second.write(part);
+  }
+}
+
+void BatchFiles::commit() {
+  for (auto& [name, file] : files_) file.commit();
 }
 
 void give_outputs(const Context& context, const NamedTensors& outputs, const WantedOutputs& wanted) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <string>
+#include <tenon/host/arrays.hpp>
 #include <tenon/host/session.hpp>
 #include <vector>
 
@@ -17,6 +18,19 @@ Option output_option();
 /// Throws Failure (usage) for what is not NAME or NAME=FILE, and for a name that comes twice.
 WantedOutputs wanted_outputs(const Arguments& arguments);
 void add_output_files(std::vector<NamedFile>& files, const WantedOutputs& wanted);
+/// Whether every output goes to a .npy file, so that none needs to be held as a whole.
+bool all_to_npy(const Context& context, const WantedOutputs& wanted);
+/// Takes the outputs of batches, as run_each_batch() gives them, to their .npy files. None is there before commit().
+class BatchFiles {
+ public:
+  explicit BatchFiles(const WantedOutputs& wanted) : wanted_(wanted) {}
+  void take(const NamedTensors& outputs, std::int64_t rows);
+  void commit();
+
+ private:
+  const WantedOutputs& wanted_;
+  std::map<std::string, NpyWriter> files_;  // by output
+};
 /// Writes files, and prints the other outputs, or all as JSON. Throws Failure where a file cannot be written.
 void give_outputs(const Context& context, const NamedTensors& outputs, const WantedOutputs& wanted);
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <tenon/host/api.hpp>
 #include <tenon/host/graph_info.hpp>
@@ -38,6 +39,27 @@ TENON_API void save_array(const std::filesystem::path& path, const Tensor& tenso
 
 /// Writes a dense tensor in the format of .npy files to a file of any name. Throws Failure, as save_array().
 TENON_API void save_npy(const std::filesystem::path& path, const Tensor& tensor);
+
+/// A .npy file that is written some rows at a time, so that it may be longer than memory. It is there whole or not at all: from commit()
+/// on. Threads: one at a time.
+class TENON_API NpyWriter {
+ public:
+  /// Throws Failure (file) if the file cannot be written, and (usage) for a scalar.
+  NpyWriter(const std::filesystem::path& path, DType dtype, const Shape& shape);
+  ~NpyWriter();
+  NpyWriter(NpyWriter&&) noexcept;
+  NpyWriter& operator=(NpyWriter&&) noexcept;
+
+  /// The next rows: a dense tensor of the dtype, and of the shape but for the first dimension. Throws Failure: (usage) for another one,
+  /// (failed) if writing fails.
+  void write(const Tensor& rows);
+  /// After the last rows. Throws Failure, (usage) if some are missing.
+  void commit();
+
+ private:
+  struct TENON_HIDDEN Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 /// Writes dense tensors to a .npz file, uncompressed, as numpy.savez does; or one csr tensor, as save_array() does. Throws Failure, as
 /// save_array().
