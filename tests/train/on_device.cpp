@@ -42,9 +42,9 @@ TEST_CASE("training on a GPU does what it does on the CPU, up to rounding, with 
   const struct {
     const std::string& json;
     std::string optimizer;
-    std::int64_t accumulate;
+    std::int64_t accumulate, lanes;
     double clip;
-  } rows[] = {{mlp_json, "adam", 1, 0}, {convnet_json, "momentum", 2, 1}};
+  } rows[] = {{mlp_json, "adam", 1, 1, 0}, {convnet_json, "momentum", 2, 1, 1}, {convnet_json, "momentum", 1, 3, 1}};
   for (const auto& row : rows) {
     CAPTURE(row.optimizer);
     DigitsHost digits_host;
@@ -53,6 +53,7 @@ TEST_CASE("training on a GPU does what it does on the CPU, up to rounding, with 
       auto options = options_on(device);
       options.optimizer = row.optimizer;
       options.accumulate = row.accumulate;
+      options.lanes = row.lanes;
       options.clip_norm = row.clip;
       trainers.emplace_back(Graph::from_json(digits_host.host, row.json), digits(0, 60), options);
     }
