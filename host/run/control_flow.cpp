@@ -43,48 +43,23 @@ Positions less(Positions positions, std::size_t offset) {
   return positions;
 }
 
-struct If : Operator {
-  Text then, otherwise;
-  std::int32_t outputs = 1;
-  Host::Impl* host = nullptr;
-  HeldSubgraph branches[2];
-
+struct If : TwoBranches {
   static constexpr void describe(auto& op) {
     op.doc("one of two graphs: `then` where the condition is true, else `else`; only that one runs");
-    op.input("condition", "one element").types({boolean});
-    op.input("data", "the inputs of both graphs, in their order").types(any_type).variadic();
-    op.output("output", "the outputs of the graph that ran; those of both must have the same types").count(&If::outputs);
-    op.param("then", &If::then, "a graph").required();
-    op.param("else", &If::otherwise, "a graph with as many inputs and outputs").required();
-    op.param("outputs", &If::outputs, "how many outputs the graphs have").at_least(1);
-  }
-
-  void configure() {
-    if (!host) return;
-    branches[0].hold(*host, then, "then");
-    branches[1].hold(*host, otherwise, "else");
+    describe_branches(op, "the outputs of the graph that ran; those of both must have the same types");
   }
 
   void infer(Infer& io) const {
-    const auto count = at(io.inputs()) - 1;
-    for (const auto& branch : branches) require_counts(*branch, count, at(io.outputs()));
-    io.require(!io.input(0).shape.known() || io.input(0).shape.size() == 1, "the condition is ", io.input(0).shape,
-               " but needs one element");
-    const auto data = input_types(io, 1, count);
-    const auto one = branches[0]->infer(data), other = branches[1]->infer(data);
-    for (int i = 0; i < io.outputs(); ++i) {
-      auto type = one[at(i)];
-      if (merge(type, other[at(i)]) == Merge::contradiction)
-        throw Failure(FailureKind::usage, fmt::format("output {} is {} of the graph 'then' but {} of the graph 'else'", i,
-                                                      to_string(one[at(i)]), to_string(other[at(i)])));
-      set_output(io, i, type);
-    }
+    infer_both(io, [](int i, tenon_type& type, const tenon_type& other) {
+      const auto one = type;
+      if (merge(type, other) == Merge::contradiction)
+        throw Failure(FailureKind::usage,
+                      fmt::format("output {} is {} of the graph 'then' but {} of the graph 'else'", i, to_string(one), to_string(other)));
+    });
   }
 
   void forward(const Call& call) const {
-    const auto& branch = branches[is_true(tensor_at(call.raw().inputs[0])) ? 0 : 1];
-    branch->run(call.training(), tensors_at(call.raw().inputs + 1, at(call.inputs()) - 1),
-                tensors_at(call.raw().outputs, at(call.outputs())));
+    chosen(call)->run(call.training(), data_of(call), tensors_at(call.raw().outputs, at(call.outputs())));
   }
 
   // The same of the gradients of both graphs.

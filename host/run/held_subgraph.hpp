@@ -70,6 +70,49 @@ inline void require_counts(const Subgraph& graph, std::size_t inputs, std::size_
   if (graph.outputs() != outputs) graph.refuse(fmt::format("has {} but needs {}", counted(graph.outputs(), "output"), outputs));
 }
 
+/// What `if` and `branch` have in common: they differ in how the types of two outputs are joined, and in who allocates.
+struct TwoBranches : Operator {
+  Text then, otherwise;
+  std::int32_t outputs = 1;
+  Host::Impl* host = nullptr;
+  HeldSubgraph branches[2];
+
+  void configure() {
+    if (!host) return;
+    branches[0].hold(*host, then, "then");
+    branches[1].hold(*host, otherwise, "else");
+  }
+
+ protected:
+  static constexpr void describe_branches(auto& op, const char* outputs_doc) {
+    op.input("condition", "one element").types({boolean});
+    op.input("data", "the inputs of both graphs, in their order").types(any_type).variadic();
+    op.output("output", outputs_doc).count(&TwoBranches::outputs);
+    op.param("then", &TwoBranches::then, "a graph").required();
+    op.param("else", &TwoBranches::otherwise, "a graph with as many inputs and outputs").required();
+    op.param("outputs", &TwoBranches::outputs, "how many outputs the graphs have").at_least(1);
+  }
+
+  /// join(output, type, type of the other graph's) makes the first the type of both.
+  template <class Join>
+  void infer_both(Infer& io, const Join& join) const {
+    const auto count = at(io.inputs()) - 1;
+    for (const auto& branch : branches) require_counts(*branch, count, at(io.outputs()));
+    io.require(!io.input(0).shape.known() || io.input(0).shape.size() == 1, "the condition is ", io.input(0).shape,
+               " but needs one element");
+    const auto data = input_types(io, 1, count);
+    auto one = branches[0]->infer(data);
+    const auto other = branches[1]->infer(data);
+    for (int i = 0; i < io.outputs(); ++i) {
+      join(i, one[at(i)], other[at(i)]);
+      set_output(io, i, one[at(i)]);
+    }
+  }
+
+  const HeldSubgraph& chosen(const Call& call) const { return branches[is_true(tensor_at(call.raw().inputs[0])) ? 0 : 1]; }
+  static std::vector<Tensor> data_of(const Call& call) { return tensors_at(call.raw().inputs + 1, at(call.inputs()) - 1); }
+};
+
 template <class Op>
 void add_flow_operator(Host::Impl& host, const char* name, bool allocates = false) {
   const auto make = internal::factory_of<Op>([&host] {

@@ -35,45 +35,18 @@ void give(const Call& call, std::size_t i, const Tensor& tensor) {
   copy_elements(tensor, allocated(call, i, tensor.dtype(), tensor.shape()));
 }
 
-struct Branch : Operator {
-  Text then, otherwise;
-  std::int32_t outputs = 1;
-  Host::Impl* host = nullptr;
-  HeldSubgraph branches[2];
-
+struct Branch : TwoBranches {
   static constexpr void describe(auto& op) {
     op.doc("as `if`, but the two graphs may return other sizes: shapes are known when one of them has run");
-    op.input("condition", "one element").types({boolean});
-    op.input("data", "the inputs of both graphs, in their order").types(any_type).variadic();
-    op.output("output", "the outputs of the graph that ran; those of both must have the same dtypes and ranks").count(&Branch::outputs);
-    op.param("then", &Branch::then, "a graph").required();
-    op.param("else", &Branch::otherwise, "a graph with as many inputs and outputs").required();
-    op.param("outputs", &Branch::outputs, "how many outputs the graphs have").at_least(1);
-  }
-
-  void configure() {
-    if (!host) return;
-    branches[0].hold(*host, then, "then");
-    branches[1].hold(*host, otherwise, "else");
+    describe_branches(op, "the outputs of the graph that ran; those of both must have the same dtypes and ranks");
   }
 
   void infer(Infer& io) const {
-    const auto count = at(io.inputs()) - 1;
-    for (const auto& branch : branches) require_counts(*branch, count, at(io.outputs()));
-    io.require(!io.input(0).shape.known() || io.input(0).shape.size() == 1, "the condition is ", io.input(0).shape,
-               " but needs one element");
-    const auto data = input_types(io, 1, count);
-    auto one = branches[0]->infer(data);
-    const auto other = branches[1]->infer(data);
-    for (int i = 0; i < io.outputs(); ++i) {
-      generalize(one[at(i)], other[at(i)]);
-      set_output(io, i, one[at(i)]);
-    }
+    infer_both(io, [](int, tenon_type& type, const tenon_type& other) { generalize(type, other); });
   }
 
   void forward(const Call& call) const {
-    const auto& branch = branches[is_true(tensor_at(call.raw().inputs[0])) ? 0 : 1];
-    const auto made = branch->run_all(call.training(), tensors_at(call.raw().inputs + 1, at(call.inputs()) - 1));
+    const auto made = chosen(call)->run_all(call.training(), data_of(call));
     for (std::size_t i = 0; i < made.size(); ++i) give(call, i, made[i]);
   }
 
