@@ -94,7 +94,15 @@ bool Scheduling::is_capturable(std::uint32_t step) const {
   const auto id = node_of(step);
   const auto& device = device_of(step);
   if (device.is_cpu() || graph_.copies_at(id) || graph_.sparse[id] || graph_.binding().nodes[id].info->random) return false;
-  const auto& node = graph_.model().nodes[id];
+  const auto& model = graph_.model();
+  const auto& node = model.nodes[id];
+  const auto& inputs = graph_.binding().nodes[id].info->inputs;
+  for (std::uint32_t i = 0; i < node.input_count; ++i) {
+    const auto value = model.edges[node.first_edge + i];
+    const auto& input = inputs[std::min<std::size_t>(i, inputs.size() - 1)];
+    // Its launch keeps what the kernel read there.
+    if (value != none && input.on_cpu && !input.shape_only && model.values[value].role != Role::constant) return false;
+  }
   for (auto value = node.first_output; value < node.first_output + node.output_count; ++value)
     if (memory_.types[value].storage == TENON_STORAGE_UNKNOWN) return false;  // its kernel waits for the size
   return (graph_.kernel_of(id, kernels_).table()->traits & TENON_TRAIT_CAPTURABLE) != 0;

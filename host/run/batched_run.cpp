@@ -84,6 +84,7 @@ struct Rows {
   std::map<ValueId, tenon_type> types;
   std::vector<ValueId> ids;  // of those in `sliced`
   std::int64_t rows = 0;
+  NamedTensors outputs;  // of a shard without rows
 };
 
 std::vector<tenon_type> types_with(const Session::Impl& session, const Rows& inputs, std::int64_t rows, const WantedOutputs* wanted) {
@@ -100,21 +101,29 @@ bool has_rows(const tenon_type& type, std::int64_t rows) {
   return is_known(type) && type.rank > 0 && type.dims[0] == rows;
 }
 
-/// An output has the batch axis where its shapes for two numbers of rows begin with these numbers and are the same behind them.
-void check_outputs(const Session::Impl& session, const Rows& inputs, std::pair<std::int64_t, std::int64_t> rows,
-                   const RunOptions& options) {
+/// An output has the batch axis where its shapes for two numbers of rows begin with these numbers and are the same behind them. Gives the
+/// outputs of no rows; none where one is not dense.
+NamedTensors check_outputs(const Session::Impl& session, const Rows& inputs, std::pair<std::int64_t, std::int64_t> rows,
+                           const RunOptions& options) {
   const auto& model = session.model();
   const auto wanted =
       options.outputs.empty() ? std::nullopt : std::make_optional<WantedOutputs>(model, options.outputs, session.options.training);
   const auto some = types_with(session, inputs, rows.first, wanted ? &*wanted : nullptr);
   const auto others = types_with(session, inputs, rows.second, wanted ? &*wanted : nullptr);
+  NamedTensors without_rows;
+  bool dense = true;
   for (const auto& [name, value] : wanted ? wanted->outputs : model.outputs) {
     const auto &one = some[value], &other = others[value];
-    if (has_rows(one, rows.first) && has_rows(other, rows.second) && with_rows(shape_of(one), 0) == with_rows(shape_of(other), 0)) continue;
+    if (has_rows(one, rows.first) && has_rows(other, rows.second) && with_rows(shape_of(one), 0) == with_rows(shape_of(other), 0)) {
+      dense = dense && one.storage == TENON_DENSE;
+      if (dense) without_rows[std::string(model.strings[name])] = Tensor::empty(static_cast<DType>(one.dtype), with_rows(shape_of(one), 0));
+      continue;
+    }
     refuse(fmt::format("output '{}' cannot be joined from batches: it is {} for {} of input and {} for {}", model.strings[name],
                        to_string(one), counted(rows.first, "row"), to_string(other), rows.second),
            "only outputs with one row per input row can be joined; name the other outputs to omit this one");
   }
+  return dense ? without_rows : NamedTensors();
 }
 
 /// Outputs in the making. Dense ones are written where they stay, by the runs themselves.
@@ -159,7 +168,8 @@ Rows begin(Session& session, const NamedTensors& inputs, std::int64_t batch, con
   Rows rows(impl_of(session), inputs, options);
   if (const auto before = rows.restrict_to(shard, batch); before > 0) session.set_step(session.step() + static_cast<std::uint64_t>(before));
   const auto first = std::max<std::int64_t>(1, std::min(batch, rows.rows)), last = rows.rows % first;
-  check_outputs(impl_of(session), rows, {first, last == 0 ? 2 * first : last}, options);
+  auto outputs = check_outputs(impl_of(session), rows, {first, last == 0 ? 2 * first : last}, options);
+  if (rows.rows == 0 && shard.count > 1) rows.outputs = std::move(outputs);  // a graph may need rows
   return rows;
 }
 
@@ -173,6 +183,7 @@ NamedTensors on_cpu(NamedTensors outputs) {
 NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options,
                             const Shard& shard) {
   const Rows rows = begin(session, inputs, batch, options, shard);
+  if (!rows.outputs.empty()) return rows.outputs;
   if (rows.rows <= batch) return on_cpu(session.run(rows.between(0, rows.rows), options));
   auto request = options;
   Joined joined(session.run(rows.between(0, batch), request), rows.rows);
@@ -188,6 +199,7 @@ void run_each_batch(Session& session, const NamedTensors& inputs, std::int64_t b
                     const std::function<void(const NamedTensors& outputs, std::int64_t rows)>& take, const RunOptions& options,
                     const Shard& shard) {
   const Rows rows = begin(session, inputs, batch, options, shard);
+  if (!rows.outputs.empty()) return take(rows.outputs, 0);
   std::int64_t taken = 0;
   do {
     const auto end = std::min(taken + batch, rows.rows);

@@ -49,7 +49,9 @@ void Session::Impl::warn_of_conversions(const Plan& plan) {
     const auto what = fmt::format("'{}' is converted from {} to dense, {}, because", value_label(model, conversion.value), storage,
                                   counted(conversion.bytes, "byte"));
     auto& warnings = host().warnings;
-    if (const auto reader = first_reader(plan, conversion.dense); reader != none) {
+    const auto reader = first_reader(plan, conversion.dense);
+    if (running != written && model.stands_for.contains(reader)) throw CannotPlan();  // what it replaced may have sparse kernels
+    if (reader != none) {
       const auto& node = model.nodes[reader];
       const auto work = work_label(model, node);
       const auto& fault = plan.operator_of(reader).sparse_gradient_fault;

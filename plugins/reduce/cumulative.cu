@@ -111,12 +111,23 @@ bool plain_numbers(tenon::DType dtype) {
   return (tenon::integral + tenon::Types{tenon::f32, tenon::f64}).has(dtype);
 }
 
+/// A few long lines are the CPU's: each would keep one thread busy.
+bool enough_lines(std::int64_t lines, std::int64_t length) {
+  return length <= 4096 || lines >= 1024;
+}
+
 }  // namespace
 
 template <class Op, template <class> class Rule>
 struct CumulativeCuda : Op {
   static constexpr bool capturable = true;
-  bool supports(const tenon::Infer& types) const { return plain_numbers(types.input(0).dtype); }
+  bool supports(const tenon::Infer& types) const {
+    const auto x = types.input(0).shape;
+    if (!plain_numbers(types.input(0).dtype)) return false;
+    if (!x.known() || x.size() == 0 || this->axis < -x.rank() || this->axis >= x.rank()) return true;
+    const auto along = types.has_input("along") ? *std::max_element(x.begin(), x.end()) : x[static_cast<int>(this->axis)];
+    return enough_lines(x.size() / along, along);
+  }
 
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::integral + tenon::Types{tenon::f32, tenon::f64}>(
@@ -162,7 +173,11 @@ TENON_KERNEL(cumprod, cuda, CumprodCuda)
 struct ProdCuda : Prod {
   static constexpr bool capturable = true;
   /// Axes that are an input are the CPU's, too.
-  bool supports(const tenon::Infer& types) const { return !types.has_input("axes") && plain_numbers(types.input(0).dtype); }
+  bool supports(const tenon::Infer& types) const {
+    const auto x = types.input(0).shape, y = types.output(0).shape;
+    if (types.has_input("axes") || !plain_numbers(types.input(0).dtype)) return false;
+    return !x.known() || !y.known() || x.size() == 0 || enough_lines(y.size(), x.size() / y.size());
+  }
 
   std::size_t workspace(const tenon::Infer& io) const {
     const auto x = io.input(0).shape;

@@ -231,6 +231,16 @@ struct Liar : tenon::Operator {
   }
 };
 
+/// Elementwise, and none of its inputs has the type that is computed in.
+struct TypedLiar : Liar {
+  static constexpr void describe(auto& op) {
+    op.doc("x as it is");
+    op.input("x", "any shape").types({tenon::f32});
+    op.output("y", "same shape as x");
+    op.elementwise();
+  }
+};
+
 /// Numbers around all that the functions above ask for.
 Tensor interesting() {
   return Tensor::from({-2.0F, -0.75F, -0.3F, -0.0F, 0.0F, 1e-6F, 0.1F, 0.2F, 0.25F, 0.3F, 0.5F, 0.6F, 0.7F, 1.0F, 1.5F, 4.0F}, {16});
@@ -383,6 +393,7 @@ TEST_CASE("a plugin that tells nonsense has no body either") {
     CHECK(note.find("other programs do not know; its function is not written, because ") != std::string::npos);
     CHECK(note.ends_with(reasons[lie]));
   }
+  CHECK(note_of(TypedLiar()).ends_with("because its inputs are not those of a function of one element each"));
 }
 
 }  // namespace traced_tests

@@ -3,7 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <tenon/host/cast_storage.hpp>
+#include <tenon/host/graph.hpp>
 #include <tenon/host/host.hpp>
+#include <tenon/host/session.hpp>
+#include <tenon/host/tensor_functions.hpp>
 
 #include "failure_of.hpp"
 #include "on_gpu.hpp"
@@ -199,4 +202,36 @@ TEST_CASE("large on a GPU: a number that points nowhere is told, and the device 
     CHECK(failure.message.find("index -4 is out of range: it must be from 0 to 2") != std::string::npos);
   }
   hold_against_cpu(*host, {"take_rows", {sixteenths({3, 2}), indices(50, 3)}, {}});
+}
+
+TEST_CASE("large on a GPU: gathers, scatters, repetitions, running sums and norms") {
+  auto* host = host_with_gpu<true>();
+  if (host == nullptr) return;
+  const auto data = sixteenths({40, 300, 3});
+  const auto pairs = indices(1200, 40).reshape({600, 2});
+  for (const auto& call : std::vector<DeviceCall>{{"gather", {data, indices(700, 300)}, {{"axis", 1}}},
+                                                  {"gather_along", {data, indices(40 * 50 * 3, 300).reshape({40, 50, 3})}, {{"axis", 1}}},
+                                                  {"gather_nd", {data, pairs}, {}},
+                                                  {"scatter_nd", {data, pairs, sixteenths({600, 3}, 0, 2)}, {{"reduction", "add"}}},
+                                                  {"scatter_nd", {data, pairs, sixteenths({600, 3}, 0, 2)}, {}},
+                                                  {"tile", {data}, {{"times", Axes{2, 1, 3}}}},
+                                                  {"cumsum", {data}, {{"axis", 1}, {"reverse", true}}},
+                                                  {"argmin", {data}, {{"axis", Axes{1}}}}})
+    hold_against_cpu(*host, call);
+}
+
+TEST_CASE("on a GPU: a kernel that reads elements in the CPU's memory reads those of each run, not those of a capture") {
+  auto* host = host_with_gpu<true>();
+  if (host == nullptr) return;
+  tenon::Graph graph(*host);
+  const auto x = graph.input("x", tenon::f32, {30, 30}), along = graph.input("along", tenon::i64, Shape::scalar());
+  auto y = graph.add("neg", {graph.add("cumsum", {graph.add("neg", {x}), along})});
+  graph.output("y", graph.add("neg", {graph.add("trilu", {y, graph.input("offset", tenon::i64, Shape::scalar())})}));
+  tenon::Session on_gpu(graph, {.device = "cuda"}), on_cpu(graph);
+  const auto number = [](std::int64_t value) { return Tensor::from({value}, Shape::scalar()); };
+  for (int run = 0; run < 8; ++run) {
+    CAPTURE(run);
+    const tenon::NamedTensors inputs{{"x", sixteenths({30, 30})}, {"along", number(run % 3 == 2)}, {"offset", number(run % 4 - 1)}};
+    CHECK(tenon::same_bits(on_gpu.run(inputs).at("y").to("cpu"), on_cpu.run(inputs).at("y")));
+  }
 }

@@ -290,6 +290,20 @@ TEST_CASE("a matrix product and a sum become a dense layer, and transposed facto
   CHECK(nodes_of(graph) == std::vector<std::string>{"product+sum+hidden", "turned+scores"});
   CHECK(difference(run(graph, inputs, Optimize::full).at("scores"), run(graph, inputs, Optimize::none).at("scores")) < 1e-6);
 
+  // Where x is csr, the product's own kernel reads what is stored.
+  const auto narrow = numbers({3, 5}, -1, 1, 3);
+  Graph sparse(all.host);
+  sparse.output(
+      "y",
+      sparse.add("add",
+                 {sparse.add("matmul", {sparse.input("x", f32, {-1, 5}), sparse.variable("w", numbers({5, 6}, -1, 1, 1))}, {}, "product"),
+                  sparse.variable("b", numbers({6}, -1, 1, 2))},
+                 {}, "sum"));
+  Session session(sparse);
+  const auto dense_result = session.run({{"x", narrow}}).at("y");
+  CHECK(difference(session.run({{"x", cast_storage(narrow, Storage::csr)}}).at("y"), dense_result) < 1e-6);
+  CHECK(all.warnings.empty());
+
   // A sum that is no bias stays one.
   Graph other(all.host);
   const auto rows = other.variable("b", numbers({1, 6}, -1, 1, 2));

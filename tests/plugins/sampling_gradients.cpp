@@ -2,6 +2,8 @@
 // in float64; `tenon check` compares them with such of the operators themselves besides.
 #include <doctest/doctest.h>
 
+#include <numeric>
+
 #include "gradients_of_squares.hpp"
 
 namespace sampling_gradient_tests {
@@ -341,6 +343,21 @@ TEST_CASE("the gradients of roi_align, average,") {
        {1,
         {-0.5557313, 0.1005169, 0.468043, -0.1358531, 0.1080088, -0.6733129, -0.07438158, 0.749144, -0.06755661, -0.5758177, -0.04490768,
          -0.5587126}}});
+}
+
+TEST_CASE("a region whose second edge lies before its first has the points of the other way round") {
+  PluginOperator kernel("nn", "roi_align", {{"sampling_ratio", 4}});
+  std::vector<double> elements(100);
+  std::iota(elements.begin(), elements.end(), 1.0);
+  const auto data = floats_of({1, 1, 10, 10}, elements);
+  const auto aligned = [&](const std::vector<double>& region) {
+    std::vector<Array> states;
+    return kernel.forward({data, floats_of({1, 4}, region), Array(tenon::i64, DoubleArray{{1}, {0}})}, states, {})[0].doubles().values[0];
+  };
+  CHECK(aligned({-6, 0, 6, 4}) == 9.25);  // of rows 0 to 3, columns 1 and 4 and two outside
+  CHECK(aligned({6, 0, -6, 4}) == 9.25);
+  CHECK(aligned({6, 4, -6, 0}) == 9.25);
+  for (const double far : {0x1p65, -0x1p65}) CHECK(aligned({3 * far, 0, -far, 4}) == 0);
 }
 
 TEST_CASE("the gradients of roi_align, max,") {

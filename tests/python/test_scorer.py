@@ -35,6 +35,20 @@ def test_a_scorer_is_a_function_of_batches(network):
     assert tenon.Scorer(network, outputs="y").columns(batch()["x"]).tolist() == [[10], [32], [54]]
 
 
+def test_inputs_that_the_outputs_do_not_need_are_not_asked_for(tmp_path):
+    graph = tenon.Graph()
+    x, label = graph.input("x", "float32", (None, 2)), graph.input("label", "float32", (None, 2))
+    scores = ops.relu(x)
+    graph.outputs(scores=scores, loss=ops.sum(scores - label))
+    graph.save(tmp_path / "net.tenon")
+    scorer = tenon.Scorer(tmp_path / "net.tenon", outputs="scores")
+    assert np.array_equal(scorer(batch())["scores"], batch()["x"]) and np.array_equal(
+        scorer.columns(batch()["x"]), batch()["x"]
+    )
+    with pytest.raises(tenon.UsageError, match="no column 'label'"):
+        tenon.Scorer(tmp_path / "net.tenon")(batch())
+
+
 def test_read_only_arrays_are_read_where_they_lie():
     x = batch()["x"]
     assert tenon.tensor(x).numpy().ctypes.data == x.ctypes.data

@@ -87,6 +87,12 @@ def test_arrow_types(network):
     ):
         with pytest.raises(tenon.UsageError, match=words.replace("+", r"\+")):
             _arrow.columns(pa.record_batch([column], names=["x"]))
+    for kind in (pa.list_(pa.float32()), pa.list_(pa.float32(), 16)):
+        nothing = pa.record_batch([pa.array([], kind)], names=["x"])
+        assert tenon.Scorer(network)(nothing)["scores"].shape == (0, 3)
+    masked = pa.StructArray.from_arrays([pa.array([1.0, 2.0])], ["x"], mask=pa.array([False, True]))
+    with pytest.raises(tenon.UsageError, match="the record batch itself has nulls"):
+        _arrow.columns(masked)
     with pytest.raises(tenon.UsageError, match="a record batch is needed"):
         _arrow.columns(pa.array([1]))
 

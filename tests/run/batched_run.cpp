@@ -33,6 +33,20 @@ struct Watched : Operator {
   }
 };
 
+struct NeedsRows : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("the input; refuses no rows");
+    op.types({f32});
+    op.input("data", "[rows, size]");
+    op.output("same", "same shape as data");
+  }
+  void forward(const Call& call) const {
+    const auto data = call.input<float>(0);
+    if (data.size() == 0) throw Error("it needs rows");
+    std::copy(data.begin(), data.end(), call.output<float>(0).data());
+  }
+};
+
 /// All columns by all rows: [rows, size] becomes [rows, rows].
 struct EachWithEach : Operator {
   static constexpr void describe(auto& op) {
@@ -144,6 +158,25 @@ TEST_CASE("batches: one by one, and by shards, they are those of one run") {
     const auto failure = failure_of([&, i = index, n = count] { run_in_batches(session, inputs, 2, {}, {i, n}); });
     CHECK(failure.message.starts_with("there is no shard "));
   }
+}
+
+TEST_CASE("batches: a shard without batches does not run, and has outputs without rows") {
+  ApplicationHost host;
+  host.add<NeedsRows>("needs_rows");
+  Graph graph(host);
+  graph.output("y", graph.add("needs_rows", {graph.input("x", f32, {-1, 3})}));
+  Session session(graph);
+  const NamedTensors inputs{{"x", rows_of(5)}};
+  CHECK(run_in_batches(session, inputs, 2, {}, {4, 5}).at("y").shape() == Shape{0, 3});
+  int calls = 0;
+  const auto take = [&](const NamedTensors& outputs, std::int64_t rows) {
+    ++calls;
+    CHECK(rows == 0);
+    CHECK(outputs.at("y").shape() == Shape{0, 3});
+  };
+  run_each_batch(session, inputs, 2, take, {}, {3, 5});
+  CHECK(calls == 1);
+  CHECK(failure_of([&] { run_in_batches(session, {{"x", rows_of(0)}}, 2); }).message.find("it needs rows") != std::string::npos);
 }
 
 TEST_CASE("batches: sparse inputs and outputs") {

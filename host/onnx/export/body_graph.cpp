@@ -116,8 +116,12 @@ class StepWriter {
 /// What the kernel computes in.
 DType computed_in(const ExportedNode& node) {
   const auto& inputs = node.info.inputs;
-  const auto shared = std::find_if(inputs.begin(), inputs.end(), [](const InputInfo& input) { return !input.types; }) - inputs.begin();
-  const auto dtype = static_cast<DType>(node.types[static_cast<std::size_t>(shared)].dtype);
+  const auto shared = static_cast<std::size_t>(
+      std::find_if(inputs.begin(), inputs.end(), [](const InputInfo& input) { return !input.types; }) - inputs.begin());
+  const bool optional = std::any_of(node.inputs.begin(), node.inputs.end(), [](const std::string& input) { return input.empty(); });
+  if (shared >= node.types.size() || optional || node.info.variadic())
+    throw Failure(FailureKind::failed, "its inputs are not those of a function of one element each");
+  const auto dtype = static_cast<DType>(node.types[shared].dtype);
   if (dtype == f64) return f64;
   if (!floating.has(dtype))
     throw Failure(FailureKind::failed, fmt::format("it computes in {}, and functions of floating numbers alone are", name_of(dtype)));

@@ -63,6 +63,7 @@ def columns(batch: Any, names: set[str] | None = None) -> dict[str, np.ndarray[A
     array = _Array.from_address(_pointer_of(capsules[1], b"arrow_array"))
     if schema.format != b"+s":
         raise UsageError(f"an Arrow array of the format '{schema.format.decode()}' is given: a record batch is needed")
+    _require_no_nulls("the record batch itself", array, array.offset, array.length, capsules)
     found = {}
     for i in range(schema.n_children):
         name = schema.children[i].contents.name.decode()
@@ -75,21 +76,21 @@ def columns(batch: Any, names: set[str] | None = None) -> dict[str, np.ndarray[A
 def _elements(name: str, schema: _Schema, array: _Array, first: int, count: int, owner: Any) -> np.ndarray[Any, Any]:
     kind = schema.format.decode()
     first += array.offset
-    if array.null_count != 0 and array.n_buffers > 0 and array.buffers[0]:
-        if not _bits(array.buffers[0], first, count, owner).all():
-            raise UsageError(f"column '{name}' has nulls: fill them in, or drop their rows, before the graph sees them")
+    _require_no_nulls(f"column '{name}'", array, first, count, owner)
     if kind.startswith("+w:"):
         width = int(kind[3:])
         inner = schema.children[0].contents, array.children[0].contents
         rows = _elements(name, *inner, first * width, count * width, owner)
         return rows.reshape(count, width, *rows.shape[1:])
     if kind in ("+l", "+L"):
+        if count == 0:
+            return np.empty((0, 0), np.float32)
         starts = _memory(array.buffers[1], 0, (first + count + 1) * (4 if kind == "+l" else 8), owner)
         starts = starts.view(np.int32 if kind == "+l" else np.int64)[first:]
         lengths = np.diff(starts)
-        if count and (lengths != lengths[0]).any():
+        if (lengths != lengths[0]).any():
             raise UsageError(f"column '{name}' has lists of different lengths, from {lengths.min()} to {lengths.max()}")
-        width = int(lengths[0]) if count else 0
+        width = int(lengths[0])
         inner = schema.children[0].contents, array.children[0].contents
         rows = _elements(name, *inner, int(starts[0]), count * width, owner)
         return rows.reshape(count, width, *rows.shape[1:])
@@ -99,6 +100,13 @@ def _elements(name: str, schema: _Schema, array: _Array, first: int, count: int,
         raise UsageError(f"column '{name}' has Arrow's format '{kind}': needs numbers, booleans or lists of them")
     dtype = np.dtype(_NUMBERS[kind])
     return _memory(array.buffers[1], first * dtype.itemsize, count * dtype.itemsize, owner).view(dtype)
+
+
+def _require_no_nulls(what: str, array: _Array, first: int, count: int, owner: Any) -> None:
+    if array.null_count == 0 or array.n_buffers == 0 or not array.buffers[0]:
+        return
+    if not _bits(array.buffers[0], first, count, owner).all():
+        raise UsageError(f"{what} has nulls: fill them in, or drop their rows, before the graph sees them")
 
 
 def _memory(address: int | None, offset: int, size: int, owner: Any) -> np.ndarray[Any, Any]:

@@ -36,10 +36,11 @@ def _threads() -> int:
 
 
 class _Loaded:
-    """A graph in this process, and a session of it for each thread."""
+    """A graph in this process, and a session of it for each thread. inputs: those that the outputs need, with their sizes by the row."""
 
-    def __init__(self, graph: Graph, make: Callable[[Graph], Session]) -> None:
+    def __init__(self, graph: Graph, outputs: Sequence[str], make: Callable[[Graph], Session]) -> None:
         self._graph, self._make, self._own = graph, make, threading.local()
+        self.inputs: dict[str, Any] = {each["name"]: each["shape"] for each in graph._core.needed_inputs(list(outputs))}
 
     @property
     def session(self) -> Session:
@@ -103,17 +104,20 @@ class Scorer:
         return {**{name: _column(kept, name) for name in self._keep}, **self._score(batch)}
 
     def _score(self, batch: Any) -> dict[str, Any]:
-        session = self._loaded().session
+        loaded = self._loaded()
         if _arrow.is_arrow(batch):
-            batch = _arrow.columns(batch, set(session._inputs))
-        scored: dict[str, Any] = session.run(
-            {name: _column(batch, name) for name in session._inputs}, outputs=self._outputs
+            batch = {
+                name: _as_input(array, loaded.inputs[name])
+                for name, array in _arrow.columns(batch, set(loaded.inputs)).items()
+            }
+        scored: dict[str, Any] = loaded.session.run(
+            {name: _column(batch, name) for name in loaded.inputs}, outputs=self._outputs
         )
         return scored
 
     def columns(self, *columns: Any) -> Any:
         """The graph's only output for its inputs in their order: for dask.array.map_blocks, and, of Arrow's arrays, for DataFusion's udf."""
-        inputs = self._loaded().session._inputs
+        inputs = self._loaded().inputs
         if len(columns) != len(inputs):
             raise UsageError(f"the graph has the inputs {', '.join(inputs)}, but {len(columns)} columns are given")
         if not columns or not _arrow.is_arrow(columns[0]):
@@ -141,7 +145,7 @@ class Scorer:
         return next(iter(scored.values()))
 
     def _loaded(self) -> _Loaded:
-        key = os.getpid(), self._files, self._threads, tuple(sorted(self._options.items()))
+        key = os.getpid(), self._files, self._outputs, self._threads, tuple(sorted(self._options.items()))
         found = _loaded.get(key)
         if found is None:
             with _lock:
@@ -157,7 +161,14 @@ class Scorer:
         for path, _ in self._files[1:]:
             host.add_plugins(path)
         graph = load(self._files[0][0], host=host)
-        return _Loaded(graph, lambda graph: Session(graph, **self._options))
+        return _Loaded(graph, self._outputs or (), lambda graph: Session(graph, **self._options))
+
+
+def _as_input(array: np.ndarray[Any, Any], shape: Sequence[int | None] | None) -> np.ndarray[Any, Any]:
+    """Arrow does not tell how long the lists of no rows are."""
+    if len(array) or not shape or array.ndim != len(shape) or None in shape[1:]:
+        return array
+    return array.reshape(0, *shape[1:])
 
 
 def _column(batch: Mapping[str, Any], name: str) -> Any:

@@ -228,7 +228,7 @@ struct RoiAlign : RegionPool {
 
   template <class W>
   Axis<W> axis_at(const Region<W>& region, int axis, std::int64_t part, std::int64_t number, std::int64_t size) const {
-    const W place = place_of(region, axis, part, number), at = std::max(place, W(0));
+    const W place = place_of(region, axis, part, number), at = std::clamp(place, W(0), static_cast<W>(size - 1));
     const auto low = std::min(static_cast<std::int64_t>(at), size - 1);
     const bool last = low == size - 1;
     Axis<W> found{{low, last ? low : low + 1}, last ? W(0) : at - static_cast<W>(low), 0, !last && place > 0};
@@ -254,8 +254,13 @@ struct RoiAlign : RegionPool {
       }
       return begin;
     };
+    const auto most = static_cast<W>(size);
+    if (region.part[axis] < 0) {  // its second edge lies before its first: places go backwards
+      const auto first = first_that(0, [&](W place) { return place <= most; });
+      return {first, first_that(first, [](W place) { return place < -1; })};
+    }
     const auto first = first_that(0, [](W place) { return place >= -1; });
-    return {first, first_that(first, [&](W place) { return place > static_cast<W>(size); })};
+    return {first, first_that(first, [&](W place) { return place > most; })};
   }
 
   /// The four elements around a point; their weights, and how these change with its column (0) and row (1).
