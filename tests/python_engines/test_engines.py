@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tenon
-from tenon import ops
+from tenon import nn, ops
 
 ROWS = 2000
 
@@ -95,6 +95,36 @@ def test_arrow_types(network):
         _arrow.columns(masked)
     with pytest.raises(tenon.UsageError, match="a record batch is needed"):
         _arrow.columns(pa.array([1]))
+
+
+def convnet(graph: tenon.Graph):
+    x = graph.input("x", "float32", (None, 3, 16, 16))
+    y = ops.max_pool(ops.relu(nn.conv(x, 16, 3, pad=1)), kernel=[2, 2], stride=[2, 2])
+    y = ops.relu(nn.conv(y, 64, 3, pad=1))
+    return ops.softmax(nn.dense(ops.reshape(y, shape=[-1, 4096]), 10))
+
+
+def encoder(graph: tenon.Graph):
+    x = graph.input("x", "float32", (None, 24, 64))
+    draw = np.random.default_rng(3)
+    a = ops.layer_norm(x, *(graph.variable(name, np.ones(64, np.float32)) for name in "gb"))
+    w = [graph.variable(f"w{i}", draw.normal(size=(64, 64)).astype(np.float32) / 8) for i in range(4)]
+    shares = ops.softmax(ops.matmul(a @ w[0], a @ w[1], transpose_b=True) * 0.125)
+    return ops.gelu(x + ops.matmul(shares, a @ w[2]) @ w[3])
+
+
+@pytest.mark.parametrize("make", [convnet, encoder])
+@pytest.mark.parametrize("optimize", ["full", "exact", "none"])
+@pytest.mark.filterwarnings("ignore:.*have no values")
+def test_the_bits_of_a_row_do_not_depend_on_its_batch(make, optimize):
+    graph = tenon.Graph()
+    graph.outputs(y=make(graph))
+    shape = graph["x"].shape[1:]
+    x = np.random.default_rng(4).normal(size=(40, *shape)).astype(np.float32)
+    session = tenon.Session(graph, optimize=optimize)
+    whole = np.array(session.run({"x": x})["y"])
+    for rows in (1, 2, 3, 5, 8, 17, 32):
+        assert np.array_equal(np.asarray(session.run({"x": x[:rows]})["y"]), whole[:rows]), rows
 
 
 def test_ray(network, data, expected):
