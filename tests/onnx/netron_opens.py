@@ -61,7 +61,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as profile:
         for path in map(pathlib.Path, sys.argv[1:]):
             nodes = collections.Counter(node.op_type for node in onnx.load(path, load_external_data=False).graph.node)
-            for _ in range(4):  # virtual time runs out now and then while the page still waits for the server
+            for _ in range(8):  # virtual time runs out now and then while the page still waits for the server
                 if not (missing := nodes - drawn(path, f"http://localhost:{server.server_port}/", profile)):
                     break
             print(
