@@ -33,7 +33,7 @@ struct TracedHost {
   /// By its nodes and functions, not as the graph that it keeps.
   tenon::Graph import(tenon::Host& by) const {
     tenon::onnx::ImportOptions options;
-    options.map.emplace("Nothing", "relu");
+    options.prefer_functions = true;
     return tenon::onnx::load(by, path, options);
   }
   TemporaryFolder folder;

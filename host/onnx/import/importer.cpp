@@ -368,7 +368,7 @@ void Importer::import_function(NodeImport& node, const proto::Function& function
 Graph load(Host& host, const std::filesystem::path& path, const ImportOptions& options) {
   const auto model = read_model(path);
   std::string why;
-  if (options.shapes.empty() && options.fixed.empty() && options.map.empty())
+  if (options.shapes.empty() && options.fixed.empty() && options.map.empty() && !options.prefer_functions)
     if (auto kept = kept_graph(model, why)) {
       Graph graph(host);
       impl_of(graph).edit().model = std::move(*kept);
