@@ -188,7 +188,7 @@ Functions::Entry GraphExport::function_for(NodeId id, const ExportedNode& node, 
   auto key = text_of(node);
   if (object_factory(model_, id) != nullptr) key += fmt::format(" {} {}", number_, id);  // it may hold more than parameters
   if (const auto found = job_.functions.by_use.find(key); found != job_.functions.by_use.end()) return found->second;
-  job_.functions.by_use.emplace(key, Functions::Entry{});  // a body that needs itself is none
+  job_.functions.by_use.emplace(key, Functions::Entry{});  // until it is known: a body that needs itself is not written
   return job_.functions.by_use[key] = add_body(id, node, domain);
 }
 

@@ -51,7 +51,7 @@ class _Loaded:
 
 
 _lock = threading.Lock()
-_loaded: dict[Any, _Loaded] = {}  # by process, too: a fork has no use for its parent's
+_loaded: dict[Any, _Loaded] = {}  # the key has the process: threads of a host do not survive a fork
 
 
 @plain_type_errors
@@ -59,8 +59,8 @@ class Scorer:
     """A graph as a function of batches: `Scorer("net.tenon")(batch)["scores"]`. For the workers of Ray, Dask, Spark and DataFusion.
 
     graph: a .tenon, graph.json or .onnx file. plugins: files of plugins that it needs besides the installed ones. outputs: which are
-    computed; default: all. keep: columns of a batch that the result has, too, in batches() of any type. threads: default: those that the process may use, or
-    OMP_NUM_THREADS. More options are those of Session.
+    computed; default: all. keep: columns of a batch that the result has, too; in batches() of any type. threads: default: those that the
+    process may use, or OMP_NUM_THREADS. More options are those of Session.
 
     A scorer is sent to other processes as its paths and the hashes of what they hold, and loads the graph once in each, at the first call;
     FileError if a file there holds something else. Threads: any; each has a session of its own.
@@ -83,9 +83,6 @@ class Scorer:
         self._keep = (keep,) if isinstance(keep, str) else tuple(keep)
         self._threads = threads
         self._options = options
-
-    def __reduce__(self) -> Any:
-        return _restored, (self.__dict__,)
 
     def __repr__(self) -> str:
         return f"<tenon.Scorer of {self._files[0][0]}>"
@@ -175,12 +172,6 @@ def _column(batch: Mapping[str, Any], name: str) -> Any:
     if name not in batch:
         raise UsageError(f"the batch has no column '{name}'; it has {', '.join(map(str, batch)) or 'none'}")
     return batch[name]
-
-
-def _restored(state: dict[str, Any]) -> Scorer:
-    made = Scorer.__new__(Scorer)
-    made.__dict__.update(state)
-    return made
 
 
 def _to_arrow(array: Any) -> Any:

@@ -18,8 +18,8 @@ struct Shard {
 /// runs the graph once for each. A batch is widened to its input's dtype if nothing is lost, such as uint8 to float32. All other inputs go
 /// to each run as they are. Joins the outputs along their first axis, on the CPU. They equal those of a single run if no operator combines
 /// rows or draws random numbers: each batch is a step of its own, also in a shard. `options` must not have destinations. Throws Failure
-/// (usage) before the first run if the inputs differ in their numbers of rows, or if an output does not have one row for each of theirs,
-/// and for a shard that is none; and as Session::run.
+/// (usage) before the first run if the inputs differ in their numbers of rows, if an output does not have one row for each of theirs,
+/// or if there is no such shard; otherwise as Session::run does.
 TENON_API NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options = {},
                                       const Shard& shard = {});
 
