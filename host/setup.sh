@@ -7,7 +7,7 @@ packages=(g++ cmake ninja-build ccache libboost-dev libelf-dev nlohmann-json3-de
   libfmt-dev libcli11-dev libxxhash-dev nettle-dev zlib1g-dev libdlpack-dev libprotozero-dev libdnnl-dev libopenblas-dev graphviz)
 if [[ ${1:-} == --tests ]]; then
   packages+=(mold doxygen doctest-dev libbenchmark-dev libeigen3-dev valgrind clang clang-format clang-tidy pkg-config dpkg-dev openssh-client python3-dev
-    python3-numpy python3-scipy python3-venv libonnx-testdata)
+    python3-numpy python3-scipy python3-venv libonnx-testdata openmpi-bin libopenmpi-dev libsimgrid-dev)
 fi
 
 if ! command -v dpkg-query >/dev/null; then

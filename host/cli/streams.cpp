@@ -36,6 +36,8 @@ void keep_results_apart() {
   }
 }
 
+bool quiet = false;
+
 }  // namespace
 
 void open_streams() {
@@ -56,12 +58,21 @@ std::string output_file(std::string value) {
   return value;
 }
 
+Quiet::Quiet() {
+  quiet = true;
+}
+Quiet::~Quiet() {
+  quiet = false;
+}
+
 void write_result(std::string_view text) {
+  if (quiet) return;
   errno = 0;
   if (std::fwrite(text.data(), 1, text.size(), results) != text.size()) keep_error(errno);
 }
 
 void tell(std::string_view text) {
+  if (quiet) return;
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

@@ -26,6 +26,15 @@ void write_result(std::string_view text);
 /// Writes talk to stderr. Never throws: what cannot be told is lost, and the work goes on.
 void tell(std::string_view text);
 
+/// While it lives, nothing is told and no results are written: another process does that.
+class Quiet {
+ public:
+  Quiet();
+  ~Quiet();
+  Quiet(const Quiet&) = delete;
+  Quiet& operator=(const Quiet&) = delete;
+};
+
 /// What is put into a line may come from plugins, files and other people's folders: texts and paths are printable() there. What is a whole
 /// text of the program's own making is written as it is, by the functions above.
 template <class T>

@@ -218,7 +218,8 @@ bool Inference::run_kernel(NodeId id, int depth, std::set<ValueId>& failed) {
   const auto& node = model_.nodes[id];
   const auto& bound = binding_.nodes[id];
   const auto& info = *bound.info;
-  if (node.pass == Pass::backward || node.state_count != 0 || info.random || bound.op->isolated_plugin() != nullptr) return false;
+  if (node.pass == Pass::backward || node.state_count != 0 || info.random || info.communicates || bound.op->isolated_plugin() != nullptr)
+    return false;
   const auto* edges = model_.edges.data() + node.first_edge;
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
     if (edges[i] == none) continue;

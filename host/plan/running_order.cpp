@@ -14,7 +14,7 @@ std::vector<NodeId> running_order(const Lowered& graph, bool training) {
   for (auto next = graph.order.rbegin(); next != graph.order.rend(); ++next) {
     const auto id = *next;
     const auto& node = model.nodes[id];
-    if (training && !graph.partial && node.state_count > 0) needed[id] = true;
+    if (!graph.partial && ((training && node.state_count > 0) || graph.binding().nodes[id].info->communicates)) needed[id] = true;
     if (!needed[id]) continue;
     for (std::uint32_t i = 0; i < node.input_count; ++i) need(model.edges[node.first_edge + i]);
   }

@@ -8,8 +8,8 @@
 
 namespace tenon {
 
-/// Only what the outputs need runs; in training, what variables are updated with as well, and, where all outputs are wanted, nodes that
-/// keep states.
+/// Only what the outputs need runs; in training, what variables are updated with as well; and, where all outputs are wanted, nodes that
+/// other processes wait for, and in training those that keep states.
 std::vector<NodeId> running_order(const Lowered& graph, bool training);
 
 /// Of each value.

@@ -5,6 +5,7 @@
 #include <tenon/host/failure.hpp>
 
 #include "device/devices.hpp"
+#include "io/at_end.hpp"
 #include "run/host_impl.hpp"
 #include "tensor/call_context.hpp"
 #include "tensor/kernel_function.hpp"
@@ -118,6 +119,7 @@ tenon_function query(const char* name) {
   if (wanted == "free_scratch/1") return as_function(free_scratch);
   if (wanted == "log/1") return as_function(log);
   if (wanted == "cancelled/1") return as_function(cancelled);
+  if (wanted == "at_end/1") return as_function(at_end);
   return nullptr;
 }
 

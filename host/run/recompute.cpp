@@ -15,8 +15,8 @@ namespace tenon {
 namespace {
 
 /// Bytes that a node's outputs need; 0 for one that cannot be computed again.
-std::int64_t kept_bytes(const NodeRecord& node, const std::vector<tenon_type>& types) {
-  if (node.pass != Pass::forward || node.state_count > 0) return 0;
+std::int64_t kept_bytes(const NodeRecord& node, const OperatorInfo& info, const std::vector<tenon_type>& types) {
+  if (node.pass != Pass::forward || node.state_count > 0 || info.communicates) return 0;
   std::int64_t bytes = 0;
   for (auto value = node.first_output; value < node.first_output + node.output_count; ++value)
     bytes += std::max<std::int64_t>(byte_count(types[value]), 0);
@@ -68,7 +68,7 @@ std::vector<NodeId> choose_recompute(const Graph& graph, const GradientRequest& 
   const auto types = infer_with(model, binding, tensors_of(model), inputs).types;
   std::vector<std::int64_t> cheap, all;
   for (NodeId id = 0; id < model.nodes.size(); ++id) {
-    all.push_back(kept_bytes(model.nodes[id], types));
+    all.push_back(kept_bytes(model.nodes[id], *binding.nodes[id].info, types));
     cheap.push_back(binding.nodes[id].info->elementwise ? all.back() : 0);
   }
   auto least = plan_bytes(graph, request, {}, inputs);

@@ -15,6 +15,7 @@ class Batches {
   /// Throws Failure (usage) where there are no examples, or tensors disagree on their number.
   Batches(NamedTensors data, std::int64_t batch, std::uint64_t seed, bool shuffle = true);
 
+  const NamedTensors& data() const { return data_; }
   std::int64_t examples() const { return examples_; }
   std::int64_t batch() const { return batch_; }
   std::int64_t count() const { return (examples_ + batch_ - 1) / batch_; }  ///< batches of an epoch; the last may be short

@@ -32,7 +32,18 @@ std::string parameters_text(const Attributes& parameters) {
   return text;
 }
 
-/// What the bits of a training depend on besides optimizer, parameters and seed, as far as its schedule uses it.
+void require_same_nodes(const GraphModel& there, const GraphModel& here, const std::filesystem::path& path) {
+  const auto first = std::min(there.nodes.size(), here.nodes.size());
+  for (std::size_t i = 0; i < first; ++i)
+    if (const auto a = outline_of(there, there.nodes[i]), b = outline_of(here, here.nodes[i]); a != b)
+      refuse(path, fmt::format("it belongs to another graph, which has node '{}' where this one has '{}'", a, b));
+  if (there.nodes.size() != here.nodes.size())
+    refuse(path, fmt::format("it belongs to another graph: that one has {}, this one has {}", counted(there.nodes.size(), "node"),
+                             here.nodes.size()));
+}
+
+}  // namespace
+
 std::vector<std::pair<std::string, std::string>> settings_of(const TrainerOptions& options, std::int64_t examples) {
   std::vector<std::pair<std::string, std::string>> settings;
   const auto add = [&](const char* name, const auto& value) { settings.emplace_back(name, fmt::format("{}", value)); };
@@ -53,7 +64,6 @@ std::vector<std::pair<std::string, std::string>> settings_of(const TrainerOption
   return settings;
 }
 
-/// A node as text: what it does, with what, from where.
 std::string outline_of(const GraphModel& model, const NodeRecord& node) {
   auto text = fmt::format("{} {}", model.strings[node.name], operator_label(model, node.op));
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
@@ -66,18 +76,6 @@ std::string outline_of(const GraphModel& model, const NodeRecord& node) {
   }
   return text;
 }
-
-void require_same_nodes(const GraphModel& there, const GraphModel& here, const std::filesystem::path& path) {
-  const auto first = std::min(there.nodes.size(), here.nodes.size());
-  for (std::size_t i = 0; i < first; ++i)
-    if (const auto a = outline_of(there, there.nodes[i]), b = outline_of(here, here.nodes[i]); a != b)
-      refuse(path, fmt::format("it belongs to another graph, which has node '{}' where this one has '{}'", a, b));
-  if (there.nodes.size() != here.nodes.size())
-    refuse(path, fmt::format("it belongs to another graph: that one has {}, this one has {}", counted(there.nodes.size(), "node"),
-                             here.nodes.size()));
-}
-
-}  // namespace
 
 void add_record(Graph& graph, const Session& update, const std::vector<TrainedVariable>& trained, const TrainerOptions& options,
                 std::int64_t examples, TrainingRecord where) {

@@ -1,14 +1,22 @@
 // Between a running training and the record of it that files hold.
 #pragma once
 #include <filesystem>
+#include <string>
 #include <tenon/host/graph.hpp>
 #include <tenon/host/session.hpp>
+#include <utility>
 #include <vector>
 
 #include "graph/model.hpp"
 #include "train/training_graphs.hpp"
 
 namespace tenon {
+
+/// What the bits of a training depend on besides optimizer, parameters and seed, as far as its schedule uses it: names and values as text.
+std::vector<std::pair<std::string, std::string>> settings_of(const TrainerOptions& options, std::int64_t examples);
+
+/// A node as text: what it does, with what, from where.
+std::string outline_of(const GraphModel& model, const NodeRecord& node);
 
 /// Adds the record to a graph that is about to be saved: the optimizer's parameters and the states of its nodes.
 void add_record(Graph& graph, const Session& update, const std::vector<TrainedVariable>& trained, const TrainerOptions& options,

@@ -53,12 +53,17 @@ void KeptStates::add(std::vector<Tensor>& left, const std::vector<Tensor>& right
   for (std::size_t i = 0; i < left.size(); ++i) {
     if (floating.has(left[i].dtype()))
       add_elements(right[i], left[i]);
-    else if (std::memcmp(left[i].data(), right[i].data(), static_cast<std::size_t>(left[i].bytes())) != 0)
-      throw Failure(FailureKind::failed,
-                    fmt::format("the state '{}' is {} and differs between lanes of the step: only floating states can be averaged",
-                                value_label(session_.model(), states_[i].id), name_of(left[i].dtype())),
-                    "train with one lane");
+    else
+      require_equal(i, left[i], right[i]);
   }
+}
+
+void KeptStates::require_equal(std::size_t i, const Tensor& left, const Tensor& right) const {
+  if (std::memcmp(left.data(), right.data(), static_cast<std::size_t>(left.bytes())) == 0) return;
+  throw Failure(FailureKind::failed,
+                fmt::format("the state '{}' is {} and differs between lanes of the step: only floating states can be averaged",
+                            value_label(session_.model(), states_[i].id), name_of(left.dtype())),
+                "train with one lane");
 }
 
 void KeptStates::set_to_means(const std::vector<Tensor>& sums, std::int64_t lanes) const {

@@ -27,6 +27,8 @@ class KeptStates {
   std::vector<Tensor> copies() const;
   /// Adds what two lanes made of the states: `left` gets the sums of floating ones. Throws Failure (failed) where others differ.
   void add(std::vector<Tensor>& left, const std::vector<Tensor>& right) const;
+  /// Throws Failure (failed) where the states number i of two lanes, which are not floating, differ.
+  void require_equal(std::size_t i, const Tensor& left, const Tensor& right) const;
   /// Sets floating ones to a `lanes`-th of the sums, others to what all lanes have. Throws Failure.
   void set_to_means(const std::vector<Tensor>& sums, std::int64_t lanes) const;
 

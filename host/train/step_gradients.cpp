@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tensor/finite.hpp"
+#include "train/lanes.hpp"
 #include "train/tally.hpp"
 
 namespace tenon {
@@ -39,32 +40,50 @@ Tensor filled(DType dtype, const Shape& shape, double value) {
   return tensor;
 }
 
-StepGradients::StepGradients(Session& session, const GradientGraph& parts, const TrainerOptions& options, const KeptStates& states)
-    : session_(session), parts_(parts), options_(options), states_(states) {}
+StepGradients::StepGradients(Session& session, const GradientGraph& parts, const TrainerOptions& options, const KeptStates& states,
+                             StepExchange* exchange)
+    : session_(session), parts_(parts), options_(options), states_(states), exchange_(exchange) {}
 
 Evaluation StepGradients::find(Batches& source, const Examples& examples) {
   const auto batches = times(examples.count, examples.most), lanes = times(batches, options_.accumulate);
   random_step_ = session_.step();
-  bool begun = false;
-  auto sum = tree_.sum(
-      lanes,
-      [&](std::int64_t lane, std::size_t place) {
-        if (std::exchange(begun, true)) states_.restore();
-        if (memory_.size() <= place) memory_.resize(place + 1);
-        auto made = run_lane(source, examples, lane, memory_[place]);
-        if (lanes > 1) made.states = states_.copies();
-        return made;
-      },
-      [&](LaneSum& left, const LaneSum& right) { add(left, right); });
+  auto sum = exchange_ == nullptr ? run_lanes(source, examples, lanes, {0, lanes}) : run_own_lanes(source, examples, lanes);
   session_.set_step(random_step_ + static_cast<std::uint64_t>(batches));
   if (lanes > 1) {
     if (const auto what = not_finite(sum.gradients); !what.empty()) refuse(examples, what + "; the sum over the step's lanes is too large");
-    states_.set_to_means(sum.states, lanes);
   }
+  states_.set_to_means(sum.states, lanes);
   gradients_ = std::move(sum.gradients);
   Evaluation sums;
   for (const auto& batch : sum.batches) add_counts(sums, batch);
   return sums;
+}
+
+LaneSum StepGradients::run_lanes(Batches& source, const Examples& examples, std::int64_t lanes, StepExchange::Lanes own) {
+  bool begun = false;
+  return sum_of_lanes(
+      own.begin, own.end - own.begin,
+      [&](std::int64_t lane, std::size_t place) {
+        if (std::exchange(begun, true)) states_.restore();
+        if (memory_.size() <= place) memory_.resize(place + 1);
+        auto made = run_lane(source, examples, lane, memory_[place]);
+        if (lanes > 1 || exchange_ != nullptr) made.states = states_.copies();
+        return made;
+      },
+      [&](LaneSum& left, const LaneSum& right) { add(left, right); });
+}
+
+// The others wait for what a process gives, and must hear where it fails.
+LaneSum StepGradients::run_own_lanes(Batches& source, const Examples& examples, std::int64_t lanes) {
+  const auto own = exchange_->own(lanes);
+  std::optional<LaneSum> sum;
+  std::exception_ptr failure;
+  try {
+    if (own.begin < own.end) sum = run_lanes(source, examples, lanes, own);
+  } catch (const std::exception&) {
+    failure = std::current_exception();
+  }
+  return exchange_->join(std::move(sum), failure, lanes);
 }
 
 // Lane l has the l-th `accumulate` batches of the step.

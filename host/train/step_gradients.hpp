@@ -12,20 +12,13 @@
 
 #include "train/batches.hpp"
 #include "train/kept_states.hpp"
-#include "train/lanes.hpp"
+#include "train/step_exchange.hpp"
 #include "train/training_graphs.hpp"
 
 namespace tenon {
 
 /// A tensor of one floating number.
 Tensor filled(DType dtype, const Shape& shape, double value);
-
-/// What the batches of neighbouring lanes gave.
-struct LaneSum {
-  NamedTensors gradients;
-  std::vector<Tensor> states;       // sums of floating ones, on the CPU; none where the step has one lane
-  std::vector<Evaluation> batches;  // in the order of the step
-};
 
 /// Session, graph, options and states outlive it. Threads: one at a time.
 class StepGradients {
@@ -36,14 +29,18 @@ class StepGradients {
     std::int64_t begin = 0, count = 0, most = 0;
   };
 
-  StepGradients(Session& session, const GradientGraph& parts, const TrainerOptions& options, const KeptStates& states);
+  /// `exchange`: with the other processes; null where there are none.
+  StepGradients(Session& session, const GradientGraph& parts, const TrainerOptions& options, const KeptStates& states,
+                StepExchange* exchange);
 
-  /// Sums of losses and right answers. Every lane begins with the states of KeptStates::keep(). Throws Failure.
+  /// Sums of losses and right answers, of all processes. Every lane begins with the states of KeptStates::keep(). Throws Failure.
   Evaluation find(Batches& source, const Examples& examples);
   /// Of the last step; none before the first.
   const NamedTensors& gradients() const { return gradients_; }
 
  private:
+  LaneSum run_lanes(Batches& source, const Examples& examples, std::int64_t lanes, StepExchange::Lanes own);
+  LaneSum run_own_lanes(Batches& source, const Examples& examples, std::int64_t lanes);
   LaneSum run_lane(Batches& source, const Examples& examples, std::int64_t lane, NamedTensors& memory);
   void run_batch(LaneSum& sum, NamedTensors batch, const Examples& examples, const NamedTensors& memory);
   void keep(NamedTensors& sums, const NamedTensors& outputs) const;
@@ -55,7 +52,7 @@ class StepGradients {
   const GradientGraph& parts_;
   const TrainerOptions& options_;
   const KeptStates& states_;
-  LaneTree<LaneSum> tree_;
+  StepExchange* exchange_;
   std::vector<NamedTensors> memory_;  // of dense gradients, for each of the tree's places
   std::map<std::string, PreparedCall> additions_;
   NamedTensors gradients_;

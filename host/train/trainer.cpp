@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <tenon/host/failure.hpp>
@@ -15,6 +16,7 @@
 #include "run/one_thread.hpp"
 #include "run/session_impl.hpp"
 #include "tensor/finite.hpp"
+#include "train/agreement.hpp"
 #include "train/batches.hpp"
 #include "train/checkpoint.hpp"
 #include "train/kept_states.hpp"
@@ -90,7 +92,8 @@ struct Trainer::Impl {
         update(make_update_graph(forward, parts.trained, options), session_options()),
         gradient(shared_gradient_graph(), session_options(options.precision)),
         states(impl_of(gradient)),
-        gradients(gradient, parts, options, states) {
+        processes(options.distributed ? Processes(forward.host(), options.comm_timeout) : Processes(forward.host())),
+        gradients(gradient, parts, options, states, exchange_with_others()) {
     share(update, forward, variables_of(parts.trained));
     share(gradient, forward, states_of(model_of(forward)));
     if (options.schedule.total == 0) options.schedule.total = std::max<std::uint64_t>(1, options.epochs * steps_per_epoch());
@@ -106,6 +109,15 @@ struct Trainer::Impl {
     check_accuracy(graph, options.scores, options.label);
     check_data(graph, data);
     return options;
+  }
+
+  StepExchange* exchange_with_others() {
+    if (!processes.several()) return nullptr;
+    if (options.lanes < processes.size())
+      throw Failure(FailureKind::usage,
+                    fmt::format("lanes is {} but must be at least {}, the number of processes", options.lanes, processes.size()),
+                    "give as many lanes as there are processes, or a multiple");
+    return &exchange.emplace(processes, forward.host(), parts.trained, forward, states);
   }
 
   // What a step makes stays where it was made: gradients go from one session to the other.
@@ -142,7 +154,35 @@ struct Trainer::Impl {
     const bool before = std::exchange(half_updated, true);
     update.run(inputs);
     half_updated = before;
-    return {metrics_of(means_of(sums)), ++step, epoch, examples, rate};
+    return {metrics_of(means_of(sums)), ++step, epoch, examples, rate, exchange && exchange->stops};
+  }
+
+  std::vector<std::pair<std::string, Tensor>> what_steps_change() const {
+    std::vector<std::pair<std::string, Tensor>> tensors;
+    for (const auto& value : model_of(forward).values)
+      if (value.role == Role::variable || value.role == Role::state)
+        tensors.emplace_back(model_of(forward).strings[value.name], model_of(forward).tensors[value.tensor]);
+    for (const auto& one : parts.trained)
+      for (const auto& [name, state] : tenon::states_of(impl_of(update).graph, one))
+        tensors.emplace_back(state, impl_of(update).tensor(state));
+    return tensors;
+  }
+
+  /// Before the first step of several processes, and every so many steps.
+  void compare_processes() {
+    if (!exchange) return;
+    exchange->wants_to_stop = asked_to_stop.exchange(false);
+    if (!std::exchange(agreed, true)) {
+      Facts facts;
+      add_facts(facts, model_of(forward), options, batches.data(), batches.examples());
+      facts.emplace_back("state of the training", fmt::format("step {}, epoch {}, example {}", step, epoch, position));
+      require_same(processes, facts);
+    } else if (options.check_replicas == 0 || step % options.check_replicas != 0) {
+      return;
+    }
+    require_same_elements(processes, what_steps_change(),
+                          step == agreed_at ? "before the first step" : fmt::format("after step {} they were the same", agreed_at));
+    agreed_at = step;
   }
 
   /// One that fails draws no random numbers and changes no state: those are the next one's.
@@ -150,16 +190,23 @@ struct Trainer::Impl {
   StepReport try_step(const Step& take) {
     const auto random_step = gradient.step();
     states.keep();
-    try {
-      return take();
-    } catch (...) {
+    const auto undo = [&] {
       gradient.set_step(random_step);
       states.put_back();
+    };
+    try {
+      return take();
+    } catch (const WaitFailure& failure) {
+      undo();
+      throw Failure(failure.kind(), fmt::format("step {}: {}", step + 1, failure.what()), failure.hint());
+    } catch (...) {
+      undo();
       throw;
     }
   }
 
   StepReport take_step(NamedTensors batch) {
+    if (exchange) throw Failure(FailureKind::usage, "a batch of your own is one lane, which several processes cannot share", "use step()");
     check_data(forward, batch);
     Batches given(std::move(batch), std::numeric_limits<std::int64_t>::max(), options.seed, false);
     const auto count = given.examples();
@@ -167,6 +214,7 @@ struct Trainer::Impl {
   }
 
   StepReport take_step() {
+    compare_processes();
     const auto count = std::min(examples_of_step(), batches.examples() - position);
     const auto report = apply(gradients.find(batches, {step + 1, epoch, position, count, options.batch}), count);
     position += count;
@@ -231,6 +279,8 @@ struct Trainer::Impl {
     position = static_cast<std::int64_t>(record.data_position);
     gradient.set_step(record.random_step);
     half_updated = false;
+    agreed = false;
+    agreed_at = step;
     warn_of_changes(checkpoint, options, batches.examples(), path);
   }
 
@@ -247,10 +297,15 @@ struct Trainer::Impl {
   GradientGraph parts;
   Session update, gradient;
   KeptStates states;
+  Processes processes;
+  std::optional<StepExchange> exchange;  // where there are several processes
   StepGradients gradients;
   std::uint64_t step = 0, epoch = 0;
   std::int64_t position = 0;
   bool half_updated = false;  // an update failed
+  bool agreed = false;        // the processes do the same, as far as was looked at
+  std::uint64_t agreed_at = 0;
+  std::atomic<bool> asked_to_stop = false;
 };
 
 Trainer::Trainer(const Graph& graph, NamedTensors data, TrainerOptions options)
@@ -270,6 +325,17 @@ StepReport Trainer::step(NamedTensors batch) {
 Metrics Trainer::evaluate(const NamedTensors& data) {
   const Impl::Use use(impl_);
   return impl_->evaluate(data);
+}
+int Trainer::rank() const {
+  const Impl::Use use(impl_);
+  return impl_->processes.rank();
+}
+int Trainer::processes() const {
+  const Impl::Use use(impl_);
+  return impl_->processes.size();
+}
+void Trainer::ask_to_stop() {
+  held(impl_, "the trainer").asked_to_stop = true;
 }
 std::uint64_t Trainer::steps() const {
   const Impl::Use use(impl_);

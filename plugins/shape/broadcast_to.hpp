@@ -1,9 +1,9 @@
 #pragma once
+#include "../shared/bytes.hpp"
 #include "../shared/given_numbers.hpp"
 #include "../shared/reduction.hpp"
 #include "../shared/rules.hpp"
 #include "box_copy.hpp"
-#include "bytes.hpp"
 #include "dims.hpp"
 
 struct BroadcastTo : tenon::Operator {

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstring>
 
-#include "bytes.hpp"
+#include "../shared/bytes.hpp"
 #include "dims.hpp"
 
 /// Only its kernel knows how much is kept.

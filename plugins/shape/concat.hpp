@@ -1,5 +1,5 @@
 #pragma once
-#include "bytes.hpp"
+#include "../shared/bytes.hpp"
 #include "joint.hpp"
 
 struct Concat : tenon::Operator {

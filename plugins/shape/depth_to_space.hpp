@@ -1,7 +1,7 @@
 // depth_to_space and space_to_depth: channels become blocks of pixels, and the other way round.
 #pragma once
+#include "../shared/bytes.hpp"
 #include "box_copy.hpp"
-#include "bytes.hpp"
 
 enum class DepthOrder : std::uint8_t { dcr, crd };
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <tenon/operator.hpp>
 
+#include "../shared/bytes.hpp"
 #include "../shared/given_numbers.hpp"
-#include "bytes.hpp"
 #include "dims.hpp"
 
 struct OneHot : tenon::Operator {

@@ -4,8 +4,8 @@
 #include <tenon/operator.hpp>
 #include <vector>
 
+#include "../shared/bytes.hpp"
 #include "box_copy.hpp"
-#include "bytes.hpp"
 
 /// Where each block begins, in elements. The same places come again in each of some parts of the tensor.
 struct Places {

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstring>
 
-#include "bytes.hpp"
+#include "../shared/bytes.hpp"
 
 struct Relabel : tenon::Operator {
   void forward(const tenon::Call& call) const {

@@ -1,8 +1,8 @@
 #pragma once
 #include <cstring>
 
+#include "../shared/bytes.hpp"
 #include "box_copy.hpp"
-#include "bytes.hpp"
 #include "dims.hpp"
 
 struct ReverseSequence : tenon::Operator {

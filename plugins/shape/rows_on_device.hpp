@@ -6,8 +6,8 @@
 #include <tenon/gpu/scan.hpp>
 #include <tenon/gpu/scratch.hpp>
 
+#include "../shared/bytes.hpp"
 #include "../shared/rows.hpp"
-#include "bytes.hpp"
 #include "sparse_rows.hpp"
 
 /// A list's numbers as int64; -1 where one points nowhere, which becomes a fault.

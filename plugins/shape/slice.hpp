@@ -3,9 +3,9 @@
 #include <tenon/same_places.hpp>
 #include <utility>
 
+#include "../shared/bytes.hpp"
 #include "../shared/given_numbers.hpp"
 #include "box_copy.hpp"
-#include "bytes.hpp"
 #include "dims.hpp"
 #include "sparse_rows.hpp"
 

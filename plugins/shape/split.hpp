@@ -1,8 +1,8 @@
 #pragma once
 #include <string>
 
+#include "../shared/bytes.hpp"
 #include "../shared/given_numbers.hpp"
-#include "bytes.hpp"
 #include "joint.hpp"
 
 struct Split : tenon::Operator {

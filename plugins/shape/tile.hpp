@@ -2,8 +2,8 @@
 #include <cstring>
 #include <vector>
 
+#include "../shared/bytes.hpp"
 #include "../shared/given_numbers.hpp"
-#include "bytes.hpp"
 
 struct Tile : tenon::Operator {
   tenon::Ints times;

@@ -1,6 +1,6 @@
 #pragma once
+#include "../shared/bytes.hpp"
 #include "box_copy.hpp"
-#include "bytes.hpp"
 #include "dims.hpp"
 
 struct Transpose : tenon::Operator {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../shared/bytes.hpp"
 #include "../shared/given_numbers.hpp"
-#include "bytes.hpp"
 
 struct Trilu : tenon::Operator {
   bool upper = true;

@@ -1,13 +1,16 @@
 // tenon doctor: what this machine has, and what could keep Tenon from working on it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <tenon/abi.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <tenon/host/devices.hpp>
 #include <tenon/host/isolation.hpp>
+#include <tenon/launcher.hpp>
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"
@@ -59,6 +62,19 @@ Finding isolation() {
   return {"isolation", info.limits + (all ? "" : "; without seccomp, isolated plugins can open connections")};
 }
 
+/// Who else runs this, and which plugins can reach them.
+Finding processes(const Catalog& catalog) {
+  std::set<std::string> transports;
+  if (const auto* op = catalog.find("tenon.all_reduce"))
+    for (const auto& variant : op->variants)
+      transports.insert(catalog.files()[static_cast<std::size_t>(variant.file)].path.filename().string());
+  const auto reach = transports.empty() ? std::string("no plugin reaches other processes (Tenon builds one for Open MPI or MPICH)")
+                                        : fmt::format("{}", fmt::join(transports, ", "));
+  const auto started = launcher();
+  if (started.size == 1) return {"processes", fmt::format("one, without a launcher; {}", reach)};
+  return {"processes", fmt::format("rank {} of {}, by {}; {}", started.rank, started.size, started.name(), reach), transports.empty()};
+}
+
 std::vector<Finding> examine(Host& host) {
   std::vector<Finding> findings;
   findings.push_back({"tenon", fmt::format("{}, ABI {}.{}", TENON_VERSION, TENON_ABI_MAJOR, TENON_ABI_MINOR)});
@@ -79,6 +95,7 @@ std::vector<Finding> examine(Host& host) {
     else
       findings.push_back({"plugin", fmt::format("{}: {}: {}", file.path.string(), name_of(file.status), file.reason), true});
   }
+  findings.push_back(processes(catalog));
   findings.push_back({"plugins", counted(usable, "usable file") + ", " + counted(catalog.operators().size(), "operator")});
   return findings;
 }

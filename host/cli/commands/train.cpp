@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <tenon/host/arrays.hpp>
+#include <tenon/launcher.hpp>
 #include <type_traits>
 
 #include "cli/command.hpp"
@@ -72,6 +73,9 @@ TrainerOptions parse_options(Context& context, const Arguments& arguments) {
   options.batch = arguments.integer("batch");
   options.accumulate = arguments.integer("accumulate");
   options.lanes = arguments.integer("lanes");
+  options.distributed = true;
+  options.comm_timeout = arguments.real("comm-timeout");
+  options.check_replicas = arguments.count("check-replicas");
   options.clip_norm = arguments.real("clip-norm");
   options.memory_budget = arguments.integer("memory-budget");
   options.shuffle = !arguments.has("no-shuffle");
@@ -90,7 +94,7 @@ class Training {
  public:
   Training(Context& context, const Arguments& arguments)
       : json_(context.json()),
-        files_(arguments),
+        files_(arguments, launcher().rank == 0),
         options_(parse_options(context, arguments)),
         graph_(load_graph(context, arguments.get("GRAPH"))),
         validation_(arguments.has("validate") ? std::optional(read_dataset(graph_, arguments, "validate")) : std::nullopt),
@@ -104,16 +108,24 @@ class Training {
 
   /// The exit code.
   int run() {
-    while (!is_done() && interrupted == 0) take_step();
+    while (!is_done() && !stops()) take_step();
     progress_->end();
     if (is_done()) return finish();
+    if (trainer_.rank() > 0) return 0;
     const bool kept = keep("interrupted");
     draw(true);
-    return kept ? 128 + interrupted : static_cast<int>(FailureKind::failed);
+    return kept ? 128 + (interrupted != 0 ? interrupted : SIGTERM) : static_cast<int>(FailureKind::failed);
   }
 
  private:
   bool is_done() const { return trainer_.epoch() >= options_.epochs; }
+
+  /// Several processes stop after the same step.
+  bool stops() {
+    if (trainer_.processes() == 1) return interrupted != 0;
+    if (interrupted != 0) trainer_.ask_to_stop();
+    return stopped_;
+  }
 
   void resume() {
     if (!std::filesystem::exists(files_.checkpoint())) {
@@ -156,6 +168,7 @@ class Training {
 
   void take_step() {
     const auto report = keep_if_failing([&] { return trainer_.step(); });
+    stopped_ = report.stop;
     log([&] { metrics_->write(report); });
     curves_.add_step(report);
     progress_->step(report);
@@ -181,6 +194,7 @@ class Training {
       return work();
     } catch (const std::exception&) {
       progress_->end();
+      if (trainer_.rank() > 0) throw;
       if (!trainer_.can_be_saved())
         tell("warning: no checkpoint is written: some variables are updated and others are not\n");
       else if (trainer_.steps() > first_step_)
@@ -247,15 +261,31 @@ class Training {
   std::uint64_t first_step_ = 0;                // that were done before
   std::optional<Metrics> trained_, validated_;  // of the last whole epoch
   std::chrono::steady_clock::time_point drawn_{};
+  bool stopped_ = false;  // one of the processes wanted to
   bool metrics_failing_ = false, plot_failing_ = false, checkpoint_failing_ = false;
 };
 
-int run_train(Context& context, const Arguments& arguments) {
+int train(Context& context, const Arguments& arguments) {
   Training training(context, arguments);
   note_signals();
   const int code = training.run();
   flush_results();
   return code;
+}
+
+/// Of several processes, rank 0 writes and tells. The others speak where they alone fail; what all of them fail of, it tells, and they end
+/// in order, so that the launcher lets it finish.
+int run_train(Context& context, const Arguments& arguments) {
+  const int rank = launcher().rank;
+  if (rank == 0) return train(context, arguments);
+  try {
+    const Quiet quiet;
+    return train(context, arguments);
+  } catch (const SharedFailure&) {
+    return 0;
+  } catch (const Failure& failure) {
+    throw Failure(failure.kind(), fmt::format("rank {}: {}", rank, failure.what()), failure.hint());
+  }
 }
 
 std::vector<Option> train_options() {
@@ -283,6 +313,10 @@ std::vector<Option> train_options() {
           {"lanes", "S",
            "a step has S times as many batches; each of S lanes adds the gradients of its own in order, and a balanced tree adds the lanes",
            some, text(defaults.lanes)},
+          {"comm-timeout", "SECONDS", "started by mpirun or srun: how long a process waits for another one before all end", Real{0},
+           text(defaults.comm_timeout)},
+          {"check-replicas", "STEPS", "started by mpirun or srun: compare the processes' variables every STEPS steps; 0: never", steps,
+           text(defaults.check_replicas)},
           precision_option(),
           {"no-capture", "", "launch kernels one by one instead of as captured CUDA graphs"},
           {"clip-norm", "X", "largest norm of all gradients together; 0: no limit", Real{0}, text(defaults.clip_norm)},
@@ -311,7 +345,9 @@ const bool added_train = add_command(
          "and USR1, finish the current step and save a checkpoint; --resume continues from it. A metrics file, picture or checkpoint that "
          "cannot be written is reported, and the training goes on; the exit code is 1 then. While it runs, FILE.lock beside each file that "
          "it "
-         "writes keeps other trainings away from it. Where a step fails, the steps before it are saved as a checkpoint.",
+         "writes keeps other trainings away from it. Where a step fails, the steps before it are saved as a checkpoint. `mpirun -n N tenon "
+         "train ...` trains with N processes, each of which has some of the lanes: --lanes is N or more. The file has the same bytes for "
+         "every N, and --resume goes on with any; only the first process writes.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file that computes a loss"}},
      .options = train_options(),
      .run = run_train,

@@ -18,7 +18,7 @@ fs::path beside(const fs::path& output) {
 
 }  // namespace
 
-TrainingFiles::TrainingFiles(const Arguments& arguments)
+TrainingFiles::TrainingFiles(const Arguments& arguments, bool writes)
     : output_(arguments.get("output")),
       checkpoint_(arguments.get("checkpoint")),
       metrics_(arguments.get("metrics")),
@@ -28,6 +28,12 @@ TrainingFiles::TrainingFiles(const Arguments& arguments)
   if (output_.empty() && checkpoint_.empty())
     throw Failure(FailureKind::usage, "there is no --output to write to", "tenon train graph.json --data x=x.npy -o model.tenon");
   if (checkpoint_.empty()) checkpoint_ = beside(output_);
+  if (!writes) {
+    for (auto* path : {&output_, &metrics_, &plot_}) path->clear();
+    every_ = 0;
+    always_ = false;
+    return;
+  }
   check();
   std::vector<NamedFile> outputs{{"--output", output_}, {"--checkpoint", checkpoint_}, {"--metrics", metrics_}, {"--plot", plot_}};
   std::erase_if(outputs, [](const NamedFile& file) { return file.path.empty(); });

@@ -16,8 +16,9 @@ namespace tenon::cli {
 /// long as this object lives. Without --checkpoint, an interrupted training is kept beside the output.
 class TrainingFiles {
  public:
+  /// writes: false for one of several processes that train together, of which another one writes: only the checkpoint is known then.
   /// Throws Failure.
-  explicit TrainingFiles(const Arguments& arguments);
+  TrainingFiles(const Arguments& arguments, bool writes);
 
   const std::filesystem::path& output() const { return output_; }  ///< empty: none
   const std::filesystem::path& checkpoint() const { return checkpoint_; }

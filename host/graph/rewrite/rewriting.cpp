@@ -67,7 +67,8 @@ bool Rewriting::is_pure(NodeId id) const {
 }
 
 bool Rewriting::may_vanish(NodeId id) const {
-  return model_->nodes[id].state_count == 0 && !is_application_own(*binding_->nodes[id].op) && !model_->objects.contains(id);
+  const auto& op = *binding_->nodes[id].op;
+  return model_->nodes[id].state_count == 0 && !op.info->communicates && !is_application_own(op) && !model_->objects.contains(id);
 }
 
 bool Rewriting::is_free(NodeId id) const {

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <tenon/host/crash.hpp>
 
+#include "io/at_end.hpp"
 #include "io/crash/crash_report.hpp"
 #include "io/crash/signal_stack.hpp"
 #include "io/crash/slots_of_copy.hpp"
@@ -103,6 +104,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
 }
 
 void on_exit_of_plugin(int status, void*) {
+  if (is_at_end()) _exit(status);
   if (copied.load()) _exit(status);  // what this process has not written yet is the other one's to write
   if (getpid() != installed_in || (!whole_program.load() && !runs_plugin())) return;
   Ending ending;
@@ -167,6 +169,7 @@ void end_process(int status) noexcept {
   end_copied_process();
   if (__lsan_do_leak_check != nullptr) __lsan_do_leak_check();
   if (status == 0 || fcntl(STDERR_FILENO, F_GETFD) >= 0) tell_finished();  // else a plugin closed it, and what went wrong is not told
+  run_at_end(status);                                                      // it may end the process itself
   _exit(status);
 }
 

@@ -29,6 +29,7 @@ class LastUses {
     for (const auto node : plan_.graph.nodes_at(id))
       if (!plan_.graph.copies_at(node) && kernels_.keep_state(plan_.model(), node)) use_kernel(node, step);
     if (const auto* worker = plan_.graph.worker_of(id)) use_object(worker, step);
+    if (plan_.graph.binding().nodes[id].info->communicates) use_object(&users_, step);  // stands for the other processes
     return before_;
   }
 

@@ -26,8 +26,8 @@ class StepOrder {
 };
 
 /// A step follows whoever made, or last changed, what it uses: values, and the memory in which sums and updated variables grow; states,
-/// which it may change; its kernel object, which one thread at a time may use; and the worker process of its plugin, which has one call at
-/// a time so that an end of it is that call's. Of a plan without GPUs.
+/// which it may change; its kernel object, which one thread at a time may use; the worker process of its plugin, which has one call at a
+/// time so that an end of it is that call's; and, of steps that other processes wait for, the one before. Of a plan without GPUs.
 StepOrder order_of_steps(const Plan& plan, const Kernels& kernels);
 
 /// Calls visit(value, written) for each value that a step reads or makes; states are both.

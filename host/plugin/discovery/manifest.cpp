@@ -15,7 +15,8 @@ namespace tenon {
 namespace {
 
 constexpr std::size_t manifest_limit = std::size_t{1} << 16;
-constexpr std::array known_needs = {"allocate", "compose", "dtypes", "parameters"};  // of SDK 0.2 and later: what hosts before could not do
+/// Of SDK 0.2 and later: what hosts before could not do.
+constexpr std::array known_needs = {"allocate", "communicate", "compose", "dtypes", "parameters"};
 constexpr std::array known_functions = {"forward", "forward_sparse", "backward", "backward_sparse", "gradient", "infer_storage", "compose"};
 
 template <class Read>
@@ -74,7 +75,7 @@ class FieldReader {
   void operator()(const char* key, int& version) const { version = read_version(from_[key]); }
   void operator()(const char* key, bool& flag, const char* = "") const {
     static constexpr std::string_view since_0_2[] = {"allocated", "derivative", "surrogate_gradient", "prefers_channels_last",
-                                                     "on_cpu",    "shape_only"};
+                                                     "on_cpu",    "shape_only", "communicates"};
     if (std::find(std::begin(since_0_2), std::end(since_0_2), key) != std::end(since_0_2) && !from_.find(key)) return;
     flag = from_[key].boolean();
   }

@@ -281,6 +281,9 @@ class Trainer:
         batch: int,
         accumulate: int,
         lanes: int,
+        distributed: bool,
+        comm_timeout: float,
+        check_replicas: int,
         clip_norm: float,
         memory_budget: int,
         shuffle: bool,
@@ -294,6 +297,10 @@ class Trainer:
     def step(self) -> _Report: ...
     def step_with(self, batch: Mapping[str, Array]) -> _Report: ...
     def evaluate(self, data: Mapping[str, Array]) -> _Metrics: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def processes(self) -> int: ...
     @property
     def steps(self) -> int: ...
     @property

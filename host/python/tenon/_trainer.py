@@ -57,6 +57,10 @@ class Trainer:
     accumulate: batches whose gradients are averaged for a step, in each lane.
     lanes: a step has so many times as many batches. Each lane adds the gradients of its own in order, and a balanced
         tree adds the lanes; every lane begins with the same states, and floating ones are averaged in the end.
+    distributed: the processes that mpirun or srun started train as one: each has some of the lanes, and all end with the
+        bits that one process would have. All make the same calls; rank and processes tell who is who, so that one of
+        them saves. comm_timeout: seconds that a process waits for another one. check_replicas: steps after which their
+        variables are compared; 0: never.
     clip_norm: the largest norm of all gradients together; 0: no limit.
     memory_budget: bytes for the values of a batch; what does not fit is computed again; 0: no limit.
     seed: of first values, of the order of examples and of random operators.
@@ -88,6 +92,9 @@ class Trainer:
         batch: int = 64,
         accumulate: int = 1,
         lanes: int = 1,
+        distributed: bool = False,
+        comm_timeout: float = 300.0,
+        check_replicas: int = 100,
         clip_norm: float = 0.0,
         memory_budget: int = 0,
         shuffle: bool = True,
@@ -121,6 +128,9 @@ class Trainer:
             batch=whole("batch", batch),
             accumulate=whole("accumulate", accumulate),
             lanes=whole("lanes", lanes),
+            distributed=bool(distributed),
+            comm_timeout=real("comm_timeout", comm_timeout),
+            check_replicas=whole("check_replicas", check_replicas),
             clip_norm=real("clip_norm", clip_norm),
             memory_budget=whole("memory_budget", memory_budget),
             shuffle=bool(shuffle),
@@ -176,6 +186,16 @@ class Trainer:
             raise UsageError("the trainer has no checkpoint= to resume from, and resume() is given no path")
         self._core.resume(source)
         self._first_step = self.steps
+
+    @property
+    def rank(self) -> int:
+        """Which of the processes that train together this is; 0 where it trains alone."""
+        return int(self._core.rank)
+
+    @property
+    def processes(self) -> int:
+        """How many train together."""
+        return int(self._core.processes)
 
     @property
     def steps(self) -> int:

@@ -171,7 +171,7 @@ typedef struct tenon_host {
   /* [any] Since minor 1. An optional function of the host, by its name and version; null where this host lacks it:
    *   "allocate/1"          tenon_allocate              "log/1"         tenon_log
    *   "allocate_scratch/1"  tenon_allocate_scratch      "cancelled/1"   tenon_cancelled
-   *   "free_scratch/1"      tenon_free_scratch */
+   *   "free_scratch/1"      tenon_free_scratch          "at_end/1"      tenon_at_end */
   tenon_function (*query)(const char* name);
 } tenon_host;
 
@@ -191,6 +191,11 @@ typedef void (*tenon_log)(const tenon_call* call, int32_t level, const char* tex
 
 /* [any thread of the call] 1: nobody waits for the result any more; the kernel may fail at once. */
 typedef int32_t (*tenon_cancelled)(const tenon_call* call);
+
+/* [any] Calls `end` once when the process ends in order, with its exit status and before its memory is taken apart: for plugins that keep
+ * connections to other processes. A plugin that runs in a worker process lacks it. */
+typedef void (*tenon_end)(int32_t status);
+typedef void (*tenon_at_end)(tenon_end end);
 
 /* ---- a kernel's call ------------------------------------------------------------------------------------------------- */
 

@@ -352,6 +352,7 @@ struct Description {
   Fixed<const char*, 40> channels_last;          ///< inputs and outputs that have that layout together
   bool prefers_channels_last = false;            ///< the kernel is faster with it
   bool surrogate_gradient = false;               ///< it is not the derivative of forward, on purpose
+  bool communicates = false;                     ///< kernels wait for other processes
   bool accumulates = false, strides = false, random = false, elementwise = false, kernels_elsewhere = false;
   Fixed<Renaming, 16> renamed;  ///< in the order of describe(), which need not be that of the versions
   Fixed<Addition, 16> added;
@@ -395,6 +396,7 @@ struct Description {
     if (channels_last.size > 0) key("channels_last", channels_last);
     if (prefers_channels_last) key("prefers_channels_last", prefers_channels_last);
     if (surrogate_gradient) key("surrogate_gradient", surrogate_gradient);
+    if (communicates) key("communicates", communicates);
   }
 };
 

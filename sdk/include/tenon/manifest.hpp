@@ -41,9 +41,10 @@
 //     channels_last     array of the inputs and outputs that may be channels-last, all of them or none
 //     prefers_channels_last  true: the kernel is faster so
 //     surrogate_gradient  true: the gradient is not the derivative of forward, on purpose
+//     communicates      true: kernels wait for other processes
 //     needs             array of what a host must be able to do; one that lacks it rejects the operator. allocate: outputs
-//                       whose shape the kernel tells; compose: graphs of other operators; dtypes: those of 0.2; parameters: those of the
-//                       kinds texts and tensor
+//                       whose shape the kernel tells; communicate: order among those that wait for other processes; compose: graphs of
+//                       other operators; dtypes: those of 0.2; parameters: those of the kinds texts and tensor
 //
 // Whatever has no place in a form is a reason to refuse a node, so that a reader must not pass over a key of one that it does not know.
 //
@@ -121,6 +122,7 @@ constexpr FunctionNames needs_of(const Description& d, const FunctionNames& func
   FunctionNames needs;
   if (!all_known) needs.names[needs.size++] = "dtypes";
   if (d.allocates()) needs.names[needs.size++] = "allocate";
+  if (d.communicates) needs.names[needs.size++] = "communicate";
   for (std::size_t i = 0; i < functions.size; ++i)
     if (std::string_view(functions.names[i]) == "compose") needs.names[needs.size++] = "compose";
   for (const ParamEntry& param : d.params)

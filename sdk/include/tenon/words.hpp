@@ -275,6 +275,10 @@ class Words {
   }
   /// Kernels call call.random(): each run gives other results.
   constexpr void uses_random() { set(&Description::random, true); }
+  /// Kernels send to other processes or wait for them, which run the same graph. Nodes of such operators run in the order of the graph, one
+  /// at a time and each of them once: never while a plan is made, never again to save memory. Where a run has all of the graph's outputs,
+  /// they run whether or not an output needs them. Needs Tenon 0.2.
+  constexpr void communicates() { set(&Description::communicates, true); }
   /// A rule between two parameters, which documents and checks know, unlike one in configure(): op.require("stride", tenon::same_length,
   /// "kernel"). Relations are listed at tenon::Relation. Users read
   ///

@@ -278,6 +278,7 @@ struct TENON_API OperatorInfo {
   std::vector<bool> channels_last_input, channels_last_output;  ///< the same, one entry for each of inputs and outputs
   bool prefers_channels_last = false;                           ///< the kernel is faster so
   bool surrogate_gradient = false;                              ///< it is not the derivative of forward, on purpose
+  bool communicates = false;                                    ///< kernels wait for other processes, which run the same graph
   std::vector<std::string> functions;  ///< of forward, forward_sparse, backward, backward_sparse, gradient, infer_storage
   struct Renamed {
     int version;
@@ -316,6 +317,7 @@ struct TENON_API OperatorInfo {
     field("random", self.random, "draws random numbers"), field("kernels_elsewhere", self.kernels_elsewhere, "");
     field("derivative", self.derivative, "can compute its derivative by input i (derivative=i)");
     field("surrogate_gradient", self.surrogate_gradient, "its gradient is not the derivative of forward, on purpose");
+    field("communicates", self.communicates, "waits for other processes");
     field("channels_last", self.channels_last);
     field("prefers_channels_last", self.prefers_channels_last, "is faster with channels last");
     field("functions", self.functions), field("space", self.space), field("conditions", self.conditions);

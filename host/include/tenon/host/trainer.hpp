@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <tenon/host/api.hpp>
+#include <tenon/host/failure.hpp>
 #include <tenon/host/operator_info.hpp>
 #include <tenon/host/schedule.hpp>
 #include <tenon/host/session.hpp>
@@ -25,7 +26,13 @@ struct TrainerOptions {
   /// after the step floating ones are the lanes' means. So lanes can be computed apart without a bit that changes. The last step of an
   /// epoch fills the first lanes, and has no others.
   std::int64_t lanes = 1;
-  double clip_norm = 0;  ///< largest norm of all gradients together; 0: no limit
+  /// The processes that a launcher such as mpirun started train as one, by operators of the plugin comm: each has some of the lanes, which
+  /// are at least as many, and all end with the bits that one process would have. All make the same calls of the trainer, with the same
+  /// arguments; where one fails, all throw SharedFailure. Without a launcher: one process.
+  bool distributed = false;
+  double comm_timeout = 300;           ///< seconds that a process waits for another one before it fails
+  std::uint64_t check_replicas = 100;  ///< steps after which the processes' variables are compared; 0: never
+  double clip_norm = 0;                ///< largest norm of all gradients together; 0: no limit
   /// Bytes for the values of one batch. If that is too little to keep them all, some are recomputed. 0: no limit.
   std::int64_t memory_budget = 0;
   bool shuffle = true;        ///< a new order of the examples in each epoch
@@ -43,12 +50,19 @@ struct Metrics {
   std::optional<double> accuracy;  ///< share of right answers, if scores and label are named
 };
 
+/// What one of several processes threw, or what they disagree on, in all of them.
+class TENON_API SharedFailure : public Failure {
+ public:
+  using Failure::Failure;
+};
+
 struct StepReport {
   Metrics metrics;
   std::uint64_t step = 0;  ///< the first is 1
   std::uint64_t epoch = 0;
   std::int64_t examples = 0;
   double rate = 0;
+  bool stop = false;  ///< of several processes, one wants to stop: Trainer::ask_to_stop()
 };
 
 /// Trains a copy of a graph. The same graph, data, options and seed give the same bits on any number of threads, whether or not the
@@ -77,6 +91,12 @@ class TENON_API Trainer {
 
   /// Loss and accuracy on other data, with the graph running as outside of training.
   Metrics evaluate(const NamedTensors& data);
+
+  /// Which of the processes that train together this is, and how many there are; 0 and 1 where it trains alone.
+  int rank() const;
+  int processes() const;
+  /// Of several processes: the next step's report says `stop` in all of them, so that none waits for one that has stopped. Threads: any.
+  void ask_to_stop();
 
   std::uint64_t steps() const;    ///< so far
   std::uint64_t epoch() const;    ///< of the next step; the first is 0

@@ -1,0 +1,104 @@
+#include "train/agreement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <tenon/version.hpp>
+
+#include "graph/parameters.hpp"
+#include "io/sha256.hpp"
+#include "train/checkpoint.hpp"
+
+namespace tenon {
+namespace {
+
+std::string digest_of(const Tensor& tensor, std::int64_t most = INT64_MAX) {
+  const auto here = tensor.stored_values().to("cpu");
+  const std::span bytes(static_cast<const std::byte*>(here.data()), static_cast<std::size_t>(here.bytes()));
+  const auto some = static_cast<std::size_t>(std::min<std::int64_t>(most, here.bytes()));
+  Sha256 hash;
+  hash.add(bytes.first(some)), hash.add(bytes.last(some));
+  return hash.hexadecimal();
+}
+
+std::string lines_of(const Facts& facts) {
+  std::string text;
+  for (const auto& [name, value] : facts) text += name + '\n' + value + '\n';
+  return text;
+}
+
+/// Line by line; empty behind the end.
+class Lines {
+ public:
+  explicit Lines(const std::string& text) : text_(text) {}
+  std::string next() {
+    const auto end = std::min(text_.find('\n', at_), text_.size());
+    auto line = text_.substr(std::min(at_, text_.size()), end - std::min(at_, text_.size()));
+    at_ = end + 1;
+    return line;
+  }
+
+ private:
+  const std::string& text_;
+  std::size_t at_ = 0;
+};
+
+[[noreturn]] void refuse(int rank, const std::string& name, const std::string& there, const std::string& here) {
+  constexpr std::size_t longest = 100;
+  const bool shows = there.size() < longest && here.size() < longest && !is_sha256(there);  // digests say nothing to people
+  throw SharedFailure(
+      FailureKind::usage,
+      fmt::format("rank {} has another {} than rank 0{}", rank, name,
+                  shows ? fmt::format(": {} there, {} here", there.empty() ? "nothing" : there, here.empty() ? "nothing" : here) : ""),
+      "start all processes with the same command, files and plugins");
+}
+
+}  // namespace
+
+void add_facts(Facts& facts, const GraphModel& model, const TrainerOptions& options, const NamedTensors& data, std::int64_t examples) {
+  const auto add = [&](std::string name, std::string value) { facts.emplace_back(std::move(name), std::move(value)); };
+  add("version of Tenon", fmt::format("{}.{}.{}", TENON_SDK_MAJOR, TENON_SDK_MINOR, TENON_SDK_PATCH));
+  add("optimizer", options.optimizer);
+  for (const auto& [name, value] : options.parameters) add(fmt::format("{} of the optimizer", name), to_string(value));
+  add("seed", fmt::to_string(options.seed));
+  add("number of lanes", fmt::to_string(options.lanes));
+  add("number of epochs", fmt::to_string(options.epochs));
+  for (auto& [name, value] : settings_of(options, examples)) add(name, value);
+  for (std::size_t i = 0; i < model.nodes.size(); ++i) add(fmt::format("graph: its node number {}", i), outline_of(model, model.nodes[i]));
+  for (const auto& plugin : model.plugins)
+    add(fmt::format("plugin {} {}", plugin.name, plugin.version), fmt::format("{:x}", plugin.content_hash));
+  constexpr std::int64_t sample = 65536;
+  for (const auto& [name, tensor] : data) {
+    add(fmt::format("tensor for '{}'", name), fmt::format("{} {}", name_of(tensor.dtype()), to_string(tensor.shape())));
+    add(fmt::format("content of the tensor for '{}'", name), digest_of(tensor, sample));
+  }
+}
+
+void require_same(Processes& processes, const Facts& facts) {
+  const auto texts = processes.gather(lines_of(facts));
+  for (std::size_t rank = 1; rank < texts.size(); ++rank) {
+    if (texts[rank] == texts[0]) continue;
+    for (Lines here(texts[0]), there(texts[rank]);;) {
+      const auto name = here.next(), value = here.next(), other_name = there.next(), other = there.next();
+      if (name != other_name) refuse(static_cast<int>(rank), name.empty() ? other_name : name, name.empty() ? other : "", value);
+      if (value != other) refuse(static_cast<int>(rank), name, other, value);
+    }
+  }
+}
+
+void require_same_elements(Processes& processes, const std::vector<std::pair<std::string, Tensor>>& tensors, const std::string& since) {
+  std::string digests;
+  for (const auto& [name, tensor] : tensors) digests += digest_of(tensor) + '\n';
+  const auto texts = processes.gather(digests);
+  for (std::size_t rank = 1; rank < texts.size(); ++rank) {
+    if (texts[rank] == texts[0]) continue;
+    Lines here(texts[0]), there(texts[rank]);
+    for (const auto& [name, tensor] : tensors)
+      if (here.next() != there.next())
+        throw SharedFailure(FailureKind::failed, fmt::format("rank {} differs from rank 0, first in '{}'; {}", rank, name, since),
+                            "the processes need the same type of CPU and the same libraries; go on from the last checkpoint");
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,47 @@
+// The processes that train together, as a launcher started them. What they send goes through operators of a plugin, which the host knows by
+// their names alone.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tenon/host/failure.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/prepared_call.hpp>
+#include <tenon/host/tensor.hpp>
+#include <tuple>
+#include <vector>
+
+namespace tenon {
+
+/// Another process does not come.
+class WaitFailure : public Failure {
+ public:
+  using Failure::Failure;
+};
+
+/// Threads: one at a time, the same calls in the same order in all processes. The host outlives it.
+class Processes {
+ public:
+  explicit Processes(Host& host) : host_(host) {}  ///< this one alone
+  /// All that a launcher started; this one waits for another one for so many seconds at most. Throws Failure.
+  Processes(Host& host, double timeout);
+
+  bool several() const { return size_ > 1; }
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  /// Each process's text, in the order of their ranks. Throws WaitFailure.
+  std::vector<std::string> gather(const std::string& own);
+  /// Each process's tensor, dense, which has the same dtype and shape in all; along a new first axis. Throws WaitFailure.
+  Tensor gather(const Tensor& own);
+  /// Adds by the tree of `lanes` lanes, in place; a process without a lane gets the sum alone. Dense, on any device. Throws WaitFailure.
+  void add(Tensor& own, std::int64_t lanes);
+
+ private:
+  Host& host_;
+  double timeout_ = 0;
+  int rank_ = 0, size_ = 1;
+  std::map<std::tuple<DType, std::int64_t, std::int64_t>, PreparedCall> sums_;  // by dtype, count and lanes
+};
+
+}  // namespace tenon

@@ -1,0 +1,274 @@
+#include "train/step_exchange.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <functional>
+#include <tenon/host/failure.hpp>
+#include <utility>
+
+#include "tensor/add_elements.hpp"
+
+namespace tenon {
+namespace {
+
+/// Whole numbers as bytes, for processes of one machine type.
+class Numbers {
+ public:
+  void add(std::int64_t number) {
+    char bytes[sizeof number];
+    std::memcpy(bytes, &number, sizeof number);
+    text_.append(bytes, sizeof number);
+  }
+  void add(const std::string& text) {
+    add(static_cast<std::int64_t>(text.size()));
+    text_ += text;
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+class NumbersOf {
+ public:
+  NumbersOf(const std::string& text, int rank) : text_(text), rank_(rank) {}
+  std::int64_t next() {
+    std::int64_t number = 0;
+    std::memcpy(&number, take(sizeof number), sizeof number);
+    return number;
+  }
+  std::string text() {
+    const auto size = next();
+    return size < 0 ? take(text_.size() + 1) : std::string(take(static_cast<std::size_t>(size)), static_cast<std::size_t>(size));
+  }
+  /// So many things follow, of at least a number each.
+  std::size_t count() {
+    const auto count = next();
+    if (count < 0 || static_cast<std::size_t>(count) > text_.size() / sizeof(std::int64_t)) take(text_.size() + 1);
+    return static_cast<std::size_t>(count);
+  }
+
+ private:
+  const char* take(std::size_t bytes) {
+    if (bytes > text_.size() - at_)
+      throw Failure(FailureKind::failed, fmt::format("what rank {} tells of its step is cut off: it runs another Tenon", rank_));
+    return text_.data() + std::exchange(at_, at_ + bytes);
+  }
+
+  const std::string& text_;
+  int rank_;
+  std::size_t at_ = 0;
+};
+
+constexpr std::int64_t failed = 0, idle = 1, worked = 2;
+
+}  // namespace
+
+StepExchange::StepExchange(Processes& processes, Host& host, const std::vector<TrainedVariable>& trained, const Graph& forward,
+                           const KeptStates& states)
+    : processes_(processes), host_(host), forward_(forward), states_(states) {
+  for (const auto& one : trained) variables_.emplace(one.gradient, one.variable);
+}
+
+StepExchange::Lanes StepExchange::own(std::int64_t lanes) const {
+  const auto owners = LaneOwners::even(lanes, static_cast<int>(std::min<std::int64_t>(lanes, processes_.size())));
+  const int rank = processes_.rank();
+  if (rank >= owners.ranks()) return {0, 0};
+  return {owners.first(rank), rank + 1 < owners.ranks() ? owners.first(rank + 1) : lanes};
+}
+
+std::string StepExchange::write(const std::optional<LaneSum>& own, const std::exception_ptr& failure) const {
+  Numbers to;
+  if (failure) {
+    auto kind = FailureKind::failed;
+    std::string what, hint;
+    try {
+      std::rethrow_exception(failure);
+    } catch (const Failure& known) {
+      kind = known.kind(), what = known.what(), hint = known.hint();
+    } catch (const std::exception& other) {
+      what = other.what();
+    }
+    to.add(failed), to.add(static_cast<std::int64_t>(kind)), to.add(what), to.add(hint);
+    return to.take();
+  }
+  to.add(own ? worked : idle), to.add(std::int64_t{wants_to_stop});
+  if (!own) return to.take();
+  to.add(static_cast<std::int64_t>(own->batches.size()));
+  for (const auto& batch : own->batches) {
+    to.add(batch.examples);
+    to.add(batch.loss.has_value()), to.add(std::bit_cast<std::int64_t>(batch.loss.value_or(0)));
+    to.add(batch.right.has_value()), to.add(batch.right.value_or(0));
+  }
+  to.add(static_cast<std::int64_t>(own->gradients.size()));
+  for (const auto& [name, gradient] : own->gradients) to.add(static_cast<std::int64_t>(gradient.storage())), to.add(gradient.stored());
+  return to.take();
+}
+
+StepExchange::Account StepExchange::read(const std::string& text, int rank) {
+  NumbersOf from(text, rank);
+  const auto kind = from.next();
+  if (kind == failed) {
+    const auto why = static_cast<FailureKind>(std::clamp<std::int64_t>(from.next(), 1, 4));
+    const auto what = from.text(), hint = from.text();
+    throw SharedFailure(why, fmt::format("rank {}: {}", rank, what), hint);
+  }
+  Account account;
+  account.has_lanes = kind == worked;
+  account.stops = from.next() != 0;
+  if (!account.has_lanes) return account;
+  account.batches.resize(from.count());
+  for (auto& batch : account.batches) {
+    batch.examples = from.next();
+    const bool has_loss = from.next() != 0;
+    const auto loss = std::bit_cast<double>(from.next());
+    const bool has_right = from.next() != 0;
+    const auto right = from.next();
+    if (has_loss) batch.loss = loss;
+    if (has_right) batch.right = right;
+  }
+  account.gradients.resize(from.count());
+  for (auto& gradient : account.gradients) {
+    gradient.storage = static_cast<Storage>(from.next());
+    gradient.stored = from.next();
+  }
+  return account;
+}
+
+LaneSum StepExchange::join(std::optional<LaneSum> own, std::exception_ptr failure, std::int64_t lanes) {
+  const auto texts = processes_.gather(write(own, failure));
+  std::vector<Account> accounts;
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) accounts.push_back(read(texts[rank], static_cast<int>(rank)));
+  stops = std::any_of(accounts.begin(), accounts.end(), [](const Account& account) { return account.stops; });
+  const bool works = own.has_value();
+  auto sum = works ? std::move(*own) : nothing(accounts[0].gradients);
+  require_alike(accounts, sum.gradients);
+  add_dense(sum.gradients, lanes);
+  std::size_t number = 0;
+  const auto owners = LaneOwners::even(lanes, static_cast<int>(std::min<std::int64_t>(lanes, processes_.size())));
+  for (auto& [name, gradient] : sum.gradients) {
+    const auto at = number++;
+    if (gradient.storage() == Storage::dense) continue;
+    std::vector<std::int64_t> rows;
+    for (const auto& account : accounts) rows.push_back(account.has_lanes ? account.gradients[at].stored : 0);
+    gradient = add_rows(gradient, rows, owners, lanes);
+  }
+  add_states(sum.states, lanes, works);
+  sum.batches.clear();
+  for (const auto& account : accounts) sum.batches.insert(sum.batches.end(), account.batches.begin(), account.batches.end());
+  return sum;
+}
+
+/// The host's words for tensors are the variables': gradients have no names that people know.
+void StepExchange::require_alike(const std::vector<Account>& accounts, const NamedTensors& gradients) const {
+  for (std::size_t rank = 0; rank < accounts.size(); ++rank) {
+    if (!accounts[rank].has_lanes) continue;
+    const auto& theirs = accounts[rank].gradients;
+    std::size_t number = 0;
+    for (const auto& [name, gradient] : gradients) {
+      const auto storage = number < theirs.size() ? theirs[number].storage : Storage::dense;
+      if (number++ >= theirs.size() || storage != gradient.storage() || storage == Storage::csr)
+        throw Failure(
+            FailureKind::failed,
+            fmt::format("the gradient of '{}' is {} in rank {} and {} in rank {}: processes add dense and row_sparse ones of one kind",
+                        variables_.at(name), name_of(storage), rank, name_of(gradient.storage()), processes_.rank()));
+    }
+  }
+}
+
+/// What a process without lanes adds, which the sum does not read.
+LaneSum StepExchange::nothing(const std::vector<Gradient>& like) const {
+  LaneSum none;
+  std::size_t number = 0;
+  for (const auto& [gradient, variable] : variables_) {
+    const auto tensor = forward_.tensor(forward_.find(variable));
+    const auto storage = number < like.size() ? like[number].storage : Storage::dense;
+    ++number;
+    if (storage == Storage::dense) {
+      none.gradients.emplace(gradient, Tensor::zeros(tensor.dtype(), tensor.shape()));
+    } else {
+      auto rows = tensor.shape();
+      rows.set(0, 0);
+      none.gradients.emplace(gradient, Tensor::row_sparse(Tensor::zeros(tensor.dtype(), rows), Tensor::zeros(i64, {0}), tensor.shape()));
+    }
+  }
+  none.states = states_.copies();
+  return none;
+}
+
+/// All of one dtype at once: the sum of a bucket costs little more than that of its largest tensor.
+void StepExchange::add_dense(NamedTensors& gradients, std::int64_t lanes) {
+  std::map<DType, std::vector<Tensor>> by_dtype;
+  for (const auto& [name, gradient] : gradients)
+    if (gradient.storage() == Storage::dense) by_dtype[gradient.dtype()].push_back(gradient);
+  for (const auto& [dtype, tensors] : by_dtype) {
+    std::int64_t count = 0;
+    for (const auto& tensor : tensors) count += tensor.size();
+    auto& flat = flat_[dtype];
+    if (!flat || flat.size() != count) flat = Tensor::zeros(dtype, {count});
+    const auto each = [&, dtype = dtype](const auto& copy) {
+      auto* at = static_cast<std::byte*>(flat.data());
+      for (const auto& tensor : tensors) {
+        copy(tensor, Tensor::borrow(at, dtype, tensor.shape()));
+        at += tensor.bytes();
+      }
+    };
+    each([](const Tensor& tensor, const Tensor& part) { copy_elements(tensor, part); });
+    processes_.add(flat, lanes);
+    each([](const Tensor& tensor, const Tensor& part) { copy_elements(part, tensor); });
+  }
+}
+
+/// All processes get what all have, and add it in the order of the tree. Of `rows` rows in each.
+Tensor StepExchange::add_rows(const Tensor& own, const std::vector<std::int64_t>& rows, const LaneOwners& owners, std::int64_t lanes) {
+  const auto most = *std::max_element(rows.begin(), rows.end());
+  auto shape = own.shape(), ids_shape = Shape{most};
+  shape.set(0, most);
+  const auto values = Tensor::zeros(own.dtype(), shape), ids = Tensor::zeros(i64, ids_shape);
+  const auto own_values = own.stored_values().to("cpu");
+  const auto own_ids = own.row_ids().to("cpu");
+  std::memcpy(values.data(), own_values.data(), static_cast<std::size_t>(own_values.bytes()));
+  for (std::int64_t row = 0; row < own.stored(); ++row)
+    ids.values<std::int64_t>()[row] = own_ids.dtype() == i32 ? own_ids.values<std::int32_t>()[row] : own_ids.values<std::int64_t>()[row];
+  const auto all_values = processes_.gather(values), all_ids = processes_.gather(ids);
+  std::vector<Tensor> parts;
+  for (std::size_t rank = 0; rank < rows.size(); ++rank) {
+    auto part = shape;
+    part.set(0, rows[rank]);
+    parts.push_back(Tensor::row_sparse(
+        Tensor::borrow(static_cast<std::byte*>(all_values.data()) + rank * static_cast<std::size_t>(values.bytes()), own.dtype(), part),
+        Tensor::borrow(static_cast<std::byte*>(all_ids.data()) + rank * static_cast<std::size_t>(ids.bytes()), i64, {rows[rank]}),
+        own.shape()));
+  }
+  const std::function<Tensor(std::int64_t, std::int64_t)> sum = [&](std::int64_t begin, std::int64_t count) {
+    const int first = owners.owner(begin);
+    if (first == owners.owner(begin + count - 1)) return parts[static_cast<std::size_t>(first)];
+    const auto left = left_lanes(count);
+    const auto left_sum = sum(begin, left), right_sum = sum(begin + left, count - left);
+    return host_.call("tenon.sum_gradients", {left_sum, right_sum});
+  };
+  const auto total = sum(0, lanes);
+  return own.device() == "cpu" ? total.clone() : total.to(own.device());
+}
+
+void StepExchange::add_states(std::vector<Tensor>& states, std::int64_t lanes, bool own) {
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (floating.has(states[i].dtype())) {
+      processes_.add(states[i], lanes);
+      continue;
+    }
+    const auto all = processes_.gather(states[i]);
+    const auto working = std::min<std::int64_t>(lanes, processes_.size());
+    for (std::int64_t rank = 0; rank < working; ++rank) {
+      const auto theirs =
+          Tensor::borrow(static_cast<std::byte*>(all.data()) + rank * states[i].bytes(), states[i].dtype(), states[i].shape());
+      if (rank == 0 && !own) copy_elements(theirs, states[i]);
+      states_.require_equal(i, states[i], theirs);
+    }
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,50 @@
+// All processes' tensors behind each other.
+#pragma once
+#include "collective.hpp"
+
+struct AllGather : Collective {
+  static constexpr void describe(auto& op) {
+    op.doc("the tensors of all processes, joined along the first axis in the order of their ranks");
+    op.types(tenon::every_type);
+    op.input("x", "at least one axis; the same shape in all processes");
+    op.output("y", "x's shape, but the first axis times the number of processes");
+    op.backward_reads();
+    describe_group(op);
+    op.example({{"x", {2, 3}}});
+  }
+
+  void infer(tenon::Infer& io) const { io.set_output(0, times(io, 0, group_size())); }
+
+  void gradient(tenon::Gradient& g) const {
+    g.set_input_grad(0, g.add("tenon.reduce_scatter", {g.output_grad(0)}, {{"group", group}, {"strided", strided}, {"timeout", timeout}}));
+  }
+
+  void forward(const tenon::Call& call) const { run(call, Alone::get()); }
+
+ protected:
+  static tenon::Shape times(tenon::Infer& io, int input, std::int64_t factor) {
+    auto shape = io.input(input).shape;
+    if (!shape.has_rank()) return shape;
+    io.require(shape.rank() > 0, "x is a scalar but needs an axis");
+    if (shape[0] != tenon::unknown) {
+      std::int64_t rows = 0;
+      io.require(!__builtin_mul_overflow(shape[0], factor, &rows), "the first axis becomes too long");
+      shape.set(0, rows);
+    }
+    return shape;
+  }
+
+  void run(const tenon::Call& call, Peers& peers) const {
+    const auto group = group_of(peers);
+    const auto size = call.input_bytes(0);
+    auto* const y = bytes::output(call, 0);
+    std::memcpy(y + static_cast<std::size_t>(group.rank) * size, bytes::input(call, 0), size);
+    if (group.size == 1) return;
+    const auto owners = tenon::LaneOwners::even(group.size, group.size);
+    const comm::TreePlan plan(owners, group.size, group.rank, 0);
+    const auto wait = patience(call);
+    comm::gather(plan, group.rank, static_cast<std::int64_t>(size), [&](std::span<const comm::Message> messages) {
+      send_messages(group, messages, y, nullptr, 1, tag_of({2, static_cast<std::int64_t>(size)}), wait);
+    });
+  }
+};

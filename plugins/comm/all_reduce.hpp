@@ -1,0 +1,124 @@
+// One sum, mean or extreme of all processes' tensors.
+#pragma once
+#include <tenon/elementwise/convert.hpp>
+#include <tenon/elementwise/for_each.hpp>
+#include <type_traits>
+
+#include "collective.hpp"
+
+struct AllReduce : Collective {
+  enum class Order { tree, library };
+  Reduction reduction = Reduction::sum;
+  Order order = Order::tree;
+  std::int64_t lanes = 0, root = -1;
+
+  static constexpr void describe(auto& op) {
+    op.doc("the sum, mean, maximum or minimum of what all processes have, element by element, with the same bits on each of them");
+    op.types(tenon::numeric);
+    op.input("x", "any shape, the same in all processes");
+    op.output("y", "same shape");
+    op.inplace("x", "y");
+    op.param("reduction", &AllReduce::reduction, "how elements are joined")
+        .one_of({{"sum", Reduction::sum}, {"mean", Reduction::mean}, {"max", Reduction::max}, {"min", Reduction::min}});
+    op.param("order", &AllReduce::order,
+             "tree: the sum of neighbours, then of neighbouring sums, whatever the machine and the library; library: as the library likes")
+        .one_of({{"tree", Order::tree}, {"library", Order::library}});
+    op.param("lanes", &AllReduce::lanes,
+             "of what the tree is: each process has the sum of some of this many parts, as LaneOwners::even() of the SDK deals them. "
+             "0: each process has one. With fewer lanes than processes, the last ones add nothing and get the result")
+        .at_least(0);
+    op.param("root", &AllReduce::root, "the rank in its group that gets the result; all others get zeros. -1: all get it").at_least(-1);
+    describe_group(op);
+    op.example({{"x", {2, 3}}});
+  }
+
+  void configure() {
+    if (lanes > 0 && group > 0) throw tenon::Error(tenon::ErrorKind::parameter, "lanes are dealt to all processes: leave out group");
+  }
+
+  void infer(tenon::Infer& io) const { io.require_same_shape("x", "y"); }
+  std::size_t workspace(const tenon::Infer& io) const {
+    return group_size() == 1 ? 0 : static_cast<std::size_t>(io.input(0).shape.size()) * tenon::size_of(io.input(0).dtype);
+  }
+
+  void gradient(tenon::Gradient& g) const {
+    if (reduction != Reduction::sum && reduction != Reduction::mean) throw tenon::Error("only sum and mean have a gradient");
+    auto dy = g.output_grad(0);
+    if (root >= 0) throw tenon::Error("a result that only one process gets has no gradient");
+    g.set_input_grad(0, g.add("tenon.all_reduce", {dy},
+                              {{"reduction", reduction == Reduction::sum ? "sum" : "mean"},
+                               {"order", order == Order::tree ? "tree" : "library"},
+                               {"lanes", lanes},
+                               {"group", group},
+                               {"strided", strided},
+                               {"timeout", timeout}}));
+  }
+
+  void forward(const tenon::Call& call) const { run(call, Alone::get()); }
+
+ protected:
+  void run(const tenon::Call& call, Peers& peers) const {
+    const auto group = group_of(peers);
+    if (root >= group.size) throw tenon::Error(tenon::ErrorKind::parameter, "root is ", root, " but there are ", group.size, " processes");
+    tenon::visit<tenon::numeric>(call.input_type(0).dtype, [&]<class T>() {
+      const auto x = call.input<T>(0);
+      const auto y = call.output<T>(0);
+      if (y.data() != x.data()) std::copy_n(x.data(), x.size(), y.data());
+      if (group.size > 1) reduce<T>(call, group, y.data(), call.workspace<T>(static_cast<std::size_t>(y.size())), y.size());
+      if (root >= 0 && root != group.rank) std::fill_n(y.data(), y.size(), T(0.F));
+    });
+  }
+
+  /// In place; scratch has as many elements.
+  template <class T>
+  void reduce(const tenon::Call& call, const Group& group, T* y, T* scratch, std::int64_t count) const {
+    const auto wait = patience(call);
+    if (order == Order::library && group.is_whole() && group.peers.reduce(y, count, tenon::dtype_of<T>, reduction, wait)) return;
+    const auto all = lanes == 0 ? group.size : lanes;
+    const int adding = static_cast<int>(std::min<std::int64_t>(all, group.size));
+    const auto owners = tenon::LaneOwners::even(all, adding);
+    const int tag = tag_of({1, static_cast<int>(tenon::dtype_of<T>), count, static_cast<int>(reduction), all});
+    const auto exchange = [&](std::span<const comm::Message> messages) {
+      send_messages(group, messages, reinterpret_cast<std::byte*>(y), reinterpret_cast<std::byte*>(scratch), sizeof(T), tag, wait);
+    };
+    const auto add = [&](std::int64_t to, std::int64_t from, std::int64_t n) { join(call, y + to, scratch + from, n); };
+    constexpr std::int64_t short_bytes = 65536;
+    if (group.rank < adding) {
+      const comm::TreePlan plan(owners, all, group.rank, count);
+      if (count * static_cast<std::int64_t>(sizeof(T)) < short_bytes) {
+        comm::reduce_whole(plan, group.rank, count, exchange, add);
+      } else {
+        comm::reduce_by_parts(plan, exchange, add);
+      }
+    }
+    exchange(comm::to_idle(group.rank, adding, group.size, count));
+    if (reduction == Reduction::mean)
+      each(call, y, y, count, [n = group.size](T value, T) { return static_cast<T>(value / divisor<T>(n)); });
+  }
+
+ private:
+  template <class T>
+  static auto divisor(int n) {
+    return static_cast<std::conditional_t<sizeof(T) == 2 && !std::is_integral_v<T>, float, T>>(n);
+  }
+
+  template <class T>
+  void join(const tenon::Call& call, T* to, const T* from, std::int64_t count) const {
+    switch (reduction) {
+      case Reduction::sum:
+      case Reduction::mean:
+        return each(call, to, from, count, [](T left, T right) { return static_cast<T>(left + right); });
+      case Reduction::max:
+        return each(call, to, from, count, [](T left, T right) { return left > right || left != left ? left : right; });
+      case Reduction::min:
+        return each(call, to, from, count, [](T left, T right) { return left < right || left != left ? left : right; });
+    }
+  }
+
+  template <class T, class Function>
+  static void each(const tenon::Call& call, T* to, const T* from, std::int64_t count, const Function& function) {
+    call.parallel_for(count, 65536, [=](std::int64_t begin, std::int64_t end) {
+      tenon::elementwise::for_each(end - begin, [=](std::int64_t at) { to[begin + at] = function(to[begin + at], from[begin + at]); });
+    });
+  }
+};

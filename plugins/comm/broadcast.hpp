@@ -1,0 +1,54 @@
+// What one process has, for all.
+#pragma once
+#include "collective.hpp"
+
+struct Broadcast : Collective {
+  std::int64_t root = 0;
+
+  static constexpr void describe(auto& op) {
+    op.doc("the tensor of one process, in all of them");
+    op.types(tenon::every_type);
+    op.input("x", "any shape, the same in all processes; only root's elements count");
+    op.output("y", "same shape");
+    op.inplace("x", "y");
+    op.backward_reads();
+    op.param("root", &Broadcast::root, "the rank in its group whose tensor it is").at_least(0);
+    describe_group(op);
+    op.example({{"x", {2, 3}}});
+  }
+
+  void infer(tenon::Infer& io) const { io.require_same_shape("x", "y"); }
+
+  /// The sum of what all did with root's elements; those of others did nothing.
+  void gradient(tenon::Gradient& g) const {
+    g.set_input_grad(
+        0, g.add("tenon.all_reduce", {g.output_grad(0)}, {{"root", root}, {"group", group}, {"strided", strided}, {"timeout", timeout}}));
+  }
+
+  void forward(const tenon::Call& call) const { run(call, Alone::get()); }
+
+ protected:
+  void run(const tenon::Call& call, Peers& peers) const {
+    const auto group = group_of(peers);
+    if (root >= group.size) throw tenon::Error(tenon::ErrorKind::parameter, "root is ", root, " but there are ", group.size, " processes");
+    const auto size = call.input_bytes(0);
+    auto* const y = bytes::output(call, 0);
+    if (bytes::input(call, 0) != y) std::memcpy(y, bytes::input(call, 0), size);
+    const int from_root = static_cast<int>((group.rank - root + group.size) % group.size);
+    send_on(call, group, y, size, from_root, 0, group.size);
+  }
+
+ private:
+  /// From the first of ranks [begin, end), which has it, to the others; ranks as root counts them from itself.
+  void send_on(const tenon::Call& call, const Group& group, std::byte* y, std::size_t size, int self, int begin, int end) const {
+    if (end - begin < 2) return;
+    const int split = begin + static_cast<int>(tenon::left_lanes(end - begin));
+    const auto rank = [&](int counted) { return static_cast<int>((counted + root) % group.size); };
+    Transfer transfer;
+    if (self == begin) transfer = {rank(split), y, size, nullptr, 0};
+    if (self == split) transfer = {rank(begin), nullptr, 0, y, size};
+    if (self == begin || self == split)
+      group.exchange(std::span(&transfer, 1), tag_of({3, static_cast<std::int64_t>(size), root}), patience(call));
+    self < split ? send_on(call, group, y, size, self, begin, split) : send_on(call, group, y, size, self, split, end);
+  }
+};

@@ -1,0 +1,111 @@
+#include "mpi_job.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <optional>
+#include <tenon/launcher.hpp>
+#include <tenon/text.hpp>
+#include <thread>
+
+namespace {
+
+/// Ends the process where what follows takes longer: MPI starts, ends and aborts without a deadline of its own.
+class Deadline {
+ public:
+  Deadline(double seconds, int status, std::string what)
+      : thread_([this, seconds, status, what = std::move(what)] {
+          std::unique_lock lock(changing_);
+          if (changed_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return done_; })) return;
+          if (!what.empty()) std::fprintf(stderr, "tenon: %s\n", what.c_str());
+          std::fflush(stderr);
+          _exit(status);
+        }) {}
+  ~Deadline() {
+    {
+      const std::lock_guard lock(changing_);
+      done_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+
+ private:
+  std::mutex changing_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  std::thread thread_;  // the last: it uses the others
+};
+
+std::string library_name() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int size = 0;
+  MPI_Get_library_version(text, &size);
+  std::string name(text, static_cast<std::size_t>(size));
+  name.resize(std::min(name.size(), name.find_first_of(",\n")));
+  std::replace(name.begin(), name.end(), '\t', ' ');
+  return name;
+}
+
+/// This process's part in the job.
+struct Job {
+  MPI_Comm comm = MPI_COMM_NULL;
+  bool started = false;  // by this plugin, which then ends it, too
+  std::optional<MpiPeers> peers;
+};
+
+Job start(const Patience& patience) {
+  const auto launcher = tenon::launcher();
+  const Deadline deadline(patience.seconds, 1,
+                          tenon::join("rank ", launcher.rank, " has waited ", patience.seconds, " s for the other processes to start"));
+  Job job;
+  int there = 0;
+  MPI_Initialized(&there);
+  if (there == 0) {
+    int level = 0;
+    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS || level < MPI_THREAD_SERIALIZED)
+      throw tenon::Error("MPI does not start, or lets one thread alone use it");
+    job.started = true;
+  }
+  int size = 0;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size != launcher.size)
+    throw tenon::Error(launcher.name(), " started ", launcher.size, " processes, but ", library_name(), ", which this plugin uses, sees ",
+                       size, ": start them with the mpirun of that MPI");
+  if (MPI_Comm_dup(MPI_COMM_WORLD, &job.comm) != MPI_SUCCESS) throw tenon::Error("MPI_Comm_dup fails");
+  job.peers.emplace(job.comm);
+  return job;
+}
+
+Job* joined = nullptr;
+
+}  // namespace
+
+MpiPeers& join_mpi_job(const Patience& patience) {
+  static Job job = start(patience);
+  joined = &job;
+  return *job.peers;
+}
+
+void leave_mpi_job(int status) {
+  if (joined == nullptr) return;
+  int ended = 0;
+  MPI_Finalized(&ended);
+  if (ended != 0) return;
+  constexpr int seconds_to_tell = 1, seconds_to_abort = 5;
+  if (status != 0 || joined->peers->failed()) {
+    const Deadline deadline(seconds_to_tell + seconds_to_abort, status == 0 ? 1 : status, "");
+    if (joined->peers->failed()) std::this_thread::sleep_for(std::chrono::seconds(seconds_to_tell));  // others name whom they wait for, too
+    MPI_Abort(MPI_COMM_WORLD, status == 0 ? 1 : status);
+  } else if (joined->started) {
+    MPI_Comm_free(&joined->comm);
+    MPI_Finalize();
+  }
+}

@@ -1,0 +1,162 @@
+#include "mpi_peers.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <tenon/text.hpp>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+std::string text_of(int result) {
+  char text[MPI_MAX_ERROR_STRING + 1] = {};
+  int size = 0;
+  return MPI_Error_string(result, text, &size) == MPI_SUCCESS ? std::string(text, static_cast<std::size_t>(size)) : "it gives no reason";
+}
+
+MPI_Datatype type_of(tenon::DType dtype) {
+  switch (dtype) {
+    case tenon::DType::f32:
+      return MPI_FLOAT;
+    case tenon::DType::f64:
+      return MPI_DOUBLE;
+    case tenon::DType::i32:
+      return MPI_INT32_T;
+    case tenon::DType::i64:
+      return MPI_INT64_T;
+    default:
+      return MPI_DATATYPE_NULL;
+  }
+}
+
+constexpr std::size_t longest_message = std::size_t{1} << 30;  // MPI counts in int
+
+}  // namespace
+
+MpiPeers::MpiPeers(MPI_Comm comm) : comm_(comm) {
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Comm_size(comm, &size_);
+  MPI_Comm_rank(comm, &rank_);
+}
+
+void MpiPeers::fail(const std::string& what) {
+  failure_ = what;
+  throw tenon::Error(failure_);
+}
+
+void MpiPeers::check(int result, const char* what) {
+  if (result != MPI_SUCCESS) fail(tenon::join("rank ", rank_, ": ", what, " fails: ", text_of(result)));
+}
+
+void MpiPeers::require_whole() const {
+  if (!failure_.empty()) throw tenon::Error("the processes cannot go on, after: ", failure_);
+}
+
+// Others may need this core: on some machines there are more processes than cores.
+template <class Done, class Waits, class Look>
+void MpiPeers::wait(const Done& done, const Patience& patience, const Waits& waits, const Look& look) {
+  constexpr int tries = 200;
+  for (int i = 0; i < tries; ++i)
+    if (done()) return;
+  constexpr double look_every = 0.5;
+  const auto begin = Clock::now();
+  double next_look = look_every;
+  while (!done()) {
+    const auto waited = seconds_since(begin);
+    if (waited > patience.seconds) fail(tenon::join("rank ", rank_, " has waited ", patience.seconds, " s for ", waits()));
+    if (patience.cancelled()) fail("the run was cancelled while other processes wait for it");
+    if (waited > next_look) {
+      look();
+      next_look += look_every;
+    }
+    sched_yield();
+  }
+}
+
+void MpiPeers::exchange(std::span<const Transfer> transfers, int tag, const Patience& patience) {
+  require_whole();
+  struct Part {
+    int peer;
+    bool receives;
+    int bytes;
+  };
+  std::vector<MPI_Request> requests;
+  std::vector<Part> parts;
+  const auto add = [&](const Transfer& transfer, bool receives) {
+    const auto bytes = receives ? transfer.in_bytes : transfer.out_bytes;
+    for (std::size_t at = 0; at < bytes; at += longest_message) {
+      const int count = static_cast<int>(std::min(longest_message, bytes - at));
+      parts.push_back({transfer.peer, receives, count});
+      auto& request = requests.emplace_back(MPI_REQUEST_NULL);
+      if (receives)
+        check(MPI_Irecv(static_cast<std::byte*>(transfer.in) + at, count, MPI_BYTE, transfer.peer, tag, comm_, &request), "MPI_Irecv");
+      else
+        check(MPI_Isend(static_cast<const std::byte*>(transfer.out) + at, count, MPI_BYTE, transfer.peer, tag, comm_, &request),
+              "MPI_Isend");
+    }
+  };
+  for (const auto& transfer : transfers) add(transfer, true);
+  for (const auto& transfer : transfers) add(transfer, false);
+
+  std::size_t next = 0;  // those before it are done
+  const auto done = [&] {
+    for (; next < requests.size(); ++next) {
+      int finished = 0;
+      MPI_Status status;
+      const int result = MPI_Test(&requests[next], &finished, &status);
+      const auto& part = parts[next];
+      if (result != MPI_SUCCESS)
+        fail(tenon::join("rank ", rank_, " and rank ", part.peer, " cannot exchange ", part.bytes, " bytes: ", text_of(result)));
+      if (finished == 0) return false;
+      int bytes = part.bytes;
+      if (part.receives) MPI_Get_count(&status, MPI_BYTE, &bytes);
+      if (bytes != part.bytes)
+        fail(tenon::join("rank ", part.peer, " sent ", bytes, " bytes, but rank ", rank_, " needs ", part.bytes,
+                         ": they run different graphs, or tensors of different shapes"));
+    }
+    return true;
+  };
+  // Messages of one process arrive in order: what it sent for another call came instead of what is waited for, and not before it.
+  std::size_t suspect = requests.size();
+  const auto look = [&] {
+    int other = 0;
+    MPI_Status status;
+    if (MPI_Iprobe(parts[next].peer, MPI_ANY_TAG, comm_, &other, &status) != MPI_SUCCESS || other == 0 || status.MPI_TAG == tag) return;
+    if (std::exchange(suspect, next) == next)  // for the second time: it is not on its way
+      fail(tenon::join("rank ", parts[next].peer, " makes another call than rank ", rank_,
+                       ": they run different graphs, or tensors of different types or shapes"));
+  };
+  wait(
+      done, patience, [&] { return tenon::join("rank ", parts[next].peer); }, look);
+}
+
+bool MpiPeers::reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction, const Patience& patience) {
+  require_whole();
+  const auto type = type_of(dtype);
+  if (type == MPI_DATATYPE_NULL || reduction == Reduction::mean) return false;
+  const auto operation = reduction == Reduction::sum ? MPI_SUM : reduction == Reduction::max ? MPI_MAX : MPI_MIN;
+  const auto size = tenon::size_of(dtype);
+  for (std::int64_t at = 0; at < count; at += longest_message / 8) {
+    const int some = static_cast<int>(std::min<std::int64_t>(longest_message / 8, count - at));
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Iallreduce(MPI_IN_PLACE, static_cast<std::byte*>(elements) + static_cast<std::size_t>(at) * size, some, type, operation,
+                         comm_, &request),
+          "MPI_Iallreduce");
+    const auto done = [&] {
+      int finished = 0;
+      check(MPI_Test(&request, &finished, MPI_STATUS_IGNORE), "MPI_Test");
+      return finished != 0;
+    };
+    wait(
+        done, patience, [] { return "the others, in the library's own all-reduce"; }, [] {});
+  }
+  return true;
+}

@@ -1,0 +1,21 @@
+// Who this process is.
+#pragma once
+#include "collective.hpp"
+
+struct Ranks : Collective {
+  static constexpr void describe(auto& op) {
+    op.doc("which of the processes this is that a launcher started together, and how many there are");
+    op.output("ranks", "[2] int64: the rank, from 0 on, and the number of processes; 0 and 1 without a launcher");
+    describe_waiting(op);
+  }
+
+  void infer(tenon::Infer& io) const { io.set_output(0, {2}, tenon::i64); }
+  void forward(const tenon::Call& call) const { run(call, Alone::get()); }
+
+ protected:
+  void run(const tenon::Call& call, Peers& peers) const {
+    const auto ranks = call.output<std::int64_t>(0);
+    ranks[0] = peers.rank();
+    ranks[1] = peers.size();
+  }
+};

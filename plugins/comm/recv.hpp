@@ -1,0 +1,39 @@
+// What one other process sent.
+#pragma once
+#include "collective.hpp"
+
+struct Recv : Collective {
+  std::int64_t from = 0;
+
+  static constexpr void describe(auto& op) {
+    op.doc("waits for the tensor that one other process sends by send; zeros in a process by itself");
+    op.types(tenon::every_type);
+    op.input("like", "a tensor of the dtype and shape of what is sent; its elements do not matter, and its gradient is zero");
+    op.output("y", "what the other process sent");
+    op.inplace("like", "y");
+    op.backward_reads();
+    op.param("from", &Recv::from, "the other process's rank").required().at_least(0);
+    describe_waiting(op);
+    op.example({{"like", {2, 3}}}, {{"from", 0}});
+  }
+
+  void infer(tenon::Infer& io) const { io.require_same_shape("like", "y"); }
+
+  /// What is sent back must run wherever this node is differentiated: `like` gets zeros of it.
+  void gradient(tenon::Gradient& g) const {
+    g.set_input_grad(0, g.zeros_like(g.add("tenon.send", {g.output_grad(0)}, {{"to", from}, {"timeout", timeout}})));
+  }
+
+  void forward(const tenon::Call& call) const { run(call, Alone::get()); }
+
+ protected:
+  void run(const tenon::Call& call, Peers& peers) const {
+    const auto size = call.input_bytes(0);
+    if (peers.size() == 1 && from == 0) return static_cast<void>(std::memset(bytes::output(call, 0), 0, size));
+    if (from >= peers.size() || from == peers.rank())
+      throw tenon::Error(tenon::ErrorKind::parameter, "cannot receive from rank ", from, ": this is rank ", peers.rank(), " of ",
+                         peers.size());
+    const Transfer transfer{static_cast<int>(from), nullptr, 0, bytes::output(call, 0), size};
+    peers.exchange(std::span(&transfer, 1), tag_of({5, static_cast<std::int64_t>(size)}), patience(call));
+  }
+};

@@ -1,0 +1,51 @@
+// Each process's part of the sum of all.
+#pragma once
+#include "all_gather.hpp"
+#include "all_reduce.hpp"
+
+struct ReduceScatter : AllReduce {
+  static constexpr void describe(auto& op) {
+    op.doc("the sum of all processes' tensors, of which each gets the rows of its rank, with the bits of all_reduce");
+    op.types(tenon::numeric);
+    op.input("x", "at least one axis, whose size the number of processes divides; the same shape in all processes");
+    op.output("y", "x's shape, but the first axis divided by the number of processes");
+    op.backward_reads();
+    describe_group(op);
+    op.example({{"x", {2, 3}}});
+  }
+
+  void infer(tenon::Infer& io) const {
+    auto shape = io.input(0).shape;
+    if (shape.has_rank()) {
+      io.require(shape.rank() > 0, "x is a scalar but needs an axis");
+      if (shape[0] != tenon::unknown) {
+        io.require(shape[0] % group_size() == 0, "x has ", shape[0], " rows, which ", group_size(), " processes do not divide");
+        shape.set(0, shape[0] / group_size());
+      }
+    }
+    io.set_output(0, shape);
+  }
+  std::size_t workspace(const tenon::Infer& io) const {
+    return 2 * static_cast<std::size_t>(io.input(0).shape.size()) * tenon::size_of(io.input(0).dtype);
+  }
+
+  void gradient(tenon::Gradient& g) const {
+    g.set_input_grad(0, g.add("tenon.all_gather", {g.output_grad(0)}, {{"group", group}, {"strided", strided}, {"timeout", timeout}}));
+  }
+
+  void forward(const tenon::Call& call) const { run(call, Alone::get()); }
+
+ protected:
+  void run(const tenon::Call& call, Peers& peers) const {
+    const auto group = group_of(peers);
+    tenon::visit<tenon::numeric>(call.input_type(0).dtype, [&]<class T>() {
+      const auto x = call.input<T>(0);
+      const auto y = call.output<T>(0);
+      if (group.size == 1) return static_cast<void>(std::copy_n(x.data(), x.size(), y.data()));
+      auto* const sum = call.workspace<T>(2 * static_cast<std::size_t>(x.size()));
+      std::copy_n(x.data(), x.size(), sum);
+      reduce<T>(call, group, sum, sum + x.size(), x.size());
+      std::copy_n(sum + group.rank * y.size(), y.size(), y.data());
+    });
+  }
+};

@@ -1,0 +1,175 @@
+// All-reduce by the tree that adds the lanes of a step: the same bits whoever has which lanes. Each rank has the sum of its lanes. Nothing
+// but the standard library is in here, so that every transport, and a test of a thousand ranks, runs the same lines.
+//
+// Two groups of ranks that have the sums of neighbouring lanes join: each element is in the left group with one rank and in the right one
+// with another, which divide what they share, send each other what they give up, and add. So every rank ends with about 1/N of the
+// elements; then the joints are undone from the last to the first, and each rank sends what it has for what it gave up. Short vectors are
+// sent whole, which takes half as many messages and gives the same sums.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <tenon/lanes.hpp>
+#include <vector>
+
+namespace comm {
+
+/// Two neighbouring groups of ranks, [begin, split) and [split, end).
+struct Joint {
+  int begin, split, end;
+};
+
+/// Of elements [begin, end), which this rank shares with `peer` when their groups join: it keeps [keep, keep_end) and sends the rest.
+struct Share {
+  int peer;
+  std::int64_t begin, end, keep, keep_end;
+
+  std::int64_t kept() const { return keep_end - keep; }
+  std::int64_t given() const { return end - begin - kept(); }
+  std::int64_t give() const { return keep == begin ? keep_end : begin; }  ///< where what it sends begins
+};
+
+/// What one rank does in an all-reduce.
+class TreePlan {
+ public:
+  /// Of `count` elements.
+  TreePlan(const tenon::LaneOwners& owners, std::int64_t lanes, int rank, std::int64_t count)
+      : owners_(owners), rank_(rank), count_(count) {
+    join(0, lanes);
+  }
+
+  /// From the rank's own sum to that of all lanes.
+  const std::vector<Joint>& joints() const { return joints_; }
+  /// Of each joint.
+  const std::vector<std::vector<Share>>& shares() const { return shares_; }
+
+ private:
+  /// The elements of a group's sum: up to `end`, from the one before, with `rank`.
+  struct Place {
+    std::int64_t end;
+    int rank;
+  };
+
+  std::vector<Place> join(std::int64_t begin, std::int64_t lanes) {
+    const int first = owners_.owner(begin), last = owners_.owner(begin + lanes - 1);
+    if (first == last) return {{count_, first}};
+    const auto left_count = tenon::left_lanes(lanes);
+    const int split = owners_.owner(begin + left_count);
+    const auto left = join(begin, left_count), right = join(begin + left_count, lanes - left_count);
+    const bool own = rank_ >= first && rank_ <= last;
+    if (own) joints_.push_back({first, split, last + 1}), shares_.emplace_back();
+    std::vector<Place> joined;
+    joined.reserve(left.size() + right.size());
+    std::int64_t at = 0;
+    for (std::size_t l = 0, r = 0; at < count_;) {
+      const auto end = left[l].end < right[r].end ? left[l].end : right[r].end;
+      const auto cut = at + part(end - at, split - first, last + 1 - first);
+      if (own && left[l].rank == rank_) shares_.back().push_back({right[r].rank, at, end, at, cut});
+      if (own && right[r].rank == rank_) shares_.back().push_back({left[l].rank, at, end, cut, end});
+      if (cut > at) joined.push_back({cut, left[l].rank});
+      if (end > cut) joined.push_back({end, right[r].rank});
+      at = end;
+      if (left[l].end == at) ++l;
+      if (right[r].end == at) ++r;
+    }
+    return joined;
+  }
+
+  // Whole cache lines, where there are many.
+  static std::int64_t part(std::int64_t count, int some, int all) {
+    const auto exact = count / all * some + count % all * some / all;
+    return count >= 1024 ? exact / 64 * 64 : exact;
+  }
+
+  const tenon::LaneOwners& owners_;
+  int rank_;
+  std::int64_t count_;
+  std::vector<Joint> joints_;
+  std::vector<std::vector<Share>> shares_;
+};
+
+/// What goes to one rank and comes from it; counts of elements, places in the vector or in the scratch memory.
+struct Message {
+  int peer;
+  std::int64_t send, send_count;
+  bool into_scratch;
+  std::int64_t receive, receive_count;
+};
+
+/// Adds the ranks' vectors. exchange(messages) sends and receives; add(to, from, count) adds scratch to the vector, at these places. The
+/// scratch memory holds as many elements as the vector.
+template <class Exchange, class Add>
+void reduce_by_parts(const TreePlan& plan, Exchange&& exchange, Add&& add) {
+  std::vector<Message> messages;
+  for (const auto& shares : plan.shares()) {
+    messages.clear();
+    std::int64_t at = 0;
+    for (const auto& share : shares) {
+      messages.push_back({share.peer, share.give(), share.given(), true, at, share.kept()});
+      at += share.kept();
+    }
+    exchange(messages);
+    at = 0;
+    for (const auto& share : shares) {
+      add(share.keep, at, share.kept());
+      at += share.kept();
+    }
+  }
+  for (auto shares = plan.shares().rbegin(); shares != plan.shares().rend(); ++shares) {
+    messages.clear();
+    for (const auto& share : *shares) messages.push_back({share.peer, share.keep, share.kept(), false, share.give(), share.given()});
+    exchange(messages);
+  }
+}
+
+/// The messages by which each rank of a group gets what the ranks of the other one have, each of which has all of it:
+/// message(peer, sends, receives) for each that this rank sends to, receives from, or both.
+template <class MakeMessage>
+std::vector<Message> swapped(const Joint& joint, int rank, const MakeMessage& message) {
+  std::vector<Message> messages;
+  const int left = joint.split - joint.begin, right = joint.end - joint.split;
+  const bool in_left = rank < joint.split;
+  const int self = in_left ? rank - joint.begin : rank - joint.split;
+  const int own = in_left ? left : right, others = in_left ? right : left, others_begin = in_left ? joint.split : joint.begin;
+  const int from = self % others;
+  for (int other = 0; other < others; ++other) {
+    const bool sends = other % own == self, receives = other == from;
+    if (sends || receives) messages.push_back(message(others_begin + other, sends, receives));
+  }
+  return messages;
+}
+
+/// The same sums as reduce_by_parts(), for short vectors.
+template <class Exchange, class Add>
+void reduce_whole(const TreePlan& plan, int rank, std::int64_t count, Exchange&& exchange, Add&& add) {
+  for (const auto& joint : plan.joints()) {
+    exchange(swapped(joint, rank, [&](int peer, bool sends, bool receives) {
+      return Message{peer, 0, sends ? count : 0, true, 0, receives ? count : 0};
+    }));
+    add(0, 0, count);
+  }
+}
+
+/// The result of ranks [0, adding) for the others, which added nothing.
+inline std::vector<Message> to_idle(int rank, int adding, int size, std::int64_t count) {
+  std::vector<Message> messages;
+  if (rank >= adding) messages.push_back({rank % adding, 0, 0, false, 0, count});
+  for (int idle = adding; idle < size && rank < adding; ++idle)
+    if (idle % adding == rank) messages.push_back({idle, 0, count, false, 0, 0});
+  return messages;
+}
+
+/// Each rank's `count` elements, which lie at rank * count, to all ranks.
+template <class Exchange>
+void gather(const TreePlan& plan, int rank, std::int64_t count, Exchange&& exchange) {
+  for (const auto& joint : plan.joints()) {
+    const auto left = joint.begin * count, split = joint.split * count, end = joint.end * count;
+    const bool in_left = rank < joint.split;
+    const auto own = in_left ? left : split, own_end = in_left ? split : end;
+    const auto other = in_left ? split : left, other_end = in_left ? end : split;
+    exchange(swapped(joint, rank, [&](int peer, bool sends, bool receives) {
+      return Message{peer, own, sends ? own_end - own : 0, false, other, receives ? other_end - other : 0};
+    }));
+  }
+}
+
+}  // namespace comm

@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# Processes that train together, started by a real mpirun: the same file whatever their number, and what becomes of those that go wrong.
+# ranks.sh BUILD MPIRUN [MOST]: at most MOST processes (default 4). MPIRUN: mpirun.openmpi or mpirun.mpich.
+set -uo pipefail
+build=$(realpath "$1") mpirun=$2 most=${3:-4}
+here=$(cd "$(dirname "$0")" && pwd)
+command -v "$mpirun" >/dev/null || { echo "skipped: there is no $mpirun"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export TENON_CACHE=$work/cache OMP_NUM_THREADS=1
+failed=0
+fail() { echo "FAILED: $*"; failed=1; }
+tenon() { "$build/tenon" --plugins "$build/plugins" --trust-writable "$@"; }
+
+# ranks N COMMAND...: by mpirun, at most a minute.
+ranks() {
+  local n=$1
+  shift
+  case $mpirun in
+    *openmpi*) timeout -k 5 60 "$mpirun" --allow-run-as-root --oversubscribe --bind-to none -n "$n" "$@" ;;
+    *) timeout -k 5 60 "$mpirun" -n "$n" "$@" ;;
+  esac
+}
+# rank_is N: whether this process, in a script, is that rank.
+cat >rank.sh <<'E2'
+rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
+E2
+
+digits=$here/../data
+mlp='{"name": "fc1", "op": "fully_connected", "inputs": ["scaled"], "attrs": {"num_hidden": 24}},
+  {"name": "act", "op": "relu", "inputs": ["fc1"]},
+  {"name": "last", "op": "dropout", "inputs": ["act"], "attrs": {"p": 0.1}}'
+convnet='{"name": "picture", "op": "reshape", "inputs": ["scaled"], "attrs": {"shape": [-1, 1, 8, 8]}},
+  {"name": "conv", "op": "convolution", "inputs": ["picture"], "attrs": {"kernel": [3, 3], "num_filter": 4, "pad": [1, 1]}},
+  {"name": "norm", "op": "batch_norm", "inputs": ["conv"]},
+  {"name": "act", "op": "relu", "inputs": ["norm"]},
+  {"name": "pool", "op": "max_pool", "inputs": ["act"], "attrs": {"kernel": [2, 2], "stride": [2, 2]}},
+  {"name": "last", "op": "dropout", "inputs": ["pool"], "attrs": {"p": 0.2}}'
+for net in mlp convnet; do
+  cat >$net.json <<E2
+{"tenon": 1,
+ "inputs": {"image": {"dtype": "uint8", "shape": [-1, 64]}, "label": {"dtype": "uint8", "shape": [-1]}},
+ "nodes": [
+  {"name": "pixels", "op": "cast", "inputs": ["image"], "attrs": {"dtype": "float32"}},
+  {"name": "scaled", "op": "quadratic", "inputs": ["pixels"], "attrs": {"b": 0.0625}},
+  ${!net},
+  {"name": "scores", "op": "fully_connected", "inputs": ["last"], "attrs": {"num_hidden": 10}},
+  {"name": "loss", "op": "softmax_cross_entropy", "inputs": ["scores", "label"]}],
+ "outputs": {"scores": "scores", "loss": "loss"}}
+E2
+done
+# Words of 400, of which a line has five: the gradient of the table stores some rows.
+cat >words.json <<'E2'
+{"tenon": 1,
+ "inputs": {"words": {"dtype": "float32", "shape": [-1, 400], "storage": "csr"}, "label": {"dtype": "float32", "shape": [-1]}},
+ "variables": {"table": {"dtype": "float32", "shape": [400, 6], "init": {"uniform": [-0.1, 0.1]}}},
+ "nodes": [
+  {"name": "mean", "op": "matmul", "inputs": ["words", "table"]},
+  {"name": "scores", "op": "fully_connected", "inputs": ["mean"], "attrs": {"num_hidden": 3}},
+  {"name": "whole", "op": "cast", "inputs": ["label"], "attrs": {"dtype": "int32"}},
+  {"name": "loss", "op": "softmax_cross_entropy", "inputs": ["scores", "whole"]}],
+ "outputs": {"scores": "scores", "loss": "loss"}}
+E2
+awk 'BEGIN { x = 1; for (i = 0; i < 500; ++i) { line = i % 3; at = 0
+  for (j = 0; j < 5; ++j) { x = (x * 1103515245 + 12345) % 2147483648; at += 1 + x % 79; line = line " " at ":" (j + 1) }
+  print line } }' >words.svm
+
+data_of() {
+  if [[ $1 == words ]]; then
+    echo "--data words=words.svm --data label=words.svm:labels"
+  else
+    echo "--data image=$digits/digits_images.npy[0:700] --data label=$digits/digits_labels.npy[0:700] --accuracy scores=label"
+  fi
+}
+# 700 rows are 5.5 steps of 8 lanes of 16: the last step of an epoch has fewer lanes than some have processes.
+options() { echo "$(data_of "$1") --batch 16 --lanes ${lanes:-8} --seed ${seed:-3} --clip-norm 1"; }
+train() { # NET OUTPUT OPTION...
+  local net=$1 output=$2
+  shift 2
+  # shellcheck disable=SC2046
+  tenon train "$net.json" -o "$output" $(options "$net") "$@"
+}
+export -f tenon train options data_of
+export build digits
+run() { ranks "$1" bash -c 'train "$@"' - "${@:2}"; }
+
+echo "-- the same file for every number of processes"
+for net in mlp convnet words; do
+  train $net $net-1.tenon --epochs 2 >one.log 2>&1 || { cat one.log; fail "$net on one process"; continue; }
+  for ((n = 2; n <= most; ++n)); do
+    if run $n $net $net-$n.tenon --epochs 2 >log 2>&1; then
+      cmp $net-1.tenon $net-$n.tenon || fail "$net: $n processes make another file"
+    else
+      cat log
+      fail "$net on $n processes"
+    fi
+    [[ $(grep -c 'wrote' log) == 1 ]] || { tail -n 12 log; fail "$net on $n processes: one of them tells what it wrote"; }
+  done
+done
+
+echo "-- a checkpoint goes on with another number of processes"
+run 2 convnet part.tenon --epochs 1 --checkpoint c.tenon >log 2>&1 || { tail -n 12 log; fail "the first epoch"; }
+run $((most < 3 ? 1 : 3)) convnet whole.tenon --epochs 2 --checkpoint c.tenon --resume >log 2>&1 || { tail -n 12 log; fail "the second epoch"; }
+cmp convnet-1.tenon whole.tenon || fail "resumed: another file"
+
+# refused PATTERN: the last run failed, wrote nothing, and said so.
+refused() {
+  local code=$?
+  ((code != 0 && code != 124)) || fail "it should have been refused, but ended with $code: $1"
+  grep -qE "$1" log || { tail -n 12 log; fail "nothing says: $1"; }
+  [[ ! -e x.tenon ]] || fail "something was written"
+}
+echo "-- what is refused"
+lanes=1 run 2 mlp x.tenon >log 2>&1; refused 'lanes is 1 but must be at least 2, the number of processes'
+# shellcheck disable=SC2016
+ranks 2 bash -c '. ./rank.sh; seed=$rank train mlp x.tenon' >log 2>&1; refused 'rank 1 has another seed than rank 0: 1 there, 0 here'
+# shellcheck disable=SC2016
+ranks 2 bash -c '. ./rank.sh; rows=$((700 - rank)); tenon train mlp.json -o x.tenon --lanes 2 --data image=$digits/digits_images.npy[0:$rows] \
+  --data label=$digits/digits_labels.npy[0:$rows]' >log 2>&1; refused 'rank 1 has another number of examples than rank 0: 699 there, 700 here'
+sed 's/0.0625/0.07/' mlp.json >other.json
+# shellcheck disable=SC2016
+ranks 2 bash -c '. ./rank.sh; ((rank == 0)) && net=mlp || net=other; train $net x.tenon' >log 2>&1
+grep -q 'rank 1 has another graph: its node number 1 than rank 0' log || { tail -n 12 log; fail "another graph"; }
+rm -f x.tenon
+# shellcheck disable=SC2016
+ranks 2 bash -c '. ./rank.sh; ((rank == 1)) && exit 3; train mlp x.tenon --comm-timeout 3' >log 2>&1
+code=$?
+((code != 0 && code != 124)) || fail "a process that never comes: $code"
+
+echo "-- a process that is killed, and one that hangs"
+long() { train convnet x.tenon --epochs 1000 --checkpoint k.tenon --checkpoint-every 3 --comm-timeout 2; }
+export -f long
+# shellcheck disable=SC2016
+ranks 2 bash -c '. ./rank.sh; echo $$ >pid.$rank; long' >log 2>&1 &
+job=$!
+for ((i = 0; i < 200; ++i)); do [[ ! -e k.tenon ]] || break; sleep 0.1; done
+begin=$SECONDS
+pkill -9 -P "$(cat pid.1)" 2>/dev/null || kill -9 "$(cat pid.1)"
+wait $job
+code=$?
+((code != 0)) || fail "a killed process: exit code 0"
+((SECONDS - begin <= 5)) || fail "a killed process: the others ended after $((SECONDS - begin)) s"
+cp k.tenon resumed.tenon && tenon validate resumed.tenon >/dev/null || fail "the checkpoint of a killed training"
+# shellcheck disable=SC2016
+ranks 2 bash -c '. ./rank.sh; echo $$ >pid.$rank; long' >log 2>&1 &
+job=$!
+sleep 1.5
+for pid in $(pgrep -P "$(cat pid.1)") $(pgrep -P "$(pgrep -P "$(cat pid.1)" | head -n 1)" 2>/dev/null); do kill -STOP "$pid"; done
+begin=$SECONDS
+wait $job
+code=$?
+((code != 0 && code != 124)) || fail "a process that hangs: exit code $code"
+((SECONDS - begin <= 12)) || fail "a process that hangs: the others ended after $((SECONDS - begin)) s"
+grep -qE 'step [0-9]+.*rank 0 has waited 2 s for rank 1' log || { tail -n 12 log; fail "nothing names the process that hangs"; }
+pkill -KILL -f 'train convnet x.tenon' 2>/dev/null
+
+echo "-- a signal stops all of them after one step"
+rm -f x.tenon k.tenon
+# shellcheck disable=SC2016
+ranks 2 bash -c '. ./rank.sh; train convnet s.tenon --epochs 1000 --checkpoint k.tenon & sleep 1.5
+  ((rank == 0)) || pkill -USR1 -P $!; wait' >log 2>&1
+tenon validate k.tenon >/dev/null 2>&1 || { tail -n 12 log; fail "no checkpoint after a signal"; }
+grep -q 'interrupted after step' log || { tail -n 12 log; fail "nothing tells of the signal"; }
+
+((failed == 0)) && echo "all is well"
+exit $failed

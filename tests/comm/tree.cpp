@@ -1,0 +1,162 @@
+// The all-reduce of the plugin comm, with threads as ranks and texts as elements: equal texts are equal sums in any arithmetic.
+#include "../../plugins/comm/tree.hpp"
+
+#include <doctest/doctest.h>
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using Texts = std::vector<std::string>;
+
+/// What ranks send each other.
+struct Mail {
+  std::mutex mutex;
+  std::condition_variable arrived;
+  std::map<std::pair<int, int>, std::vector<Texts>> between;  // sender and receiver
+  std::int64_t sent = 0;                                      // elements
+
+  void send(int from, int to, Texts texts) {
+    const std::lock_guard lock(mutex);
+    sent += static_cast<std::int64_t>(texts.size());
+    between[{from, to}].push_back(std::move(texts));
+    arrived.notify_all();
+  }
+  Texts receive(int to, int from) {
+    std::unique_lock lock(mutex);
+    auto& letters = between[{from, to}];
+    arrived.wait(lock, [&] { return !letters.empty(); });
+    auto first = std::move(letters.front());
+    letters.erase(letters.begin());
+    return first;
+  }
+};
+
+std::string sum(const std::string& left, const std::string& right) {
+  return '(' + left + '+' + right + ')';
+}
+
+/// Of lanes [begin, begin + count) by hand.
+std::string tree_of(std::int64_t begin, std::int64_t count) {
+  if (count == 1) return std::to_string(begin);
+  std::int64_t left = 1;
+  while (left * 2 < count) left *= 2;
+  return sum(tree_of(begin, left), tree_of(begin + left, count - left));
+}
+
+enum class Way { parts, whole };
+
+/// What each rank has in the end, of `count` elements, each of which is the lane's number.
+std::vector<Texts> reduced(std::int64_t lanes, int ranks, std::int64_t count, Way way, Mail& mail) {
+  std::vector<Texts> results(static_cast<std::size_t>(ranks));
+  std::vector<std::thread> threads;
+  const int adding = static_cast<int>(std::min<std::int64_t>(lanes, ranks));
+  const auto owners = tenon::LaneOwners::even(lanes, adding);
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      auto& own = results[static_cast<std::size_t>(rank)];
+      Texts scratch(static_cast<std::size_t>(count));
+      const auto at = [](Texts& texts, std::int64_t begin) { return texts.begin() + begin; };
+      const auto exchange = [&](const std::vector<comm::Message>& messages) {
+        for (const auto& message : messages)
+          if (message.send_count > 0) mail.send(rank, message.peer, {at(own, message.send), at(own, message.send + message.send_count)});
+        for (const auto& message : messages) {
+          if (message.receive_count == 0) continue;
+          const auto letter = mail.receive(rank, message.peer);
+          REQUIRE(static_cast<std::int64_t>(letter.size()) == message.receive_count);
+          std::copy(letter.begin(), letter.end(), at(message.into_scratch ? scratch : own, message.receive));
+        }
+      };
+      if (rank < adding) {
+        const auto begin = owners.first(rank), end = rank + 1 < adding ? owners.first(rank + 1) : lanes;
+        own.assign(static_cast<std::size_t>(count), tree_of(begin, end - begin));
+        const comm::TreePlan plan(owners, lanes, rank, count);
+        bool own_is_left = false;
+        const auto add = [&](std::int64_t to, std::int64_t from, std::int64_t n) {
+          for (std::int64_t i = 0; i < n; ++i) {  // sums have an order here, which numbers do not
+            auto &mine = own[static_cast<std::size_t>(to + i)], &theirs = scratch[static_cast<std::size_t>(from + i)];
+            const auto first_lane = [](const std::string& text) { return std::stoll(text.substr(text.find_first_not_of('('))); };
+            own_is_left = first_lane(mine) < first_lane(theirs);
+            mine = own_is_left ? sum(mine, theirs) : sum(theirs, mine);
+          }
+        };
+        if (way == Way::parts)
+          comm::reduce_by_parts(plan, exchange, add);
+        else
+          comm::reduce_whole(plan, rank, count, exchange, add);
+      } else {
+        own.assign(static_cast<std::size_t>(count), "nothing");
+      }
+      exchange(comm::to_idle(rank, adding, ranks, count));
+    });
+  for (auto& thread : threads) thread.join();
+  return results;
+}
+
+void check_sums(std::int64_t lanes, int ranks, std::int64_t count) {
+  CAPTURE(lanes);
+  CAPTURE(ranks);
+  CAPTURE(count);
+  for (const auto way : {Way::parts, Way::whole}) {
+    Mail mail;
+    const Texts expected(static_cast<std::size_t>(count), tree_of(0, lanes));
+    for (const auto& result : reduced(lanes, ranks, count, way, mail)) CHECK(result == expected);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("comm tree: the sum of all ranks is the tree of all lanes, on every rank") {
+  for (std::int64_t lanes = 1; lanes <= 13; ++lanes)
+    for (int ranks = 1; ranks <= 7; ++ranks)
+      for (const std::int64_t count : {0, 1, 5}) check_sums(lanes, ranks, count);
+  check_sums(37, 37, 3);
+  check_sums(40, 9, 2000);  // whole cache lines
+}
+
+TEST_CASE("comm tree: long vectors cost each rank about twice their length, whatever the number of ranks") {
+  for (const int ranks : {2, 3, 4, 6, 8, 13}) {
+    CAPTURE(ranks);
+    Mail mail;
+    constexpr std::int64_t count = 6400;
+    reduced(ranks, ranks, count, Way::parts, mail);
+    CHECK(mail.sent <= 2 * count * ranks);
+  }
+}
+
+TEST_CASE("comm tree: every rank gets every rank's elements, in order") {
+  for (int ranks = 1; ranks <= 9; ++ranks) {
+    CAPTURE(ranks);
+    Mail mail;
+    std::vector<Texts> results(static_cast<std::size_t>(ranks));
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < ranks; ++rank)
+      threads.emplace_back([&, rank] {
+        auto& own = results[static_cast<std::size_t>(rank)];
+        own.resize(static_cast<std::size_t>(2 * ranks));
+        own[static_cast<std::size_t>(2 * rank)] = std::to_string(rank);
+        own[static_cast<std::size_t>(2 * rank + 1)] = "next";
+        const auto owners = tenon::LaneOwners::even(ranks, ranks);
+        comm::gather(comm::TreePlan(owners, ranks, rank, 0), rank, 2, [&](const std::vector<comm::Message>& messages) {
+          for (const auto& message : messages)
+            if (message.send_count > 0)
+              mail.send(rank, message.peer, {own.begin() + message.send, own.begin() + message.send + message.send_count});
+          for (const auto& message : messages) {
+            if (message.receive_count == 0) continue;
+            const auto letter = mail.receive(rank, message.peer);
+            std::copy(letter.begin(), letter.end(), own.begin() + message.receive);
+          }
+        });
+      });
+    for (auto& thread : threads) thread.join();
+    Texts expected;
+    for (int rank = 0; rank < ranks; ++rank) expected.insert(expected.end(), {std::to_string(rank), "next"});
+    for (const auto& result : results) CHECK(result == expected);
+  }
+}
