@@ -5,7 +5,7 @@
 struct AllGather : Collective {
   static constexpr void describe(auto& op) {
     op.doc("the tensors of all processes, joined along the first axis in the order of their ranks");
-    op.types(tenon::every_type);
+    op.types(tenon::any_type);
     op.input("x", "at least one axis; the same shape in all processes");
     op.output("y", "x's shape, but the first axis times the number of processes");
     op.backward_reads();

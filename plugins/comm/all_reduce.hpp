@@ -42,16 +42,21 @@ struct AllReduce : Collective {
   }
 
   void gradient(tenon::Gradient& g) const {
-    if (reduction != Reduction::sum && reduction != Reduction::mean) throw tenon::Error("only sum and mean have a gradient");
     auto dy = g.output_grad(0);
-    if (root >= 0) throw tenon::Error("a result that only one process gets has no gradient");
-    g.set_input_grad(0, g.add("tenon.all_reduce", {dy},
-                              {{"reduction", reduction == Reduction::sum ? "sum" : "mean"},
-                               {"order", order == Order::tree ? "tree" : "library"},
-                               {"lanes", lanes},
-                               {"group", group},
-                               {"strided", strided},
-                               {"timeout", timeout}}));
+    if (root >= 0)  // what root does with the result counts, for all
+      dy = g.add("tenon.broadcast", {dy}, {{"root", root}, {"group", group}, {"strided", strided}, {"timeout", timeout}});
+    else
+      dy = sum(g, dy);
+    if (reduction == Reduction::mean) dy = g.add("tenon.quadratic", {dy}, {{"b", 1.0 / static_cast<double>(group_size())}});
+    if (reduction == Reduction::max || reduction == Reduction::min) {  // those that are the extreme share it
+      const auto x = g.input("x");
+      const auto extreme =
+          g.add("tenon.all_reduce", {x},
+                {{"reduction", reduction == Reduction::max ? "max" : "min"}, {"group", group}, {"strided", strided}, {"timeout", timeout}});
+      const auto is_it = g.add("tenon.where", {g.add("tenon.equal", {x, extreme}), g.ones_like(x), g.zeros_like(x)});
+      dy = g.add("tenon.mul", {is_it, g.add("tenon.div", {dy, sum(g, is_it)})});
+    }
+    g.set_input_grad(0, dy);
   }
 
   void forward(const tenon::Call& call) const { run(call, Alone::get()); }
@@ -59,13 +64,13 @@ struct AllReduce : Collective {
  protected:
   void run(const tenon::Call& call, Peers& peers) const {
     const auto group = group_of(peers);
-    if (root >= group.size) throw tenon::Error(tenon::ErrorKind::parameter, "root is ", root, " but there are ", group.size, " processes");
+    const bool gets_result = root < 0 || named_rank("root", root, group.size) == group.rank;
     tenon::visit<tenon::numeric>(call.input_type(0).dtype, [&]<class T>() {
       const auto x = call.input<T>(0);
       const auto y = call.output<T>(0);
       if (y.data() != x.data()) std::copy_n(x.data(), x.size(), y.data());
       if (group.size > 1) reduce<T>(call, group, y.data(), call.workspace<T>(static_cast<std::size_t>(y.size())), y.size());
-      if (root >= 0 && root != group.rank) std::fill_n(y.data(), y.size(), T(0.F));
+      if (!gets_result) std::fill_n(y.data(), y.size(), T(0.F));
     });
   }
 
@@ -97,6 +102,15 @@ struct AllReduce : Collective {
   }
 
  private:
+  tenon::Gradient::Value sum(tenon::Gradient& g, tenon::Gradient::Value of) const {
+    return g.add("tenon.all_reduce", {of},
+                 {{"order", order == Order::tree ? "tree" : "library"},
+                  {"lanes", lanes},
+                  {"group", group},
+                  {"strided", strided},
+                  {"timeout", timeout}});
+  }
+
   template <class T>
   static auto divisor(int n) {
     return static_cast<std::conditional_t<sizeof(T) == 2 && !std::is_integral_v<T>, float, T>>(n);

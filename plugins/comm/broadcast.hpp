@@ -7,7 +7,7 @@ struct Broadcast : Collective {
 
   static constexpr void describe(auto& op) {
     op.doc("the tensor of one process, in all of them");
-    op.types(tenon::every_type);
+    op.types(tenon::any_type);
     op.input("x", "any shape, the same in all processes; only root's elements count");
     op.output("y", "same shape");
     op.inplace("x", "y");
@@ -30,25 +30,27 @@ struct Broadcast : Collective {
  protected:
   void run(const tenon::Call& call, Peers& peers) const {
     const auto group = group_of(peers);
-    if (root >= group.size) throw tenon::Error(tenon::ErrorKind::parameter, "root is ", root, " but there are ", group.size, " processes");
+    const int from = named_rank("root", root, group.size);
     const auto size = call.input_bytes(0);
     auto* const y = bytes::output(call, 0);
     if (bytes::input(call, 0) != y) std::memcpy(y, bytes::input(call, 0), size);
-    const int from_root = static_cast<int>((group.rank - root + group.size) % group.size);
-    send_on(call, group, y, size, from_root, 0, group.size);
+    const int from_root = (group.rank - from + group.size) % group.size;
+    send_on(call, group, y, size, from, from_root, 0, group.size);
   }
 
  private:
   /// From the first of ranks [begin, end), which has it, to the others; ranks as root counts them from itself.
-  void send_on(const tenon::Call& call, const Group& group, std::byte* y, std::size_t size, int self, int begin, int end) const {
+  void send_on(const tenon::Call& call, const Group& group, std::byte* y, std::size_t size, int root_rank, int self, int begin,
+               int end) const {
     if (end - begin < 2) return;
     const int split = begin + static_cast<int>(tenon::left_lanes(end - begin));
-    const auto rank = [&](int counted) { return static_cast<int>((counted + root) % group.size); };
+    const auto rank = [&](int counted) { return (counted + root_rank) % group.size; };
     Transfer transfer;
     if (self == begin) transfer = {rank(split), y, size, nullptr, 0};
     if (self == split) transfer = {rank(begin), nullptr, 0, y, size};
     if (self == begin || self == split)
       group.exchange(std::span(&transfer, 1), tag_of({3, static_cast<std::int64_t>(size), root}), patience(call));
-    self < split ? send_on(call, group, y, size, self, begin, split) : send_on(call, group, y, size, self, split, end);
+    self < split ? send_on(call, group, y, size, root_rank, self, begin, split)
+                 : send_on(call, group, y, size, root_rank, self, split, end);
   }
 };

@@ -62,9 +62,16 @@ struct Collective : tenon::Operator {
     group.exchange(transfers, tag, patience);
   }
 
+  /// A rank that a parameter names; of a process by itself, whatever it names is that process.
+  static int named_rank(const char* name, std::int64_t rank, int size) {
+    if (size == 1) return 0;
+    if (rank >= size) throw tenon::Error(tenon::ErrorKind::parameter, name, " is ", rank, " but there are ", size, " processes");
+    return static_cast<int>(rank);
+  }
+
  private:
   int group_in(int size) const {
-    if (group == 0) return size;
+    if (group == 0 || size == 1) return size;
     if (group > size || size % group != 0)
       throw tenon::Error(tenon::ErrorKind::parameter, "groups of ", group, " processes do not divide the ", size, " that were started");
     return static_cast<int>(group);

@@ -1,4 +1,5 @@
-# The operators need nothing. Each MPI that is here gives a plugin besides, with kernels for the processes that its launcher starts.
+# The operators need nothing. Each MPI that is here gives a plugin besides, with kernels for the processes that its launcher starts; its
+# headers are needed to build it, and its library is opened when the first kernel runs.
 set(mpi_sources ${sources})
 list(FILTER mpi_sources INCLUDE REGEX "/mpi/")
 list(FILTER sources EXCLUDE REGEX "/mpi/")
@@ -17,6 +18,6 @@ foreach(mpi IN LISTS mpis)
     message(STATUS "plugin comm: no processes of ${name}, as pkg-config finds no ${module}")
     continue()
   endif()
-  tenon_add_bundled(tenon_comm_${name} comm SOURCES ${mpi_sources} LIBRARIES ${TENON_${name}_LINK_LIBRARIES} INCLUDES ${TENON_${name}_INCLUDE_DIRS})
+  tenon_add_bundled(tenon_comm_${name} comm SOURCES ${mpi_sources} LIBRARIES ${CMAKE_DL_LIBS} INCLUDES ${TENON_${name}_INCLUDE_DIRS})
   target_compile_definitions(tenon_comm_${name} PRIVATE TENON_MPI_KIND=${kind} TENON_MPI_NAME=${class} OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 endforeach()

@@ -29,11 +29,10 @@ struct Recv : Collective {
  protected:
   void run(const tenon::Call& call, Peers& peers) const {
     const auto size = call.input_bytes(0);
-    if (peers.size() == 1 && from == 0) return static_cast<void>(std::memset(bytes::output(call, 0), 0, size));
-    if (from >= peers.size() || from == peers.rank())
-      throw tenon::Error(tenon::ErrorKind::parameter, "cannot receive from rank ", from, ": this is rank ", peers.rank(), " of ",
-                         peers.size());
-    const Transfer transfer{static_cast<int>(from), nullptr, 0, bytes::output(call, 0), size};
+    if (peers.size() == 1) return static_cast<void>(std::memset(bytes::output(call, 0), 0, size));
+    const int peer = named_rank("from", from, peers.size());
+    if (peer == peers.rank()) throw tenon::Error(tenon::ErrorKind::parameter, "rank ", peer, " cannot receive from itself");
+    const Transfer transfer{peer, nullptr, 0, bytes::output(call, 0), size};
     peers.exchange(std::span(&transfer, 1), tag_of({5, static_cast<std::int64_t>(size)}), patience(call));
   }
 };

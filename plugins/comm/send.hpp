@@ -29,10 +29,11 @@ struct Send : Collective {
  protected:
   void run(const tenon::Call& call, Peers& peers) const {
     const auto size = call.input_bytes(0);
-    if (to >= peers.size() || (to == peers.rank() && peers.size() > 1))
-      throw tenon::Error(tenon::ErrorKind::parameter, "cannot send to rank ", to, ": this is rank ", peers.rank(), " of ", peers.size());
     if (bytes::input(call, 0) != bytes::output(call, 0)) std::memcpy(bytes::output(call, 0), bytes::input(call, 0), size);
-    const Transfer transfer{static_cast<int>(to), bytes::output(call, 0), size, nullptr, 0};
+    if (peers.size() == 1) return;
+    const int peer = named_rank("to", to, peers.size());
+    if (peer == peers.rank()) throw tenon::Error(tenon::ErrorKind::parameter, "rank ", peer, " cannot send to itself");
+    const Transfer transfer{peer, bytes::output(call, 0), size, nullptr, 0};
     peers.exchange(std::span(&transfer, 1), tag_of({5, static_cast<std::int64_t>(size)}), patience(call));
   }
 };

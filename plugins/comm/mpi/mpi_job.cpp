@@ -43,10 +43,10 @@ class Deadline {
   std::thread thread_;  // the last: it uses the others
 };
 
-std::string library_name() {
+std::string name_of(const MpiLibrary& mpi) {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int size = 0;
-  MPI_Get_library_version(text, &size);
+  mpi.Get_library_version(text, &size);
   std::string name(text, static_cast<std::size_t>(size));
   name.resize(std::min(name.size(), name.find_first_of(",\n")));
   std::replace(name.begin(), name.end(), '\t', ' ');
@@ -55,7 +55,7 @@ std::string library_name() {
 
 /// This process's part in the job.
 struct Job {
-  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm comm{};
   bool started = false;  // by this plugin, which then ends it, too
   std::optional<MpiPeers> peers;
 };
@@ -64,23 +64,24 @@ Job start(const Patience& patience) {
   const auto launcher = tenon::launcher();
   const Deadline deadline(patience.seconds, 1,
                           tenon::join("rank ", launcher.rank, " has waited ", patience.seconds, " s for the other processes to start"));
+  const auto& mpi = MpiLibrary::get();
   Job job;
   int there = 0;
-  MPI_Initialized(&there);
+  mpi.Initialized(&there);
   if (there == 0) {
     int level = 0;
-    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS || level < MPI_THREAD_SERIALIZED)
+    if (mpi.Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS || level < MPI_THREAD_SERIALIZED)
       throw tenon::Error("MPI does not start, or lets one thread alone use it");
     job.started = true;
   }
   int size = 0;
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  mpi.Comm_set_errhandler(mpi.world, mpi.errors_return);
+  mpi.Comm_size(mpi.world, &size);
   if (size != launcher.size)
-    throw tenon::Error(launcher.name(), " started ", launcher.size, " processes, but ", library_name(), ", which this plugin uses, sees ",
+    throw tenon::Error(launcher.name(), " started ", launcher.size, " processes, but ", name_of(mpi), ", which this plugin uses, sees ",
                        size, ": start them with the mpirun of that MPI");
-  if (MPI_Comm_dup(MPI_COMM_WORLD, &job.comm) != MPI_SUCCESS) throw tenon::Error("MPI_Comm_dup fails");
-  job.peers.emplace(job.comm);
+  if (mpi.Comm_dup(mpi.world, &job.comm) != MPI_SUCCESS) throw tenon::Error("MPI_Comm_dup fails");
+  job.peers.emplace(mpi, job.comm);
   return job;
 }
 
@@ -96,16 +97,18 @@ MpiPeers& join_mpi_job(const Patience& patience) {
 
 void leave_mpi_job(int status) {
   if (joined == nullptr) return;
+  const auto& mpi = MpiLibrary::get();
   int ended = 0;
-  MPI_Finalized(&ended);
+  mpi.Finalized(&ended);
   if (ended != 0) return;
-  constexpr int seconds_to_tell = 1, seconds_to_abort = 5;
   if (status != 0 || joined->peers->failed()) {
-    const Deadline deadline(seconds_to_tell + seconds_to_abort, status == 0 ? 1 : status, "");
-    if (joined->peers->failed()) std::this_thread::sleep_for(std::chrono::seconds(seconds_to_tell));  // others name whom they wait for, too
-    MPI_Abort(MPI_COMM_WORLD, status == 0 ? 1 : status);
+    constexpr double seconds_to_abort = 5;
+    const Deadline deadline(seconds_to_abort, status == 0 ? 1 : status, "");
+    // The launcher takes what was told before it ends all; and others name whom they wait for, too.
+    std::this_thread::sleep_for(std::chrono::milliseconds(joined->peers->failed() ? 1000 : 300));
+    mpi.Abort(mpi.world, status == 0 ? 1 : status);
   } else if (joined->started) {
-    MPI_Comm_free(&joined->comm);
-    MPI_Finalize();
+    mpi.Comm_free(&joined->comm);
+    mpi.Finalize();
   }
 }

@@ -16,24 +16,19 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-std::string text_of(int result) {
-  char text[MPI_MAX_ERROR_STRING + 1] = {};
-  int size = 0;
-  return MPI_Error_string(result, text, &size) == MPI_SUCCESS ? std::string(text, static_cast<std::size_t>(size)) : "it gives no reason";
-}
-
-MPI_Datatype type_of(tenon::DType dtype) {
+/// Null: it has none that MPI's own operations know.
+const MPI_Datatype* type_of(const MpiLibrary& mpi, tenon::DType dtype) {
   switch (dtype) {
     case tenon::DType::f32:
-      return MPI_FLOAT;
+      return &mpi.f32;
     case tenon::DType::f64:
-      return MPI_DOUBLE;
+      return &mpi.f64;
     case tenon::DType::i32:
-      return MPI_INT32_T;
+      return &mpi.i32;
     case tenon::DType::i64:
-      return MPI_INT64_T;
+      return &mpi.i64;
     default:
-      return MPI_DATATYPE_NULL;
+      return nullptr;
   }
 }
 
@@ -41,10 +36,16 @@ constexpr std::size_t longest_message = std::size_t{1} << 30;  // MPI counts in 
 
 }  // namespace
 
-MpiPeers::MpiPeers(MPI_Comm comm) : comm_(comm) {
-  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  MPI_Comm_size(comm, &size_);
-  MPI_Comm_rank(comm, &rank_);
+MpiPeers::MpiPeers(const MpiLibrary& mpi, MPI_Comm comm) : mpi_(mpi), comm_(comm) {
+  mpi_.Comm_set_errhandler(comm, mpi_.errors_return);
+  mpi_.Comm_size(comm, &size_);
+  mpi_.Comm_rank(comm, &rank_);
+}
+
+std::string MpiPeers::text_of(int result) const {
+  char text[MPI_MAX_ERROR_STRING + 1] = {};
+  int size = 0;
+  return mpi_.Error_string(result, text, &size) == MPI_SUCCESS ? std::string(text, static_cast<std::size_t>(size)) : "it gives no reason";
 }
 
 void MpiPeers::fail(const std::string& what) {
@@ -95,11 +96,11 @@ void MpiPeers::exchange(std::span<const Transfer> transfers, int tag, const Pati
     for (std::size_t at = 0; at < bytes; at += longest_message) {
       const int count = static_cast<int>(std::min(longest_message, bytes - at));
       parts.push_back({transfer.peer, receives, count});
-      auto& request = requests.emplace_back(MPI_REQUEST_NULL);
+      auto& request = requests.emplace_back();
       if (receives)
-        check(MPI_Irecv(static_cast<std::byte*>(transfer.in) + at, count, MPI_BYTE, transfer.peer, tag, comm_, &request), "MPI_Irecv");
+        check(mpi_.Irecv(static_cast<std::byte*>(transfer.in) + at, count, mpi_.byte, transfer.peer, tag, comm_, &request), "MPI_Irecv");
       else
-        check(MPI_Isend(static_cast<const std::byte*>(transfer.out) + at, count, MPI_BYTE, transfer.peer, tag, comm_, &request),
+        check(mpi_.Isend(static_cast<const std::byte*>(transfer.out) + at, count, mpi_.byte, transfer.peer, tag, comm_, &request),
               "MPI_Isend");
     }
   };
@@ -111,13 +112,13 @@ void MpiPeers::exchange(std::span<const Transfer> transfers, int tag, const Pati
     for (; next < requests.size(); ++next) {
       int finished = 0;
       MPI_Status status;
-      const int result = MPI_Test(&requests[next], &finished, &status);
+      const int result = mpi_.Test(&requests[next], &finished, &status);
       const auto& part = parts[next];
       if (result != MPI_SUCCESS)
         fail(tenon::join("rank ", rank_, " and rank ", part.peer, " cannot exchange ", part.bytes, " bytes: ", text_of(result)));
       if (finished == 0) return false;
       int bytes = part.bytes;
-      if (part.receives) MPI_Get_count(&status, MPI_BYTE, &bytes);
+      if (part.receives) mpi_.Get_count(&status, mpi_.byte, &bytes);
       if (bytes != part.bytes)
         fail(tenon::join("rank ", part.peer, " sent ", bytes, " bytes, but rank ", rank_, " needs ", part.bytes,
                          ": they run different graphs, or tensors of different shapes"));
@@ -129,7 +130,7 @@ void MpiPeers::exchange(std::span<const Transfer> transfers, int tag, const Pati
   const auto look = [&] {
     int other = 0;
     MPI_Status status;
-    if (MPI_Iprobe(parts[next].peer, MPI_ANY_TAG, comm_, &other, &status) != MPI_SUCCESS || other == 0 || status.MPI_TAG == tag) return;
+    if (mpi_.Iprobe(parts[next].peer, MPI_ANY_TAG, comm_, &other, &status) != MPI_SUCCESS || other == 0 || status.MPI_TAG == tag) return;
     if (std::exchange(suspect, next) == next)  // for the second time: it is not on its way
       fail(tenon::join("rank ", parts[next].peer, " makes another call than rank ", rank_,
                        ": they run different graphs, or tensors of different types or shapes"));
@@ -140,19 +141,20 @@ void MpiPeers::exchange(std::span<const Transfer> transfers, int tag, const Pati
 
 bool MpiPeers::reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction, const Patience& patience) {
   require_whole();
-  const auto type = type_of(dtype);
-  if (type == MPI_DATATYPE_NULL || reduction == Reduction::mean) return false;
-  const auto operation = reduction == Reduction::sum ? MPI_SUM : reduction == Reduction::max ? MPI_MAX : MPI_MIN;
+  const auto* const type = type_of(mpi_, dtype);
+  if (type == nullptr || reduction == Reduction::mean) return false;
+  const auto operation = reduction == Reduction::sum ? mpi_.sum : reduction == Reduction::max ? mpi_.max : mpi_.min;
   const auto size = tenon::size_of(dtype);
   for (std::int64_t at = 0; at < count; at += longest_message / 8) {
     const int some = static_cast<int>(std::min<std::int64_t>(longest_message / 8, count - at));
-    MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Iallreduce(MPI_IN_PLACE, static_cast<std::byte*>(elements) + static_cast<std::size_t>(at) * size, some, type, operation,
-                         comm_, &request),
+    MPI_Request request{};
+    check(mpi_.Iallreduce(MPI_IN_PLACE, static_cast<std::byte*>(elements) + static_cast<std::size_t>(at) * size, some, *type, operation,
+                          comm_, &request),
           "MPI_Iallreduce");
     const auto done = [&] {
       int finished = 0;
-      check(MPI_Test(&request, &finished, MPI_STATUS_IGNORE), "MPI_Test");
+      MPI_Status status;
+      check(mpi_.Test(&request, &finished, &status), "MPI_Test");
       return finished != 0;
     };
     wait(

@@ -1,16 +1,15 @@
 // Messages between processes, by MPI.
 #pragma once
-#include <mpi.h>
-
 #include <string>
 
+#include "mpi_library.hpp"
 #include "peers.hpp"
 
 /// What goes between the processes of a communicator.
 class MpiPeers : public Peers {
  public:
   /// The communicator is used by nobody else.
-  explicit MpiPeers(MPI_Comm comm);
+  MpiPeers(const MpiLibrary& mpi, MPI_Comm comm);
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -21,6 +20,7 @@ class MpiPeers : public Peers {
   bool failed() const { return !failure_.empty(); }
 
  private:
+  std::string text_of(int result) const;
   void check(int result, const char* what);
   [[noreturn]] void fail(const std::string& what);
   void require_whole() const;
@@ -28,6 +28,7 @@ class MpiPeers : public Peers {
   template <class Done, class Waits, class Look>
   void wait(const Done& done, const Patience& patience, const Waits& waits, const Look& look);
 
+  const MpiLibrary& mpi_;
   MPI_Comm comm_;
   int rank_ = 0, size_ = 1;
   std::string failure_;

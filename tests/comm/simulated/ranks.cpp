@@ -12,6 +12,18 @@
 
 namespace {
 
+/// SimGrid's MPI, which this program is linked with.
+MpiLibrary simulated() {
+  MpiLibrary mpi{};
+#define TENON_MPI_FUNCTION(name) mpi.name = &MPI_##name;
+  TENON_MPI_FUNCTIONS(TENON_MPI_FUNCTION)
+#undef TENON_MPI_FUNCTION
+  mpi.world = MPI_COMM_WORLD;
+  mpi.errors_return = MPI_ERRORS_RETURN;
+  mpi.byte = MPI_BYTE;
+  return mpi;
+}
+
 /// Of a lane, at a place: numbers whose sums are rounded.
 float element(std::int64_t lane, std::int64_t at) {
   auto bits = static_cast<std::uint64_t>(lane) * 0x9E3779B97F4A7C15 + static_cast<std::uint64_t>(at) * 0xD6E8FEB86659FD93;
@@ -62,7 +74,8 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int wrong = 0;
   {
-    MpiPeers peers(MPI_COMM_WORLD);
+    const auto mpi = simulated();
+    MpiPeers peers(mpi, mpi.world);
     const std::int64_t lanes = argc > 1 ? std::atoll(argv[1]) : peers.size(), count = argc > 2 ? std::atoll(argv[2]) : 1000;
     for (const bool whole : {true, false}) wrong += sums_are_right(peers, lanes, count, whole) ? 0 : 1;
     int all = 0;
