@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <tenon/host/failure.hpp>
 #include <utility>
 
@@ -199,26 +200,33 @@ LaneSum StepExchange::nothing(const std::vector<Gradient>& like) const {
   return none;
 }
 
-/// All of one dtype at once: the sum of a bucket costs little more than that of its largest tensor.
+/// All of one dtype at once: the sum of a bucket costs little more than that of its largest tensor. From then on the gradients lie in it.
 void StepExchange::add_dense(NamedTensors& gradients, std::int64_t lanes) {
-  std::map<DType, std::vector<Tensor>> by_dtype;
-  for (const auto& [name, gradient] : gradients)
-    if (gradient.storage() == Storage::dense) by_dtype[gradient.dtype()].push_back(gradient);
+  std::map<DType, std::vector<Tensor*>> by_dtype;
+  for (auto& [name, gradient] : gradients)
+    if (gradient.storage() == Storage::dense) by_dtype[gradient.dtype()].push_back(&gradient);
   for (const auto& [dtype, tensors] : by_dtype) {
-    std::int64_t count = 0;
-    for (const auto& tensor : tensors) count += tensor.size();
+    constexpr std::int64_t line = 64;
+    const auto room = [](const Tensor& tensor) { return (tensor.bytes() + line - 1) / line * line; };
+    std::int64_t bytes = 0;
+    for (const auto* tensor : tensors) bytes += room(*tensor);
     auto& flat = flat_[dtype];
-    if (!flat || flat.size() != count) flat = Tensor::zeros(dtype, {count});
-    const auto each = [&, dtype = dtype](const auto& copy) {
-      auto* at = static_cast<std::byte*>(flat.data());
-      for (const auto& tensor : tensors) {
-        copy(tensor, Tensor::borrow(at, dtype, tensor.shape()));
-        at += tensor.bytes();
-      }
-    };
-    each([](const Tensor& tensor, const Tensor& part) { copy_elements(tensor, part); });
+    if (!flat || flat.bytes() != bytes) flat = Tensor::zeros(dtype, {bytes / static_cast<std::int64_t>(size_of(dtype))});
+    auto* at = static_cast<std::byte*>(flat.data());
+    for (const auto* tensor : tensors) {
+      if (tensor->data() != at) copy_elements(*tensor, Tensor::borrow(at, dtype, tensor->shape()));
+      at += room(*tensor);
+    }
     processes_.add(flat, lanes);
-    each([](const Tensor& tensor, const Tensor& part) { copy_elements(part, tensor); });
+    at = static_cast<std::byte*>(flat.data());
+    for (auto* tensor : tensors) {
+      const auto part = Tensor::borrow(at, dtype, tensor->shape(), {}, std::make_shared<Tensor>(flat));
+      at += room(*tensor);
+      if (tensor->device() == "cpu")
+        *tensor = part;
+      else
+        copy_elements(part, *tensor);
+    }
   }
 }
 

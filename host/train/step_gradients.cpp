@@ -83,7 +83,11 @@ LaneSum StepGradients::run_own_lanes(Batches& source, const Examples& examples, 
   } catch (const std::exception&) {
     failure = std::current_exception();
   }
-  return exchange_->join(std::move(sum), failure, lanes);
+  auto joined = exchange_->join(std::move(sum), failure, lanes);
+  if (memory_.empty()) memory_.resize(1);
+  for (const auto& [name, gradient] : joined.gradients)
+    if (is_dense(gradient)) memory_[0][name] = gradient;  // the next step writes there at once
+  return joined;
 }
 
 // Lane l has the l-th `accumulate` batches of the step.
