@@ -129,12 +129,14 @@ code=$?
 ((code != 0 && code != 124)) || fail "a process that never comes: $code"
 
 echo "-- a process that is killed, and one that hangs"
+# await FILE: until it is there, which shows that the training is under way.
+await() { for ((i = 0; i < 300; ++i)); do [[ ! -e $1 ]] || return 0; sleep 0.1; done; fail "no $1 after 30 s"; }
 long() { train convnet x.tenon --epochs 1000 --checkpoint k.tenon --checkpoint-every 3 --comm-timeout 2; }
 export -f long
 # shellcheck disable=SC2016
 ranks 2 bash -c '. ./rank.sh; echo $$ >pid.$rank; long' >log 2>&1 &
 job=$!
-for ((i = 0; i < 200; ++i)); do [[ ! -e k.tenon ]] || break; sleep 0.1; done
+await k.tenon
 begin=$SECONDS
 pkill -9 -P "$(cat pid.1)" 2>/dev/null || kill -9 "$(cat pid.1)"
 wait $job
@@ -142,10 +144,11 @@ code=$?
 ((code != 0)) || fail "a killed process: exit code 0"
 ((SECONDS - begin <= 5)) || fail "a killed process: the others ended after $((SECONDS - begin)) s"
 cp k.tenon resumed.tenon && tenon validate resumed.tenon >/dev/null || fail "the checkpoint of a killed training"
+rm -f k.tenon
 # shellcheck disable=SC2016
 ranks 2 bash -c '. ./rank.sh; echo $$ >pid.$rank; long' >log 2>&1 &
 job=$!
-sleep 1.5
+await k.tenon
 for pid in $(pgrep -P "$(cat pid.1)") $(pgrep -P "$(pgrep -P "$(cat pid.1)" | head -n 1)" 2>/dev/null); do kill -STOP "$pid"; done
 begin=$SECONDS
 wait $job
@@ -158,8 +161,8 @@ pkill -KILL -f 'train convnet x.tenon' 2>/dev/null
 echo "-- a signal stops all of them after one step"
 rm -f x.tenon k.tenon
 # shellcheck disable=SC2016
-ranks 2 bash -c '. ./rank.sh; train convnet s.tenon --epochs 1000 --checkpoint k.tenon & sleep 1.5
-  ((rank == 0)) || pkill -USR1 -P $!; wait' >log 2>&1
+ranks 2 bash -c '. ./rank.sh; train convnet s.tenon --epochs 1000 --checkpoint k.tenon --checkpoint-every 3 & child=$!
+  while [[ ! -e k.tenon ]]; do sleep 0.1; done; ((rank == 0)) || pkill -USR1 -P $child; wait' >log 2>&1
 tenon validate k.tenon >/dev/null 2>&1 || { tail -n 12 log; fail "no checkpoint after a signal"; }
 grep -q 'interrupted after step' log || { tail -n 12 log; fail "nothing tells of the signal"; }
 
