@@ -17,6 +17,7 @@
 #include "run/execution/parallel_run.hpp"
 #include "run/execution/step_failure.hpp"
 #include "run/execution/step_walk.hpp"
+#include "run/execution/telling_run.hpp"
 #include "run/optimized_graph.hpp"
 #include "run/session_impl.hpp"
 #include "run/watched_stop.hpp"
@@ -304,13 +305,16 @@ void Session::Impl::require_unchanged_files(const NamedTensors& inputs) const {
 }
 
 NamedTensors Session::Impl::run(Execution& execution, const NamedTensors& inputs, const Destinations& destinations,
-                                const std::stop_token& stop, std::uint64_t number) {
+                                const RunOptions& request, std::uint64_t number) {
+  const auto& stop = request.stop;
   auto outputs = bind_outputs(execution, inputs, destinations);
   execution.set_step(number);
   const WatchedStop watched(execution, stop);
   try {
     if (options.debug)
       execute_debug(execution, stop);
+    else if (request.finished && options.trace.empty() && !options.profile && execution.runs_in_order() && execution.gpu() == nullptr)
+      run_telling(execution, destinations, outputs, request);
     else
       options.trace.empty() && !options.profile ? execution.run_steps(stop) : execute_watched(execution, stop);
     end_copied_process();
@@ -333,7 +337,7 @@ NamedTensors Session::Impl::run(const NamedTensors& inputs, const RunOptions& re
     stages = 0;
     return each_stage(inputs, request, [&](Execution& execution, const NamedTensors& given, const Destinations& destinations) {
       ++stages;
-      return run(execution, given, destinations, request.stop, number);
+      return run(execution, given, destinations, request, number);
     });
   });
 }

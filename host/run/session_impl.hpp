@@ -42,7 +42,7 @@ struct Session::Impl {
   NamedTensors each_stage(const NamedTensors& inputs, const RunOptions& request, Visit&& visit);
   /// A run of all stages; adds their number to `stages`.
   NamedTensors run(const NamedTensors& inputs, const RunOptions& request, std::uint64_t number, int& stages);
-  NamedTensors run(Execution& execution, const NamedTensors& inputs, const Destinations& destinations, const std::stop_token& stop,
+  NamedTensors run(Execution& execution, const NamedTensors& inputs, const Destinations& destinations, const RunOptions& request,
                    std::uint64_t number);
   void run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop);
   void execute_watched(Execution& execution, const std::stop_token& stop);

@@ -72,14 +72,17 @@ std::vector<std::string> Processes::gather(const std::string& own) {
   return texts;
 }
 
-void Processes::add(Tensor& own, std::int64_t lanes) {
+void Processes::add(Tensor& own, std::int64_t lanes, bool background) {
   const bool on_cpu = own.device() == "cpu";
   const auto here = on_cpu ? own : own.to("cpu");
-  const std::tuple key(own.dtype(), own.size(), lanes);
+  const std::tuple key(own.dtype(), own.size(), lanes, background);
   auto flat = here.reshape({own.size()});
   auto found = sums_.find(key);
   if (found == sums_.end())
-    found = sums_.emplace(key, host_.prepare("tenon.all_reduce", {Argument::like(flat)}, {{"lanes", lanes}, {"timeout", timeout_}})).first;
+    found = sums_
+                .emplace(key, host_.prepare("tenon.all_reduce", {Argument::like(flat)},
+                                            {{"lanes", lanes}, {"timeout", timeout_}, {"background", background}}))
+                .first;
   auto to = flat;
   waiting([&] { found->second.forward(std::span(&flat, 1), std::span(&to, 1)); });
   if (!on_cpu) copy_elements(here, own);

@@ -35,13 +35,14 @@ class Processes {
   /// Each process's tensor, dense, which has the same dtype and shape in all; along a new first axis. Throws WaitFailure.
   Tensor gather(const Tensor& own);
   /// Adds by the tree of `lanes` lanes, in place; a process without a lane gets the sum alone. Dense, on any device. Throws WaitFailure.
-  void add(Tensor& own, std::int64_t lanes);
+  /// background: this thread waits while another one computes.
+  void add(Tensor& own, std::int64_t lanes, bool background = false);
 
  private:
   Host& host_;
   double timeout_ = 0;
   int rank_ = 0, size_ = 1;
-  std::map<std::tuple<DType, std::int64_t, std::int64_t>, PreparedCall> sums_;  // by dtype, count and lanes
+  std::map<std::tuple<DType, std::int64_t, std::int64_t, bool>, PreparedCall> sums_;  // by dtype, count, lanes and background
 };
 
 }  // namespace tenon

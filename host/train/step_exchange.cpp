@@ -70,8 +70,9 @@ constexpr std::int64_t failed = 0, idle = 1, worked = 2;
 
 StepExchange::StepExchange(Processes& processes, Host& host, const std::vector<TrainedVariable>& trained, const Graph& forward,
                            const KeptStates& states)
-    : processes_(processes), host_(host), forward_(forward), states_(states) {
-  for (const auto& one : trained) variables_.emplace(one.gradient, one.variable);
+    : processes_(processes), host_(host), forward_(forward), states_(states), buckets_(processes) {
+  for (auto one = trained.rbegin(); one != trained.rend(); ++one)
+    if (variables_.emplace(one->gradient, one->variable).second) order_.push_back(one->gradient);
 }
 
 StepExchange::Lanes StepExchange::own(std::int64_t lanes) const {
@@ -81,7 +82,7 @@ StepExchange::Lanes StepExchange::own(std::int64_t lanes) const {
   return {owners.first(rank), rank + 1 < owners.ranks() ? owners.first(rank + 1) : lanes};
 }
 
-std::string StepExchange::write(const std::optional<LaneSum>& own, const std::exception_ptr& failure) const {
+std::string StepExchange::write(const LaneSum* own, const std::exception_ptr& failure) const {
   Numbers to;
   if (failure) {
     auto kind = FailureKind::failed;
@@ -96,8 +97,8 @@ std::string StepExchange::write(const std::optional<LaneSum>& own, const std::ex
     to.add(failed), to.add(static_cast<std::int64_t>(kind)), to.add(what), to.add(hint);
     return to.take();
   }
-  to.add(own ? worked : idle), to.add(std::int64_t{wants_to_stop});
-  if (!own) return to.take();
+  to.add(own != nullptr ? worked : idle), to.add(std::int64_t{wants_to_stop});
+  if (own == nullptr) return to.take();
   to.add(static_cast<std::int64_t>(own->batches.size()));
   for (const auto& batch : own->batches) {
     to.add(batch.examples);
@@ -139,15 +140,23 @@ StepExchange::Account StepExchange::read(const std::string& text, int rank) {
   return account;
 }
 
+// The first step tells which gradients are dense. Later ones add these first, so that this can begin while they are computed; what a
+// process that fails puts there is thrown away by all.
 LaneSum StepExchange::join(std::optional<LaneSum> own, std::exception_ptr failure, std::int64_t lanes) {
-  const auto texts = processes_.gather(write(own, failure));
+  const bool works = own.has_value(), adds_first = buckets_.laid_out();
+  LaneSum sum;
+  if (works) sum = std::move(*own);
+  if (works && adds_first && !failure) failure = other_storages(sum.gradients);
+  if (adds_first) add_dense(sum.gradients, lanes);
+  const auto texts = processes_.gather(write(works ? &sum : nullptr, failure));
   std::vector<Account> accounts;
   for (std::size_t rank = 0; rank < texts.size(); ++rank) accounts.push_back(read(texts[rank], static_cast<int>(rank)));
   stops = std::any_of(accounts.begin(), accounts.end(), [](const Account& account) { return account.stops; });
-  const bool works = own.has_value();
-  auto sum = works ? std::move(*own) : nothing(accounts[0].gradients);
+  if (!works) sum = nothing(accounts[0].gradients);
   require_alike(accounts, sum.gradients);
-  add_dense(sum.gradients, lanes);
+  if (!adds_first) lay_out(sum.gradients), add_dense(sum.gradients, lanes);
+  if (!works)
+    for (const auto& [name, place] : buckets_.places()) sum.gradients.at(name) = place;
   std::size_t number = 0;
   const auto owners = LaneOwners::even(lanes, static_cast<int>(std::min<std::int64_t>(lanes, processes_.size())));
   for (auto& [name, gradient] : sum.gradients) {
@@ -161,6 +170,12 @@ LaneSum StepExchange::join(std::optional<LaneSum> own, std::exception_ptr failur
   sum.batches.clear();
   for (const auto& account : accounts) sum.batches.insert(sum.batches.end(), account.batches.begin(), account.batches.end());
   return sum;
+}
+
+std::string StepExchange::first_of(const std::string& own) {
+  for (auto& text : processes_.gather(own))
+    if (!text.empty()) return text;
+  return {};
 }
 
 /// The host's words for tensors are the variables': gradients have no names that people know.
@@ -178,6 +193,15 @@ void StepExchange::require_alike(const std::vector<Account>& accounts, const Nam
                         variables_.at(name), name_of(storage), rank, name_of(gradient.storage()), processes_.rank()));
     }
   }
+}
+
+/// Null where those are dense that were in the first step.
+std::exception_ptr StepExchange::other_storages(const NamedTensors& gradients) const {
+  for (const auto& [name, gradient] : gradients)
+    if ((gradient.storage() == Storage::dense) != buckets_.places().contains(name))
+      return std::make_exception_ptr(Failure(FailureKind::failed, fmt::format("the gradient of '{}' is {}, but was not in the first step",
+                                                                              variables_.at(name), name_of(gradient.storage()))));
+  return nullptr;
 }
 
 /// What a process without lanes adds, which the sum does not read.
@@ -200,33 +224,33 @@ LaneSum StepExchange::nothing(const std::vector<Gradient>& like) const {
   return none;
 }
 
-/// All of one dtype at once: the sum of a bucket costs little more than that of its largest tensor. From then on the gradients lie in it.
+void StepExchange::lay_out(const NamedTensors& gradients) {
+  std::vector<std::pair<std::string, Tensor>> dense;
+  bool on_cpu = true;
+  for (const auto& name : order_) {
+    const auto& gradient = gradients.at(name);
+    if (gradient.storage() != Storage::dense) continue;
+    dense.emplace_back(name, gradient);
+    on_cpu = on_cpu && gradient.device() == "cpu";
+  }
+  buckets_.lay_out(dense);
+  if (on_cpu) places_ = buckets_.places();
+}
+
+/// From then on the gradients are where they were added.
 void StepExchange::add_dense(NamedTensors& gradients, std::int64_t lanes) {
-  std::map<DType, std::vector<Tensor*>> by_dtype;
-  for (auto& [name, gradient] : gradients)
-    if (gradient.storage() == Storage::dense) by_dtype[gradient.dtype()].push_back(&gradient);
-  for (const auto& [dtype, tensors] : by_dtype) {
-    constexpr std::int64_t line = 64;
-    const auto room = [](const Tensor& tensor) { return (tensor.bytes() + line - 1) / line * line; };
-    std::int64_t bytes = 0;
-    for (const auto* tensor : tensors) bytes += room(*tensor);
-    auto& flat = flat_[dtype];
-    if (!flat || flat.bytes() != bytes) flat = Tensor::zeros(dtype, {bytes / static_cast<std::int64_t>(size_of(dtype))});
-    auto* at = static_cast<std::byte*>(flat.data());
-    for (const auto* tensor : tensors) {
-      if (tensor->data() != at) copy_elements(*tensor, Tensor::borrow(at, dtype, tensor->shape()));
-      at += room(*tensor);
-    }
-    processes_.add(flat, lanes);
-    at = static_cast<std::byte*>(flat.data());
-    for (auto* tensor : tensors) {
-      const auto part = Tensor::borrow(at, dtype, tensor->shape(), {}, std::make_shared<Tensor>(flat));
-      at += room(*tensor);
-      if (tensor->device() == "cpu")
-        *tensor = part;
-      else
-        copy_elements(part, *tensor);
-    }
+  for (const auto& [name, place] : buckets_.places())
+    if (const auto own = gradients.find(name); own != gradients.end() && own->second.data() != place.data())
+      copy_elements(own->second, place);
+  if (!buckets_.begun()) buckets_.begin(lanes);
+  buckets_.finish();
+  for (const auto& [name, place] : buckets_.places()) {
+    const auto own = gradients.find(name);
+    if (own == gradients.end()) continue;
+    if (own->second.device() == "cpu")
+      own->second = place;
+    else
+      copy_elements(place, own->second);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <tenon/lanes.hpp>
 #include <vector>
 
+#include "train/gradient_buckets.hpp"
 #include "train/kept_states.hpp"
 #include "train/processes.hpp"
 #include "train/training_graphs.hpp"
@@ -31,6 +32,13 @@ class StepExchange {
   StepExchange(Processes& processes, Host& host, const std::vector<TrainedVariable>& trained, const Graph& forward,
                const KeptStates& states);
 
+  /// Where dense gradients are added, from the second step on: what a process computes there is not copied. None before, and on a GPU.
+  const NamedTensors& places() const { return places_; }
+  /// Of a process whose gradients of a step are what the run computes that is next: places() whose gradient is complete may be added from
+  /// now on, while the run goes on. Threads of ready(): any.
+  void begin(std::int64_t lanes) { buckets_.begin(lanes); }
+  void ready(const std::string& name) { buckets_.ready(name); }
+
   /// The lanes that this process has: [begin, end).
   struct Lanes {
     std::int64_t begin, end;
@@ -40,6 +48,9 @@ class StepExchange {
   /// The sum of all lanes in all processes. `own`: of this one's; nothing where it has none, or where `failure` is why. Throws what the
   /// first process of those that failed threw, in all of them.
   LaneSum join(std::optional<LaneSum> own, std::exception_ptr failure, std::int64_t lanes);
+
+  /// The text of the first process that has one, in all of them.
+  std::string first_of(const std::string& own);
 
   bool wants_to_stop = false;  ///< told to the others by the next join()
   bool stops = false;          ///< whether one of them wanted to at the last one
@@ -56,10 +67,12 @@ class StepExchange {
     std::vector<Gradient> gradients;  // in the order of their names
   };
 
-  std::string write(const std::optional<LaneSum>& own, const std::exception_ptr& failure) const;
+  std::string write(const LaneSum* own, const std::exception_ptr& failure) const;
   static Account read(const std::string& text, int rank);
   void require_alike(const std::vector<Account>& accounts, const NamedTensors& gradients) const;
+  std::exception_ptr other_storages(const NamedTensors& gradients) const;
   LaneSum nothing(const std::vector<Gradient>& like) const;
+  void lay_out(const NamedTensors& gradients);
   void add_dense(NamedTensors& gradients, std::int64_t lanes);
   Tensor add_rows(const Tensor& own, const std::vector<std::int64_t>& rows, const LaneOwners& owners, std::int64_t lanes);
   void add_states(std::vector<Tensor>& states, std::int64_t lanes, bool own);
@@ -69,7 +82,9 @@ class StepExchange {
   const Graph& forward_;
   const KeptStates& states_;
   std::map<std::string, std::string> variables_;  // one of those that have the gradient, by its name
-  std::map<DType, Tensor> flat_;                  // dense gradients of a dtype, one behind the other
+  std::vector<std::string> order_;                // names of gradients, as backward computes them
+  GradientBuckets buckets_;
+  NamedTensors places_;
 };
 
 }  // namespace tenon

@@ -48,10 +48,9 @@ Evaluation StepGradients::find(Batches& source, const Examples& examples) {
   const auto batches = times(examples.count, examples.most), lanes = times(batches, options_.accumulate);
   random_step_ = session_.step();
   auto sum = exchange_ == nullptr ? run_lanes(source, examples, lanes, {0, lanes}) : run_own_lanes(source, examples, lanes);
+  if (lanes > 1 || exchange_ != nullptr)
+    if (const auto what = not_finite(sum.gradients); !what.empty()) refuse(examples, what + why_not_finite());
   session_.set_step(random_step_ + static_cast<std::uint64_t>(batches));
-  if (lanes > 1) {
-    if (const auto what = not_finite(sum.gradients); !what.empty()) refuse(examples, what + "; the sum over the step's lanes is too large");
-  }
   states_.set_to_means(sum.states, lanes);
   gradients_ = std::move(sum.gradients);
   Evaluation sums;
@@ -73,11 +72,20 @@ LaneSum StepGradients::run_lanes(Batches& source, const Examples& examples, std:
       [&](LaneSum& left, const LaneSum& right) { add(left, right); });
 }
 
+/// Of the sum, to all processes.
+std::string StepGradients::why_not_finite() {
+  auto culprit = adds_early_ && !last_batch_.empty() ? session_.first_non_finite(last_batch_) : std::string();
+  if (exchange_ != nullptr) culprit = exchange_->first_of(culprit);
+  return culprit.empty() ? "; the sum over the step's lanes is too large" : "; first " + culprit;
+}
+
 // The others wait for what a process gives, and must hear where it fails.
 LaneSum StepGradients::run_own_lanes(Batches& source, const Examples& examples, std::int64_t lanes) {
   const auto own = exchange_->own(lanes);
   std::optional<LaneSum> sum;
   std::exception_ptr failure;
+  lanes_ = lanes;
+  adds_early_ = own.end - own.begin == 1 && !exchange_->places().empty();
   try {
     if (own.begin < own.end) sum = run_lanes(source, examples, lanes, own);
   } catch (const std::exception&) {
@@ -98,14 +106,15 @@ LaneSum StepGradients::run_lane(Batches& source, const Examples& examples, std::
   for (auto number = first; number < end; ++number) {
     const auto taken = number * examples.most;
     session_.set_step(random_step_ + static_cast<std::uint64_t>(number));
-    run_batch(sum, source.take(examples.epoch, examples.begin + taken, std::min(examples.most, examples.count - taken)), examples, memory);
+    auto batch = source.take(examples.epoch, examples.begin + taken, std::min(examples.most, examples.count - taken));
+    run_batch(sum, std::move(batch), examples, memory, adds_early_ && number + 1 == end);
   }
   for (const auto& [name, tensor] : sum.gradients)
     if (is_dense(tensor)) memory[name] = tensor;
   return sum;
 }
 
-void StepGradients::run_batch(LaneSum& sum, NamedTensors batch, const Examples& examples, const NamedTensors& memory) {
+void StepGradients::run_batch(LaneSum& sum, NamedTensors batch, const Examples& examples, const NamedTensors& memory, bool adds_early) {
   const bool first = sum.batches.empty();
   const auto rows = examples_of(batch);
   if (!parts_.weight_input.empty()) {
@@ -116,12 +125,18 @@ void StepGradients::run_batch(LaneSum& sum, NamedTensors batch, const Examples& 
   Destinations places;
   for (const auto& [name, tensor] : first ? memory : sum.gradients)
     if (is_dense(tensor)) places[name] = {tensor, first ? Write::to : Write::add};
-  const auto outputs = session_.run(batch, places);
+  RunOptions request{.destinations = std::move(places)};
+  if (adds_early) {
+    exchange_->begin(lanes_);
+    request.finished = [this](const std::string& output) { exchange_->ready(output); };
+  }
+  last_batch_ = batch;
+  const auto outputs = session_.run(batch, request);
   keep(sum.gradients, outputs);
   count_batch(sum.batches.emplace_back(), rows, outputs, batch, options_.label);
   const double loss = one_number(outputs.at(loss_output));
-  const auto what = std::isfinite(loss)
-                        ? not_finite(sum.gradients)
+  const auto what = std::isfinite(loss)  // what is being added is looked at afterwards
+                        ? (adds_early ? std::string() : not_finite(sum.gradients))
                         : fmt::format("the loss is {}", std::isnan(loss) ? std::abs(loss) : loss);  // the sign of NaN says nothing
   if (what.empty()) return;
   const auto culprit = session_.first_non_finite(batch);

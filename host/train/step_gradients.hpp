@@ -42,7 +42,8 @@ class StepGradients {
   LaneSum run_lanes(Batches& source, const Examples& examples, std::int64_t lanes, StepExchange::Lanes own);
   LaneSum run_own_lanes(Batches& source, const Examples& examples, std::int64_t lanes);
   LaneSum run_lane(Batches& source, const Examples& examples, std::int64_t lane, NamedTensors& memory);
-  void run_batch(LaneSum& sum, NamedTensors batch, const Examples& examples, const NamedTensors& memory);
+  void run_batch(LaneSum& sum, NamedTensors batch, const Examples& examples, const NamedTensors& memory, bool adds_early);
+  std::string why_not_finite();
   void keep(NamedTensors& sums, const NamedTensors& outputs) const;
   void add(LaneSum& left, const LaneSum& right);
   void add(const std::string& name, Tensor& left, const Tensor& right);
@@ -57,6 +58,9 @@ class StepGradients {
   std::map<std::string, PreparedCall> additions_;
   NamedTensors gradients_;
   std::uint64_t random_step_ = 0;  // of the step's first batch
+  std::int64_t lanes_ = 1;         // of the step
+  bool adds_early_ = false;        // what this process's only lane computes is added while it is computed
+  NamedTensors last_batch_;
 };
 
 }  // namespace tenon

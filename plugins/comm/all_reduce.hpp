@@ -11,6 +11,7 @@ struct AllReduce : Collective {
   Reduction reduction = Reduction::sum;
   Order order = Order::tree;
   std::int64_t lanes = 0, root = -1;
+  bool background = false;
 
   static constexpr void describe(auto& op) {
     op.doc("the sum, mean, maximum or minimum of what all processes have, element by element, with the same bits on each of them");
@@ -28,6 +29,7 @@ struct AllReduce : Collective {
              "0: each process has one. With fewer lanes than processes, the last ones add nothing and get the result")
         .at_least(0);
     op.param("root", &AllReduce::root, "the rank in its group that gets the result; all others get zeros. -1: all get it").at_least(-1);
+    op.param("background", &AllReduce::background, "the process computes meanwhile: waiting for others leaves it the processor");
     describe_group(op);
     op.example({{"x", {2, 3}}});
   }
@@ -77,7 +79,8 @@ struct AllReduce : Collective {
   /// In place; scratch has as many elements.
   template <class T>
   void reduce(const tenon::Call& call, const Group& group, T* y, T* scratch, std::int64_t count) const {
-    const auto wait = patience(call);
+    auto wait = patience(call);
+    wait.sleeps = background;
     if (order == Order::library && group.is_whole() && group.peers.reduce(y, count, tenon::dtype_of<T>, reduction, wait)) return;
     const auto all = lanes == 0 ? group.size : lanes;
     const int adding = static_cast<int>(std::min<std::int64_t>(all, group.size));

@@ -20,6 +20,7 @@ struct Transfer {
 struct Patience {
   double seconds = 0;
   std::function<bool()> cancelled;
+  bool sleeps = false;  ///< another thread computes meanwhile, maybe on this core
 };
 
 enum class Reduction : std::uint8_t { sum, mean, max, min };

@@ -61,6 +61,8 @@ class Execution {
   /// The plan that later runs are to use, by an execution of its own; null: this one.
   const std::shared_ptr<const Plan>& next_plan() const { return next_; }
   void keep_plan();  ///< where there is no memory for that
+  /// Whether run_steps() calls the steps one after the other, and will go on to.
+  bool runs_in_order() const { return runner_ == nullptr; }
   /// The first of the GPUs whose kernels run; null: none.
   Device* gpu() const { return gpu_ ? plan_->gpus.devices.front() : nullptr; }
   /// One for each step of the plan.

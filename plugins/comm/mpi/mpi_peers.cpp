@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <tenon/text.hpp>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -78,7 +79,10 @@ void MpiPeers::wait(const Done& done, const Patience& patience, const Waits& wai
       look();
       next_look += look_every;
     }
-    sched_yield();
+    if (patience.sleeps)
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    else
+      sched_yield();
   }
 }
 

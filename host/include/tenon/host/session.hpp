@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -83,6 +84,10 @@ struct RunOptions {
   /// Checked before each node; a stopped run throws Failure (failed). As after any run that fails, states, and in training variables, keep
   /// what the nodes that ran made of them.
   std::stop_token stop{};
+  /// Called with the name of an output that goes to a destination, as soon as no later node of the run writes it, by the thread that runs:
+  /// for work beside the rest of the run, such as sending it. It must not throw. Outputs that it was not called with are complete when the
+  /// run returns: those that lie elsewhere first, and all of a run whose nodes run side by side.
+  std::function<void(const std::string&)> finished{};
 };
 
 /// Binds a graph once, makes a plan for each combination of input shapes, storages and devices, keeps the latest, and runs them. Inputs may

@@ -1,0 +1,48 @@
+#include "run/execution/telling_run.hpp"
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "plan/lanes/step_order.hpp"
+#include "run/execution/parallel_run.hpp"
+#include "run/execution/step_walk.hpp"
+
+namespace tenon {
+namespace {
+
+/// For each step the outputs that it completes, of those that it writes where they are wanted.
+std::vector<std::vector<std::string>> completed_by_steps(const Execution& execution, const Destinations& destinations,
+                                                         const NamedTensors& outputs) {
+  const auto& plan = execution.plan();
+  const auto& model = plan.model();
+  std::unordered_map<ValueId, std::size_t> last_writes;
+  for (std::uint32_t step = 0; step < plan.step_count(); ++step)
+    for_each_access(plan, step, [&](ValueId value, bool written) {
+      if (written) last_writes[plan.memory.root[value]] = step;
+    });
+  std::vector<std::vector<std::string>> completed(plan.step_count());
+  for (const auto& [name, value] : model.outputs) {
+    const std::string wanted(model.strings[name]);
+    const auto destination = destinations.find(wanted);
+    if (destination == destinations.end() || outputs.at(wanted).data() != destination->second.tensor.data()) continue;
+    const auto last = last_writes.find(plan.memory.root[value]);
+    if (last != last_writes.end()) completed[last->second].push_back(wanted);
+  }
+  return completed;
+}
+
+}  // namespace
+
+void run_telling(Execution& execution, const Destinations& destinations, const NamedTensors& outputs, const RunOptions& request) {
+  const auto completed = completed_by_steps(execution, destinations, outputs);
+  StepWalk walk(execution);
+  const auto& steps = execution.start();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    stop_where_asked(request.stop);
+    walk.call(steps[i]);
+    for (const auto& name : completed[i]) request.finished(name);
+  }
+}
+
+}  // namespace tenon

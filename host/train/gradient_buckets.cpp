@@ -1,0 +1,109 @@
+#include "train/gradient_buckets.hpp"
+
+#include <algorithm>
+#include <memory>
+
+namespace tenon {
+namespace {
+
+constexpr std::int64_t line = 64, most_bytes = 2 << 20;  // long enough that a message is not all latency
+
+std::int64_t room_of(const Tensor& tensor) {
+  return (tensor.shape().size() * static_cast<std::int64_t>(size_of(tensor.dtype())) + line - 1) / line * line;
+}
+
+}  // namespace
+
+GradientBuckets::~GradientBuckets() {
+  if (!adder_.joinable()) return;
+  {
+    const std::lock_guard lock(changing_);
+    ends_ = true;
+  }
+  changed_.notify_all();
+  adder_.join();
+}
+
+void GradientBuckets::lay_out(const std::vector<std::pair<std::string, Tensor>>& gradients) {
+  laid_out_ = true;
+  for (std::size_t first = 0; first < gradients.size();) {
+    std::int64_t bytes = 0;
+    auto end = first;
+    const auto dtype = gradients[first].second.dtype();
+    while (end < gradients.size() && gradients[end].second.dtype() == dtype && (end == first || bytes < most_bytes))
+      bytes += room_of(gradients[end++].second);
+    const auto flat = Tensor::zeros(dtype, {bytes / static_cast<std::int64_t>(size_of(dtype))});
+    auto* at = static_cast<std::byte*>(flat.data());
+    for (auto i = first; i < end; ++i) {
+      const auto& [name, like] = gradients[i];
+      places_.emplace(name, Tensor::borrow(at, dtype, like.shape(), {}, std::make_shared<Tensor>(flat)));
+      bucket_of_.emplace(name, buckets_.size());
+      at += room_of(like);
+    }
+    buckets_.push_back({flat, end - first, 0});
+    first = end;
+  }
+}
+
+void GradientBuckets::begin(std::int64_t lanes) {
+  begun_ = true;
+  if (buckets_.empty()) return;
+  {
+    const std::lock_guard lock(changing_);
+    for (auto& bucket : buckets_) bucket.waits_for = bucket.gradients;
+    lanes_ = lanes;
+    finishing_ = false;
+    adds_ = true;
+  }
+  if (!adder_.joinable()) adder_ = std::thread([this] { add_buckets(); });
+  changed_.notify_all();
+}
+
+void GradientBuckets::ready(const std::string& name) {
+  const auto found = bucket_of_.find(name);
+  if (found == bucket_of_.end()) return;
+  {
+    const std::lock_guard lock(changing_);
+    auto& waits_for = buckets_[found->second].waits_for;
+    if (waits_for == 0 || --waits_for > 0) return;
+  }
+  changed_.notify_all();
+}
+
+void GradientBuckets::finish() {
+  begun_ = false;
+  if (buckets_.empty()) return;
+  std::unique_lock lock(changing_);
+  for (auto& bucket : buckets_) bucket.waits_for = 0;
+  finishing_ = true;
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return !adds_; });
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+// After a failure the others are not added: no process hears from another one any more.
+void GradientBuckets::add_buckets() {
+  std::unique_lock lock(changing_);
+  while (true) {
+    changed_.wait(lock, [this] { return adds_ || ends_; });
+    if (ends_) return;
+    std::exception_ptr failure;
+    for (auto& bucket : buckets_) {
+      changed_.wait(lock, [&] { return bucket.waits_for == 0 || ends_; });
+      if (ends_) return;
+      const bool background = !finishing_;
+      lock.unlock();
+      try {
+        if (!failure) processes_.add(bucket.flat, lanes_, background);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      lock.lock();
+    }
+    failure_ = failure;
+    adds_ = false;
+    changed_.notify_all();
+  }
+}
+
+}  // namespace tenon
