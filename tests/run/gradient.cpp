@@ -372,3 +372,28 @@ TEST_CASE("session: outputs are put and added where the caller says") {
   CHECK(refused("y", {f64_tensor({1})}) == "the destination of output 'y' is float64 [1] but the output is float64 [2]");
   CHECK(refused("y", {z, tenon::Write::none}) == "the destination of output 'y' can be written by `to` and `add` only");
 }
+
+TEST_CASE("session: an output is told as soon as its destination has all of it") {
+  GradientHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", DType::f64, {2});
+  const auto early = graph.add("quadratic", {x}, {{"b", 3}}, "early"), first = graph.add("quadratic", {x}, {{"b", 2}}, "first");
+  const auto late = graph.add("cube", {early}, {}, "late");
+  graph.output("early", early);
+  graph.output("both", graph.add("tenon.sum_gradients", {first, graph.add("quadratic", {late}, {{"b", 1}}, "second")}));
+  graph.output("late", late);
+  tenon::SessionOptions in_order;
+  in_order.parallel = false;
+  Session session(graph, in_order);
+  const auto to_early = f64_tensor({0, 0}), to_both = f64_tensor({0, 0});
+  std::vector<std::string> told;
+  std::vector<double> then;
+  tenon::RunOptions request{.destinations = {{"early", {to_early}}, {"both", {to_both}}}};
+  request.finished = [&](const std::string& output) {
+    told.push_back(output);
+    for (const double value : (output == "early" ? to_early : to_both).values<double>()) then.push_back(value);
+  };
+  session.run({{"x", f64_tensor({1, 2})}}, request);
+  CHECK(told == std::vector<std::string>{"early", "both"});
+  CHECK(then == std::vector<double>{3, 6, 29, 220});
+}
