@@ -6,13 +6,28 @@
 namespace tenon {
 namespace {
 
-constexpr std::int64_t line = 64, most_bytes = 2 << 20;  // long enough that a message is not all latency
+constexpr std::int64_t line = 64, most_bytes = 1 << 20;  // long enough that a message is not all latency
 
-std::int64_t room_of(const Tensor& tensor) {
-  return (tensor.shape().size() * static_cast<std::int64_t>(size_of(tensor.dtype())) + line - 1) / line * line;
+std::int64_t room_of(DType dtype, const Shape& shape) {
+  return (shape.size() * static_cast<std::int64_t>(size_of(dtype)) + line - 1) / line * line;
 }
 
 }  // namespace
+
+std::vector<std::size_t> bucket_ends(const std::vector<std::pair<DType, Shape>>& gradients) {
+  std::vector<std::size_t> ends;
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const auto& [dtype, shape] = gradients[i];
+    if (i > 0 && (dtype != gradients[i - 1].first || bytes >= most_bytes)) {
+      ends.push_back(i);
+      bytes = 0;
+    }
+    bytes += room_of(dtype, shape);
+  }
+  if (!gradients.empty()) ends.push_back(gradients.size());
+  return ends;
+}
 
 GradientBuckets::~GradientBuckets() {
   if (!adder_.joinable()) return;
@@ -26,19 +41,20 @@ GradientBuckets::~GradientBuckets() {
 
 void GradientBuckets::lay_out(const std::vector<std::pair<std::string, Tensor>>& gradients) {
   laid_out_ = true;
-  for (std::size_t first = 0; first < gradients.size();) {
+  std::vector<std::pair<DType, Shape>> types;
+  for (const auto& [name, like] : gradients) types.emplace_back(like.dtype(), like.shape());
+  std::size_t first = 0;
+  for (const auto end : bucket_ends(types)) {
+    const auto dtype = types[first].first;
     std::int64_t bytes = 0;
-    auto end = first;
-    const auto dtype = gradients[first].second.dtype();
-    while (end < gradients.size() && gradients[end].second.dtype() == dtype && (end == first || bytes < most_bytes))
-      bytes += room_of(gradients[end++].second);
+    for (auto i = first; i < end; ++i) bytes += room_of(dtype, types[i].second);
     const auto flat = Tensor::zeros(dtype, {bytes / static_cast<std::int64_t>(size_of(dtype))});
     auto* at = static_cast<std::byte*>(flat.data());
     for (auto i = first; i < end; ++i) {
       const auto& [name, like] = gradients[i];
       places_.emplace(name, Tensor::borrow(at, dtype, like.shape(), {}, std::make_shared<Tensor>(flat)));
       bucket_of_.emplace(name, buckets_.size());
-      at += room_of(like);
+      at += room_of(dtype, like.shape());
     }
     buckets_.push_back({flat, end - first, 0});
     first = end;

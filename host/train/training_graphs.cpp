@@ -11,11 +11,14 @@
 #include "graph/model.hpp"
 #include "graph/parameters.hpp"
 #include "run/graph_impl.hpp"
+#include "train/gradient_buckets.hpp"
 #include "train/optimizer.hpp"
 #include "train/tally.hpp"
 
 namespace tenon {
 namespace {
+
+const std::string gradient_of = "gradient of ";  // a variable: an output of the training graph
 
 std::vector<std::string> floating_variables(const Graph& graph) {
   const auto& model = model_of(graph);
@@ -55,7 +58,7 @@ std::vector<TrainedVariable> add_gradients(Graph& graph, Value loss, const Gradi
   std::vector<TrainedVariable> trained;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (gradients[i].empty()) continue;
-    const auto gradient = give_out(graph, "gradient of " + names[i], gradients[i], others);
+    const auto gradient = give_out(graph, gradient_of + names[i], gradients[i], others);
     trained.push_back({names[i], gradient, options.optimizer + " of " + names[i]});
   }
   if (trained.empty())
@@ -134,6 +137,45 @@ GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batc
 
 Graph training_graph(const Graph& graph, const NamedTensors& batch, const TrainerOptions& options) {
   return make_gradient_graph(graph, batch, options).graph;
+}
+
+std::vector<PlannedBucket> planned_buckets(const Graph& training, const PlanInfo& plan) {
+  struct Gradient {
+    std::string variable;
+    const PlannedOutput* output;
+    std::size_t steps;
+  };
+  const auto& model = model_of(training);
+  std::vector<Gradient> dense;
+  for (auto at = model.outputs.rbegin(); at != model.outputs.rend(); ++at) {
+    const std::string name(model.strings[at->first]);
+    if (!name.starts_with(gradient_of)) continue;
+    Gradient found{name.substr(gradient_of.size()), nullptr, 0};
+    const auto label = value_label(model, at->second);
+    for (std::size_t step = 0; step < plan.steps.size(); ++step)
+      for (const auto& output : plan.steps[step].outputs)
+        if (output.value == label) found.output = &output, found.steps = step + 1;
+    if (found.output == nullptr) found.steps = plan.steps.size();  // a sum without a step of its own
+    if (found.output == nullptr || found.output->storage == Storage::dense) dense.push_back(found);
+  }
+  std::vector<std::pair<DType, Shape>> types;
+  for (const auto& one : dense) {
+    const auto tensor = training.tensor(training.find(one.variable));
+    types.emplace_back(tensor.dtype(), tensor.shape());
+  }
+  std::vector<PlannedBucket> buckets;
+  std::size_t first = 0;
+  for (const auto end : bucket_ends(types)) {
+    auto& bucket = buckets.emplace_back();
+    bucket.dtype = types[first].first;
+    for (; first < end; ++first) {
+      bucket.variables.push_back(dense[first].variable);
+      bucket.bytes += types[first].second.size() * static_cast<std::int64_t>(size_of(bucket.dtype));
+      bucket.steps = std::max(bucket.steps, dense[first].steps);
+    }
+    if (buckets.size() > 1) bucket.steps = std::max(bucket.steps, buckets[buckets.size() - 2].steps);  // they are added in order
+  }
+  return buckets;
 }
 
 Graph make_update_graph(const Graph& forward, const std::vector<TrainedVariable>& trained, const TrainerOptions& options) {

@@ -1,5 +1,6 @@
 // tenon show: a graph as text, JSON, DOT or SVG, or its plan.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <cerrno>
 #include <tenon/host/draw.hpp>
 #include <tenon/host/session.hpp>
+#include <tenon/host/trainer.hpp>
 
 #include "cli/command.hpp"
 #include "cli/input/graph_file.hpp"
@@ -19,6 +21,8 @@
 #include "cli/streams.hpp"
 #include "io/atomic_file.hpp"
 #include "io/child.hpp"
+#include "io/counted.hpp"
+#include "io/readable_bytes.hpp"
 #include "io/system_reason.hpp"
 #include "io/utf8.hpp"
 
@@ -37,6 +41,19 @@ std::string run_graphviz(const std::string& dot) {
   if (status != 0 || svg.empty())
     throw Failure(FailureKind::failed, "the graph cannot be drawn: graphviz's program dot failed", no_program.hint);
   return svg;
+}
+
+/// What processes send each other in a step of training.
+std::string buckets_text(const std::vector<PlannedBucket>& buckets, std::size_t steps, std::int64_t ranks) {
+  std::int64_t bytes = 0;
+  for (const auto& bucket : buckets) bytes += bucket.bytes;
+  const auto sent = static_cast<std::uint64_t>(2 * (ranks - 1) * bytes / ranks);
+  auto text = fmt::format("\n{} processes add {} of gradients in {}; each sends and receives about {} a step\n", ranks,
+                          readable_bytes(static_cast<std::uint64_t>(bytes)), counted(buckets.size(), "bucket"), readable_bytes(sent));
+  for (const auto& bucket : buckets)
+    text += fmt::format("  {:>10} {:<8} after step {} of {}: {}\n", readable_bytes(static_cast<std::uint64_t>(bucket.bytes)),
+                        name_of(bucket.dtype), bucket.steps, steps, fmt::join(bucket.variables, ", "));
+  return text;
 }
 
 // Dimensions that nobody gives are 1, as in tenon run. With a loss, the graph is what training runs for each batch.
@@ -67,6 +84,8 @@ void show_plan(const Context& context, Graph graph, const Arguments& arguments) 
     write_result(printable_lines(describe_memory(plan)));
   else
     write_result(printable_lines(describe(plan)));
+  if (arguments.has("ranks"))
+    write_result(printable_lines(buckets_text(planned_buckets(graph, plan), plan.steps.size(), arguments.integer("ranks"))));
 }
 
 void check_one_form(const Context& context, const Arguments& arguments) {
@@ -86,6 +105,8 @@ void check_one_form(const Context& context, const Arguments& arguments) {
   for (const std::string option : {"shape", "loss"})
     if (arguments.has(option) && !plans)
       throw Failure(FailureKind::usage, fmt::format("--{} is for --plan and --memory, and neither is given", option));
+  if (arguments.has("ranks") && (!arguments.has("plan") || !arguments.has("loss") || context.json()))
+    throw Failure(FailureKind::usage, "--ranks is for --plan with --loss, as text");
   for (const std::string option : {"no-optimize", "exact"})
     if (arguments.has(option) && !plans && !arguments.has("optimized"))
       throw Failure(FailureKind::usage, fmt::format("--{} is for --optimized, --plan and --memory, and none is given", option));
@@ -153,6 +174,8 @@ const bool added_show = add_command(
                  {"shape", "NAME=DIMS", "an input's shape for --plan and --memory, like image=8x64", Named{"image=8x64"}},
                  {"no-capture", "", "with --plan: without captured graphs of kernels on GPUs"},
                  {"loss", "NAME", "with --plan or --memory: of what training by this output or value runs for each batch"},
+                 {"ranks", "N", "with --plan and --loss: what N processes that train together send, and when (tenon train by mpirun)",
+                  Integer{2, 1 << 24}},
                  optimize_options()[0],
                  optimize_options()[1],
                  precision_option(),

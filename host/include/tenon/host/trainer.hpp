@@ -8,8 +8,10 @@
 #include <tenon/host/api.hpp>
 #include <tenon/host/failure.hpp>
 #include <tenon/host/operator_info.hpp>
+#include <tenon/host/plan_info.hpp>
 #include <tenon/host/schedule.hpp>
 #include <tenon/host/session.hpp>
+#include <vector>
 
 namespace tenon {
 
@@ -127,5 +129,16 @@ TENON_API std::shared_ptr<const OperatorInfo> find_optimizer(Host& host, const s
 /// The graph that a training runs for each batch: the loss, the scores and the gradients of the variables. For looking at it and at its
 /// plan; only the shapes of `batch` count. Throws Failure as a Trainer does.
 TENON_API Graph training_graph(const Graph& graph, const NamedTensors& batch, const TrainerOptions& options);
+
+/// Dense gradients that processes that train together add as one.
+struct PlannedBucket {
+  std::vector<std::string> variables;  ///< whose gradients they are
+  DType dtype = unknown_dtype;
+  std::int64_t bytes = 0;
+  std::size_t steps = 0;  ///< of the plan that have run when all of them are complete
+};
+/// The buckets of a training_graph() in the order in which they are added, with their moments in its plan. Variables whose gradient is
+/// sparse have none: what is sent of those is known when it is there.
+TENON_API std::vector<PlannedBucket> planned_buckets(const Graph& training, const PlanInfo& plan);
 
 }  // namespace tenon
