@@ -60,7 +60,7 @@ struct NormaliseRow {
 
 /// What backward reads; the statistics were put there before.
 template <class T>
-struct Gradients {
+struct RowGradients {
   Rows<T> from;
   const T* dy;
   Statistics<Wide<T>>* found;
@@ -72,7 +72,7 @@ struct Gradients {
 
 template <class T>
 struct PutStatistics {
-  Gradients<T> back;
+  RowGradients<T> back;
   bool centred;
   double epsilon;
 
@@ -86,7 +86,7 @@ struct PutStatistics {
 /// Of gamma, or of beta.
 template <class T>
 struct Term {
-  Gradients<T> back;
+  RowGradients<T> back;
   bool of_gamma;
 
   TENON_DEVICE Wide<T> operator()(std::int64_t row, std::int64_t i) const {
@@ -112,8 +112,8 @@ struct ChannelGradient {
 };
 
 template <class T>
-struct DataGradient {
-  Gradients<T> back;
+struct RowDataGradient {
+  RowGradients<T> back;
   bool centred;
   T* dx;
 
@@ -157,9 +157,9 @@ void RowNorm::gradients(const tenon::Call& call, const NormRows& rows, bool cent
   tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
     const auto sums = column_sums(rows);
     std::byte* const scratch = call.workspace<std::byte>(statistics_bytes(rows) + sums.bytes());
-    const Gradients<T> back{{rows, call.input<T>(0).data(), call.input<T>(1).data()},
-                            call.output_grad<T>(0).data(),
-                            reinterpret_cast<Statistics<Wide<T>>*>(scratch)};
+    const RowGradients<T> back{{rows, call.input<T>(0).data(), call.input<T>(1).data()},
+                               call.output_grad<T>(0).data(),
+                               reinterpret_cast<Statistics<Wide<T>>*>(scratch)};
     if (rows.size > 0) for_each_team(call, rows.count, rows.size, false, PutStatistics<T>{back, centred, epsilon});
     // Before data's gradient, which may lie where the output's gradient does.
     for (int input = 1; input < (centred ? 3 : 2); ++input) {
@@ -172,7 +172,7 @@ void RowNorm::gradients(const tenon::Call& call, const NormRows& rows, bool cent
         tenon::gpu::for_each_block(call, rows.groups * rows.per_group, ChannelGradient<T>{term, to});
     }
     if (call.write(0) == tenon::Write::none || rows.size == 0) return;
-    for_each_team(call, rows.count, rows.size, false, DataGradient<T>{back, centred, call.input_grad<T>(0).data()});
+    for_each_team(call, rows.count, rows.size, false, RowDataGradient<T>{back, centred, call.input_grad<T>(0).data()});
   });
 }
 
