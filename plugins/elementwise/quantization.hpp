@@ -47,6 +47,13 @@ class Parts {
     blocks_ = size == 0 ? 0 : (length_ + size - 1) / size;
   }
 
+  /// The scale of an element.
+  TENON_FN std::int64_t scale_of(std::int64_t i) const {
+    if (single_) return 0;
+    const auto row = i / inner_, at = row % length_;
+    return size_ == 0 ? at : (row / length_ * blocks_ + at / size_) * inner_ + i % inner_;
+  }
+
   /// work(first element, their number up to `block`, first scale, whether each has its own) for the elements from begin to end.
   template <class Work>
   void each(std::int64_t begin, std::int64_t end, const Work& work) const {
@@ -61,15 +68,14 @@ class Parts {
 
  private:
   void part(std::int64_t begin, std::int64_t& count, std::int64_t& scale, bool& own) const {
-    const auto row = begin / inner_, column = begin % inner_, outer = row / length_, at = row % length_;
+    const auto at = begin / inner_ % length_;
     const bool blocked = size_ != 0;
+    scale = scale_of(begin);
     if (inner_ > 1) {
-      count = std::min(count, inner_ - column);
-      scale = blocked ? (outer * blocks_ + at / size_) * inner_ + column : at;
+      count = std::min(count, inner_ - begin % inner_);
       own = blocked;
     } else {
       count = std::min(count, blocked ? std::min(length_ - at, size_ - at % size_) : length_ - at);
-      scale = blocked ? outer * blocks_ + at / size_ : at;
       own = !blocked;
     }
   }
@@ -88,6 +94,21 @@ void widen(const void* from, std::int64_t first, bool one, std::int64_t count, f
 template <tenon::Types types>
 void widen(tenon::DType dtype, const void* from, std::int64_t first, bool one, std::int64_t count, float* to) {
   tenon::visit<types>(dtype, [&]<class T>() { widen<T>(from, first, one, count, to); });
+}
+
+/// x / scale, rounded to T.
+template <class T>
+TENON_FN float quotient(float x, float scale) {
+  return static_cast<float>(static_cast<T>(x / scale));
+}
+
+/// What becomes of a quotient. Zero points are whole, and so is the sum where it lies in Y's range.
+template <class Y>
+TENON_FN Y placed(float x, float zero) {
+  constexpr auto low = static_cast<float>(tenon::elementwise::least<Y>), high = static_cast<float>(tenon::elementwise::most<Y>);
+  const float sum = tenon::elementwise::rint(x) + zero;
+  const float limited = tenon::select(sum > low, tenon::select(sum < high, sum, high), low);
+  return static_cast<Y>(static_cast<std::int32_t>(tenon::select(sum == sum, limited, 0.0f)));
 }
 
 inline const void* elements(const tenon::Call& call, int i) {

@@ -1,0 +1,59 @@
+// The bits of elements as another dtype.
+#pragma once
+#include <cstring>
+#include <tenon/operator.hpp>
+
+#include "onnx_dtypes.hpp"
+
+struct BitCast : tenon::Operator {
+  static constexpr bool blockwise = true;
+  tenon::DType dtype = tenon::DType::f32;
+
+  static constexpr void describe(auto& op) {
+    op.doc("the bits of x taken as another dtype of the same size, element by element");
+    op.types(tenon::every_type);
+    op.input("x", "any values");
+    op.output("y", "same shape as x; for bool, true where a bit is set");
+    op.param("dtype", &BitCast::dtype, "dtype of y").required().one_of(tenon::every_type);
+    op.backward_reads();
+    op.example({{"x", {2, 3}, tenon::f32}}, {{"dtype", "int32"}});
+    op.example({{"x", {2, 3}, tenon::i8}}, {{"dtype", "uint8"}});
+    op.example({{"x", {2, 3}, tenon::u16}}, {{"dtype", "float16"}});
+    op.example({{"x", {2, 3}, tenon::u64}}, {{"dtype", "float64"}});
+    op.example({{"x", {2, 3}, tenon::c128}}, {{"dtype", "complex128"}});
+    auto form = op.onnx("", "BitCast").since(26).attribute("to", "dtype");
+    name_onnx_dtypes(form);
+  }
+
+  void infer(tenon::Infer& io) const {
+    const auto from = io.input(0).dtype;
+    io.require(from == tenon::unknown_dtype || size_of(from) == size_of(dtype), "x is ", from, ", of ", size_of(from), " bytes, but ",
+               dtype, " has ", size_of(dtype));
+    io.set_output(0, io.input(0).shape, dtype);
+    io.set_input(0, io.output(0).shape);
+  }
+
+  void forward(const tenon::Call& call) const {
+    const auto [x, y, bytes] = memory(call);
+    call.parallel_for(bytes, 65536, [&, x = x, y = y](std::int64_t begin, std::int64_t end) {
+      if (dtype == tenon::boolean) {
+        for (auto i = begin; i < end; ++i) y[i] = x[i] != 0;
+      } else {
+        std::memcpy(y + begin, x + begin, static_cast<std::size_t>(end - begin));
+      }
+    });
+  }
+
+ protected:
+  struct Memory {
+    const unsigned char* x;
+    unsigned char* y;
+    std::int64_t bytes;
+  };
+  Memory memory(const tenon::Call& call) const {
+    const auto& from = call.raw().inputs[0]->dense;
+    const auto& to = call.raw().outputs[0]->dense;
+    return {static_cast<const unsigned char*>(from.data) + from.byte_offset, static_cast<unsigned char*>(to.data) + to.byte_offset,
+            call.input_type(0).shape.size() * static_cast<std::int64_t>(size_of(dtype))};
+  }
+};

@@ -1,0 +1,98 @@
+// What quantize made, as numbers again.
+#pragma once
+#include "quantization.hpp"
+
+enum class DequantizedDType : std::int32_t { of_scale, f32, f16, bf16 };
+
+struct Dequantize : tenon::Operator {
+  static constexpr tenon::Types results = {tenon::f32, tenon::f16, tenon::bf16};
+  static constexpr tenon::Types whole = {tenon::u8, tenon::i8, tenon::u16, tenon::i16, tenon::i32};
+  std::int64_t axis = 1, block_size = 0;
+  DequantizedDType dtype = DequantizedDType::of_scale;
+
+  static constexpr void describe(auto& op) {
+    op.doc("(x - zero_point) * scale, computed in float32 and rounded once");
+    op.types(whole);
+    op.input("x", "integers");
+    op.input("scale", "one number, or one for each index along the axis, or x's shape with one for each block along the axis")
+        .types(results);
+    op.input("zero_point", "what becomes 0, of scale's shape; by default 0").optional();
+    op.output("y", "same shape as x");
+    op.param("axis", &Dequantize::axis, "axis of the scales; negative ones count from the last");
+    op.param("block_size", &Dequantize::block_size, "elements along the axis that share a scale; 0: scale has one dimension or none")
+        .at_least(0);
+    op.param("dtype", &Dequantize::dtype, "dtype of y")
+        .one_of({{"of_scale", DequantizedDType::of_scale},
+                 {"float32", DequantizedDType::f32},
+                 {"float16", DequantizedDType::f16},
+                 {"bfloat16", DequantizedDType::bf16}});
+    op.example({{"x", {2, 3}, tenon::u8}, {"scale", {3}, tenon::f32}, {"zero_point", {3}, tenon::u8}});
+    op.example({{"x", {2, 5}, tenon::i8}, {"scale", {2, 3}, tenon::f32}}, {{"block_size", 2}});
+    op.onnx("", "DequantizeLinear")
+        .since(10)
+        .attribute("axis", "axis")
+        .attribute("block_size", "block_size")
+        .attribute("output_dtype", "dtype", 0)
+        .value("dtype", 0, "of_scale")
+        .value("dtype", 1, "float32")
+        .value("dtype", 10, "float16")
+        .value("dtype", 16, "bfloat16");
+  }
+
+  void infer(tenon::Infer& io) const {
+    if (io.has_input(2)) io.set_input("zero_point", io.input("scale").shape);
+    quantization::check(io, axis, block_size);
+    io.set_output(0, io.input("x").shape, result(io.input("scale").dtype));
+    io.set_input(0, io.output(0).shape);
+  }
+
+  void forward(const tenon::Call& call) const {
+    const auto x = call.input_type(0), scale = call.input_type(1);
+    const quantization::Parts parts(x.shape, scale.shape, axis, block_size);
+    tenon::visit<results>(result(scale.dtype), [&]<class Y>() {
+      Y* const y = call.output<Y>(0).data();
+      const void *from = quantization::elements(call, 0), *scales = quantization::elements(call, 1);
+      const void* zeros = call.has_input(2) ? quantization::elements(call, 2) : nullptr;
+      call.parallel_for(x.shape.size(), 4096, [&](std::int64_t begin, std::int64_t end) {
+        float difference[quantization::block], factor[quantization::block];
+        parts.each(begin, end, [&](std::int64_t first, std::int64_t count, std::int64_t at, bool own) {
+          tenon::visit<whole>(x.dtype, [&]<class X>() {
+            const X* const zero = zeros ? static_cast<const X*>(zeros) + at : nullptr;
+            subtract(static_cast<const X*>(from) + first, zero, own, count, difference);
+          });
+          quantization::widen<results>(scale.dtype, scales, at, !own, count, factor);
+          tenon::elementwise::for_each(
+              count, [=, d = difference, f = factor, to = y + first](std::int64_t i) { to[i] = static_cast<Y>(d[i] * f[i]); });
+        });
+      });
+    });
+  }
+
+ protected:
+  tenon::DType result(tenon::DType scale) const {
+    switch (dtype) {
+      case DequantizedDType::f32:
+        return tenon::f32;
+      case DequantizedDType::f16:
+        return tenon::f16;
+      case DequantizedDType::bf16:
+        return tenon::bf16;
+      default:
+        return scale;
+    }
+  }
+
+ private:
+  /// Exact before it becomes a float, as 64-bit integers hold any difference.
+  template <class X>
+  static void subtract(const X* x, const X* zero, bool own, std::int64_t count, float* difference) {
+    using Wide = std::conditional_t<sizeof(X) == 4, std::int64_t, std::int32_t>;
+    const Wide one = zero ? static_cast<Wide>(*zero) : 0;
+    if (zero && own) {
+      tenon::elementwise::for_each(
+          count, [=](std::int64_t i) { difference[i] = static_cast<float>(static_cast<Wide>(x[i]) - static_cast<Wide>(zero[i])); });
+    } else {
+      tenon::elementwise::for_each(count, [=](std::int64_t i) { difference[i] = static_cast<float>(static_cast<Wide>(x[i]) - one); });
+    }
+  }
+};

@@ -1,0 +1,85 @@
+// Numbers as small integers, by scales and zero points.
+#pragma once
+#include "quantization.hpp"
+
+struct Quantize : tenon::Operator {
+  static constexpr tenon::Types quantized_types = {tenon::u8, tenon::i8, tenon::u16, tenon::i16};
+  static constexpr tenon::Types scale_types = {tenon::f32, tenon::f16, tenon::bf16}, number_types = scale_types + tenon::Types{tenon::i32};
+  std::int64_t axis = 1, block_size = 0;
+  tenon::DType dtype = tenon::DType::u8;
+  bool precise = false;
+
+  static constexpr void describe(auto& op) {
+    op.doc("x / scale rounded to whole numbers, of two the even one, plus zero_point, and limited to the range of y's dtype");
+    op.input("x", "any numbers").types(number_types);
+    op.input("scale", "one number, or one for each index along the axis, or x's shape with one for each block along the axis")
+        .types(scale_types);
+    op.input("zero_point", "what 0 becomes, of y's dtype and scale's shape; by default 0").optional().types(quantized_types);
+    op.output("y", "same shape as x; nan becomes 0");
+    op.param("axis", &Quantize::axis, "axis of the scales; negative ones count from the last");
+    op.param("block_size", &Quantize::block_size, "elements along the axis that share a scale; 0: scale has one dimension or none")
+        .at_least(0);
+    op.param("dtype", &Quantize::dtype, "dtype of y where there is no zero_point").one_of(quantized_types);
+    op.param("precise", &Quantize::precise, "the quotient is a float32; else it is rounded to scale's dtype first");
+    op.example({{"x", {2, 3}, tenon::f32}, {"scale", {3}, tenon::f32}, {"zero_point", {3}, tenon::u8}});
+    op.example({{"x", {2, 5}, tenon::f32}, {"scale", {2, 3}, tenon::f32}}, {{"block_size", 2}, {"dtype", "int8"}});
+    op.onnx("", "QuantizeLinear")
+        .since(10)
+        .attribute("axis", "axis")
+        .attribute("block_size", "block_size")
+        .attribute("output_dtype", "dtype", 0)
+        .value("dtype", 0, "uint8")
+        .value("dtype", 2, "uint8")
+        .value("dtype", 3, "int8")
+        .value("dtype", 4, "uint16")
+        .value("dtype", 5, "int16")
+        .attribute("precision", "precise", 0)
+        .value("precise", 0, false)
+        .value("precise", 1, true)
+        .ignore("saturate");
+  }
+
+  void infer(tenon::Infer& io) const {
+    const bool has_zero = io.has_input(2);
+    const auto given = io.input(2).dtype;
+    if (has_zero) io.set_input("zero_point", io.input("scale").shape);
+    io.require(!has_zero || dtype == tenon::u8 || given == tenon::unknown_dtype || given == dtype, "zero_point is ", given,
+               ", but parameter 'dtype' is ", dtype);
+    quantization::check(io, axis, block_size);
+    io.set_output(0, io.input("x").shape, has_zero ? given : dtype);
+    io.set_input(0, io.output(0).shape);
+  }
+
+  void forward(const tenon::Call& call) const {
+    const auto x = call.input_type(0), scale = call.input_type(1);
+    const quantization::Parts parts(x.shape, scale.shape, axis, block_size);
+    tenon::visit<quantized_types>(call.output_type(0).dtype, [&]<class Y>() {
+      Y* const y = call.output<Y>(0).data();
+      const void *from = quantization::elements(call, 0), *scales = quantization::elements(call, 1);
+      const void* zeros = call.has_input(2) ? quantization::elements(call, 2) : nullptr;
+      call.parallel_for(x.shape.size(), 4096, [&](std::int64_t begin, std::int64_t end) {
+        float quotient[quantization::block], other[quantization::block];
+        parts.each(begin, end, [&](std::int64_t first, std::int64_t count, std::int64_t at, bool own) {
+          quantization::widen<number_types>(x.dtype, from, first, false, count, quotient);
+          quantization::widen<scale_types>(scale.dtype, scales, at, !own, count, other);
+          divide(quotient, other, count, precise ? tenon::f32 : scale.dtype);
+          std::fill_n(other, count, 0.0f);
+          if (zeros) quantization::widen<Y>(zeros, at, !own, count, other);
+          place(quotient, other, count, y + first);
+        });
+      });
+    });
+  }
+
+ private:
+  static void divide(float* x, const float* scale, std::int64_t count, tenon::DType rounded_to) {
+    tenon::visit<scale_types>(rounded_to, [&]<class T>() {
+      tenon::elementwise::for_each(count, [=](std::int64_t i) { x[i] = quantization::quotient<T>(x[i], scale[i]); });
+    });
+  }
+
+  template <class Y>
+  static void place(const float* x, const float* zero, std::int64_t count, Y* y) {
+    tenon::elementwise::for_each(count, [=](std::int64_t i) { y[i] = quantization::placed<Y>(x[i], zero[i]); });
+  }
+};

@@ -1,0 +1,23 @@
+// Elements of a tensor whose dtype is known at run time alone, one by one: for kernels that are not worth compiling for each dtype.
+#pragma once
+#include <tenon/half.hpp>
+#include <tenon/operator.hpp>
+
+/// Elements of any type of `Types`, as As.
+template <class As, class... Types>
+struct AnyElements {
+  const void* data;
+  tenon::DType dtype;
+
+  TENON_FN As operator[](std::int64_t i) const {
+    As element{};
+    static_cast<void>(((dtype == tenon::dtype_of<Types> && (element = static_cast<As>(static_cast<const Types*>(data)[i]), true)) || ...));
+    return element;
+  }
+
+  /// Those of an input of a call.
+  static AnyElements of(const tenon::Call& call, int input) {
+    const auto& dense = call.raw().inputs[input]->dense;
+    return {static_cast<const char*>(dense.data) + dense.byte_offset, call.input_type(input).dtype};
+  }
+};
