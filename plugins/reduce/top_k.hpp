@@ -55,12 +55,7 @@ struct TopK : tenon::Operator {
 
   void forward(const tenon::Call& call) const {
     const auto x = call.input_type(0);
-    const int first = call.write(0) == tenon::Write::none;
-    auto y = x.shape;
-    y.set(static_cast<int>(axis), given_number(call, "count", k));
-    require_output(call, y, first);
-    if (y[static_cast<int>(axis)] > x.shape[static_cast<int>(axis)])
-      throw tenon::Error("x is ", x.shape, ", which has fewer elements along axis ", axis);
+    const auto y = chosen(call);
     if (y.size() == 0) return;
     std::vector<std::int64_t> own;
     std::int64_t* indices = nullptr;
@@ -98,13 +93,26 @@ struct TopK : tenon::Operator {
     g.set_input_grad(0, g.add("scatter_along", {g.zeros_like(g.input(0)), g.output(1), g.output_grad(0)}, {{"axis", axis}}));
   }
 
- private:
+ protected:
+  /// The shape of outputs.
+  tenon::Shape chosen(const tenon::Call& call) const {
+    const auto x = call.input_type(0).shape;
+    const int first = call.write(0) == tenon::Write::none;
+    auto y = x;
+    y.set(static_cast<int>(axis), given_number(call, "count", k));
+    require_output(call, y, first);
+    if (y[static_cast<int>(axis)] > x[static_cast<int>(axis)])
+      throw tenon::Error("x is ", x, ", which has fewer elements along axis ", axis);
+    return y;
+  }
+
   std::int64_t inner(const tenon::Shape& x) const {
     std::int64_t inner = 1;
     for (int a = static_cast<int>(axis < 0 ? axis + x.rank() : axis) + 1; a < x.rank(); ++a) inner *= x[a];
     return inner;
   }
 
+ private:
   void choose(const tenon::Call& call, const tenon::Shape& x, const tenon::Shape& y, const std::uint64_t* keys,
               std::int64_t* indices) const {
     const auto size = x[static_cast<int>(axis)], count = y[static_cast<int>(axis)], step = inner(x);

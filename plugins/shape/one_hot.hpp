@@ -8,6 +8,17 @@
 #include "../shared/given_numbers.hpp"
 #include "dims.hpp"
 
+/// Which of the indices decides about an element of output, and how.
+struct HotPlaces {
+  std::int64_t size, inner;  ///< of the new axis, and elements behind it
+  bool negative;
+
+  TENON_FN std::int64_t index_of(std::int64_t i) const { return i / inner / size * inner + i % inner; }
+  TENON_FN bool is_named(std::int64_t i, std::int64_t index) const {
+    return (negative && index < 0 ? index + size : index) == i / inner % size;
+  }
+};
+
 struct OneHot : tenon::Operator {
   std::int64_t depth = 0, axis = -1;
   tenon::DType dtype = tenon::DType::f32;
@@ -49,16 +60,10 @@ struct OneHot : tenon::Operator {
   }
 
   void forward(const tenon::Call& call) const {
-    const auto type = call.output_type(0);
-    const auto size = tenon::size_of(type.dtype);
-    std::byte plain[2][8] = {};
-    if (!call.has_input("values"))
-      tenon::visit<tenon::floating>(type.dtype, [&]<class T>() {
-        const auto one = static_cast<T>(1.0f);
-        std::memcpy(plain[1], &one, size);
-      });
-    const auto* const off = call.has_input("values") ? bytes::input(call, 2) : plain[0];
-    const auto* const on = call.has_input("values") ? bytes::input(call, 2) + size : plain[1];
+    const auto size = tenon::size_of(call.output_type(0).dtype);
+    const Values values(call);
+    const auto* const off = call.has_input("values") ? bytes::input(call, 2) : values.plain[0];
+    const auto* const on = call.has_input("values") ? bytes::input(call, 2) + size : values.plain[1];
     each(call, [&](std::int64_t place, bool hot) {
       std::memcpy(bytes::output(call, 0) + static_cast<std::size_t>(place) * size, hot ? on : off, size);
     });
@@ -76,25 +81,38 @@ struct OneHot : tenon::Operator {
     });
   }
 
+ protected:
+  /// 0 and 1 of output's dtype, where there are no others.
+  struct Values {
+    explicit Values(const tenon::Call& call) {
+      if (call.has_input("values")) return;
+      tenon::visit<tenon::floating>(call.output_type(0).dtype, [&]<class T>() {
+        const auto one = static_cast<T>(1.0f);
+        std::memcpy(plain[1], &one, sizeof one);
+      });
+    }
+    std::byte plain[2][16] = {};
+  };
+
+  HotPlaces places_of(const tenon::Call& call) const {
+    const auto output = call.output_type(0).shape;
+    const int at = axis_of(axis, output.rank());
+    std::int64_t inner = 1;
+    for (int a = at + 1; a < output.rank(); ++a) inner *= output[a];
+    if (!call.backward() && given_number(call, "size", depth) != output[at])
+      throw tenon::Error("output is ", output, ", but its new axis has another size");
+    return {output[at], inner, negative};
+  }
+
  private:
   /// body(place, whether its index names it) for each element of output.
   template <class Body>
   void each(const tenon::Call& call, Body body) const {
-    const auto output = call.output_type(0).shape;
-    const int at = axis_of(axis, output.rank());
-    const auto size = output[at];
-    std::int64_t inner = 1;
-    for (int a = at + 1; a < output.rank(); ++a) inner *= output[a];
-    if (!call.backward() && given_number(call, "size", depth) != size)
-      throw tenon::Error("output is ", output, ", but its new axis has another size");
-    std::vector<std::int64_t> indices;
+    const auto places = places_of(call);
     tenon::visit<tenon::integral>(call.input_type(0).dtype, [&]<class Index>() {
-      const auto view = call.input<Index>(0);
-      indices.assign(view.begin(), view.end());
+      const Index* const indices = call.input<Index>(0).data();
+      const auto count = call.output_type(0).shape.size();
+      for (std::int64_t i = 0; i < count; ++i) body(i, places.is_named(i, static_cast<std::int64_t>(indices[places.index_of(i)])));
     });
-    for (auto& index : indices)
-      if (negative && index < 0) index += size;
-    for (std::int64_t i = 0; i < output.size(); ++i)
-      body(i, indices[static_cast<std::size_t>(i / inner / size * inner + i % inner)] == i / inner % size);
   }
 };

@@ -1,17 +1,17 @@
 // Elements of any dtype as unsigned numbers of the same order, so that what sorts them is compiled once.
 #pragma once
-#include <bit>
 #include <tenon/operator.hpp>
+#include <tenon/select.hpp>
 #include <type_traits>
 
 /// Larger elements have larger keys. nan is the largest, of whatever sign; -0 is 0.
 template <class T>
-std::uint64_t sort_key(T element) {
+TENON_FN std::uint64_t sort_key(T element) {
   constexpr auto top = std::uint64_t{1} << 63;
   if constexpr (std::is_floating_point_v<T> || tenon::is_half<T>) {
     const auto value = static_cast<double>(static_cast<std::conditional_t<tenon::is_half<T>, float, T>>(element));
     if (value != value) return ~std::uint64_t{0};
-    const auto bits = std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value);
+    const auto bits = tenon::bits_as<std::uint64_t>(value == 0 ? 0.0 : value);
     return bits & top ? ~bits : bits | top;
   } else if constexpr (std::is_signed_v<T>) {
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(element)) ^ top;

@@ -1,0 +1,1 @@
+set(PLUGIN_CUDA_SORTS cuda)
