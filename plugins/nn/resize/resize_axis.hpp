@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <vector>
+#include <tenon/fn.hpp>
 
 namespace resizing {
 
@@ -37,98 +37,101 @@ struct Sizes {
   }
 };
 
-class ResizeAxis {
+/// Which elements of data an element of output is made of, and with what weights: any number of threads may ask for any of them.
+class AxisTaps {
  public:
-  ResizeAxis(const Sizes& sizes, const Rules& rules)
-      : in_(sizes.in), out_(sizes.out), outside_(static_cast<std::size_t>(sizes.out), false), same_(sizes.same(rules.coordinates)) {
-    const auto scale = rules.antialias ? std::min(sizes.scale, 1.0) : 1.0;  // antialias acts where data shrinks
-    const auto first = static_cast<std::int64_t>(std::floor((rules.method == Method::cubic ? -2 : -1) / scale)) + 1;
-    taps_ = rules.method == Method::nearest ? 1 : 2 - 2 * first;
-    index_.resize(static_cast<std::size_t>(out_ * taps_));
-    weight_.resize(index_.size());
-    for (std::int64_t i = 0; i < out_; ++i) {
-      const auto x = place(sizes, rules.coordinates, static_cast<double>(i));
-      if (rules.coordinates == Coordinates::tf_crop_and_resize)
-        outside_[static_cast<std::size_t>(i)] = x < 0 || x > static_cast<double>(in_ - 1);
-      set(i, x, rules, scale, first);
+  AxisTaps() = default;
+  AxisTaps(const Sizes& sizes, const Rules& rules) : sizes_(sizes), rules_(rules) {
+    scale_ = rules.antialias ? std::min(sizes.scale, 1.0) : 1.0;  // antialias acts where data shrinks
+    first_ = static_cast<std::int64_t>(std::floor((rules.method == Method::cubic ? -2 : -1) / scale_)) + 1;
+    taps_ = rules.method == Method::nearest ? 1 : 2 - 2 * first_;
+  }
+
+  TENON_FN std::int64_t in() const { return sizes_.in; }
+  TENON_FN std::int64_t out() const { return sizes_.out; }
+  TENON_FN std::int64_t taps() const { return taps_; }
+  /// Whether output has data's elements.
+  bool same() const { return sizes_.same(rules_.coordinates); }
+  TENON_FN bool outside(std::int64_t i) const {
+    if (rules_.coordinates != Coordinates::tf_crop_and_resize) return false;
+    const auto x = place(static_cast<double>(i));
+    return x < 0 || x > static_cast<double>(sizes_.in - 1);
+  }
+
+  /// For nearest: the element that output's element i is.
+  TENON_FN std::int64_t nearest(std::int64_t i) const {
+    const auto x = place(static_cast<double>(i)), floor = std::floor(x);
+    const auto ratio = x - floor;
+    const bool right = ratio > 0 && (rules_.rounding == Rounding::ceil || (rules_.rounding == Rounding::prefer_floor && ratio > 0.5) ||
+                                     (rules_.rounding == Rounding::prefer_ceil && ratio >= 0.5));
+    return inside(floor + (right ? 1 : 0));
+  }
+
+  /// take(element of data, weight) for each tap of output's element i.
+  template <class Take>
+  TENON_FN void each(std::int64_t i, Take take) const {
+    if (rules_.method == Method::nearest) return take(nearest(i), 1.0);
+    const auto x = place(static_cast<double>(i)), floor = std::floor(x);
+    const bool whole = x == floor;
+    const auto ratio = whole ? 1 : x - floor;  // in (0, 1]: the element on the left is preferred
+    const auto start = floor - static_cast<double>(taps_ / 2) + (whole ? 0 : 1);
+    double sum = 0;
+    if (rules_.antialias || rules_.exclude_outside)
+      for (std::int64_t tap = 0; tap < taps_; ++tap) sum += weight(start, ratio, tap);
+    for (std::int64_t tap = 0; tap < taps_; ++tap) {
+      const auto own = weight(start, ratio, tap);
+      take(inside(start + static_cast<double>(tap)), sum != 0 ? own / sum : own);
     }
   }
 
-  std::int64_t in() const { return in_; }
-  std::int64_t out() const { return out_; }
-  std::int64_t taps() const { return taps_; }
-  /// Whether output has data's elements.
-  bool same() const { return same_; }
-  bool outside(std::int64_t i) const { return outside_[static_cast<std::size_t>(i)]; }
-  const std::int64_t* index(std::int64_t i) const { return &index_[static_cast<std::size_t>(i * taps_)]; }
-  const double* weight(std::int64_t i) const { return &weight_[static_cast<std::size_t>(i * taps_)]; }
-
  private:
-  static double place(const Sizes& sizes, Coordinates coordinates, double i) {
-    const auto in = static_cast<double>(sizes.in), out = sizes.scale * in;
-    switch (coordinates) {
+  TENON_FN double place(double i) const {
+    const auto in = static_cast<double>(sizes_.in), out = sizes_.scale * in;
+    switch (rules_.coordinates) {
       case Coordinates::align_corners:
         return out == 1 ? 0 : i * (in - 1) / (out - 1);
       case Coordinates::asymmetric:
-        return i / sizes.scale;
+        return i / sizes_.scale;
       case Coordinates::tf_half_pixel_for_nn:
-        return (i + 0.5) / sizes.scale;
+        return (i + 0.5) / sizes_.scale;
       case Coordinates::tf_crop_and_resize: {
-        const double width = sizes.end - sizes.begin;  // of floats, as they are given
+        const double width = sizes_.end - sizes_.begin;  // of floats, as they are given
         return (out == 1 ? width * (in - 1) / 2 : i * width * (in - 1) / (out - 1)) +
-               static_cast<double>(sizes.begin * static_cast<float>(in - 1));
+               static_cast<double>(sizes_.begin * static_cast<float>(in - 1));
       }
       case Coordinates::pytorch_half_pixel:
-        return out == 1 ? -0.5 : (i + 0.5) / sizes.scale - 0.5;
+        return out == 1 ? -0.5 : (i + 0.5) / sizes_.scale - 0.5;
       case Coordinates::half_pixel_symmetric:
-        return in / 2 * (1 - static_cast<double>(sizes.out) / out) + (i + 0.5) / sizes.scale - 0.5;
+        return in / 2 * (1 - static_cast<double>(sizes_.out) / out) + (i + 0.5) / sizes_.scale - 0.5;
       case Coordinates::half_pixel:
         break;
     }
-    return (i + 0.5) / sizes.scale - 0.5;
+    return (i + 0.5) / sizes_.scale - 0.5;
   }
 
-  std::int64_t inside(double i) const { return static_cast<std::int64_t>(std::clamp(i, 0.0, static_cast<double>(in_ - 1))); }
+  TENON_FN std::int64_t inside(double i) const {
+    const auto last = static_cast<double>(sizes_.in - 1);
+    return static_cast<std::int64_t>(i < 0 ? 0.0 : i > last ? last : i);
+  }
 
-  void set(std::int64_t i, double x, const Rules& rules, double scale, std::int64_t first) {
-    auto* const index = &index_[static_cast<std::size_t>(i * taps_)];
-    auto* const weight = &weight_[static_cast<std::size_t>(i * taps_)];
-    const auto floor = std::floor(x);
-    const bool whole = x == floor;
-    const auto ratio = whole ? 1 : x - floor;  // in (0, 1]: the element on the left is preferred
-    if (rules.method == Method::nearest) {
-      const bool right = !whole && (rules.rounding == Rounding::ceil || (rules.rounding == Rounding::prefer_floor && ratio > 0.5) ||
-                                    (rules.rounding == Rounding::prefer_ceil && ratio >= 0.5));
-      index[0] = inside(floor + (right ? 1 : 0));
-      weight[0] = 1;
-      return;
-    }
-    const auto start = floor - static_cast<double>(taps_ / 2) + (whole ? 0 : 1);
-    double sum = 0;
-    for (std::int64_t tap = 0; tap < taps_; ++tap) {
-      const auto at = start + static_cast<double>(tap);
-      index[tap] = inside(at);
-      weight[tap] = height(rules, scale * (static_cast<double>(first + tap) - ratio));
-      if (rules.exclude_outside && (at < 0 || at > static_cast<double>(in_ - 1))) weight[tap] = 0;
-      sum += weight[tap];
-    }
-    if ((rules.antialias || rules.exclude_outside) && sum != 0)
-      for (std::int64_t tap = 0; tap < taps_; ++tap) weight[tap] /= sum;
+  TENON_FN double weight(double start, double ratio, std::int64_t tap) const {
+    const auto at = start + static_cast<double>(tap);
+    if (rules_.exclude_outside && (at < 0 || at > static_cast<double>(sizes_.in - 1))) return 0;
+    return height(scale_ * (static_cast<double>(first_ + tap) - ratio));
   }
 
   /// Of the kernel at a distance from its middle.
-  static double height(const Rules& rules, double distance) {
-    const auto x = std::abs(distance), a = rules.cubic_coefficient;
-    if (rules.method == Method::linear) return std::max(1 - x, 0.0);
+  TENON_FN double height(double distance) const {
+    const auto x = distance < 0 ? -distance : distance, a = rules_.cubic_coefficient;
+    if (rules_.method == Method::linear) return x < 1 ? 1 - x : 0;
     if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
     return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
   }
 
-  std::int64_t in_, out_, taps_ = 1;
-  std::vector<std::int64_t> index_;
-  std::vector<double> weight_;
-  std::vector<bool> outside_;
-  bool same_;
+  Sizes sizes_;
+  Rules rules_{};
+  double scale_ = 1;
+  std::int64_t first_ = 0, taps_ = 1;
 };
 
 }  // namespace resizing
