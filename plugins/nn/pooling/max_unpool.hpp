@@ -1,9 +1,30 @@
 // The inverse of max_pool: elements go back to where they were the largest.
+#pragma once
 #include <algorithm>
 #include <vector>
 
 #include "pool.hpp"
 #include "shared/fits.hpp"
+
+/// Where elements lie in output that are counted in another shape.
+struct UnpoolPlaces {
+  int rank;
+  std::int64_t from[5] = {}, to[5] = {};  ///< sizes of both shapes: batch, channels and up to 3 more
+
+  UnpoolPlaces(const tenon::Shape& counted, const tenon::Shape& output) : rank(counted == output ? 0 : output.rank()) {
+    for (int axis = 0; axis < rank; ++axis) from[axis] = counted[axis], to[axis] = output[axis];
+  }
+  TENON_FN std::int64_t of(std::int64_t index) const {
+    if (rank == 0) return index;
+    std::int64_t at = 0, step = 1;
+    for (int axis = rank - 1; axis >= 0; --axis) {
+      at += index % from[axis] * step;
+      index /= from[axis];
+      step *= to[axis];
+    }
+    return at;
+  }
+};
 
 struct MaxUnpool : tenon::Operator {
   tenon::Ints kernel, stride, pad, pad_end, size;
@@ -90,7 +111,7 @@ struct MaxUnpool : tenon::Operator {
     });
   }
 
- private:
+ protected:
   /// The shape whose elements indices count.
   tenon::Shape counted(tenon::Shape shape) const {
     const int axes = static_cast<int>(kernel.size());
@@ -103,20 +124,17 @@ struct MaxUnpool : tenon::Operator {
     return shape;
   }
 
+ private:
   /// body(element of data, its place in output).
   template <class Body>
   void each(const tenon::Call& call, const tenon::Shape& data, const tenon::Shape& output, const Body& body) const {
     const auto indices = call.input<std::int64_t>("indices");
-    const auto from = counted(data);
-    const auto count = from.size();
-    const bool same = from == output;
+    const auto count = counted(data).size();
+    const UnpoolPlaces places(counted(data), output);
     for (std::int64_t i = 0; i < indices.size(); ++i) {
       const auto index = indices[i];
       if (index < 0 || index >= count) throw tenon::Error("indices has ", index, ", but there are ", count, " elements");
-      std::int64_t at = same ? index : 0, rest = index, step = 1;
-      for (int axis = from.rank(); !same && axis-- > 0; step *= output[axis], rest /= from[axis]) at += rest % from[axis] * step;
-      body(i, at);
+      body(i, places.of(index));
     }
   }
 };
-TENON_OPERATOR(max_unpool, MaxUnpool)

@@ -1,10 +1,44 @@
 // col2im: blocks that are put back into an image, and added up where they overlap.
+#pragma once
 #include <algorithm>
 #include <tenon/operator.hpp>
 #include <vector>
 
 #include "shared/fits.hpp"
 #include "shared/store.hpp"
+
+/// How blocks lie in an image.
+struct BlocksOfImage {
+  static constexpr int most = 6;
+  int axes;
+  std::int64_t image[most], block[most], places[most], stride[most], pad[most], dilate[most];
+  std::int64_t image_size, elements, blocks;  ///< how many of each
+
+  TENON_FN std::int64_t columns() const { return elements * blocks; }
+
+  /// Where element `e` of block `b` lies in the image; below 0 where that is padding.
+  TENON_FN std::int64_t place(std::int64_t e, std::int64_t b) const {
+    std::int64_t at = 0, step = 1;
+    for (int i = axes - 1; i >= 0; --i) {
+      const auto x = b % places[i] * stride[i] - pad[i] + e % block[i] * dilate[i];
+      if (x < 0 || x >= image[i]) return -1;
+      e /= block[i], b /= places[i];
+      at += x * step, step *= image[i];
+    }
+    return at;
+  }
+  /// The block whose element `e` lies at this place; below 0 where there is none.
+  TENON_FN std::int64_t block_at(std::int64_t e, std::int64_t place) const {
+    std::int64_t b = 0, step = 1;
+    for (int i = axes - 1; i >= 0; --i) {
+      const auto distance = place % image[i] + pad[i] - e % block[i] * dilate[i];
+      if (distance < 0 || distance % stride[i] != 0 || distance / stride[i] >= places[i]) return -1;
+      e /= block[i], place /= image[i];
+      b += distance / stride[i] * step, step *= places[i];
+    }
+    return b;
+  }
+};
 
 struct Col2im : tenon::Operator {
   tenon::Ints size, kernel, stride, pad, pad_end, dilate;
@@ -83,15 +117,14 @@ struct Col2im : tenon::Operator {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const T* const data = call.input<T>(0).data();
       T* const output = call.output<T>(0).data();
-      const auto plan = plan_of(call);
-      call.parallel_for(plan.planes, 1, [&](std::int64_t begin, std::int64_t end) {
-        std::vector<Wide<T>> sums(static_cast<std::size_t>(plan.image));
+      const auto of = blocks_of(call);
+      call.parallel_for(planes_of(call, of), 1, [&](std::int64_t begin, std::int64_t end) {
+        std::vector<Wide<T>> sums(static_cast<std::size_t>(of.image_size));
         for (auto plane = begin; plane < end; ++plane) {
           std::fill(sums.begin(), sums.end(), Wide<T>(0));
-          const T* const from = data + plane * plan.columns;
-          each(plan,
-               [&](std::int64_t column, std::int64_t at) { sums[static_cast<std::size_t>(at)] += static_cast<Wide<T>>(from[column]); });
-          for (std::int64_t i = 0; i < plan.image; ++i) output[plane * plan.image + i] = T(sums[static_cast<std::size_t>(i)]);
+          const T* const from = data + plane * of.columns();
+          each(of, [&](std::int64_t column, std::int64_t at) { sums[static_cast<std::size_t>(at)] += static_cast<Wide<T>>(from[column]); });
+          for (std::int64_t i = 0; i < of.image_size; ++i) output[plane * of.image_size + i] = T(sums[static_cast<std::size_t>(i)]);
         }
       });
     });
@@ -102,28 +135,24 @@ struct Col2im : tenon::Operator {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const T* const dy = call.output_grad<T>(0).data();
       T* const dx = call.input_grad<T>(0).data();
-      const auto plan = plan_of(call);
-      call.parallel_for(plan.planes, 1, [&](std::int64_t begin, std::int64_t end) {
+      const auto of = blocks_of(call);
+      call.parallel_for(planes_of(call, of), 1, [&](std::int64_t begin, std::int64_t end) {
         for (auto plane = begin; plane < end; ++plane) {
-          std::fill_n(dx + plane * plan.columns, plan.columns, T(0));
-          each(plan, [&](std::int64_t column, std::int64_t at) { dx[plane * plan.columns + column] = dy[plane * plan.image + at]; });
+          std::fill_n(dx + plane * of.columns(), of.columns(), T(0));
+          each(of, [&](std::int64_t column, std::int64_t at) { dx[plane * of.columns() + column] = dy[plane * of.image_size + at]; });
         }
       });
     });
   }
 
- private:
-  struct Plan {
-    tenon::Ints image_sizes, block, places;
-    std::int64_t planes, image = 1, elements = 1, blocks = 1, columns = 1;
-  };
+ protected:
+  static std::int64_t number(const tenon::Ints& list, std::size_t i, std::int64_t otherwise) {
+    return list.size() == 0 ? otherwise : list[list.size() == 1 ? 0 : i];
+  }
 
   static tenon::Ints list(const std::int64_t* from, std::int64_t count) {
     if (count > 6) throw tenon::Error("there are ", count, " sizes: needs at most 6");
     return tenon::Ints(from, static_cast<std::size_t>(count));
-  }
-  static std::int64_t number(const tenon::Ints& list, std::size_t i, std::int64_t otherwise) {
-    return list.size() == 0 ? otherwise : list[list.size() == 1 ? 0 : i];
   }
   std::int64_t places_of(const tenon::Ints& image, const tenon::Ints& block, std::size_t i) const {
     const auto before = number(pad, i, 0), reach = number(dilate, i, 1) * (block[i] - 1) + 1;
@@ -131,42 +160,34 @@ struct Col2im : tenon::Operator {
     return all < reach ? 0 : (all - reach) / number(stride, i, 1) + 1;
   }
 
-  Plan plan_of(const tenon::Call& call) const {
+  BlocksOfImage blocks_of(const tenon::Call& call) const {
     const auto read = [&](const char* name, const tenon::Ints& otherwise) {
       if (!call.has_input(name)) return otherwise;
       const auto view = call.input<std::int64_t>(name);
       return list(view.data(), view.size());
     };
-    Plan plan{read("sizes", size), read("kernels", kernel), {}, 0};
-    std::int64_t places[6];
-    for (std::size_t i = 0; i < plan.image_sizes.size(); ++i) {
-      places[i] = places_of(plan.image_sizes, plan.block, i);
-      plan.image *= plan.image_sizes[i], plan.elements *= plan.block[i], plan.blocks *= places[i];
+    const auto image = read("sizes", size), block = read("kernels", kernel);
+    BlocksOfImage of{static_cast<int>(image.size()), {}, {}, {}, {}, {}, {}, 1, 1, 1};
+    for (std::size_t i = 0; i < image.size(); ++i) {
+      of.image[i] = image[i], of.block[i] = block[i], of.places[i] = places_of(image, block, i);
+      of.stride[i] = number(stride, i, 1), of.pad[i] = number(pad, i, 0), of.dilate[i] = number(dilate, i, 1);
+      of.image_size *= image[i], of.elements *= block[i], of.blocks *= of.places[i];
     }
-    plan.places = tenon::Ints(places, plan.image_sizes.size());
-    plan.columns = plan.elements * plan.blocks;
+    return of;
+  }
+
+ private:
+  /// Of all samples and channels.
+  static std::int64_t planes_of(const tenon::Call& call, const BlocksOfImage& of) {
     const auto data = call.input_type(0).shape;
-    plan.planes = data[0] * (data[1] / plan.elements);
-    return plan;
+    return data[0] * (data[1] / of.elements);
   }
 
   /// body(place in the columns of one channel, place in the image) for all that are not padding.
   template <class Body>
-  void each(const Plan& plan, const Body& body) const {
-    const auto axes = plan.image_sizes.size();
-    for (std::int64_t element = 0; element < plan.elements; ++element)
-      for (std::int64_t block = 0; block < plan.blocks; ++block) {
-        auto e = element, b = block;
-        std::int64_t at = 0, step = 1;
-        bool inside = true;
-        for (auto i = axes; i-- > 0;) {
-          const auto x = b % plan.places[i] * number(stride, i, 1) - number(pad, i, 0) + e % plan.block[i] * number(dilate, i, 1);
-          e /= plan.block[i], b /= plan.places[i];
-          inside = inside && x >= 0 && x < plan.image_sizes[i];
-          at += x * step, step *= plan.image_sizes[i];
-        }
-        if (inside) body(element * plan.blocks + block, at);
-      }
+  static void each(const BlocksOfImage& of, const Body& body) {
+    for (std::int64_t element = 0; element < of.elements; ++element)
+      for (std::int64_t block = 0; block < of.blocks; ++block)
+        if (const auto at = of.place(element, block); at >= 0) body(element * of.blocks + block, at);
   }
 };
-TENON_OPERATOR(col2im, Col2im)

@@ -1,0 +1,3 @@
+#include "max_unpool.hpp"
+
+TENON_OPERATOR(max_unpool, MaxUnpool)

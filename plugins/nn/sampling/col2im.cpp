@@ -1,0 +1,3 @@
+#include "col2im.hpp"
+
+TENON_OPERATOR(col2im, Col2im)
