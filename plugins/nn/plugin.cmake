@@ -26,6 +26,7 @@ if(TENON_HAVE_CUDA AND NOT TARGET tenon_simulated_cuda)
   mark_as_advanced(TENON_CUDNN_INCLUDE)
   if(TENON_CUDNN_INCLUDE)
     set(PLUGIN_CUDA_INCLUDES ${TENON_CUDNN_INCLUDE})
-    set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/convolution/convolution.cu PROPERTIES COMPILE_DEFINITIONS TENON_HAVE_CUDNN)
+    set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/convolution/convolution.cu ${CMAKE_CURRENT_LIST_DIR}/convolution/conv_transpose.cu
+                                PROPERTIES COMPILE_DEFINITIONS TENON_HAVE_CUDNN)
   endif()
 endif()
