@@ -1,0 +1,139 @@
+// Rotary position embedding: pairs of features are turned by angles that depend on the position.
+#pragma once
+#include <algorithm>
+#include <tenon/operator.hpp>
+#include <vector>
+
+#include "shared/fits.hpp"
+#include "shared/store.hpp"
+
+/// Where pairs lie.
+struct RotaryPairs {
+  std::int64_t batch, heads, steps, size, pairs;  ///< size: of a head, of which 2 pairs features are turned
+  bool flat, interleaved;
+
+  TENON_FN std::int64_t a(std::int64_t row, std::int64_t head, std::int64_t k) const {
+    const auto start = flat ? row * heads + head : (row / steps * heads + head) * steps + row % steps;
+    return start * size + (interleaved ? 2 * k : k);
+  }
+  TENON_FN std::int64_t b(std::int64_t a) const { return a + (interleaved ? 1 : pairs); }
+};
+
+struct RotaryEmbedding : tenon::Operator {
+  std::int64_t heads = 0, rotary_size = 0;
+  bool interleaved = false;
+
+  static constexpr void describe(auto& op) {
+    op.doc("data with pairs (a, b) of each head's first features turned: (cos a - sin b, sin a + cos b)");
+    op.input("data", "[batch, heads, steps, size], or [batch, steps, heads size]");
+    op.input("cos", "[positions, pairs] if there are positions, otherwise [batch, steps, pairs]");
+    op.input("sin", "same shape as cos");
+    op.input("positions", "[batch, steps], rows of cos and sin").optional().types({tenon::i64});
+    op.output("output", "same shape as data");
+    op.param("heads", &RotaryEmbedding::heads, "heads of data where it has three dimensions").at_least(0);
+    op.param("rotary_size", &RotaryEmbedding::rotary_size, "features of a head that are turned, an even number; 0: all").at_least(0);
+    op.param("interleaved", &RotaryEmbedding::interleaved, "pairs are neighbours; otherwise b lies half of the turned features behind a");
+    op.backward_reads("data", "cos", "sin", "positions");
+    op.example({{"data", {2, 3, 4, 6}}, {"cos", {2, 4, 3}}, {"sin", {2, 4, 3}}});
+    op.example({{"data", {1, 2, 8}}, {"cos", {5, 1}}, {"sin", {5, 1}}, {"positions", {1, 2}, tenon::i64, {4, 2}}},
+               {{"heads", 2}, {"rotary_size", 2}, {"interleaved", true}});
+    op.onnx("", "RotaryEmbedding")
+        .since(23)
+        .inputs("data", "cos", "sin", "positions")
+        .attribute("num_heads", "heads")
+        .attribute("rotary_embedding_dim", "rotary_size")
+        .attribute("interleaved", "interleaved");
+  }
+
+  void infer(tenon::Infer& io) const {
+    const auto data = io.input("data").shape;
+    io.set_output(0, data);
+    io.require_same_shape("cos", "sin");
+    if (!data.has_rank()) return;
+    io.require(data.rank() == 3 || data.rank() == 4, "data is ", data, " but needs three or four dimensions");
+    if (data.rank() == 3 && heads < 1) io.param_error("heads", "is needed where data has three dimensions");
+    const auto any = tenon::unknown;
+    io.require(data.rank() == 4 || data[2] == any || data[2] % heads == 0, "data ", data, " cannot be cut into ", heads, " heads");
+    const auto size = data.rank() == 4 || data[2] == any ? data[-1] : data[2] / heads;
+    const auto turned = rotary_size > 0 ? rotary_size : size;
+    io.require(turned == any || (turned % 2 == 0 && (size == any || turned <= size)), "of ", size, " features of a head, ", turned,
+               " cannot be turned: needs an even number, and no more");
+    const auto pairs = turned == any ? any : turned / 2;
+    const auto cos = io.input("cos").shape;
+    if (io.has_input("positions")) {
+      io.set_input("positions", {data[0], data[data.rank() - 2]});
+      io.require(fits(cos, {any, pairs}), "cos is ", cos, " but needs ", tenon::Shape{any, pairs});
+      io.set_input("cos", {any, pairs});
+    } else {
+      const tenon::Shape needed{data[0], data[data.rank() - 2], pairs};
+      io.require(fits(cos, needed), "cos is ", cos, " but needs ", needed);
+      io.set_input("cos", needed);
+    }
+    io.require_same_shape("cos", "sin");
+  }
+
+  void forward(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      using W = Wide<T>;
+      const T *const data = call.input<T>(0).data(), *const cos = call.input<T>(1).data(), *const sin = call.input<T>(2).data();
+      T* const output = call.output<T>(0).data();
+      std::copy_n(data, call.input_type(0).shape.size(), output);
+      each_pair(call, [&](std::int64_t a, std::int64_t b, std::int64_t angle) {
+        const W x = static_cast<W>(data[a]), y = static_cast<W>(data[b]), c = static_cast<W>(cos[angle]), s = static_cast<W>(sin[angle]);
+        output[a] = T(c * x - s * y);
+        output[b] = T(s * x + c * y);
+      });
+    });
+  }
+
+  void backward(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      using W = Wide<T>;
+      const T *const data = call.input<T>(0).data(), *const cos = call.input<T>(1).data(), *const sin = call.input<T>(2).data();
+      const T* const dy = call.output_grad<T>(0).data();
+      const auto wanted = [&](int i) { return call.write(i) != tenon::Write::none; };
+      T* const dx = wanted(0) ? call.input_grad<T>(0).data() : nullptr;
+      if (dx) std::copy_n(dy, call.input_type(0).shape.size(), dx);
+      const auto angles = call.input_type(1).shape.size();
+      std::vector<W> sums(wanted(1) || wanted(2) ? static_cast<std::size_t>(2 * angles) : 0);
+      each_pair(call, [&](std::int64_t a, std::int64_t b, std::int64_t angle) {
+        const W p = static_cast<W>(dy[a]), q = static_cast<W>(dy[b]), c = static_cast<W>(cos[angle]), s = static_cast<W>(sin[angle]);
+        if (dx) dx[a] = T(c * p + s * q), dx[b] = T(c * q - s * p);
+        if (sums.empty()) return;
+        const W x = static_cast<W>(data[a]), y = static_cast<W>(data[b]);
+        sums[static_cast<std::size_t>(angle)] += p * x + q * y;
+        sums[static_cast<std::size_t>(angles + angle)] += q * x - p * y;
+      });
+      for (int i = 1; i < 3; ++i)
+        for (std::int64_t k = 0; wanted(i) && k < angles; ++k)
+          call.input_grad<T>(i).data()[k] = T(sums[static_cast<std::size_t>((i - 1) * angles + k)]);
+    });
+  }
+
+ protected:
+  RotaryPairs pairs_of(const tenon::Call& call) const {
+    const auto shape = call.input_type(0).shape;
+    const bool flat = shape.rank() == 3;
+    const auto size = flat ? shape[2] / heads : shape[3];
+    return {shape[0],   flat ? heads : shape[1], flat ? shape[1] : shape[2], size, (rotary_size > 0 ? rotary_size : size) / 2, flat,
+            interleaved};
+  }
+
+ private:
+  /// body(place of a, place of b, place of the angle) for each pair.
+  template <class Body>
+  void each_pair(const tenon::Call& call, const Body& body) const {
+    const auto of = pairs_of(call);
+    const std::int64_t* const positions = call.has_input("positions") ? call.input<std::int64_t>("positions").data() : nullptr;
+    const auto rows = call.input_type(1).shape[0];
+    for (std::int64_t row = 0; row < of.batch * of.steps; ++row) {
+      const auto position = positions ? positions[row] : row;
+      if (positions && (position < 0 || position >= rows)) throw tenon::Error("positions has ", position, ", but cos has ", rows, " rows");
+      for (std::int64_t head = 0; head < of.heads; ++head)
+        for (std::int64_t k = 0; k < of.pairs; ++k) {
+          const auto a = of.a(row, head, k);
+          body(a, of.b(a), position * of.pairs + k);
+        }
+    }
+  }
+};

@@ -1,0 +1,99 @@
+// The CUDA kernel of grid_sample.
+#include <tenon/gpu/launch.hpp>
+
+#include "grid_sample.hpp"
+
+namespace {
+
+template <class T>
+struct SampleGrid {
+  GridPlaces of;
+  const T *data, *grid;
+  T* output;
+
+  TENON_FN void operator()(std::int64_t i) const {
+    const auto point = i % of.points, plane = i / of.points, n = plane / of.channels;
+    const T* const from = data + plane * of.elements;
+    Wide<T> sum = 0;
+    of.each_tap(of.around<Wide<T>>(grid + (n * of.points + point) * of.axes), -1,
+                [&](std::int64_t at, Wide<T> weight) { sum += weight * static_cast<Wide<T>>(from[at]); });
+    output[i] = T(sum);
+  }
+};
+
+/// The gradient of a plane, made by one thread, so that each element is summed in one order.
+template <class T>
+struct SpreadGrid {
+  GridPlaces of;
+  const T *grid, *dy;
+  Wide<T>* sums;
+  T* dx;
+
+  TENON_FN void operator()(std::int64_t plane) const {
+    const auto n = plane / of.channels;
+    Wide<T>* const to = sums + plane * of.elements;
+    for (std::int64_t k = 0; k < of.elements; ++k) to[k] = 0;
+    for (std::int64_t point = 0; point < of.points; ++point) {
+      const auto slope = static_cast<Wide<T>>(dy[plane * of.points + point]);
+      of.each_tap(of.around<Wide<T>>(grid + (n * of.points + point) * of.axes), -1,
+                  [&](std::int64_t at, Wide<T> weight) { to[at] += weight * slope; });
+    }
+    for (std::int64_t k = 0; k < of.elements; ++k) dx[plane * of.elements + k] = T(to[k]);
+  }
+};
+
+template <class T>
+struct GridGradient {
+  GridPlaces of;
+  const T *data, *grid, *dy;
+  T* dgrid;
+
+  TENON_FN void operator()(std::int64_t i) const {
+    const auto n = i / of.points, point = i % of.points;
+    const auto around = of.around<Wide<T>>(grid + i * of.axes);
+    for (int axis = 0; axis < of.axes; ++axis) {
+      Wide<T> sum = 0;
+      for (auto plane = n * of.channels; plane < (n + 1) * of.channels; ++plane) {
+        const auto slope = static_cast<Wide<T>>(dy[plane * of.points + point]);
+        const T* const from = data + plane * of.elements;
+        of.each_tap(around, axis, [&](std::int64_t at, Wide<T> weight) { sum += weight * slope * static_cast<Wide<T>>(from[at]); });
+      }
+      dgrid[i * of.axes + of.axes - 1 - axis] = T(sum);
+    }
+  }
+};
+
+}  // namespace
+
+struct GridSampleCuda : GridSampleShapes {
+  static constexpr bool capturable = true;
+
+  /// Sums of data's gradient in the type that is computed in.
+  std::size_t backward_workspace(const tenon::Infer& io) const {
+    const auto data = io.input(0).shape;
+    return data.known() ? static_cast<std::size_t>(data.size()) * (io.input(0).dtype == tenon::f64 ? sizeof(double) : sizeof(float)) : 0;
+  }
+
+  void forward(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      tenon::gpu::for_each(call, call.output_type(0).shape.size(),
+                           SampleGrid<T>{places(call), call.input<T>(0).data(), call.input<T>(1).data(), call.output<T>(0).data()});
+    });
+  }
+
+  void backward(const tenon::Call& call) const {
+    const auto of = places(call);
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      const T *const data = call.input<T>(0).data(), *const grid = call.input<T>(1).data(), *const dy = call.output_grad<T>(0).data();
+      if (call.write(1) != tenon::Write::none)
+        tenon::gpu::for_each(call, of.batch * of.points, GridGradient<T>{of, data, grid, dy, call.input_grad<T>(1).data()});
+      if (call.write(0) == tenon::Write::none) return;
+      Wide<T>* const sums = call.workspace<Wide<T>>(static_cast<std::size_t>(call.input_type(0).shape.size()));
+      tenon::gpu::for_each(call, of.batch * of.channels, SpreadGrid<T>{of, grid, dy, sums, call.input_grad<T>(0).data()});
+    });
+  }
+
+ private:
+  GridPlaces places(const tenon::Call& call) const { return places_of(call.input_type(0).shape, call.input_type(1).shape); }
+};
+TENON_KERNEL(grid_sample, cuda, GridSampleCuda)
