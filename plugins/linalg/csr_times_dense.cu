@@ -1,6 +1,6 @@
 // csr_times_dense on CUDA.
+#include "../shared/device_gemm.hpp"
 #include "csr_times_dense.hpp"
-#include "device_gemm.hpp"
 #include "rows_times_dense.hpp"
 
 struct CsrTimesDenseCuda : CsrTimesDense {

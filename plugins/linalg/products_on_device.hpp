@@ -1,7 +1,7 @@
 // Sums of matrix products over the terms of a batch, on a CUDA device: as few calls as the terms' places allow.
 #pragma once
+#include "../shared/device_gemm.hpp"
 #include "batch.hpp"
-#include "device_gemm.hpp"
 
 namespace batch {
 

@@ -16,8 +16,9 @@ list(APPEND PLUGIN_LIBRARIES ${TENON_DNNL} ${TENON_GOMP})
 list(APPEND PLUGIN_INCLUDES ${TENON_DNNL_INCLUDE})
 set(PLUGIN_JOINED ON)
 
-set(PLUGIN_CUDA_LIBRARIES CUDA::cublasLt)
+set(PLUGIN_CUDA_LIBRARIES CUDA::cublasLt CUDA::cublas)
 set(PLUGIN_CUDA_SOURCES_CUDA::cublasLt dense/fully_connected.cu)
+set(PLUGIN_CUDA_SOURCES_CUDA::cublas attention/attention.cu)
 set(PLUGIN_CUDA_SORTS cuda)
 
 # cuDNN for convolution, which has loops of its own where it is not there.

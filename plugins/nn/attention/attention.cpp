@@ -1,62 +1,39 @@
 // attention on the CPU: each head of each sample by itself.
 #include "attention.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <type_traits>
 #include <vector>
 
-#include "shared/fits.hpp"
+#include "heads.hpp"
 #include "shared/store.hpp"
 
 TENON_OPERATOR(attention, Attention)
 
 namespace attention {
 
-/// Where a head's rows lie: [batch, heads, rows, size], or [batch, rows, heads, size].
-struct Heads {
-  std::int64_t heads, rows, size;
-  bool flat;
-  std::int64_t at(std::int64_t sample, std::int64_t head, std::int64_t row) const {
-    return (flat ? (sample * rows + row) * heads + head : (sample * heads + head) * rows + row) * size;
-  }
-};
-
-/// What is added to the scores; it broadcasts, and ends where it has fewer keys.
+/// What is added to the scores.
 template <class W>
-struct Mask {
+struct Mask : MaskPlaces {
   std::vector<W> values;
-  std::int64_t strides[3] = {0, 0, 0}, keys = 0;  ///< of batch, head and query
-  bool given = false, one = false;                ///< one: key for all
 
   W operator()(std::int64_t sample, std::int64_t head, std::int64_t query, std::int64_t key) const {
     if (!given) return 0;
-    if (!one && key >= keys) return -std::numeric_limits<W>::infinity();
-    return values[static_cast<std::size_t>(sample * strides[0] + head * strides[1] + query * strides[2] + (one ? 0 : key))];
+    return ends_before(key) ? never<W> : values[static_cast<std::size_t>(at(sample, head, query, key))];
   }
 };
 
 template <class W>
 Mask<W> mask_of(const tenon::Call& call, std::int64_t all) {
-  Mask<W> mask;
-  mask.given = call.has_input("mask");
+  Mask<W> mask{MaskPlaces::of(call, all), {}};
   if (!mask.given) return mask;
   const auto type = call.input_type(3);
-  mask.keys = type.shape[-1];
-  mask.one = mask.keys == 1 && all != 1;
-  std::int64_t stride = mask.keys;
-  for (int axis = type.shape.rank() - 2, to = 2; axis >= 0; --axis, --to) {
-    mask.strides[to] = type.shape[axis] == 1 ? 0 : stride;
-    stride *= type.shape[axis];
-  }
   mask.values.resize(static_cast<std::size_t>(type.shape.size()));
   tenon::visit<tenon::floating + tenon::Types{tenon::boolean}>(type.dtype, [&]<class M>() {
     const auto view = call.input<M>("mask");
     for (std::int64_t i = 0; i < view.size(); ++i) {
       auto& to = mask.values[static_cast<std::size_t>(i)];
       if constexpr (std::is_same_v<M, bool>)
-        to = view[i] ? W(0) : -std::numeric_limits<W>::infinity();
+        to = view[i] ? W(0) : never<W>;
       else
         to = static_cast<W>(view[i]);
     }
@@ -105,9 +82,9 @@ template <class W>
 class RowOfScores {
  public:
   RowOfScores(const Attention& op, const tenon::Call& call, const Attention::Sizes& sizes)
-      : scale(static_cast<W>(op.scale > 0 ? op.scale : 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(sizes.size, 1))))),
+      : scale(static_cast<W>(op.scale_for(sizes.size))),
         cap(static_cast<W>(op.softcap)),
-        op_(op),
+        sight_(op.sight()),
         sizes_(sizes),
         mask_(mask_of<W>(call, sizes.all())),
         lengths_(call.has_input("lengths") ? call.input<std::int64_t>("lengths").data() : nullptr) {}
@@ -117,8 +94,8 @@ class RowOfScores {
   /// row[n]: the softmax. k: [size, all]. `show` gets the row in each of its states.
   template <class T, class Show>
   void make(std::int64_t sample, std::int64_t head, std::int64_t at, const T* q, const W* k, W* row, const Show& show) const {
-    constexpr W never = -std::numeric_limits<W>::infinity();
-    const auto all = sizes_.all(), own = at + (lengths_ ? lengths_[sample] - sizes_.queries : sizes_.past);
+    const auto all = sizes_.all(), length = lengths_ ? std::max<std::int64_t>(lengths_[sample], 0) : -1,
+               own = at + sizes_.first_query(length);
     std::fill_n(row, all, W(0));
     for (std::int64_t s = 0; s < sizes_.size; ++s) {
       const W factor = static_cast<W>(q[s]) * scale;
@@ -130,10 +107,8 @@ class RowOfScores {
     show(Scores::capped);
     bool nothing = true;
     for (std::int64_t n = 0; n < all; ++n) {
-      const bool seen = (!op_.causal || n <= own) && (op_.left_window < 0 || own - n <= op_.left_window) &&
-                        (op_.right_window < 0 || n - own <= op_.right_window) && (!lengths_ || n < lengths_[sample]);
-      const W added = seen ? mask_(sample, head, at, n) : never;
-      nothing = nothing && added == never;
+      const W added = sight_.sees(own, n, length) ? mask_(sample, head, at, n) : never<W>;
+      nothing = nothing && added == never<W>;
       row[n] += added;
     }
     show(Scores::masked);
@@ -142,7 +117,7 @@ class RowOfScores {
   }
 
  private:
-  const Attention& op_;
+  const Sight sight_;
   const Attention::Sizes& sizes_;
   const Mask<W> mask_;
   const std::int64_t* const lengths_;
@@ -321,69 +296,6 @@ void backward(const Attention& op, const tenon::Call& call, const Attention::Siz
 
 }  // namespace attention
 
-Attention::Sizes Attention::sizes_of(const tenon::Shape& query, const tenon::Shape& key, const tenon::Shape& value,
-                                     std::int64_t past) const {
-  const bool flat = query.rank() == 3;
-  const auto part = [](std::int64_t size, std::int64_t heads) {
-    return size == tenon::unknown ? size : size / std::max<std::int64_t>(heads, 1);
-  };
-  if (flat) return {query[0], q_heads, kv_heads, query[1], key[1], past, part(query[2], q_heads), part(value[2], kv_heads), true};
-  return {query[0], query[1], key[1], query[2], key[2], past, query[3], value[3], false};
-}
-
-void Attention::infer(tenon::Infer& io) const {
-  const auto query = io.input("query").shape, key = io.input("key").shape, value = io.input("value").shape;
-  io.require(io.has_input("past_key") == io.has_input("past_value"), "has one of past_key and past_value: needs both or none");
-  if (io.has_input("mask")) {
-    const auto mask = io.input("mask").shape;
-    io.require(!mask.has_rank() || (mask.rank() >= 1 && mask.rank() <= 4), "mask is ", mask, " but needs 1 to 4 dimensions");
-  }
-  if (!query.has_rank() || !key.has_rank() || !value.has_rank()) return;
-  io.require((query.rank() == 3 || query.rank() == 4) && key.rank() == query.rank() && value.rank() == query.rank(), "query is ", query,
-             ", key ", key, " and value ", value, ": needs three or four dimensions each");
-  const auto any = tenon::unknown;
-  std::int64_t past = 0;
-  if (io.has_input("past_key")) {
-    const auto given = io.input("past_key").shape;
-    io.require(!given.has_rank() || given.rank() == 4, "past_key is ", given, " but needs 4 dimensions");
-    past = given.has_rank() ? given[2] : any;
-  }
-  const auto differ = [&](std::int64_t a, std::int64_t b) { return a != any && b != any && a != b; };
-  if (query.rank() == 3) {
-    if (q_heads < 1 || kv_heads < 1) io.param_error("q_heads", "and kv_heads are needed where query has three dimensions");
-    io.require((query[2] == any || query[2] % q_heads == 0) && (key[2] == any || key[2] % kv_heads == 0) &&
-                   (value[2] == any || value[2] % kv_heads == 0),
-               "query ", query, ", key ", key, " and value ", value, " cannot be cut into ", q_heads, " and ", kv_heads, " heads");
-  }
-  const auto sizes = sizes_of(query, key, value, past);
-  io.require(sizes.q_heads == any || sizes.kv_heads == any || (sizes.kv_heads > 0 && sizes.q_heads % sizes.kv_heads == 0), "there are ",
-             sizes.q_heads, " heads of query, but ", sizes.kv_heads, " of key, which do not divide them");
-  const auto key_size = query.rank() == 4 || key[2] == any ? key[-1] : key[2] / kv_heads;
-  const auto value_heads = query.rank() == 4 ? value[1] : kv_heads, value_rows = query.rank() == 4 ? value[2] : value[1];
-  io.require(!differ(key_size, sizes.size) && !differ(value_heads, sizes.kv_heads) && !differ(value_rows, sizes.keys) &&
-                 !differ(key[0], sizes.batch) && !differ(value[0], sizes.batch),
-             "query is ", query, ", key ", key, " and value ", value, ", which do not fit each other");
-  const auto all = past == any || sizes.keys == any ? any : past + sizes.keys;
-  if (io.has_input("past_key")) {
-    io.set_input("past_key", {sizes.batch, sizes.kv_heads, past, sizes.size});
-    io.set_input("past_value", {sizes.batch, sizes.kv_heads, past, sizes.value_size});
-  }
-  if (io.has_input("lengths")) io.set_input("lengths", {sizes.batch});
-  if (io.has_input("mask")) {
-    const auto mask = io.input("mask").shape;
-    const std::int64_t full[] = {sizes.batch, sizes.q_heads, sizes.queries};
-    for (int axis = mask.has_rank() ? mask.rank() - 2 : -1, to = 2; axis >= 0; --axis, --to)
-      io.require(mask[axis] == 1 || !differ(mask[axis], full[to]), "mask is ", mask, ", which does not broadcast to the scores");
-    io.require(!mask.has_rank() || mask[-1] == any || all == any || mask[-1] <= all, "mask is ", mask, ", but there are ", all, " keys");
-  }
-  const auto wide = query.rank() == 3 && sizes.value_size != any ? q_heads * sizes.value_size : any;
-  io.set_output(0, query.rank() == 3 ? tenon::Shape{sizes.batch, sizes.queries, wide}
-                                     : tenon::Shape{sizes.batch, sizes.q_heads, sizes.queries, sizes.value_size});
-  io.set_output(1, {sizes.batch, sizes.kv_heads, all, sizes.size});
-  io.set_output(2, {sizes.batch, sizes.kv_heads, all, sizes.value_size});
-  io.set_output(3, {sizes.batch, sizes.q_heads, sizes.queries, all});
-}
-
 void Attention::forward(const tenon::Call& call) const {
   const auto sizes = sizes_of(call);
   if (sizes.batch == 0) return;
@@ -392,9 +304,4 @@ void Attention::forward(const tenon::Call& call) const {
 
 void Attention::backward(const tenon::Call& call) const {
   tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() { attention::backward<T>(*this, call, sizes_of(call)); });
-}
-
-Attention::Sizes Attention::sizes_of(const tenon::Call& call) const {
-  const auto past = call.has_input("past_key") ? call.input_type(4).shape[2] : 0;
-  return sizes_of(call.input_type(0).shape, call.input_type(1).shape, call.input_type(2).shape, past);
 }

@@ -1,6 +1,20 @@
 // Scaled dot-product attention.
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <tenon/operator.hpp>
+
+/// Which keys a query sees.
+struct Sight {
+  bool causal;
+  std::int64_t left_window, right_window;
+
+  /// own: the key that belongs to the query; length: keys that are no padding, below 0: all.
+  TENON_FN bool sees(std::int64_t own, std::int64_t key, std::int64_t length) const {
+    return (!causal || key <= own) && (left_window < 0 || own - key <= left_window) && (right_window < 0 || key - own <= right_window) &&
+           (length < 0 || key < length);
+  }
+};
 
 enum class Scores { scaled, capped, masked, softmax };
 
@@ -64,8 +78,84 @@ struct Attention : tenon::Operator {
   struct Sizes {
     std::int64_t batch, q_heads, kv_heads, queries, keys, past, size, value_size;
     bool flat;  ///< three dimensions
-    std::int64_t all() const { return past + keys; }
+    TENON_FN std::int64_t all() const { return past + keys; }
+    TENON_FN std::int64_t group() const { return q_heads / kv_heads; }
+    /// The key of query 0.
+    TENON_FN std::int64_t first_query(std::int64_t length) const { return length < 0 ? past : length - queries; }
   };
+  Sight sight() const { return {causal, left_window, right_window}; }
+  double scale_for(std::int64_t size) const {
+    return scale > 0 ? scale : 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(size, 1)));
+  }
+
   Sizes sizes_of(const tenon::Call& call) const;
   Sizes sizes_of(const tenon::Shape& query, const tenon::Shape& key, const tenon::Shape& value, std::int64_t past) const;
 };
+
+inline Attention::Sizes Attention::sizes_of(const tenon::Shape& query, const tenon::Shape& key, const tenon::Shape& value,
+                                            std::int64_t past) const {
+  const bool flat = query.rank() == 3;
+  const auto part = [](std::int64_t size, std::int64_t heads) {
+    return size == tenon::unknown ? size : size / std::max<std::int64_t>(heads, 1);
+  };
+  if (flat) return {query[0], q_heads, kv_heads, query[1], key[1], past, part(query[2], q_heads), part(value[2], kv_heads), true};
+  return {query[0], query[1], key[1], query[2], key[2], past, query[3], value[3], false};
+}
+
+inline void Attention::infer(tenon::Infer& io) const {
+  const auto query = io.input("query").shape, key = io.input("key").shape, value = io.input("value").shape;
+  io.require(io.has_input("past_key") == io.has_input("past_value"), "has one of past_key and past_value: needs both or none");
+  if (io.has_input("mask")) {
+    const auto mask = io.input("mask").shape;
+    io.require(!mask.has_rank() || (mask.rank() >= 1 && mask.rank() <= 4), "mask is ", mask, " but needs 1 to 4 dimensions");
+  }
+  if (!query.has_rank() || !key.has_rank() || !value.has_rank()) return;
+  io.require((query.rank() == 3 || query.rank() == 4) && key.rank() == query.rank() && value.rank() == query.rank(), "query is ", query,
+             ", key ", key, " and value ", value, ": needs three or four dimensions each");
+  const auto any = tenon::unknown;
+  std::int64_t past = 0;
+  if (io.has_input("past_key")) {
+    const auto given = io.input("past_key").shape;
+    io.require(!given.has_rank() || given.rank() == 4, "past_key is ", given, " but needs 4 dimensions");
+    past = given.has_rank() ? given[2] : any;
+  }
+  const auto differ = [&](std::int64_t a, std::int64_t b) { return a != any && b != any && a != b; };
+  if (query.rank() == 3) {
+    if (q_heads < 1 || kv_heads < 1) io.param_error("q_heads", "and kv_heads are needed where query has three dimensions");
+    io.require((query[2] == any || query[2] % q_heads == 0) && (key[2] == any || key[2] % kv_heads == 0) &&
+                   (value[2] == any || value[2] % kv_heads == 0),
+               "query ", query, ", key ", key, " and value ", value, " cannot be cut into ", q_heads, " and ", kv_heads, " heads");
+  }
+  const auto sizes = sizes_of(query, key, value, past);
+  io.require(sizes.q_heads == any || sizes.kv_heads == any || (sizes.kv_heads > 0 && sizes.q_heads % sizes.kv_heads == 0), "there are ",
+             sizes.q_heads, " heads of query, but ", sizes.kv_heads, " of key, which do not divide them");
+  const auto key_size = query.rank() == 4 || key[2] == any ? key[-1] : key[2] / kv_heads;
+  const auto value_heads = query.rank() == 4 ? value[1] : kv_heads, value_rows = query.rank() == 4 ? value[2] : value[1];
+  io.require(!differ(key_size, sizes.size) && !differ(value_heads, sizes.kv_heads) && !differ(value_rows, sizes.keys) &&
+                 !differ(key[0], sizes.batch) && !differ(value[0], sizes.batch),
+             "query is ", query, ", key ", key, " and value ", value, ", which do not fit each other");
+  const auto all = past == any || sizes.keys == any ? any : past + sizes.keys;
+  if (io.has_input("past_key")) {
+    io.set_input("past_key", {sizes.batch, sizes.kv_heads, past, sizes.size});
+    io.set_input("past_value", {sizes.batch, sizes.kv_heads, past, sizes.value_size});
+  }
+  if (io.has_input("lengths")) io.set_input("lengths", {sizes.batch});
+  if (io.has_input("mask")) {
+    const auto mask = io.input("mask").shape;
+    const std::int64_t full[] = {sizes.batch, sizes.q_heads, sizes.queries};
+    for (int axis = mask.has_rank() ? mask.rank() - 2 : -1, to = 2; axis >= 0; --axis, --to)
+      io.require(mask[axis] == 1 || !differ(mask[axis], full[to]), "mask is ", mask, ", which does not broadcast to the scores");
+    io.require(!mask.has_rank() || mask[-1] == any || all == any || mask[-1] <= all, "mask is ", mask, ", but there are ", all, " keys");
+  }
+  const auto wide = query.rank() == 3 && sizes.value_size != any ? q_heads * sizes.value_size : any;
+  io.set_output(0, query.rank() == 3 ? tenon::Shape{sizes.batch, sizes.queries, wide}
+                                     : tenon::Shape{sizes.batch, sizes.q_heads, sizes.queries, sizes.value_size});
+  io.set_output(1, {sizes.batch, sizes.kv_heads, all, sizes.size});
+  io.set_output(2, {sizes.batch, sizes.kv_heads, all, sizes.value_size});
+  io.set_output(3, {sizes.batch, sizes.q_heads, sizes.queries, all});
+}
+
+inline Attention::Sizes Attention::sizes_of(const tenon::Call& call) const {
+  const auto past = call.has_input("past_key") ? call.input_type(4).shape[2] : 0;
+  return sizes_of(call.input_type(0).shape, call.input_type(1).shape, call.input_type(2).shape, past);
+}

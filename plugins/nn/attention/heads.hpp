@@ -1,0 +1,48 @@
+// Where attention finds what it reads, on every device.
+#pragma once
+#include <limits>
+
+#include "attention.hpp"
+
+namespace attention {
+
+/// What is added to the scores of keys that are not seen. A variable, which device code may use.
+template <class W>
+inline constexpr W never = -std::numeric_limits<W>::infinity();
+
+/// Where a head's rows lie: [batch, heads, rows, size], or [batch, rows, heads, size].
+struct Heads {
+  std::int64_t heads, rows, size;
+  bool flat;
+
+  TENON_FN std::int64_t at(std::int64_t sample, std::int64_t head, std::int64_t row) const {
+    return (flat ? (sample * rows + row) * heads + head : (sample * heads + head) * rows + row) * size;
+  }
+};
+
+/// Which element of a mask belongs to a score: it broadcasts, and ends where it has fewer keys.
+struct MaskPlaces {
+  std::int64_t strides[3] = {0, 0, 0}, keys = 0;  ///< strides of batch, head and query
+  bool given = false, one = false;                ///< one: key for all
+
+  static MaskPlaces of(const tenon::Call& call, std::int64_t all) {
+    MaskPlaces mask;
+    mask.given = call.has_input("mask");
+    if (!mask.given) return mask;
+    const auto shape = call.input_type(3).shape;
+    mask.keys = shape[-1];
+    mask.one = mask.keys == 1 && all != 1;
+    std::int64_t stride = mask.keys;
+    for (int axis = shape.rank() - 2, to = 2; axis >= 0; --axis, --to) {
+      mask.strides[to] = shape[axis] == 1 ? 0 : stride;
+      stride *= shape[axis];
+    }
+    return mask;
+  }
+  TENON_FN bool ends_before(std::int64_t key) const { return !one && key >= keys; }
+  TENON_FN std::int64_t at(std::int64_t sample, std::int64_t head, std::int64_t query, std::int64_t key) const {
+    return sample * strides[0] + head * strides[1] + query * strides[2] + (one ? 0 : key);
+  }
+};
+
+}  // namespace attention
