@@ -37,8 +37,8 @@ struct Function {
   double alpha = 0, beta = 0, clip = 0;
 
   template <class T>
-  T operator()(T x) const {
-    if (clip > 0) x = std::clamp(x, static_cast<T>(-clip), static_cast<T>(clip));
+  TENON_FN T operator()(T x) const {
+    if (clip > 0) x = between(x, static_cast<T>(-clip), static_cast<T>(clip));
     const T a = static_cast<T>(alpha), b = static_cast<T>(beta);
     switch (kind) {
       case Kind::relu:
@@ -54,13 +54,13 @@ struct Function {
       case Kind::scaled_tanh:
         return a * std::tanh(b * x);
       case Kind::hard_sigmoid:
-        return std::clamp(a * x + b, T(0), T(1));
+        return between(a * x + b, T(0), T(1));
       case Kind::elu:
         return x < 0 ? a * std::expm1(x) : x;
       case Kind::softsign:
         return x / (1 + std::abs(x));
       case Kind::softplus:
-        return std::max(x, T(0)) + std::log1p(std::exp(-std::abs(x)));
+        return (x > 0 ? x : T(0)) + std::log1p(std::exp(-std::abs(x)));
       default:
         return std::tanh(x);
     }
@@ -68,7 +68,7 @@ struct Function {
 
   /// Its derivative; at a knee the one of either side.
   template <class T>
-  T slope(T x) const {
+  TENON_FN T slope(T x) const {
     if (clip > 0 && std::abs(x) > static_cast<T>(clip)) return 0;
     const T a = static_cast<T>(alpha), b = static_cast<T>(beta);
     const auto of_tanh = [](T at) {
@@ -101,6 +101,12 @@ struct Function {
       default:
         return of_tanh(x);
     }
+  }
+
+ private:
+  template <class T>
+  TENON_FN static T between(T x, T least, T most) {
+    return x < least ? least : x > most ? most : x;
   }
 };
 

@@ -1,22 +1,9 @@
-// A plain recurrent layer.
+// rnn on the CPU.
+#include "rnn.hpp"
+
 #include "gradient.hpp"
 
-struct Rnn : Recurrent {
-  constexpr Rnn() { activations = {"Tanh", "Tanh"}; }  // as ONNX has it; the first direction takes the first
-
-  static constexpr void describe(auto& op) {
-    op.doc("recurrent layer: h = f(weight x + recurrent h + bias), step by step");
-    describe_inputs(op, "[directions, hidden, features]");
-    describe_outputs(op);
-    describe_parameters(op);
-    op.backward_reads("data", "weight", "recurrent", "bias", "lengths", "initial_h");
-    op.example({{"data", {3, 2, 4}}, {"weight", {1, 5, 4}}, {"recurrent", {1, 5, 5}}, {"bias", {1, 10}}});
-    describe_onnx(
-        op.onnx("", "RNN").since(7).inputs("data", "weight", "recurrent", "bias", "lengths", "initial_h").outputs("output", "last_h"));
-  }
-
-  void infer(tenon::Infer& io) const { infer_tensors(io, 1, 1); }
-
+struct Rnn : RnnLayer {
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const Units<Wide<T>> units{recurrent::functions_of(*this, 1)};

@@ -1,0 +1,79 @@
+// A layer of gated recurrent units.
+#pragma once
+#include "function.hpp"
+
+/// What each unit computes. Sums: the arguments of z and r; the candidate's, but for its product with recurrent; and that product.
+struct GruUnit {
+  recurrent::Function gate, candidate;
+  bool linear_before_reset;
+
+  /// What recurrent is multiplied with in that product.
+  template <class W>
+  TENON_FN W reset(W sum_of_r, W h) const {
+    return linear_before_reset ? h : gate(sum_of_r) * h;
+  }
+  template <class W>
+  TENON_FN W step(const W (&sums)[4], W h) const {
+    const W z = gate(sums[0]);
+    return (1 - z) * candidate(argument(sums)) + z * h;
+  }
+
+  template <class W>
+  struct Slopes {
+    W z, r, candidate, product, h;  ///< r: where linear_before_reset
+  };
+  /// Of the state behind the step, which was h before.
+  template <class W>
+  TENON_FN Slopes<W> back(const W (&sums)[4], W h, W dh) const {
+    const W z = gate(sums[0]), in = argument(sums), d = dh * (1 - z) * candidate.slope(in);
+    return {dh * (h - candidate(in)) * gate.slope(sums[0]), d * sums[3] * gate.slope(sums[1]), d, d * factor(sums), dh * z};
+  }
+
+  template <class W>
+  struct ResetSlopes {
+    W r, h;
+  };
+  /// Of what reset() gave.
+  template <class W>
+  TENON_FN ResetSlopes<W> reset_back(W sum_of_r, W h, W dreset, W slope_of_r) const {
+    if (linear_before_reset) return {slope_of_r, dreset};
+    return {dreset * h * gate.slope(sum_of_r), dreset * gate(sum_of_r)};
+  }
+
+ private:
+  template <class W>
+  TENON_FN W factor(const W (&sums)[4]) const {
+    return linear_before_reset ? gate(sums[1]) : W(1);
+  }
+  template <class W>
+  TENON_FN W argument(const W (&sums)[4]) const {
+    return sums[2] + factor(sums) * sums[3];
+  }
+};
+
+struct GruLayer : Recurrent {
+  bool linear_before_reset = false;
+
+  static constexpr void describe(auto& op) {
+    op.doc("gated recurrent units: h = (1 - z) g(candidate) + z h, step by step, with gates in the order z, r, h");
+    describe_inputs(op, "[directions, 3 hidden, features], the rows of z, r and h");
+    describe_outputs(op);
+    describe_parameters(op);
+    op.backward_reads("data", "weight", "recurrent", "bias", "lengths", "initial_h");
+    op.param("linear_before_reset", &GruLayer::linear_before_reset, "r is multiplied with recurrent h + bias, not with h");
+    op.example({{"data", {3, 2, 4}}, {"weight", {1, 15, 4}}, {"recurrent", {1, 15, 5}}, {"bias", {1, 30}}});
+    describe_onnx(op.onnx("", "GRU")
+                      .since(7)
+                      .inputs("data", "weight", "recurrent", "bias", "lengths", "initial_h")
+                      .outputs("output", "last_h")
+                      .attribute("linear_before_reset", "linear_before_reset"));
+  }
+
+  void infer(tenon::Infer& io) const { infer_tensors(io, 3, 2); }
+
+ protected:
+  GruUnit unit_of(std::int64_t way) const {
+    const auto functions = recurrent::functions_of(*this, 2);
+    return {functions[static_cast<std::size_t>(2 * way)], functions[static_cast<std::size_t>(2 * way + 1)], linear_before_reset};
+  }
+};

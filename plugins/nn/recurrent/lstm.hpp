@@ -1,0 +1,76 @@
+// A layer of long short-term memory.
+#pragma once
+#include "function.hpp"
+
+/// What each unit of a cell computes. Sums are the arguments of i, o, f and the candidate, but for what peepholes add to the first three.
+struct LstmUnit {
+  recurrent::Function gate, candidate, output;
+  bool input_forget;
+
+  template <class W>
+  TENON_FN void step(const W (&sums)[4], const W (&peepholes)[3], W& c, W& h) const {
+    const W i = gate(sums[0] + peepholes[0] * c);
+    const W f = input_forget ? 1 - i : gate(sums[2] + peepholes[2] * c);
+    c = f * c + i * candidate(sums[3]);
+    h = gate(sums[1] + peepholes[1] * c) * output(c);
+  }
+
+  template <class W>
+  struct Slopes {
+    W sums[4], peepholes[3], c;
+  };
+  /// Of the state h, and of c behind the step, which was `before`.
+  template <class W>
+  TENON_FN Slopes<W> back(const W (&sums)[4], const W (&peepholes)[3], W before, W dh, W dc_behind) const {
+    const W in = sums[0] + peepholes[0] * before, in_f = sums[2] + peepholes[2] * before;
+    const W i = gate(in), f = input_forget ? 1 - i : gate(in_f), g = candidate(sums[3]);
+    const W c = f * before + i * g, in_o = sums[1] + peepholes[1] * c;
+    const W d_o = dh * output(c) * gate.slope(in_o);
+    const W dc = dc_behind + dh * gate(in_o) * output.slope(c) + d_o * peepholes[1], df = dc * before;
+    const W d_i = (dc * g - (input_forget ? df : W(0))) * gate.slope(in), d_f = input_forget ? W(0) : df * gate.slope(in_f);
+    return {{d_i, d_o, d_f, dc * i * candidate.slope(sums[3])},
+            {d_i * before, d_o * c, d_f * before},
+            dc * f + d_i * peepholes[0] + d_f * peepholes[2]};
+  }
+};
+
+struct LstmLayer : Recurrent {
+  bool input_forget = false;
+
+  static constexpr void describe(auto& op) {
+    op.doc("long short-term memory: c = f c + i g(candidate), h = o h(c), step by step, with gates in the order i, o, f, c");
+    describe_inputs(op, "[directions, 4 hidden, features], the rows of i, o, f and c");
+    op.input("initial_c", "the same for the cells").optional();
+    op.input("peepholes", "[directions, 3 hidden]: the cells' weights in i, o and f; default: 0").optional();
+    describe_outputs(op);
+    op.output("last_c", "the last cells of each sample, with initial_h's shape");
+    describe_parameters(op);
+    op.backward_reads("data", "weight", "recurrent", "bias", "lengths", "initial_h", "initial_c", "peepholes");
+    op.param("input_forget", &LstmLayer::input_forget, "f is 1 - i");
+    op.example({{"data", {3, 2, 4}}, {"weight", {1, 20, 4}}, {"recurrent", {1, 20, 5}}, {"bias", {1, 40}}});
+    describe_onnx(op.onnx("", "LSTM")
+                      .since(7)
+                      .inputs("data", "weight", "recurrent", "bias", "lengths", "initial_h", "initial_c", "peepholes")
+                      .outputs("output", "last_h", "last_c")
+                      .attribute("input_forget", "input_forget"));
+  }
+
+  void infer(tenon::Infer& io) const {
+    infer_tensors(io, 4, 3);
+    const auto state = io.output(1).shape;
+    io.set_output(2, state);
+    if (!state.has_rank()) return;
+    if (io.has_input("initial_c")) require_fit(io, "initial_c", state);
+    const auto hidden = state[2];
+    if (io.has_input("peepholes")) require_fit(io, "peepholes", {directions(), hidden == tenon::unknown ? hidden : 3 * hidden});
+  }
+
+ protected:
+  LstmUnit unit_of(std::int64_t way) const {
+    const auto functions = recurrent::functions_of(*this, 3);
+    const auto* const own = &functions[static_cast<std::size_t>(3 * way)];
+    LstmUnit unit{own[0], own[1], own[2], input_forget};
+    unit.output.clip = 0;  // of cells: onnxruntime does not clip them
+    return unit;
+  }
+};

@@ -1,0 +1,294 @@
+// lstm, gru and rnn on CUDA: products of all steps with weight at once, then step by step the product with the states, and the cells.
+#include "../../shared/device_gemm.hpp"
+#include "steps_on_device.hpp"
+
+namespace recurrent {
+
+/// Numbers of scratch, one part after the other; `count` of them all.
+struct Scratch {
+  std::int64_t count = 0;
+  std::int64_t take(std::int64_t size) { return std::exchange(count, count + size); }
+};
+
+/// Where the parts of a call's scratch begin.
+struct ScratchParts : Scratch {
+  std::int64_t x, weight, recurrent, bias, extra, weight_sums, recurrent_sums, product, reset, h, c;
+  std::int64_t kept_h = 0, kept_c = 0, kept_sums = 0, kept_reset = 0, now = 0, dproduct = 0, all = 0, all_recurrent = 0, dreset = 0, dh = 0,
+               dc = 0, dextra = 0, dx = 0, dmatrix = 0;
+
+  template <class Cell>
+  static ScratchParts of(const LayerSizes& at, bool back) {
+    ScratchParts made;
+    const auto rows = at.steps * at.batch, states = at.batch * at.hidden;
+    made.x = made.take(rows * at.features);
+    made.weight = made.take(at.rows * at.features);
+    made.recurrent = made.take(at.rows * at.hidden);
+    made.bias = made.take(2 * at.rows);
+    made.extra = made.take(3 * at.hidden);
+    made.weight_sums = made.take(rows * at.rows);
+    made.recurrent_sums = made.take(Cell::plain_gates * states);
+    made.product = made.take(states);
+    made.reset = made.take(states);
+    made.h = made.take(states);
+    made.c = made.take(states);
+    if (!back) return made;
+    made.kept_h = made.take(rows * at.hidden);
+    made.kept_c = made.take(rows * at.hidden);
+    made.kept_sums = made.take(Cell::kept * rows * at.hidden);
+    made.kept_reset = made.take(rows * at.hidden);
+    made.now = made.take(at.batch * at.rows);
+    made.dproduct = made.take(states);
+    made.all = made.take(rows * at.rows);
+    made.all_recurrent = made.take(rows * at.rows);
+    made.dreset = made.take(states);
+    made.dh = made.take(states);
+    made.dc = made.take(states);
+    made.dextra = made.take(3 * states);
+    made.dx = made.take(rows * at.features);
+    made.dmatrix = made.take(at.rows * std::max(at.features, at.hidden));
+    return made;
+  }
+};
+
+/// One direction of a call. Cell: of cells.hpp.
+template <class T, class Cell>
+class WayOnDevice {
+ public:
+  using W = Wide<T>;
+
+  WayOnDevice(const tenon::Call& call, const Places& at, Cell cell, const char* extra, bool back)
+      : call_(call), at_(at), cell_(cell), parts_(ScratchParts::of<Cell>(at, back)) {
+    const auto bytes = device_gemm::workspace_bytes + sizeof(W) * static_cast<std::size_t>(parts_.count);
+    memory_ = reinterpret_cast<W*>(call.workspace<std::byte>(bytes) + device_gemm::workspace_bytes);
+    widen(call.input<T>(0).data(), parts_.x, data_rows() * at.features);
+    widen(part_of("weight", at.rows * at.features), parts_.weight, at.rows * at.features);
+    widen(part_of("recurrent", at.rows * at.hidden), parts_.recurrent, at.rows * at.hidden);
+    if (call.has_input("bias")) widen(part_of("bias", 2 * at.rows), parts_.bias, 2 * at.rows);
+    if constexpr (Cell::has_cell) {
+      cell_.peepholes = nullptr;
+      if (call.has_input(extra)) {
+        widen(part_of(extra, 3 * at.hidden), parts_.extra, 3 * at.hidden);
+        cell_.peepholes = memory(parts_.extra);
+      }
+    }
+  }
+
+  void forward(T* output, T* last_h, T* last_c) {
+    go(output, {});
+    put_states(parts_.h, last_h);
+    if (Cell::has_cell) put_states(parts_.c, last_c);
+  }
+
+  /// `first`: whether no other direction has put its part of data's gradient there.
+  void backward(bool first, const char* extra) {
+    const Kept<W> kept{memory(parts_.kept_h), memory(parts_.kept_c), memory(parts_.kept_sums), memory(parts_.kept_reset)};
+    // Behind a sample's last step there is nothing.
+    for (const auto part : {parts_.kept_h, parts_.kept_reset}) clear(part, data_rows() * at_.hidden);
+    for (const auto part : {parts_.all, parts_.all_recurrent}) clear(part, data_rows() * at_.rows);
+    go(nullptr, kept);
+    start_gradients();
+    const SumSlopes<W> slopes{memory(parts_.now), memory(parts_.dproduct), memory(parts_.all), memory(parts_.all_recurrent)};
+    W* const dextra = Cell::has_cell ? memory(parts_.dextra) : nullptr;
+    const T* const dy = call_.has_output_grad(0) ? call_.output_grad<T>(0).data() : nullptr;
+    for (auto step = at_.steps; step-- > 0;) {
+      each_unit(BackStep<T, Cell>{at_, cell_, step, kept, dy, memory(parts_.dh), memory(parts_.dc), slopes, dextra});
+      if constexpr (Cell::plain_gates < Cell::gates) {
+        multiply({slopes.product, at_.hidden, false}, {last_rows(), at_.hidden, false}, parts_.dreset, at_.batch, at_.hidden, at_.hidden);
+        each_unit(BackReset<W, Cell>{at_, cell_, step, kept, memory(parts_.dreset), memory(parts_.dh), slopes});
+      }
+      multiply({slopes.now, at_.rows, false}, {memory(parts_.recurrent), at_.hidden, false}, parts_.dh, at_.batch, at_.hidden, plain_rows(),
+               true);
+    }
+    put_gradients(first, extra);
+  }
+
+  void put_data_gradient() const {
+    if (wanted("data", 0)) each(data_rows() * at_.features, StoreEach<T>{memory(parts_.dx), call_.input_grad<T>(0).data(), call_.write(0)});
+  }
+
+ private:
+  std::int64_t data_rows() const { return at_.steps * at_.batch; }
+  std::int64_t plain_rows() const { return Cell::plain_gates * at_.hidden; }
+  W* memory(std::int64_t part) const { return memory_ + part; }
+  const W* last_rows() const { return memory(parts_.recurrent) + plain_rows() * at_.hidden; }
+  bool wanted(const char* name, int input) const { return call_.has_input(name) && call_.write(input) != tenon::Write::none; }
+  /// This direction's part of an input.
+  const T* part_of(const char* name, std::int64_t size) const { return call_.input<T>(name).data() + at_.way * size; }
+
+  template <class Body>
+  void each(std::int64_t count, const Body& body) const {
+    tenon::gpu::for_each(call_, count, body);
+  }
+  template <class Body>
+  void each_unit(const Body& body) const {
+    each(at_.batch * at_.hidden, body);
+  }
+  void widen(const T* from, std::int64_t part, std::int64_t count) const { each(count, ConvertEach<T, W>{from, memory(part)}); }
+  void clear(std::int64_t part, std::int64_t count) const {
+    tenon::gpu::clear(call_, memory(part), static_cast<std::size_t>(count) * sizeof(W));
+  }
+  void put_states(std::int64_t part, T* to) const {
+    if (to) each_unit(PutStates<T>{at_, memory(part), to});
+  }
+
+  struct Factor {
+    const W* data;
+    std::int64_t row_size;
+    bool transposed;
+  };
+  void multiply(const Factor& left, const Factor& right, std::int64_t result, std::int64_t rows, std::int64_t columns, std::int64_t depth,
+                bool add = false) const {
+    device_gemm::multiply<W>(call_, {{left.data, left.row_size, 0, left.transposed},
+                                     {right.data, right.row_size, 0, right.transposed},
+                                     memory(result),
+                                     0,
+                                     1,
+                                     rows,
+                                     columns,
+                                     depth,
+                                     add});
+  }
+
+  /// All steps, from the initial states.
+  void go(T* output, const Kept<W>& kept) const {
+    start("initial_h", parts_.h);
+    if (Cell::has_cell) start("initial_c", parts_.c);
+    multiply({memory(parts_.x), at_.features, false}, {memory(parts_.weight), at_.features, true}, parts_.weight_sums, data_rows(),
+             at_.rows, at_.features);
+    const Products<W> products{memory(parts_.weight_sums), memory(parts_.recurrent_sums), memory(parts_.product),
+                               call_.has_input("bias") ? memory(parts_.bias) : nullptr};
+    for (std::int64_t step = 0; step < at_.steps; ++step) {
+      multiply({memory(parts_.h), at_.hidden, false}, {memory(parts_.recurrent), at_.hidden, true}, parts_.recurrent_sums, at_.batch,
+               plain_rows(), at_.hidden);
+      if constexpr (Cell::plain_gates < Cell::gates) {
+        each_unit(Reset<W, Cell>{at_, cell_, step, products, memory(parts_.h), memory(parts_.reset), kept});
+        multiply({memory(parts_.reset), at_.hidden, false}, {last_rows(), at_.hidden, true}, parts_.product, at_.batch, at_.hidden,
+                 at_.hidden);
+      }
+      each_unit(MakeStep<T, Cell>{at_, cell_, step, products, memory(parts_.h), memory(parts_.c), kept, output});
+    }
+  }
+
+  void start(const char* name, std::int64_t part) const {
+    each_unit(StartStates<T>{at_, call_.has_input(name) ? call_.input<T>(name).data() : nullptr, memory(part)});
+  }
+
+  void start_gradients() const {
+    const auto given = [&](int output) { return call_.has_output_grad(output) ? call_.output_grad<T>(output).data() : nullptr; };
+    each_unit(StartStates<T>{at_, given(1), memory(parts_.dh)});
+    if (!Cell::has_cell) return;
+    each_unit(StartStates<T>{at_, given(2), memory(parts_.dc)});
+    clear(parts_.dextra, 3 * at_.batch * at_.hidden);
+  }
+
+  /// Where this direction's part of an input's gradient is; null: it is not wanted.
+  T* gradient(const char* name, int input, std::int64_t size) const {
+    return wanted(name, input) ? call_.input_grad<T>(name).data() + at_.way * size : nullptr;
+  }
+
+  void put_gradients(bool first, const char* extra) const {
+    const auto rows = data_rows();
+    const W* const all = memory(parts_.all);
+    const W* const of_recurrent = Cell::plain_gates < Cell::gates ? memory(parts_.all_recurrent) : all;
+    if (wanted("data", 0))
+      multiply({all, at_.rows, false}, {memory(parts_.weight), at_.features, false}, parts_.dx, rows, at_.features, at_.rows, !first);
+    if (T* const to = gradient("weight", 1, at_.rows * at_.features)) {
+      multiply({all, at_.rows, true}, {memory(parts_.x), at_.features, false}, parts_.dmatrix, at_.rows, at_.features, rows);
+      each(at_.rows * at_.features, StoreEach<T>{memory(parts_.dmatrix), to, call_.write(1)});
+    }
+    if (T* const to = gradient("recurrent", 2, at_.rows * at_.hidden)) {
+      multiply({of_recurrent, at_.rows, true}, {memory(parts_.kept_h), at_.hidden, false}, parts_.dmatrix, plain_rows(), at_.hidden, rows);
+      if (Cell::plain_gates < Cell::gates)
+        multiply({of_recurrent + plain_rows(), at_.rows, true}, {memory(parts_.kept_reset), at_.hidden, false},
+                 parts_.dmatrix + plain_rows() * at_.hidden, at_.hidden, at_.hidden, rows);
+      each(at_.rows * at_.hidden, StoreEach<T>{memory(parts_.dmatrix), to, call_.write(2)});
+    }
+    if (T* const to = gradient("bias", 3, 2 * at_.rows)) {
+      each(at_.rows, SumColumn<T>{all, rows, at_.rows, to, call_.write(3)});
+      each(at_.rows, SumColumn<T>{of_recurrent, rows, at_.rows, to + at_.rows, call_.write(3)});
+    }
+    if (wanted("initial_h", 5)) each_unit(PutStates<T>{at_, memory(parts_.dh), call_.input_grad<T>("initial_h").data(), call_.write(5)});
+    if (!Cell::has_cell) return;
+    if (wanted("initial_c", 6)) each_unit(PutStates<T>{at_, memory(parts_.dc), call_.input_grad<T>("initial_c").data(), call_.write(6)});
+    if (T* const to = gradient(extra, 7, 3 * at_.hidden))
+      each(3 * at_.hidden, SumColumn<T>{memory(parts_.dextra), at_.batch, 3 * at_.hidden, to, call_.write(7)});
+  }
+
+  const tenon::Call& call_;
+  const Places at_;
+  Cell cell_;
+  const ScratchParts parts_;
+  W* memory_;
+};
+
+/// Op: the operator on every device. Cells: its cell of each direction.
+template <class Op, template <class> class Cell>
+struct OnDevice : Op {
+  static constexpr bool capturable = true;
+
+  std::size_t workspace(const tenon::Infer& io) const { return bytes(io, false); }
+  std::size_t backward_workspace(const tenon::Infer& io) const { return bytes(io, true); }
+
+  void forward(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      const auto output = [&](int i) {
+        return i < call.outputs() && call.write(i) != tenon::Write::none ? call.output<T>(i).data() : nullptr;
+      };
+      if (output(0) && call.has_input("lengths"))  // what lies behind a sample's last step
+        tenon::gpu::clear(call, output(0), static_cast<std::size_t>(call.output_type(0).shape.size()) * sizeof(T));
+      for (std::int64_t way = 0; way < this->directions(); ++way)
+        WayOnDevice<T, Cell<Wide<T>>>(call, places(call, way), cell<Wide<T>>(call, way), "peepholes", false)
+            .forward(output(0), output(1), output(2));
+    });
+  }
+
+  void backward(const tenon::Call& call) const {
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      for (std::int64_t way = 0; way < this->directions(); ++way) {
+        WayOnDevice<T, Cell<Wide<T>>> one(call, places(call, way), cell<Wide<T>>(call, way), "peepholes", true);
+        one.backward(way == 0, "peepholes");
+        if (way + 1 == this->directions()) one.put_data_gradient();
+      }
+    });
+  }
+
+ private:
+  template <class W>
+  Cell<W> cell(const tenon::Call& call, std::int64_t way) const {
+    if constexpr (Cell<W>::has_cell)
+      return {this->unit_of(way), nullptr, call.input_type(2).shape[2]};
+    else
+      return {this->unit_of(way)};
+  }
+
+  LayerSizes sizes_of(const tenon::Shape& data, const tenon::Shape& recurrent) const {
+    const auto hidden = recurrent[2];
+    return {data[this->batch_first ? 1 : 0], data[this->batch_first ? 0 : 1], data[2], hidden, Cell<float>::gates * hidden};
+  }
+  Places places(const tenon::Call& call, std::int64_t way) const {
+    return {sizes_of(call.input_type(0).shape, call.input_type(2).shape),
+            this->directions(),
+            way,
+            this->batch_first,
+            this->direction == Direction::reverse || way == 1,
+            call.has_input("lengths") ? call.input<std::int32_t>("lengths").data() : nullptr,
+            tenon::gpu::Fault(call)};
+  }
+
+  std::size_t bytes(const tenon::Infer& io, bool back) const {
+    const auto data = io.input(0).shape, recurrent = io.input(2).shape;
+    if (!data.known() || !recurrent.known()) return device_gemm::workspace_bytes;
+    const std::size_t each = io.input(0).dtype == tenon::f64 ? sizeof(double) : sizeof(float);
+    return device_gemm::workspace_bytes +
+           each * static_cast<std::size_t>(ScratchParts::of<Cell<float>>(sizes_of(data, recurrent), back).count);
+  }
+};
+
+}  // namespace recurrent
+
+using RnnCuda = recurrent::OnDevice<RnnLayer, recurrent::RnnCell>;
+TENON_KERNEL(rnn, cuda, RnnCuda)
+using LstmCuda = recurrent::OnDevice<LstmLayer, recurrent::LstmCell>;
+TENON_KERNEL(lstm, cuda, LstmCuda)
+using GruCuda = recurrent::OnDevice<GruLayer, recurrent::GruCell>;
+TENON_KERNEL(gru, cuda, GruCuda)

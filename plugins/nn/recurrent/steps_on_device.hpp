@@ -1,0 +1,222 @@
+// What the threads of a CUDA device do for each step of a recurrent operator, in one direction.
+#pragma once
+#include <tenon/gpu/fault.hpp>
+#include <tenon/gpu/launch.hpp>
+
+#include "cells.hpp"
+
+namespace recurrent {
+
+template <class From, class To>
+struct ConvertEach {
+  const From* from;
+  To* to;
+
+  TENON_FN void operator()(std::int64_t i) const { to[i] = To(static_cast<Wide<To>>(from[i])); }
+};
+
+struct LayerSizes {
+  std::int64_t steps, batch, features, hidden, rows;  ///< rows: of weight, for one direction
+};
+
+/// The tensors of a call, and where they lie.
+struct Places : LayerSizes {
+  std::int64_t ways, way;
+  bool batch_first, reverse;
+  const std::int32_t* lengths;  ///< null: all steps
+  tenon::gpu::Fault fault;
+
+  /// Lengths that are no numbers of steps become a fault.
+  TENON_DEVICE std::int64_t length(std::int64_t n) const {
+    if (!lengths) return steps;
+    return fault.fits(lengths[n], steps + 1) ? lengths[n] : 0;
+  }
+  /// Which step of the sample is made as number `step`.
+  TENON_DEVICE std::int64_t time(std::int64_t n, std::int64_t step) const { return reverse ? length(n) - 1 - step : step; }
+  /// The row of data, and of all that is kept of a step of a sample.
+  TENON_FN std::int64_t row(std::int64_t t, std::int64_t n) const { return batch_first ? n * steps + t : t * batch + n; }
+  TENON_FN std::int64_t state_at(std::int64_t n) const { return (batch_first ? n * ways + way : way * batch + n) * hidden; }
+  TENON_FN std::int64_t output_at(std::int64_t t, std::int64_t n) const {
+    return (batch_first ? (n * steps + t) * ways + way : (t * ways + way) * batch + n) * hidden;
+  }
+};
+
+/// States as [batch, hidden], from a tensor or to one. from: null for zeros.
+template <class T>
+struct StartStates {
+  Places of;
+  const T* from;
+  Wide<T>* to;
+
+  TENON_FN void operator()(std::int64_t i) const {
+    to[i] = from ? static_cast<Wide<T>>(from[of.state_at(i / of.hidden) + i % of.hidden]) : Wide<T>(0);
+  }
+};
+template <class T>
+struct PutStates {
+  Places of;
+  const Wide<T>* from;
+  T* to;
+  tenon::Write write = tenon::Write::to;
+
+  TENON_FN void operator()(std::int64_t i) const { store(write, to[of.state_at(i / of.hidden) + i % of.hidden], from[i]); }
+};
+
+/// The sums that a step's products give: [rows of data, rows] of weight x, [batch, plain gates hidden] of recurrent h, [batch, hidden].
+template <class W>
+struct Products {
+  const W *weight, *recurrent, *product, *bias;
+
+  template <class Cell>
+  TENON_FN UnitSums<W> unit(const Places& of, std::int64_t row, std::int64_t n, std::int64_t k) const {
+    return {weight + row * of.rows, recurrent + n * Cell::plain_gates * of.hidden, product + n * of.hidden, bias, of.hidden, of.rows, k};
+  }
+};
+
+/// What is kept of all steps for the way back, in data's rows: states before, sums, and what reset() gave. Null: nothing is.
+template <class W>
+struct Kept {
+  W *h, *c, *sums, *reset;
+};
+
+/// reset[batch, hidden]: what is multiplied with the last rows of recurrent.
+template <class W, class Cell>
+struct Reset {
+  Places of;
+  Cell cell;
+  std::int64_t step;
+  Products<W> products;
+  const W* h;
+  W* reset;
+  Kept<W> kept;
+
+  TENON_DEVICE void operator()(std::int64_t i) const {
+    const auto n = i / of.hidden, k = i % of.hidden;
+    reset[i] = 0;
+    if (step >= of.length(n)) return;
+    const auto row = of.row(of.time(n, step), n);
+    reset[i] = cell.unit.reset(cell.sum_of_r(products.template unit<Cell>(of, row, n, k)), h[i]);
+    if (kept.reset) kept.reset[row * of.hidden + k] = reset[i];
+  }
+};
+
+template <class T, class Cell>
+struct MakeStep {
+  using W = Wide<T>;
+  Places of;
+  Cell cell;
+  std::int64_t step;
+  Products<W> products;
+  W *h, *c;
+  Kept<W> kept;
+  T* output;  ///< null: not wanted
+
+  TENON_DEVICE void operator()(std::int64_t i) const {
+    const auto n = i / of.hidden, k = i % of.hidden;
+    if (step >= of.length(n)) return;
+    const auto t = of.time(n, step), row = of.row(t, n);
+    W sums[Cell::kept], none = 0;
+    cell.sums(products.template unit<Cell>(of, row, n, k), sums);
+    if (kept.sums) {
+      for (int j = 0; j < Cell::kept; ++j) kept.sums[(row * Cell::kept + j) * of.hidden + k] = sums[j];
+      kept.h[row * of.hidden + k] = h[i];
+      if constexpr (Cell::has_cell) kept.c[row * of.hidden + k] = c[i];
+    }
+    cell.step(sums, k, h[i], Cell::has_cell ? c[i] : none);
+    if (output) output[of.output_at(t, n) + k] = T(h[i]);
+  }
+};
+
+/// Gradients of sums: of this step, [batch, rows], [batch, hidden] of the product; and of all, in data's rows.
+template <class W>
+struct SumSlopes {
+  W *now, *product, *all, *all_recurrent;
+};
+
+template <class T, class Cell>
+struct BackStep {
+  using W = Wide<T>;
+  Places of;
+  Cell cell;
+  std::int64_t step;
+  Kept<W> kept;
+  const T* dy;  ///< null: zeros
+  W *dh, *dc;
+  SumSlopes<W> slopes;
+  W* extra;  ///< [batch, 3 hidden]; null where the cell has none
+
+  TENON_DEVICE void operator()(std::int64_t i) const {
+    const auto n = i / of.hidden, k = i % of.hidden;
+    if (step >= of.length(n)) {
+      for (int gate = 0; gate < Cell::gates; ++gate) slopes.now[n * of.rows + gate * of.hidden + k] = 0;
+      if (Cell::plain_gates < Cell::gates) slopes.product[i] = 0;
+      return;
+    }
+    const auto t = of.time(n, step), row = of.row(t, n);
+    W sums[Cell::kept];
+    for (int j = 0; j < Cell::kept; ++j) sums[j] = kept.sums[(row * Cell::kept + j) * of.hidden + k];
+    const W gradient = dh[i] + (dy ? static_cast<W>(dy[of.output_at(t, n) + k]) : W(0)),
+            c = Cell::has_cell ? kept.c[row * of.hidden + k] : W(0);
+    const auto found = cell.back(sums, k, kept.h[row * of.hidden + k], c, gradient, Cell::has_cell ? dc[i] : W(0));
+    for (int gate = 0; gate < Cell::gates; ++gate) {
+      const auto at = gate * of.hidden + k;
+      slopes.now[n * of.rows + at] = slopes.all[row * of.rows + at] = found.sums[gate];
+    }
+    dh[i] = found.h;
+    if constexpr (Cell::has_cell) dc[i] = found.c;
+    if constexpr (Cell::plain_gates < Cell::gates) slopes.product[i] = found.product;
+    for (int j = 0; extra && j < 3; ++j) extra[(n * 3 + j) * of.hidden + k] += found.extra[j];
+  }
+};
+
+/// After the gradient of what reset() gave is known.
+template <class W, class Cell>
+struct BackReset {
+  Places of;
+  Cell cell;
+  std::int64_t step;
+  Kept<W> kept;
+  const W* dreset;
+  W* dh;
+  SumSlopes<W> slopes;
+
+  TENON_DEVICE void operator()(std::int64_t i) const {
+    const auto n = i / of.hidden, k = i % of.hidden;
+    if (step >= of.length(n)) return;
+    const auto row = of.row(of.time(n, step), n);
+    const auto r = of.hidden + k;
+    const auto found = cell.unit.reset_back(kept.sums[(row * Cell::kept + 1) * of.hidden + k], kept.h[row * of.hidden + k], dreset[i],
+                                            slopes.now[n * of.rows + r]);
+    slopes.now[n * of.rows + r] = slopes.all[row * of.rows + r] = found.r;
+    dh[i] += found.h;
+    for (int gate = 0; gate < 2; ++gate)
+      slopes.all_recurrent[row * of.rows + gate * of.hidden + k] = slopes.now[n * of.rows + gate * of.hidden + k];
+    slopes.all_recurrent[row * of.rows + 2 * of.hidden + k] = slopes.product[i];
+  }
+};
+
+/// The sum of a column of a matrix of so many rows, from top to bottom.
+template <class T>
+struct SumColumn {
+  const Wide<T>* from;
+  std::int64_t rows, columns;
+  T* to;
+  tenon::Write write;
+
+  TENON_FN void operator()(std::int64_t column) const {
+    Wide<T> sum = 0;
+    for (std::int64_t row = 0; row < rows; ++row) sum += from[row * columns + column];
+    store(write, to[column], sum);
+  }
+};
+
+template <class T>
+struct StoreEach {
+  const Wide<T>* from;
+  T* to;
+  tenon::Write write;
+
+  TENON_FN void operator()(std::int64_t i) const { store(write, to[i], from[i]); }
+};
+
+}  // namespace recurrent
