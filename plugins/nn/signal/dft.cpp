@@ -1,12 +1,12 @@
-// dft: the discrete Fourier transform along one axis, in double.
+// dft on the CPU.
+#include "dft.hpp"
+
 #include <bit>
 #include <cmath>
 #include <complex>
 #include <numbers>
-#include <tenon/operator.hpp>
 #include <vector>
 
-#include "shared/axis.hpp"
 #include "shared/store.hpp"
 
 namespace dft {
@@ -84,121 +84,48 @@ class Transform {
 
 }  // namespace dft
 
-struct Dft : tenon::Operator {
-  std::int64_t length = 0;
-  std::int32_t axis = -2;
-  bool inverse = false, onesided = false;
-
-  static constexpr void describe(auto& op) {
-    op.doc("discrete Fourier transform along one axis of real or complex numbers, whose parts are the last axis");
-    op.input("data", "[any axes ..., 1 or 2]: the real part, and the imaginary one");
-    op.input("lengths", "length, as a tensor of one element").optional().on_cpu().types({tenon::i64});
-    op.output("output", "data's shape with length (onesided: length / 2 + 1) along axis and 2 parts; 1 part if inverse and onesided");
-    op.param("length", &Dft::length,
-             "numbers that are transformed: data is cut off or continued by zeros; 0: all of data, 2 (all - 1) if inverse and onesided")
-        .at_least(0);
-    op.param("axis", &Dft::axis, "along which it transforms, not the last one; negative axes count from the end").at_least(-8).at_most(7);
-    op.param("inverse", &Dft::inverse, "the inverse transform, divided by length");
-    op.param("onesided", &Dft::onesided,
-             "the first half of frequencies alone, of which the others are mirror images: data is real, or output");
-    op.backward_reads("lengths");
-    op.linear("data");
-    op.example({{"data", {2, 5, 1}}});
-    op.example({{"data", {2, 4, 2}}}, {{"inverse", true}, {"onesided", true}});
-    op.onnx("", "DFT")
-        .since(17)
-        .until(19)
-        .inputs("data", "lengths")
-        .attribute("axis", "axis", 1)
-        .attribute("inverse", "inverse")
-        .attribute("onesided", "onesided");
-    op.onnx("", "DFT")
-        .since(20)
-        .inputs("data", "lengths")
-        .input_as("axis", 2)
-        .attribute("inverse", "inverse")
-        .attribute("onesided", "onesided");
-  }
-
-  void infer(tenon::Infer& io) const {
-    const auto data = io.input("data").shape;
-    if (io.has_input("lengths")) io.require(length == 0, "has both length and lengths: needs one of them");
-    const auto given = io.has_input("lengths") ? io.values<std::int64_t>("lengths") : tenon::Known<std::int64_t>();
-    io.require(!given || given.size() == 1, "lengths has ", given.size(), " elements: needs one");
-    if (!data.has_rank()) return;
-    const int rank = data.rank();
-    io.require(rank >= 2, "data is ", data, " but needs the axis and the parts");
-    io.require(axis >= -rank && axis < rank && axis != -1 && axis != rank - 1, "axis is ", axis, " but data is ", data,
-               ": needs another one than the last");
-    io.require(data[-1] == tenon::unknown || data[-1] == 1 || data[-1] == 2, "data is ", data, ": its last axis has 1 or 2 elements");
-    io.require(!onesided || inverse || data[-1] != 2, "data ", data, " is complex, but a onesided transform needs real numbers");
-    const int along = axis < 0 ? axis + rank : axis;
-    auto output = data;
-    output.set(rank - 1, inverse && onesided ? 1 : 2);
-    const bool unknown = data[along] == tenon::unknown || (io.has_input("lengths") && !given);
-    const auto size = unknown ? tenon::unknown : count(data[along], given ? given[0] : length);
-    io.require(unknown || (size > 0 && size <= 1 << 24), "data ", data, " gives ", size, " numbers to transform: needs at least one");
-    output.set(along, unknown ? tenon::unknown : onesided && !inverse ? size / 2 + 1 : size);
-    io.set_output(0, output);
-  }
-
+struct Dft : DftShapes {
   void forward(const tenon::Call& call) const { run(call, false); }
   void backward(const tenon::Call& call) const {
     if (call.write(0) != tenon::Write::none) run(call, true);
   }
 
  private:
-  std::int64_t count(std::int64_t all, std::int64_t given) const { return given > 0 ? given : inverse && onesided ? 2 * (all - 1) : all; }
-
   /// Back: the transpose, for the gradient.
   void run(const tenon::Call& call, bool back) const {
-    const auto data = call.input_type(0).shape, output = call.output_type(0).shape;
-    const int along = axis < 0 ? axis + data.rank() : axis;
-    const auto size = count(data[along], call.has_input("lengths") ? call.input<std::int64_t>("lengths")[0] : length);
-    const auto in = data[along], out = output[along], in_parts = data[-1], out_parts = output[-1];
-    const std::int64_t used = std::min(in, onesided && inverse ? size / 2 + 1 : size);
-    std::int64_t inner = 1, outer = 1;
-    for (int i = 0; i < along; ++i) outer *= data[i];
-    for (int i = along + 1; i < data.rank() - 1; ++i) inner *= data[i];
-    const dft::Transform transform(size, inverse != back ? 1 : -1);
-    const double scale = inverse ? 1 / static_cast<double>(size) : 1;
+    const auto of = lines_of(call);
+    const dft::Transform transform(of.size, inverse != back ? 1 : -1);
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const T* const from = back ? call.output_grad<T>(0).data() : call.input<T>(0).data();
       T* const to = back ? call.input_grad<T>(0).data() : call.output<T>(0).data();
-      call.parallel_for(outer * inner, 1 + 1024 / size, [&](std::int64_t begin, std::int64_t end) {
-        std::vector<dft::Number> x(static_cast<std::size_t>(size));
+      call.parallel_for(of.count(), 1 + 1024 / of.size, [&](std::int64_t begin, std::int64_t end) {
+        std::vector<dft::Number> x(static_cast<std::size_t>(of.size));
         for (auto i = begin; i < end; ++i) {
-          const auto at = [&](std::int64_t n, std::int64_t length_of, std::int64_t parts) {
-            return ((i / inner * length_of + n) * inner + i % inner) * parts;
-          };
           const auto read = [&](std::int64_t n, std::int64_t length_of, std::int64_t parts) {
-            const T* const number = from + at(n, length_of, parts);
+            const T* const number = from + of.at(i, n, length_of, parts);
             return dft::Number(static_cast<double>(number[0]), parts == 2 ? static_cast<double>(number[1]) : 0.0);
           };
           const auto write = [&](std::int64_t n, std::int64_t length_of, std::int64_t parts, dft::Number number) {
-            T* const place = to + at(n, length_of, parts);
+            T* const place = to + of.at(i, n, length_of, parts);
             place[0] = T(static_cast<Wide<T>>(number.real()));
             if (parts == 2) place[1] = T(static_cast<Wide<T>>(number.imag()));
           };
           std::fill(x.begin(), x.end(), dft::Number());
-          const bool mirrored = onesided && inverse;
-          // Of a mirrored half, the first number and, of an even size, the middle one count once, and are real.
-          const auto twice = [&](std::int64_t n) { return n > 0 && 2 * n != size; };
           if (!back) {
-            for (std::int64_t n = 0; n < used; ++n) {
-              const auto number = read(n, in, in_parts);
-              x[static_cast<std::size_t>(n)] = mirrored && !twice(n) ? number.real() : number;
-              if (mirrored && twice(n)) x[static_cast<std::size_t>(size - n)] = std::conj(number);
+            for (std::int64_t n = 0; n < of.used; ++n) {
+              const auto number = read(n, of.in, of.in_parts);
+              x[static_cast<std::size_t>(n)] = of.mirrored && !of.twice(n) ? number.real() : number;
+              if (of.mirrored && of.twice(n)) x[static_cast<std::size_t>(of.size - n)] = std::conj(number);
             }
             transform.run(x);
-            for (std::int64_t n = 0; n < out; ++n) write(n, out, out_parts, x[static_cast<std::size_t>(n)] * scale);
+            for (std::int64_t n = 0; n < of.out; ++n) write(n, of.out, of.out_parts, x[static_cast<std::size_t>(n)] * of.scale);
           } else {
-            for (std::int64_t n = 0; n < out; ++n) x[static_cast<std::size_t>(n)] = read(n, out, out_parts);
+            for (std::int64_t n = 0; n < of.out; ++n) x[static_cast<std::size_t>(n)] = read(n, of.out, of.out_parts);
             transform.run(x);
-            for (std::int64_t n = 0; n < in; ++n) {
-              auto number = n < used ? x[static_cast<std::size_t>(n)] * scale : dft::Number();
-              if (mirrored) number = twice(n) ? 2.0 * number : dft::Number(number.real());
-              write(n, in, in_parts, number);
+            for (std::int64_t n = 0; n < of.in; ++n) {
+              auto number = n < of.used ? x[static_cast<std::size_t>(n)] * of.scale : dft::Number();
+              if (of.mirrored) number = of.twice(n) ? 2.0 * number : dft::Number(number.real());
+              write(n, of.in, of.in_parts, number);
             }
           }
         }

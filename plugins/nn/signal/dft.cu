@@ -1,0 +1,168 @@
+// dft on CUDA: powers of two in passes over all lines, each of which joins halves; other sizes number by number, up to some length.
+#include <cmath>
+#include <tenon/complex.hpp>
+#include <tenon/gpu/launch.hpp>
+
+#include "dft.hpp"
+#include "shared/store.hpp"
+
+namespace {
+
+using DftNumber = tenon::Complex<double>;
+constexpr std::int64_t longest_odd = 4096;  // numbers of other sizes than powers of two
+
+bool is_power_of_two(std::int64_t size) {
+  return (size & (size - 1)) == 0;
+}
+
+template <class T>
+TENON_DEVICE DftNumber number_at(const T* from, std::int64_t parts) {
+  return {static_cast<double>(from[0]), parts == 2 ? static_cast<double>(from[1]) : 0.0};
+}
+
+/// exp(sign 2 pi i n / size) for each n.
+struct MakeTurns {
+  std::int64_t size;
+  int sign;
+  DftNumber* to;
+
+  TENON_FN void operator()(std::int64_t n) const {
+    const auto angle = 2 * 3.141592653589793 * static_cast<double>(n) / static_cast<double>(size);
+    to[n] = {std::cos(angle), sign * std::sin(angle)};
+  }
+};
+
+/// The numbers of all lines: of data, or back, of output's gradient.
+template <class T>
+struct LoadLines {
+  DftLines of;
+  bool back;
+  const T* from;
+  DftNumber* to;
+
+  TENON_DEVICE void operator()(std::int64_t i) const {
+    const auto line = i / of.size, n = i % of.size;
+    const auto read = [&](std::int64_t at, std::int64_t length, std::int64_t parts) {
+      return number_at(from + of.at(line, at, length, parts), parts);
+    };
+    DftNumber number{0, 0};
+    if (back) {
+      if (n < of.out) number = read(n, of.out, of.out_parts);
+    } else if (of.mirrored) {
+      const auto half = n <= of.size / 2 ? n : of.size - n;
+      if (half < of.used) number = read(half, of.in, of.in_parts);
+      if (!of.twice(half)) number.im = 0;
+      if (half != n) number.im = -number.im;
+    } else if (n < of.used) {
+      number = read(n, of.in, of.in_parts);
+    }
+    to[i] = number;
+  }
+};
+
+/// What transforms of `half` numbers became of twice as many (Stockham): number j of the first half with that of the second.
+struct JoinHalves {
+  std::int64_t size, half;
+  const DftNumber *turns, *from;
+  DftNumber* to;
+
+  TENON_FN void operator()(std::int64_t i) const {
+    const auto line = i / (size / 2) * size, j = i % (size / 2), k = j % half;
+    const auto first = from[line + j], second = from[line + j + size / 2] * turns[k * (size / (2 * half))];
+    DftNumber* const out = to + line + (j - k) * 2 + k;
+    out[0] = first + second;
+    out[half] = first - second;
+  }
+};
+
+struct SumOfTurns {
+  std::int64_t size;
+  const DftNumber *turns, *from;
+  DftNumber* to;
+
+  TENON_FN void operator()(std::int64_t i) const {
+    const auto line = i / size * size, k = i % size;
+    DftNumber sum{0, 0};
+    for (std::int64_t n = 0, turn = 0; n < size; ++n) {
+      sum += from[line + n] * turns[turn];
+      turn = turn + k < size ? turn + k : turn + k - size;
+    }
+    to[i] = sum;
+  }
+};
+
+/// To output, or back, to data's gradient.
+template <class T>
+struct PutLines {
+  DftLines of;
+  bool back;
+  const DftNumber* from;
+  T* to;
+
+  TENON_FN void operator()(std::int64_t i) const {
+    const auto length = back ? of.in : of.out, parts = back ? of.in_parts : of.out_parts, line = i / length, n = i % length;
+    DftNumber number{0, 0};
+    if (!back || n < of.used) number = {from[line * of.size + n].re * of.scale, from[line * of.size + n].im * of.scale};
+    if (back && of.mirrored) number = of.twice(n) ? DftNumber{2 * number.re, 2 * number.im} : DftNumber{number.re, 0};
+    T* const place = to + of.at(line, n, length, parts);
+    place[0] = T(static_cast<Wide<T>>(number.re));
+    if (parts == 2) place[1] = T(static_cast<Wide<T>>(number.im));
+  }
+};
+
+}  // namespace
+
+struct DftCuda : DftShapes {
+  static constexpr bool capturable = true;
+
+  /// Long lines of other sizes than powers of two are the CPU's.
+  bool supports(const tenon::Infer& types) const {
+    const auto given = types.has_input("lengths") ? types.values<std::int64_t>("lengths") : tenon::Known<std::int64_t>();
+    if (types.has_input("lengths") && (!given || given.size() != 1)) return false;
+    if (!types.input(0).shape.known() || !types.output(0).shape.known()) return true;
+    const auto size = lines_of(types.input(0).shape, types.output(0).shape, given ? given[0] : length).size;
+    return size <= longest_odd || is_power_of_two(size);
+  }
+
+  std::size_t workspace(const tenon::Infer& io) const {
+    const auto data = io.input(0).shape, output = io.output(0).shape;
+    if (!data.known() || !output.known()) return 0;
+    // Its size along the axis may be an input: onesided output has half of it.
+    const auto most = 2 * std::max(data[axis], output[axis]), lines = data.size() / std::max<std::int64_t>(data[axis] * data[-1], 1);
+    return scratch_numbers(lines, most) * sizeof(DftNumber);
+  }
+  std::size_t backward_workspace(const tenon::Infer& io) const { return workspace(io); }
+
+  void forward(const tenon::Call& call) const { run(call, false); }
+  void backward(const tenon::Call& call) const {
+    if (call.write(0) != tenon::Write::none) run(call, true);
+  }
+
+ private:
+  /// All lines twice, and the turns.
+  static std::size_t scratch_numbers(std::int64_t lines, std::int64_t size) { return static_cast<std::size_t>((2 * lines + 1) * size); }
+
+  void run(const tenon::Call& call, bool back) const {
+    const auto of = lines_of(call);
+    if (of.count() == 0) return;
+    if (of.size > longest_odd && !is_power_of_two(of.size))
+      throw tenon::Error("there is no kernel for ", of.size, " numbers on this device");
+    DftNumber* const turns = call.workspace<DftNumber>(scratch_numbers(of.count(), of.size));
+    DftNumber *from = turns + of.size, *to = from + of.count() * of.size;
+    tenon::gpu::for_each(call, of.size, MakeTurns{of.size, inverse != back ? 1 : -1, turns});
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      const T* const given = back ? call.output_grad<T>(0).data() : call.input<T>(0).data();
+      tenon::gpu::for_each(call, of.count() * of.size, LoadLines<T>{of, back, given, from});
+      if (is_power_of_two(of.size)) {
+        for (std::int64_t half = 1; half < of.size; half *= 2, std::swap(from, to))
+          tenon::gpu::for_each(call, of.count() * of.size / 2, JoinHalves{of.size, half, turns, from, to});
+      } else {
+        tenon::gpu::for_each(call, of.count() * of.size, SumOfTurns{of.size, turns, from, to});
+        std::swap(from, to);
+      }
+      T* const put = back ? call.input_grad<T>(0).data() : call.output<T>(0).data();
+      tenon::gpu::for_each(call, of.count() * (back ? of.in : of.out), PutLines<T>{of, back, from, put});
+    });
+  }
+};
+TENON_KERNEL(dft, cuda, DftCuda)
