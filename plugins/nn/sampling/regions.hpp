@@ -1,0 +1,302 @@
+// roi_align and max_roi_pool on every device: parts of images, brought to one size.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tenon/operator.hpp>
+
+#include "shared/store.hpp"
+
+/// What both share.
+struct RegionPool : tenon::Operator {
+  std::int64_t height = 1, width = 1;
+  double spatial_scale = 1;
+
+  static constexpr void describe_sizes(auto& op) {
+    op.output("output", "[regions, channels, height, width]");
+    op.param("height", &RegionPool::height, "rows of output").at_least(1).at_most(4096);
+    op.param("width", &RegionPool::width, "columns of output").at_least(1).at_most(4096);
+    op.param("spatial_scale", &RegionPool::spatial_scale, "elements of data in one step of the regions' numbers").greater_than(0);
+  }
+
+  void infer_regions(tenon::Infer& io, std::int64_t numbers) const {
+    const auto data = io.input(0).shape, regions = io.input(1).shape;
+    io.require(!data.has_rank() || data.rank() == 4, "data is ", data, " but needs batch, channels, height and width");
+    io.require(!regions.has_rank() || regions.rank() == 2, "regions is ", regions, " but needs two dimensions");
+    io.require(!data.has_rank() || (data[2] != 0 && data[3] != 0), "data is ", data, ": its spatial axes must not be empty");
+    io.set_input(1, {tenon::unknown, numbers});
+    io.set_output(0, {io.input(1).shape[0], data.has_rank() ? data[1] : tenon::unknown, height, width});
+  }
+
+  static std::int64_t sample(std::int64_t index, std::int64_t batch) {
+    if (index < 0 || index >= batch) throw tenon::Error("a region is of sample ", index, ", but there are ", batch);
+    return index;
+  }
+};
+
+/// How roi_align reads data.
+struct RoiRules {
+  std::int64_t height, width, sampling_ratio;
+  double spatial_scale;
+  bool half_pixel, largest;
+
+  /// Where its parts are, and into how many points each is divided.
+  template <class W>
+  struct Region {
+    W edge[2], part[2];
+    std::int64_t points[2];
+    bool grows[2];  // with its second edge: one that is narrower than an element is as wide as one
+    TENON_FN W count() const { return points[0] * points[1] > 1 ? static_cast<W>(points[0] * points[1]) : W(1); }
+    /// Whether it is finite, and not too large.
+    TENON_FN bool valid() const { return points[0] >= 0 && points[1] >= 0; }
+  };
+
+  template <class W, class T>
+  TENON_FN Region<W> region_of(const T* numbers) const {
+    Region<W> region;
+    for (int axis = 0; axis < 2; ++axis) {
+      W edge[2];
+      for (int i = 0; i < 2; ++i)
+        edge[i] = static_cast<W>(numbers[axis + 2 * i]) * static_cast<W>(spatial_scale) - (half_pixel ? W(0.5) : W(0));
+      W size = edge[1] - edge[0];
+      region.grows[axis] = half_pixel || !(size < W(1));
+      if (!region.grows[axis]) size = 1;
+      region.edge[axis] = edge[0];
+      region.part[axis] = size / static_cast<W>(axis == 0 ? width : height);
+      region.points[axis] = points(region.part[axis]);
+    }
+    return region;
+  }
+
+  /// A point along one axis: the elements before and behind it, how far it is from the first, whether both change with it, and how far
+  /// along the region it lies, from its first edge to its second.
+  template <class W>
+  struct Axis {
+    std::int64_t element[2];
+    W far, along;
+    bool moves;
+  };
+
+  template <class W>
+  TENON_FN W place_of(const Region<W>& region, int axis, std::int64_t part, std::int64_t number) const {
+    return region.edge[axis] + static_cast<W>(part) * region.part[axis] +
+           (static_cast<W>(number) + W(0.5)) * region.part[axis] / static_cast<W>(region.points[axis]);
+  }
+
+  template <class W>
+  TENON_FN Axis<W> axis_at(const Region<W>& region, int axis, std::int64_t part, std::int64_t number, std::int64_t size) const {
+    const W place = place_of(region, axis, part, number), end = static_cast<W>(size - 1);
+    const W at = place < 0 ? W(0) : end < place ? end : place;
+    const auto whole = static_cast<std::int64_t>(at), low = whole < size - 1 ? whole : size - 1;
+    const bool last = low == size - 1;
+    Axis<W> found{{low, last ? low : low + 1}, last ? W(0) : at - static_cast<W>(low), 0, !last && place > 0};
+    const W within = (static_cast<W>(number) + W(0.5)) / static_cast<W>(region.points[axis]);
+    if (region.grows[axis]) found.along = (static_cast<W>(part) + within) / static_cast<W>(axis == 0 ? width : height);
+    return found;
+  }
+
+  /// The numbers of the points that have elements around them; a region may be far larger than data, and most of its points outside.
+  struct Inside {
+    std::int64_t first, end;
+  };
+  template <class W>
+  TENON_FN Inside inside(const Region<W>& region, int axis, std::int64_t part, std::int64_t size) const {
+    const auto first_that = [&](std::int64_t begin, const auto& holds) {
+      auto end = region.points[axis];
+      while (begin < end) {
+        const auto middle = begin + (end - begin) / 2;
+        if (holds(place_of(region, axis, part, middle)))
+          end = middle;
+        else
+          begin = middle + 1;
+      }
+      return begin;
+    };
+    const auto most = static_cast<W>(size);
+    if (region.part[axis] < 0) {  // its second edge lies before its first: places go backwards
+      const auto first = first_that(0, [&](W place) { return place <= most; });
+      return {first, first_that(first, [](W place) { return place < -1; })};
+    }
+    const auto first = first_that(0, [](W place) { return place >= -1; });
+    return {first, first_that(first, [&](W place) { return place > most; })};
+  }
+
+  /// The four elements around a point; their weights, and how these change with its column (0) and row (1).
+  template <class W>
+  struct Point {
+    Axis<W> axis[2];
+    std::int64_t columns = 0;
+
+    TENON_FN std::int64_t index(int k) const { return axis[1].element[k / 2] * columns + axis[0].element[k % 2]; }
+    TENON_FN W part(int of, bool far) const { return far ? axis[of].far : 1 - axis[of].far; }
+    TENON_FN W weight(int k) const { return part(1, k / 2 == 1) * part(0, k % 2 == 1); }
+    TENON_FN W slope(int of, int k) const {
+      const bool far = (of == 0 ? k % 2 : k / 2) == 1, other_far = (of == 0 ? k / 2 : k % 2) == 1;
+      return !axis[of].moves ? W(0) : far ? part(1 - of, other_far) : -part(1 - of, other_far);
+    }
+    /// Adds what an element gives to the gradients of left, top, right and bottom.
+    TENON_FN void add_moves(W (&sums)[4], int k, W element) const {
+      for (int of = 0; of < 2; ++of) {  // columns, rows: from the first edge to the second
+        const W move = element * slope(of, k);
+        sums[of] += move * (1 - axis[of].along);
+        sums[of + 2] += move * axis[of].along;
+      }
+    }
+    template <class T>
+    TENON_FN W term(const T* plane, int k) const {
+      return weight(k) * static_cast<W>(plane[index(k)]);
+    }
+  };
+
+  /// body(point) of all points of part `i` that have elements around them. Whether these are all: the others count as 0.
+  template <class W, class Body>
+  TENON_FN bool each_point(const Region<W>& region, std::int64_t i, std::int64_t rows, std::int64_t columns, const Body& body) const {
+    const auto along_x = inside(region, 0, i % width, columns), along_y = inside(region, 1, i / width, rows);
+    for (auto row = along_y.first; row < along_y.end && along_x.first < along_x.end; ++row) {
+      const auto y = axis_at(region, 1, i / width, row, rows);
+      for (auto column = along_x.first; column < along_x.end; ++column)
+        body(Point<W>{{axis_at(region, 0, i % width, column, columns), y}, columns});
+    }
+    return (along_y.end - along_y.first) * (along_x.end - along_x.first) == region.points[0] * region.points[1];
+  }
+
+  /// body(point, k, share): the terms that an output of one plane consists of.
+  template <class W, class T, class Body>
+  TENON_FN void each_term(const Region<W>& region, std::int64_t i, const T* plane, std::int64_t rows, std::int64_t columns,
+                          const Body& body) const {
+    if (!largest) {
+      each_point(region, i, rows, columns, [&](const Point<W>& point) {
+        for (int k = 0; k < 4; ++k) body(point, k, 1 / region.count());
+      });
+      return;
+    }
+    Point<W> best{};
+    W best_term = 0;
+    int best_k = -1;
+    const bool all = each_point(region, i, rows, columns, [&](const Point<W>& point) {
+      for (int k = 0; k < 4; ++k)
+        if (const W term = point.term(plane, k); best_k < 0 || term > best_term) best = point, best_term = term, best_k = k;
+    });
+    if (best_k >= 0 && (all || best_term > 0)) body(best, best_k, W(1));
+  }
+
+ private:
+  /// Below 0 where a region is not finite, or too large.
+  template <class W>
+  TENON_FN std::int64_t points(W part) const {
+    if (sampling_ratio > 0) return sampling_ratio;
+    if (!(part <= W(4096))) return -1;
+    return part > 0 ? static_cast<std::int64_t>(std::ceil(part)) : 0;
+  }
+};
+
+struct RoiAlignShapes : RegionPool {
+  enum class Mode { average, max };
+  Mode mode = Mode::average;
+  std::int64_t sampling_ratio = 0;
+  bool half_pixel = true;
+
+  static constexpr void describe(auto& op) {
+    op.doc("regions of data, cut into height x width parts, with the average or the largest of points in each");
+    op.input("data", "[batch, channels, height, width]");
+    op.input("regions", "[regions, 4]: left, top, right and bottom");
+    op.input("samples", "[regions], the sample of each region").types({tenon::i64});
+    describe_sizes(op);
+    op.param("mode", &RoiAlignShapes::mode, "average of the points, each interpolated; or the largest weighted element of them")
+        .one_of({{"average", Mode::average}, {"max", Mode::max}});
+    op.param("sampling_ratio", &RoiAlignShapes::sampling_ratio, "points of a part along each axis; 0: one for each element that it covers")
+        .at_least(0)
+        .at_most(32);
+    op.param("half_pixel", &RoiAlignShapes::half_pixel,
+             "elements lie at 0, 1 ... of edges at -0.5; otherwise edges do, and regions have at least one element");
+    op.example({{"data", {1, 2, 5, 6}},
+                {"regions", {2, 4}, tenon::f32, {0.25, 1.125, 3.5, 4.25, 1, 0.25, 4.25, 2}},
+                {"samples", {2}, tenon::i64, {0, 0}}},
+               {{"height", 2}, {"width", 3}});
+    describe_onnx(op.onnx("", "RoiAlign")
+                      .since(16)
+                      .attribute("coordinate_transformation_mode", "half_pixel", "half_pixel")
+                      .value("half_pixel", "half_pixel", true)
+                      .value("half_pixel", "output_half_pixel", false));
+    describe_onnx(op.onnx("", "RoiAlign").since(10).until(15).constant("half_pixel", false));
+  }
+
+  static constexpr void describe_onnx(auto&& form) {
+    form.attribute("mode", "mode", "avg")
+        .value("mode", "avg", "average")
+        .value("mode", "max", "max")
+        .attribute("output_height", "height")
+        .attribute("output_width", "width")
+        .attribute("sampling_ratio", "sampling_ratio")
+        .attribute("spatial_scale", "spatial_scale");
+  }
+
+  void infer(tenon::Infer& io) const {
+    infer_regions(io, 4);
+    io.set_input("samples", {io.input("regions").shape[0]});
+  }
+
+ protected:
+  RoiRules rules() const { return {height, width, sampling_ratio, spatial_scale, half_pixel, mode == Mode::max}; }
+};
+
+/// How max_roi_pool reads data: by whole elements.
+struct WholeRegions {
+  std::int64_t height, width;
+  double spatial_scale;
+
+  /// The sample, and left, top, right and bottom; all finite.
+  struct Region {
+    double numbers[5];
+    bool valid;
+  };
+  template <class T>
+  TENON_FN Region region_of(const T* from) const {
+    Region region{{}, true};
+    for (int i = 0; i < 5; ++i) {
+      const auto number = static_cast<double>(from[i]);
+      region.valid = region.valid && number < 1e9 && number > -1e9;
+      region.numbers[i] = i > 0 && region.valid ? std::round(number * spatial_scale) : number;
+    }
+    return region;
+  }
+
+  /// The largest element of part i.
+  template <class T>
+  TENON_FN T largest(const Region& region, std::int64_t i, const T* plane, std::int64_t rows, std::int64_t columns) const {
+    const auto* const at = region.numbers;
+    const double part_h = length(at[4] - at[2] + 1) / static_cast<double>(height);
+    const double part_w = length(at[3] - at[1] + 1) / static_cast<double>(width);
+    const auto top = bound(at[2], i / width, part_h, false, rows), bottom = bound(at[2], i / width + 1, part_h, true, rows);
+    const auto left = bound(at[1], i % width, part_w, false, columns), right = bound(at[1], i % width + 1, part_w, true, columns);
+    T found = T(bottom <= top || right <= left ? 0.f : below_all);
+    for (auto y = top; y < bottom; ++y)
+      for (auto x = left; x < right; ++x)
+        if (plane[y * columns + x] > found) found = plane[y * columns + x];
+    return found;
+  }
+
+ private:
+  static constexpr float below_all = -std::numeric_limits<float>::infinity();
+
+  TENON_FN static double length(double elements) { return elements > 1 ? elements : 1.0; }
+  TENON_FN static std::int64_t bound(double begin, std::int64_t i, double part, bool upper, std::int64_t size) {
+    const double at = static_cast<double>(i) * part, place = (upper ? std::ceil(at) : std::floor(at)) + begin;
+    return place < 0 ? 0 : place > static_cast<double>(size) ? size : static_cast<std::int64_t>(place);
+  }
+};
+
+struct MaxRoiPoolShapes : RegionPool {
+  static constexpr void describe(auto& op) {
+    op.doc("regions of data, cut into height x width parts of whole elements, with the largest of each; it has no gradient");
+    op.input("data", "[batch, channels, height, width]");
+    op.input("regions", "[regions, 5]: sample, left, top, right and bottom; the last elements belong to the region");
+    describe_sizes(op);
+    op.example({{"data", {1, 2, 5, 6}}, {"regions", {2, 5}, tenon::f32, {0, 0, 1, 3, 4, 0, 1, 0, 4, 2}}}, {{"height", 2}, {"width", 3}});
+  }
+
+  void infer(tenon::Infer& io) const { infer_regions(io, 5); }
+
+ protected:
+  WholeRegions whole_regions() const { return {height, width, spatial_scale}; }
+};
