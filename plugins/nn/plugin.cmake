@@ -18,7 +18,7 @@ set(PLUGIN_JOINED ON)
 
 set(PLUGIN_CUDA_LIBRARIES CUDA::cublasLt CUDA::cublas)
 set(PLUGIN_CUDA_SOURCES_CUDA::cublasLt dense/fully_connected.cu)
-set(PLUGIN_CUDA_SOURCES_CUDA::cublas attention/attention.cu recurrent/recurrent.cu)
+set(PLUGIN_CUDA_SOURCES_CUDA::cublas attention/attention.cu recurrent/recurrent.cu sampling/deform_conv.cu)
 set(PLUGIN_CUDA_SORTS cuda)
 
 # cuDNN for convolution, which has loops of its own where it is not there.

@@ -1,0 +1,177 @@
+// deform_conv on every device: a convolution whose taps are moved by numbers that are computed.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <tenon/operator.hpp>
+
+#include "shared/fits.hpp"
+#include "shared/store.hpp"
+#include "shared/window.hpp"
+
+/// Where a tap reads one plane of data: the element above and to the left of the place, and how far the place is from it.
+template <class W>
+struct DeformedPlace {
+  std::int64_t row = 0, column = 0, rows, columns;
+  W y, x;
+  bool outside;
+
+  TENON_FN DeformedPlace(std::int64_t of_rows, std::int64_t of_columns, W at_y, W at_x)
+      : rows(of_rows), columns(of_columns), y(at_y), x(at_x) {
+    outside = !(y > -1 && y < static_cast<W>(rows) && x > -1 && x < static_cast<W>(columns));
+    if (outside) return;
+    const W top = std::floor(y), left = std::floor(x);
+    row = static_cast<std::int64_t>(top), column = static_cast<std::int64_t>(left);
+    y -= top, x -= left;
+  }
+  /// The element itself, or one of its neighbours; 0 outside.
+  template <class T>
+  TENON_FN W at(const T* plane, int down, int right) const {
+    const auto r = row + down, c = column + right;
+    return r >= 0 && r < rows && c >= 0 && c < columns ? static_cast<W>(plane[r * columns + c]) : W(0);
+  }
+  template <class T>
+  TENON_FN W element(const T* plane) const {
+    if (outside) return 0;
+    return (1 - y) * ((1 - x) * at(plane, 0, 0) + x * at(plane, 0, 1)) + y * ((1 - x) * at(plane, 1, 0) + x * at(plane, 1, 1));
+  }
+  template <class T>
+  TENON_FN W slope_down(const T* plane) const {
+    if (outside) return 0;
+    return (1 - x) * (at(plane, 1, 0) - at(plane, 0, 0)) + x * (at(plane, 1, 1) - at(plane, 0, 1));
+  }
+  template <class T>
+  TENON_FN W slope_right(const T* plane) const {
+    if (outside) return 0;
+    return (1 - y) * (at(plane, 0, 1) - at(plane, 0, 0)) + y * (at(plane, 1, 1) - at(plane, 1, 0));
+  }
+  TENON_FN void add(W* plane, W value) const {
+    if (outside) return;
+    for (int k = 0; k < 4; ++k) {
+      const auto r = row + k / 2, c = column + k % 2;
+      if (r >= 0 && r < rows && c >= 0 && c < columns)
+        plane[r * columns + c] += (k / 2 == 1 ? y : 1 - y) * (k % 2 == 1 ? x : 1 - x) * value;
+    }
+  }
+};
+
+/// The tensors of a call, and what each tap of each place reads.
+template <class T>
+struct DeformTensors {
+  using W = Wide<T>;
+  const T *data, *weight, *offset, *mask;  ///< mask: null where it is not given
+  std::int64_t stride[2], pad[2], dilate[2], groups, offset_groups;
+  std::int64_t batch = 0, filters = 0, width = 0, places = 0;  ///< of output
+  std::int64_t channels = 0, rows = 0, columns = 0;            ///< of data
+  std::int64_t kernel_width = 0, taps = 0, depth = 0;          ///< of weight; depth: numbers of a filter
+
+  TENON_FN std::int64_t group_filters() const { return filters / groups; }
+  TENON_FN const T* plane(std::int64_t n, std::int64_t c) const { return data + (n * channels + c) * rows * columns; }
+  /// Among the masks; offsets are two for each of them.
+  TENON_FN std::int64_t moves(std::int64_t n, std::int64_t c, std::int64_t tap) const {
+    return (n * offset_groups + c / (channels / offset_groups)) * taps + tap;
+  }
+  TENON_FN W factor(std::int64_t at, std::int64_t place) const { return mask ? static_cast<W>(mask[at * places + place]) : W(1); }
+  TENON_FN DeformedPlace<W> place_of(std::int64_t at, std::int64_t tap, std::int64_t place) const {
+    const auto y = place / width * stride[0] - pad[0] + tap / kernel_width * dilate[0];
+    const auto x = place % width * stride[1] - pad[1] + tap % kernel_width * dilate[1];
+    return {rows, columns, static_cast<W>(y) + static_cast<W>(offset[2 * at * places + place]),
+            static_cast<W>(x) + static_cast<W>(offset[(2 * at + 1) * places + place])};
+  }
+  /// What a convolution would read.
+  TENON_FN W element(std::int64_t n, std::int64_t c, std::int64_t tap, std::int64_t place) const {
+    const auto at = moves(n, c, tap);
+    const W found = place_of(at, tap, place).element(plane(n, c));
+    return mask ? found * factor(at, place) : found;
+  }
+};
+
+struct DeformConvShapes : tenon::Operator {
+  std::int64_t groups = 1, offset_groups = 1;
+  tenon::Ints stride, pad, pad_end, dilate;
+
+  static constexpr void describe(auto& op) {
+    op.doc("convolution over two axes; each tap reads data where offset moves it, interpolated, times mask");
+    op.input("data", "[batch, channels, height, width]");
+    op.input("weight", "[filters, channels / groups, kernel height, kernel width]");
+    op.input("offset", "[batch, 2 offset_groups taps, output's height and width]: rows and columns of each tap");
+    op.input("bias", "[filters]; default: 0").optional();
+    op.input("mask", "[batch, offset_groups taps, output's height and width]; default: 1").optional();
+    op.output("output", "[batch, filters, (axis + pad + pad_end - dilate (kernel - 1) - 1) / stride + 1, rounded down, for both axes]");
+    op.param("stride", &DeformConvShapes::stride, "steps along both axes; default: 1").at_least(1).at_most(Window::largest);
+    op.param("pad", &DeformConvShapes::pad, "zeros around data; one value is for both axes; default: 0")
+        .at_least(0)
+        .at_most(Window::largest);
+    op.param("pad_end", &DeformConvShapes::pad_end, "the same behind each axis, where it is not as before it; default: pad")
+        .at_least(0)
+        .at_most(Window::largest);
+    op.param("dilate", &DeformConvShapes::dilate, "distance between taps; default: 1").at_least(1).at_most(Window::largest);
+    op.param("groups", &DeformConvShapes::groups,
+             "groups of channels: output channels of a group are computed from data channels of the same group")
+        .at_least(1);
+    op.param("offset_groups", &DeformConvShapes::offset_groups, "groups of data's channels that share offset and mask").at_least(1);
+    op.example({{"data", {1, 4, 5, 4}}, {"weight", {6, 2, 3, 2}}, {"offset", {1, 24, 3, 3}}, {"bias", {6}}, {"mask", {1, 12, 3, 3}}},
+               {{"groups", 2}, {"offset_groups", 2}});
+    op.example({{"data", {1, 2, 3, 3}}, {"weight", {1, 2, 2, 2}}, {"offset", {1, 8, 2, 2}}});
+    op.onnx("", "DeformConv")
+        .since(19)
+        .inputs("data", "weight", "offset", "bias", "mask")
+        .attribute("strides", "stride")
+        .attribute("dilations", "dilate")
+        .halves("pads", "pad", "pad_end")
+        .attribute("group", "groups")
+        .attribute("offset_group", "offset_groups")
+        .ignore("kernel_shape");
+  }
+
+  void infer(tenon::Infer& io) const {
+    for (const auto* numbers : {&stride, &pad, &pad_end, &dilate})
+      if (numbers->size() > 2) io.param_error("stride", "or another one has ", numbers->size(), " values: needs one or two");
+    const auto data = io.input("data").shape, weight = io.input("weight").shape;
+    io.require(!data.has_rank() || data.rank() == 4, "data is ", data, " but needs 4 dimensions");
+    io.require(!weight.has_rank() || weight.rank() == 4, "weight is ", weight, " but needs 4 dimensions");
+    if (!data.has_rank() || !weight.has_rank()) return;
+    const auto any = tenon::unknown;
+    const auto known = [&](std::int64_t n) { return n != any; };
+    io.require(!known(data[1]) || (data[1] % groups == 0 && data[1] % offset_groups == 0), "data ", data, " has ", data[1],
+               " channels, which ", groups, " and ", offset_groups, " groups do not divide");
+    io.require(!known(weight[0]) || weight[0] % groups == 0, "weight ", weight, " has ", weight[0], " filters, which ", groups,
+               " groups do not divide");
+    io.set_input("weight", {any, known(data[1]) ? data[1] / groups : any, any, any});
+    auto output = tenon::Shape::of_rank(4);
+    output.set(0, data[0]);
+    output.set(1, weight[0]);
+    bool whole = known(weight[2]) && known(weight[3]);
+    for (int axis = 2; axis < 4 && whole; ++axis) {
+      io.require(weight[axis] > 0, "weight is ", weight, ": needs a kernel");
+      if (!known(data[axis])) continue;
+      const auto moved = window(weight);
+      io.require(moved.reach(axis - 2) <= moved.padded(axis - 2, data[axis]), "the kernel reaches over ", moved.reach(axis - 2),
+                 " elements of axis ", axis, ", but data ", data, " with its padding has ", moved.padded(axis - 2, data[axis]));
+      output.set(axis, moved.places(axis - 2, data[axis]));
+    }
+    const auto taps = whole ? weight[2] * weight[3] * offset_groups : any;
+    io.set_input("offset", {data[0], whole ? 2 * taps : any, output[2], output[3]});
+    if (io.has_input("mask")) io.set_input("mask", {data[0], taps, output[2], output[3]});
+    if (io.has_input("bias")) io.set_input("bias", {weight[0]});
+    io.set_output(0, output);
+  }
+
+ protected:
+  Window window(const tenon::Shape& weight) const {
+    const Window moved{2, {weight[2], weight[3], 0}, Window::numbers(stride, 2, {1, 1, 1}), {}, Window::numbers(dilate, 2, {1, 1, 1})};
+    return moved.with_padding(Padding::given, pad, pad_end, {});
+  }
+
+  template <class T>
+  DeformTensors<T> tensors_of(const tenon::Call& call, const tenon::Shape& output) const {
+    const auto data = call.input<T>("data"), weight = call.input<T>("weight");
+    const auto moved = window(weight.shape());
+    DeformTensors<T> of{data.data(), weight.data(), call.input<T>("offset").data(), nullptr, {}, {}, {}, groups, offset_groups};
+    if (call.has_input("mask")) of.mask = call.input<T>("mask").data();
+    for (std::size_t i = 0; i < 2; ++i) of.stride[i] = moved.stride[i], of.pad[i] = moved.pad[i], of.dilate[i] = moved.dilate[i];
+    of.batch = output[0], of.filters = output[1], of.width = output[3], of.places = output[2] * output[3];
+    of.channels = data.dim(1), of.rows = data.dim(2), of.columns = data.dim(3);
+    of.kernel_width = weight.dim(3), of.taps = weight.dim(2) * weight.dim(3), of.depth = of.channels / groups * of.taps;
+    return of;
+  }
+};
