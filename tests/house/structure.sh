@@ -18,14 +18,14 @@ for entry in $(git ls-files 2>/dev/null | cut -d/ -f1 | sort -u); do
 done
 
 # A folder of the host includes itself and what stands before it; folders of the same number do not see each other.
-declare -A place=([io]=1 [device]=2 [tensor]=3 [isolate]=4 [plugin]=5 [graph]=6 [file]=7 [plan]=7 [run]=8 [train]=9 [check]=9 [draw]=10 [onnx]=11 [cli]=12 [python]=12)
+declare -A place=([io]=1 [device]=2 [tensor]=3 [isolate]=4 [plugin]=5 [graph]=6 [file]=7 [plan]=7 [run]=8 [train]=9 [check]=9 [draw]=10 [onnx]=11 [serve]=12 [cli]=13 [python]=13)
 for folder in host/*/; do
   folder=$(basename "$folder")
   [[ -n ${place[$folder]:-} || " include cmake demo " == *" $folder "* ]] || fault "host/$folder: this folder is not in the order of the house"
 done
 
 # The program uses the library as any application does. These alone it compiles into itself, as host/CMakeLists.txt says.
-of_io=" io/atomic_file.hpp io/child.hpp io/counted.hpp io/json_text.hpp io/open_file.hpp io/readable_bytes.hpp io/system_reason.hpp io/utf8.hpp "
+in_program=" serve/config_text.hpp serve/model_folder.hpp serve/signature.hpp io/atomic_file.hpp io/child.hpp io/counted.hpp io/json_text.hpp io/open_file.hpp io/readable_bytes.hpp io/system_reason.hpp io/utf8.hpp "
 
 includes() {  # file:line:<name> or file:line:"name" of every include in the files given
   grep -HnoP '^\s*#\s*include\s*\K[<"][^>"]*[>"]' "$@" /dev/null || true
@@ -45,8 +45,10 @@ while IFS=: read -r file line name; do
     # Nothing of the libraries that the host uses may show in its public headers.
     [[ $name == "<tenon/"* || $name != */* && $name == "<"* && $name != *.h* ]] ||
       fault "$file:$line: public headers include <tenon/...> and the standard library, not $name"
-  elif [[ $from == cli && $name == \"* && $to != cli && $name != '"template_files.hpp"' && $of_io != *" ${name:1:-1} "* ]]; then
+  elif [[ $from == cli && $name == \"* && $to != cli && $name != '"template_files.hpp"' && $in_program != *" ${name:1:-1} "* ]]; then
     fault "$file:$line: the program includes public headers <tenon/...> and its own, not $name"
+  elif [[ $from == serve && $name == \"* && $to != serve ]]; then
+    fault "$file:$line: the server's backend includes public headers <tenon/...> and its own, not $name"
   elif [[ $from == python && $name == \"* && $name != \"python/* ]]; then
     fault "$file:$line: the Python module includes public headers <tenon/...> and its own \"python/...\", not $name"
   elif [[ $name == \"*plugins/* || $name == \"../* ]]; then

@@ -1,0 +1,149 @@
+// tenon triton: a model that Triton Inference Server serves.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <tenon/host/session.hpp>
+#include <tenon/host/trust.hpp>
+
+#include "cli/command.hpp"
+#include "cli/input/graph_file.hpp"
+#include "cli/print/json_text.hpp"
+#include "cli/repository/backend_files.hpp"
+#include "cli/repository/model_repository.hpp"
+#include "cli/repository/row_trial.hpp"
+#include "cli/streams.hpp"
+#include "io/counted.hpp"
+#include "serve/config_text.hpp"
+
+namespace tenon::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t most_rows = 64;  // of a run, where nobody says
+
+/// The global options that mean something to a server's host.
+serve::Parameters parameters_of(const Context& context) {
+  const auto& global = context.global();
+  serve::Parameters parameters;
+  if (global.has("threads")) parameters["threads"] = global.get("threads");
+  std::string isolated;
+  for (const auto& plugin : global.all("isolate")) {
+    if (plugin.find(',') != std::string::npos)
+      throw Failure(FailureKind::usage, fmt::format("--isolate names '{}', but in a model's parameters commas separate plugins", plugin),
+                    "rename the plugin, or isolate all");
+    if (plugin == "all") isolated = "true";
+    if (isolated != "true") isolated += (isolated.empty() ? "" : ",") + fs::path(plugin).filename().string();
+  }
+  if (!isolated.empty()) parameters["isolate"] = isolated;
+  if (global.has("isolate-timeout")) parameters["isolate_timeout"] = global.get("isolate-timeout");
+  if (global.has("isolate-memory")) parameters["isolate_memory"] = fmt::to_string(global.count("isolate-memory"));
+  if (context.trust_writable()) parameters["trust_writable"] = "true";
+  return parameters;
+}
+
+/// Rows of a run; 0: requests are not joined.
+std::int64_t choose_max_batch(const Arguments& arguments, Session& session, const serve::Signature& signature) {
+  const auto wanted = arguments.has("max-batch") ? arguments.integer("max-batch") : most_rows;
+  if (wanted == 0) return 0;
+  const auto refuse = [&](const std::string& why) {
+    if (arguments.has("max-batch"))
+      throw Failure(FailureKind::usage, "requests cannot be joined to batches: " + why, "--max-batch 0 serves each request by itself");
+    tell("note: each request is served by itself: {}\n", why);
+    return std::int64_t{0};
+  };
+  if (!signature.may_have_rows) return refuse("not every input and output has an open first dimension");
+  const auto trial = try_rows(session, signature);
+  if (!trial.dependent.empty()) return refuse(trial.dependent);
+  if (!trial.untried.empty())
+    tell("note: whether a row depends on the rows beside it could not be tried ({}); --max-batch 0 serves each request by itself\n",
+         trial.untried);
+  return wanted;
+}
+
+void write_version(const fs::path& folder, Graph& graph) {
+  for (const auto& file : backend_files(graph.host().catalog())) copy_whole(file.from, folder / file.to, file.runs);
+  std::error_code error;
+  fs::create_directory(folder / serve::plugins_folder, error);
+  fs::create_directories(folder / serve::installation_folder / serve::plugins_folder, error);  // else the other would pass for it
+  const auto copies = plugin_files(graph);
+  for (const auto& plugin : copies.plugins) {
+    trust_plugin(plugin.from, folder);  // the copy is refused when it is opened if it is another file by then
+    copy_whole(plugin.from, folder / plugin.to, plugin.runs);
+  }
+  for (const auto& file : copies.companions) copy_whole(file.from, folder / file.to, file.runs);
+  graph.save(folder / serve::model_file);
+}
+
+/// As the server will. Who warns here has warned already.
+void try_to_open(const fs::path& folder, const serve::Parameters& parameters) {
+  auto options = serve::host_options(parameters);
+  options.warn = [](const std::string&) {};
+  serve::open_model(folder, std::move(options));
+}
+
+std::string server_command(const fs::path& repository) {
+  return fmt::format(
+      "tritonserver --model-repository={} --model-control-mode=none --http-address=127.0.0.1 --grpc-address=127.0.0.1 "
+      "--metrics-address=127.0.0.1",
+      fs::absolute(repository).lexically_normal().string());
+}
+
+int run_triton(Context& context, const Arguments& arguments) {
+  const auto to = arguments.get("output");
+  const auto from = arguments.get("GRAPH");
+  if (to.empty()) throw Failure(FailureKind::usage, "there is no --output to write to", "tenon triton net.tenon -o repository");
+  if (!context.device().empty() && context.device() != "cpu")
+    throw Failure(FailureKind::usage,
+                  fmt::format("the model is for the device '{}', but the server runs Tenon's models on the CPU", context.device()),
+                  "leave out --device");
+  const auto name = arguments.has("name") ? arguments.get("name") : fs::path(from).stem().string();
+  check_model_name(name);
+
+  auto graph = load_graph(context, from);
+  graph.bind();
+  const auto signature = serve::signature_of(graph, arguments.all("serve"));
+  Session session(graph);
+  const auto max_batch = choose_max_batch(arguments, session, signature);
+  serve::ConfigChoices choices{name, max_batch, static_cast<int>(arguments.integer("instances")), parameters_of(context)};
+
+  NewModel model(to, name, arguments.integer("version"));
+  write_version(model.folder(), graph);
+  try_to_open(model.folder(), choices.parameters);
+  model.commit(serve::config_text(choices, signature));
+  if (context.json()) {
+    print(json_object("model", name, "folder", model.place().string(), "version", arguments.integer("version"), "max_batch", max_batch,
+                      "command", server_command(to)));
+    return 0;
+  }
+  write_result("wrote {}: version {}, {}; next:\n  {}\n", model.place(), arguments.integer("version"),
+               max_batch == 0 ? std::string("a run for each request") : "runs of up to " + counted(max_batch, "row"), server_command(to));
+  return 0;
+}
+
+const bool added_triton = add_command(
+    {.name = "triton",
+     .doc = "write a model that Triton Inference Server serves by HTTP and gRPC",
+     .details =
+         "Makes REPOSITORY/NAME: config.pbtxt, and in the version's folder the graph, the plugins that it needs with their SHA-256, and "
+         "Tenon's backend; or adds a version to a model with the same config.pbtxt. The server loads no other plugin and none that was "
+         "changed. "
+         "Requests that wait together become one run where every input and output has an open first dimension and a trial finds that no "
+         "row "
+         "depends on others. --threads, --isolate, --isolate-timeout, --isolate-memory and --trust-writable hold in the server, too. A "
+         "server "
+         "asks nobody who he is: keep it on this machine, as the printed command does, behind a proxy that knows users, without "
+         "--model-control-mode=explicit, with which clients load models, that is, code.",
+     .positionals = {{"GRAPH", graph_doc}},
+     .options = {{"output", "REPOSITORY", "the folder of models to write to", Text{}, "", 'o'},
+                 {"name", "NAME", "the model's name (default: the file's)"},
+                 {"version", "N", "the model's version", Integer{1}, "1"},
+                 {"serve", "OUTPUT", "an output to serve, without the inputs that only others need; default: all outputs", Text{true}},
+                 {"max-batch", "N", "rows of a run at most; 0: each request by itself (default: 64 where requests may be joined)",
+                  Integer{0, 1 << 20}},
+                 {"instances", "N", "runs at once", Integer{1, 1024}, "1"}},
+     .run = run_triton,
+     .plugins = Plugins::runs});
+
+}  // namespace
+}  // namespace tenon::cli

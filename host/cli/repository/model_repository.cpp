@@ -1,0 +1,132 @@
+#include "cli/repository/model_repository.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <system_error>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "io/atomic_file.hpp"
+#include "io/open_file.hpp"
+#include "io/system_reason.hpp"
+
+namespace tenon::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// In one step where the file system can: nothing that came meanwhile is replaced.
+int move_to_free_name(const fs::path& from, const fs::path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  std::error_code error;
+  if (fs::exists(to, error)) return EEXIST;
+  fs::rename(from, to, error);
+  return error.value();
+}
+
+void sync_folder(const fs::path& folder) {
+  const OpenFile opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ::fsync(opened.descriptor());  // where folders cannot be synced, they are as safe as they can be
+}
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+void check_model_name(const std::string& name) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+  };
+  if (!name.empty() && name.size() <= 128 && name[0] != '.' && name[0] != '-' && std::all_of(name.begin(), name.end(), fits)) return;
+  throw Failure(FailureKind::usage, fmt::format("'{}' cannot be a model's name", name),
+                "names are letters, digits and _-., begin with none of -. and have at most 128 characters; --name gives one");
+}
+
+void copy_whole(const fs::path& from, const fs::path& to, bool runs) {
+  std::error_code error;
+  fs::create_directories(to.parent_path(), error);
+  if (error) throw file_failure("write", to, system_reason(error.value()));
+  const auto source = OpenFile::for_reading(from);
+  AtomicFile copy(to);
+  std::vector<std::byte> piece(std::size_t{1} << 20);
+  for (;;) {
+    const auto got = ::read(source.descriptor(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw file_failure("read", from, system_reason(errno));
+    if (got == 0) break;
+    copy.write({piece.data(), static_cast<std::size_t>(got)});
+  }
+  copy.commit();
+  if (runs) fs::permissions(to, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec, fs::perm_options::add, error);
+  if (error) throw file_failure("write", to, system_reason(error.value()));
+}
+
+NewModel::NewModel(const fs::path& repository, const std::string& name, std::int64_t version)
+    : repository_(repository), place_(repository / name), version_(version) {
+  std::error_code error;
+  if (fs::exists(repository_, error) && !fs::is_directory(repository_, error))
+    throw Failure(FailureKind::usage, fmt::format("'{}' is a file, and a model repository is a folder", repository_.string()),
+                  "choose another with -o");
+  if (fs::exists(place_ / std::to_string(version), error))
+    throw Failure(FailureKind::usage, fmt::format("'{}' has a version {} already", place_.string(), version),
+                  "write another one with --version, or remove it first");
+  made_repository_ = fs::create_directory(repository_, error);
+  if (error) fail(error.value());
+  const auto beginning = "." + name + ".tenon-";
+  remove_leftovers(beginning);
+  made_ = repository_ / (beginning + std::to_string(::getpid()));
+  if (!fs::create_directories(folder(), error)) fail(error ? error.value() : EEXIST);
+}
+
+NewModel::~NewModel() {
+  std::error_code ignored;
+  fs::remove_all(made_, ignored);
+  if (made_repository_ && !committed_) fs::remove(repository_, ignored);
+}
+
+void NewModel::commit(const std::string& config) {
+  std::error_code error;
+  if (fs::exists(place_, error)) {
+    if (text_of(place_ / "config.pbtxt") != config)
+      throw Failure(FailureKind::usage,
+                    fmt::format("'{}' is there already, with another config.pbtxt than version {} needs", place_.string(), version_),
+                    "choose another with --name, or remove it first");
+    if (const int failed = move_to_free_name(folder(), place_ / std::to_string(version_)); failed != 0) fail(failed);
+    sync_folder(place_);
+  } else {
+    AtomicFile::write_text(made_ / "config.pbtxt", config);
+    if (const int failed = move_to_free_name(made_, place_); failed != 0) fail(failed);
+    sync_folder(repository_);
+  }
+  committed_ = true;
+}
+
+/// Those whose process is gone.
+void NewModel::remove_leftovers(const std::string& beginning) const {
+  std::error_code error;
+  std::vector<fs::path> left;
+  for (const auto& entry : fs::directory_iterator(repository_, error)) {
+    const auto name = entry.path().filename().string();
+    if (!name.starts_with(beginning)) continue;
+    const auto process = std::atol(name.c_str() + beginning.size());
+    if (process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH) left.push_back(entry.path());
+  }
+  for (const auto& path : left) fs::remove_all(path, error);
+}
+
+void NewModel::fail(int error) const {
+  throw Failure(FailureKind::file, fmt::format("cannot write the folder {}: {}", place_.string(), system_reason(error)),
+                "choose another with -o");
+}
+
+}  // namespace tenon::cli

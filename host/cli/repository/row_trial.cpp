@@ -1,0 +1,66 @@
+#include "cli/repository/row_trial.hpp"
+
+#include <fmt/format.h>
+
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/failure.hpp>
+#include <tenon/host/tensor_functions.hpp>
+
+namespace tenon::cli {
+namespace {
+
+constexpr std::int64_t tried_rows = 3, open_size = 8;
+
+/// Numbers that most graphs take: where those of integers are indices, 0 is one at least.
+NamedTensors made_up(const serve::Signature& signature, bool zero_integers) {
+  NamedTensors inputs;
+  std::uint64_t stream = 0;
+  for (const auto& input : signature.inputs) {
+    auto shape = input.shape;
+    for (int axis = 0; axis < shape.rank(); ++axis)
+      if (axis == 0 || shape[axis] == unknown) shape.set(axis, axis == 0 ? tried_rows : open_size);
+    const bool zero = zero_integers && input.dtype != f16 && input.dtype != bf16 && input.dtype != f32 && input.dtype != f64;
+    inputs[input.name] = zero ? Tensor::zeros(input.dtype, shape) : random_tensor(input.dtype, shape, {.stream = stream++});
+  }
+  return inputs;
+}
+
+NamedTensors row_of(const NamedTensors& inputs, std::int64_t row) {
+  NamedTensors one;
+  for (const auto& [name, tensor] : inputs) one[name] = rows(tensor, row, row + 1);
+  return one;
+}
+
+std::string difference(const std::string& name, const Tensor& all, const Tensor& alone, std::int64_t row) {
+  if (all.shape().rank() == 0 || all.shape()[0] != tried_rows)
+    return fmt::format("output '{}' is {} for {} rows of input", name, to_string(all.shape()), tried_rows);
+  const auto same = all_close(alone, rows(all, row, row + 1));
+  return same ? "" : fmt::format("a row of output '{}' depends on the rows beside it: alone, {}", name, same.text);
+}
+
+RowTrial compare(Session& session, const serve::Signature& signature, const NamedTensors& inputs) {
+  RunOptions options;
+  for (const auto& output : signature.outputs) options.outputs.push_back(output.name);
+  const auto all = session.run(inputs, options);
+  for (std::int64_t row = 0; row < tried_rows; ++row)
+    for (const auto& [name, alone] : session.run(row_of(inputs, row), options))
+      if (auto found = difference(name, cast_storage(all.at(name), Storage::dense), cast_storage(alone, Storage::dense), row);
+          !found.empty())
+        return {std::move(found), {}};
+  return {};
+}
+
+}  // namespace
+
+RowTrial try_rows(Session& session, const serve::Signature& signature) {
+  for (const bool zero_integers : {false, true}) {
+    try {
+      return compare(session, signature, made_up(signature, zero_integers));
+    } catch (const Failure& failure) {
+      if (zero_integers) return {{}, failure.what()};
+    }
+  }
+  return {};
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,197 @@
+#include "serve/joined_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/failure.hpp>
+
+namespace tenon::serve {
+namespace {
+
+bool fits(const Shape& shape, const Shape& declared) {
+  if (shape.rank() != declared.rank()) return false;
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    if (declared[axis] != unknown && declared[axis] != shape[axis]) return false;
+  return true;
+}
+
+std::size_t bytes_given(const GivenInput& input) {
+  return std::accumulate(input.pieces.begin(), input.pieces.end(), std::size_t{0},
+                         [](std::size_t sum, auto piece) { return sum + piece.size(); });
+}
+
+/// Nothing where they are more than can be counted.
+std::optional<std::size_t> bytes_of(DType dtype, const Shape& shape) {
+  std::size_t bytes = size_of(dtype);
+  for (const auto dim : shape)
+    if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(dim), &bytes)) return std::nullopt;
+  return bytes;
+}
+
+/// Other bytes are no bool of C++.
+bool only_truths(const GivenInput& input) {
+  return std::all_of(input.pieces.begin(), input.pieces.end(), [](auto piece) {
+    return std::all_of(piece.begin(), piece.end(), [](std::byte each) { return each <= std::byte{1}; });
+  });
+}
+
+/// What is wrong with an input, to follow its name; empty: nothing.
+std::string fault(const ServedTensor& declared, const GivenInput& given) {
+  if (given.dtype != declared.dtype)
+    return fmt::format("is {} but must be {}", given.dtype == unknown_dtype ? "of another dtype" : name_of(given.dtype),
+                       name_of(declared.dtype));
+  if (!fits(given.shape, declared.shape))
+    return fmt::format("has the shape {} but needs {}", to_string(given.shape), to_string(declared.shape));
+  const auto needed = bytes_of(given.dtype, given.shape);
+  if (const auto bytes = bytes_given(given); needed != bytes)
+    return fmt::format("has {} bytes, but its shape {} needs {}", bytes, to_string(given.shape),
+                       needed ? fmt::to_string(*needed) : "more than there are");
+  if (given.dtype == boolean && !only_truths(given)) return "is bool but has bytes other than 0 and 1";
+  return {};
+}
+
+bool same_but_rows(const Request& one, const Request& other) {
+  for (std::size_t i = 0; i < one.inputs.size(); ++i) {
+    const auto &left = one.inputs[i].shape, &right = other.inputs[i].shape;
+    if (!std::equal(left.begin() + 1, left.end(), right.begin() + 1, right.end())) return false;
+  }
+  return true;
+}
+
+std::int64_t rows_of(const Request& request) {
+  return request.inputs[0].shape[0];
+}
+
+/// The input of all of them. That of one is where it came, if it lies in one piece.
+Tensor joined(std::span<Request* const> group, std::size_t i, bool rows) {
+  const auto& first = group[0]->inputs[i];
+  const auto aligned = [&](const std::byte* data) { return reinterpret_cast<std::uintptr_t>(data) % size_of(first.dtype) == 0; };
+  if (group.size() == 1 && first.pieces.size() == 1 && !first.pieces[0].empty() && aligned(first.pieces[0].data()))
+    return Tensor::borrow_read_only(first.pieces[0].data(), first.dtype, first.shape);
+  auto shape = first.shape;
+  if (rows)
+    shape.set(0, std::accumulate(group.begin(), group.end(), std::int64_t{0}, [](auto sum, auto* one) { return sum + rows_of(*one); }));
+  auto whole = Tensor::empty(first.dtype, shape);
+  auto* to = static_cast<std::byte*>(whole.data());
+  for (const auto* request : group)
+    for (const auto piece : request->inputs[i].pieces) {
+      if (!piece.empty()) std::memcpy(to, piece.data(), piece.size());
+      to += piece.size();
+    }
+  return whole;
+}
+
+std::vector<Tensor> run(const Signature& signature, Session& session, std::vector<Tensor> inputs) {
+  std::vector<Tensor> outputs(signature.outputs.size());
+  if (signature.all_inputs && signature.all_outputs) {
+    session.run_in_order(inputs, outputs);
+    return outputs;
+  }
+  NamedTensors named;
+  for (std::size_t i = 0; i < inputs.size(); ++i) named[signature.inputs[i].name] = inputs[i];
+  RunOptions options;
+  for (const auto& output : signature.outputs) options.outputs.push_back(output.name);
+  const auto results = session.run(named, options);
+  for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = results.at(signature.outputs[i].name);
+  return outputs;
+}
+
+/// Each request's rows of an output; of a single request, all of it.
+void split(const ServedTensor& output, const Tensor& whole, std::span<Request* const> group, bool rows, std::int64_t count) {
+  const auto& shape = whole.shape();
+  if (rows && (shape.rank() == 0 || shape[0] != count))
+    throw Failure(FailureKind::failed,
+                  fmt::format("output '{}' is {} for {} rows of input, so it cannot be split into the requests' rows", output.name,
+                              to_string(shape), count),
+                  "max_batch_size: 0 in config.pbtxt serves each request by itself");
+  const auto row_bytes = rows && count > 0 ? static_cast<std::size_t>(whole.bytes() / count) : 0;
+  const auto* from = static_cast<const std::byte*>(whole.data());
+  for (auto* request : group) {
+    Result result{shape, {from, static_cast<std::size_t>(whole.bytes())}, whole};
+    if (rows) {
+      result.shape.set(0, rows_of(*request));
+      result.bytes = {from, row_bytes * static_cast<std::size_t>(rows_of(*request))};
+      from += result.bytes.size();
+    }
+    request->results.push_back(std::move(result));
+  }
+}
+
+/// Throws what the run throws.
+RunOf run_group(const Signature& signature, bool rows, Session& session, std::span<Request* const> group) {
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < signature.inputs.size(); ++i) inputs.push_back(joined(group, i, rows));
+  RunOf of{rows ? inputs[0].shape()[0] : 1, now()};
+  auto outputs = run(signature, session, std::move(inputs));
+  of.end = now();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].storage() != Storage::dense) outputs[i] = cast_storage(outputs[i], Storage::dense);
+    split(signature.outputs[i], outputs[i].make_contiguous(), group, rows, of.rows);
+  }
+  for (auto* request : group) request->begin = of.begin, request->end = of.end;
+  return of;
+}
+
+void run_all(const Signature& signature, bool rows, Session& session, std::span<Request* const> group, std::vector<RunOf>& runs) {
+  const auto begin = now();
+  std::string error;
+  try {
+    runs.push_back(run_group(signature, rows, session, group));
+    return;
+  } catch (const Failure& failure) {
+    error = failure.hint().empty() ? failure.what() : fmt::format("{}; {}", failure.what(), failure.hint());
+  } catch (const std::exception& other) {
+    error = other.what();
+  }
+  for (auto* request : group) request->results.clear();
+  if (group.size() == 1) {
+    group[0]->fail(std::move(error));
+    group[0]->begin = begin, group[0]->end = now();
+    return;
+  }
+  for (auto* request : group) run_all(signature, rows, session, {&request, 1}, runs);
+}
+
+}  // namespace
+
+std::uint64_t now() {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+void check(const Signature& signature, bool rows, Request& request) {
+  const auto refuse = [&](std::string sentence) {
+    request.wrong = true;
+    request.fail(std::move(sentence));
+  };
+  for (std::size_t i = 0; i < signature.inputs.size(); ++i) {
+    if (const auto what = fault(signature.inputs[i], request.inputs[i]); !what.empty())
+      return refuse(fmt::format("input '{}' {}", signature.inputs[i].name, what));
+    if (rows && request.inputs[i].shape[0] != rows_of(request))
+      return refuse(fmt::format("input '{}' has {} rows but '{}' has {}", signature.inputs[0].name, rows_of(request),
+                                signature.inputs[i].name, request.inputs[i].shape[0]));
+  }
+}
+
+std::vector<RunOf> run_joined(const Signature& signature, bool rows, Session& session, std::span<Request> requests) {
+  std::vector<RunOf> runs;
+  std::vector<Request*> waiting, group, others;
+  for (auto& request : requests)
+    if (request.error.empty()) waiting.push_back(&request);
+  while (!waiting.empty()) {
+    for (auto* request : waiting) (group.empty() || (rows && same_but_rows(*group[0], *request)) ? group : others).push_back(request);
+    run_all(signature, rows, session, group, runs);
+    waiting.swap(others);
+    others.clear();
+    group.clear();
+  }
+  return runs;
+}
+
+}  // namespace tenon::serve

@@ -1,0 +1,57 @@
+#include "serve/signature.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <tenon/host/catalog.hpp>
+#include <tenon/host/failure.hpp>
+
+#include "serve/served_dtype.hpp"
+
+namespace tenon::serve {
+namespace {
+
+ServedTensor served_tensor(const char* what, const ValueInfo& value) {
+  const auto refuse = [&](const std::string& why, const std::string& hint) {
+    throw Failure(FailureKind::usage, fmt::format("{} '{}' cannot be served: {}", what, value.name, why), hint);
+  };
+  if (!value.dtype) refuse("its dtype is not known", "give the graph's inputs their dtypes");
+  if (served(*value.dtype) == nullptr)
+    refuse(fmt::format("it is {}, and clients exchange bool, integers, float16, bfloat16, float32 and float64", name_of(*value.dtype)),
+           "convert it inside the graph");
+  if (!value.shape.has_rank()) refuse("its number of dimensions is not known", "give the graph's inputs their shapes");
+  return {value.name, *value.dtype, value.shape};
+}
+
+bool begins_with_rows(const ServedTensor& tensor) {
+  return tensor.shape.rank() > 0 && tensor.shape[0] == unknown;
+}
+
+}  // namespace
+
+Signature signature_of(const Graph& graph, std::span<const std::string> outputs) {
+  Signature signature;
+  const auto all = graph.outputs();
+  for (const auto& name : outputs) {
+    if (std::any_of(all.begin(), all.end(), [&](const auto& output) { return output.name == name; })) continue;
+    std::vector<std::string> names;
+    for (const auto& output : all) names.push_back(output.name);
+    throw Failure(FailureKind::usage, fmt::format("the graph has no output '{}'", name),
+                  did_you_mean(near_names(name, names), fmt::format("its outputs are {}", fmt::join(names, ", "))));
+  }
+  for (const auto& output : all)
+    if (outputs.empty() || std::find(outputs.begin(), outputs.end(), output.name) != outputs.end())
+      signature.outputs.push_back(served_tensor("output", output));
+  if (signature.outputs.empty()) throw Failure(FailureKind::usage, "the graph has no outputs to serve", "");
+  for (const auto& input : graph.needed_inputs(outputs)) signature.inputs.push_back(served_tensor("input", input));
+  if (signature.inputs.empty())
+    throw Failure(FailureKind::usage, "the graph has no inputs, so every request would get the same", "tenon run writes its outputs");
+  signature.all_inputs = signature.inputs.size() == graph.inputs().size();
+  signature.all_outputs = signature.outputs.size() == all.size();
+  signature.may_have_rows = std::all_of(signature.inputs.begin(), signature.inputs.end(), begins_with_rows) &&
+                            std::all_of(signature.outputs.begin(), signature.outputs.end(), begins_with_rows);
+  return signature;
+}
+
+}  // namespace tenon::serve
