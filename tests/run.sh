@@ -4,18 +4,18 @@
 # unit tests without CUDA (asan), the threaded ones under ThreadSanitizer (tsan), the build by clang (clang), clang-tidy (tidy), and libFuzzer
 # (fuzz, not in all), the bundled plugins on emulated older processors (qemu), the Python package as a wheel (wheel), and beside torch, which is
 # gigabytes (torch, not in all), all node tests of PyPI's onnx, with exported models by onnxruntime (onnx, not in all), and tenon.Scorer in
-# Ray, Dask, Spark and DataFusion (engines, not in all). Says at the end
-# what ran and what did not.
-# run.sh [STAGE]...: some stages only, of: default simulated cuda asan tsan clang tidy qemu wheel torch onnx engines fuzz; or all but the last
-# four: run.sh all
+# Ray, Dask, Spark and DataFusion (engines, not in all), and graphs in Triton Inference Server (triton, not in all). Says at the end what ran and
+# what did not.
+# run.sh [STAGE]...: some stages only, of: default simulated cuda asan tsan clang tidy qemu wheel torch onnx engines triton fuzz; or all but the
+# last five: run.sh all
 set -uo pipefail
 cd "$(dirname "$0")/.."
-all=(default simulated cuda asan tsan clang tidy qemu wheel torch onnx engines fuzz)
+all=(default simulated cuda asan tsan clang tidy qemu wheel torch onnx engines triton fuzz)
 stages=("$@")
 ((${#stages[@]})) || stages=(default simulated)
 [[ ${stages[*]} != all ]] || stages=("${all[@]:0:9}")  # fuzzing takes hours, the others download gigabytes
 for stage in "${stages[@]}"; do
-  [[ " ${all[*]} " == *" $stage "* ]] || { echo "run.sh: there is no stage $stage; there are: ${all[*]}, or all but the last four: all" >&2; exit 2; }
+  [[ " ${all[*]} " == *" $stage "* ]] || { echo "run.sh: there is no stage $stage; there are: ${all[*]}, or all but the last five: all" >&2; exit 2; }
 done
 summary=()
 failed=0
@@ -157,6 +157,14 @@ run_engines() {
   step engines-configure cmake --preset ci -DTENON_PYTHON=ON "-DPython_EXECUTABLE=$PWD/build-ci/venv/bin/python" &&
     step engines-build cmake --build build-ci --target tenon tenon_plugins tenon_python tenon-probe tenon-worker &&
     step engines env "PYTHONPATH=$PWD/build-ci/python" build-engines/venv/bin/python -m pytest -q -p no:cacheprovider tests/python_engines
+}
+
+# Graphs in the server that PyPI's nvidia-pytriton brings, on the default stage's build.
+run_triton() {
+  venv triton build-triton/venv -r tests/triton/requirements.txt || return
+  step triton-configure cmake --preset ci && step triton-build cmake --build build-ci --target tenon tenon_triton tenon_plugins tenon-probe tenon-worker &&
+    step triton env "TENON_BUILD=$PWD/build-ci" build-triton/venv/bin/python -m pytest -q -p no:cacheprovider tests/triton &&
+    step triton-bench env "TENON_BUILD=$PWD/build-ci" build-triton/venv/bin/python tests/triton/bench.py --check && cat build-ci/log/triton-bench.txt
 }
 
 # An hour for each target: run.sh fuzz. TENON_FUZZ_SECONDS says otherwise.

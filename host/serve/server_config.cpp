@@ -96,6 +96,8 @@ std::string completed_config(std::string_view json, const Signature& signature, 
   auto config = Json::parse(json);
   const bool rows = signature.may_have_rows && max_batch > 0;
   config["max_batch_size"] = rows ? max_batch : 0;
+  if (rows && !config.contains("sequence_batching") && !config.contains("dynamic_batching")) config["dynamic_batching"] = Json::object();
+  if (config.value("instance_group", Json::array()).empty()) config["instance_group"] = {{{"kind", "KIND_CPU"}, {"count", 1}}};
   config["input"] = config["output"] = Json::array();
   for (const auto& input : signature.inputs) config["input"].push_back(tensor_json(input, rows));
   for (const auto& output : signature.outputs) config["output"].push_back(tensor_json(output, rows));

@@ -1,0 +1,123 @@
+"""Requests a second of a small graph in Triton beside a backend that only copies, in one server; and beside FastAPI with onnxruntime.
+
+Prints one line a number of connections. Ratios are medians over turns, in which both are measured one after the other. With --check,
+fails below 0.9 of the empty backend, or below 10 times FastAPI where that was measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import shutil
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from server import SOURCE, Server, compiled, free_ports, tenon, write_graph
+
+SIZE = 64  # numbers in, and out
+
+FASTAPI = """
+import numpy as np, onnxruntime, uvicorn
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+options = onnxruntime.SessionOptions()
+options.intra_op_num_threads = 1
+session = onnxruntime.InferenceSession({model!r}, options)
+app = FastAPI()
+
+class Given(BaseModel):
+    x: list[list[float]]
+
+@app.post("/infer")
+def infer(given: Given):
+    return {{"y": session.run(None, {{"x": np.array(given.x, np.float32)}})[0].tolist()}}
+
+uvicorn.run(app, host="127.0.0.1", port={port}, log_level="warning")
+"""
+
+
+def repository_of(folder: Path) -> tuple[Path, Path]:
+    repository = folder / "repository"
+    nodes = [
+        {"name": "h", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": SIZE}},
+        {"name": "a", "op": "relu", "inputs": ["h"]},
+    ]
+    graph = write_graph(folder, "small", {"x": f"float32 -1 {SIZE}"}, nodes, {"y": "a"})
+    tenon("triton", graph, "-o", repository, "--threads", 1)
+    empty = repository / "empty/1"
+    empty.mkdir(parents=True)
+    compiled("empty_backend.cpp", empty / "libtriton_empty.so", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{SOURCE}/host")
+    text = (repository / "small/config.pbtxt").read_text()
+    (repository / "empty/config.pbtxt").write_text(
+        "\n".join(line for line in text.replace("small", "empty").replace('"tenon"', '"empty"').splitlines() if not line.startswith("parameters"))
+    )
+    return repository, graph
+
+
+def binary_request() -> tuple[bytes, int]:
+    head = {
+        "inputs": [{"name": "x", "shape": [1, SIZE], "datatype": "FP32", "parameters": {"binary_data_size": 4 * SIZE}}],
+        "parameters": {"binary_data_output": True},
+    }
+    text = json.dumps(head).encode()
+    return text + struct.pack(f"<{SIZE}f", *(i / SIZE for i in range(SIZE))), len(text)
+
+
+def main() -> int:
+    options = argparse.ArgumentParser()
+    options.add_argument("--check", action="store_true")
+    options.add_argument("--turns", type=int, default=7)
+    options.add_argument("--seconds", type=float, default=1.5)
+    given = options.parse_args()
+    folder = Path(tempfile.mkdtemp())
+    wrong = 0
+    other = None
+    load = compiled("load.cpp", folder / "load", "-pthread")
+    repository, graph = repository_of(folder)
+    server = Server(repository, folder / "log")
+    try:
+        body, head = binary_request()
+        (folder / "binary").write_bytes(body)
+
+        def rate(port: int, path: str, file: str, head: int, connections: int) -> float:
+            words = [load, str(port), path, folder / file, str(head), str(connections), str(given.seconds)]
+            return float(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+
+        def triton(model: str, connections: int) -> float:
+            return rate(server.http, f"/v2/models/{model}/infer", "binary", head, connections)
+
+        if importlib.util.find_spec("fastapi") and importlib.util.find_spec("onnxruntime"):
+            tenon("export", graph, "-o", folder / "small.onnx")
+            port = free_ports(1)[0]
+            other = subprocess.Popen([sys.executable, "-c", FASTAPI.format(model=str(folder / "small.onnx"), port=port)])
+            (folder / "json").write_text(json.dumps({"x": [[i / SIZE for i in range(SIZE)]]}))
+            time.sleep(5)
+
+        for connections in (1, 8, 32):
+            pairs = [(triton("small", connections), triton("empty", connections)) for _ in range(given.turns)]
+            ratio = statistics.median(ours / theirs for ours, theirs in pairs)
+            ours, theirs = (statistics.median(each) for each in zip(*pairs))
+            line = f"{connections:>3} connections: {ours:.0f} requests/s, empty backend {theirs:.0f}, ratio {ratio:.3f}"
+            wrong += ratio < 0.9
+            if other:
+                peer = rate(port, "/infer", "json", 0, connections)
+                line += f"; FastAPI with onnxruntime {peer:.0f}, ratio {ours / peer:.1f}"
+                wrong += ours / peer < 10
+            print(line, flush=True)
+    finally:
+        server.close()
+        if other:
+            other.terminate()
+        shutil.rmtree(folder)
+    return int(given.check and wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
