@@ -53,10 +53,16 @@ def repository_of(folder: Path) -> tuple[Path, Path]:
     tenon("triton", graph, "-o", repository, "--threads", 1)
     empty = repository / "empty/1"
     empty.mkdir(parents=True)
-    compiled("empty_backend.cpp", empty / "libtriton_empty.so", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{SOURCE}/host")
+    compiled(
+        "empty_backend.cpp", empty / "libtriton_empty.so", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{SOURCE}/host"
+    )
     text = (repository / "small/config.pbtxt").read_text()
     (repository / "empty/config.pbtxt").write_text(
-        "\n".join(line for line in text.replace("small", "empty").replace('"tenon"', '"empty"').splitlines() if not line.startswith("parameters"))
+        "\n".join(
+            line
+            for line in text.replace("small", "empty").replace('"tenon"', '"empty"').splitlines()
+            if not line.startswith("parameters")
+        )
     )
     return repository, graph
 
@@ -96,7 +102,9 @@ def main() -> int:
         if importlib.util.find_spec("fastapi") and importlib.util.find_spec("onnxruntime"):
             tenon("export", graph, "-o", folder / "small.onnx")
             port = free_ports(1)[0]
-            other = subprocess.Popen([sys.executable, "-c", FASTAPI.format(model=str(folder / "small.onnx"), port=port)])
+            other = subprocess.Popen(
+                [sys.executable, "-c", FASTAPI.format(model=str(folder / "small.onnx"), port=port)]
+            )
             (folder / "json").write_text(json.dumps({"x": [[i / SIZE for i in range(SIZE)]]}))
             time.sleep(5)
 

@@ -21,7 +21,10 @@ TENON = Path(os.environ["TENON_BUILD"], "tenon")
 
 def compiled(source: str, to: Path, *options: str) -> Path:
     """A source beside this file, by g++."""
-    subprocess.run(["g++", "-std=c++20", "-O2", "-Wall", "-Wextra", *options, Path(__file__).with_name(source), "-o", to], check=True)
+    subprocess.run(
+        ["g++", "-std=c++20", "-O2", "-Wall", "-Wextra", *options, Path(__file__).with_name(source), "-o", to],
+        check=True,
+    )
     return to
 
 
@@ -31,7 +34,9 @@ def tenon(*words: object) -> str:
 
 def write_graph(folder: Path, name: str, inputs: dict, nodes: list, outputs: dict, plugins: Path | None = None) -> Path:
     """A .tenon file from the parts of a graph.json; inputs as "float32 -1 64"."""
-    types = {key: {"dtype": text.split()[0], "shape": [int(dim) for dim in text.split()[1:]]} for key, text in inputs.items()}
+    types = {
+        key: {"dtype": text.split()[0], "shape": [int(dim) for dim in text.split()[1:]]} for key, text in inputs.items()
+    }
     text = folder / f"{name}.json"
     text.write_text(json.dumps({"tenon": 1, "inputs": types, "nodes": nodes, "outputs": outputs}))
     tenon(*(["--plugins", plugins] if plugins else []), "build", text, "-o", folder / f"{name}.tenon", "--seed", 7)
@@ -50,13 +55,20 @@ class Server:
     def __init__(self, repository: Path, log: Path) -> None:
         self.http, self.grpc, self.metrics = free_ports(3)
         program = Path(pytriton.__file__).parent / "tritonserver/bin/tritonserver"
-        words = [f"--model-repository={repository}", "--model-control-mode=none", "--exit-on-error=false", "--allow-gpu-metrics=false"]
+        words = [
+            f"--model-repository={repository}",
+            "--model-control-mode=none",
+            "--exit-on-error=false",
+            "--allow-gpu-metrics=false",
+        ]
         for name, port in {"http": self.http, "grpc": self.grpc, "metrics": self.metrics}.items():
             words += [f"--{name}-address=127.0.0.1", f"--{name}-port={port}"]
         # Without TENON_PLUGIN_PATH: models are served with what is in their folders.
         environment = {name: value for name, value in os.environ.items() if name != "TENON_PLUGIN_PATH"}
         self.log = log
-        self.process = subprocess.Popen([program, *words], stdout=log.open("wb"), stderr=subprocess.STDOUT, env=environment)
+        self.process = subprocess.Popen(
+            [program, *words], stdout=log.open("wb"), stderr=subprocess.STDOUT, env=environment
+        )
         end = time.monotonic() + 60
         while not self.is_alive():
             if self.process.poll() is not None or time.monotonic() > end:
@@ -76,7 +88,9 @@ class Server:
             return answer.read().decode()
 
     def post(self, path: str, body: dict) -> tuple[int, dict]:
-        request = urllib.request.Request(f"http://127.0.0.1:{self.http}{path}", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.http}{path}", json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:
                 return answer.status, json.loads(answer.read())

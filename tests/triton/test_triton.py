@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tritonclient.grpc as grpc
-import tritonclient.http as http
 from server import SOURCE, Server, compiled, copy_backend, tenon, write_graph
+from tritonclient import grpc, http
 from tritonclient.utils import InferenceServerException
 
 DTYPES = {
@@ -27,7 +26,9 @@ def perceptron(folder: Path) -> Path:
         {"name": "s", "op": "fully_connected", "inputs": ["r"], "attrs": {"num_hidden": 10}},
         {"name": "loss", "op": "softmax_cross_entropy", "inputs": ["s", "label"]},
     ]
-    return write_graph(folder, "net", {"x": "float32 -1 64", "label": "int64 -1"}, nodes, {"scores": "s", "loss": "loss"})
+    return write_graph(
+        folder, "net", {"x": "float32 -1 64", "label": "int64 -1"}, nodes, {"scores": "s", "loss": "loss"}
+    )
 
 
 @pytest.fixture(scope="session")
@@ -36,21 +37,46 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     repository = folder / "repository"
     plugins = folder / "plugins"
     plugins.mkdir()
-    compiled("fragile.cpp", plugins / "fragile.so", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{SOURCE}/sdk/include")
+    compiled(
+        "fragile.cpp", plugins / "fragile.so", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{SOURCE}/sdk/include"
+    )
     tenon("triton", perceptron(folder), "-o", repository, "--serve", "scores")
     fragile = write_graph(folder, "fragile", {"x": "float32 -1 2"}, DOUBLED, {"y": "a"}, plugins)
     tenon("triton", fragile, "-o", repository, "--plugins", plugins)
-    tenon("triton", fragile, "-o", repository, "--plugins", plugins, "--name", "isolated", "--isolate", "fragile", "--isolate-timeout", 2)
+    tenon(
+        "triton",
+        fragile,
+        "-o",
+        repository,
+        "--plugins",
+        plugins,
+        "--name",
+        "isolated",
+        "--isolate",
+        "fragile",
+        "--isolate-timeout",
+        2,
+    )
     tenon("triton", fragile, "-o", repository, "--plugins", plugins, "--name", "changed")
     changed = repository / "changed/1/plugins/fragile.so"
     changed.write_bytes(changed.read_bytes() + b"\0")
 
     reshaped = [{"name": f"r_{d}", "op": "reshape", "inputs": [f"x_{d}"], "attrs": {"shape": [-1, 2]}} for d in DTYPES]
-    types = write_graph(folder, "types", {f"x_{d}": f"{d} -1 2" for d in DTYPES}, reshaped, {f"y_{d}": f"r_{d}" for d in DTYPES})
+    types = write_graph(
+        folder, "types", {f"x_{d}": f"{d} -1 2" for d in DTYPES}, reshaped, {f"y_{d}": f"r_{d}" for d in DTYPES}
+    )
     tenon("triton", types, "-o", repository)
-    sums = write_graph(folder, "sums", {"x": "float32 -1 3"}, [{"name": "a", "op": "sum", "inputs": ["x"], "attrs": {"axis": [0]}}], {"y": "a"})
+    sums = write_graph(
+        folder,
+        "sums",
+        {"x": "float32 -1 3"},
+        [{"name": "a", "op": "sum", "inputs": ["x"], "attrs": {"axis": [0]}}],
+        {"y": "a"},
+    )
     tenon("triton", sums, "-o", repository)
-    square = write_graph(folder, "numbers", {"x": "float32 -1"}, [{"name": "a", "op": "square", "inputs": ["x"]}], {"y": "a"})
+    square = write_graph(
+        folder, "numbers", {"x": "float32 -1"}, [{"name": "a", "op": "square", "inputs": ["x"]}], {"y": "a"}
+    )
     tenon("triton", square, "-o", repository)
     tenon("triton", square, "-o", repository, "--version", 2)
 
@@ -99,7 +125,9 @@ def test_bits_of_run(place: Path, server: Server, module, rows: int):
 
 
 def test_json_is_served_too(server: Server):
-    code, body = server.post("/v2/models/numbers/infer", {"inputs": [{"name": "x", "shape": [2, 1], "datatype": "FP32", "data": [3, -4]}]})
+    code, body = server.post(
+        "/v2/models/numbers/infer", {"inputs": [{"name": "x", "shape": [2, 1], "datatype": "FP32", "data": [3, -4]}]}
+    )
     assert code == 200 and body["outputs"][0]["data"] == [9, 16] and body["outputs"][0]["shape"] == [2, 1]
 
 
@@ -108,7 +136,9 @@ def test_every_dtype(server: Server, module):
     draw = np.random.default_rng(3)
     arrays = {dtype: draw.integers(0, 2 if dtype == "bool" else 100, (5, 2)).astype(dtype) for dtype in DTYPES}
     with client(module, server) as to:
-        result = to.infer("types", [given(module, f"x_{dtype}", array, DTYPES[dtype]) for dtype, array in arrays.items()])
+        result = to.infer(
+            "types", [given(module, f"x_{dtype}", array, DTYPES[dtype]) for dtype, array in arrays.items()]
+        )
     for dtype, array in arrays.items():
         assert result.as_numpy(f"y_{dtype}").dtype == array.dtype
         assert result.as_numpy(f"y_{dtype}").tobytes() == array.tobytes()
@@ -120,7 +150,11 @@ def test_waiting_requests_are_joined_and_counted(place: Path, server: Server):
     expected = run(place, x)
     before, counted = server.statistics("net"), server.metric("nv_inference_request_success", "net")
     with client(grpc, server) as to, concurrent.futures.ThreadPoolExecutor(32) as pool:
-        rows = list(pool.map(lambda i: to.infer("net", [given(grpc, "x", x[i : i + 1], "FP32")]).as_numpy("scores"), range(requests)))
+        rows = list(
+            pool.map(
+                lambda i: to.infer("net", [given(grpc, "x", x[i : i + 1], "FP32")]).as_numpy("scores"), range(requests)
+            )
+        )
     np.testing.assert_allclose(np.concatenate(rows), expected, rtol=1e-5, atol=1e-6)
     after = server.statistics("net")
     executions = after["execution_count"] - before["execution_count"]
@@ -129,7 +163,9 @@ def test_waiting_requests_are_joined_and_counted(place: Path, server: Server):
     assert max(each["batch_size"] for each in after["batch_stats"]) > 1
     assert after["inference_stats"]["success"]["count"] - before["inference_stats"]["success"]["count"] == requests
     assert server.metric("nv_inference_request_success", "net") - counted == requests
-    print(f"{requests} requests in {executions} runs; {(np.concatenate(rows) != expected).any(1).sum()} rows differ in bits from one run of all")
+    print(
+        f"{requests} requests in {executions} runs; {(np.concatenate(rows) != expected).any(1).sum()} rows differ in bits from one run of all"
+    )
 
 
 @pytest.mark.parametrize(
@@ -166,7 +202,9 @@ def test_a_request_that_fails_fails_alone(server: Server):
 
 
 def test_what_throws_is_an_error_of_the_server(server: Server):
-    code, body = server.post("/v2/models/fragile/infer", {"inputs": [{"name": "x", "shape": [1, 2], "datatype": "FP32", "data": [500, 0]}]})
+    code, body = server.post(
+        "/v2/models/fragile/infer", {"inputs": [{"name": "x", "shape": [1, 2], "datatype": "FP32", "data": [500, 0]}]}
+    )
     assert code == 500 and "x has 500, which is too much" in body["error"]
     assert "/" not in body["error"].split("too much")[0].split("]", 1)[1], "an error names no path"
 
@@ -188,7 +226,11 @@ def test_rows_that_depend_on_each_other_are_not_joined(server: Server):
 def test_a_configuration_that_names_the_backend_alone_is_completed(server: Server):
     with client(http, server) as to:
         config = to.get_model_config("bare")
-    assert config["max_batch_size"] == 64 and "dynamic_batching" in config and config["instance_group"][0]["kind"] == "KIND_CPU"
+    assert (
+        config["max_batch_size"] == 64
+        and "dynamic_batching" in config
+        and config["instance_group"][0]["kind"] == "KIND_CPU"
+    )
     assert infer(http, server, "bare", np.float32([[3], [4]])).tolist() == [[9], [16]]
 
 
