@@ -1,7 +1,7 @@
 """Requests a second of a small graph in Triton beside a backend that only copies, in one server; and beside FastAPI with onnxruntime.
 
-Prints one line a number of connections. Ratios are medians over turns, in which both are measured one after the other. With --check,
-fails below 0.9 of the empty backend, or below 10 times FastAPI where that was measured.
+Prints one line a number of connections, with the best of several turns, in which all are measured one after the other. With --check, fails
+below 0.9 of the empty backend, or below 10 times FastAPI where that was measured.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import argparse
 import importlib.util
 import json
 import shutil
-import statistics
 import struct
 import subprocess
 import sys
@@ -109,15 +108,17 @@ def main() -> int:
             time.sleep(5)
 
         for connections in (1, 8, 32):
-            pairs = [(triton("small", connections), triton("empty", connections)) for _ in range(given.turns)]
-            ratio = statistics.median(ours / theirs for ours, theirs in pairs)
-            ours, theirs = (statistics.median(each) for each in zip(*pairs))
-            line = f"{connections:>3} connections: {ours:.0f} requests/s, empty backend {theirs:.0f}, ratio {ratio:.3f}"
-            wrong += ratio < 0.9
-            if other:
-                peer = rate(port, "/infer", "json", 0, connections)
-                line += f"; FastAPI with onnxruntime {peer:.0f}, ratio {ours / peer:.1f}"
-                wrong += ours / peer < 10
+            turns = []
+            for _ in range(given.turns):
+                turns.append([triton("small", connections), triton("empty", connections)])
+                if other:
+                    turns[-1].append(rate(port, "/infer", "json", 0, connections))
+            ours, theirs, *peer = (max(each) for each in zip(*turns))
+            line = f"{connections:>3} connections: {ours:.0f} requests/s, empty backend {theirs:.0f}, ratio {ours / theirs:.3f}"
+            wrong += ours / theirs < 0.9
+            for each in peer:
+                line += f"; FastAPI with onnxruntime {each:.0f}, ratio {ours / each:.1f}"
+                wrong += ours / each < 10
             print(line, flush=True)
     finally:
         server.close()

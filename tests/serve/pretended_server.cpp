@@ -1,0 +1,183 @@
+#include "serve/pretended_server.hpp"
+
+using namespace tenon::serve;
+
+// Each is declared as the backend's list has it, so that a wrong one does not compile.
+#define DECLARE(result, name, parameters) extern "C" __attribute__((visibility("default"))) result name parameters;
+TENON_SERVER_CALLS(DECLARE)
+#undef DECLARE
+
+static ServerError* good() {
+  return nullptr;
+}
+
+ServerError* TRITONSERVER_ErrorNew(int code, const char* text) {
+  ++living;
+  return new ServerError{code, text};
+}
+void TRITONSERVER_ErrorDelete(ServerError* error) {
+  --living;
+  delete error;
+}
+const char* TRITONSERVER_ErrorMessage(ServerError* error) {
+  return error->text.c_str();
+}
+ServerError* TRITONSERVER_LogMessage(int, const char*, int, const char*) {
+  return good();
+}
+ServerError* TRITONSERVER_MessageNewFromSerializedJson(ServerMessage** message, const char* text, std::size_t bytes) {
+  ++living;
+  *message = new ServerMessage{{text, bytes}};
+  return good();
+}
+ServerError* TRITONSERVER_MessageSerializeToJson(ServerMessage* message, const char** text, std::size_t* bytes) {
+  *text = message->text.data();
+  *bytes = message->text.size();
+  return good();
+}
+ServerError* TRITONSERVER_MessageDelete(ServerMessage* message) {
+  --living;
+  delete message;
+  return good();
+}
+ServerError* TRITONBACKEND_ApiVersion(std::uint32_t* major, std::uint32_t* minor) {
+  *major = 1;
+  *minor = 19;
+  return good();
+}
+ServerError* TRITONBACKEND_ModelName(ServerModel*, const char** name) {
+  *name = "net";
+  return good();
+}
+ServerError* TRITONBACKEND_ModelVersion(ServerModel*, std::uint64_t* version) {
+  *version = 1;
+  return good();
+}
+ServerError* TRITONBACKEND_ModelRepository(ServerModel* model, int* artifact, const char** folder) {
+  *artifact = artifact_filesystem;
+  *folder = model->folder.c_str();
+  return good();
+}
+ServerError* TRITONBACKEND_ModelConfig(ServerModel* model, std::uint32_t, ServerMessage** message) {
+  return TRITONSERVER_MessageNewFromSerializedJson(message, model->config.data(), model->config.size());
+}
+ServerError* TRITONBACKEND_ModelAutoCompleteConfig(ServerModel* model, bool* wanted) {
+  *wanted = model->completes;
+  return good();
+}
+ServerError* TRITONBACKEND_ModelSetConfig(ServerModel* model, std::uint32_t, ServerMessage* message) {
+  model->config = message->text;
+  return good();
+}
+ServerError* TRITONBACKEND_ModelState(ServerModel* model, void** state) {
+  *state = model->state;
+  return good();
+}
+ServerError* TRITONBACKEND_ModelSetState(ServerModel* model, void* state) {
+  model->state = state;
+  return good();
+}
+ServerError* TRITONBACKEND_ModelInstanceName(ServerInstance*, const char** name) {
+  *name = "net_0";
+  return good();
+}
+ServerError* TRITONBACKEND_ModelInstanceKind(ServerInstance* instance, int* kind) {
+  *kind = instance->kind;
+  return good();
+}
+ServerError* TRITONBACKEND_ModelInstanceModel(ServerInstance* instance, ServerModel** model) {
+  *model = instance->model;
+  return good();
+}
+ServerError* TRITONBACKEND_ModelInstanceState(ServerInstance* instance, void** state) {
+  *state = instance->state;
+  return good();
+}
+ServerError* TRITONBACKEND_ModelInstanceSetState(ServerInstance* instance, void* state) {
+  instance->state = state;
+  return good();
+}
+static void see_times(ServerInstance* instance, std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
+  instance->times_ascend = instance->times_ascend && 0 < a && a <= b && b <= c && c <= d;
+}
+ServerError* TRITONBACKEND_ModelInstanceReportStatistics(ServerInstance* instance, ServerRequest* request, bool success,
+                                                         std::uint64_t begin, std::uint64_t compute_begin, std::uint64_t compute_end,
+                                                         std::uint64_t end) {
+  if (request->releases > 0) return TRITONSERVER_ErrorNew(error_internal, "the request is gone");
+  instance->succeeded.push_back(success);
+  see_times(instance, begin, compute_begin, compute_end, end);
+  return good();
+}
+ServerError* TRITONBACKEND_ModelInstanceReportBatchStatistics(ServerInstance* instance, std::uint64_t batch, std::uint64_t begin,
+                                                              std::uint64_t compute_begin, std::uint64_t compute_end, std::uint64_t end) {
+  instance->batches.push_back(batch);
+  see_times(instance, begin, compute_begin, compute_end, end);
+  return good();
+}
+ServerError* TRITONBACKEND_RequestInput(ServerRequest* request, const char* name, ServerInput** input) {
+  const auto found = request->inputs.find(name);
+  if (found == request->inputs.end()) return TRITONSERVER_ErrorNew(error_invalid, "unknown input");
+  *input = &found->second;
+  return good();
+}
+ServerError* TRITONBACKEND_RequestOutputCount(ServerRequest* request, std::uint32_t* count) {
+  *count = static_cast<std::uint32_t>(request->wanted.size());
+  return good();
+}
+ServerError* TRITONBACKEND_RequestOutputName(ServerRequest* request, std::uint32_t i, const char** name) {
+  *name = request->wanted[i].c_str();
+  return good();
+}
+ServerError* TRITONBACKEND_RequestRelease(ServerRequest* request, std::uint32_t) {
+  ++request->releases;
+  return good();
+}
+ServerError* TRITONBACKEND_InputProperties(ServerInput* input, const char** name, int* dtype, const std::int64_t** dims,
+                                           std::uint32_t* rank, std::uint64_t* bytes, std::uint32_t* buffers) {
+  *name = "";
+  *dtype = input->dtype;
+  *dims = input->dims.data();
+  *rank = static_cast<std::uint32_t>(input->dims.size());
+  *bytes = 0;
+  for (const auto& piece : input->pieces) *bytes += piece.size();
+  *buffers = static_cast<std::uint32_t>(input->pieces.size());
+  return good();
+}
+ServerError* TRITONBACKEND_InputBuffer(ServerInput* input, std::uint32_t i, const void** data, std::uint64_t* bytes, int* memory,
+                                       std::int64_t*) {
+  *data = input->pieces[i].data();
+  *bytes = input->pieces[i].size();
+  *memory = input->memory;
+  return good();
+}
+ServerError* TRITONBACKEND_ResponseNew(ServerResponse** response, ServerRequest* request) {
+  *response = new ServerResponse{{}, request};
+  return good();
+}
+ServerError* TRITONBACKEND_ResponseDelete(ServerResponse* response) {
+  delete response;
+  return good();
+}
+ServerError* TRITONBACKEND_ResponseOutput(ServerResponse* response, ServerOutput** output, const char* name, int dtype,
+                                          const std::int64_t* dims, std::uint32_t rank) {
+  *output = &(response->outputs[name] = {dtype, {dims, dims + rank}, {}, response->request->output_memory});
+  return good();
+}
+ServerError* TRITONBACKEND_OutputBuffer(ServerOutput* output, void** data, std::uint64_t bytes, int* memory, std::int64_t*) {
+  output->bytes.resize(bytes);
+  *data = output->bytes.data();
+  *memory = output->memory;
+  return good();
+}
+ServerError* TRITONBACKEND_ResponseSend(ServerResponse* response, std::uint32_t, ServerError* error) {
+  auto& request = *response->request;
+  ++request.answers;
+  if (error == nullptr) {
+    request.outputs = response->outputs;
+  } else {
+    request.code = error->code;
+    request.error = error->text;
+  }
+  delete response;
+  return good();
+}
