@@ -39,7 +39,7 @@ struct Written {
     model.graph.inputs = {onnx_bytes::value("x", onnx_bytes::tensor_type(1, x))};
     model.graph.outputs = {onnx_bytes::value("y", onnx_bytes::tensor_type(1, {}))};
     model.graph.initializers = initializers;
-    model.opsets = {{"", 17}, {"my.ops", 1}};
+    model.opsets = {{"", 17}, {"my.ops", 1}, {"com.microsoft", 1}};
     model.functions = functions;
     return model.bytes();
   }

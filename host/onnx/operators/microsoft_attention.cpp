@@ -1,52 +1,91 @@
 // com.microsoft: attention. Queries, keys and values are [batch, steps, heads size] here, as tenon.attention takes them, too.
+#include "onnx/operators/microsoft_attention.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "onnx/import/node_import.hpp"
-
 namespace tenon::onnx {
-namespace {
 
-using Numbers = std::vector<std::int64_t>;
-
-/// What is added to scores: a number where a mask, [batch, keys], is 0, and the bias.
-Operand added_to_scores(NodeImport& node, std::size_t mask, std::size_t bias) {
-  auto total = node.widened(node.optional_input(bias));
-  if (!node.has(mask)) return total;
-  const auto given = node.input(mask);
-  node.require(node.rank(given) == 2, "its mask must be [batch, keys] of 0 and 1");
-  const auto keeps = node.cast(given, f32), zero = node.scalar(0, keeps);
-  const auto hidden = node.add("tenon.where", std::vector{node.add("tenon.greater", std::vector{keeps, zero}), zero,
-                                                          node.scalar(node.real("mask_filter_value", -10000), keeps)});
-  const auto wide = node.add("tenon.expand_dims", std::vector{hidden}, {{"axis", {1, 2}}});
-  return total.empty() ? wide : node.add("tenon.add", std::vector{total, wide});
-}
-
-struct Heads {
-  std::int64_t queries = 0, keys = 0;
-};
-
-void attend(NodeImport& node, Importer::Named inputs, const Heads& heads, bool causal, const Numbers& presents) {
-  Attributes attributes{{"causal", causal}, {"q_heads", heads.queries}, {"kv_heads", heads.keys}};
+std::vector<Operand> attend(NodeImport& node, Importer::Named inputs, Attributes attributes) {
   const auto scale = node.real("scale", 0);
   node.require(scale >= 0, "its scale is negative");
   attributes.set("scale", scale);
   std::erase_if(inputs, [](const auto& input) { return input.second.empty(); });
   const auto made = node.importer().call("tenon.attention", inputs, attributes, node.name());
-  const auto type = node.dtype(node.input(0));
-  node.output(0, node.cast(made[0], type));
-  for (std::size_t i = 0; i < presents.size(); ++i)
-    if (node.is_read(i + 1)) node.output(i + 1, node.cast(made[i + 1], type));
+  node.output(0, node.cast(made[0], node.dtype(node.input(0))));
+  return made;
 }
 
-// One product gives queries, keys and values.
+Operand number(NodeImport& node, std::int64_t value) {
+  return node.constant(Tensor::from({value}, Shape::scalar()));
+}
+
+Operand size_along(NodeImport& node, const Operand& x, int axis) {
+  const auto shape = node.shape(x);
+  if (shape.has_rank() && shape[axis] != unknown) return number(node, shape[axis]);
+  return node.add("tenon.gather", std::vector{node.shape_of(x), number(node, axis)});
+}
+
+Operand count_below(NodeImport& node, const Operand& end) {
+  return node.add("tenon.range", std::vector{number(node, 0), end, number(node, 1)});
+}
+
+Operand turned_by(NodeImport& node, const Operand& x, std::size_t cos, std::int64_t heads, const Operand& positions, bool interleaved,
+                  std::int64_t rotary_size) {
+  const Importer::Named inputs{
+      {"data", x}, {"cos", node.widened(node.input(cos))}, {"sin", node.widened(node.input(cos + 1))}, {"positions", positions}};
+  return node.add("tenon.rotary_embedding", inputs, {{"heads", heads}, {"interleaved", interleaved}, {"rotary_size", rotary_size}});
+}
+
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+/// [batch]: the keys of a sample that are seen end there; or [2 batch]: and then, where they begin.
+Operand kept_between(NodeImport& node, const Operand& mask, const Operand& keys) {
+  const auto count = node.shape(mask)[0], batch = node.shape(node.input(0))[0];
+  node.require(count != unknown && batch != unknown && (count == batch || count == 2 * batch),
+               "its mask of one dimension must have one number for each sample, or two");
+  const auto bounds = node.cast(node.add("tenon.reshape", std::vector{mask}, {{"shape", {count / batch, batch, 1}}}), i64);
+  const auto bound = [&](std::int64_t i) { return node.add("tenon.gather", std::vector{bounds, number(node, i)}); };
+  const auto places = count_below(node, keys);
+  const auto kept = node.add("tenon.less", std::vector{places, bound(0)});
+  if (count == batch) return kept;
+  return node.add("tenon.logical_and", std::vector{kept, node.add("tenon.greater_equal", std::vector{places, bound(1)})});
+}
+
+/// What is added to scores: a number where a mask says so, and the bias. A mask is [batch, keys] or [batch, queries, keys] of 0 and 1, or
+/// says where keys end.
+Operand added_to_scores(NodeImport& node, std::size_t mask, std::size_t bias, const Operand& keys) {
+  auto total = node.widened(node.optional_input(bias));
+  if (!node.has(mask)) {
+    node.ignore("mask_filter_value");
+    return total;
+  }
+  const auto given = node.input(mask);
+  const int rank = node.rank(given);
+  node.require(rank >= 1 && rank <= 3, "its mask must have one to three dimensions");
+  const auto filter = node.real("mask_filter_value", -10000);
+  const auto zero = node.constant(Tensor::from({0.0F}, Shape::scalar()));
+  const auto kept = rank == 1 ? kept_between(node, given, keys) : node.add("tenon.greater", std::vector{node.cast(given, f32), zero});
+  const auto hidden = node.add("tenon.where", std::vector{kept, zero, node.scalar(filter, zero)});
+  const auto wide = node.add("tenon.expand_dims", std::vector{hidden}, {{"axis", rank == 3 ? Numbers{1} : Numbers{1, 2}}});
+  return total.empty() ? wide : node.add("tenon.add", std::vector{total, wide});
+}
+
+/// The keys of all samples, with those of the past.
+Operand count_of_keys(NodeImport& node, const Operand& keys, const Operand& past) {
+  const auto now = size_along(node, keys, node.rank(keys) - 2);
+  return past.empty() ? now : node.add("tenon.add", std::vector{size_along(node, past, 2), now});
+}
+
+// One product gives queries, keys and values. Keys and values of the past are one tensor, [2, batch, heads, steps, size].
 void attention(NodeImport& node) {
-  node.require(!node.has(4) && !node.is_read(1), "it has a past, which its form keeps in one tensor");
   node.require(!node.has(6), "it has a past of a length that a run decides");
   node.require(node.integer("do_rotary", 0) == 0, "it turns queries and keys, with angles of its own");
+  node.require(node.integer("past_present_share_buffer", 0) == 0, "its past and present share one buffer");
   node.ignore("rotary_embedding_dim");
-  node.ignore("past_present_share_buffer");
   const auto heads = node.integer("num_heads", 0);
   node.require(heads > 0, "its num_heads is missing");
   const auto weight = node.widened(node.input(1));
@@ -58,10 +97,28 @@ void attention(NodeImport& node) {
   auto joint = node.add("tenon.matmul", std::vector{node.widened(node.input(0)), weight});
   if (node.has(2)) joint = node.add("tenon.add", std::vector{joint, node.widened(node.input(2))});
   const auto parts = node.add_all("tenon.split", std::vector{joint}, {{"sections", 3}, {"axis", -1}, {"sizes", sizes}});
-  const auto mask = added_to_scores(node, 3, 5);
-  node.ignore("mask_filter_value");
-  attend(node, {{"query", parts[0]}, {"key", parts[1]}, {"value", parts[2]}, {"mask", mask}}, {heads, heads},
-         node.integer("unidirectional", 0) != 0, {});
+  std::vector<Operand> past(2);
+  if (node.has(4)) {
+    past = node.add_all("tenon.split", std::vector{node.widened(node.input(4))}, {{"sections", 2}, {"axis", 0}});
+    for (auto& half : past) half = node.add("tenon.squeeze", std::vector{half}, {{"axis", {0}}});
+  }
+  const auto mask = added_to_scores(node, 3, 5, count_of_keys(node, parts[1], past[0]));
+  const auto made = attend(
+      node, {{"query", parts[0]}, {"key", parts[1]}, {"value", parts[2]}, {"mask", mask}, {"past_key", past[0]}, {"past_value", past[1]}},
+      {{"causal", node.integer("unidirectional", 0) != 0}, {"q_heads", heads}, {"kv_heads", heads}});
+  if (!node.is_read(1)) return;
+  std::vector<Operand> presents;
+  for (const std::size_t i : {1, 2}) presents.push_back(node.add("tenon.expand_dims", std::vector{made[i]}, {{"axis", {0}}}));
+  node.output(1, node.cast(node.add("tenon.concat", presents, {{"axis", 0}}), node.dtype(node.input(0))));
+}
+
+/// Keys or values, as [batch, steps, heads size].
+Operand in_steps(NodeImport& node, const Operand& x, std::int64_t heads) {
+  if (node.rank(x) == 3) return x;
+  const auto turned = node.add("tenon.transpose", std::vector{x}, {{"axes", {0, 2, 1, 3}}});
+  const auto size = node.shape(turned)[3];
+  node.require(size == unknown || size <= INT64_MAX / heads, "its heads are too large");
+  return node.add("tenon.reshape", std::vector{turned}, {{"shape", {0, 0, size == unknown ? -1 : heads * size}}, {"copy_zeros", true}});
 }
 
 void multi_head_attention(NodeImport& node) {
@@ -70,42 +127,33 @@ void multi_head_attention(NodeImport& node) {
   node.require(node.has(1) && node.has(2), "its queries, keys and values are packed into one tensor");
   node.require(!node.has(8) && !node.has(9), "its past has a length that a run decides");
   Operand parts[3];
-  for (std::size_t i = 0; i < 3; ++i) {
-    parts[i] = node.widened(node.input(i));
-    node.require(node.rank(parts[i]) == 3, "its queries, keys and values must be [batch, steps, heads size]");
-  }
+  for (std::size_t i = 0; i < 3; ++i) parts[i] = node.widened(node.input(i));
+  const int rank = node.rank(parts[1]);
+  node.require(node.rank(parts[0]) == 3 && (rank == 3 || rank == 4) && node.rank(parts[2]) == rank,
+               "its queries must be [batch, steps, heads size], and keys and values, too, or [batch, heads, steps, size]");
+  for (std::size_t i = 1; i < 3; ++i) parts[i] = in_steps(node, parts[i], heads);
   if (node.has(3)) {
     Numbers sizes;
     for (const auto& part : parts) sizes.push_back(node.shape(part)[2]);
     node.require(std::count(sizes.begin(), sizes.end(), unknown) == 0, "the sizes of its heads are not known");
     const auto biases =
         node.add_all("tenon.split", std::vector{node.widened(node.input(3))}, {{"sections", 3}, {"axis", 0}, {"sizes", sizes}});
-    for (std::size_t i = 0; i < 3; ++i) parts[i] = node.add("tenon.add", std::vector{parts[i], biases[i]});
+    // keys and values with heads in front are another attention's, which has added the bias
+    for (std::size_t i = 0; i < (rank == 3 ? 3 : 1); ++i) parts[i] = node.add("tenon.add", std::vector{parts[i], biases[i]});
   }
-  const auto mask = added_to_scores(node, 4, 5);
-  node.ignore("mask_filter_value");
   const bool causal = node.integer("unidirectional", 0) != 0;
   const auto queries = node.shape(parts[0])[1], keys = node.shape(parts[1])[1];
   node.require(!causal || queries == unknown || keys == unknown || queries == keys,
                "its queries see what is before them, but there are other keys than queries");
-  const bool past = node.has(6);
-  node.require(past == node.has(7), "it has a past of keys or values alone");
-  attend(node,
-         {{"query", parts[0]},
-          {"key", parts[1]},
-          {"value", parts[2]},
-          {"mask", mask},
-          {"past_key", node.widened(node.optional_input(6))},
-          {"past_value", node.widened(node.optional_input(7))}},
-         {heads, heads}, causal, {0, 1});
-}
-
-/// [batch, steps, heads size], turned by the rows of cos and sin that the positions name.
-Operand turned_by(NodeImport& node, const Operand& x, std::size_t cos, std::int64_t heads, const Operand& positions, bool interleaved,
-                  std::int64_t rotary_size) {
-  const Importer::Named inputs{
-      {"data", x}, {"cos", node.widened(node.input(cos))}, {"sin", node.widened(node.input(cos + 1))}, {"positions", positions}};
-  return node.add("tenon.rotary_embedding", inputs, {{"heads", heads}, {"interleaved", interleaved}, {"rotary_size", rotary_size}});
+  node.require(node.has(6) == node.has(7), "it has a past of keys or values alone");
+  const auto past_key = node.widened(node.optional_input(6)), past_value = node.widened(node.optional_input(7));
+  const auto mask = added_to_scores(node, 4, 5, count_of_keys(node, parts[1], past_key));
+  const auto made = attend(
+      node,
+      {{"query", parts[0]}, {"key", parts[1]}, {"value", parts[2]}, {"mask", mask}, {"past_key", past_key}, {"past_value", past_value}},
+      {{"causal", causal}, {"q_heads", heads}, {"kv_heads", heads}});
+  for (const std::size_t i : {1, 2})
+    if (node.is_read(i)) node.output(i, node.cast(made[i], node.dtype(node.input(0))));
 }
 
 /// [batch, steps] of 0, 1 ... and where they begin.
@@ -134,49 +182,8 @@ void rotary_embedding(NodeImport& node) {
   node.output(node.cast(made, node.dtype(node.input(0))));
 }
 
-// The first run of a decoder: without a past, queries see what is before them, whatever comes behind a sample's end.
-void group_query_attention(NodeImport& node) {
-  const Heads heads{node.integer("num_heads", 0), node.integer("kv_num_heads", 0)};
-  node.require(heads.queries > 0 && heads.keys > 0, "its num_heads or kv_num_heads is missing");
-  node.require(!node.has(3) && !node.has(4), "it has a past, whose length runs decide");
-  node.require(node.integer("local_window_size", -1) == -1, "its queries see a window alone");
-  node.require(node.real("softcap", 0) == 0, "it caps its scores");
-  node.require(node.integer("smooth_softmax", 0) == 0, "its softmax has one more term");
-  for (std::size_t i = 9; i < node.inputs(); ++i) node.require(!node.has(i), fmt::format("its input {} has no place here", i));
-  Operand parts[3];
-  if (node.has(1)) {
-    for (std::size_t i = 0; i < 3; ++i) parts[i] = node.widened(node.input(i));
-  } else {
-    const auto joint = node.widened(node.input(0));
-    const auto size = node.rank(joint) == 3 ? node.shape(joint)[2] : unknown;
-    node.require(size != unknown && size % (heads.queries + 2 * heads.keys) == 0, "the size of its heads is not known");
-    const auto each = size / (heads.queries + 2 * heads.keys);
-    const auto split =
-        node.add_all("tenon.split", std::vector{joint},
-                     {{"sections", 3}, {"axis", -1}, {"sizes", {heads.queries * each, heads.keys * each, heads.keys * each}}});
-    std::copy(split.begin(), split.end(), parts);
-  }
-  const auto length = node.rank(parts[0]) == 3 ? node.shape(parts[0])[1] : unknown;
-  node.require(length != unknown, "the length of its sequences is not known");
-  for (const std::size_t i : {5, 6})
-    for (const auto last : node.known_integers(i).value_or(Numbers{}))
-      node.require(last == (i == 5 ? length - 1 : length), "its sequences are shorter than its queries, so that some are padding");
-  if (node.integer("do_rotary", 0) != 0) {
-    const auto steps = steps_of(node, parts[0], 1);
-    const bool interleaved = node.integer("rotary_interleaved", 0) != 0;
-    const auto table = node.shape(node.input(7));
-    node.require(table.known() && table.rank() == 2, "the shape of its cos_cache is not known");
-    parts[0] = turned_by(node, parts[0], 7, heads.queries, steps, interleaved, 2 * table[1]);
-    parts[1] = turned_by(node, parts[1], 7, heads.keys, steps, interleaved, 2 * table[1]);
-  } else {
-    node.ignore("rotary_interleaved");
-  }
-  attend(node, {{"query", parts[0]}, {"key", parts[1]}, {"value", parts[2]}}, heads, true, {0, 1});
-}
-
 const Composition microsoft_attention_read[] = {{"Attention", attention, 1, "com.microsoft"},
                                                 {"MultiHeadAttention", multi_head_attention, 1, "com.microsoft"},
-                                                {"GroupQueryAttention", group_query_attention, 1, "com.microsoft"},
                                                 {"RotaryEmbedding", rotary_embedding, 1, "com.microsoft"}};
 
 }  // namespace
