@@ -125,7 +125,7 @@ bool is_first(NodeImport& node, std::int64_t steps) {
   for (const std::size_t i : {5, 6}) {
     if (!node.has(i)) continue;
     if (!node.input(i).known()) return false;
-    for (const auto last : *node.known_integers(i))
+    for (const auto last : node.known_integers(i).value_or(Numbers{}))
       if (last != (i == 5 ? steps - 1 : steps)) return false;
   }
   return true;
