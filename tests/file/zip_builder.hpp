@@ -11,6 +11,7 @@ struct BuiltMember {
   std::uint32_t crc = 0;                                                  // flips bits of the right one
   std::optional<std::uint32_t> size = {}, stored_size = {}, offset = {};  // what the directory says where it lies
   std::string extra = {};                                                 // field of the directory
+  std::uint32_t mode = 0;                                                 // of the file, as Unix has it
 };
 
 inline std::string little_endian(std::uint32_t value, int bytes) {
@@ -39,7 +40,7 @@ inline std::string zip_of(const std::vector<BuiltMember>& members) {
     const auto extra_size = little_endian(static_cast<std::uint32_t>(member.extra.size()), 2);
     const auto offset = static_cast<std::uint32_t>(archive.size());
     archive += "PK\3\4" + fields + std::string(2, '\0') + member.name + member.content;
-    directory += "PK\1\2" + little_endian(20, 2) + fields + extra_size + std::string(10, '\0') +
+    directory += "PK\1\2" + little_endian(20, 2) + fields + extra_size + std::string(6, '\0') + little_endian(member.mode << 16, 4) +
                  little_endian(member.offset.value_or(offset), 4) + member.name + member.extra;
   }
   const auto count = static_cast<std::uint32_t>(members.size()), begin = static_cast<std::uint32_t>(archive.size());

@@ -8,10 +8,12 @@
 #include "../file/forged_file.hpp"
 #include "../file/sample_graph.hpp"
 #include "../file/sample_json.hpp"
+#include "../file/zip_builder.hpp"
 #include "../onnx/onnx_bytes.hpp"
 #include "../onnx/small_models.hpp"
 #include "file/json/graph_json.hpp"
 #include "fuzz/forged_graphs.hpp"
+#include "io/sha256.hpp"
 #include "isolate/attribute_message.hpp"
 #include "plugin/discovery/elf_file.hpp"
 #include "plugins/strict_host.hpp"
@@ -106,6 +108,19 @@ void write_lists(const fs::path& folder) {
   write_bytes(folder / "trust_lists/signers", "ali namespaces=\"tenon-plugin\" ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8=\n");
 }
 
+// As zip -0 would make it.
+void write_pack(const fs::path& folder) {
+  const std::string graph = "a graph", sum = "2f2ac0fa3c0b7e1ce1ffb25cb3dd9d6ed6ba1cbd13cbc5d2a2d8bbcb5f3b7d1f";
+  const auto list = [&](const std::string& hash) {
+    return R"({"tenon_pack": 1, "made_by": "a test", "plugins": [], "members": [{"name": "graph.tenon", "size": 7, "sha256": ")" + hash +
+           "\"}]}";
+  };
+  Sha256 right;
+  right.add(std::as_bytes(std::span(graph)));
+  write_bytes(folder / "pack/right", zip_of({{"pack.json", list(right.hexadecimal())}, {"graph.tenon", graph}}));
+  write_bytes(folder / "pack/wrong", zip_of({{"pack.json", list(sum)}, {"graph.tenon", graph}}));
+}
+
 // Programs and parameters have no shape that bytes at random lack.
 void write_random(const fs::path& folder) {
   std::mt19937 random(1);
@@ -123,7 +138,7 @@ int main(int argc, char** argv) {
   if (argc != 3) return std::fputs("usage: fuzz_seeds FOLDER KEPT\n", stderr), 2;
   const fs::path folder = argv[1], kept = argv[2];
   for (const auto* name : {"tenon_file", "onnx_model", "onnx_import", "graph_json", "graph_run", "npy", "npz", "svmlight", "elf",
-                           "manifest", "attributes", "calls", "protocol", "replies", "trust_lists"})
+                           "manifest", "attributes", "calls", "protocol", "replies", "trust_lists", "pack"})
     fs::create_directories(folder / name);
   write_graphs(folder);
   write_models(folder);
@@ -131,6 +146,7 @@ int main(int argc, char** argv) {
   write_plugins(folder);
   write_messages(folder);
   write_lists(folder);
+  write_pack(folder);
   write_random(folder);
   if (fs::exists(kept)) fs::copy(kept, folder, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
 }

@@ -18,7 +18,7 @@ for entry in $(git ls-files 2>/dev/null | cut -d/ -f1 | sort -u); do
 done
 
 # A folder of the host includes itself and what stands before it; folders of the same number do not see each other.
-declare -A place=([io]=1 [device]=2 [tensor]=3 [isolate]=4 [plugin]=5 [graph]=6 [file]=7 [plan]=7 [run]=8 [train]=9 [check]=9 [draw]=10 [onnx]=11 [serve]=12 [cli]=13 [python]=13)
+declare -A place=([io]=1 [device]=2 [tensor]=3 [isolate]=4 [plugin]=5 [graph]=6 [file]=7 [plan]=7 [run]=8 [pack]=9 [train]=9 [check]=9 [draw]=10 [onnx]=11 [serve]=12 [cli]=13 [python]=13)
 for folder in host/*/; do
   folder=$(basename "$folder")
   [[ -n ${place[$folder]:-} || " include cmake demo " == *" $folder "* ]] || fault "host/$folder: this folder is not in the order of the house"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -95,6 +97,54 @@ def test_a_scorer_goes_to_another_process(network, tmp_path, python):
     )
     network.unlink()
     assert python(code) == f"FileError cannot read '{network}': No such file or directory\n"
+
+
+def run_program(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "tenon", *map(str, arguments)], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def test_a_pack_is_scored_by_its_hash_alone_and_gives_the_bits_of_the_program(network, tmp_path, python):
+    packed = tmp_path / "net.pack"
+    trust = run_program("pack", network, "-o", packed)
+    np.save(tmp_path / "x.npy", np.random.default_rng(1).normal(size=(50, 2)).astype(np.float32))
+    run_program(
+        *("run", packed, "--trust", trust, "--input", f"x={tmp_path}/x.npy"),
+        *("--output", f"y={tmp_path}/y.npy", "--output", f"positive={tmp_path}/positive.npy"),
+    )
+    scorer = tenon.Scorer(packed, trust=trust)
+    network.unlink()
+    for made in (
+        scorer({"x": np.load(tmp_path / "x.npy")}),
+        tenon.load(packed, trust=trust)(x=np.load(tmp_path / "x.npy")),
+    ):
+        for name, array in made.items():
+            assert np.asarray(array).tobytes() == np.load(tmp_path / f"{name}.npy").tobytes()
+
+    sent = tmp_path / "scorer"
+    sent.write_bytes(pickle.dumps(scorer))
+    code = f"""
+        import pickle, numpy as np
+        scorer = pickle.load(open({str(sent)!r}, "rb"))
+        print(scorer({{"x": np.ones((2, 2), np.float32)}})["y"].tolist())
+    """
+    assert python(code) == "[[11.0], [11.0]]\n"
+    for open_pack in (tenon.Scorer, tenon.load):
+        with pytest.raises(tenon.FileError, match="it is opened only by its hash, and none is given"):
+            open_pack(packed)
+        with pytest.raises(tenon.UsageError, match="is no hash of a pack"):
+            open_pack(packed, trust="yes")
+        with pytest.raises(tenon.UsageError, match="trust= is for packs"):
+            open_pack(tmp_path / "x.npy", trust=trust)
+    with pytest.raises(tenon.UsageError, match="shape= is for ONNX models"):
+        tenon.load(packed, trust=trust, shape={"x": (1, 2)})
+    changed = bytearray(packed.read_bytes())
+    changed[len(changed) // 2] ^= 1
+    packed.write_bytes(changed)
+    for open_pack in (tenon.Scorer, tenon.load):
+        with pytest.raises(tenon.FileError, match="is not the pack that is trusted"):
+            open_pack(packed, trust=trust)
 
 
 def test_what_a_batch_lacks_is_said(network):

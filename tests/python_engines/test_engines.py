@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -137,6 +138,26 @@ def test_ray(network, data, expected):
             .rename_columns({"data": "x"})
             .zip(ray.data.from_numpy([numbers[:900], numbers[900:]]).rename_columns({"data": "id"}))
             .map_batches(tenon.Scorer(network, keep="id"), batch_size=128, zero_copy_batch=True)
+            .to_pandas()
+            .sort_values("id")
+        )
+        assert np.array_equal(rows_of(found["scores"]), expected)
+    finally:
+        ray.shutdown()
+
+
+def test_ray_with_a_pack(tmp_path, data, expected, network):
+    ray = pytest.importorskip("ray")
+    command = [sys.executable, "-m", "tenon", "pack", network, "-o", tmp_path / "net.pack"]
+    packed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    with pytest.raises(tenon.FileError, match="it is opened only by its hash"):
+        tenon.Scorer(tmp_path / "net.pack")
+    scorer = tenon.Scorer(tmp_path / "net.pack", trust=packed, keep="id")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    try:
+        found = (
+            ray.data.from_items([{"x": row, "id": i} for i, row in enumerate(data)])
+            .map_batches(scorer, batch_size=128)
             .to_pandas()
             .sort_values("id")
         )

@@ -6,10 +6,11 @@
 
 namespace tenon::cli {
 
-/// A .tenon file, a graph.json or an ONNX model: what is in the file decides. Throws Failure.
+/// A .tenon file, a graph.json, an ONNX model, or a pack that --trust or the user's list names: what is in the file decides. Throws
+/// Failure.
 Graph load_graph(Context& context, const std::string& path, const LoadOptions& options = {});
 
 /// What GRAPH is, for the commands' descriptions.
-inline constexpr const char* graph_doc = "a .tenon, graph.json or .onnx file";
+inline constexpr const char* graph_doc = "a .tenon, graph.json or .onnx file, or a pack";
 
 }  // namespace tenon::cli

@@ -26,6 +26,7 @@ constexpr Words words[] = {
     {"prefer a plugin or space", "--prefer NAME"},
     {"accept plugins that others may write to", "--trust-writable"},
     {"choose that device", "--device D"},
+    {"say the hash of the pack", "--trust sha256:HASH"},
     {"name one operator to check", "--op NAME"},
     {"give it another name", "--name NAME"},
     {"the graph's plan says what it needs", "tenon show --memory"},

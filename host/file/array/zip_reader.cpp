@@ -117,7 +117,8 @@ ZipMember ZipReader::read_entry(std::uint64_t& at) const {
                    static_cast<std::uint32_t>(number(entry, 16, 4)),
                    number(entry, 24, 4),
                    number(entry, 20, 4),
-                   number(entry, 42, 4)};
+                   number(entry, 42, 4),
+                   static_cast<std::uint32_t>(number(entry, 38, 4))};
   if (!is_name(member.name)) refuse("the name '" + printable(member.name) + "' in it is not UTF-8 without control characters");
   if (!widen(extra, {&member.size, &member.stored_size, &member.offset})) refuse("its list of members is damaged");
   at += entry.size() + name_size + extra_size + number(entry, 32, 2);
@@ -130,7 +131,27 @@ void ZipReader::read(const ZipMember& member, const std::string& label, std::spa
     inflate(member, label, at, content);
   else
     read_at(at, content);
-  const auto crc = crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size());
+  require_sum(member, label, crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size()));
+}
+
+void ZipReader::read_stored(const ZipMember& member, const std::string& label,
+                            const std::function<void(std::span<const std::byte>)>& take) const {
+  auto at = content_of(member, label);
+  if (member.method != zip::stored || member.size != member.stored_size)
+    throw file_failure("read", label, "it is compressed, or has another size than the archive says");
+  std::vector<std::byte> part(std::size_t{1} << 20);
+  uLong crc = 0;
+  for (auto left = member.size; left > 0;) {
+    const auto bytes = std::span(part).first(static_cast<std::size_t>(std::min<std::uint64_t>(left, part.size())));
+    read_at(at, bytes);
+    crc = crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+    take(bytes);
+    at += bytes.size(), left -= bytes.size();
+  }
+  require_sum(member, label, crc);
+}
+
+void ZipReader::require_sum(const ZipMember& member, const std::string& label, std::uint64_t crc) {
   if (crc != member.crc) throw file_failure("read", label, "it is damaged: its checksum is not the one that the archive says");
 }
 

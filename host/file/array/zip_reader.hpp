@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ struct ZipMember {
   std::uint32_t crc = 0;
   std::uint64_t size = 0, stored_size = 0;  ///< bytes; stored_size: in the archive
   std::uint64_t offset = 0;                 ///< of its header in the file
+  std::uint32_t attributes = 0;             ///< above 16 bits: a file's mode as Unix has it, or 0
 };
 
 /// Believes nothing in the file: every number is held against the file's size. Nothing is mapped, so a file that is cut short meanwhile is
@@ -32,6 +34,8 @@ class ZipReader {
 
   /// Fills `content`, which has member.size bytes, and compares its checksum. `label` names the member in messages.
   void read(const ZipMember& member, const std::string& label, std::span<std::byte> content) const;
+  /// The same part by part, of a member that is stored as it is.
+  void read_stored(const ZipMember& member, const std::string& label, const std::function<void(std::span<const std::byte>)>& take) const;
 
  private:
   struct Directory {
@@ -41,6 +45,7 @@ class ZipReader {
   Directory directory64(std::uint64_t end) const;
   ZipMember read_entry(std::uint64_t& at) const;
   std::uint64_t content_of(const ZipMember& member, const std::string& label) const;
+  static void require_sum(const ZipMember& member, const std::string& label, std::uint64_t crc);
   void inflate(const ZipMember& member, const std::string& label, std::uint64_t at, std::span<std::byte> content) const;
   void read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
   std::string text_at(std::uint64_t offset, std::size_t size) const;

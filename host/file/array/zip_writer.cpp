@@ -37,6 +37,11 @@ constexpr std::uint64_t first_day = 0x210000;                   // time and date
 
 }  // namespace
 
+void ZipWriter::write(std::span<const std::byte> bytes) {
+  file_.write(bytes);
+  if (also_) also_(bytes);
+}
+
 void ZipWriter::add(const std::string& name, std::string_view head, std::span<const std::byte> rest) {
   const auto offset = file_.size(), size = std::uint64_t{head.size()} + rest.size();
   const bool wide_size = size >= largest_, wide = wide_size || offset >= largest_;
@@ -59,8 +64,8 @@ void ZipWriter::add(const std::string& name, std::string_view head, std::span<co
   const auto sizes = wide_size ? wide_field({size, size}) : std::string();
   std::string header(zip::member_header.signature);
   append_fields(header, wide_size, sizes.size());
-  file_.write(header + name + sizes + std::string(head));
-  file_.write(rest);
+  write(header + name + sizes + std::string(head));
+  write(rest);
 
   const auto numbers = wide ? wide_size ? wide_field({size, size, offset}) : wide_field({offset}) : std::string();
   directory_ += zip::directory_entry.signature;
@@ -73,7 +78,7 @@ void ZipWriter::add(const std::string& name, std::string_view head, std::span<co
 
 void ZipWriter::finish() {
   const auto offset = file_.size(), size = std::uint64_t{directory_.size()};
-  file_.write(directory_);
+  write(directory_);
   std::string end;
   const bool wide = count_ >= 0xffff || offset >= largest_ || size >= largest_;
   if (wide) {
@@ -97,7 +102,7 @@ void ZipWriter::finish() {
                {narrow(size, zip::in_wide_field), 4},
                {narrow(offset, zip::in_wide_field), 4},
                {0, 2}});
-  file_.write(end);
+  write(end);
 }
 
 }  // namespace tenon

@@ -17,6 +17,7 @@
 #include <tenon/host/mapped_files.hpp>
 #include <tenon/host/onnx.hpp>
 #include <tenon/host/optimize.hpp>
+#include <tenon/host/pack.hpp>
 #include <tenon/host/plan_info.hpp>
 #include <tenon/host/prepared_call.hpp>
 #include <tenon/host/session.hpp>

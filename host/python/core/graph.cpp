@@ -8,6 +8,7 @@
 
 #include <tenon/host/draw.hpp>
 #include <tenon/host/onnx.hpp>
+#include <tenon/host/pack.hpp>
 
 #include "python/core/arrays.hpp"
 #include "python/core/attributes.hpp"
@@ -98,6 +99,11 @@ nb::list gradient(GraphHandle& self, const Value& loss, nb::list wrt, nb::list r
 GraphHandle load(const HostHandle& host, const std::string& path, bool verify, std::uint64_t map_above) {
   const auto of = host.use();
   return without_gil([&] { return GraphHandle(Graph::load(*of, path, {.verify = verify, .map_above = map_above})); });
+}
+
+GraphHandle load_pack(const HostHandle& host, const std::string& path, const std::string& sha256, bool verify) {
+  const auto of = host.use();
+  return without_gil([&] { return GraphHandle(tenon::load_pack(*of, path, {.sha256 = sha256}, {.verify = verify})); });
 }
 
 GraphHandle load_onnx(const HostHandle& host, const std::string& path, nb::dict shapes, nb::dict fixed,
@@ -264,6 +270,15 @@ void bind_graph(nb::module_& module) {
       .def("dot", [](GraphHandle& self) { return self.use([](Graph& graph) { return draw_graph(graph); }); });
   module.def("load_graph", &load, nb::arg("host"), nb::arg("path"), nb::arg("verify") = true,
              nb::arg("map_above") = std::uint64_t{64} << 20);
+  module.def("load_pack", &load_pack, nb::arg("host"), nb::arg("path"), nb::arg("sha256"), nb::arg("verify") = true);
+  module.def(
+      "is_pack", [](const std::string& path) { return without_gil([&] { return is_pack(path); }); }, nb::arg("path"));
+  module.def(
+      "trusted_pack",
+      [](const std::string& path, const std::string& sha256) {
+        return without_gil([&] { return require_trusted_pack(path, {.sha256 = sha256}); });
+      },
+      nb::arg("path"), nb::arg("sha256"));
   module.def(
       "is_onnx_model", [](const std::string& path) { return without_gil([&] { return onnx::is_model(path); }); }, nb::arg("path"));
   module.def("load_onnx", &load_onnx, nb::arg("host"), nb::arg("path"), nb::arg("shape"), nb::arg("fix"), nb::arg("map"),

@@ -305,13 +305,17 @@ def load(
     *,
     verify: bool = True,
     host: _core.Host | None = None,
+    trust: str | None = None,
     shape: Mapping[str, Shape] | None = None,
     fix: Mapping[str, Any] | None = None,
     map: Mapping[str, str] | None = None,  # noqa: A002 - the command's word
     functions: Literal["plugin", "body"] = "plugin",
     keep_unknown: bool = False,
 ) -> Graph:
-    """Reads a .tenon or graph.json file, or an ONNX model, whatever it is called. A .tenon file opens without plugins; runs need them.
+    """Reads a .tenon or graph.json file, an ONNX model or a pack, whatever it is called. A .tenon file opens without plugins; runs need them.
+
+    `trust`: the hash of a pack, "sha256:...", as `tenon pack` printed it. A pack is code: without it, only one is opened that
+    `tenon trust add` put on the user's list. Its plugins are added to the host.
 
     The last five are for ONNX models, as in `tenon import`. `shape`: sizes of inputs that the model leaves open. `fix`: inputs that become
     constants. `map`: which operator computes nodes of a type, {"my.ops::Foo": "foo"}. `functions`: "body" takes the model's functions where
@@ -322,6 +326,9 @@ def load(
     """
     of = host or _core.default_host()
     text = path_text(path)
+    packed = _core.is_pack(text)
+    if trust is not None and not packed:
+        raise UsageError(f"trust= is for packs, and {text} is none")
     if functions not in ("plugin", "body"):
         raise UsageError(f"functions is {functions!r} but must be 'plugin' or 'body'")
     if not _core.is_onnx_model(text):
@@ -334,6 +341,8 @@ def load(
         }
         if unfit := [name for name, value in given.items() if value]:
             raise UsageError(f"{unfit[0]}= is for ONNX models, and {text} is none")
+        if packed:
+            return Graph(of, _handle=_core.load_pack(of, text, trust or "", verify))
         return Graph(of, _handle=_core.load_graph(of, text, verify))
     constants = {name: to_tensor(value) for name, value in (fix or {}).items()}
     body = functions == "body"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _arrow
+from . import _arrow, _core
 from ._errors import FileError, UsageError, plain_type_errors
 from ._graph import Graph, load
 from ._host import Host, path_text
@@ -58,7 +58,8 @@ _loaded: dict[Any, _Loaded] = {}  # the key has the process: threads of a host d
 class Scorer:
     """A graph as a function of batches: `Scorer("net.tenon")(batch)["scores"]`. For the workers of Ray, Dask, Spark and DataFusion.
 
-    graph: a .tenon, graph.json or .onnx file. plugins: files of plugins that it needs besides the installed ones. outputs: which are
+    graph: a .tenon, graph.json or .onnx file, or a pack. trust: the pack's hash, "sha256:...", as `tenon pack` printed it; without it, only
+    a pack is opened that `tenon trust add` put on the list of who makes the scorer. plugins: files of plugins that it needs besides the installed ones. outputs: which are
     computed; default: all. keep: columns of a batch that the result has, too; in batches() of any type. threads: default: those that the
     process may use, or OMP_NUM_THREADS. More options are those of Session.
 
@@ -70,6 +71,7 @@ class Scorer:
         self,
         graph: str | os.PathLike[str],
         *,
+        trust: str | None = None,
         plugins: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
         outputs: Sequence[str] | str | None = None,
         keep: Sequence[str] | str = (),
@@ -78,6 +80,11 @@ class Scorer:
     ) -> None:
         files = [plugins] if isinstance(plugins, str | os.PathLike) else list(plugins)
         paths = [os.path.abspath(path_text(path)) for path in (graph, *files)]
+        self._packed = _core.is_pack(paths[0])
+        if self._packed:
+            _core.trusted_pack(paths[0], trust or "")
+        elif trust is not None:
+            raise UsageError(f"trust= is for packs, and {paths[0]} is none")
         self._files = tuple((path, _digest(path)) for path in paths)
         self._outputs = (outputs,) if isinstance(outputs, str) else None if outputs is None else tuple(outputs)
         self._keep = (keep,) if isinstance(keep, str) else tuple(keep)
@@ -157,7 +164,8 @@ class Scorer:
         host.add_installed()
         for path, _ in self._files[1:]:
             host.add_plugins(path)
-        graph = load(self._files[0][0], host=host)
+        path, digest = self._files[0]
+        graph = load(path, host=host, trust=digest) if self._packed else load(path, host=host)
         return _Loaded(graph, self._outputs or (), lambda graph: Session(graph, **self._options))
 
 

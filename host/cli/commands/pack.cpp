@@ -1,0 +1,62 @@
+// tenon pack: a graph and the plugins that it needs become one file.
+#include <fmt/format.h>
+
+#include <tenon/host/pack.hpp>
+
+#include "cli/command.hpp"
+#include "cli/input/graph_file.hpp"
+#include "cli/output/output_paths.hpp"
+#include "cli/print/json_text.hpp"
+#include "cli/streams.hpp"
+#include "io/counted.hpp"
+#include "io/readable_bytes.hpp"
+
+namespace tenon::cli {
+namespace {
+
+int run_pack(Context& context, const Arguments& arguments) {
+  const auto to = arguments.get("output");
+  if (to.empty()) throw Failure(FailureKind::usage, "there is no --output to write to", "tenon pack net.tenon -o net.pack");
+  std::vector<NamedFile> inputs{{"GRAPH", arguments.get("GRAPH")}};
+  PackOptions options;
+  options.seed = arguments.count("seed");
+  for (const auto& file : arguments.all("with")) {
+    options.with.emplace_back(file);
+    inputs.push_back({"--with", file});
+  }
+  refuse_lost_inputs({{"--output", to}}, inputs);
+  auto graph = load_graph(context, arguments.get("GRAPH"));
+  const auto saved = save_pack(graph, to, options);
+  std::uint64_t bytes = 0;
+  std::vector<JsonItem> members;
+  for (const auto& member : saved.members) {
+    bytes += member.size;
+    members.push_back(json_object("name", member.name, "size", static_cast<std::int64_t>(member.size), "sha256", member.sha256));
+  }
+  tell("wrote {}: {}, {}\n", to, counted(saved.members.size(), "file"), readable_bytes(bytes));
+  if (context.json())
+    print(json_object("path", to, "sha256", saved.sha256, "members", json_list(members)));
+  else
+    write_result("sha256:{}\n", saved.sha256);
+  return 0;
+}
+
+const bool added_pack = add_command(
+    {.name = "pack",
+     .doc = "put a graph and the plugins that it needs into one file",
+     .details =
+         "The pack holds the graph with its weights, the plugins that it needs besides those that come with Tenon, their signatures, "
+         "and libraries that these plugins find beside themselves. What plugins open by themselves is named by --with. The pack's "
+         "SHA-256 is printed; the same graph and plugins give the same. A pack is code: it is opened only by who says that hash, "
+         "`tenon run net.pack --trust sha256:HASH`, or who put the file on the list of what is trusted, `tenon trust add net.pack`. "
+         "It is unpacked once on each machine, to the user's cache folder, where it may be deleted at any time. It is a zip archive "
+         "that compresses nothing, and its first member, pack.json, lists names, sizes and hashes of the others.",
+     .positionals = {{"GRAPH", "a .tenon, graph.json or .onnx file"}},
+     .options = {{"output", "FILE", "the pack to write", Text{}, "", 'o'},
+                 {"with", "FILE", "a file to lie beside the plugins, which open it by themselves", Text{true}},
+                 {"seed", "N", "of the initial values of weights that have none", Integer{}, "0"}},
+     .run = run_pack,
+     .plugins = Plugins::loads});
+
+}  // namespace
+}  // namespace tenon::cli

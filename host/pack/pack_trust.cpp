@@ -1,0 +1,82 @@
+// Which packs are opened: those whose hash somebody says.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <tenon/host/trust.hpp>
+
+#include "io/open_file.hpp"
+#include "io/sha256.hpp"
+#include "io/system_reason.hpp"
+#include "io/utf8.hpp"
+#include "pack/pack_file.hpp"
+#include "pack/pack_list.hpp"
+
+namespace tenon {
+namespace {
+
+constexpr const char* how_to_trust =
+    "say the hash of the pack, which tenon pack printed where it was made and sha256sum prints of a file, or add it to your list of what "
+    "is "
+    "trusted, `tenon trust add`, if you know where it comes from";
+
+std::size_t read_some(const OpenFile& file, std::uint64_t offset, std::span<std::byte> bytes, const std::filesystem::path& path) {
+  for (;;) {
+    const auto got = pread(file.descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) throw file_failure("read", path, system_reason(errno));
+  }
+}
+
+/// The hash that the user says; empty: none.
+std::string said_sum(const std::string& text) {
+  constexpr std::string_view kind = "sha256:";
+  const auto sum = text.starts_with(kind) ? text.substr(kind.size()) : text;
+  if (!text.empty() && !is_sha256(sum))
+    throw Failure(FailureKind::usage,
+                  fmt::format("'{}' is no hash of a pack: it must be sha256: and 64 digits of 0-9 and a-f", printable(text)));
+  return sum;
+}
+
+}  // namespace
+
+std::string sum_of_pack(const std::filesystem::path& path, const std::function<void(std::span<const std::byte>)>& also) {
+  const auto file = OpenFile::for_reading(path);
+  std::vector<std::byte> part(std::size_t{1} << 20);
+  Sha256 sum;
+  for (std::uint64_t offset = 0;;) {
+    const auto bytes = std::span(part).first(read_some(file, offset, part, path));
+    if (bytes.empty()) return sum.hexadecimal();
+    sum.add(bytes);
+    if (also) also(bytes);
+    offset += bytes.size();
+  }
+}
+
+bool is_pack(const std::filesystem::path& path) {
+  const std::string name = pack_list_name;
+  try {
+    std::string begin(30 + name.size(), '\0');
+    const auto got = read_some(OpenFile::for_reading(path), 0, std::as_writable_bytes(std::span(begin)), path);
+    return got == begin.size() && begin.starts_with("PK\3\4") && begin.ends_with(name);
+  } catch (const Failure&) {
+    return false;
+  }
+}
+
+std::string require_trusted_pack(const std::filesystem::path& path, const PackTrust& trust) {
+  const auto said = said_sum(trust.sha256);
+  const auto sum = sum_of_pack(path);
+  if (!said.empty()) {
+    if (said == sum) return sum;
+    throw Failure(FailureKind::file,
+                  fmt::format("{} is not the pack that is trusted: its SHA-256 is {}, and not {}", path.string(), sum, said));
+  }
+  const auto listed = trusted_plugins(trust.config);
+  if (std::any_of(listed.begin(), listed.end(), [&](const TrustedPlugin& entry) { return entry.sha256 == sum; })) return sum;
+  throw Failure(FailureKind::file, path.string() + " is a pack, which holds code: it is opened only by its hash, and none is given",
+                how_to_trust);
+}
+
+}  // namespace tenon

@@ -1,0 +1,78 @@
+// tenon pack, and commands that open packs.
+#include <doctest/doctest.h>
+
+#include "cli/workplace.hpp"
+
+namespace {
+
+/// quadratic as a plugin of the examples, and a graph that uses it.
+class PackPlace {
+ public:
+  PackPlace() {
+    place_.write("q.json", graph_json(R"({"name": "h", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 3}},
+  {"name": "a", "op": "positives", "inputs": ["h"]})"));
+    made_ = run({"--plugins", plugin(), "--trust-writable", "pack", "q.json", "-o", "q.pack"});
+  }
+  static std::string plugin() { return TENON_TEST_EXAMPLES "/positives.so"; }
+  ProgramResult run(const Words& arguments) const { return run_tenon(arguments, {place_.folder().path(), place_.folder() / "cache", {}}); }
+  const ProgramResult& made() const { return made_; }
+  std::string hash() const { return made_.out.substr(0, made_.out.size() - 1); }
+  const Workplace& place() const { return place_; }
+
+ private:
+  Workplace place_;
+  ProgramResult made_;
+};
+
+}  // namespace
+
+TEST_CASE("tenon pack prints the hash by which run, show and bench open the pack, with the bits of the graph itself") {
+  const PackPlace at;
+  REQUIRE(at.made().err.starts_with("wrote q.pack: 2 files, "));
+  CHECK(at.made().out.size() == 7 + 64 + 1);
+  CHECK(at.run({"--plugins", at.plugin(), "--trust-writable", "run", "q.json", "--shape", "x=64x4", "--output", "y=1.npy"}).code == 0);
+  CHECK(at.run({"run", "q.pack", "--trust", at.hash(), "--shape", "x=64x4", "--output", "y=2.npy"}).code == 0);
+  CHECK(read_bytes(at.place().folder() / "1.npy") == read_bytes(at.place().folder() / "2.npy"));
+  CHECK(has(at.run({"show", "q.pack", "--trust", at.hash()}).out, "positives"));
+  CHECK(has(at.run({"bench", "q.pack", "--trust", at.hash(), "--input", "x=x.npy"}).out, "median"));
+  const auto json = at.run({"--json", "--plugins", at.plugin(), "--trust-writable", "pack", "q.json", "-o", "again.pack"});
+  CHECK(has(json.out, "\"sha256\": \"" + at.hash().substr(7) + "\""));
+  CHECK(read_bytes(at.place().folder() / "again.pack") == read_bytes(at.place().folder() / "q.pack"));
+}
+
+TEST_CASE("a pack without its hash is refused, until it is on the list") {
+  const PackPlace at;
+  const auto run = [&](const Words& more = {}) {
+    Words words{"run", "q.pack", "--input", "x=x.npy"};
+    words.insert(words.end(), more.begin(), more.end());
+    return at.run(words);
+  };
+  CHECK(run().code == 4);
+  CHECK(
+      run().err ==
+      "error: q.pack is a pack, which holds code: it is opened only by its hash, and none is given\nhint: say the hash of the pack, which "
+      "tenon pack printed where it was made and sha256sum prints of a file, or add it to your list of what is trusted, `tenon trust add`, "
+      "if you know where it comes from (--trust sha256:HASH)\n");
+  CHECK(run({"--trust", "sha256:" + std::string(64, '0')}).code == 4);
+  CHECK(run({"--trust", "q.pack"}).code == 2);
+  CHECK(at.run({"trust", "add", "q.pack"}).code == 0);
+  CHECK(run().code == 0);
+  CHECK(has(run({"--trusted-only"}).err, "is not on your list of trusted plugins"));
+  auto bytes = read_bytes(at.place().folder() / "q.pack");
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 8);
+  at.place().write("q.pack", bytes);
+  CHECK(run().code == 4);
+  CHECK(has(run({"--trust", at.hash()}).err, "q.pack is not the pack that is trusted: its SHA-256 is "));
+  CHECK(at.run({"run", "g.tenon", "--trust", at.hash(), "--input", "x=x.npy"}).err ==
+        "error: --trust is for packs, and g.tenon is none\nhint: tenon pack makes packs\n");
+}
+
+TEST_CASE("tenon pack writes the whole file or none, and nothing over what it reads") {
+  const PackPlace at;
+  CHECK(at.run({"pack", "g.tenon"}).err == "error: there is no --output to write to\nhint: tenon pack net.tenon -o net.pack\n");
+  CHECK(at.run({"pack", "g.tenon", "-o", "g.tenon"}).code == 2);
+  CHECK(at.run({"pack", "g.tenon", "-o", "x.npy", "--with", "x.npy"}).code == 2);
+  CHECK(at.run({"pack", "q.json", "-o", "missing.pack"}).code == 3);  // without the plugin
+  CHECK(at.run({"pack", "g.tenon", "-o", "no/folder.pack"}).code == 4);
+  CHECK(!std::filesystem::exists(at.place().folder() / "missing.pack"));
+}
