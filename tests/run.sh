@@ -6,14 +6,14 @@
 # gigabytes (torch, not in all), all node tests of PyPI's onnx, with exported models by onnxruntime (onnx, not in all), and tenon.Scorer in
 # Ray, Dask, Spark and DataFusion (engines, not in all), and graphs in Triton Inference Server (triton, not in all). Says at the end what ran and
 # what did not.
-# run.sh [STAGE]...: some stages only, of: default simulated cuda asan tsan clang tidy qemu wheel torch onnx engines triton fuzz; or all but the
-# last five: run.sh all
+# run.sh [STAGE]...: some stages only, of: default simulated cuda asan tsan clang tidy qemu wheel ranks torch onnx engines triton fuzz; or all
+# but the last five: run.sh all
 set -uo pipefail
 cd "$(dirname "$0")/.."
-all=(default simulated cuda asan tsan clang tidy qemu wheel torch onnx engines triton fuzz)
+all=(default simulated cuda asan tsan clang tidy qemu wheel ranks torch onnx engines triton fuzz)
 stages=("$@")
 ((${#stages[@]})) || stages=(default simulated)
-[[ ${stages[*]} != all ]] || stages=("${all[@]:0:9}")  # fuzzing takes hours, the others download gigabytes
+[[ ${stages[*]} != all ]] || stages=("${all[@]:0:10}")  # fuzzing takes hours, the others download gigabytes
 for stage in "${stages[@]}"; do
   [[ " ${all[*]} " == *" $stage "* ]] || { echo "run.sh: there is no stage $stage; there are: ${all[*]}, or all but the last five: all" >&2; exit 2; }
 done
@@ -134,6 +134,23 @@ run_torch() {
     step torch-build cmake --build build-ci --target tenon tenon_plugins tenon_python tenon-probe tenon-worker &&
     step torch env "PYTHONPATH=$PWD/build-ci/python" build-torch/venv/bin/python -m pytest -q -p no:cacheprovider tests/python_torch &&
     step torch-models build-torch/venv/bin/python tests/onnx/torch_models.py build-ci/tenon
+}
+
+# Processes that train together: more of them than CI starts, also by TCP and by MPICH, killed at random moments; a thousand simulated ones.
+run_ranks() {
+  command -v mpirun.openmpi >/dev/null || { skipped ranks "mpirun.openmpi is missing; apt-get install openmpi-bin libopenmpi-dev"; return; }
+  step ranks-configure cmake --preset ci && step ranks-build cmake --build build-ci --target tenon tenon_plugins tenon-probe tenon-worker || return
+  step ranks bash tests/comm/ranks.sh build-ci mpirun.openmpi 8
+  step ranks-tcp env OMPI_MCA_btl=tcp,self bash tests/comm/ranks.sh build-ci mpirun.openmpi 4
+  if [[ -e build-ci/plugins/tenon_comm_mpich.so ]]; then
+    step ranks-mpich bash tests/comm/ranks.sh build-ci mpirun.mpich 4
+  else
+    skipped ranks-mpich "there is no MPICH; apt-get install mpich libmpich-dev"
+  fi
+  step ranks-killed bash tests/comm/kills.sh build-ci 50
+  command -v smpicxx >/dev/null || { skipped ranks-simulated "smpicxx is missing; apt-get install libsimgrid-dev"; return; }
+  step ranks-simulated-build cmake --build build-ci --target tenon_simulated_ranks &&
+    step ranks-simulated bash tests/comm/simulated/ranks.sh build-ci/tests/simulated_ranks 64 1000 1024
 }
 
 # The conformance test of tests/onnx with more cases than Debian has; onnxruntime and Netron on models that Tenon wrote.

@@ -6,7 +6,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::int64_t line = 64, most_bytes = 1 << 20;  // long enough that a message is not all latency
+constexpr std::int64_t line = 64, mebibyte = 1 << 20;
 
 std::int64_t room_of(DType dtype, const Shape& shape) {
   return (shape.size() * static_cast<std::int64_t>(size_of(dtype)) + line - 1) / line * line;
@@ -14,7 +14,8 @@ std::int64_t room_of(DType dtype, const Shape& shape) {
 
 }  // namespace
 
-std::vector<std::size_t> bucket_ends(const std::vector<std::pair<DType, Shape>>& gradients) {
+std::vector<std::size_t> bucket_ends(const std::vector<std::pair<DType, Shape>>& gradients, int processes) {
+  const auto most_bytes = std::clamp<std::int64_t>(processes * (mebibyte / 4), mebibyte, 4 * mebibyte);
   std::vector<std::size_t> ends;
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -44,7 +45,7 @@ void GradientBuckets::lay_out(const std::vector<std::pair<std::string, Tensor>>&
   std::vector<std::pair<DType, Shape>> types;
   for (const auto& [name, like] : gradients) types.emplace_back(like.dtype(), like.shape());
   std::size_t first = 0;
-  for (const auto end : bucket_ends(types)) {
+  for (const auto end : bucket_ends(types, processes_.size())) {
     const auto dtype = types[first].first;
     std::int64_t bytes = 0;
     for (auto i = first; i < end; ++i) bytes += room_of(dtype, types[i].second);

@@ -16,8 +16,9 @@
 namespace tenon {
 
 /// Which gradients share a bucket, of these dtypes and shapes, in the order in which they are computed: for each bucket the number of the
-/// first that is not in it.
-std::vector<std::size_t> bucket_ends(const std::vector<std::pair<DType, Shape>>& gradients);
+/// first that is not in it. The more processes there are, the more messages a bucket takes one after the other, and the larger it is; no
+/// bit depends on that.
+std::vector<std::size_t> bucket_ends(const std::vector<std::pair<DType, Shape>>& gradients, int processes);
 
 /// Gradients of one dtype that are neighbours in the order of the backward pass share a bucket, which is added as a whole. All processes
 /// add the same buckets in the same order. Threads: one at a time, but for ready().

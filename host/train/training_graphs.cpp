@@ -139,7 +139,7 @@ Graph training_graph(const Graph& graph, const NamedTensors& batch, const Traine
   return make_gradient_graph(graph, batch, options).graph;
 }
 
-std::vector<PlannedBucket> planned_buckets(const Graph& training, const PlanInfo& plan) {
+std::vector<PlannedBucket> planned_buckets(const Graph& training, const PlanInfo& plan, int processes) {
   struct Gradient {
     std::string variable;
     const PlannedOutput* output;
@@ -165,7 +165,7 @@ std::vector<PlannedBucket> planned_buckets(const Graph& training, const PlanInfo
   }
   std::vector<PlannedBucket> buckets;
   std::size_t first = 0;
-  for (const auto end : bucket_ends(types)) {
+  for (const auto end : bucket_ends(types, processes)) {
     auto& bucket = buckets.emplace_back();
     bucket.dtype = types[first].first;
     for (; first < end; ++first) {

@@ -21,7 +21,10 @@ TEST_CASE("buckets: neighbours of one dtype, closed by the one that reaches a me
               {{{f32, small}, {f32, large}, {f32, small}}, {2, 3}},
               {{{f32, large}, {f32, large}}, {1, 2}},
               {{{f32, small}, {f64, small}, {f64, small}, {f32, small}}, {1, 3, 4}}};
-  for (const auto& row : rows) CHECK(bucket_ends(row.gradients) == row.ends);
+  for (const auto& row : rows) CHECK(bucket_ends(row.gradients, 2) == row.ends);
+  CHECK(bucket_ends({{f32, large}, {f32, small}}, 4) == std::vector<std::size_t>{1, 2});
+  CHECK(bucket_ends({{f32, half}, {f32, half}, {f32, half}, {f32, half}, {f32, small}}, 8) == std::vector<std::size_t>{4, 5});
+  CHECK(bucket_ends({{f32, large}, {f32, small}}, 1000) == std::vector<std::size_t>{1, 2});
 }
 
 TEST_CASE("buckets: a plan tells what is sent, and after which step") {
@@ -32,7 +35,7 @@ TEST_CASE("buckets: a plan tells what is sent, and after which step") {
   auto training = training_graph(graph, digits(0, 16), options);
   training.initialize();
   const auto plan = Session(training, {.training = true}).plan({{"image", {16, 64}}, {"label", {16}}});
-  const auto buckets = planned_buckets(training, plan);
+  const auto buckets = planned_buckets(training, plan, 2);
   REQUIRE(buckets.size() == 1);  // some kilobytes
   CHECK(buckets[0].dtype == f32);
   CHECK(buckets[0].bytes == 4 * (32 * 64 + 32 + 10 * 32 + 10));
@@ -43,7 +46,7 @@ TEST_CASE("buckets: a plan tells what is sent, and after which step") {
   const WordsModel words;  // the table's gradient stores some rows
   auto sparse = training_graph(Graph::from_json(digits_host.host, words.json()), words.texts(16), WordsModel::options());
   sparse.initialize();
-  const auto others = planned_buckets(sparse, Session(sparse, {.training = true}).plan({{"text", {16, 5}}, {"label", {16}}}));
+  const auto others = planned_buckets(sparse, Session(sparse, {.training = true}).plan({{"text", {16, 5}}, {"label", {16}}}), 2);
   REQUIRE(others.size() == 1);
   CHECK(others[0].variables == std::vector<std::string>{"scores_bias", "scores_weight"});
 }

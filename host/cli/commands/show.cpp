@@ -85,7 +85,8 @@ void show_plan(const Context& context, Graph graph, const Arguments& arguments) 
   else
     write_result(printable_lines(describe(plan)));
   if (arguments.has("ranks"))
-    write_result(printable_lines(buckets_text(planned_buckets(graph, plan), plan.steps.size(), arguments.integer("ranks"))));
+    write_result(printable_lines(buckets_text(planned_buckets(graph, plan, static_cast<int>(arguments.integer("ranks"))), plan.steps.size(),
+                                              arguments.integer("ranks"))));
 }
 
 void check_one_form(const Context& context, const Arguments& arguments) {

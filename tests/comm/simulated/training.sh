@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # How long a step of training takes on many machines: the skeleton in training.cpp under SimGrid, with networks of 100 and of 10 Gbit/s.
-# training.sh NODES [MEGABYTES BUCKETS SECONDS]: gradients of so many megabytes (100) in so many buckets (96: of 1 MiB), and the work of a
+# training.sh NODES [MEGABYTES BUCKETS SECONDS]: gradients of so many megabytes (100) in so many buckets (24: of 4 MiB), and the work of a
 # step on one node (0.3), as tenon bench measures it.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
-nodes=$1 megabytes=${2:-100} buckets=${3:-96} seconds=${4:-0.3}
+nodes=$1 megabytes=${2:-100} buckets=${3:-24} seconds=${4:-0.3}
 command -v smpicxx >/dev/null || { echo "smpicxx is missing (apt install libsimgrid-dev)" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

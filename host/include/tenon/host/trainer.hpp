@@ -137,8 +137,8 @@ struct PlannedBucket {
   std::int64_t bytes = 0;
   std::size_t steps = 0;  ///< of the plan that have run when all of them are complete
 };
-/// The buckets of a training_graph() in the order in which they are added, with their moments in its plan. Variables whose gradient is
-/// sparse have none: what is sent of those is known when it is there.
-TENON_API std::vector<PlannedBucket> planned_buckets(const Graph& training, const PlanInfo& plan);
+/// The buckets of a training_graph(), for so many processes, in the order in which they are added, with their moments in its plan.
+/// Variables whose gradient is sparse have none: what is sent of those is known when it is there.
+TENON_API std::vector<PlannedBucket> planned_buckets(const Graph& training, const PlanInfo& plan, int processes);
 
 }  // namespace tenon
