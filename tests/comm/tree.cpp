@@ -13,22 +13,22 @@
 
 namespace {
 
-using Texts = std::vector<std::string>;
+using Elements = std::vector<std::string>;
 
 /// What ranks send each other.
 struct Mail {
   std::mutex mutex;
   std::condition_variable arrived;
-  std::map<std::pair<int, int>, std::vector<Texts>> between;  // sender and receiver
-  std::int64_t sent = 0;                                      // elements
+  std::map<std::pair<int, int>, std::vector<Elements>> between;  // sender and receiver
+  std::int64_t sent = 0;                                         // elements
 
-  void send(int from, int to, Texts texts) {
+  void send(int from, int to, Elements texts) {
     const std::lock_guard lock(mutex);
     sent += static_cast<std::int64_t>(texts.size());
     between[{from, to}].push_back(std::move(texts));
     arrived.notify_all();
   }
-  Texts receive(int to, int from) {
+  Elements receive(int to, int from) {
     std::unique_lock lock(mutex);
     auto& letters = between[{from, to}];
     arrived.wait(lock, [&] { return !letters.empty(); });
@@ -53,16 +53,16 @@ std::string tree_of(std::int64_t begin, std::int64_t count) {
 enum class Way { parts, whole };
 
 /// What each rank has in the end, of `count` elements, each of which is the lane's number.
-std::vector<Texts> reduced(std::int64_t lanes, int ranks, std::int64_t count, Way way, Mail& mail) {
-  std::vector<Texts> results(static_cast<std::size_t>(ranks));
+std::vector<Elements> reduced(std::int64_t lanes, int ranks, std::int64_t count, Way way, Mail& mail) {
+  std::vector<Elements> results(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
   const int adding = static_cast<int>(std::min<std::int64_t>(lanes, ranks));
   const auto owners = tenon::LaneOwners::even(lanes, adding);
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
       auto& own = results[static_cast<std::size_t>(rank)];
-      Texts scratch(static_cast<std::size_t>(count));
-      const auto at = [](Texts& texts, std::int64_t begin) { return texts.begin() + begin; };
+      Elements scratch(static_cast<std::size_t>(count));
+      const auto at = [](Elements& texts, std::int64_t begin) { return texts.begin() + begin; };
       const auto exchange = [&](const std::vector<comm::Message>& messages) {
         for (const auto& message : messages)
           if (message.send_count > 0) mail.send(rank, message.peer, {at(own, message.send), at(own, message.send + message.send_count)});
@@ -105,7 +105,7 @@ void check_sums(std::int64_t lanes, int ranks, std::int64_t count) {
   CAPTURE(count);
   for (const auto way : {Way::parts, Way::whole}) {
     Mail mail;
-    const Texts expected(static_cast<std::size_t>(count), tree_of(0, lanes));
+    const Elements expected(static_cast<std::size_t>(count), tree_of(0, lanes));
     for (const auto& result : reduced(lanes, ranks, count, way, mail)) CHECK(result == expected);
   }
 }
@@ -134,7 +134,7 @@ TEST_CASE("comm tree: every rank gets every rank's elements, in order") {
   for (int ranks = 1; ranks <= 9; ++ranks) {
     CAPTURE(ranks);
     Mail mail;
-    std::vector<Texts> results(static_cast<std::size_t>(ranks));
+    std::vector<Elements> results(static_cast<std::size_t>(ranks));
     std::vector<std::thread> threads;
     for (int rank = 0; rank < ranks; ++rank)
       threads.emplace_back([&, rank] {
@@ -155,7 +155,7 @@ TEST_CASE("comm tree: every rank gets every rank's elements, in order") {
         });
       });
     for (auto& thread : threads) thread.join();
-    Texts expected;
+    Elements expected;
     for (int rank = 0; rank < ranks; ++rank) expected.insert(expected.end(), {std::to_string(rank), "next"});
     for (const auto& result : results) CHECK(result == expected);
   }

@@ -1,0 +1,96 @@
+// Nodes that other processes wait for: each runs once in a run, in the order of the graph, and alone.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <mutex>
+#include <tenon/host/session.hpp>
+#include <tenon/host/udf.hpp>
+#include <thread>
+#include <vector>
+
+#include "application_host.hpp"
+#include "failure_of.hpp"
+#include "run/host_impl.hpp"
+#include "run/session_impl.hpp"
+
+using namespace tenon;
+
+namespace {
+
+/// x, and keeps its number.
+struct Calling : Operator {
+  std::int64_t number = 0;
+  static inline std::vector<std::int64_t> calls;
+  static inline std::atomic<int> at_once = 0, most = 0;
+  static inline std::mutex changing;
+
+  static constexpr void describe(auto& op) {
+    op.doc("x; pretends to wait for others");
+    op.types({f32});
+    op.input("x", "any shape");
+    op.output("y", "same shape");
+    op.param("number", &Calling::number, "what it keeps");
+    op.communicates();
+  }
+  void infer(Infer& io) const { io.set_output(0, io.input(0).shape); }
+  void forward(const Call& call) const {
+    const int now = ++at_once;
+    std::this_thread::sleep_for(std::chrono::microseconds(300));
+    {
+      const std::lock_guard lock(changing);
+      calls.push_back(number);
+      most = std::max<int>(most, now);
+    }
+    --at_once;
+    std::copy_n(call.input<float>(0).data(), call.input<float>(0).size(), call.output<float>(0).data());
+  }
+};
+
+struct CallingHost : ApplicationHost {
+  explicit CallingHost(int threads = 1) : ApplicationHost(threads) { add<Calling>(); }
+};
+
+std::vector<std::int64_t> calls_of(Session& session, const NamedTensors& inputs, const RunOptions& options = {}) {
+  Calling::calls.clear();
+  session.run(inputs, options);
+  return Calling::calls;
+}
+
+using Numbers = std::vector<std::int64_t>;
+
+}  // namespace
+
+TEST_CASE("communicating nodes run once, whether or not an output needs them, or their inputs are constant") {
+  CallingHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {2});
+  const auto constant = graph.constant("c", Tensor::from({1.F, 2.F}, {2}));
+  graph.add("calling", {x}, {{"number", 1}}, "lost");
+  graph.output("y", graph.add("calling", {constant}, {{"number", 2}}, "of a constant"));
+  graph.output("z", graph.add("calling", {constant}, {{"number", 2}}, "its twin"));
+  graph.output("x2", graph.add("quadratic", {x}, {{"b", 1}}));
+  for (const auto optimize : {Optimize::none, Optimize::full}) {
+    SessionOptions options;
+    options.optimize = optimize;
+    Session session(graph, options);
+    for (int run = 0; run < 2; ++run) CHECK(calls_of(session, {{"x", Tensor::from({1.F, 2.F}, {2})}}) == Numbers{1, 2, 2});
+    CHECK(calls_of(session, {{"x", Tensor::from({1.F, 2.F}, {2})}}, {.outputs = {"x2"}}).empty());
+  }
+}
+
+TEST_CASE("communicating nodes that do not depend on each other run one at a time and in the order of the graph, in lanes, too") {
+  CallingHost host(4);
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {2});
+  Numbers expected;
+  for (std::int64_t branch = 0; branch < 6; ++branch) {
+    const auto before = graph.add("quadratic", {x}, {{"b", 1}});
+    graph.output("y" + std::to_string(branch), graph.add("calling", {before}, {{"number", branch}}));
+    expected.push_back(branch);
+  }
+  Session session(graph);
+  impl_of(session).context.lanes = LanePolicy::always;
+  Calling::most = 0;
+  for (int run = 0; run < 6; ++run) CHECK(calls_of(session, {{"x", Tensor::from({1.F, 2.F}, {2})}}) == expected);
+  CHECK(Calling::most == 1);
+}
