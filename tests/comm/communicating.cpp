@@ -66,8 +66,11 @@ TEST_CASE("communicating nodes run once, whether or not an output needs them, or
   const auto x = graph.input("x", f32, {2});
   const auto constant = graph.constant("c", Tensor::from({1.F, 2.F}, {2}));
   graph.add("calling", {x}, {{"number", 1}}, "lost");
-  graph.output("y", graph.add("calling", {constant}, {{"number", 2}}, "of a constant"));
-  graph.output("z", graph.add("calling", {constant}, {{"number", 2}}, "its twin"));
+  const auto behind = [&](const char* name) {  // what follows from a constant alone, twice the same
+    return graph.add("quadratic", {graph.add("calling", {constant}, {{"number", 2}}, name)}, {{"b", 1}});
+  };
+  graph.output("y", behind("of a constant"));
+  graph.output("z", behind("its twin"));
   graph.output("x2", graph.add("quadratic", {x}, {{"b", 1}}));
   for (const auto optimize : {Optimize::none, Optimize::full}) {
     SessionOptions options;
