@@ -97,3 +97,22 @@ TEST_CASE("communicating nodes that do not depend on each other run one at a tim
   for (int run = 0; run < 6; ++run) CHECK(calls_of(session, {{"x", Tensor::from({1.F, 2.F}, {2})}}) == expected);
   CHECK(Calling::most == 1);
 }
+
+TEST_CASE("communicating nodes of plugins are neither computed early nor joined nor left out by optimization") {
+  ApplicationHost host;
+  host.add_plugins(TENON_TEST_PLUGINS);
+  Graph graph(host);
+  const auto constant = graph.constant("c", Tensor::from({1.F, 2.F}, {2}));
+  const auto behind = [&](const char* op) { return graph.add("neg", {graph.add(op, {constant})}); };
+  graph.output("y", graph.add("add", {behind("all_reduce"), behind("all_reduce")}));
+  graph.output("z", graph.add("add", {behind("exp"), behind("exp")}));
+  graph.add("all_reduce", {constant}, {}, "lost");
+  const auto optimized = Session(graph, {.optimize = Optimize::full}).optimized();
+  int reductions = 0, exponents = 0;
+  for (const auto& node : optimized.nodes()) {
+    reductions += node.op == "all_reduce" ? 1 : 0;
+    exponents += node.op == "exp" ? 1 : 0;
+  }
+  CHECK(reductions == 3);
+  CHECK(exponents == 0);
+}
