@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "visibility.hpp"
+#include "version.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon {
+namespace tenon::TENON_SDK {
 
 /// Neighbouring lanes, at least two, are added as two sums; the left one has the largest power of two of them that leaves some to the
 /// right.
@@ -56,5 +56,5 @@ class LaneOwners {
   std::vector<std::int64_t> first_;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
 #pragma GCC visibility pop

@@ -9,10 +9,10 @@
 #pragma once
 #include <cstdlib>
 
-#include "visibility.hpp"
+#include "version.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon {
+namespace tenon::TENON_SDK {
 
 /// Of the processes that were started together. Without a launcher: rank 0 of 1. A process is told who it is, not whether the others came:
 /// a transport finds that out.
@@ -69,5 +69,5 @@ inline Launcher launcher() {
   return found;
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_SDK
 #pragma GCC visibility pop
