@@ -173,6 +173,7 @@ TEST_CASE("commands with --json: one JSON value on stdout") {
         "params",
         "functions",
         "surrogate_gradient",
+        "communicates",
         "random",
         "full_name",
         "channels_last",
