@@ -67,11 +67,11 @@ void write_version(const fs::path& folder, Graph& graph) {
   fs::create_directory(folder / serve::plugins_folder, error);
   fs::create_directories(folder / serve::installation_folder / serve::plugins_folder, error);  // else the other would pass for it
   const auto copies = plugin_files(graph);
-  for (const auto& plugin : copies.plugins) {
-    trust_plugin(plugin.from, folder);  // the copy is refused when it is opened if it is another file by then
-    copy_whole(plugin.from, folder / plugin.to, plugin.runs);
-  }
-  for (const auto& file : copies.companions) copy_whole(file.from, folder / file.to, file.runs);
+  for (const auto* files : {&copies.plugins, &copies.companions})
+    for (const auto& file : *files) {
+      trust_plugin(file.from, folder);  // the copy is refused when it is opened if it is another file by then
+      copy_whole(file.from, folder / file.to, file.runs);
+    }
   graph.save(folder / serve::model_file);
 }
 
