@@ -86,6 +86,18 @@ TEST_CASE("triton: plugins of others with their hashes, and options that hold in
   CHECK(place.folder().sorted_names(place.folder() / "models") == Words{".b.tenon-" + std::to_string(::getpid()), "b"});
 }
 
+TEST_CASE("triton: libraries that a plugin brings along are in the folder, and are trusted") {
+  const Workplace place;
+  place.write("b.json", graph_json(R"({"name": "a", "op": "needs_beside", "inputs": ["x"]})"));
+  const auto result = place.run({"--plugins", TENON_TEST_FAULTS "/beside", "triton", "b.json", "-o", "models"});
+  CAPTURE(result.err);
+  CHECK(result.code == 0);
+  const auto files = files_in(place.folder() / "models/b/1/plugins");
+  CHECK(files == Words{"libbelow.so", "libbeside.so", "needs_beside.so"});
+  const auto hashes = read_bytes(place.folder() / "models/b/1/trusted_plugins");
+  CHECK(std::count(hashes.begin(), hashes.end(), '\n') == 3);
+}
+
 TEST_CASE("triton: which requests may be joined, and what is served") {
   const Workplace place;
   place.write("loss.json",

@@ -105,7 +105,7 @@ PluginCopies plugin_files(const Graph& graph) {
     const auto folder = fs::canonical(path, error).parent_path();
     for (const auto& file : loaded) {
       const bool is_plugin = std::any_of(catalog.files().begin(), catalog.files().end(),
-                                         [&](const auto& plugin) { return fs::equivalent(plugin.path, file, error); });
+                                         [&](const auto& plugin) { return plugin.usable() && fs::equivalent(plugin.path, file, error); });
       if (is_within(file, folder) && !is_plugin && taken.insert(file.lexically_relative(folder)).second)
         copies.companions.push_back({file, place / file.lexically_relative(folder)});
     }
