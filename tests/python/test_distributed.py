@@ -1,0 +1,54 @@
+"""Trainers in processes that mpirun started together: the bits of one process."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tenon
+from training import assert_same_bits, examples, network
+
+HERE = Path(__file__).parent
+SCRIPT = """
+import sys
+import tenon
+from training import examples, network
+
+trainer = tenon.Trainer(network(), examples(), epochs=2, batch=16, lanes=3, distributed=True, comm_timeout=30)
+print(trainer.rank, "of", trainer.processes)
+for report in trainer:
+    pass
+if trainer.rank == 0:
+    trainer.graph().save(sys.argv[1])
+"""
+
+
+def test_two_processes_train_what_one_does(tmp_path: Path) -> None:
+    mpirun = shutil.which("mpirun.openmpi")
+    if mpirun is None:
+        pytest.skip("there is no Open MPI")
+    several = [mpirun, "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", "2"]
+    done = subprocess.run(
+        [*several, sys.executable, "-c", SCRIPT, str(tmp_path / "two.tenon")],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path]), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    if "no plugin here can reach the others" in done.stderr:
+        pytest.skip("this build has no kernels for Open MPI")
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split("\n")) == ["", "0 of 2", "1 of 2"]
+    with tenon.Trainer(network(), examples(), epochs=2, batch=16, lanes=3) as alone:
+        assert (alone.rank, alone.processes) == (0, 1)
+        for _ in alone:
+            pass
+        assert_same_bits(tenon.load(tmp_path / "two.tenon"), alone.graph())
+
+
+def test_lanes_are_at_least_as_many_as_processes() -> None:
+    with tenon.Trainer(network(), examples(), distributed=True) as alone:  # without a launcher
+        assert alone.processes == 1
