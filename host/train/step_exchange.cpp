@@ -187,7 +187,7 @@ void StepExchange::require_alike(const std::vector<Account>& accounts, const Nam
     for (const auto& [name, gradient] : gradients) {
       const auto storage = number < theirs.size() ? theirs[number].storage : Storage::dense;
       if (number++ >= theirs.size() || storage != gradient.storage() || storage == Storage::csr)
-        throw Failure(
+        throw SharedFailure(
             FailureKind::failed,
             fmt::format("the gradient of '{}' is {} in rank {} and {} in rank {}: processes add dense and row_sparse ones of one kind",
                         variables_.at(name), name_of(storage), rank, name_of(gradient.storage()), processes_.rank()));
@@ -298,7 +298,11 @@ void StepExchange::add_states(std::vector<Tensor>& states, std::int64_t lanes, b
       const auto theirs =
           Tensor::borrow(static_cast<std::byte*>(all.data()) + rank * states[i].bytes(), states[i].dtype(), states[i].shape());
       if (rank == 0 && !own) copy_elements(theirs, states[i]);
-      states_.require_equal(i, states[i], theirs);
+      try {
+        states_.require_equal(i, states[i], theirs);
+      } catch (const Failure& failure) {  // a process whose own is like the first one's finds one that is not
+        throw SharedFailure(failure.kind(), failure.what(), failure.hint());
+      }
     }
   }
 }

@@ -25,9 +25,10 @@ bool is_dense(const Tensor& tensor) {
   return tensor.storage() == Storage::dense;
 }
 
+template <class Thrown = Failure>
 [[noreturn]] void refuse(const StepGradients::Examples& examples, const std::string& what) {
-  throw Failure(FailureKind::failed, fmt::format("step {} of epoch {}: {}", examples.step, examples.epoch, what),
-                "try a smaller learning rate or gradient clipping; the variables are unchanged");
+  throw Thrown(FailureKind::failed, fmt::format("step {} of epoch {}: {}", examples.step, examples.epoch, what),
+               "try a smaller learning rate or gradient clipping; the variables are unchanged");
 }
 
 }  // namespace
@@ -49,7 +50,10 @@ Evaluation StepGradients::find(Batches& source, const Examples& examples) {
   random_step_ = session_.step();
   auto sum = exchange_ == nullptr ? run_lanes(source, examples, lanes, {0, lanes}) : run_own_lanes(source, examples, lanes);
   if (lanes > 1 || exchange_ != nullptr)
-    if (const auto what = not_finite(sum.gradients); !what.empty()) refuse(examples, what + why_not_finite());
+    if (auto what = not_finite(sum.gradients); !what.empty()) {
+      what += why_not_finite();
+      exchange_ == nullptr ? refuse(examples, what) : refuse<SharedFailure>(examples, what);  // all have the same sum
+    }
   session_.set_step(random_step_ + static_cast<std::uint64_t>(batches));
   states_.set_to_means(sum.states, lanes);
   gradients_ = std::move(sum.gradients);

@@ -128,6 +128,20 @@ ranks 2 bash -c '. ./rank.sh; ((rank == 1)) && exit 3; train mlp x.tenon --comm-
 code=$?
 ((code != 0 && code != 124)) || fail "a process that never comes: $code"
 
+# Of the second step each lane's gradient is finite, but not their sum, which all processes see.
+awk 'BEGIN { for (i = 0; i < 8; ++i) print "0 1:" (i < 4 ? "0.001" : "3e38") }' >large.svm
+cat >large.json <<'E2'
+{"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 1], "storage": "csr"}},
+ "variables": {"w": {"dtype": "float32", "shape": [1, 1], "init": "zeros"}},
+ "nodes": [{"name": "products", "op": "matmul", "inputs": ["x", "w"]}, {"name": "loss", "op": "sum", "inputs": ["products"]}],
+ "outputs": {"loss": "loss"}}
+E2
+ranks 2 "$build/tenon" --plugins "$build/plugins" --trust-writable train large.json -o x.tenon --data x=large.svm --no-shuffle --batch 2 --lanes 2 \
+  --learning-rate 1e-30 --epochs 1 >log 2>&1
+refused "^error: step 2 of epoch 0: the gradient of 'w' is not finite; the sum over the step's lanes is too large"
+[[ $(grep -c 'is too large' log) == 1 ]] || { tail -n 12 log; fail "what all processes see is told once"; }
+tenon validate x.checkpoint.tenon >/dev/null || fail "the checkpoint of a step that failed"
+
 echo "-- a process that is killed, and one that hangs"
 # await FILE: until it is there, which shows that the training is under way.
 await() { for ((i = 0; i < 300; ++i)); do [[ ! -e $1 ]] || return 0; sleep 0.1; done; fail "no $1 after 30 s"; }
