@@ -110,15 +110,16 @@ void write_lists(const fs::path& folder) {
 
 // As zip -0 would make it.
 void write_pack(const fs::path& folder) {
-  const std::string graph = "a graph", sum = "2f2ac0fa3c0b7e1ce1ffb25cb3dd9d6ed6ba1cbd13cbc5d2a2d8bbcb5f3b7d1f";
-  const auto list = [&](const std::string& hash) {
-    return R"({"tenon_pack": 1, "made_by": "a test", "plugins": [], "members": [{"name": "graph.tenon", "size": 7, "sha256": ")" + hash +
-           "\"}]}";
+  const BuiltMember graph{"graph.tenon", "a graph"};
+  const auto list_with = [&](const std::string& hash) {
+    const std::string text =
+        R"({"tenon_pack": 1, "made_by": "a test", "plugins": [], "members": [{"name": "graph.tenon", "size": 7, "sha256": ")";
+    return BuiltMember{"pack.json", text + hash + "\"}]}"};
   };
-  Sha256 right;
-  right.add(std::as_bytes(std::span(graph)));
-  write_bytes(folder / "pack/right", zip_of({{"pack.json", list(right.hexadecimal())}, {"graph.tenon", graph}}));
-  write_bytes(folder / "pack/wrong", zip_of({{"pack.json", list(sum)}, {"graph.tenon", graph}}));
+  tenon::Sha256 right;
+  right.add(std::as_bytes(std::span(graph.content)));
+  write_bytes(folder / "pack/right", zip_of({list_with(right.hexadecimal()), graph}));
+  write_bytes(folder / "pack/wrong", zip_of({list_with(std::string(64, 'a')), graph}));
 }
 
 // Programs and parameters have no shape that bytes at random lack.
