@@ -16,6 +16,8 @@ class ResizeAxis {
       : in_(sizes.in), out_(sizes.out), outside_(static_cast<std::size_t>(sizes.out), false), same_(sizes.same(rules.coordinates)) {
     const AxisTaps each(sizes, rules);
     taps_ = each.taps();
+    index_.reserve(static_cast<std::size_t>(out_ * taps_));  // what is too large is refused at once
+    weight_.reserve(index_.capacity());
     for (std::int64_t i = 0; i < out_; ++i) {
       outside_[static_cast<std::size_t>(i)] = each.outside(i);
       each.each(i, [&](std::int64_t index, double weight) {
