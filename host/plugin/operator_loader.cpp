@@ -1,6 +1,7 @@
 #include "plugin/operator_loader.hpp"
 
 #include <algorithm>
+#include <tenon/launcher.hpp>
 
 #include "isolate/isolated_plugin.hpp"
 #include "plugin/discovery/plugin_symbols.hpp"
@@ -88,6 +89,8 @@ const IsolatedPlugin* LoadedOperator::isolated_plugin() const {
 
 const tenon_operator* OperatorLoader::isolated_table(LoadedOperator& op, int file, PluginFile& plugin, const std::string& symbol,
                                                      TableRole role, Warnings& warnings) {
+  if (op.info->communicates && launcher().size > 1)  // it would take itself for the only process
+    throw PluginError(PluginStatus::not_loadable, "reaches other processes, which a worker process cannot: do not isolate it");
   auto& isolated = loader_.open_isolated(file, plugin, files_.operators(file));
   const auto table = isolated.table(symbol);
   const auto* functions = table == nullptr ? nullptr : &table->functions();

@@ -104,6 +104,7 @@ struct Trainer::Impl {
     options.schedule.check();
     if (options.accumulate < 1) refuse(fmt::format("accumulate is {} but must be at least 1", options.accumulate));
     if (options.lanes < 1) refuse(fmt::format("lanes is {} but must be at least 1", options.lanes));
+    if (!(options.comm_timeout > 0)) refuse(fmt::format("comm_timeout is {} but must be above 0", options.comm_timeout));
     if (!(options.clip_norm >= 0)) refuse(fmt::format("clip_norm is {} but must be 0 or more", options.clip_norm));
     if (options.memory_budget < 0) refuse(fmt::format("memory_budget is {} but must be 0 or more", options.memory_budget));
     check_accuracy(graph, options.scores, options.label);

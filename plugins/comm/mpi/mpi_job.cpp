@@ -20,7 +20,8 @@ class Deadline {
   Deadline(double seconds, int status, std::string what)
       : thread_([this, seconds, status, what = std::move(what)] {
           std::unique_lock lock(changing_);
-          if (changed_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return done_; })) return;
+          constexpr double longest = 1e9;  // clocks count nanoseconds in 64 bits
+          if (changed_.wait_for(lock, std::chrono::duration<double>(std::min(seconds, longest)), [this] { return done_; })) return;
           if (!what.empty()) std::fprintf(stderr, "tenon: %s\n", what.c_str());
           std::fflush(stderr);
           _exit(status);
