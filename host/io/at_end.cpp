@@ -1,5 +1,7 @@
 #include "io/at_end.hpp"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
@@ -8,9 +10,14 @@
 namespace tenon {
 namespace {
 
+struct End {
+  void (*function)(std::int32_t);
+  pid_t process;  // a copy that fork() makes has none of its connections to end
+};
+
 struct Ends {
   std::mutex changing;
-  std::vector<void (*)(std::int32_t)> functions;
+  std::vector<End> all;
 };
 
 Ends& ends() {
@@ -30,20 +37,21 @@ void at_end(void (*end)(std::int32_t status)) noexcept {
   static const bool registered = on_exit(on_process_exit, nullptr) == 0;
   static_cast<void>(registered);
   const std::lock_guard lock(ends().changing);
-  ends().functions.push_back(end);
+  ends().all.push_back({end, getpid()});
 }
 
 void run_at_end(std::int32_t status) noexcept {
   while (true) {
-    void (*end)(std::int32_t) = nullptr;
+    End end{};
     {
       const std::lock_guard lock(ends().changing);
-      if (ends().functions.empty()) return;
-      end = ends().functions.back();
-      ends().functions.pop_back();
+      if (ends().all.empty()) return;
+      end = ends().all.back();
+      ends().all.pop_back();
     }
+    if (end.process != getpid()) continue;
     running = true;
-    end(status);
+    end.function(status);
     running = false;
   }
 }

@@ -4,7 +4,8 @@
 
 namespace tenon {
 
-/// Calls `end` once with the process's exit status: in end_process(), or in exit(). Threads: any.
+/// Calls `end` once with the process's exit status: in end_process(), or in exit(), of this process and of no
+/// copy that fork() made. Threads: any.
 void at_end(void (*end)(std::int32_t status)) noexcept;
 /// Calls what was given, the last one first, and forgets it.
 void run_at_end(std::int32_t status) noexcept;

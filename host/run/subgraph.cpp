@@ -35,9 +35,12 @@ Subgraph::Subgraph(Host::Impl& host, std::string_view text, const char* param)
           fmt::format("has the state '{}', but it keeps nothing between runs: make it an input and an output", model.strings[value.name]));
   }
   const auto inside = expanded(impl_of(graph_).current, cpu_device());  // what composed operators consist of, too
-  for (const auto& node : inside->binding.nodes)
+  for (const auto& node : inside->binding.nodes) {
     if (node.info->random)
       refuse(fmt::format("runs the random operator '{}', which is not possible in a graph as a parameter", node.info->name));
+    if (node.info->communicates)  // how often it runs follows from elements, which other processes may not have
+      refuse(fmt::format("runs '{}', which waits for other processes: that is not possible in a graph as a parameter", node.info->name));
+  }
   for (const auto id : model.inputs) input_names_.emplace_back(model.strings[model.values[id].name]);
   for (const auto& [name, value] : model.outputs) output_names_.emplace_back(model.strings[name]);
 }

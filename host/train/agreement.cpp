@@ -13,12 +13,19 @@
 namespace tenon {
 namespace {
 
-std::string digest_of(const Tensor& tensor, std::int64_t most = INT64_MAX) {
-  const auto here = tensor.stored_values().to("cpu");
+void add(Sha256& hash, const Tensor& dense, std::int64_t most) {
+  const auto here = dense.to("cpu");
   const std::span bytes(static_cast<const std::byte*>(here.data()), static_cast<std::size_t>(here.bytes()));
-  const auto some = static_cast<std::size_t>(std::min<std::int64_t>(most, here.bytes()));
+  const auto some = std::min(static_cast<std::size_t>(most), bytes.size());
+  hash.add(bytes.first(some)), hash.add(bytes.last(std::min(some, bytes.size() - some)));
+}
+
+/// Of `most` bytes from the begin and the end of its elements, and of its indices.
+std::string digest_of(const Tensor& tensor, std::int64_t most = INT64_MAX) {
   Sha256 hash;
-  hash.add(bytes.first(some)), hash.add(bytes.last(some));
+  add(hash, tensor.stored_values(), most);
+  if (tensor.storage() == Storage::csr) add(hash, tensor.columns(), most), add(hash, tensor.row_starts(), most);
+  if (tensor.storage() == Storage::row_sparse) add(hash, tensor.row_ids(), most);
   return hash.hexadecimal();
 }
 
@@ -64,6 +71,7 @@ void add_facts(Facts& facts, const GraphModel& model, const TrainerOptions& opti
   add("seed", fmt::to_string(options.seed));
   add("number of lanes", fmt::to_string(options.lanes));
   add("number of epochs", fmt::to_string(options.epochs));
+  add("check-replicas", fmt::to_string(options.check_replicas));
   for (auto& [name, value] : settings_of(options, examples)) add(name, value);
   for (std::size_t i = 0; i < model.nodes.size(); ++i) add(fmt::format("graph: its node number {}", i), outline_of(model, model.nodes[i]));
   for (const auto& plugin : model.plugins)

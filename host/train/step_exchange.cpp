@@ -186,11 +186,13 @@ void StepExchange::require_alike(const std::vector<Account>& accounts, const Nam
     std::size_t number = 0;
     for (const auto& [name, gradient] : gradients) {
       const auto storage = number < theirs.size() ? theirs[number].storage : Storage::dense;
-      if (number++ >= theirs.size() || storage != gradient.storage() || storage == Storage::csr)
-        throw SharedFailure(
-            FailureKind::failed,
-            fmt::format("the gradient of '{}' is {} in rank {} and {} in rank {}: processes add dense and row_sparse ones of one kind",
-                        variables_.at(name), name_of(storage), rank, name_of(gradient.storage()), processes_.rank()));
+      if (storage == Storage::csr && storage == gradient.storage())
+        throw SharedFailure(FailureKind::failed, fmt::format("the gradient of '{}' is csr: several processes add dense and row_sparse ones",
+                                                             variables_.at(name)));
+      if (number++ >= theirs.size() || storage != gradient.storage())
+        throw SharedFailure(FailureKind::failed,
+                            fmt::format("the gradient of '{}' is {} in rank {} and {} in rank {}: processes add gradients of one storage",
+                                        variables_.at(name), name_of(storage), rank, name_of(gradient.storage()), processes_.rank()));
     }
   }
 }

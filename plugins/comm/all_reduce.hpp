@@ -36,6 +36,8 @@ struct AllReduce : Collective {
 
   void configure() {
     if (lanes > 0 && group > 0) throw tenon::Error(tenon::ErrorKind::parameter, "lanes are dealt to all processes: leave out group");
+    if (lanes > 0 && reduction == Reduction::mean)
+      throw tenon::Error(tenon::ErrorKind::parameter, "with lanes, a mean is not that of the processes: divide the sum by what you need");
   }
 
   void infer(tenon::Infer& io) const { io.require_same_shape("x", "y"); }
@@ -43,13 +45,14 @@ struct AllReduce : Collective {
     return group_size() == 1 ? 0 : static_cast<std::size_t>(io.input(0).shape.size()) * tenon::size_of(io.input(0).dtype);
   }
 
+  /// The number of processes is not known here: other ones may run the graph.
   void gradient(tenon::Gradient& g) const {
     auto dy = g.output_grad(0);
     if (root >= 0)  // what root does with the result counts, for all
       dy = g.add("tenon.broadcast", {dy}, {{"root", root}, {"group", group}, {"strided", strided}, {"timeout", timeout}});
     else
-      dy = sum(g, dy);
-    if (reduction == Reduction::mean) dy = g.add("tenon.quadratic", {dy}, {{"b", 1.0 / static_cast<double>(group_size())}});
+      dy = sum(g, dy, reduction == Reduction::mean ? "mean" : "sum");
+    if (root >= 0 && reduction == Reduction::mean) dy = g.add("tenon.div", {dy, sum(g, g.ones_like(dy))});
     if (reduction == Reduction::max || reduction == Reduction::min) {  // those that are the extreme share it
       const auto x = g.input("x");
       const auto extreme =
@@ -57,6 +60,12 @@ struct AllReduce : Collective {
                 {{"reduction", reduction == Reduction::max ? "max" : "min"}, {"group", group}, {"strided", strided}, {"timeout", timeout}});
       const auto is_it = g.add("tenon.where", {g.add("tenon.equal", {x, extreme}), g.ones_like(x), g.zeros_like(x)});
       dy = g.add("tenon.mul", {is_it, g.add("tenon.div", {dy, sum(g, is_it)})});
+    }
+    if (lanes > 0) {  // processes without one add nothing
+      const auto ranks = g.add("tenon.cast", {g.add("tenon.ranks", {}, {{"timeout", timeout}})}, {{"dtype", "float32"}});
+      const auto rank = g.add("tenon.squeeze", {g.add("tenon.slice", {ranks}, {{"begin", tenon::Ints{0}}, {"end", tenon::Ints{1}}})});
+      const auto has_lane = g.add("tenon.less", {rank, g.add("tenon.fill_like", {rank}, {{"value", static_cast<double>(lanes)}})});
+      dy = g.add("tenon.where", {has_lane, dy, g.zeros_like(dy)});
     }
     g.set_input_grad(0, dy);
   }
@@ -89,7 +98,9 @@ struct AllReduce : Collective {
     const auto exchange = [&](std::span<const comm::Message> messages) {
       send_messages(group, messages, reinterpret_cast<std::byte*>(y), reinterpret_cast<std::byte*>(scratch), sizeof(T), tag, wait);
     };
-    const auto add = [&](std::int64_t to, std::int64_t from, std::int64_t n) { join(call, y + to, scratch + from, n); };
+    const auto add = [&](std::int64_t to, std::int64_t from, std::int64_t n, bool is_left) {
+      join(call, y + to, scratch + from, n, is_left);
+    };
     constexpr std::int64_t short_bytes = 65536;
     if (group.rank < adding) {
       const comm::TreePlan plan(owners, all, group.rank, count);
@@ -101,34 +112,41 @@ struct AllReduce : Collective {
     }
     exchange(comm::to_idle(group.rank, adding, group.size, count));
     if (reduction == Reduction::mean)
-      each(call, y, y, count, [n = group.size](T value, T) { return static_cast<T>(value / divisor<T>(n)); });
+      each(call, y, y, count, [n = group.size](T value, T) {
+        using Number = std::conditional_t<std::is_integral_v<T>, std::int64_t, std::conditional_t<sizeof(T) == 2, float, T>>;
+        return static_cast<T>(static_cast<Number>(value) / static_cast<Number>(n));
+      });
   }
 
  private:
-  tenon::Gradient::Value sum(tenon::Gradient& g, tenon::Gradient::Value of) const {
+  tenon::Gradient::Value sum(tenon::Gradient& g, tenon::Gradient::Value of, const char* how = "sum") const {
     return g.add("tenon.all_reduce", {of},
-                 {{"order", order == Order::tree ? "tree" : "library"},
-                  {"lanes", lanes},
+                 {{"reduction", how},
+                  {"order", order == Order::tree ? "tree" : "library"},
                   {"group", group},
                   {"strided", strided},
                   {"timeout", timeout}});
   }
 
   template <class T>
-  static auto divisor(int n) {
-    return static_cast<std::conditional_t<sizeof(T) == 2 && !std::is_integral_v<T>, float, T>>(n);
-  }
-
-  template <class T>
-  void join(const tenon::Call& call, T* to, const T* from, std::int64_t count) const {
+  void join(const tenon::Call& call, T* to, const T* from, std::int64_t count, bool is_left) const {
+    const auto all = [&](const auto& function) {
+      if (is_left) return each(call, to, from, count, function);
+      each(call, to, from, count, [&](T own, T other) { return function(other, own); });
+    };
     switch (reduction) {
       case Reduction::sum:
       case Reduction::mean:
-        return each(call, to, from, count, [](T left, T right) { return static_cast<T>(left + right); });
+        return all([](T left, T right) {
+          if constexpr (std::is_integral_v<T>)  // what does not fit wraps around
+            return static_cast<T>(static_cast<std::make_unsigned_t<T>>(left) + static_cast<std::make_unsigned_t<T>>(right));
+          else
+            return static_cast<T>(left + right);
+        });
       case Reduction::max:
-        return each(call, to, from, count, [](T left, T right) { return left > right || left != left ? left : right; });
+        return all([](T left, T right) { return left > right || left != left ? left : right; });
       case Reduction::min:
-        return each(call, to, from, count, [](T left, T right) { return left < right || left != left ? left : right; });
+        return all([](T left, T right) { return left < right || left != left ? left : right; });
     }
   }
 

@@ -41,6 +41,8 @@ class TreePlan {
   const std::vector<Joint>& joints() const { return joints_; }
   /// Of each joint.
   const std::vector<std::vector<Share>>& shares() const { return shares_; }
+  /// Whether this rank is in the joint's left group.
+  bool is_left(const Joint& joint) const { return rank_ < joint.split; }
 
  private:
   /// The elements of a group's sum: up to `end`, from the one before, with `rank`.
@@ -95,12 +97,14 @@ struct Message {
   std::int64_t receive, receive_count;
 };
 
-/// Adds the ranks' vectors. exchange(messages) sends and receives; add(to, from, count) adds scratch to the vector, at these places. The
-/// scratch memory holds as many elements as the vector.
+/// Adds the ranks' vectors. exchange(messages) sends and receives; add(to, from, count, is_left) adds scratch to the vector, at these
+/// places, of which the vector has the left operand or the right one: with the same order everywhere, all ranks get the same zeros and
+/// NaNs. The scratch memory holds as many elements as the vector.
 template <class Exchange, class Add>
 void reduce_by_parts(const TreePlan& plan, Exchange&& exchange, Add&& add) {
   std::vector<Message> messages;
-  for (const auto& shares : plan.shares()) {
+  for (std::size_t joint = 0; joint < plan.joints().size(); ++joint) {
+    const auto& shares = plan.shares()[joint];
     messages.clear();
     std::int64_t at = 0;
     for (const auto& share : shares) {
@@ -110,7 +114,7 @@ void reduce_by_parts(const TreePlan& plan, Exchange&& exchange, Add&& add) {
     exchange(messages);
     at = 0;
     for (const auto& share : shares) {
-      add(share.keep, at, share.kept());
+      add(share.keep, at, share.kept(), plan.is_left(plan.joints()[joint]));
       at += share.kept();
     }
   }
@@ -145,7 +149,7 @@ void reduce_whole(const TreePlan& plan, int rank, std::int64_t count, Exchange&&
     exchange(swapped(joint, rank, [&](int peer, bool sends, bool receives) {
       return Message{peer, 0, sends ? count : 0, true, 0, receives ? count : 0};
     }));
-    add(0, 0, count);
+    add(0, 0, count, plan.is_left(joint));
   }
 }
 

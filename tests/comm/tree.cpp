@@ -77,13 +77,10 @@ std::vector<Elements> reduced(std::int64_t lanes, int ranks, std::int64_t count,
         const auto begin = owners.first(rank), end = rank + 1 < adding ? owners.first(rank + 1) : lanes;
         own.assign(static_cast<std::size_t>(count), tree_of(begin, end - begin));
         const comm::TreePlan plan(owners, lanes, rank, count);
-        bool own_is_left = false;
-        const auto add = [&](std::int64_t to, std::int64_t from, std::int64_t n) {
-          for (std::int64_t i = 0; i < n; ++i) {  // sums have an order here, which numbers do not
+        const auto add = [&](std::int64_t to, std::int64_t from, std::int64_t n, bool is_left) {
+          for (std::int64_t i = 0; i < n; ++i) {
             auto &mine = own[static_cast<std::size_t>(to + i)], &theirs = scratch[static_cast<std::size_t>(from + i)];
-            const auto first_lane = [](const std::string& text) { return std::stoll(text.substr(text.find_first_not_of('('))); };
-            own_is_left = first_lane(mine) < first_lane(theirs);
-            mine = own_is_left ? sum(mine, theirs) : sum(theirs, mine);
+            mine = is_left ? sum(mine, theirs) : sum(theirs, mine);
           }
         };
         if (way == Way::parts)

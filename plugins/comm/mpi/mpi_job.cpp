@@ -103,10 +103,11 @@ void leave_mpi_job(int status) {
   mpi.Finalized(&ended);
   if (ended != 0) return;
   if (status != 0 || joined->peers->failed()) {
-    constexpr double seconds_to_abort = 5;
+    constexpr double seconds_to_abort = 8;
     const Deadline deadline(seconds_to_abort, status == 0 ? 1 : status, "");
-    // The launcher takes what was told before it ends all; and others name whom they wait for, too.
-    std::this_thread::sleep_for(std::chrono::milliseconds(joined->peers->failed() ? 1000 : 300));
+    // The launcher takes what was told before it ends all; others name whom they wait for, too, and rank 0 keeps what there is.
+    const bool waited = joined->peers->failed();
+    std::this_thread::sleep_for(std::chrono::milliseconds(!waited ? 300 : joined->peers->rank() == 0 ? 1000 : 5000));
     mpi.Abort(mpi.world, status == 0 ? 1 : status);
   } else if (joined->started) {
     mpi.Comm_free(&joined->comm);

@@ -52,7 +52,7 @@ bool sums_are_right(MpiPeers& peers, std::int64_t lanes, std::int64_t count, boo
                            static_cast<std::size_t>(message.receive_count) * sizeof(float)});
     group.exchange(transfers, 1, {1e9, [] { return false; }});
   };
-  const auto add = [&](std::int64_t to, std::int64_t from, std::int64_t n) {
+  const auto add = [&](std::int64_t to, std::int64_t from, std::int64_t n, bool) {
     for (std::int64_t i = 0; i < n; ++i) own[static_cast<std::size_t>(to + i)] += scratch[static_cast<std::size_t>(from + i)];
   };
   const comm::TreePlan plan(owners, lanes, group.rank, count);

@@ -1,0 +1,23 @@
+#include "io/at_end.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+int ended_with = -1;
+}  // namespace
+
+TEST_CASE("at end: a copy of the process that fork() made leaves its parent's connections alone") {
+  tenon::at_end([](std::int32_t status) { ended_with = status; });
+  const auto child = fork();
+  if (child == 0) {
+    tenon::run_at_end(0);
+    _exit(ended_with == -1 ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  CHECK(status == 0);
+  tenon::run_at_end(3);
+  CHECK(ended_with == 3);
+}
