@@ -7,6 +7,7 @@ struct Ranks : Collective {
     op.doc("which of the processes this is that a launcher started together, and how many there are");
     op.output("ranks", "[2] int64: the rank, from 0 on, and the number of processes; 0 and 1 without a launcher");
     describe_waiting(op);
+    op.example({}, {{"timeout", 60.0}});
   }
 
   void infer(tenon::Infer& io) const { io.set_output(0, {2}, tenon::i64); }
