@@ -73,6 +73,8 @@ def _param(param: ParamInfo, with_default: bool = False) -> str:
     word = f"{kind} {_core.python_name(param.name)}"
     if param.kind == "tensor":
         return word + "=None"
+    if kind == "str[]" and not param.required:  # torch has no defaults of lists of texts
+        return f"str[]? {_core.python_name(param.name)}=None"
     if not param.required:
         return f"{word}={_default(param)}"
     empty = {"bool": "False", "int": "0", "float": "0.0", "str": '""'}
