@@ -103,6 +103,83 @@ def test_calls_are_kept_apart_by_types_and_parameters():
             torch.testing.assert_close(pool(data, kernel=kernel, stride=[1, 1]), expected)
 
 
+def test_an_output_that_a_flag_asks_for_is_another_operator():
+    pool = registered("max_pool")
+    data = torch.randn(1, 2, 6, 6, requires_grad=True)
+    theirs, places = torch.nn.functional.max_pool2d(data, 2, return_indices=True)
+    made, indices = torch.ops.tenon.max_pool_with_indices(data, kernel=[2, 2], stride=[2, 2])
+    torch.testing.assert_close(made, theirs)
+    assert torch.equal(indices % 36, places)  # torch counts within a channel
+    assert "return_indices" not in str(torch.ops.tenon.max_pool_with_indices.default._schema)
+    weights = torch.randn_like(made)
+    (mine,) = torch.autograd.grad((made * weights).sum(), data)
+    (its,) = torch.autograd.grad((theirs * weights).sum(), data)
+    torch.testing.assert_close(mine, its)
+    with pytest.raises(tenon.UsageError, match="'return_indices'") as caught:
+        pool(data, kernel=[2, 2], return_indices=True)
+    assert "max_pool_with_indices" in caught.value.hint
+
+
+def test_a_list_of_texts_may_be_left_out():
+    rnn = registered("rnn")
+    assert "str[]? activations=None" in str(rnn.default._schema)
+    tensors = [torch.randn(3, 2, 4), torch.randn(1, 5, 4), torch.randn(1, 5, 5)]
+    by_default, same, other = (
+        rnn(*tensors, **params)[0] for params in ({}, {"activations": ["Tanh"]}, {"activations": ["Relu"]})
+    )
+    assert torch.equal(by_default, same)
+    assert not torch.equal(by_default, other)
+
+
+# ---- shapes that follow from elements ----------------------------------------------------------------------------------------
+
+
+def test_shapes_that_follow_from_elements():
+    reshape, total = registered("reshape"), registered("sum")
+    data = torch.randn(2, 6, dtype=torch.float64, requires_grad=True)
+    for sizes in ([3, 4], [4, 3], [12, 1]):
+        made = reshape(data, torch.tensor(sizes))
+        assert torch.equal(made, data.reshape(sizes))
+        weights = torch.randn_like(made)
+        (grad,) = torch.autograd.grad((made * weights).sum(), data)
+        assert torch.equal(grad, weights.reshape(2, 6))
+    for axis in (0, 1):
+        axes = torch.tensor([axis])
+        made = total(data, axes)
+        torch.testing.assert_close(made, data.sum(axis))
+        axes.fill_(1 - axis)  # the gradient is of what the call saw, or none
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            made.sum().backward()
+    with pytest.raises(tenon.ExecutionError, match="reshape"):
+        reshape(data, torch.tensor([5, 5]))
+
+
+@pytest.mark.parametrize("name", ["reshape", "sum"])
+def test_a_trace_ends_where_a_shape_follows_from_other_elements(name):
+    op = registered(name)
+    compiled = torch.compile(lambda x, given: op(x + 1, given) * 2, backend="aot_eager")
+    data = torch.randn(2, 6)
+    for given in ([1], [0]) if name == "sum" else ([3, 4], [6, 2]):
+        torch.testing.assert_close(compiled(data, torch.tensor(given)), op(data + 1, torch.tensor(given)) * 2)
+    if name == "sum":  # whose number of dimensions follows, too, for which torch has no symbol
+        whole = torch.compile(lambda x, given: op(x, given), backend="aot_eager", fullgraph=True)
+        with pytest.raises(torch._dynamo.exc.Unsupported, match="[Dd]ynamic"):
+            whole(data, torch.tensor([1]))
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_dimensions_that_follow_from_elements_are_symbols(backend):
+    reshape = registered("reshape")
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        compiled = torch.compile(lambda x, sizes: reshape(x, sizes) * 2, backend=backend, fullgraph=True)
+        data = torch.randn(2, 6, requires_grad=True)
+        for sizes in ([3, 4], [6, 2]):
+            made = compiled(data, torch.tensor(sizes))
+            assert torch.equal(made, data.reshape(sizes) * 2)
+            (grad,) = torch.autograd.grad(made.sum(), data)
+            assert torch.equal(grad, torch.full((2, 6), 2.0))
+
+
 # ---- modes of torch ----------------------------------------------------------------------------------------------------------
 
 

@@ -93,7 +93,7 @@ def _constant(graph: Graph, info: OperatorInfo, place: int, value: Any, dtype: s
     return graph.constant(to_tensor(value))
 
 
-def _is_hidden(info: OperatorInfo, output: str, params: Mapping[str, Any]) -> bool:
+def is_hidden(info: OperatorInfo, output: str, params: Mapping[str, Any]) -> bool:
     return any(
         params.get(condition["param"], info.params[condition["param"]].default) in condition["values"]
         for condition in info.raw["conditions"]
@@ -108,7 +108,7 @@ def _visible_places(info: OperatorInfo, params: Mapping[str, Any]) -> list[int]:
         count = 1
         if output.count:
             count = int(params.get(output.count, info.params[output.count].default))
-        if not output.hidden and not _is_hidden(info, output.name, params):
+        if not output.hidden and not is_hidden(info, output.name, params):
             places += range(at, at + count)
         at += count
     return places

@@ -24,7 +24,7 @@ class Differentiable(torch.autograd.Function):
             end = len(everything) - len(op.info.states)
             outputs, states = everything[:end], everything[end:]
             names, hidden = op.layout(end)
-            every_input = not op.has_kernel_of_backward
+            every_input = not op.has_kernel_of_backward or op.may_see_elements(call)
             kept_inputs = [
                 keep(tensor, every_input or name in op.read_by_backward)
                 for name, tensor in zip(op.input_names(len(inputs)), inputs)

@@ -38,9 +38,14 @@ class GraphGradients:
         self._idle: dict[Any, list[Session]] = {}
 
     def run(
-        self, host: _core.Host, call: Call, grads: Sequence[torch.Tensor | None], wanted: Sequence[bool]
+        self,
+        host: _core.Host,
+        call: Call,
+        grads: Sequence[torch.Tensor | None],
+        wanted: Sequence[bool],
+        constants: Sequence[int] = (),
     ) -> list[_core.Tensor | None]:
-        """Of each input; None where it is zero or not wanted."""
+        """Of each input; None where it is zero or not wanted. constants: places of inputs whose elements make shapes."""
         from ._torch_operator import to_tenon
 
         if self._info.raw["random"] or self._info.states:
@@ -50,10 +55,18 @@ class GraphGradients:
             )
         types = tuple(None if tensor is None else (tensor.dtype, tuple(tensor.shape)) for tensor in call.inputs)
         present = tuple(grad is not None for grad in grads)
-        key = (host.generation, types, repr(call.params), call.training, present, tuple(wanted), call.device)
+        elements = {
+            place: tensor for place, tensor in enumerate(call.inputs) if tensor is not None and place in constants
+        }
+        known = tuple((place, repr(tensor.tolist())) for place, tensor in elements.items())
+        key = (host.generation, types, repr(call.params), call.training, present, tuple(wanted), call.device, known)
         idle = self._idle.setdefault(key, [])
-        session = idle.pop() if idle else self._make(host, call, present, wanted)
-        given = {f"x{place}": to_tenon(tensor) for place, tensor in enumerate(call.inputs) if tensor is not None}
+        session = idle.pop() if idle else self._make(host, call, present, wanted, elements)
+        given = {
+            f"x{place}": to_tenon(tensor)
+            for place, tensor in enumerate(call.inputs)
+            if tensor is not None and place not in elements
+        }
         given |= {f"dy{place}": to_tenon(grad) for place, grad in enumerate(grads) if grad is not None}
         made = session._core.run(given, arrays=False)
         if len(self._idle) > MOST_SESSIONS:
@@ -61,12 +74,23 @@ class GraphGradients:
         idle.append(session)
         return [made.get(f"dx{place}") for place in range(len(call.inputs))]
 
-    def _make(self, host: _core.Host, call: Call, present: tuple[bool, ...], wanted: Sequence[bool]) -> Session:
+    def _make(
+        self,
+        host: _core.Host,
+        call: Call,
+        present: tuple[bool, ...],
+        wanted: Sequence[bool],
+        elements: Mapping[int, torch.Tensor],
+    ) -> Session:
         from ._torch_operator import dtype_name
 
         graph = Graph(host)
         inputs = [
-            None if tensor is None else graph.input(f"x{place}", dtype_name(tensor), tuple(tensor.shape))
+            None
+            if tensor is None
+            else graph.constant(tensor.detach().clone(), f"x{place}")
+            if place in elements
+            else graph.input(f"x{place}", dtype_name(tensor), tuple(tensor.shape))
             for place, tensor in enumerate(call.inputs)
         ]
         made = graph.ops[self._info.full_name](*inputs, **call.params)

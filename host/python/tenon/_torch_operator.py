@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import DynamicOutputShapeException
 
 from . import _core
-from ._errors import UsageError
+from ._errors import ExecutionError, UsageError
 from ._operators import OperatorInfo
 from ._torch_autograd import Differentiable, Once
 from ._torch_gradient import GraphGradients
-from ._torch_schema import backward_schema_of, has_training, placed_params, schema_of
-from ._torch_shapes import Dims, infer
+from ._torch_schema import backward_schema_of, has_training, placed_params, schema_of, variants_of, with_fixed
+from ._torch_shapes import Dims, infer, types_in_graph
 
 MOST_PREPARED = 64
 
@@ -66,14 +68,22 @@ def to_torch(tensor: _core.Tensor | None) -> Tensor:
 class RegisteredOperator:
     """The kernels of one operator. Threads: any; each call has a prepared call of its own."""
 
-    def __init__(self, host: _core.Host | None, info: OperatorInfo) -> None:
-        self.info = info
+    def __init__(
+        self, host: _core.Host | None, declared: OperatorInfo, fixed: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
+        """fixed: values of parameters that its schema leaves out."""
+        info = self.info = with_fixed(declared, fixed)
+        self.fixed = dict(fixed)
         self.name = info.full_name
         self._host = host
         self._idle: dict[Any, list[_core.PreparedCall]] = {}
         self._generation = -1
         self._gradients = GraphGradients(info)
+        self.has_hidden = any(output.hidden for output in info.outputs)
         self.read_by_backward = frozenset(info.raw["read_by_backward"])
+        self.conditional = [each["param"] for each in info.raw["conditions"] if each["of"] == "hidden"]
+        self._on_cpu = [bool(each["on_cpu"]) for each in info.raw["inputs"]]
+        self._sees_elements = any(self._on_cpu) and not (self.has_hidden or has_training(info))
         self.has_kernel_of_backward = "backward" in info.functions
         self.placed = placed_params(info)
         self._layouts: dict[int, tuple[list[str], list[bool]]] = {}
@@ -94,9 +104,11 @@ class RegisteredOperator:
         inputs = tensors[:count]
         if count and self.info.inputs[-1].variadic:
             inputs[-1:] = list(inputs[-1] or ())
-        params = self.by_name(given[count + states :], named)
+        params = {
+            name: value for name, value in self.by_name(given[count + states :], named).items() if value is not None
+        }
         training = bool(params.pop("training", False)) if has_training(self.info) else False
-        return Call(tuple(inputs), tuple(tensors[count:]), params, training)
+        return Call(tuple(inputs), tuple(tensors[count:]), {**params, **self.fixed}, training)
 
     def by_name(self, placed: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
         return {**dict(zip(self.placed, placed)), **named}
@@ -109,7 +121,8 @@ class RegisteredOperator:
         return (*inputs, *call.states)
 
     def named(self, call: Call) -> dict[str, Any]:
-        return {**call.params, "training": call.training} if has_training(self.info) else call.params
+        params = {name: value for name, value in call.params.items() if name not in self.fixed}
+        return {**params, "training": call.training} if has_training(self.info) else params
 
     # ---- preparing ------------------------------------------------------------------------------------------------
 
@@ -117,16 +130,18 @@ class RegisteredOperator:
         types: list[tuple[Any, _core.Shape] | None] = [
             None if tensor is None else (dtype_name(tensor), shape) for tensor, shape in zip(call.inputs, shapes)
         ]
-        params = {
+        return _core.prepare(self.host, self.name, types, self.attributes(call), device, call.training)
+
+    @staticmethod
+    def attributes(call: Call) -> dict[str, Any]:
+        return {
             name: value.detach().cpu().numpy() if isinstance(value, Tensor) else value
             for name, value in call.params.items()
-            if value is not None
         }
-        return _core.prepare(self.host, self.name, types, params, device, call.training)
 
     @contextmanager
-    def prepared(self, call: Call) -> Iterator[_core.PreparedCall]:
-        """One that no other thread, and no call further out, uses."""
+    def prepared(self, call: Call) -> Iterator[_core.PreparedCall | None]:
+        """One that no other thread, and no call further out, uses; None where shapes may follow from elements of inputs."""
         generation = self.host.generation
         if generation != self._generation:
             self._idle.clear()
@@ -139,8 +154,15 @@ class RegisteredOperator:
             else (types, repr(call.params), call.training, call.device)
         )
         idle = self._idle.setdefault(key, []) if key is not None else []
-        one = idle.pop() if idle else self.prepare(shapes, call, str(call.device))
+        one = idle.pop() if idle else None
+        try:
+            one = one or self.prepare(shapes, call, str(call.device))
+        except ExecutionError:
+            if not self.may_see_elements(call):  # where the call says what is wrong, if not that elements are missing
+                raise
         yield one  # one that failed is not used again
+        if one is None:
+            return
         if len(self._idle) > MOST_PREPARED:
             self._idle.clear()
         idle.append(one)
@@ -150,17 +172,48 @@ class RegisteredOperator:
         hidden: list[bool] = []
 
         def numbers(shapes: Sequence[Dims | None]) -> list[tuple[str, Dims | None]]:
+            if self.may_see_elements(call):
+                found = types_in_graph(self.host, self.info, shapes, call)
+                hidden[:] = [False] * len(found)
+                return found
             prepared = self.prepare(shapes, call, "cpu")
-            if prepared.depends_on_values:
-                raise UsageError(
-                    f"[{self.info.name}] its shapes follow from elements of its inputs, which tracing does not know",
-                    "call it outside of torch.compile",
-                )
+            self.require_results(prepared)
             hidden[:] = [each[4] for each in prepared.outputs] + [False] * len(prepared.states)
             return [(each[1], each[2]) for each in (*prepared.outputs, *prepared.states)]
 
         found = infer(numbers, [None if tensor is None else tuple(tensor.shape) for tensor in call.inputs])
         return [(dtype, shape, each) for (dtype, shape), each in zip(found, hidden)]
+
+    def may_see_elements(self, call: Call) -> bool:
+        """Whether the call is given an input that lies on the CPU so that shapes can follow from its elements."""
+        last = len(self._on_cpu) - 1
+        return self._sees_elements and any(
+            tensor is not None and self._on_cpu[min(place, last)] for place, tensor in enumerate(call.inputs)
+        )
+
+    def places_of_elements(self, call: Call, wanted: Sequence[bool]) -> tuple[int, ...]:
+        """Of the inputs whose elements a graph of this call has to know."""
+        if not self.may_see_elements(call):
+            return ()
+        last = len(self._on_cpu) - 1
+        return tuple(
+            place
+            for place, tensor in enumerate(call.inputs)
+            if tensor is not None and not wanted[place] and self._on_cpu[min(place, last)]
+        )
+
+    def require_results(self, prepared: _core.PreparedCall) -> None:
+        """That the call has the outputs that the schema says."""
+        if not self.conditional:
+            return
+        hidden = [each[4] for each in prepared.outputs]
+        if hidden != self.layout(len(hidden))[1]:
+            params = ", ".join(sorted({f"'{each}'" for each in self.conditional}))
+            others = [self.info.name + suffix for suffix in variants_of(self.info)] if not self.fixed else []
+            raise UsageError(
+                f"[{self.info.name}] has other outputs with this value of {params} than its schema of torch says",
+                f"call {' or '.join(others)}" if others else "build it into a graph and take tenon.torch.module(graph)",
+            )
 
     # ---- what torch calls -------------------------------------------------------------------------------------------
 
@@ -182,8 +235,15 @@ class RegisteredOperator:
             )
         inputs = [to_tenon(tensor) for tensor in call.inputs]
         with self.prepared(call) as prepared:
-            if prepared.depends_on_values:
-                return [to_torch(tensor) for tensor in self.host.call_all(self.name, inputs, call.params)]
+            if prepared is None or prepared.depends_on_values:
+                if has_training(self.info) or hidden and self.has_hidden:
+                    raise UsageError(
+                        f"[{self.info.name}] infers from elements of inputs, and has states, random numbers or hidden outputs",
+                        "build it into a graph and take tenon.torch.module(graph)",
+                    )
+                made = self.host.call_all(self.name, inputs, self.attributes(call))
+                return [to_torch(tensor) for tensor in made]
+            self.require_results(prepared)
             outputs = [self._empty(each, call.device) for each in prepared.outputs]
             states = self._states(call, prepared)
             made = prepared.forward(inputs, [to_tenon(each) for each in outputs], [to_tenon(each) for each in states])
@@ -214,17 +274,18 @@ class RegisteredOperator:
         return self._fake(self.sort(given, named), hidden=True)
 
     def _fake(self, call: Call, hidden: bool) -> Any:
+        overload = self.overload_with_hidden if hidden else self.overload
         made = [
-            self._fake_one(dtype, shape, call.device)
+            self._fake_one(overload, dtype, shape, call.device)
             for dtype, shape, is_hidden in self.types(call)
             if hidden or not is_hidden
         ]
         return self.result(made)
 
     @staticmethod
-    def _fake_one(dtype: str, shape: Dims | None, device: torch.device) -> Tensor:
-        if shape is None:
-            raise UsageError("the number of dimensions of an output is not known before a run, which tracing needs")
+    def _fake_one(overload: Any, dtype: str, shape: Dims | None, device: torch.device) -> Tensor:
+        if shape is None:  # not even the number of dimensions: torch.compile leaves the call to torch's interpreter
+            raise DynamicOutputShapeException(overload)
         dims = [torch.library.get_ctx().new_dynamic_size() if dim is None else dim for dim in shape]
         return torch.empty(dims, dtype=torch_dtype(dtype), device=device)
 
@@ -244,7 +305,7 @@ class RegisteredOperator:
         sorted_ = self.sort((), self.by_name(placed, named))
         call = sorted_._replace(inputs=tuple(inputs), states=tuple(states))
         with self.prepared(call) as prepared:
-            if prepared.has_backward:
+            if prepared is not None and prepared.has_backward:
                 names = self.input_names(len(inputs))
                 given = [
                     to_tenon(tensor) if name in self.read_by_backward else None for name, tensor in zip(names, inputs)
@@ -258,7 +319,7 @@ class RegisteredOperator:
                     list(wanted),
                 )
             else:
-                made = self._gradients.run(self.host, call, grads, wanted)
+                made = self._gradients.run(self.host, call, grads, wanted, self.places_of_elements(call, wanted))
         return [
             torch.zeros_like(tensor) if grad is None else to_torch(grad)
             for grad, tensor, each in zip(made, inputs, wanted)
@@ -316,7 +377,7 @@ class RegisteredOperator:
     def schemas(self, name: str) -> dict[str, str]:
         """By the names of torch's operators: the operator, the same with hidden outputs, and its backward."""
         made = {name: schema_of(self.info, name)}
-        if any(output.hidden for output in self.info.outputs):
+        if self.has_hidden:
             made[name + "_forward"] = schema_of(self.info, name + "_forward", hidden=True)
         made[name + "_backward"] = backward_schema_of(self.info, name + "_backward")
         return made

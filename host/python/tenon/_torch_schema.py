@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from . import _core
 from ._errors import UsageError
+from ._nodes import is_hidden
 from ._operators import OperatorInfo, ParamInfo
 
 TYPES = {
@@ -23,6 +26,23 @@ TYPES = {
     "texts": "str[]",
     "tensor": "Tensor?",
 }
+
+
+def with_fixed(info: OperatorInfo, fixed: Mapping[str, Any]) -> OperatorInfo:
+    """Without the parameters that have fixed values. What a schema returns follows from no other: an output is hidden where the defaults
+    of these hide it."""
+    outputs = (replace(each, hidden=each.hidden or is_hidden(info, each.name, fixed)) for each in info.outputs)
+    params = {name: param for name, param in info.params.items() if name not in fixed}
+    return replace(info, outputs=tuple(outputs), params=params)
+
+
+def variants_of(info: OperatorInfo) -> dict[str, dict[str, Any]]:
+    """Of operators that a flag gives one more output: what follows the name of the operator that returns it, and the flag."""
+    return {
+        f"_with_{condition['names'][0]}": {condition["param"]: True}
+        for condition in info.raw["conditions"]
+        if condition["of"] == "hidden" and condition["values"] == [False] and is_hidden(info, condition["names"][0], {})
+    }
 
 
 def has_training(info: OperatorInfo) -> bool:

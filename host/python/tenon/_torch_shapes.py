@@ -10,11 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
+from . import _core
 from ._errors import Error
+from ._graph import Graph
+from ._operators import OperatorInfo
+
+if TYPE_CHECKING:
+    from ._torch_operator import Call
 
 Dims = tuple[Any, ...]
 Infer = Callable[[Sequence[Dims | None]], list[tuple[str, "Dims | None"]]]
@@ -43,6 +49,21 @@ def infer(infer_numbers: Infer, shapes: Sequence[Dims | None]) -> list[tuple[str
         inputs.append(given)
     found = _with_symbols(shapes, inputs, outputs)
     return infer_numbers(_fixed(shapes)) if found is None else found
+
+
+def types_in_graph(
+    host: _core.Host, info: OperatorInfo, shapes: Sequence[Dims | None], call: Call
+) -> list[tuple[str, Dims | None]]:
+    """Of the outputs of an operator whose shapes may follow from elements, which a trace never knows: inductor forgets constants' too."""
+    from ._torch_operator import dtype_name
+
+    graph = Graph(host)
+    inputs = [
+        None if tensor is None or shape is None else graph.input(f"x{place}", dtype_name(tensor), shape)
+        for place, (tensor, shape) in enumerate(zip(call.inputs, shapes))
+    ]
+    made = graph.ops[info.full_name](*inputs, **call.params)
+    return [(str(each.dtype), each.shape) for each in (made if isinstance(made, tuple) else (made,))]
 
 
 def _symbols(shapes: Sequence[Dims | None]) -> list[Any]:

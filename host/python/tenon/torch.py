@@ -19,7 +19,7 @@ from ._lookup import find
 from ._operators import info_of
 from ._torch_module import GraphModule, module
 from ._torch_operator import RegisteredOperator
-from ._torch_schema import has_training
+from ._torch_schema import has_training, variants_of
 
 __all__ = ["GraphModule", "module", "register"]
 
@@ -77,7 +77,12 @@ def _register_plugins(path: Path, namespace: str, host: _core.Host | None) -> di
 def _register(op: _core.Operator, namespace: str, host: _core.Host | None) -> Any:
     info = info_of(op)
     name = _core.python_name(info.name)
-    made = RegisteredOperator(host, info)
+    for suffix, fixed in variants_of(info).items():
+        _register_as(name + suffix, RegisteredOperator(host, info, fixed), namespace, host)
+    return _register_as(name, RegisteredOperator(host, info), namespace, host)
+
+
+def _register_as(name: str, made: RegisteredOperator, namespace: str, host: _core.Host | None) -> Any:
     schemas = made.schemas(name)
     known = _registered.get((namespace, name))
     if known is None:
@@ -115,7 +120,7 @@ def _define(op: RegisteredOperator, name: str, namespace: str, schemas: dict[str
         placed=op.placed,
         plain_keys=keys,
     )
-    if plain is None or has_training(op.info) or not op.info.inputs:
+    if plain is None or has_training(op.info) or not op.info.inputs or op.conditional:
         plain, keyed = op.kernel, None
     if op.info.inputs:
         library.impl(name, plain, "CPU")
