@@ -149,8 +149,8 @@ tenon validate x.checkpoint.tenon >/dev/null || fail "the checkpoint of a step t
 
 echo "-- a process that is killed, and one that hangs"
 # await FILE: until it is there, which shows that the training is under way.
-await() { for ((i = 0; i < 300; ++i)); do [[ ! -e $1 ]] || return 0; sleep 0.1; done; fail "no $1 after 30 s"; }
-long() { train convnet x.tenon --epochs 1000 --checkpoint k.tenon --checkpoint-every 3 --comm-timeout 2; }
+await() { for ((i = 0; i < 300; ++i)); do [[ ! -e $1 ]] || return 0; sleep 0.1; done; tail -n 12 log; fail "no $1 after 30 s"; }
+long() { train convnet x.tenon --epochs 1000 --checkpoint k.tenon --checkpoint-every 3 --comm-timeout 6; }  # seconds: the machine may be busy
 export -f long
 # shellcheck disable=SC2016
 ranks 2 bash -c '. ./rank.sh; echo $$ >pid.$rank; long' >log 2>&1 &
@@ -173,8 +173,8 @@ begin=$SECONDS
 wait $job
 code=$?
 ((code != 0 && code != 124)) || fail "a process that hangs: exit code $code"
-((SECONDS - begin <= 12)) || fail "a process that hangs: the others ended after $((SECONDS - begin)) s"
-grep -qE 'step [0-9]+.*rank 0 has waited 2 s for rank 1' log || { tail -n 12 log; fail "nothing names the process that hangs"; }
+((SECONDS - begin <= 20)) || fail "a process that hangs: the others ended after $((SECONDS - begin)) s"
+grep -qE 'step [0-9]+.*rank 0 has waited 6 s for rank 1' log || { tail -n 12 log; fail "nothing names the process that hangs"; }
 pkill -KILL -f 'train convnet x.tenon' 2>/dev/null
 
 echo "-- a signal stops all of them after one step"
