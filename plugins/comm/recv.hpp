@@ -3,7 +3,7 @@
 #include "collective.hpp"
 
 struct Recv : Collective {
-  std::int64_t from = 0;
+  std::int64_t source = 0;
 
   static constexpr void describe(auto& op) {
     op.doc("waits for the tensor that one other process sends by send; zeros in a process by itself");
@@ -12,16 +12,16 @@ struct Recv : Collective {
     op.output("y", "what the other process sent");
     op.inplace("like", "y");
     op.backward_reads();
-    op.param("from", &Recv::from, "the other process's rank").required().at_least(0);
+    op.param("source", &Recv::source, "the other process's rank").required().at_least(0);
     describe_waiting(op);
-    op.example({{"like", {2, 3}}}, {{"from", 0}});
+    op.example({{"like", {2, 3}}}, {{"source", 0}});
   }
 
   void infer(tenon::Infer& io) const { io.require_same_shape("like", "y"); }
 
   /// What is sent back must run wherever this node is differentiated: `like` gets zeros of it.
   void gradient(tenon::Gradient& g) const {
-    g.set_input_grad(0, g.zeros_like(g.add("tenon.send", {g.output_grad(0)}, {{"to", from}, {"timeout", timeout}})));
+    g.set_input_grad(0, g.zeros_like(g.add("tenon.send", {g.output_grad(0)}, {{"to", source}, {"timeout", timeout}})));
   }
 
   void forward(const tenon::Call& call) const { run(call, Alone::get()); }
@@ -30,7 +30,7 @@ struct Recv : Collective {
   void run(const tenon::Call& call, Peers& peers) const {
     const auto size = call.input_bytes(0);
     if (peers.size() == 1) return static_cast<void>(std::memset(bytes::output(call, 0), 0, size));
-    const int peer = named_rank("from", from, peers.size());
+    const int peer = named_rank("source", source, peers.size());
     if (peer == peers.rank()) throw tenon::Error(tenon::ErrorKind::parameter, "rank ", peer, " cannot receive from itself");
     const Transfer transfer{peer, nullptr, 0, bytes::output(call, 0), size};
     peers.exchange(std::span(&transfer, 1), tag_of({5, static_cast<std::int64_t>(size)}), patience(call));

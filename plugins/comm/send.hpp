@@ -20,7 +20,7 @@ struct Send : Collective {
   void infer(tenon::Infer& io) const { io.require_same_shape("x", "y"); }
 
   void gradient(tenon::Gradient& g) const {
-    const auto back = g.add("tenon.recv", {g.output_grad(0)}, {{"from", to}, {"timeout", timeout}});
+    const auto back = g.add("tenon.recv", {g.output_grad(0)}, {{"source", to}, {"timeout", timeout}});
     g.set_input_grad(0, g.add("tenon.add", {g.output_grad(0), back}));
   }
 
