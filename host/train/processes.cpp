@@ -7,8 +7,6 @@
 #include <tenon/host/failure.hpp>
 #include <tenon/launcher.hpp>
 
-#include "tensor/add_elements.hpp"
-
 namespace tenon {
 
 Processes::Processes(Host& host, double timeout) : host_(host), timeout_(timeout) {
@@ -37,7 +35,7 @@ Tensor Processes::gather(const Tensor& own) {
   std::vector<std::int64_t> dims{1};
   const auto shape = own.shape();
   dims.insert(dims.end(), shape.begin(), shape.end());
-  const auto one = own.to("cpu").reshape(Shape(dims.data(), static_cast<int>(dims.size())));
+  const auto one = own.reshape(Shape(dims.data(), static_cast<int>(dims.size())));
   return waiting([&] { return host_.call("tenon.all_gather", {one}, {{"timeout", timeout_}}); });
 }
 
@@ -72,11 +70,9 @@ std::vector<std::string> Processes::gather(const std::string& own) {
   return texts;
 }
 
-void Processes::add(Tensor& own, std::int64_t lanes, bool background) {
-  const bool on_cpu = own.device() == "cpu";
-  const auto here = on_cpu ? own : own.to("cpu");
+void Processes::add(const Tensor& own, std::int64_t lanes, bool background) {
   const std::tuple key(own.dtype(), own.size(), lanes, background);
-  auto flat = here.reshape({own.size()});
+  auto flat = own.reshape({own.size()});
   auto found = sums_.find(key);
   if (found == sums_.end())
     found = sums_
@@ -85,7 +81,6 @@ void Processes::add(Tensor& own, std::int64_t lanes, bool background) {
                 .first;
   auto to = flat;
   waiting([&] { found->second.forward(std::span(&flat, 1), std::span(&to, 1)); });
-  if (!on_cpu) copy_elements(here, own);
 }
 
 }  // namespace tenon

@@ -32,11 +32,11 @@ class Processes {
 
   /// Each process's text, in the order of their ranks. Throws WaitFailure.
   std::vector<std::string> gather(const std::string& own);
-  /// Each process's tensor, dense, which has the same dtype and shape in all; along a new first axis. Throws WaitFailure.
+  /// Each process's tensor, dense and on the CPU, which has the same dtype and shape in all; along a new first axis. Throws WaitFailure.
   Tensor gather(const Tensor& own);
-  /// Adds by the tree of `lanes` lanes, in place; a process without a lane gets the sum alone. Dense, on any device. Throws WaitFailure.
+  /// Adds by the tree of `lanes` lanes, in place; a process without a lane gets the sum alone. Dense, on the CPU. Throws WaitFailure.
   /// background: this thread waits while another one computes.
-  void add(Tensor& own, std::int64_t lanes, bool background = false);
+  void add(const Tensor& own, std::int64_t lanes, bool background = false);
 
  private:
   Host& host_;
