@@ -148,6 +148,11 @@ run_ranks() {
     skipped ranks-mpich "there is no MPICH; apt-get install mpich libmpich-dev"
   fi
   step ranks-killed bash tests/comm/kills.sh build-ci 50
+  if ((EUID == 0)) && ip netns list >/dev/null 2>&1; then
+    step ranks-link bash tests/comm/link.sh build-ci
+  else
+    skipped ranks-link "networks of one's own need root and iproute2"
+  fi
   command -v smpicxx >/dev/null || { skipped ranks-simulated "smpicxx is missing; apt-get install libsimgrid-dev"; return; }
   step ranks-simulated-build cmake --build build-ci --target tenon_simulated_ranks &&
     step ranks-simulated bash tests/comm/simulated/ranks.sh build-ci/tests/simulated_ranks 64 1000 1024

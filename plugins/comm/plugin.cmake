@@ -3,6 +3,9 @@
 set(mpi_sources ${sources})
 list(FILTER mpi_sources INCLUDE REGEX "/mpi/")
 list(FILTER sources EXCLUDE REGEX "/mpi/")
+if(TENON_SANITIZE)
+  return()  # sanitizers and an MPI's own memory are no friends
+endif()
 find_package(PkgConfig QUIET)
 set(mpis "openmpi:ompi-c:open_mpi:OpenMpi" "mpich:mpich:mpich:Mpich")
 foreach(mpi IN LISTS mpis)

@@ -75,7 +75,9 @@ const struct {
 }  // namespace
 
 TEST_CASE("crashes: one sentence names operator, node and plugin, and the exit code is 1") {
-  for (const auto& [deed, words] : crashes) {
+  for (const auto& each : crashes) {
+    const auto& deed = each.deed;
+    const auto& words = each.words;
     CAPTURE(deed);
     const auto site = doing(deed);
     const auto result = site.run_graph({"--output", "y=y.npy"});
@@ -86,7 +88,9 @@ TEST_CASE("crashes: one sentence names operator, node and plugin, and the exit c
 }
 
 TEST_CASE("crashes: without a parent process, too") {
-  for (const auto& [deed, words] : crashes) {
+  for (const auto& each : crashes) {
+    const auto& deed = each.deed;
+    const auto& words = each.words;
     CAPTURE(deed);
     check_named(doing(deed).run_graph({}, {{"TENON_NO_PARENT", "1"}}), node_a(words));
   }

@@ -67,7 +67,9 @@ TEST_CASE("train: stderr on a full disk, broken or closed changes nothing") {
 }
 
 TEST_CASE("train: results that stdout does not take are told after everything is written") {
-  for (const auto& [out, code] : {std::pair("/dev/full", 1), std::pair("broken", 128 + SIGPIPE)}) {
+  for (const auto& each : {std::pair("/dev/full", 1), std::pair("broken", 128 + SIGPIPE)}) {
+    const auto& out = each.first;
+    const auto& code = each.second;
     CAPTURE(out);
     const Site site;
     CHECK(site.train_in(whole, {.out = out}).code == code);

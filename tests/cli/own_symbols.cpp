@@ -10,8 +10,9 @@ TEST_CASE("a plugin calls the functions that it defines, and the libraries' allo
   struct Case {
     const char *plugin, *result;
   };
-  for (const auto& [plugin, result] :
-       {Case{"brings_own", "y  float32 [1, 1]  42\n"}, Case{"brings_allocator", "y  float32 [1, 1]  3890\n"}}) {
+  for (const auto& each : {Case{"brings_own", "y  float32 [1, 1]  42\n"}, Case{"brings_allocator", "y  float32 [1, 1]  3890\n"}}) {
+    const auto& plugin = each.plugin;
+    const auto& result = each.result;
     CAPTURE(plugin);
     site.write("own.json",
                std::string(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [1, 1]}}, "nodes": [{"name": "a", "op": ")") +

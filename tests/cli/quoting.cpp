@@ -88,8 +88,9 @@ TEST_CASE("quoting: words of the command line, names of files and what is in the
       {{"new", wild}, 2, quoted},
       {{"plot", wild, "-o", "a.svg"}, 4, quoted},
   };
-  for (const auto& [arguments, code, shown] : cases) {
-    CAPTURE(command_line(arguments));
+  for (const auto& one : cases) {
+    const auto& [arguments, code, shown] = one;
+    CAPTURE(command_line(one.arguments));
     const auto result = place.run(arguments);
     CHECK(result.code == code);
     const auto all = result.out + result.err;

@@ -31,7 +31,8 @@ struct GroupGradient : Sound {
   }
   void backward(const Call& call) const {
     typed(call, [&]<class T>() {
-      const auto dy = call.output_grad<T>(0), dx = call.input_grad<T>(0);
+      const auto dy = call.output_grad<T>(0);
+      const auto dx = call.input_grad<T>(0);
       if (call.input_type(0).shape.rank() > 2) return void(std::copy_n(dy.data(), dy.size(), dx.data()));
       center(call.input_type(0).shape, dy.data(), dx.data());
     });

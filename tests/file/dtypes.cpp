@@ -31,9 +31,9 @@ Graph graph_of_new_dtypes(Host& host) {
 }
 
 void check_same(const Graph& graph) {
-  for (const auto& [name, tensor] : new_tensors) {
-    CAPTURE(name);
-    CHECK(same_bits(graph.tensor(graph.find(name)), tensor));
+  for (const auto& named : new_tensors) {
+    CAPTURE(named.first);
+    CHECK(same_bits(graph.tensor(graph.find(named.first)), named.second));
   }
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("dtypes of 0.2: graph.json has complex elements as [re, im], and large
   const auto mixed =
       Graph::from_json(host, R"({"tenon": 1, "constants": {"c": {"dtype": "complex64", "shape": [2], "values": [3, [0, -1]]}}})");
   CHECK(same_bits(mixed.tensor(mixed.find("c")), Tensor::from<Complex<float>>({{3, 0}, {0, -1}}, {2})));
-  for (const auto& [constant, words] : {
+  for (const auto& refusal : {
            std::pair(R"({"dtype": "complex64", "shape": [1], "values": [[1, 2, 3]]})",
                      "a complex element is a number or [real, imaginary]"),
            {R"({"dtype": "complex64", "shape": [1], "values": [[1, 1e39]]})", "does not fit float32"},
@@ -79,9 +79,9 @@ TEST_CASE("dtypes of 0.2: graph.json has complex elements as [re, im], and large
            {R"({"dtype": "int16", "shape": [1], "values": [40000]})", "the element 40000 does not fit int16"},
            {R"({"dtype": "uint32", "shape": [1], "values": [4294967296]})", "does not fit uint32"},
        }) {
-    CAPTURE(constant);
-    const auto message = refused(host, constant);
+    CAPTURE(refusal.first);
+    const auto message = refused(host, refusal.first);
     CAPTURE(message);
-    CHECK(message.find(words) != std::string::npos);
+    CHECK(message.find(refusal.second) != std::string::npos);
   }
 }

@@ -66,14 +66,15 @@ TEST_CASE("how a worker ends is a failure of the call, and the next call works")
                {"exit 3", "ended with exit code 3"},
                {"kills itself", "was killed with SIGKILL"},
                {"writes far", "crashed with SIGSEGV"}};
-  for (const auto& [what, ending] : cases)
+  for (const auto& one : cases)
     for (const std::string where : {"forward", "infer", "create"}) {
+      const auto& what = one.what;
       if (what == "writes far" && where != "forward") continue;
       CAPTURE(what);
       CAPTURE(where);
-      const auto failure = failure_of([&, &what = what] { isolated.call(what, where); });
+      const auto failure = failure_of([&] { isolated.call(what, where); });
       CHECK(failure.kind == 1);
-      CHECK(failure.message.starts_with(worker + ending));
+      CHECK(failure.message.starts_with(worker + one.ending));
       CHECK(failure.message.find(plugin) != std::string::npos);
       CHECK(numbers(isolated.call("")) == doubled);
     }
@@ -142,9 +143,10 @@ TEST_CASE("the system refuses a worker files, connections, processes and signals
                {"opens while it is loaded", EACCES},
                {"lists while it is loaded", EACCES}};
   const bool landlock = tenon::isolation_info().limits.find("landlock") != std::string::npos;
-  for (const auto& [what, error] : cases) {
+  for (const auto& one : cases) {
+    const auto& what = one.what;
     CAPTURE(what);
-    if (landlock || !what.ends_with("while it is loaded")) CHECK(numbers(isolated.call(what)) == std::vector<float>(3, error));
+    if (landlock || !what.ends_with("while it is loaded")) CHECK(numbers(isolated.call(what)) == std::vector<float>(3, one.error));
   }
   for (const std::string what : {"looks at itself while it is loaded", "is root while it is loaded"}) {
     CAPTURE(what);

@@ -249,8 +249,9 @@ TEST_CASE("an input or a word that ONNX has only in a later opset is not written
                         {"scatter_along", "ScatterElements", {{"reduction", "mul"}}, 16},
                         {"scatter_nd", "ScatterND", {{"reduction", "min"}}, 18},
                         {"resize", "Resize", {{"scale", {1, 2}}, {"coordinates", "half_pixel_symmetric"}}, 19}};
-  for (const auto& [op, type, parameters, since] : cases) {
-    CAPTURE(type);
+  for (const auto& one : cases) {
+    CAPTURE(one.type);
+    const auto& [op, type, parameters, since] = one;
     tenon::Graph graph(on.host);
     std::vector<tenon::Value> inputs{graph.input("x", tenon::f32, {3, 2})};
     if (std::string_view(op).starts_with("scatter")) {

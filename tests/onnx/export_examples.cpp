@@ -147,9 +147,10 @@ TEST_CASE("every bundled operator's example computes the same behind its ONNX mo
       by_nodes.map.emplace("Nothing", "relu");
       try {
         const auto got = tenon::Session(tenon::onnx::load(host, path, by_nodes)).run(made.inputs);
-        for (const auto& [key, tensor] : wanted) {
-          INFO(key);
-          CHECK(tenon::all_close(got.at(key), tensor,
+        for (const auto& want : wanted) {
+          const auto& tensor = want.second;
+          INFO(want.first);
+          CHECK(tenon::all_close(got.at(want.first), tensor,
                                  {.rtol = tensor.dtype() == tenon::f16    ? 2e-3
                                           : tensor.dtype() == tenon::bf16 ? 1e-2
                                                                           : 1e-4,

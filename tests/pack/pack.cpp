@@ -163,7 +163,9 @@ TEST_CASE("packs with a right hash and wrong members are refused, and leave noth
       {"is no SHA-256", zip_of({{"pack.json", std::string(list).replace(list.rfind('"') - 64, 64, "a")}, graph})},
       {"it is empty", ""},
   };
-  for (const auto& [why, bytes] : cases) {
+  for (const auto& each : cases) {
+    const auto& why = each.why;
+    const auto& bytes = each.bytes;
     const auto path = on.folder / "bad.pack";
     write_bytes(path, bytes);
     const auto failure = failure_of([&] { tenon::open_pack(path, on.trust(sum_of_text(bytes))); });

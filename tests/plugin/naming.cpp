@@ -125,7 +125,9 @@ TEST_CASE("operators of several spaces live side by side") {
     Built built;
     built.builder.prefer(c.prefer);
     built.call({folder});
-    for (const auto& [name, meaning] : c.meanings) {
+    for (const auto& each : c.meanings) {
+      const auto& name = each.first;
+      const auto& meaning = each.second;
       CAPTURE(name);
       CHECK(full(built, name) == meaning);
     }

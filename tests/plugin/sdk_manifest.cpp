@@ -166,5 +166,5 @@ TEST_CASE("the host reads tensors and lists of texts") {
   CHECK(info.params[3].default_value == AttributeValue({"a", "b"}));
   CHECK(info.params[3].choices == std::vector<std::string>{"a", "b", "c"});
   CHECK(info.examples[0].params[0].value == AttributeValue(Tensor::from<float>({1, 2}, {2})));
-  CHECK(info.examples[0].params[1].value == AttributeValue({"c"}));
+  CHECK(info.examples[0].params[1].value == AttributeValue(std::vector<std::string>{"c"}));
 }

@@ -25,7 +25,9 @@ inline void check_gradients_of_squares(const std::string& op, const tenon::Attri
   std::vector<bool> wanted(inputs.size(), true);
   for (std::size_t i = 0; i < inputs.size(); ++i) wanted[i] = inputs[i].type().dtype == tenon::f32;
   const auto gradients = kernel.backward(inputs, outputs, output_grads, wanted, {});
-  for (const auto& [input, values] : expected) {
+  for (const auto& each : expected) {
+    const auto& input = each.first;
+    const auto& values = each.second;
     CAPTURE(input);
     const auto found = gradients[input].doubles().values;
     REQUIRE(found.size() == values.size());

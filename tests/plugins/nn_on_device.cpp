@@ -115,7 +115,9 @@ TEST_CASE("on a GPU: products of a session that asks for bfloat16 round what the
   for (const std::string name : {"hidden", "product"})
     CHECK(std::any_of(plan.steps.begin(), plan.steps.end(),
                       [&](const auto& step) { return step.node == name && step.variant.ends_with("InBf16"); }));
-  for (const auto& [name, tensor] : exact) {
+  for (const auto& each : exact) {
+    const auto& name = each.first;
+    const auto& tensor = each.second;
     CAPTURE(name);
     const auto here = doubles(found.at(name)), there = doubles(tensor);
     double largest = 0, furthest = 0;

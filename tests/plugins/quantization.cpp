@@ -32,9 +32,10 @@ TEST_CASE("scales for each index or each block along an axis") {
     Shape scale;
     std::int64_t axis, block_size;
   };
-  for (const auto& [shape, axis, block_size] :
+  for (const auto& row :
        {Row{{3}, 0, 0}, Row{{5}, 1, 0}, Row{{4}, -1, 0}, Row{{3, 3, 4}, 1, 2}, Row{{3, 5, 2}, 2, 3}, Row{{1, 5, 4}, 0, 7}}) {
-    INFO(tenon::to_string(shape), " at ", axis);
+    const auto& [shape, axis, block_size] = row;
+    INFO(tenon::to_string(row.scale), " at ", row.axis);
     const auto scale = arbitrary(tenon::f32, shape, 1, 5, 2), zero = arbitrary(tenon::u8, shape, 90, 150, 3);
     const auto scales = doubles(scale), zeros = doubles(zero);
     const auto at = static_cast<std::size_t>(axis < 0 ? axis + 3 : axis);

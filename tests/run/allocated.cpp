@@ -261,7 +261,9 @@ TEST_CASE("kernels that allocate what they may not are named") {
       {5, "output 'values' has no memory yet"},
       {6, "output 0 has its memory already"},
   };
-  for (const auto& [fault, message] : faults) {
+  for (const auto& each : faults) {
+    const auto& fault = each.first;
+    const auto& message = each.second;
     CAPTURE(fault);
     const Attributes attributes{{"fault", fault}};
     Graph graph(host);

@@ -201,7 +201,9 @@ TEST_CASE("scan gives what its unrolled graph gives, and so do its gradients") {
                               {"u", random_normal(f64, {3, 3}, 4)}};
     const auto made = Session(graph).run(inputs), expected = Session(flat).run(inputs);
     CHECK(made.size() == 8);
-    for (const auto& [name, tensor] : expected) {
+    for (const auto& each : expected) {
+      const auto& name = each.first;
+      const auto& tensor = each.second;
       CAPTURE(name);
       CHECK(tensor.shape() == made.at(name).shape());
       CHECK(all_close(made.at(name), tensor, {.rtol = 1e-12, .atol = 1e-14}));

@@ -135,7 +135,9 @@ Tensor image(const Shape& shape, DType dtype = f32) {
 /// The same bits as the graph as written.
 void check_same(const Graph& graph, const NamedTensors& inputs) {
   const auto found = Session(graph).run(inputs), wanted = Session(graph, {.optimize = Optimize::none}).run(inputs);
-  for (const auto& [name, tensor] : wanted) {
+  for (const auto& each : wanted) {
+    const auto& name = each.first;
+    const auto& tensor = each.second;
     CAPTURE(name);
     CHECK(same_bits(found.at(name), tensor));
     CHECK(found.at(name).contiguous());

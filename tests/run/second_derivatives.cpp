@@ -254,8 +254,9 @@ const std::vector<double> places{-1.5, -0.25, 0, 0.5, 2};
 
 TEST_CASE("second derivative: of a function by nested duals, in every floating dtype") {
   SecondHost host;
-  for (const auto& [dtype, tolerance] : {std::pair(f16, 4e-3), {bf16, 3e-2}, {f32, 1e-6}, {f64, 1e-14}}) {
-    CAPTURE(dtype);
+  for (const auto& each : {std::pair(f16, 4e-3), {bf16, 3e-2}, {f32, 1e-6}, {f64, 1e-14}}) {
+    const auto [dtype, tolerance] = each;
+    CAPTURE(each.first);
     const auto found = derivatives(host, "wave", {{"speed", 2.0}}, filled(dtype, places, {5}), 2)[2];
     for (std::size_t i = 0; i < places.size(); ++i) CHECK(std::abs(found[i] + 4 * std::sin(2 * places[i])) <= 4 * tolerance);
   }

@@ -48,7 +48,8 @@ constexpr by_hand::Order orders[] = {by_hand::Order::forwards, by_hand::Order::b
 TEST_CASE("parts are grain long in loops of any size, whoever runs them") {
   const std::pair<std::int64_t, std::int64_t> loops[] = {{1, 1},       {10, 4},      {65536, 1},   {65537, 1},
                                                          {200'003, 1}, {200'003, 3}, {131'072, 1}, {INT64_MAX, INT64_MAX / 3}};
-  for (const auto& [n, grain] : loops) {
+  for (const auto& loop : loops) {
+    const auto n = loop.first, grain = loop.second;
     CAPTURE(n);
     CAPTURE(grain);
     Parts expected;

@@ -211,10 +211,10 @@ TEST_CASE("models that are refused") {
       {config(parameter("threads", "-1")), "parameter 'threads' is '-1' but must be a number of threads"},
       {config(parameter("trust_writable", "yes")), "parameter 'trust_writable' is 'yes' but must be true or false"},
   };
-  for (const auto& [text, sentence] : cases) {
-    CAPTURE(text);
-    const Model model(squares, text);
-    CHECK_MESSAGE(model.error.starts_with(sentence), model.error);
+  for (const auto& refused : cases) {
+    CAPTURE(refused.first);
+    const Model model(squares, refused.first);
+    CHECK_MESSAGE(model.error.starts_with(refused.second), model.error);
   }
   const Model gpu(squares, config(), false, 2);
   CHECK(gpu.error.starts_with("instance 'net_0' is not for the CPU, where Tenon's models run"));

@@ -98,6 +98,7 @@ inline bool worth_packing(const Level& level, const gemm::Operand<float>& left, 
 /// The left side of a tile, columns `first` to `first + depth`. A block is packed step by step, or row by row if they lie like that.
 inline Left left_side(const Level& level, const gemm::Operand<float>& left, const Tile& tile, const Blocks& blocks, std::int64_t first,
                       std::int64_t depth) {
+  if (depth == 0) return {};  // no element, so perhaps no memory
   const auto row = left.transposed ? 1 : left.row_size, step = left.transposed ? left.row_size : 1;
   const float* const from = left.row(tile.row) + first * step;
   if (!worth_packing(level, left, tile)) return {from, row, step, 0};

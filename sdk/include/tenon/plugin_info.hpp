@@ -23,6 +23,13 @@
 #define TENON_COMPILER "g++ " __VERSION__
 #endif
 
+// clang's AddressSanitizer lengthens variables, but a manifest is as long as its symbol; g++'s leaves named sections alone.
+#if defined(__clang__)
+#define TENON_EXACT_SIZE no_sanitize("address")
+#else
+#define TENON_EXACT_SIZE
+#endif
+
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
@@ -51,7 +58,9 @@ constexpr tenon_plugin plugin_info() {
 #pragma GCC visibility pop
 
 // Weak: every source of a plugin brings it, one stays. Its name is part of the C boundary (abi.h), its section that of the manifests.
+// clang 14 takes that section for another's where this header is precompiled, and refuses TENON_OPERATOR: precompile with g++ alone, or the
+// other headers of <tenon/operator.hpp>.
 extern "C" {
 [[gnu::weak, gnu::visibility("default"), gnu::section(TENON_MANIFEST_SECTION)]] extern const tenon_plugin tenon_plugin_v1;
-[[gnu::used]] constinit const tenon_plugin tenon_plugin_v1 = tenon::detail::plugin_info();
+__attribute__((used, TENON_EXACT_SIZE)) constinit const tenon_plugin tenon_plugin_v1 = tenon::detail::plugin_info();
 }

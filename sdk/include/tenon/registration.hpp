@@ -109,26 +109,26 @@ inline const tenon_operator* kernel_table<void>() {
 /// when the plugin is loaded: there are no static constructors.
 #define TENON_OPERATOR(name, Class) TENON_REGISTER_OPERATOR(#name, Class, __COUNTER__)
 #define TENON_REGISTER_OPERATOR(name, Class, number) TENON_OPERATOR_SYMBOLS(name, Class, number)
-#define TENON_OPERATOR_SYMBOLS(name, Class, number)                                                                                     \
-  TENON_CHECK_NAME(name);                                                                                                               \
-  static_assert(::tenon::detail::OperatorVerdict<::tenon::Completed<Class>>::told);                                                     \
-  template <>                                                                                                                           \
-  struct tenon::detail::Registered<name> {                                                                                              \
-    static constexpr std::string_view text() { return name; }                                                                           \
-  };                                                                                                                                    \
-  TENON_DECLARE_CUDA(name, Class, number)                                                                                               \
-  extern "C" {                                                                                                                          \
-  __attribute__((visibility("default"),                                                                                                 \
-                 section(TENON_MANIFEST_SECTION))) extern const ::tenon::detail::ManifestOf<Class, ::tenon::detail::Registered<name>>   \
-      tenon_manifest_##number __asm__(TENON_MANIFEST_SYMBOL_PREFIX name);                                                               \
-  __attribute__((used)) constinit const ::tenon::detail::ManifestOf<Class, ::tenon::detail::Registered<name>> tenon_manifest_##number = \
-      ::tenon::detail::manifest_bytes<::tenon::Completed<Class>, ::tenon::detail::Registered<name>>();                                  \
-  __attribute__((used, visibility("default")))                                                                                          \
-  const tenon_operator* tenon_get_##number(const tenon_host*) __asm__(TENON_GET_SYMBOL_PREFIX name);                                    \
-  const tenon_operator* tenon_get_##number(const tenon_host*) {                                                                         \
-    TENON_KEEP_CUDA(Class, number)                                                                                                      \
-    return ::tenon::table_of<Class>();                                                                                                  \
-  }                                                                                                                                     \
+#define TENON_OPERATOR_SYMBOLS(name, Class, number)                                                                                   \
+  TENON_CHECK_NAME(name);                                                                                                             \
+  static_assert(::tenon::detail::OperatorVerdict<::tenon::Completed<Class>>::told);                                                   \
+  template <>                                                                                                                         \
+  struct tenon::detail::Registered<name> {                                                                                            \
+    static constexpr std::string_view text() { return name; }                                                                         \
+  };                                                                                                                                  \
+  TENON_DECLARE_CUDA(name, Class, number)                                                                                             \
+  extern "C" {                                                                                                                        \
+  __attribute__((visibility("default"),                                                                                               \
+                 section(TENON_MANIFEST_SECTION))) extern const ::tenon::detail::ManifestOf<Class, ::tenon::detail::Registered<name>> \
+      tenon_manifest_##number __asm__(TENON_MANIFEST_SYMBOL_PREFIX name);                                                             \
+  __attribute__((used, TENON_EXACT_SIZE)) constinit const ::tenon::detail::ManifestOf<Class, ::tenon::detail::Registered<name>>       \
+      tenon_manifest_##number = ::tenon::detail::manifest_bytes<::tenon::Completed<Class>, ::tenon::detail::Registered<name>>();      \
+  __attribute__((used, visibility("default")))                                                                                        \
+  const tenon_operator* tenon_get_##number(const tenon_host*) __asm__(TENON_GET_SYMBOL_PREFIX name);                                  \
+  const tenon_operator* tenon_get_##number(const tenon_host*) {                                                                       \
+    TENON_KEEP_CUDA(Class, number)                                                                                                    \
+    return ::tenon::table_of<Class>();                                                                                                \
+  }                                                                                                                                   \
   }
 
 /// Registers a kernel for the operator of this name, whichever plugin has the operator. device is cpu or cuda. Class derives from the
