@@ -3,30 +3,20 @@
 # names the step and the other within its deadline and 10 seconds more, and is gone. Needs root, for networks. Exits 77 (skipped) without.
 set -uo pipefail
 build=$(realpath "$1")
-digits=$(cd "$(dirname "$0")/../data" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+digits=$here/../data
 command -v mpirun.openmpi >/dev/null || { echo "skipped: mpirun.openmpi is missing"; exit 77; }
 space=tenon-$$
-ip netns add $space-1 2>/dev/null && ip netns add $space-2 || { echo "skipped: networks of one's own need root and iproute2"; exit 77; }
 work=$(mktemp -d)
-trap 'pkill -KILL -f "^$build/tenon .*train link.json"; ip netns del $space-1; ip netns del $space-2; rm -rf "$work"' EXIT
+trap 'pkill -KILL -f "^$build/tenon .*train link.json"; for i in 1 2; do ip netns del $space-$i 2>/dev/null; done; rm -rf "$work"' EXIT
+ip netns add $space-1 2>/dev/null && ip netns add $space-2 || { echo "skipped: networks of one's own need root and iproute2"; exit 77; }
 ip link add near netns $space-1 type veth peer name far netns $space-2
 for side in "1 near" "2 far"; do
   read -r i name <<<"$side"
   ip -n $space-$i address add 10.213.0.$i/24 dev "$name" && ip -n $space-$i link set "$name" up && ip -n $space-$i link set lo up || exit 1
 done
-cd "$work" || exit 1
+cd "$work" && cp "$here/perceptron.json" link.json || exit 1
 export TENON_CACHE=$work/cache OMP_NUM_THREADS=1
-cat >link.json <<'JSON'
-{"tenon": 1,
- "inputs": {"image": {"dtype": "uint8", "shape": [-1, 64]}, "label": {"dtype": "uint8", "shape": [-1]}},
- "nodes": [
-  {"name": "pixels", "op": "cast", "inputs": ["image"], "attrs": {"dtype": "float32"}},
-  {"name": "fc1", "op": "fully_connected", "inputs": ["pixels"], "attrs": {"num_hidden": 64}},
-  {"name": "act", "op": "relu", "inputs": ["fc1"]},
-  {"name": "scores", "op": "fully_connected", "inputs": ["act"], "attrs": {"num_hidden": 10}},
-  {"name": "loss", "op": "softmax_cross_entropy", "inputs": ["scores", "label"]}],
- "outputs": {"loss": "loss"}}
-JSON
 # What mpirun starts "on another machine" starts in the other network; what a process says goes into a file, for the link is gone.
 cat >elsewhere.sh <<SH
 #!/usr/bin/env bash

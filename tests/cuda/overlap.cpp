@@ -50,7 +50,7 @@ void compare(const Graph& graph, const SessionOptions& options, int runs) {
     CAPTURE(i);
     const auto inputs = inputs_of(graph, static_cast<float>(i));
     const auto expected = here.run(inputs), found = there.run(inputs);
-    for (const auto& [name, tensor] : expected) REQUIRE(same_bits(found.at(name), tensor));
+    for (const auto& each : expected) REQUIRE_MESSAGE(same_bits(found.at(each.first), each.second), each.first);
   }
 }
 
