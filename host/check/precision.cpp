@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "check/backward_trial.hpp"
+#include "check/test_call.hpp"
 
 namespace tenon::checks {
 namespace {

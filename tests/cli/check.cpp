@@ -259,11 +259,12 @@ TEST_CASE("bounds of 0 are left by whole steps where numbers are whole") {
   CHECK(result.out.find("PASSED   bounds       7 numbers outside") != std::string::npos);
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // elsewhere ctest's check-... do this, for all operators
 TEST_CASE("the bundled plugins keep what they promise") {
   int count = 0;
   for (const auto& file : std::filesystem::directory_iterator(TENON_TEST_PLUGINS)) {
     if (file.path().extension() != ".so") continue;
-    // Element-wise operators run the same loops around other functions: here, one of each kind stands for all; optimized, all are checked.
+    // Element-wise operators run the same loops around other functions: here, one of each kind stands for all.
     std::vector<std::string> ops = {""};
     if (file.path().stem() == "tenon_elementwise")
       ops = {"abs", "add", "bitwise_and", "cast", "clip", "equal", "exp", "gelu", "is_nan", "mod", "pow", "prelu", "smooth_l1", "where"};
@@ -280,6 +281,7 @@ TEST_CASE("the bundled plugins keep what they promise") {
   }
   CHECK(count > 0);
 }
+#endif
 
 TEST_CASE("what cannot be checked is said") {
   const std::string reduce = TENON_TEST_PLUGINS "/tenon_reduce.so";

@@ -43,7 +43,10 @@ std::string json_type(const tenon_type& type, const std::vector<std::string_view
     for (int axis = 0; axis < type.rank; ++axis) {
       const auto name = static_cast<std::size_t>(axis) < dim_names.size() ? dim_names[static_cast<std::size_t>(axis)] : "";
       text += axis == 0 ? "" : ", ";
-      text += type.dims[axis] < 0 && !name.empty() ? in_quotes(name) : fmt::format("{}", type.dims[axis]);
+      if (type.dims[axis] < 0 && !name.empty())
+        append_json_text(text, name);
+      else
+        text += fmt::to_string(type.dims[axis]);
     }
     text += ']';
   }
