@@ -61,11 +61,9 @@ run_default() {
   # others. `cmake --preset default` builds everything for you.
   local gpu=()
   [[ ! -e /dev/nvidia0 ]] || gpu=(-DTENON_TEST_NVCC=ON "-DTENON_CUDA_PLUGINS=")
-  local elsewhere=()  # what the other stage runs, too, under sanitizers
-  [[ " ${stages[*]} " != *" simulated "* ]] || elsewhere=(-E '^readme_commands$')
   local python=(-DTENON_PYTHON=OFF)
   ! venv python build-ci/venv -r tests/python/requirements.txt || python=(-DTENON_PYTHON=ON "-DPython_EXECUTABLE=$PWD/build-ci/venv/bin/python")
-  step configure cmake --preset ci "${gpu[@]}" "${python[@]}" && step build cmake --build build-ci && tests test build-ci "${elsewhere[@]}" || return
+  step configure cmake --preset ci "${gpu[@]}" "${python[@]}" && step build cmake --build build-ci && tests test build-ci || return
   command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] || skipped "CUDA sources" "no nvcc on the PATH"
   [[ -e /dev/nvidia0 ]] || skipped "running on a GPU" "there is none here"
   grep -oP '^\s*\d+/\d+ Test\s+#\d+: \K\S+(?= .*\*\*\*Skipped)' build-ci/log/test.txt | while read -r name; do echo "skipped by ctest: $name"; done
@@ -87,8 +85,8 @@ run_asan() {
 }
 
 run_simulated() {
-  local elsewhere=()  # what the default stage runs, too: the command's tests start it thousands of times, four times as slow here
-  [[ " ${stages[*]} " != *" default "* ]] || elsewhere=(-E '^cli-[0-9]$')
+  local elsewhere=()  # what the default stage runs, too: these start the program thousands of times, four times as slow here
+  [[ " ${stages[*]} " != *" default "* ]] || elsewhere=(-E '^(cli-[0-9]|readme_commands)$')
   step simulated-configure cmake --preset simulated && step simulated-build cmake --build build-simulated &&
     tests simulated-test build-simulated -L unit "${elsewhere[@]}"
 }

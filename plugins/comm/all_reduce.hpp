@@ -85,9 +85,11 @@ struct AllReduce : Collective {
     });
   }
 
-  /// In place; scratch has as many elements.
+  enum class Gets { all, own_part };
+
+  /// In place; scratch has as many elements. Where each process gets its own part, of equal ones, the others hold anything.
   template <class T>
-  void reduce(const tenon::Call& call, const Group& group, T* y, T* scratch, std::int64_t count) const {
+  void reduce(const tenon::Call& call, const Group& group, T* y, T* scratch, std::int64_t count, Gets gets = Gets::all) const {
     auto wait = patience(call);
     wait.sleeps = background;
     if (order == Order::library && group.is_whole() && group.peers.reduce(y, count, tenon::dtype_of<T>, reduction, wait)) return;
@@ -106,6 +108,8 @@ struct AllReduce : Collective {
       const comm::TreePlan plan(owners, all, group.rank, count);
       if (count * static_cast<std::int64_t>(sizeof(T)) < short_bytes) {
         comm::reduce_whole(plan, group.rank, count, exchange, add);
+      } else if (gets == Gets::own_part) {
+        comm::reduce_to_parts(plan, group.rank, group.size, count, exchange, add);
       } else {
         comm::reduce_by_parts(plan, exchange, add);
       }

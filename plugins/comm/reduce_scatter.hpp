@@ -44,7 +44,7 @@ struct ReduceScatter : AllReduce {
       if (group.size == 1) return static_cast<void>(std::copy_n(x.data(), x.size(), y.data()));
       auto* const sum = call.workspace<T>(2 * static_cast<std::size_t>(x.size()));
       std::copy_n(x.data(), x.size(), sum);
-      reduce<T>(call, group, sum, sum + x.size(), x.size());
+      reduce<T>(call, group, sum, sum + x.size(), x.size(), Gets::own_part);
       std::copy_n(sum + group.rank * y.size(), y.size(), y.data());
     });
   }

@@ -6,6 +6,7 @@
 // elements; then the joints are undone from the last to the first, and each rank sends what it has for what it gave up. Short vectors are
 // sent whole, which takes half as many messages and gives the same sums.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <tenon/lanes.hpp>
@@ -33,24 +34,25 @@ class TreePlan {
  public:
   /// Of `count` elements.
   TreePlan(const tenon::LaneOwners& owners, std::int64_t lanes, int rank, std::int64_t count)
-      : owners_(owners), rank_(rank), count_(count) {
-    join(0, lanes);
-  }
+      : owners_(owners), rank_(rank), count_(count), summed_(join(0, lanes)) {}
 
-  /// From the rank's own sum to that of all lanes.
-  const std::vector<Joint>& joints() const { return joints_; }
-  /// Of each joint.
-  const std::vector<std::vector<Share>>& shares() const { return shares_; }
-  /// Whether this rank is in the joint's left group.
-  bool is_left(const Joint& joint) const { return rank_ < joint.split; }
-
- private:
-  /// The elements of a group's sum: up to `end`, from the one before, with `rank`.
+  /// Elements up to `end`, from those of the one before, that lie with `rank`.
   struct Place {
     std::int64_t end;
     int rank;
   };
 
+  /// From the rank's own sum to that of all lanes.
+  const std::vector<Joint>& joints() const { return joints_; }
+  /// Of each joint.
+  const std::vector<std::vector<Share>>& shares() const { return shares_; }
+  /// Where the sum of all lanes lies after the last joint: the same on every rank.
+  const std::vector<Place>& summed() const { return summed_; }
+  /// Whether this rank is in the joint's left group.
+  bool is_left(const Joint& joint) const { return rank_ < joint.split; }
+
+ private:
+  /// Where the sum of these lanes lies.
   std::vector<Place> join(std::int64_t begin, std::int64_t lanes) {
     const int first = owners_.owner(begin), last = owners_.owner(begin + lanes - 1);
     if (first == last) return {{count_, first}};
@@ -87,6 +89,7 @@ class TreePlan {
   std::int64_t count_;
   std::vector<Joint> joints_;
   std::vector<std::vector<Share>> shares_;
+  std::vector<Place> summed_;  // the last: made of the others
 };
 
 /// What goes to one rank and comes from it; counts of elements, places in the vector or in the scratch memory.
@@ -97,11 +100,11 @@ struct Message {
   std::int64_t receive, receive_count;
 };
 
-/// Adds the ranks' vectors. exchange(messages) sends and receives; add(to, from, count, is_left) adds scratch to the vector, at these
-/// places, of which the vector has the left operand or the right one: with the same order everywhere, all ranks get the same zeros and
-/// NaNs. The scratch memory holds as many elements as the vector.
+/// Adds the ranks' vectors; each rank ends with what plan.summed() says. exchange(messages) sends and receives; add(to, from, count,
+/// is_left) adds scratch to the vector, at these places, of which the vector has the left operand or the right one: with the same order
+/// everywhere, all ranks get the same zeros and NaNs. The scratch memory holds as many elements as the vector.
 template <class Exchange, class Add>
-void reduce_by_parts(const TreePlan& plan, Exchange&& exchange, Add&& add) {
+void add_parts(const TreePlan& plan, Exchange&& exchange, Add&& add) {
   std::vector<Message> messages;
   for (std::size_t joint = 0; joint < plan.joints().size(); ++joint) {
     const auto& shares = plan.shares()[joint];
@@ -118,11 +121,36 @@ void reduce_by_parts(const TreePlan& plan, Exchange&& exchange, Add&& add) {
       at += share.kept();
     }
   }
+}
+
+/// The same, and each rank ends with the whole sum.
+template <class Exchange, class Add>
+void reduce_by_parts(const TreePlan& plan, Exchange&& exchange, Add&& add) {
+  add_parts(plan, exchange, add);
+  std::vector<Message> messages;
   for (auto shares = plan.shares().rbegin(); shares != plan.shares().rend(); ++shares) {
     messages.clear();
     for (const auto& share : *shares) messages.push_back({share.peer, share.keep, share.kept(), false, share.give(), share.given()});
     exchange(messages);
   }
+}
+
+/// The same, and each of `size` ranks ends with its part of the sum, where it lies in the vector: the one of its number, of equal parts.
+template <class Exchange, class Add>
+void reduce_to_parts(const TreePlan& plan, int rank, int size, std::int64_t count, Exchange&& exchange, Add&& add) {
+  add_parts(plan, exchange, add);
+  const auto part = count / size;
+  std::vector<Message> messages;
+  std::int64_t begin = 0;
+  for (const auto& place : plan.summed())
+    for (; begin < place.end;) {
+      const int target = static_cast<int>(begin / part);
+      const auto end = std::min(place.end, (target + 1) * part);
+      if (place.rank != target && place.rank == rank) messages.push_back({target, begin, end - begin, false, 0, 0});
+      if (place.rank != target && target == rank) messages.push_back({place.rank, 0, 0, false, begin, end - begin});
+      begin = end;
+    }
+  exchange(messages);
 }
 
 /// The messages by which each rank of a group gets what the ranks of the other one have, each of which has all of it:

@@ -50,7 +50,7 @@ std::string tree_of(std::int64_t begin, std::int64_t count) {
   return sum(tree_of(begin, left), tree_of(begin + left, count - left));
 }
 
-enum class Way { parts, whole };
+enum class Way { parts, whole, own_part };
 
 /// What each rank has in the end, of `count` elements, each of which is the lane's number.
 std::vector<Elements> reduced(std::int64_t lanes, int ranks, std::int64_t count, Way way, Mail& mail) {
@@ -85,6 +85,8 @@ std::vector<Elements> reduced(std::int64_t lanes, int ranks, std::int64_t count,
         };
         if (way == Way::parts)
           comm::reduce_by_parts(plan, exchange, add);
+        else if (way == Way::own_part)
+          comm::reduce_to_parts(plan, rank, ranks, count, exchange, add);
         else
           comm::reduce_whole(plan, rank, count, exchange, add);
       } else {
@@ -124,6 +126,23 @@ TEST_CASE("comm tree: long vectors cost each rank about twice their length, what
     constexpr std::int64_t count = 6400;
     reduced(ranks, ranks, count, Way::parts, mail);
     CHECK(mail.sent <= 2 * count * ranks);
+  }
+}
+
+TEST_CASE("comm tree: each rank's own part of the sum, for about the vector's length") {
+  for (const int ranks : {1, 2, 3, 4, 6, 7, 8, 13}) {
+    for (const std::int64_t part : {1, 5, 640}) {
+      CAPTURE(ranks);
+      CAPTURE(part);
+      Mail mail;
+      const Elements expected(static_cast<std::size_t>(part), tree_of(0, ranks));
+      const auto results = reduced(ranks, ranks, part * ranks, Way::own_part, mail);
+      for (int rank = 0; rank < ranks; ++rank) {
+        const auto begin = results[static_cast<std::size_t>(rank)].begin() + rank * part;
+        CHECK(Elements(begin, begin + part) == expected);
+      }
+      CHECK(mail.sent <= part * ranks * ranks);
+    }
   }
 }
 

@@ -17,7 +17,7 @@ import tenon
 from training import examples, network
 
 trainer = tenon.Trainer(network(), examples(), epochs=2, batch=16, lanes=3, distributed=True, comm_timeout=30)
-print(trainer.rank, "of", trainer.processes)
+sys.stdout.write(f"{trainer.rank} of {trainer.processes}\n")
 for report in trainer:
     pass
 if trainer.rank == 0:
@@ -25,13 +25,23 @@ if trainer.rank == 0:
 """
 
 
-def test_two_processes_train_what_one_does(tmp_path: Path) -> None:
+def run(processes: int, *arguments: str) -> list[str]:
+    """The lines that they print, in the order of their ranks."""
     mpirun = shutil.which("mpirun.openmpi")
     if mpirun is None:
         pytest.skip("there is no Open MPI")
-    several = [mpirun, "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", "2"]
     done = subprocess.run(
-        [*several, sys.executable, "-c", SCRIPT, str(tmp_path / "two.tenon")],
+        [
+            mpirun,
+            "--allow-run-as-root",
+            "--oversubscribe",
+            "--bind-to",
+            "none",
+            "-n",
+            str(processes),
+            sys.executable,
+            *arguments,
+        ],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path]), "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
@@ -41,12 +51,21 @@ def test_two_processes_train_what_one_does(tmp_path: Path) -> None:
     if "no plugin here can reach the others" in done.stderr:
         pytest.skip("this build has no kernels for Open MPI")
     assert done.returncode == 0, done.stderr
-    assert sorted(done.stdout.split("\n")) == ["", "0 of 2", "1 of 2"]
+    return sorted(done.stdout.splitlines())
+
+
+def test_two_processes_train_what_one_does(tmp_path: Path) -> None:
+    assert run(2, "-c", SCRIPT, str(tmp_path / "two.tenon")) == ["0 of 2", "1 of 2"]
     with tenon.Trainer(network(), examples(), epochs=2, batch=16, lanes=3) as alone:
         assert (alone.rank, alone.processes) == (0, 1)
         for _ in alone:
             pass
         assert_same_bits(tenon.load(tmp_path / "two.tenon"), alone.graph())
+
+
+@pytest.mark.parametrize("processes", [1, 3, 4])
+def test_operators_between_processes(processes: int) -> None:
+    assert run(processes, str(HERE / "collectives.py")) == [f"{rank} of {processes}" for rank in range(processes)]
 
 
 def test_lanes_are_at_least_as_many_as_processes() -> None:

@@ -2,7 +2,6 @@
 // the order of memory, in which neighbours are neighbours again.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "../abi.h"
@@ -29,8 +28,12 @@ inline bool out_of_order(const tenon_dense& dense) {
 class OrderedJob {
  public:
   [[gnu::cold]] OrderedJob(const Job& given, const tenon_dense& wide) : job_(given), rank_(wide.ndim) {
-    for (int axis = 0; axis < rank_; ++axis) order_[axis] = axis;
-    std::stable_sort(order_, order_ + rank_, [&](int left, int right) { return wide.strides[left] > wide.strides[right]; });
+    // Each axis before those of smaller strides. std::stable_sort is a tenth of a plugin's compile time.
+    for (int axis = 0; axis < rank_; ++axis) {
+      int place = axis;
+      for (; place > 0 && wide.strides[order_[place - 1]] < wide.strides[axis]; --place) order_[place] = order_[place - 1];
+      order_[place] = axis;
+    }
     tenon_tensor tensor = *given.output;
     tensor.dense = wide;
     wide_.set(tensor, order_, rank_);
