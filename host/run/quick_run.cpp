@@ -20,12 +20,12 @@ std::unique_ptr<QuickRun> QuickRun::of(const Stage& stage, Planned& planned) {
   if (planned.later || stage.part || !stage.seen.empty() || !plan.gpus.devices.empty()) return nullptr;
   auto made = std::make_unique<QuickRun>();
   made->execution_ = planned.execution.get();
-  for (const auto id : model.inputs) made->inputs_.push_back({id, plan.types()[id]});
+  for (const auto id : model.inputs) made->inputs_.push_back({std::string(model.strings[model.values[id].name]), id, plan.types()[id]});
   std::set<ValueId> values;
   for (const auto& [name, id] : model.outputs) {
     const auto& type = plan.types()[id];
     if (model.values[id].role != Role::output || type.storage != TENON_DENSE || !values.insert(id).second) return nullptr;
-    made->outputs_.push_back({id, type, made->execution_->can_add(id)});
+    made->outputs_.push_back({std::string(model.strings[name]), id, type, made->execution_->can_add(id)});
   }
   if (!plan.graph.chains.empty()) made->overlaps_.emplace(*made->execution_);
   const auto dense = [](const Place& place) { return place.type.storage == TENON_DENSE; };

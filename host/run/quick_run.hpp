@@ -1,8 +1,9 @@
-// A run by places instead of names, remembered for the next one with inputs of the same types.
+// A run, remembered for the next one with inputs of the same types.
 #pragma once
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <tenon/host/session.hpp>
 #include <vector>
 
@@ -17,6 +18,16 @@ class QuickRun {
   /// Where a run of all outputs has no more to do than call steps on the CPU and write dense outputs; nothing otherwise.
   static std::unique_ptr<QuickRun> of(const Stage& stage, Planned& planned);
 
+  struct Place {
+    std::string name;
+    ValueId value;
+    tenon_type type;
+    bool adds = false;  ///< outputs: kernels may add to it, which these runs do not want
+  };
+  /// In the order of the graph's.
+  const std::vector<Place>& inputs() const { return inputs_; }
+  const std::vector<Place>& outputs() const { return outputs_; }
+
   bool fits(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
   /// Whether its plan is still the one to run.
   bool stays() const { return execution_->next_plan() == nullptr; }
@@ -26,11 +37,6 @@ class QuickRun {
   Execution& bind(std::span<const Tensor> inputs, std::span<Tensor> outputs);
 
  private:
-  struct Place {
-    ValueId value;
-    tenon_type type;
-    bool adds = false;  ///< outputs: kernels may add to it, which these runs do not want
-  };
   Execution* execution_ = nullptr;
   std::vector<Place> inputs_, outputs_;
   std::optional<Overlaps> overlaps_;  // of a plan with chains

@@ -352,12 +352,6 @@ Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
-NamedTensors Session::run(const NamedTensors& inputs, const RunOptions& options) {
-  const Impl::Use use(impl_);
-  int stages = 0;
-  return impl_->run(inputs, options, impl_->step++, stages);
-}
-
 std::string Session::first_non_finite(const NamedTensors& inputs) {
   const Impl::Use use(impl_);
   const Impl::StepByStep each_node(*impl_);

@@ -45,6 +45,11 @@ struct Session::Impl {
   NamedTensors run(Execution& execution, const NamedTensors& inputs, const Destinations& destinations, const RunOptions& request,
                    std::uint64_t number);
   void run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop);
+  /// A run like the one that was remembered; false where it is not, and then nothing has happened.
+  bool repeat(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop);
+  std::optional<NamedTensors> repeat(const NamedTensors& inputs, const std::stop_token& stop);
+  /// The last run, which had so many stages and all outputs.
+  void remember(int stages);
   void execute_watched(Execution& execution, const std::stop_token& stop);
   void execute_debug(Execution& execution, const std::stop_token& stop);
 

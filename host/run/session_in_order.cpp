@@ -1,4 +1,4 @@
-// Runs by places instead of names.
+// Runs that are short because they are like the last one, by places or by names.
 #include <fmt/format.h>
 
 #include "io/crash/crash_handler.hpp"
@@ -8,6 +8,28 @@
 
 namespace tenon {
 
+bool Session::Impl::repeat(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop) {
+  if (!quick || FileMemory::any_mapped() || !quick->fits(inputs, outputs) || !quick->stays() || !quick->apart(inputs, outputs))
+    return false;
+  auto& execution = quick->bind(inputs, outputs);
+  execution.set_step(step++);
+  const WatchedStop watched(execution, stop);
+  try {
+    execution.run_steps(stop);
+    end_copied_process();
+    execution.finish();
+    return true;
+  } catch (...) {
+    execution.abandon();
+    throw;
+  }
+}
+
+void Session::Impl::remember(int stages) {
+  const bool plain = options.trace.empty() && !options.profile && !options.debug && stages == 1 && !overlapped;
+  if (plain && plans.last() != nullptr) quick = QuickRun::of(*stage_for({}), *plans.last());
+}
+
 void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop) {
   const auto& names = written->model;  // whatever runs in its place has these inputs and outputs
   const auto count = [](const char* what, std::size_t given, std::size_t needed) {
@@ -16,19 +38,7 @@ void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tenso
   count("inputs", inputs.size(), names.inputs.size());
   count("outputs", outputs.size(), names.outputs.size());
   require_current_constants();
-  if (quick && !FileMemory::any_mapped() && quick->fits(inputs, outputs) && quick->stays() && quick->apart(inputs, outputs)) {
-    auto& execution = quick->bind(inputs, outputs);
-    execution.set_step(step++);
-    const WatchedStop watched(execution, stop);
-    try {
-      execution.run_steps(stop);
-      end_copied_process();
-      return execution.finish();
-    } catch (...) {
-      execution.abandon();
-      throw;
-    }
-  }
+  if (repeat(inputs, outputs, stop)) return;
   NamedTensors given;
   RunOptions options_of_run{.stop = stop};
   for (std::size_t i = 0; i < inputs.size(); ++i)
@@ -39,13 +49,36 @@ void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tenso
   int stages_run = 0;
   auto made = run(given, options_of_run, number, stages_run);
   for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = made.at(std::string(names.strings[names.outputs[i].first]));
-  const bool plain = options.trace.empty() && !options.profile && !options.debug && stages_run == 1 && !overlapped;
-  if (plain && plans.last() != nullptr) quick = QuickRun::of(*stage_for({}), *plans.last());
+  remember(stages_run);
 }
 
 void Session::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop) {
   const Impl::Use use(impl_);
   impl_->run_in_order(inputs, outputs, stop);
+}
+
+std::optional<NamedTensors> Session::Impl::repeat(const NamedTensors& inputs, const std::stop_token& stop) {
+  require_current_constants();
+  if (!quick || inputs.size() != quick->inputs().size()) return std::nullopt;
+  std::vector<Tensor> given, made(quick->outputs().size());
+  given.reserve(inputs.size());
+  for (const auto& place : quick->inputs())
+    if (const auto found = inputs.find(place.name); found != inputs.end()) given.push_back(found->second);
+  if (!repeat(given, made, stop)) return std::nullopt;
+  std::optional<NamedTensors> named(std::in_place);
+  for (std::size_t i = 0; i < made.size(); ++i) named->emplace(quick->outputs()[i].name, std::move(made[i]));
+  return named;
+}
+
+NamedTensors Session::run(const NamedTensors& inputs, const RunOptions& request) {
+  const Impl::Use use(impl_);
+  const bool plain = request.outputs.empty() && request.destinations.empty() && !request.finished;
+  if (plain)
+    if (auto made = impl_->repeat(inputs, request.stop)) return *std::move(made);
+  int stages = 0;
+  auto made = impl_->run(inputs, request, impl_->step++, stages);
+  if (plain) impl_->remember(stages);
+  return made;
 }
 
 }  // namespace tenon

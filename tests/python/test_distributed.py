@@ -17,7 +17,7 @@ import tenon
 from training import examples, network
 
 trainer = tenon.Trainer(network(), examples(), epochs=2, batch=16, lanes=3, distributed=True, comm_timeout=30)
-sys.stdout.write(f"{trainer.rank} of {trainer.processes}\n")
+sys.stdout.write(f"{trainer.rank} of {trainer.processes}\\n")
 for report in trainer:
     pass
 if trainer.rank == 0:

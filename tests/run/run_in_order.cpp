@@ -46,6 +46,33 @@ TEST_CASE("run_in_order: inputs and outputs in the graph's order, for one shape 
   }
 }
 
+TEST_CASE("runs by names, one like the other: what a new session gives, in new tensors, and refused for the same reasons") {
+  TwoOutputs of;
+  Session session(of.graph);
+  std::vector<std::pair<NamedTensors, NamedTensors>> found_and_expected;
+  float first = 0;
+  for (const std::int64_t length : {3, 3, 3, 5, 5, 3, 0, 0, 3, 3, 3}) {
+    const NamedTensors inputs{{"x", arange(f32, length, ++first)}, {"y", arange(f32, length, 100)}};
+    found_and_expected.emplace_back(session.run(inputs), Session(of.graph).run(inputs));
+    CHECK(failure_of([&] { session.run({{"x", inputs.at("x")}, {"w", inputs.at("y")}}); }).message == "the graph has no input 'w'");
+    CHECK(failure_of([&] { session.run({{"x", inputs.at("x")}}); }).message == "no value is given for input y");
+    CHECK(failure_of([&] { session.run({{"x", inputs.at("x")}, {"y", Tensor()}}); }).message == "no value is given for input y");
+    found_and_expected.emplace_back(session.run(inputs), found_and_expected.back().second);
+    found_and_expected.emplace_back(session.run(inputs), found_and_expected.back().second);
+    CHECK(session.run(inputs, RunOptions{.outputs = {"a"}}).size() == 1);
+    const auto mine = Tensor::zeros(f32, {length});
+    CHECK(same_bits(session.run(inputs, Destinations{{"a", Destination{mine}}}).at("z"), found_and_expected.back().second.at("z")));
+    CHECK(same_bits(mine, found_and_expected.back().second.at("a")));
+    CHECK(session.run({{"x", inputs.at("x")}, {"y", arange(f32, length, 100)}}).size() == 2);
+  }
+  CHECK(session.step() == 11 * 9);
+  for (const auto& each : found_and_expected) {
+    REQUIRE(each.first.size() == 2);
+    CHECK(same_bits(each.first.at("z"), each.second.at("z")));
+    CHECK(same_bits(each.first.at("a"), each.second.at("a")));
+  }
+}
+
 TEST_CASE("run_in_order: outputs that are given are written, and only those that fit") {
   TwoOutputs of;
   Session session(of.graph);

@@ -112,7 +112,7 @@ class TENON_API Session {
     return run(inputs, RunOptions{.destinations = destinations});
   }
 
-  /// All outputs, by places instead of names, which takes a small run half the time: `inputs` in the order of Graph::inputs(), `outputs` in
+  /// All outputs, by places instead of names, for small runs: `inputs` in the order of Graph::inputs(), `outputs` in
   /// that of Graph::outputs(). An empty output is made; another one must be dense and contiguous, is overwritten, and has the output's
   /// dtype and shape. Throws Failure as run(), and (usage) for other numbers of them.
   void run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop = {});
