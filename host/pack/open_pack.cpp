@@ -126,17 +126,20 @@ class Pack {
   PackList list_;
 };
 
-/// What a folder holds; nothing where a file of it is gone, as caches are cleared, or there is none.
+/// What a folder holds; nothing where there is none, or a file of it is gone or cut short, as caches are cleared.
 std::optional<PackList> unpacked_in(const fs::path& folder) {
   const auto path = folder / pack_list_name;
-  std::error_code error;
-  if (!fs::exists(path, error)) return {};
   std::string text;
-  sum_of_pack(path, [&](std::span<const std::byte> bytes) { text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size()); });
-  auto list = read_pack_list(text, path.string());
-  for (const auto& member : list.members)
-    if (fs::file_size(folder / member.name, error) != member.size || error) return {};
-  return list;
+  try {
+    sum_of_pack(path, [&](std::span<const std::byte> bytes) { text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size()); });
+    auto list = read_pack_list(text, path.string());
+    std::error_code error;
+    for (const auto& member : list.members)
+      if (fs::file_size(folder / member.name, error) != member.size) return {};
+    return list;
+  } catch (const Failure&) {
+    return {};
+  }
 }
 
 /// Copied, so that what was checked is what is unpacked. What a process leaves that is killed, the next one clears.

@@ -1,6 +1,9 @@
 // tenon pack, and commands that open packs.
 #include <doctest/doctest.h>
 
+#include <csignal>
+
+#include "cli/failing_calls.hpp"
 #include "cli/workplace.hpp"
 
 namespace {
@@ -14,7 +17,13 @@ class PackPlace {
     made_ = run({"--plugins", plugin(), "--trust-writable", "pack", "q.json", "-o", "q.pack"});
   }
   static std::string plugin() { return TENON_TEST_EXAMPLES "/positives.so"; }
-  ProgramResult run(const Words& arguments) const { return run_tenon(arguments, {place_.folder().path(), place_.folder() / "cache", {}}); }
+  /// With `rules` of calls that fail, as failing_calls.hpp has them.
+  ProgramResult run(const Words& arguments, const std::string& rules = {}) const {
+    auto place = rules.empty() ? ProgramPlace() : with_calls(rules);
+    place.folder = place_.folder().path();
+    place.cache = place_.folder() / "cache";
+    return run_tenon(arguments, place);
+  }
   const ProgramResult& made() const { return made_; }
   std::string hash() const { return made_.out.substr(0, made_.out.size() - 1); }
   const Workplace& place() const { return place_; }
@@ -75,4 +84,41 @@ TEST_CASE("tenon pack writes the whole file or none, and nothing over what it re
   CHECK(at.run({"pack", "q.json", "-o", "missing.pack"}).code == 3);  // without the plugin
   CHECK(at.run({"pack", "g.tenon", "-o", "no/folder.pack"}).code == 4);
   CHECK(!std::filesystem::exists(at.place().folder() / "missing.pack"));
+
+  const auto before = at.place().folder().names();
+  const auto old = read_bytes(at.place().folder() / "q.pack");
+  for (const auto* to : {"full.pack", "q.pack"}) {
+    const auto result = at.run({"--plugins", at.plugin(), "--trust-writable", "pack", "q.json", "-o", to},
+                               "write,/#*,1,9999,error 28;write,.tmp,1,9999,error 28");
+    CHECK(result.code == 1);
+    CHECK(result.out == "");
+    CHECK(result.err == "error: cannot write " + std::string(to) + ": the disk is full\n");
+  }
+  CHECK(at.place().folder().names() == before);
+  CHECK(read_bytes(at.place().folder() / "q.pack") == old);
+}
+
+TEST_CASE("unpacking that fails or is killed leaves nothing that would pass for the pack") {
+  const PackPlace at;
+  const auto packs = at.place().folder() / "cache/tenon/packs";
+  const auto run = [&](const std::string& rules) { return at.run({"run", "q.pack", "--trust", at.hash(), "--input", "x=x.npy"}, rules); };
+  const std::pair<const char*, const char*> cases[] = {
+      {"write,/content/plugins/positives.so,1,1,error 28", "/content/plugins/positives.so: the disk is full\n"},
+      {"fsync,/content/graph.tenon,1,1,error 5", "/content/graph.tenon: the device reports an error\n"},
+      {"fsync,/content/pack.json,1,1,error 5", "/content/pack.json: the device reports an error\n"},
+      {"rename,/packs/*,1,1,error 28", "the disk is full\n"}};
+  for (const auto& each : cases) {
+    const auto result = run(each.first);
+    CHECK_MESSAGE(result.err.starts_with("error: cannot write " + packs.string()), result.err);
+    CHECK_MESSAGE(result.err.ends_with(each.second), result.err);
+    CHECK(result.code == 1);
+    CHECK(std::filesystem::is_empty(packs));
+  }
+  int killed = 0;
+  for (int call = 2;
+       call < 99 && run("any,/packs/*," + std::to_string(call) + "," + std::to_string(call) + ",signal 9").code == 128 + SIGKILL; call += 5)
+    ++killed;
+  CHECK(killed >= 2);
+  CHECK(run("").code == 0);
+  CHECK(TemporaryFolder::sorted_names(packs) == Words{at.hash().substr(7)});
 }

@@ -3,54 +3,13 @@
 
 #include <tenon/host/pack.hpp>
 #include <tenon/host/trust.hpp>
+#include <tenon/host/udf.hpp>
 
-#include "../built.hpp"
-#include "../failure_of.hpp"
 #include "../file/zip_builder.hpp"
-#include "../temporary_folder.hpp"
-#include "io/sha256.hpp"
+#include "pack/pack_list.hpp"
+#include "pack/packed.hpp"
 
 namespace {
-
-namespace fs = std::filesystem;
-
-std::string sum_of_text(const std::string& text) {
-  tenon::Sha256 sum;
-  sum.add(std::as_bytes(std::span(text)));
-  return sum.hexadecimal();
-}
-
-/// A graph with a plugin of its own, which needs libraries beside it.
-struct Packed {
-  Packed() : host(options()) {
-    host.add_plugins(built("plugins"));
-    for (const auto* name : {"needs_beside.so", "libbeside.so", "libbelow.so"})
-      fs::copy_file(fs::path(TENON_TEST_FAULTS) / "beside" / name, folder / name);
-    host.add_plugins(folder / "needs_beside.so");
-  }
-  tenon::HostOptions options() const {
-    tenon::HostOptions options;
-    options.search_defaults = false;
-    options.cache = folder / "cache";
-    options.config = folder / "config";
-    return options;
-  }
-  tenon::Graph graph() {
-    tenon::Graph graph(host);
-    const auto x = graph.input("x", tenon::f32, {-1, 2});
-    graph.output("y", graph.add("relu", {graph.add("needs_beside", {x}, {}, "a")}));
-    return graph;
-  }
-  tenon::SavedPack save(const std::string& name, const tenon::PackOptions& more = {}) {
-    auto made = graph();
-    return tenon::save_pack(made, folder / name, more);
-  }
-  tenon::PackTrust trust(const std::string& hash = {}) const { return {hash, folder / "config", folder / "cache"}; }
-  fs::path unpacked() const { return folder / "cache/packs"; }
-
-  TemporaryFolder folder;
-  tenon::Host host;
-};
 
 /// pack.json of members that have the hashes of their content.
 std::string list_of(const std::vector<BuiltMember>& members, const std::string& plugins = "") {
@@ -65,6 +24,21 @@ std::string pack_of(std::vector<BuiltMember> members, const std::string& plugins
   members.insert(members.begin(), {"pack.json", list});
   return zip_of(members);
 }
+
+std::string fault(const std::string& name) {
+  return TENON_TEST_FAULTS "/" + name + ".so";
+}
+
+/// The application's own.
+struct Seven : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("7");
+    op.types({tenon::f32});
+    op.output("seven", "[1]");
+  }
+  void infer(tenon::Infer& io) const { io.set_output(0, {1}); }
+  void forward(const tenon::Call& call) const { call.output<float>(0)[0] = 7; }
+};
 
 }  // namespace
 
@@ -91,6 +65,43 @@ TEST_CASE("a pack has the graph, its plugin and what that needs, is always the s
   CHECK((status.st_mode & 0777U) == 0700U);
   CHECK(TemporaryFolder::sorted_names(on.unpacked()) == std::vector{saved.sha256});
   CHECK(TemporaryFolder::sorted_names(folder) == std::vector<std::string>{"graph.tenon", "pack.json", "plugins"});
+  REQUIRE(stat((folder / "plugins/needs_beside.so").c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777U) == 0400U);
+}
+
+TEST_CASE("only a file that begins with pack.json as an archive does is a pack") {
+  const TemporaryFolder folder;
+  const auto name = std::string("pack.json"), filled = std::string(26, '.') + name;
+  const auto archive = zip_of({{name, "{}"}});
+  const std::pair<std::string, bool> cases[] = {{archive, true},
+                                                {archive.substr(0, 39), true},
+                                                {archive.substr(0, 38), false},
+                                                {"", false},
+                                                {"PK\3\4" + filled, true},
+                                                {"PK\3\5" + filled, false},
+                                                {zip_of({{"graph.tenon", "a graph"}}), false}};
+  for (const auto& each : cases) {
+    write_bytes(folder / "file", each.first);
+    CHECK(tenon::is_pack(folder / "file") == each.second);
+  }
+  CHECK(!tenon::is_pack(folder / "missing"));
+  CHECK(!tenon::is_pack(folder.path()));
+}
+
+TEST_CASE("pack.json: what is written is read, and only plain names are members") {
+  const tenon::PackList list{{"plugins/a.so", "plugins/b \"c\".so"},
+                             {{"graph.tenon", 7, std::string(64, '0')},
+                              {"plugins/a.so", 1, std::string(64, '1')},
+                              {"plugins/b \"c\".so", 2, std::string(64, 'f')}}};
+  const auto read = tenon::read_pack_list(to_text(list), "list");
+  CHECK(read.plugins == list.plugins);
+  CHECK(to_text(read) == to_text(list));
+  for (const auto& name : {std::string("graph.tenon"), std::string("plugins/a"), "plugins/" + std::string(255, 'a')})
+    CHECK(tenon::is_member_name(name));
+  for (const auto& name :
+       {std::string(), std::string("pack.json"), std::string("plugins/"), std::string("plugins/.a"), std::string("plugins/a/b"),
+        std::string("plugins/a\\b"), std::string("plugins/a\nb"), "plugins/" + std::string(256, 'a')})
+    CHECK_MESSAGE(!tenon::is_member_name(name), name);
 }
 
 TEST_CASE("a pack is opened by its hash or from the list, and by nothing else") {
@@ -100,6 +111,8 @@ TEST_CASE("a pack is opened by its hash or from the list, and by nothing else") 
   const auto refused = [&](const std::string& hash) { return failure_of([&] { tenon::open_pack(path, on.trust(hash)); }); };
   CHECK(refused("").message == path.string() + " is a pack, which holds code: it is opened only by its hash, and none is given");
   CHECK(refused("").hint.find("sha256sum") != std::string::npos);
+  tenon::trust_plugin(on.folder / "libbelow.so", on.folder / "config");
+  CHECK(refused("").message.find("it is opened only by its hash") != std::string::npos);
   CHECK(refused(std::string(64, 'a')).message ==
         path.string() + " is not the pack that is trusted: its SHA-256 is " + saved.sha256 + ", and not " + std::string(64, 'a'));
   for (const auto* text : {"sha256:", "sha256:12", "md5:abc", "SHA256"})
@@ -107,6 +120,9 @@ TEST_CASE("a pack is opened by its hash or from the list, and by nothing else") 
   CHECK(!fs::exists(on.unpacked()));
   tenon::trust_plugin(path, on.folder / "config");
   CHECK(refused("").message == "");
+  auto near = saved.sha256;
+  near.back() = near.back() == '0' ? '1' : '0';
+  CHECK(refused(near).message.find("is not the pack that is trusted") != std::string::npos);
 
   const auto bytes = read_bytes(path);
   for (std::size_t at = 0; at < bytes.size(); at += bytes.size() / 40) {
@@ -127,7 +143,12 @@ TEST_CASE("packs with a right hash and wrong members are refused, and leave noth
     return made;
   };
   const auto link = other([](auto& member) { member.mode = S_IFLNK | 0777U; });
+  auto large = other([](auto& member) { member.name = "pack.json"; });
+  large.size = large.stored_size = (16U << 20) + 1;
   const auto list = list_of({graph});
+  const auto changed_list = [&](const std::string& from, const std::string& to) {
+    return zip_of({{"pack.json", std::string(list).replace(list.find(from), from.size(), to)}, graph});
+  };
   const struct {
     const char* why;
     std::string bytes;
@@ -140,17 +161,23 @@ TEST_CASE("packs with a right hash and wrong members are refused, and leave noth
       {"'plugins/' may not be in a pack", pack_of({graph, {"plugins/", ""}})},
       {"its member pack.json is there twice", pack_of({graph, {"pack.json", ""}})},
       {"graph.tenon is no plain file", pack_of({link})},
+      {"graph.tenon is no plain file", pack_of({other([](auto& member) { member.mode = S_IFDIR | 0755U; })})},
       {"graph.tenon is there twice", zip_of({{"pack.json", list}, graph, graph})},
       {"'graph.tenon' is there twice", zip_of({{"pack.json", list_of({graph, graph})}, graph})},
       {"graph.tenon is not among the members", pack_of({{"plugins/a.so", ""}})},
       {"'plugins/b.so' is not among the members", pack_of({graph, {"plugins/a.so", ""}}, "\"plugins/b.so\"")},
       {"'graph.tenon' is not among the members", pack_of({graph}, "\"graph.tenon\"")},
       {"its first member is not pack.json", zip_of({graph, {"pack.json", list}})},
+      {"its first member is not pack.json", zip_of({})},
+      {"its pack.json is larger than 16 MiB", zip_of({large})},
       {"it has other members than its pack.json says", zip_of({{"pack.json", list}, graph, {"plugins/a.so", ""}})},
       {"its pack.json says that it has plugins/a.so",
        zip_of({{"pack.json", list_of({graph, {"plugins/a.so", ""}})}, graph, {"plugins/b.so", ""}})},
       {"graph.tenon has 7 bytes, and not 8", zip_of({{"pack.json", list_of({{"graph.tenon", "8 bytes."}})}, graph})},
       {"graph.tenon has not the hash that its pack.json says", zip_of({{"pack.json", list_of({{"graph.tenon", "7 bytes"}})}, graph})},
+      {"graph.tenon has not the hash that its pack.json says",
+       changed_list(sum_of_text(graph.content),
+                    std::string(sum_of_text(graph.content), 0, 63) + (sum_of_text(graph.content).back() == '0' ? "1" : "0"))},
       {"is compressed or encrypted", pack_of({other([](auto& member) { member.method = 8; })})},
       {"is compressed or encrypted", pack_of({other([](auto& member) { member.flags = 1; })})},
       {"is compressed or encrypted", pack_of({other([](auto& member) { member.size = 0xfffffff0; })})},
@@ -159,6 +186,11 @@ TEST_CASE("packs with a right hash and wrong members are refused, and leave noth
       {"its checksum is not the one", pack_of({other([](auto& member) { member.crc = 1; })})},
       {"its list of members leads elsewhere", pack_of({other([](auto& member) { member.offset = 99999; })})},
       {"'tenon_pack' is 2", zip_of({{"pack.json", R"({"tenon_pack": 2})"}, graph})},
+      {"'tenon_pack' is 0", changed_list(": 1,", ": 0,")},
+      {"'size' is -7", changed_list(": 7", ": -7")},
+      {"'made_by'", changed_list("\"a test\"", "7")},
+      {"'more'", changed_list("\"tenon_pack\"", "\"more\": 1, \"tenon_pack\"")},
+      {"'more'", changed_list("\"size\"", "\"more\": 1, \"size\"")},
       {"pack.json:1:", zip_of({{"pack.json", "no list"}, graph})},
       {"is no SHA-256", zip_of({{"pack.json", std::string(list).replace(list.rfind('"') - 64, 64, "a")}, graph})},
       {"it is empty", ""},
@@ -182,7 +214,9 @@ TEST_CASE("a pack is unpacked once, however many ask, and again where its files 
   Packed on;
   const auto saved = on.save("net.pack");
   const auto open = [&] { return tenon::open_pack(on.folder / "net.pack", on.trust(saved.sha256)); };
-  fs::create_directories(on.unpacked() / ("new-" + saved.sha256) / "content");  // of one that was killed
+  fs::create_directories(on.unpacked() / ("new-" + saved.sha256) / "content/plugins");  // of one that was killed
+  write_bytes(on.unpacked() / ("new-" + saved.sha256) / "pack", "half of it");
+  write_bytes(on.unpacked() / ("new-" + saved.sha256) / "content/plugins/other.so", "");
   fs::permissions(on.unpacked(), fs::perms::owner_all);
   std::vector<std::thread> all;
   std::vector<ino_t> files(8);
@@ -197,22 +231,69 @@ TEST_CASE("a pack is unpacked once, however many ask, and again where its files 
   const auto plugin = open().plugins.at(0);
   fs::remove(plugin);
   CHECK(open().plugins.at(0) == plugin);
-  CHECK(fs::exists(plugin));
-
-  fs::permissions(on.unpacked(), fs::perms::all);
-  CHECK(failure_of(open).message == "cannot use " + on.unpacked().string() + ": others may write to it, and packs are unpacked there");
+  const auto content = read_bytes(plugin);
+  fs::permissions(plugin, fs::perms::owner_all);
+  fs::resize_file(plugin, content.size() - 1);
+  CHECK(open().plugins.at(0) == plugin);
+  CHECK(read_bytes(plugin) == content);
+  const auto list = on.unpacked() / saved.sha256 / "pack.json";
+  fs::permissions(list, fs::perms::owner_all);
+  fs::resize_file(list, 100);
+  CHECK(open().plugins.at(0) == plugin);
+  CHECK(fs::file_size(list) > 100);
+  CHECK(TemporaryFolder::sorted_names(plugin.parent_path()) == std::vector<std::string>{"libbelow.so", "libbeside.so", "needs_beside.so"});
 }
 
 TEST_CASE("what cannot be packed is said, and no file is written") {
   Packed on;
   fs::create_directory(on.folder / "more");
-  write_bytes(on.folder / "more/libbelow.so", "another one");
+  auto other = read_bytes(on.folder / "libbelow.so");
+  other.back() = static_cast<char>(other.back() ^ 1);
+  write_bytes(on.folder / "more/libbelow.so", other);
   write_bytes(on.folder / ".hidden", "");
   write_bytes(on.folder / "table.bin", "numbers");
+  write_bytes(on.folder / "more/table.bin", "numbers");
   const auto refused = [&](const char* with) { return failure_of([&] { on.save("net.pack", {.with = {on.folder / with}}); }).message; };
   CHECK(refused("more/libbelow.so").find("have one name, and a pack has one folder for both") != std::string::npos);
   CHECK(refused(".hidden").find("cannot be in a pack: its name begins with a point") != std::string::npos);
   CHECK(refused("missing").find("there is no such file") != std::string::npos);
   CHECK(!fs::exists(on.folder / "net.pack"));
-  CHECK(on.save("net.pack", {.with = {on.folder / "table.bin"}}).members.back().name == "plugins/table.bin");
+  const auto twice = on.save("net.pack", {.with = {on.folder / "table.bin", on.folder / "more/table.bin"}});
+  CHECK(twice.members.back().name == "plugins/table.bin");
+  CHECK(twice.members.size() == 5);
+
+  auto own = on.graph();
+  on.host.add<Seven>();
+  own.output("z", own.add("seven", std::vector<tenon::Value>()));
+  CHECK(failure_of([&] { tenon::save_pack(own, on.folder / "own.pack"); }).message ==
+        "operator 'app.seven' is the application's own, which no plugin has");
+  tenon::Host inner(on.options());
+  inner.add_plugins(TENON_TEST_FAULTS "/needs_inner.so");
+  tenon::Graph graph(inner);
+  graph.output("y", graph.add("needs_beside", {graph.input("x", tenon::f32, {2})}));
+  CHECK(failure_of([&] {
+          tenon::save_pack(graph, on.folder / "own.pack");
+        }).message.find(".so, which lies in another folder, and a pack has one for both") != std::string::npos);
+  CHECK(!fs::exists(on.folder / "own.pack"));
+}
+
+TEST_CASE("a pack has every plugin with something of the graph, its signature, and no other plugin") {
+  const Packed on;
+  for (const auto* folder : {"a", "b", "c"}) fs::create_directory(on.folder / folder);
+  fs::copy_file(fault("split_operator"), on.folder / "a/z.so");
+  fs::copy_file(fault("split_kernel"), on.folder / "b/y.so");
+  fs::copy_file(fault("split_cuda_kernel"), on.folder / "b/x.so");
+  fs::copy_file(fault("plain"), on.folder / "c/plain.so");
+  write_bytes(on.folder / "b/y.so.sig", "a signature");
+  tenon::Host host(on.options());
+  for (const auto* folder : {"a", "b", "c"}) host.add_plugins(on.folder / folder);
+  tenon::Graph graph(host);
+  graph.output("z", graph.add("split", {graph.input("s", tenon::f32, {2})}));
+  std::vector<std::string> names;
+  for (const auto& member : tenon::save_pack(graph, on.folder / "net.pack").members) names.push_back(member.name);
+  CHECK(names == std::vector<std::string>{"graph.tenon", "plugins/x.so", "plugins/y.so", "plugins/y.so.sig", "plugins/z.so"});
+  const auto opened = tenon::open_pack(on.folder / "net.pack", on.trust(sum_of_text(read_bytes(on.folder / "net.pack"))));
+  names.clear();
+  for (const auto& plugin : opened.plugins) names.push_back(plugin.filename().string());
+  CHECK(names == std::vector<std::string>{"x.so", "y.so", "z.so"});
 }
