@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <thread>
 
+#include "cli/failing_calls.hpp"
 #include "cli/json_keys.hpp"
 #include "cli/workplace.hpp"
 
@@ -150,4 +152,36 @@ TEST_CASE("triton: what cannot be served") {
     CHECK(result.out == "");
     CHECK(!fs::exists(place.folder() / "models"));
   }
+}
+
+TEST_CASE("triton: processes that write one model at once, and a full disk") {
+  const Workplace place;
+  ProgramResult results[3];
+  {
+    std::vector<std::thread> all;
+    for (int i = 0; i < 3; ++i)
+      all.emplace_back([&, i] { results[i] = place.run({"triton", "g.tenon", "-o", "models", "--version", i == 0 ? "1" : "2"}); });
+    for (auto& each : all) each.join();
+  }
+  CHECK(results[0].err == "");
+  CHECK(results[0].code == 0);
+  CHECK(results[1].code + results[2].code == 2);
+  CHECK(results[1].err + results[2].err ==
+        "error: 'models/g' has a version 2 already\nhint: write another one with --version, or remove it first\n");
+  const auto model = place.folder() / "models/g";
+  CHECK(place.folder().sorted_names(place.folder() / "models") == Words{"g"});
+  CHECK(place.folder().sorted_names(model) == Words{"1", "2", "config.pbtxt"});
+  CHECK(files_in(model / "1") == files_in(model / "2"));
+  CHECK(read_bytes(model / "2/model.tenon") == read_bytes(place.folder() / "g.tenon"));
+
+  for (const auto* repository : {"models", "others"}) {
+    const auto result =
+        place.run_in({"triton", "g.tenon", "-o", repository, "--version", "3"}, with_calls("write,/.g.tenon-*,5,9999,error 28"));
+    CHECK(result.code == 1);
+    CHECK_MESSAGE(result.err.starts_with("error: cannot write " + std::string(repository) + "/.g.tenon-"), result.err);
+    CHECK_MESSAGE(has(result.err, "/3/libtriton_tenon.so: the disk is full\n"), result.err);
+  }
+  CHECK(place.folder().sorted_names(model) == Words{"1", "2", "config.pbtxt"});
+  CHECK(place.folder().sorted_names(place.folder() / "models") == Words{"g"});
+  CHECK(!fs::exists(place.folder() / "others"));
 }

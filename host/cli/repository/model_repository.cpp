@@ -77,9 +77,7 @@ NewModel::NewModel(const fs::path& repository, const std::string& name, std::int
   if (fs::exists(repository_, error) && !fs::is_directory(repository_, error))
     throw Failure(FailureKind::usage, fmt::format("'{}' is a file, and a model repository is a folder", repository_.string()),
                   "choose another with -o");
-  if (fs::exists(place_ / std::to_string(version), error))
-    throw Failure(FailureKind::usage, fmt::format("'{}' has a version {} already", place_.string(), version),
-                  "write another one with --version, or remove it first");
+  if (fs::exists(place_ / std::to_string(version), error)) refuse_version();
   made_repository_ = fs::create_directory(repository_, error);
   if (error) fail(error.value());
   const auto beginning = "." + name + ".tenon-";
@@ -96,19 +94,23 @@ NewModel::~NewModel() {
 
 void NewModel::commit(const std::string& config) {
   std::error_code error;
-  if (fs::exists(place_, error)) {
-    if (text_of(place_ / "config.pbtxt") != config)
-      throw Failure(FailureKind::usage,
-                    fmt::format("'{}' is there already, with another config.pbtxt than version {} needs", place_.string(), version_),
-                    "choose another with --name, or remove it first");
-    if (const int failed = move_to_free_name(folder(), place_ / std::to_string(version_)); failed != 0) fail(failed);
-    sync_folder(place_);
-  } else {
+  if (!fs::exists(place_, error)) {
     AtomicFile::write_text(made_ / "config.pbtxt", config);
-    if (const int failed = move_to_free_name(made_, place_); failed != 0) fail(failed);
-    sync_folder(repository_);
+    const int failed = move_to_free_name(made_, place_);
+    committed_ = failed == 0;
+    if (committed_) return sync_folder(repository_);
+    if (failed != EEXIST) fail(failed);
   }
+  // perhaps since a moment ago: another process writes this model, too
+  if (text_of(place_ / "config.pbtxt") != config)
+    throw Failure(FailureKind::usage,
+                  fmt::format("'{}' is there already, with another config.pbtxt than version {} needs", place_.string(), version_),
+                  "choose another with --name, or remove it first");
+  const int failed = move_to_free_name(folder(), place_ / std::to_string(version_));
+  if (failed == EEXIST) refuse_version();
+  if (failed != 0) fail(failed);
   committed_ = true;
+  sync_folder(place_);
 }
 
 /// Those whose process is gone.
@@ -122,6 +124,11 @@ void NewModel::remove_leftovers(const std::string& beginning) const {
     if (process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH) left.push_back(entry.path());
   }
   for (const auto& path : left) fs::remove_all(path, error);
+}
+
+void NewModel::refuse_version() const {
+  throw Failure(FailureKind::usage, fmt::format("'{}' has a version {} already", place_.string(), version_),
+                "write another one with --version, or remove it first");
 }
 
 void NewModel::fail(int error) const {

@@ -25,6 +25,7 @@ class NewModel {
 
  private:
   void remove_leftovers(const std::string& beginning) const;
+  [[noreturn]] void refuse_version() const;
   [[noreturn]] void fail(int error) const;
 
   std::filesystem::path repository_, place_, made_;
