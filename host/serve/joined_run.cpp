@@ -68,20 +68,28 @@ std::int64_t rows_of(const Request& request) {
   return request.inputs[0].shape[0];
 }
 
+/// Rows without elements take no memory, so there may be any number of them.
+std::int64_t rows_of(std::span<Request* const> group) {
+  std::int64_t sum = 0;
+  for (const auto* request : group)
+    if (__builtin_add_overflow(sum, rows_of(*request), &sum))
+      throw Failure(FailureKind::usage, "the requests have more rows together than can be counted");
+  return sum;
+}
+
 /// The input of all of them. That of one is where it came, if it lies in one piece.
 Tensor joined(std::span<Request* const> group, std::size_t i, bool rows) {
   const auto& first = group[0]->inputs[i];
   const auto aligned = [&](const std::byte* data) { return reinterpret_cast<std::uintptr_t>(data) % size_of(first.dtype) == 0; };
-  if (group.size() == 1 && first.pieces.size() == 1 && !first.pieces[0].empty() && aligned(first.pieces[0].data()))
+  if (group.size() == 1 && first.pieces.size() == 1 && aligned(first.pieces[0].data()))
     return Tensor::borrow_read_only(first.pieces[0].data(), first.dtype, first.shape);
   auto shape = first.shape;
-  if (rows)
-    shape.set(0, std::accumulate(group.begin(), group.end(), std::int64_t{0}, [](auto sum, auto* one) { return sum + rows_of(*one); }));
+  if (rows) shape.set(0, rows_of(group));
   auto whole = Tensor::empty(first.dtype, shape);
   auto* to = static_cast<std::byte*>(whole.data());
   for (const auto* request : group)
     for (const auto piece : request->inputs[i].pieces) {
-      if (!piece.empty()) std::memcpy(to, piece.data(), piece.size());
+      std::memcpy(to, piece.data(), piece.size());
       to += piece.size();
     }
   return whole;

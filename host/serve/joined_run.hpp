@@ -12,7 +12,7 @@
 
 namespace tenon::serve {
 
-/// An input as it came: in one piece of memory, or in several that follow one another.
+/// An input as it came: in one piece of memory, or in several that follow one another; none is empty.
 struct GivenInput {
   DType dtype = unknown_dtype;
   Shape shape;

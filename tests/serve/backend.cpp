@@ -1,110 +1,7 @@
 // The backend in a pretended server: the functions that the real one calls, requests joined and answered, and models that are refused.
-#include <dlfcn.h>
-#include <doctest/doctest.h>
-
-#include <bit>
-#include <tenon/host/host.hpp>
-#include <tenon/host/session.hpp>
-
-#include "serve/pretended_server.hpp"
-#include "temporary_folder.hpp"
-
-namespace {
+#include "serve/served.hpp"
 
 using namespace tenon::serve;
-using Floats = std::vector<float>;
-
-void* function(const char* name) {
-  static void* const library = dlopen(TENON_TEST_BUILD "/libtriton_tenon.so", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw std::runtime_error(dlerror());
-  return dlsym(library, name);
-}
-
-/// The text of the error that a function of the backend returns; empty: none.
-template <class... Given>
-std::string call(const char* name, Given... given) {
-  const std::unique_ptr<ServerError> error(reinterpret_cast<ServerError* (*)(Given...)>(function(name))(given...));
-  if (error) --living;
-  return error ? error->text : "";
-}
-
-const std::string& initialized() {
-  static const std::string error = call("TRITONBACKEND_Initialize", static_cast<ServerBackend*>(nullptr));
-  return error;
-}
-
-/// A model of one instance, in a folder without plugins: those of the build are found beside the backend.
-class Model {
- public:
-  Model(const std::string& graph, std::string config, bool completes = false, int kind = instance_cpu) {
-    REQUIRE(initialized() == "");
-    std::filesystem::create_directory(folder_ / "1");
-    tenon::Host host;
-    tenon::Graph::from_json(host, graph).save(folder_ / "1/model.tenon");
-    model.folder = folder_.path();
-    model.config = std::move(config);
-    model.completes = completes;
-    instance.model = &model;
-    instance.kind = kind;
-    error = call("TRITONBACKEND_ModelInitialize", &model);
-    if (error.empty()) error = call("TRITONBACKEND_ModelInstanceInitialize", &instance);
-  }
-  ~Model() {
-    CHECK(call("TRITONBACKEND_ModelInstanceFinalize", &instance) == "");
-    CHECK(call("TRITONBACKEND_ModelFinalize", &model) == "");
-    CHECK(living == 0);
-  }
-  void execute(std::vector<ServerRequest>& requests) {
-    std::vector<ServerRequest*> all;
-    for (auto& each : requests) all.push_back(&each);
-    CHECK(call("TRITONBACKEND_ModelInstanceExecute", &instance, all.data(), static_cast<std::uint32_t>(all.size())) == "");
-    for (const auto& each : requests) CHECK((each.answers == 1 && each.releases == 1));
-    CHECK(instance.times_ascend);
-  }
-
-  ServerModel model;
-  ServerInstance instance;
-  std::string error;
-
- private:
-  TemporaryFolder folder_;
-};
-
-template <class T>
-ServerInput input_of(const std::vector<T>& values, std::vector<std::int64_t> dims, int dtype, std::size_t pieces = 1) {
-  ServerInput input{dtype, std::move(dims), {}, memory_cpu};
-  const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
-  const auto size = values.size() * sizeof(T);
-  for (std::size_t i = 0; i < pieces; ++i) input.pieces.emplace_back(bytes + i * size / pieces, bytes + (i + 1) * size / pieces);
-  return input;
-}
-
-ServerRequest request(const Floats& values, std::vector<std::int64_t> dims, std::size_t pieces = 1) {
-  ServerRequest made;
-  made.inputs["x"] = input_of(values, std::move(dims), 11, pieces);
-  made.wanted = {"y"};
-  return made;
-}
-
-Floats floats(const ServerRequest& from, const std::string& name = "y") {
-  const auto& bytes = from.outputs.at(name).bytes;
-  Floats values(bytes.size() / sizeof(float));
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
-
-const char* const squares = R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
-  "nodes": [{"name": "a", "op": "square", "inputs": ["x"]}, {"name": "b", "op": "neg", "inputs": ["x"]}],
-  "outputs": {"y": "a", "z": "b"}})";
-
-std::string config(const std::string& more = R"("max_batch_size": 8)", const std::string& type = "TYPE_FP32",
-                   const std::string& dims = "[2]") {
-  return R"({"name": "net", "backend": "tenon", "input": [{"name": "x", "data_type": ")" + type + R"(", "dims": )" + dims +
-         R"(}], "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": ["2"]}, {"name": "z", "data_type": "TYPE_FP32", "dims": [2]}], )" +
-         more + "}";
-}
-
-}  // namespace
 
 TEST_CASE("requests become one run, and those that are wrong are refused alone") {
   Model model(squares, config());
@@ -142,6 +39,115 @@ TEST_CASE("requests become one run, and those that are wrong are refused alone")
   CHECK(model.instance.succeeded == std::vector<bool>{true, true, false, false, false, false, false, false, true, false});
 }
 
+TEST_CASE("requests are read as they lie, and each is answered with what it asks for") {
+  Model model(squares, config());
+  REQUIRE(model.error == "");
+  std::vector<ServerRequest> requests = {request({}, {0, 2}), request({}, {0, 2}, 3)};
+  model.execute(requests);
+  for (const auto& each : requests) CHECK((each.error == "" && each.outputs.at("y").dims == std::vector<std::int64_t>{0, 2}));
+  CHECK(model.instance.batches == std::vector<std::uint64_t>{1});  // none is no number of rows for the server
+
+  requests = {request({1, 2}, {1, 2}), request({1, 2}, {1, 2, 1, 1, 1, 1, 1, 1, 1}), request({1, 2, 3, 4}, {1, 2}), request({}, {2}),
+              request({1, 2}, {1, 2})};
+  requests[0].inputs["x"].memory = memory_pinned;
+  requests[0].inputs["x"].pieces.insert(requests[0].inputs["x"].pieces.begin(), std::vector<std::byte>());
+  requests[0].output_memory = memory_pinned;
+  requests[4].wanted = {"y", "q"};
+  model.execute(requests);
+  CHECK(floats(requests[0]) == Floats{1, 4});
+  CHECK(requests[0].outputs.at("y").dtype == 11);
+  CHECK(requests[1].error == "input 'x' has the shape [1, 2, 1, 1, 1, 1, 1, 1, 1] but needs [?, 2]");
+  CHECK(requests[2].error == "input 'x' has 16 bytes, but its shape [1, 2] needs 8");
+  CHECK(requests[3].error == "input 'x' has the shape [2] but needs [?, 2]");
+  CHECK(requests[4].error == "there is no output 'q'");
+
+  requests = {request({3, 4}, {1, 2})};
+  auto& odd = requests[0].inputs["x"];
+  odd.pieces[0].insert(odd.pieces[0].begin(), 3, std::byte{0});
+  odd.shift = 3;
+  model.execute(requests);
+  CHECK(floats(requests[0]) == Floats{9, 16});
+}
+
+TEST_CASE("requests are joined where only their rows differ, and split where outputs have these rows") {
+  Model model(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, -1]}},
+    "nodes": [{"name": "a", "op": "square", "inputs": ["x"]}], "outputs": {"y": "a"}})",
+              R"({"max_batch_size": 8, "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [-1]}],
+    "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [2]}]})");
+  REQUIRE(model.error == "");
+  std::vector<ServerRequest> requests = {request({1, 2}, {1, 2}), request({3, 4, 5}, {1, 3}), request({6, 7, 8, 9}, {2, 2}),
+                                         request({1, 2, 3}, {1, 3}), request({1}, {1, 1})};
+  model.execute(requests);
+  CHECK(floats(requests[1]) == Floats{9, 16, 25});
+  CHECK(floats(requests[2]) == Floats{36, 49, 64, 81});
+  CHECK(floats(requests[3]) == Floats{1, 4, 9});
+  CHECK(model.instance.batches == std::vector<std::uint64_t>{3, 2, 1});
+  for (const auto& [i, run] : {std::pair(0, 0), std::pair(2, 0), std::pair(3, 1), std::pair(4, 2)}) {
+    CHECK(model.instance.times[i].compute_begin == model.instance.batch_times[run].compute_begin);
+    CHECK(model.instance.times[i].compute_end == model.instance.batch_times[run].compute_end);
+  }
+  CHECK(model.instance.times[0].begin < model.instance.times[0].compute_begin);
+  CHECK(model.instance.times[0].compute_begin < model.instance.times[0].compute_end);
+  CHECK(model.instance.times[0].compute_end < model.instance.times[0].end);
+
+  const auto most = (std::int64_t{1} << 62) - 1;  // rows of nothing, whose sum nobody can count
+  requests = {request({}, {most, 0}), request({}, {most, 0}), request({}, {most, 0}), request({}, {most, most})};
+  model.execute(requests);
+  for (std::size_t i = 0; i < 3; ++i)
+    CHECK((requests[i].error == "" && requests[i].outputs.at("y").dims == std::vector<std::int64_t>{most, 0}));
+  CHECK(requests[3].error.ends_with("needs more than there are"));
+
+  Model doubled(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
+    "nodes": [{"name": "b", "op": "neg", "inputs": ["x"]}, {"name": "a", "op": "concat", "inputs": ["x", "x"], "attrs": {"axis": 0}}],
+    "outputs": {"z": "b", "y": "a"}})",
+                config());
+  REQUIRE(doubled.error == "");
+  requests = {request({1, 2}, {1, 2}), request({3, 4}, {1, 2})};
+  doubled.execute(requests);
+  for (const auto& each : requests)
+    CHECK(
+        each.error ==
+        "output 'y' is [2, 2] for 1 rows of input, so it cannot be split into the requests' rows; max_batch_size: 0 in config.pbtxt serves "
+        "each request by itself");
+  CHECK(doubled.instance.batches.empty());
+}
+
+TEST_CASE("inputs of a request have as many rows, and outputs that are not served are not computed") {
+  const auto* const graph = R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]},
+    "w": {"dtype": "float32", "shape": [-1, 2]}, "unused": {"dtype": "float32", "shape": [-1]}},
+    "nodes": [{"name": "a", "op": "add", "inputs": ["x", "w"]}, {"name": "b", "op": "neg", "inputs": ["x"]}],
+    "outputs": {"y": "a", "z": "b"}})";
+  const std::string tensor = R"(", "data_type": "TYPE_FP32", "dims": [2]})";
+  const auto both = R"({"max_batch_size": 8, "input": [{"name": "x)" + tensor + R"(, {"name": "w)" + tensor + R"(],
+    "output": [{"name": "y)" +
+                    tensor + R"(, {"name": "z)" + tensor + "]}";
+  const auto only_z = R"({"max_batch_size": 8, "input": [{"name": "x)" + tensor + R"(], "output": [{"name": "z)" + tensor + "]}";
+  Model sums(graph, both);
+  REQUIRE(sums.error == "");
+  std::vector<ServerRequest> requests = {request({1, 2}, {1, 2}), request({1, 2}, {1, 2})};
+  requests[0].inputs["w"] = input_of<float>({3, 4}, {1, 2}, 11);
+  requests[1].inputs["w"] = input_of<float>({1, 2, 3, 4}, {2, 2}, 11);
+  sums.execute(requests);
+  CHECK(floats(requests[0]) == Floats{4, 6});
+  CHECK(requests[1].error == "input 'x' has 1 rows but 'w' has 2");
+  CHECK(requests[1].code == error_invalid);
+
+  Model negated(graph, only_z);
+  REQUIRE(negated.error == "");
+  requests = {request({1, 2}, {1, 2}), request({1, 2}, {1, 2})};
+  requests[1].wanted = {"z"};
+  negated.execute(requests);
+  CHECK(requests[0].error == "there is no output 'y'");
+  CHECK(floats(requests[1], "z") == Floats{-1, -2});
+
+  Model part(squares, R"({"max_batch_size": 8, "input": [{"name": "x)" + tensor + R"(], "output": [{"name": "z)" + tensor + "]}");
+  REQUIRE(part.error == "");
+  requests = {request({1, 2}, {1, 2})};
+  requests[0].wanted = {"z"};
+  part.execute(requests);
+  CHECK(floats(requests[0], "z") == Floats{-1, -2});
+}
+
 TEST_CASE("a request that a kernel refuses fails alone, and others of its run succeed") {
   Model model(R"({"tenon": 1, "inputs": {"i": {"dtype": "int64", "shape": [-1]}},
     "constants": {"table": {"dtype": "float32", "values": [[1, 2], [3, 4]]}},
@@ -160,6 +166,7 @@ TEST_CASE("a request that a kernel refuses fails alone, and others of its run su
   CHECK(requests[1].error.find("[take_rows] node 'a'") != std::string::npos);
   CHECK(requests[1].code == error_internal);
   CHECK(model.instance.batches == std::vector<std::uint64_t>{1, 1});
+  CHECK(model.instance.times[1].compute_begin < model.instance.times[1].compute_end);
 }
 
 TEST_CASE("a bool is 0 or 1") {
@@ -169,58 +176,9 @@ TEST_CASE("a bool is 0 or 1") {
   REQUIRE(model.error == "");
   std::vector<ServerRequest> requests(2);
   requests[0].inputs["x"] = input_of<char>({0, 1}, {2}, 1);
-  requests[1].inputs["x"] = input_of<char>({0, 2}, {2}, 1);
+  requests[1].inputs["x"] = input_of<char>({0, 2}, {2}, 1, 2);
   for (auto& each : requests) each.wanted = {"y"};
   model.execute(requests);
   CHECK(requests[0].outputs.at("y").bytes == std::vector<std::byte>{std::byte{1}, std::byte{0}});
   CHECK(requests[1].error == "input 'x' is bool but has bytes other than 0 and 1");
-}
-
-TEST_CASE("without rows each request is a run, and a configuration that says nothing is completed") {
-  Model alone(squares, R"({"input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [-1, 2]}],
-    "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [-1, 2]}]})");
-  REQUIRE(alone.error == "");
-  std::vector<ServerRequest> two = {request({1, 2}, {1, 2}), request({3, 4, 5, 6}, {2, 2})};
-  alone.execute(two);
-  CHECK(floats(two[1]) == Floats{9, 16, 25, 36});
-  CHECK(alone.instance.batches == std::vector<std::uint64_t>{1, 1});
-
-  Model completed(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}},
-    "nodes": [{"name": "a", "op": "square", "inputs": ["x"]}], "outputs": {"y": "a"}})",
-                  "{}", true);
-  REQUIRE(completed.error == "");
-  CHECK(completed.model.config.find(R"("max_batch_size":0)") != std::string::npos);
-  CHECK(completed.model.config.find(R"("dims":[2])") != std::string::npos);
-  std::vector<ServerRequest> requests = {request({1, 2}, {2}), request({3, 4}, {2})};
-  completed.execute(requests);
-  CHECK(floats(requests[1]) == Floats{9, 16});
-  CHECK(completed.instance.batches == std::vector<std::uint64_t>{1, 1});
-}
-
-TEST_CASE("models that are refused") {
-  const auto parameter = [](const std::string& name, const std::string& value) {
-    return R"("max_batch_size": 8, "parameters": {")" + name + R"(": {"string_value": ")" + value + R"("}})";
-  };
-  const std::pair<std::string, std::string> cases[] = {
-      {config(R"("max_batch_size": 8)", "TYPE_FP64"), "config.pbtxt says that input 'x' is TYPE_FP64 but the graph's is TYPE_FP32"},
-      {config(R"("max_batch_size": 8)", "TYPE_FP32", "[3]"), "config.pbtxt gives input 'x' the shape [-1, 3], the batch axis included"},
-      {config("\"max_batch_size\": \"much\""), "the server's configuration of the model cannot be read"},
-      {"{}", "config.pbtxt lacks the graph's input 'x'"},
-      {config(parameter("isolte", "true")), "there is no parameter 'isolte'; did you mean isolate?"},
-      {config(parameter("isolate", "absent.so")), "parameter 'isolate' names 'absent.so', but the model has no such plugin"},
-      {config(parameter("threads", "-1")), "parameter 'threads' is '-1' but must be a number of threads"},
-      {config(parameter("trust_writable", "yes")), "parameter 'trust_writable' is 'yes' but must be true or false"},
-  };
-  for (const auto& refused : cases) {
-    CAPTURE(refused.first);
-    const Model model(squares, refused.first);
-    CHECK_MESSAGE(model.error.starts_with(refused.second), model.error);
-  }
-  const Model gpu(squares, config(), false, 2);
-  CHECK(gpu.error.starts_with("instance 'net_0' is not for the CPU, where Tenon's models run"));
-  const Model summed(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
-    "nodes": [{"name": "y", "op": "sum", "inputs": ["x"], "attrs": {"axis": [0]}}, {"name": "z", "op": "neg", "inputs": ["x"]}],
-    "outputs": {"y": "y", "z": "z"}})",
-                     config());
-  CHECK_MESSAGE(summed.error.find("config.pbtxt gives output 'y' the shape [-1, 2]") != std::string::npos, summed.error);
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,12 @@ struct ServerMessage {
 struct ServerModel {
   std::string folder, config;
   bool completes = false;
+  int artifact = artifact_filesystem;
+  std::uint64_t version = 1;
   void* state = nullptr;
+};
+struct Times {
+  std::uint64_t begin, compute_begin, compute_end, end;
 };
 struct ServerInstance {
   ServerModel* model = nullptr;
@@ -29,13 +35,14 @@ struct ServerInstance {
   void* state = nullptr;
   std::vector<bool> succeeded;         // as reported, of each request
   std::vector<std::uint64_t> batches;  // as reported, rows of each run
-  bool times_ascend = true;
+  std::vector<Times> times, batch_times;
 };
 struct ServerInput {
   int dtype = 11;  // FP32
   std::vector<std::int64_t> dims;
   std::vector<std::vector<std::byte>> pieces;
   int memory = memory_cpu;
+  std::size_t shift = 0;  // bytes before the first that is sent: where it lies is then no multiple of a number's size
 };
 struct ServerOutput {
   int dtype = 0;
@@ -60,5 +67,9 @@ struct ServerRequest {
 
 /// Errors and messages that are not deleted.
 inline int living = 0;
+/// Names of functions that fail, with `NAME fails`.
+inline std::set<std::string> failing;
+inline std::vector<std::string> logged;  ///< `LEVEL TEXT`
+inline std::uint32_t major_version = 1;
 
 }  // namespace tenon::serve

@@ -1,0 +1,173 @@
+// Configurations of models: completed, compared with the graph, and refused.
+#include <tenon/host/cast_storage.hpp>
+
+#include "serve/served.hpp"
+
+using namespace tenon::serve;
+
+TEST_CASE("without rows each request is a run, and a configuration that says nothing is completed") {
+  Model alone(squares, R"({"input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [-1, 2]}],
+    "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [-1, 2]}]})");
+  REQUIRE(alone.error == "");
+  std::vector<ServerRequest> two = {request({1, 2}, {1, 2}), request({3, 4, 5, 6}, {2, 2})};
+  alone.execute(two);
+  CHECK(floats(two[1]) == Floats{9, 16, 25, 36});
+  CHECK(alone.instance.batches == std::vector<std::uint64_t>{1, 1});
+
+  Model completed(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}},
+    "nodes": [{"name": "a", "op": "square", "inputs": ["x"]}], "outputs": {"y": "a"}})",
+                  "{}", true);
+  REQUIRE(completed.error == "");
+  CHECK(completed.model.config.find(R"("max_batch_size":0)") != std::string::npos);
+  CHECK(completed.model.config.find(R"("dims":[2])") != std::string::npos);
+  std::vector<ServerRequest> requests = {request({1, 2}, {2}), request({3, 4}, {2})};
+  completed.execute(requests);
+  CHECK(floats(requests[1]) == Floats{9, 16});
+  CHECK(completed.instance.batches == std::vector<std::uint64_t>{1, 1});
+}
+
+TEST_CASE("a configuration is completed, and keeps what it says") {
+  const auto completed = [](const std::string& graph, const std::string& config) {
+    const Model model(graph, config, true);
+    CHECK(model.error == "");
+    return model.model.config;
+  };
+  const auto has = [](const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; };
+  auto text = completed(squares, R"({"name": "net"})");
+  for (const auto* words :
+       {R"("max_batch_size":64)", R"("dynamic_batching":{})", R"("instance_group":[{"count":1,"kind":"KIND_CPU"}])", R"("name":"net")",
+        R"("input":[{"data_type":"TYPE_FP32","dims":[2],"name":"x"}])",
+        R"("output":[{"data_type":"TYPE_FP32","dims":[2],"name":"y"},{"data_type":"TYPE_FP32","dims":[2],"name":"z"}])"})
+    CHECK_MESSAGE(has(text, words), text);
+  text = completed(squares, R"({"max_batch_size": 5, "dynamic_batching": {"preferred_batch_size": [4]},
+    "instance_group": [{"kind": "KIND_CPU", "count": 3}]})");
+  for (const auto* words : {R"("max_batch_size":5)", R"("dynamic_batching":{"preferred_batch_size":[4]})", R"("count":3)"})
+    CHECK_MESSAGE(has(text, words), text);
+  CHECK(!has(completed(squares, R"({"sequence_batching": {}})"), "dynamic_batching"));
+  text = completed(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
+    "nodes": [{"name": "a", "op": "sum", "inputs": ["x"]}], "outputs": {"y": "a"}})",
+                   R"({"max_batch_size": 5})");
+  for (const auto* words :
+       {R"("max_batch_size":0)", R"("dims":[-1,2])", R"({"data_type":"TYPE_FP32","dims":[1],"name":"y","reshape":{"shape":[]}})"})
+    CHECK_MESSAGE(has(text, words), text);
+  CHECK(!has(text, "dynamic_batching"));
+}
+
+TEST_CASE("every dtype that the protocol has, by its number and word") {
+  const struct {
+    tenon::DType dtype;
+    int number;
+    std::string word;
+  } dtypes[] = {{tenon::boolean, 1, "BOOL"}, {tenon::u8, 2, "UINT8"},  {tenon::u16, 3, "UINT16"}, {tenon::u32, 4, "UINT32"},
+                {tenon::u64, 5, "UINT64"},   {tenon::i8, 6, "INT8"},   {tenon::i16, 7, "INT16"},  {tenon::i32, 8, "INT32"},
+                {tenon::i64, 9, "INT64"},    {tenon::f16, 10, "FP16"}, {tenon::f32, 11, "FP32"},  {tenon::f64, 12, "FP64"},
+                {tenon::bf16, 14, "BF16"}};
+  std::string inputs, nodes, outputs;
+  ServerRequest request;
+  for (const auto& each : dtypes) {
+    const std::string name = tenon::name_of(each.dtype), comma = inputs.empty() ? "" : ", ";
+    inputs += comma + "\"x_" + name + R"(": {"dtype": ")" + name + R"(", "shape": [-1, 1]})";
+    nodes += comma + R"({"name": "a_)" + name + R"(", "op": "reshape", "inputs": ["x_)" + name + R"("], "attrs": {"shape": [-1, 1]}})";
+    outputs += comma + "\"y_" + name + R"(": "a_)" + name + "\"";
+    request.inputs["x_" + name] = input_of(std::vector<char>(2 * tenon::size_of(each.dtype), 1), {2, 1}, each.number);
+    request.wanted.push_back("y_" + name);
+  }
+  Model model(R"({"tenon": 1, "inputs": {)" + inputs + R"(}, "nodes": [)" + nodes + R"(], "outputs": {)" + outputs + "}}", "{}", true);
+  REQUIRE(model.error == "");
+  std::vector<ServerRequest> requests = {request};
+  model.execute(requests);
+  CHECK(requests[0].error == "");
+  for (const auto& each : dtypes) {
+    const std::string name = tenon::name_of(each.dtype);
+    CAPTURE(name);
+    CHECK(model.model.config.find(R"("data_type":"TYPE_)" + each.word + R"(","dims":[1],"name":"x_)" + name) != std::string::npos);
+    CHECK(requests[0].outputs["y_" + name].dtype == each.number);
+    CHECK(requests[0].outputs["y_" + name].bytes == request.inputs["x_" + name].pieces[0]);
+  }
+}
+
+TEST_CASE("sparse outputs come dense, and what the graph warns of stands in the server's log with the model's name") {
+  tenon::Host host;
+  tenon::Graph graph(host);
+  const auto x = graph.input("x", tenon::f32, {-1, 2});
+  const auto sparse = tenon::cast_storage(tenon::Tensor::from({0.0F, 2.0F, 3.0F, 0.0F}, {2, 2}), tenon::Storage::csr);
+  const auto w = graph.variable("w", sparse);
+  graph.output("y", graph.add("neg", {w}));
+  graph.output("z", graph.add("add", {graph.add("softmax", {w}), x}));
+  Model model(std::move(graph));
+  model.open("{}", true);
+  REQUIRE(model.error == "");
+  logged.clear();
+  std::vector<ServerRequest> requests = {request({1, 2, 3, 4}, {2, 2})};
+  model.execute(requests);
+  CHECK(floats(requests[0]) == Floats{0, -2, -3, 0});
+  REQUIRE(!logged.empty());
+  CHECK_MESSAGE(logged[0].starts_with("1 net: "), logged[0]);
+  logged.clear();
+}
+
+TEST_CASE("models that are refused") {
+  const auto parameter = [](const std::string& name, const std::string& value) {
+    return R"("max_batch_size": 8, "parameters": {")" + name + R"(": {"string_value": ")" + value + R"("}})";
+  };
+  const std::pair<std::string, std::string> cases[] = {
+      {config(R"("max_batch_size": 8)", "TYPE_FP64"), "config.pbtxt says that input 'x' is TYPE_FP64 but the graph's is TYPE_FP32"},
+      {config(R"("max_batch_size": 8)", "TYPE_FP32", "[3]"), "config.pbtxt gives input 'x' the shape [-1, 3], the batch axis included"},
+      {config("\"max_batch_size\": \"much\""), "the server's configuration of the model cannot be read"},
+      {"{}", "config.pbtxt lacks the graph's input 'x'"},
+      {R"({"max_batch_size": 8, "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [2]}]})",
+       "config.pbtxt lacks the graph's output 'y'"},
+      {R"({"max_batch_size": 8, "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [2]}, {"name": "v"}],
+         "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [2]}]})",
+       "config.pbtxt has an input 'v', which the graph's outputs do not need"},
+      {R"({"max_batch_size": 8, "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [2]}],
+         "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [2]}, {"name": "z", "data_type": "TYPE_FP16", "dims": [2]}]})",
+       "config.pbtxt says that output 'z' is TYPE_FP16 but the graph's is TYPE_FP32"},
+      {R"({"output": [{"name": "q"}]})", "the graph has no output 'q'"},
+      {config(parameter("isolte", "true")), "there is no parameter 'isolte'; did you mean isolate?"},
+      {config(parameter("isolate", "absent.so")), "parameter 'isolate' names 'absent.so', but the model has no such plugin"},
+      {config(parameter("threads", "-1")), "parameter 'threads' is '-1' but must be a number of threads"},
+      {config(parameter("trust_writable", "yes")), "parameter 'trust_writable' is 'yes' but must be true or false"},
+  };
+  Model model(squares);
+  for (const auto& refused : cases) {
+    CAPTURE(refused.first);
+    CHECK_MESSAGE(model.error_while({}, refused.first).starts_with(refused.second), model.error);
+  }
+  const Model gpu(squares, config(), false, 2);
+  CHECK(gpu.error ==
+        "instance 'net_0' is not for the CPU, where Tenon's models run; write instance_group [ { kind: KIND_CPU } ] into config.pbtxt");
+  CHECK(code_of_call == error_invalid);
+  const std::string ends = R"(]}}, "nodes": [{"name": "a", "op": "neg", "inputs": ["x"]}], "outputs": {"y": "a"}})";
+  const std::string begins = R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [)";
+  const std::string open_dims = R"("data_type": "TYPE_FP32", "dims": [2]}])";
+  CHECK(
+      Model(begins + "4, 2" + ends,
+            R"({"max_batch_size": 8, "input": [{"name": "x", )" + open_dims + R"(, "output": [{"name": "y", )" + open_dims + "}")
+          .error.starts_with("config.pbtxt has a max_batch_size, but not every input and output of the graph has an open first dimension"));
+  CHECK(model.error_while({}, R"({"input": [{"name": "x", )" + open_dims + "}", true)
+            .starts_with("config.pbtxt gives input 'x' the shape [2]"));
+  CHECK(model.error_while({}, R"({"output": [{"name": "y", )" + open_dims + "}", true) ==
+        "config.pbtxt lacks the graph's input 'x'; tenon triton writes a config.pbtxt that fits the graph");
+  CHECK(model.error_while({}, "[]", true).find("type_error") != std::string::npos);
+  const Model summed(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
+    "nodes": [{"name": "y", "op": "sum", "inputs": ["x"], "attrs": {"axis": [0]}}, {"name": "z", "op": "neg", "inputs": ["x"]}],
+    "outputs": {"y": "y", "z": "z"}})",
+                     config());
+  CHECK_MESSAGE(summed.error.find("config.pbtxt gives output 'y' the shape [-1, 2]") != std::string::npos, summed.error);
+
+  Model other(squares);
+  other.model.artifact = 1;
+  other.open(config());
+  CHECK(other.error == "the model is not in a folder, and Tenon opens it from nowhere else");
+  other.close();
+  other.model.artifact = artifact_filesystem;
+  other.model.version = 7;
+  other.open(config());
+  CHECK_MESSAGE(other.error.find("/7/model.tenon") != std::string::npos, other.error);
+  CHECK(code_of_call == error_internal);
+  other.close();
+  std::filesystem::rename(other.folder() / "1", other.folder() / "7");
+  other.open(config());
+  CHECK(other.error == "");
+}
