@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,7 +14,6 @@
 
 #include "cli/command.hpp"
 #include "io/atomic_file.hpp"
-#include "io/open_file.hpp"
 #include "io/system_reason.hpp"
 
 namespace tenon::cli {
@@ -34,6 +34,10 @@ int move_to_free_name(const fs::path& from, const fs::path& to) {
 void sync_folder(const fs::path& folder) {
   const OpenFile opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   ::fsync(opened.descriptor());  // where folders cannot be synced, they are as safe as they can be
+}
+
+bool lock(const OpenFile& folder) {
+  return ::flock(folder.descriptor(), LOCK_EX | LOCK_NB) == 0;
 }
 
 std::string text_of(const fs::path& path) {
@@ -84,6 +88,8 @@ NewModel::NewModel(const fs::path& repository, const std::string& name, std::int
   remove_leftovers(beginning);
   made_ = repository_ / (beginning + std::to_string(::getpid()));
   if (!fs::create_directories(folder(), error)) fail(error ? error.value() : EEXIST);
+  in_use_ = OpenFile(::open(made_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  lock(in_use_);
 }
 
 NewModel::~NewModel() {
@@ -123,7 +129,10 @@ void NewModel::remove_leftovers(const std::string& beginning) const {
     const auto process = std::atol(name.c_str() + beginning.size());
     if (process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH) left.push_back(entry.path());
   }
-  for (const auto& path : left) fs::remove_all(path, error);
+  for (const auto& path : left) {  // gone here: in another container it may run, and hold its lock
+    const OpenFile folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+    if (lock(folder) || errno != EWOULDBLOCK) fs::remove_all(path, error);
+  }
 }
 
 void NewModel::refuse_version() const {

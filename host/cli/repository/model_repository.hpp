@@ -5,6 +5,8 @@
 #include <functional>
 #include <string>
 
+#include "io/open_file.hpp"
+
 namespace tenon::cli {
 
 /// A model's version in the making, beside the models under a name that begins with a dot. What kills left is removed by the next one of
@@ -29,6 +31,7 @@ class NewModel {
   [[noreturn]] void fail(int error) const;
 
   std::filesystem::path repository_, place_, made_;
+  OpenFile in_use_{-1};  // made_, locked
   std::int64_t version_;
   bool made_repository_ = false, committed_ = false;
 };
