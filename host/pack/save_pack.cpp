@@ -42,7 +42,6 @@ std::set<fs::path> plugins_of(const Graph& graph, const Catalog& catalog) {
     if (op->file < 0 && op->info.space != "tenon")
       throw Failure(FailureKind::usage, fmt::format("operator '{}' is the application's own, which no plugin has", used.full_name()),
                     "build it as a plugin, so that it can be packed");
-    add(op->file);
     for (const auto file : op->kernel_files) add(file);
     for (const auto& variant : op->variants) add(variant.file);
   }

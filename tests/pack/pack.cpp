@@ -187,7 +187,7 @@ TEST_CASE("packs with a right hash and wrong members are refused, and leave noth
       {"its list of members leads elsewhere", pack_of({other([](auto& member) { member.offset = 99999; })})},
       {"'tenon_pack' is 2", zip_of({{"pack.json", R"({"tenon_pack": 2})"}, graph})},
       {"'tenon_pack' is 0", changed_list(": 1,", ": 0,")},
-      {"'size' is -7", changed_list(": 7", ": -7")},
+      {"'size' is -1", changed_list(": 7", ": -1")},
       {"'made_by'", changed_list("\"a test\"", "7")},
       {"'more'", changed_list("\"tenon_pack\"", "\"more\": 1, \"tenon_pack\"")},
       {"'more'", changed_list("\"size\"", "\"more\": 1, \"size\"")},
@@ -277,23 +277,47 @@ TEST_CASE("what cannot be packed is said, and no file is written") {
   CHECK(!fs::exists(on.folder / "own.pack"));
 }
 
-TEST_CASE("a pack has every plugin with something of the graph, its signature, and no other plugin") {
+TEST_CASE("a pack has every plugin with something of the graph or loaded, their signatures, and no other plugin") {
   const Packed on;
-  for (const auto* folder : {"a", "b", "c"}) fs::create_directory(on.folder / folder);
-  fs::copy_file(fault("split_operator"), on.folder / "a/z.so");
-  fs::copy_file(fault("split_kernel"), on.folder / "b/y.so");
-  fs::copy_file(fault("split_cuda_kernel"), on.folder / "b/x.so");
-  fs::copy_file(fault("plain"), on.folder / "c/plain.so");
+  const std::pair<const char*, const char*> copies[] = {
+      {"split_operator", "a/z.so"},    {"split_kernel", "b/y.so"},     {"split_cuda_kernel", "b/x.so"},   {"plain", "c/plain.so"},
+      {"keeps_bounds", "c/loaded.so"}, {"which_kernel", "d/which.so"}, {"which_kernel_more", "d/more.so"}};
+  fs::create_directories(on.folder / "e");
+  fs::copy_file(TENON_TEST_EXAMPLES "/swiglu.so", on.folder / "e/composed.so");
+  for (const auto& each : copies) {
+    fs::create_directories((on.folder / each.second).parent_path());
+    fs::copy_file(fault(each.first), on.folder / each.second);
+  }
   write_bytes(on.folder / "b/y.so.sig", "a signature");
+  const auto names_in = [&](tenon::Graph& graph) {
+    std::vector<std::string> names;
+    for (const auto& member : tenon::save_pack(graph, on.folder / "net.pack").members) names.push_back(member.name);
+    return names;
+  };
   tenon::Host host(on.options());
   for (const auto* folder : {"a", "b", "c"}) host.add_plugins(on.folder / folder);
+  host.call("keeps_bounds", {tenon::Tensor::from({1.0F}, {1})});
   tenon::Graph graph(host);
   graph.output("z", graph.add("split", {graph.input("s", tenon::f32, {2})}));
+  graph.output("c", graph.add("cast_storage", {graph.input("m", tenon::f32, {2, 2})}, {{"storage", "csr"}}));  // the host's own
+  CHECK(names_in(graph) ==
+        std::vector<std::string>{"graph.tenon", "plugins/loaded.so", "plugins/x.so", "plugins/y.so", "plugins/y.so.sig", "plugins/z.so"});
+  const auto hash = sum_of_text(read_bytes(on.folder / "net.pack"));
+  const auto opened = tenon::open_pack(on.folder / "net.pack", on.trust(hash));
+  CHECK(opened.sha256 == hash);
   std::vector<std::string> names;
-  for (const auto& member : tenon::save_pack(graph, on.folder / "net.pack").members) names.push_back(member.name);
-  CHECK(names == std::vector<std::string>{"graph.tenon", "plugins/x.so", "plugins/y.so", "plugins/y.so.sig", "plugins/z.so"});
-  const auto opened = tenon::open_pack(on.folder / "net.pack", on.trust(sum_of_text(read_bytes(on.folder / "net.pack"))));
-  names.clear();
   for (const auto& plugin : opened.plugins) names.push_back(plugin.filename().string());
-  CHECK(names == std::vector<std::string>{"x.so", "y.so", "z.so"});
+  CHECK(names == std::vector<std::string>{"loaded.so", "x.so", "y.so", "z.so"});
+
+  auto isolated = on.options();
+  isolated.isolate.all = true;  // what workers load is not loaded here
+  isolated.warn = [](const std::string&) {};
+  tenon::Host workers(isolated);
+  workers.add_plugins(built("plugins"));
+  for (const auto* folder : {"a", "b", "d", "e"}) workers.add_plugins(on.folder / folder);
+  auto which = tenon::Graph::from_json(
+      workers, R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}, "m": {"dtype": "float32", "shape": [-1, 2]}},
+    "nodes": [{"name": "a", "op": "which_kernel", "inputs": ["x"]}, {"name": "c", "op": "swiglu", "inputs": ["m"], "attrs": {"hidden": 2}}],
+    "outputs": {"y": "a", "z": "c"}})");
+  CHECK(names_in(which) == std::vector<std::string>{"graph.tenon", "plugins/composed.so", "plugins/more.so", "plugins/which.so"});
 }
