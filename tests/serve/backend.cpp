@@ -110,6 +110,16 @@ TEST_CASE("requests are joined where only their rows differ, and split where out
         "output 'y' is [2, 2] for 1 rows of input, so it cannot be split into the requests' rows; max_batch_size: 0 in config.pbtxt serves "
         "each request by itself");
   CHECK(doubled.instance.batches.empty());
+
+  Model different(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
+    "nodes": [{"name": "b", "op": "neg", "inputs": ["x"]}, {"name": "a", "op": "unique", "inputs": ["x"], "attrs": {"axis": [0]}}],
+    "outputs": {"z": "b", "y": "a"}})",
+                  config());
+  REQUIRE(different.error == "");
+  requests = {request({1, 2}, {1, 2}), request({1, 2}, {1, 2})};  // together they give one row for two
+  different.execute(requests);
+  for (const auto& each : requests) CHECK(floats(each) == Floats{1, 2});
+  CHECK(different.instance.batches == std::vector<std::uint64_t>{1, 1});
 }
 
 TEST_CASE("inputs of a request have as many rows, and outputs that are not served are not computed") {

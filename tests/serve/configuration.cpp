@@ -1,6 +1,4 @@
 // Configurations of models: completed, compared with the graph, and refused.
-#include <tenon/host/cast_storage.hpp>
-
 #include "serve/served.hpp"
 
 using namespace tenon::serve;
@@ -87,20 +85,17 @@ TEST_CASE("every dtype that the protocol has, by its number and word") {
 }
 
 TEST_CASE("sparse outputs come dense, and what the graph warns of stands in the server's log with the model's name") {
-  tenon::Host host;
-  tenon::Graph graph(host);
-  const auto x = graph.input("x", tenon::f32, {-1, 2});
-  const auto sparse = tenon::cast_storage(tenon::Tensor::from({0.0F, 2.0F, 3.0F, 0.0F}, {2, 2}), tenon::Storage::csr);
-  const auto w = graph.variable("w", sparse);
-  graph.output("y", graph.add("neg", {w}));
-  graph.output("z", graph.add("add", {graph.add("softmax", {w}), x}));
-  Model model(std::move(graph));
-  model.open("{}", true);
+  Model model(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
+    "nodes": [{"name": "a", "op": "cast_storage", "inputs": ["x"], "attrs": {"storage": "csr"}}, {"name": "b", "op": "softmax", "inputs": ["a"]}],
+    "outputs": {"y": "a", "z": "b"}})",
+              "{}", true);
   REQUIRE(model.error == "");
   logged.clear();
-  std::vector<ServerRequest> requests = {request({1, 2, 3, 4}, {2, 2})};
+  std::vector<ServerRequest> requests = {request({0, 2}, {1, 2}), request({3, 0, 4, 5}, {2, 2})};
   model.execute(requests);
-  CHECK(floats(requests[0]) == Floats{0, -2, -3, 0});
+  CHECK(floats(requests[0]) == Floats{0, 2});
+  CHECK(floats(requests[1]) == Floats{3, 0, 4, 5});
+  CHECK(model.instance.batches == std::vector<std::uint64_t>{3});
   REQUIRE(!logged.empty());
   CHECK_MESSAGE(logged[0].starts_with("1 net: "), logged[0]);
   logged.clear();

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <tenon/host/trust.hpp>
 
 #include "failure_of.hpp"
@@ -62,8 +63,16 @@ TEST_CASE("a version's plugins are loaded where their hashes are on its list, an
   CHECK(message() == "");
   write_bytes(plugin, read_bytes(plugin) + "x");
   CHECK_MESSAGE(message().find("is not on your list of trusted plugins") != std::string::npos, message());
+  fs::create_directory(folder / "installed");
+  fs::copy_file(TENON_TEST_FAULTS "/keeps_bounds.so", folder / "installed/bounds.so");
   fs::remove_all(version / "plugins");
+  fs::remove(version / "trusted_plugins");
   CHECK(message().find("keeps_bounds") != std::string::npos);
+  const char* path = std::getenv("TENON_PLUGIN_PATH");
+  const std::string before = path == nullptr ? "" : path;
+  ::setenv("TENON_PLUGIN_PATH", (folder / "installed").c_str(), 1);
+  CHECK(message() == "");  // a folder that somebody made by hand
+  ::setenv("TENON_PLUGIN_PATH", before.c_str(), 1);
 }
 
 TEST_CASE("config.pbtxt in protobuf's text format") {
