@@ -8,6 +8,8 @@
 
 namespace tenon {
 
+struct GraphModel;
+
 struct Inner {
   static Graph::Impl& of(const Graph& graph) { return held(graph.impl_, "the graph"); }
   static Host::Impl& of(Host& host) { return *host.impl_; }

@@ -1,9 +1,12 @@
 // Packs: what goes in comes out, once, and nothing else does.
+#include <doctest/doctest.h>
 #include <sys/stat.h>
 
 #include <tenon/host/pack.hpp>
+#include <tenon/host/session.hpp>
 #include <tenon/host/trust.hpp>
 #include <tenon/host/udf.hpp>
+#include <thread>
 
 #include "../file/zip_builder.hpp"
 #include "pack/pack_list.hpp"
