@@ -126,7 +126,7 @@ class Pack {
   PackList list_;
 };
 
-/// What a folder holds; nothing where there is none, or a file of it is gone or cut short, as caches are cleared.
+/// The list of the pack that a folder holds. Empty where the folder or a file in it is missing or cut short: users clear caches.
 std::optional<PackList> unpacked_in(const fs::path& folder) {
   const auto path = folder / pack_list_name;
   std::string text;
