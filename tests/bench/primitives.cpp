@@ -1,8 +1,8 @@
 // The products and convolutions of whole networks in Tenon, each beside the bare oneDNN primitive: weights packed once, layouts as the
 // primitive likes them best, one thread. Both run in the order of the network, so that neither finds more in caches.
 //   OMP_NUM_THREADS=1 bench_primitives [--turns N] GRAPH...    graph.json or .tenon files
-// Prints a line of JSON for each graph: microseconds of each node, the least of all turns, in Tenon, bare, and bare in bfloat16 where the
-// machine has it. A node that Tenon joined with others has the time of the joined step.
+// Prints a line of JSON for each graph: microseconds of each node, the least of all turns, in Tenon and bare, and both in bfloat16 where
+// the machine has it. A node that Tenon joined with others has the time of the joined step.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -156,7 +156,7 @@ bool names(const std::string& step, const std::string& node) {
 /// Runs a session, and tells how long each step of that run took.
 class Ours {
  public:
-  explicit Ours(const tenon::Graph& graph) : session_(graph, {.profile = true}) {
+  Ours(const tenon::Graph& graph, tenon::DType precision) : session_(graph, {.profile = true, .precision = precision}) {
     for (const auto& input : graph.inputs()) inputs_.emplace(input.name, tenon::full(*input.dtype, input.shape, 0.01));
   }
   std::map<std::string, double> run() {
@@ -179,39 +179,55 @@ struct Least {
   void add(double found) { microseconds = std::min(microseconds, found); }
 };
 
-nlohmann::json measure(const tenon::Graph& graph, int turns) {
-  const auto work = work_of(graph);
-  Ours ours(graph);
-  std::vector<std::vector<Bare>> single, half;
-  for (const auto& each : work) single.push_back(primitives(each, Type::f32));
-  try {
-    for (const auto& each : work) half.push_back(primitives(each, Type::bf16));
-  } catch (const dnnl::error&) {
-    half.clear();  // this machine has no bfloat16
+/// The session and the primitives of one precision, and the least times of each node.
+class Pair {
+ public:
+  Pair(const tenon::Graph& graph, const std::vector<Work>& work, Type type)
+      : work_(work), tenon_(work.size()), bare_(work.size()), ours_(graph, type == Type::bf16 ? tenon::bf16 : tenon::f32) {
+    for (const auto& each : work) primitives_.push_back(primitives(each, type));
   }
-  std::vector<Least> us(work.size()), f32(work.size()), bf16(work.size());
-  const auto all = [&](std::vector<std::vector<Bare>>& set, std::vector<Least>& least) {
-    for (std::size_t i = 0; i < set.size(); ++i)
-      for (auto& one : set[i]) least[i].add(one.run());
-  };
-  for (int turn = 0; turn <= turns; ++turn) {
-    all(single, f32);
-    all(half, bf16);
-    const auto times = ours.run();
-    if (turn == 0) continue;  // which prepared the kernels
-    for (std::size_t i = 0; i < work.size(); ++i) {
-      const auto step = std::find_if(times.begin(), times.end(), [&](const auto& time) { return names(time.first, work[i].name); });
-      if (step == times.end()) throw std::runtime_error("no step bears the name of node " + work[i].name);
-      us[i].add(step->second);
+  void run(bool counts) {
+    for (std::size_t i = 0; i < work_.size(); ++i)
+      for (auto& one : primitives_[i])
+        if (const auto found = one.run(); counts) bare_[i].add(found);
+    const auto times = ours_.run();
+    for (std::size_t i = 0; counts && i < work_.size(); ++i) {
+      const auto step = std::find_if(times.begin(), times.end(), [&](const auto& time) { return names(time.first, work_[i].name); });
+      if (step == times.end()) throw std::runtime_error("no step bears the name of node " + work_[i].name);
+      tenon_[i].add(step->second);
     }
   }
-  nlohmann::json nodes = nlohmann::json::array();
-  for (std::size_t i = 0; i < work.size(); ++i) {
-    nodes.push_back({{"name", work[i].name}, {"op", work[i].what}, {"data", work[i].data}, {"weight", work[i].weight}});
-    nodes.back()["tenon_us"] = us[i].microseconds;
-    nodes.back()["bare_us"] = f32[i].microseconds;
-    if (!half.empty()) nodes.back()["bare_bf16_us"] = bf16[i].microseconds;
+  void write(nlohmann::json& nodes, const std::string& suffix) const {
+    for (std::size_t i = 0; i < work_.size(); ++i) {
+      nodes[i]["tenon" + suffix] = tenon_[i].microseconds;
+      nodes[i]["bare" + suffix] = bare_[i].microseconds;
+    }
   }
+
+ private:
+  const std::vector<Work>& work_;
+  std::vector<Least> tenon_, bare_;
+  Ours ours_;
+  std::vector<std::vector<Bare>> primitives_;
+};
+
+nlohmann::json measure(const tenon::Graph& graph, int turns) {
+  const auto work = work_of(graph);
+  Pair single(graph, work, Type::f32);
+  std::unique_ptr<Pair> half;
+  try {
+    half = std::make_unique<Pair>(graph, work, Type::bf16);
+  } catch (const dnnl::error&) {
+  } catch (const tenon::Error&) {
+  }                                            // this machine has no bfloat16
+  for (int turn = 0; turn <= turns; ++turn) {  // the first one prepares the kernels
+    single.run(turn > 0);
+    if (half) half->run(turn > 0);
+  }
+  nlohmann::json nodes = nlohmann::json::array();
+  for (const auto& each : work) nodes.push_back({{"name", each.name}, {"op", each.what}, {"data", each.data}, {"weight", each.weight}});
+  single.write(nodes, "_us");
+  if (half) half->write(nodes, "_bf16_us");
   return nodes;
 }
 

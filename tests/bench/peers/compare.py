@@ -1,4 +1,4 @@
-"""Tenon beside ONNX Runtime, OpenVINO and PyTorch: compare.py [--turns N] [--threads 1,2] [--only mlp,chain] [--json FILE]
+"""Tenon beside ONNX Runtime, OpenVINO and PyTorch: compare.py [--turns N] [--threads 1,2] [--only mlp,chain] [--precision bfloat16] [--json FILE]
 
 A group is one network, in inference or in training, on a number of threads: its programs run in turns, each in a process of its own.
 Exit status 1: a result differs from the others'. Goals that are missed are marked, and are no failure: they depend on the machine.
@@ -21,7 +21,7 @@ from networks import NETWORKS, TRAINING
 from turns import Case, Load, measure
 
 PROGRAMS = {"inference": ["tenon", "onnxruntime", "openvino", "torch"], "training": ["tenon", "torch", "torch.compile"]}
-TOLERANCE = 1e-4  # of the largest element
+TOLERANCE = {"float32": 1e-4, "bfloat16": 5e-2}  # of the largest element
 
 
 def goal_of(network: str, mode: str, threads: int) -> float:
@@ -39,11 +39,13 @@ def differences(results: dict[str, Path]) -> dict[str, float]:
     return {name: float(np.abs(array - reference).max() / largest) for name, array in arrays.items()}
 
 
-def group(
-    network: str, mode: str, threads: int, turns: int, folder: Path, load: Load, programs: list[str]
-) -> dict[str, Any]:
-    cases = [Case(program, network, mode, threads) for program in PROGRAMS[mode] if program in programs]
-    found = differences(measure(cases, turns, folder, load))
+def group(network: str, mode: str, threads: int, given: argparse.Namespace, folder: Path, load: Load) -> dict[str, Any]:
+    without = {*given.without.split(",")} - {"tenon", "torch"}
+    if given.precision == "bfloat16":
+        without.add("onnxruntime")
+    programs = [program for program in PROGRAMS[mode] if program not in without]
+    cases = [Case(program, network, mode, threads, given.precision) for program in programs]
+    found = differences(measure(cases, given.turns, folder, load))
     peers = [case for case in cases if case.program not in ("tenon", "torch.compile")]
     best, best_least = min(case.median for case in peers), min(case.least for case in peers)
     return {
@@ -54,7 +56,7 @@ def group(
         "ratio": round(cases[0].median / best, 3),
         "ratio_of_least": round(cases[0].least / best_least, 3),
         "differences": found,
-        "same": all(value <= TOLERANCE for value in found.values()),
+        "same": all(value <= TOLERANCE[given.precision] for value in found.values()),
         "programs": {case.program: case.to_json() for case in cases},
     }
 
@@ -97,13 +99,15 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="networks, separated by commas (default: all)")
     parser.add_argument("--mode", choices=list(PROGRAMS), help="default: both")
     parser.add_argument("--without", default="", help="programs that are left out, such as torch.compile; torch stays")
+    parser.add_argument(
+        "--precision", choices=list(TOLERANCE), default="float32", help="ONNX Runtime has no bfloat16 here"
+    )
     parser.add_argument("--json", metavar="FILE", help="writes all figures into this file, too")
     return parser.parse_args()
 
 
 def main() -> int:
     given = arguments()
-    programs = set(PROGRAMS["inference"] + PROGRAMS["training"]) - set(given.without.split(",")) | {"tenon", "torch"}
     load, groups = Load(), []
     print(f"{processor()}, {len(os.sched_getaffinity(0))} cores; {given.turns} turns\n\n{header()}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -112,7 +116,7 @@ def main() -> int:
                 if given.mode not in (None, mode) or given.only and network not in given.only.split(","):
                     continue
                 for threads in (int(each) for each in given.threads.split(",")):
-                    groups.append(group(network, mode, threads, given.turns, Path(folder), load, sorted(programs)))
+                    groups.append(group(network, mode, threads, given, Path(folder), load))
                     print(line(groups[-1]), flush=True)
     versions = sorted({one["version"] for made in groups for one in made["programs"].values()})
     print(f"\n{', '.join(versions)}\nload: {load}")
@@ -122,6 +126,7 @@ def main() -> int:
     if given.json:
         told = {
             "processor": processor(),
+            "precision": given.precision,
             "cores": os.cpu_count(),
             "load": str(load),
             "versions": versions,

@@ -21,17 +21,17 @@ def _graph(net: Network, threads: int, training: bool) -> Any:
         return tenon.from_json(path.read_text(), folder=folder, host=host)
 
 
-def inference(net: Network, threads: int) -> Callable[[], Array]:
-    session = _graph(net, threads, False).session()
+def inference(net: Network, threads: int, precision: str) -> Callable[[], Array]:
+    session = _graph(net, threads, False).session(precision=precision)
     inputs = dict(net.inputs)
     return lambda: session.run(inputs)["output"]  # type: ignore[no-any-return]
 
 
-def training(net: Network, threads: int) -> Callable[[], float]:
+def training(net: Network, threads: int, precision: str) -> Callable[[], float]:
     data = {**net.inputs, "target": net.target}
     graph = _graph(net, threads, True)
     batch = next(iter(net.inputs.values())).shape[0]
-    trainer = tenon.Trainer(graph, data, optimizer="adam", learning_rate=1e-3, batch=batch)
+    trainer = tenon.Trainer(graph, data, optimizer="adam", learning_rate=1e-3, batch=batch, precision=precision)
     tensors = {name: tenon.tensor(value) for name, value in data.items()}
     return lambda: trainer.step(tensors).loss
 

@@ -72,18 +72,20 @@ def _ready(net: Network, threads: int) -> tuple[Module, list[Any]]:
     return Module(net), [torch.from_numpy(value) for value in net.inputs.values()]
 
 
-def inference(net: Network, threads: int) -> Callable[[], Array]:
+def inference(net: Network, threads: int, precision: str) -> Callable[[], Array]:
+    """In bfloat16 everything is: weights, activations and the result."""
     module, inputs = _ready(net, threads)
-    module.eval()
+    dtype = getattr(torch, precision)
+    module.eval().to(dtype)
 
     def run() -> Array:
         with torch.inference_mode():
-            return module(*inputs).numpy()  # type: ignore[no-any-return]
+            return module(*(each.to(dtype) for each in inputs)).float().numpy()  # type: ignore[no-any-return]
 
     return run
 
 
-def training(net: Network, threads: int, compiled: bool = False) -> Callable[[], float]:
+def training(net: Network, threads: int, precision: str, compiled: bool = False) -> Callable[[], float]:
     module, inputs = _ready(net, threads)
     optimizer = torch.optim.Adam(module.parameters(), lr=1e-3, fused=True)
     loss_of = getattr(functional, {"mean_squared_error": "mse_loss"}.get(net.loss, net.loss))
@@ -92,7 +94,8 @@ def training(net: Network, threads: int, compiled: bool = False) -> Callable[[],
 
     def step() -> float:
         optimizer.zero_grad(set_to_none=True)
-        loss = loss_of(forward(*inputs), target)
+        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
+            loss = loss_of(forward(*inputs), target)
         loss.backward()
         optimizer.step()
         return float(loss.item())

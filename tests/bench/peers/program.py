@@ -1,4 +1,4 @@
-"""One program, one network, in a process of its own: program.py PROGRAM NETWORK inference|training THREADS RESULT.npy
+"""One program, one network, in a process of its own: program.py PROGRAM NETWORK inference|training THREADS float32|bfloat16 RESULT.npy
 
 The first result goes into RESULT.npy. Then each line of stdin is a number of runs; the answer is a line of JSON, their seconds.
 """
@@ -20,21 +20,27 @@ STEPS = 2
 LONG = 1.0  # seconds after which a turn ends early: where threads wait for cores that others have, runs take many times longer
 
 
-def prepared(program: str, net: networks.Network, threads: int, training: bool) -> tuple[Callable[[], Any], str]:
+def prepared(
+    program: str, net: networks.Network, threads: int, training: bool, precision: str
+) -> tuple[Callable[[], Any], str]:
     if program == "tenon":
         import in_tenon
 
-        return (in_tenon.training if training else in_tenon.inference)(net, threads), in_tenon.version()
+        return (in_tenon.training if training else in_tenon.inference)(net, threads, precision), in_tenon.version()
     if program in ("onnxruntime", "openvino"):
         import in_onnx
 
-        make = {"onnxruntime": in_onnx.in_onnxruntime, "openvino": in_onnx.in_openvino}[program]
-        return make(net, threads), in_onnx.versions()[program]
+        made = (
+            in_onnx.in_openvino(net, threads, precision)
+            if program == "openvino"
+            else in_onnx.in_onnxruntime(net, threads)
+        )
+        return made, in_onnx.versions()[program]
     import in_torch
 
     if training:
-        return in_torch.training(net, threads, program == "torch.compile"), in_torch.version()
-    return in_torch.inference(net, threads), in_torch.version()
+        return in_torch.training(net, threads, precision, program == "torch.compile"), in_torch.version()
+    return in_torch.inference(net, threads, precision), in_torch.version()
 
 
 def timed(run: Callable[[], Any], times: int) -> list[float]:
@@ -49,10 +55,10 @@ def timed(run: Callable[[], Any], times: int) -> list[float]:
 
 
 def main() -> None:
-    program, name, mode, threads, path = sys.argv[1:]
+    program, name, mode, threads, precision, path = sys.argv[1:]
     training = mode == "training"
     net = (networks.TRAINING if training else networks.NETWORKS)[name]()
-    run, version = prepared(program, net, int(threads), training)
+    run, version = prepared(program, net, int(threads), training, precision)
     result = [run() for _ in range(STEPS)] if training else run()
     np.save(path, np.array(result))
     pace = min(timed(run, 3))

@@ -24,6 +24,7 @@ class Case:
     network: str
     mode: str
     threads: int
+    precision: str = "float32"
     version: str = ""
     bytes: int = 0
     runs: int = 0
@@ -43,7 +44,10 @@ class Case:
             "three_quarters_ms": quarters[2],
         }
         return {
-            **{name: getattr(self, name) for name in ("program", "network", "mode", "threads", "version", "bytes")},
+            **{
+                name: getattr(self, name)
+                for name in ("program", "network", "mode", "threads", "precision", "version", "bytes")
+            },
             **{name: round(value * 1e3, 4) for name, value in figures.items()},
             "turns": len(self.seconds),
             "runs_a_turn": self.runs,
@@ -53,7 +57,7 @@ class Case:
 class Process:
     def __init__(self, case: Case, result: Path) -> None:
         self.case, self.result = case, result
-        arguments = [case.program, case.network, case.mode, str(case.threads), str(result)]
+        arguments = [case.program, case.network, case.mode, str(case.threads), case.precision, str(result)]
         self._process = subprocess.Popen(
             [sys.executable, str(Path(__file__).parent / "program.py"), *arguments],
             stdin=subprocess.PIPE,
