@@ -58,7 +58,7 @@ class ConvolutionKernel {
   std::vector<WindowPart> cut_forward() const {
     const auto others = static_cast<std::size_t>(shape_.data.size() + shape_.output.size()) * sizeof(float);
     const bool large = steps_.weights().get_size() / 4 > others;
-    const auto filters = onednn::uses_avx512() ? 256 : 64;  // with AVX-512 oneDNN blocks fewer in a way that is slower
+    const auto filters = onednn::uses_avx512() ? 128 : 64;  // with AVX-512 oneDNN blocks fewer in a way that is slower
     if (groups_ == 1 && large && shape_.output[1] % filters == 0) return parts_.of_filters(filters);
     return parts_.of_rows(worthwhile());
   }

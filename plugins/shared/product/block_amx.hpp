@@ -23,7 +23,7 @@ inline bool usable() {
     constexpr long request_permission = 0x1023, tile_data = 18;
     if ((tenon::detail::cpuid(7).d & (bf16 | tiles)) != (bf16 | tiles)) return false;
     unsigned kept, high;
-    asm("xgetbv" : "=a"(kept), "=d"(high) : "c"(0));
+    asm volatile("xgetbv" : "=a"(kept), "=d"(high) : "c"(0));
     return (kept & kept_tiles) == kept_tiles && syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
   }();
   return has;
@@ -50,15 +50,31 @@ inline void order_memory(const void* memory) {
   asm volatile("" ::"r"(memory) : "memory");
 }
 
-/// Sums of `rows` by `columns` tiles, to `sums`, whose rows have most_rows numbers.
+/// Sums in memory, of which a row has `row` numbers.
+struct Sums {
+  const float* start;  ///< null: zeros
+  std::int64_t start_row;
+  float* result;
+  std::int64_t row;
+};
+
+/// `rows` by `columns` tiles of sums.
 template <int rows, int columns>
-PRODUCT_AMX void sum_tiles(const Block& of, const Bits* right, float* sums) {
+PRODUCT_AMX void sum_tiles(const Block& of, const Bits* right, const Sums& sums) {
   const Bits* left = of.left;
   const auto left_step = of.left_row * std::int64_t{sizeof(Bits)}, right_step = of.right_row * std::int64_t{sizeof(Bits)};
-  _tile_zero(0);
-  if constexpr (columns > 1) _tile_zero(1);
-  if constexpr (rows > 1) _tile_zero(2);
-  if constexpr (rows > 1 && columns > 1) _tile_zero(3);
+  if (const float* const start = sums.start) {
+    const auto step = sums.start_row * std::int64_t{sizeof(float)};
+    _tile_loadd(0, start, step);
+    if constexpr (columns > 1) _tile_loadd(1, start + side, step);
+    if constexpr (rows > 1) _tile_loadd(2, start + side * sums.start_row, step);
+    if constexpr (rows > 1 && columns > 1) _tile_loadd(3, start + side * sums.start_row + side, step);
+  } else {
+    _tile_zero(0);
+    if constexpr (columns > 1) _tile_zero(1);
+    if constexpr (rows > 1) _tile_zero(2);
+    if constexpr (rows > 1 && columns > 1) _tile_zero(3);
+  }
   for (std::int64_t k = 0; k < of.pairs; k += side, left += 2 * side, right += side * of.right_row) {
     _tile_loadd(4, left, left_step);
     _tile_loadd(6, right, right_step);
@@ -73,40 +89,56 @@ PRODUCT_AMX void sum_tiles(const Block& of, const Bits* right, float* sums) {
       if constexpr (columns > 1) _tile_dpbf16ps(3, 5, 7);
     }
   }
-  constexpr std::int64_t step = most_rows * sizeof(float);
-  _tile_stored(0, sums, step);
-  if constexpr (columns > 1) _tile_stored(1, sums + side, step);
-  if constexpr (rows > 1) _tile_stored(2, sums + side * most_rows, step);
-  if constexpr (rows > 1 && columns > 1) _tile_stored(3, sums + side * most_rows + side, step);
+  const auto step = sums.row * std::int64_t{sizeof(float)};
+  _tile_stored(0, sums.result, step);
+  if constexpr (columns > 1) _tile_stored(1, sums.result + side, step);
+  if constexpr (rows > 1) _tile_stored(2, sums.result + side * sums.row, step);
+  if constexpr (rows > 1 && columns > 1) _tile_stored(3, sums.result + side * sums.row + side, step);
 }
 
-/// The block's result: what each sum starts with, and the sum.
-PRODUCT_AMX inline void add_start(const Block& of, std::int64_t rows, std::int64_t first, std::int64_t columns, const float* sums) {
+/// Some columns of rows of floats, the last of which fill no vector.
+PRODUCT_AMX inline void copy_columns(const float* from, std::int64_t from_row, std::int64_t rows, std::int64_t columns, float* to,
+                                     std::int64_t to_row) {
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; j += side) {
       const auto mask = static_cast<__mmask16>(0xffffu >> (side - std::min(side, columns - j)));
-      __m512 sum = _mm512_loadu_ps(sums + i * most_rows + j);
-      if (of.start) sum = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, of.start + i * of.start_row + first + j), sum);
-      _mm512_mask_storeu_ps(of.result + i * of.result_row + first + j, mask, sum);
+      _mm512_mask_storeu_ps(to + i * to_row + j, mask, _mm512_maskz_loadu_ps(mask, from + i * from_row + j));
     }
 }
 
-/// `rows`: 1 to most_rows. A multiple of sixteen pairs.
-PRODUCT_AMX inline void multiply(std::int64_t rows, const Block& of) {
-  alignas(64) float sums[most_rows * most_rows];
+/// Tells the processor of blocks of so many rows, 1 to most_rows.
+PRODUCT_AMX inline void begin(std::int64_t rows) {
   const Tiles tiles(rows);
   order_memory(&tiles);
   _tile_loadconfig(&tiles);
+}
+
+PRODUCT_AMX inline void end() {
+  _tile_release();
+}
+
+/// After begin(rows). A multiple of sixteen pairs.
+PRODUCT_AMX inline void multiply(std::int64_t rows, const Block& of) {
   for (std::int64_t column = 0; column < of.columns; column += 2 * side) {
     const auto columns = std::min(2 * side, of.columns - column);
     const auto sum =
         rows > side ? (columns > side ? sum_tiles<2, 2> : sum_tiles<2, 1>) : (columns > side ? sum_tiles<1, 2> : sum_tiles<1, 1>);
-    order_memory(of.right);
-    sum(of, of.right + 2 * column, sums);
-    order_memory(sums);
-    add_start(of, rows, column, columns, sums);
+    const float* const start = of.start ? of.start + column : nullptr;
+    float* const result = of.result + column;
+    const Bits* const right = of.right + 2 * column;
+    order_memory(right);
+    if (columns % side == 0) {
+      sum(of, right, {start, of.start_row, result, of.result_row});
+    } else {
+      alignas(64) float sums[most_rows * most_rows] = {};
+      if (start) copy_columns(start, of.start_row, rows, columns, sums, most_rows);
+      order_memory(sums);
+      sum(of, right, {start ? sums : nullptr, most_rows, sums, most_rows});
+      order_memory(sums);
+      copy_columns(sums, most_rows, rows, columns, result, of.result_row);
+    }
   }
-  _tile_release();
+  order_memory(of.result);
 }
 
 }  // namespace product::bf16::amx

@@ -35,7 +35,7 @@ inline const Level& usable_level() {
 #if defined(TENON_WIDE_LEVELS)
   // A panel's rows and six of the left side fit the first-level cache together, so that all rows of a tile pass by a panel that stays.
   static constexpr Level v3{v3::most_rows, v3::multiply, v3::copy_rows, v3::transpose_square, 288, {vector, most_wide, 1}};
-  static constexpr Level v4{v4::most_rows, v4::multiply, v4::copy_rows, v4::transpose_square};
+  static constexpr Level v4{v4::most_rows, v4::multiply, v4::copy_rows, v4::transpose_square, 112};
   switch (tenon::detail::usable_vector_level()) {
     case tenon::detail::VectorLevel::v4:
       return v4;

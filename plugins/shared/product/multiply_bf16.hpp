@@ -24,17 +24,39 @@ inline constexpr std::int64_t most_depth = 2 * product::most_depth;
 /// The functions for one kind of instructions, and what they want.
 struct Instructions {
   std::int64_t (*most_rows)(std::int64_t columns);
+  void (*begin)(std::int64_t rows);  ///< before blocks of so many rows; the last of them is followed by end()
   void (*multiply)(std::int64_t rows, const Block& of);
+  void (*end)();
   std::int64_t pairs;  ///< the depth is filled up with zeros to a multiple of so many pairs, of which a part of it is one
   Cut cut;             ///< tiles are several panels wide, so that rows of the left side are rounded for all of them at once
 };
 
 inline const Instructions& instructions() {
-  static constexpr Instructions avx512{v4::most_rows, multiply, 1, {most_columns, most_wide, 24}};
-  static constexpr Instructions amx{
-      [](std::int64_t) { return amx::most_rows; }, amx::multiply, amx::side, {most_columns, most_wide, amx::most_rows}};
+  static constexpr Instructions avx512{v4::most_rows, [](std::int64_t) {}, multiply, [] {}, 1, {most_columns, most_wide, 24}};
+  static constexpr Instructions amx{[](std::int64_t) { return amx::most_rows; },
+                                    amx::begin,
+                                    amx::multiply,
+                                    amx::end,
+                                    amx::side,
+                                    {most_columns, most_wide, amx::most_rows}};
   return amx::usable() ? amx : avx512;
 }
+
+/// Says begin() where the number of rows changes, and end().
+class InBlocks {
+ public:
+  explicit InBlocks(const Instructions& by) : by_(by) {}
+  ~InBlocks() { by_.end(); }
+  InBlocks(const InBlocks&) = delete;
+  InBlocks& operator=(const InBlocks&) = delete;
+  void of(std::int64_t rows) {
+    if (rows != rows_) by_.begin(rows_ = rows);
+  }
+
+ private:
+  const Instructions& by_;
+  std::int64_t rows_ = 0;
+};
 
 /// With those that the depth is filled up with.
 inline std::int64_t pairs_of(std::int64_t depth) {
@@ -68,7 +90,11 @@ inline void round_rows(const gemm::Operand<float>& of, std::int64_t row, std::in
 inline void pack(const gemm::Operand<float>& right, std::int64_t first, std::int64_t depth, std::int64_t column, std::int64_t columns,
                  Bits* to) {
   const auto width = padded(columns), pairs = pairs_of(depth);
-  const gemm::Operand<float> turned{right.data, right.row_size, !right.transposed};
+  if (!right.transposed) {
+    pack_rows(right.row(first) + column, right.row_size, depth, columns, pairs, width, to);
+    return;
+  }
+  const gemm::Operand<float> turned{right.data, right.row_size, false};
   Bits* const rows = thread_memory<Bits, vector * most_depth>();
   for (std::int64_t j = 0; j < columns; j += vector) {
     const auto count = std::min(vector, columns - j);
@@ -135,6 +161,7 @@ void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::in
   const auto rows_at_once = by.most_rows(std::min(tile.columns, most_columns)), blocks = (tile.rows + rows_at_once - 1) / rows_at_once;
   const auto parts = std::max<std::int64_t>((depth + most_depth - 1) / most_depth, 1);
   Bits* const rounded_rows = thread_memory<Bits, amx::most_rows * most_depth>();
+  InBlocks in_blocks(by);
   for (std::int64_t part = 0; part < parts; ++part) {
     const auto first = part * most_depth, steps = std::min(most_depth, depth - first);
     const auto panels = right.packed ? Panels{right.packed + 2 * tile.column * pairs_of(depth), 2 * most_columns * pairs_of(depth), first}
@@ -142,6 +169,7 @@ void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::in
     if (part > 0) start = {to.data, to.row_size};
     for (std::int64_t i = 0; i < blocks; ++i) {
       const auto begin = tile.rows * i / blocks, end = tile.rows * (i + 1) / blocks;
+      in_blocks.of(end - begin);
       round_rows(left, tile.row + begin, end - begin, first, steps, rounded_rows);
       multiply_panels(by, rounded_rows, end - begin, tile.columns, pairs_of(steps), panels, {to.data + begin * to.row_size, to.row_size},
                       start.at(begin, 0));

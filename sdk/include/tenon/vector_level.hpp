@@ -27,9 +27,9 @@ struct CpuidAnswer {
 /// Zeros where the processor does not know the question.
 inline CpuidAnswer cpuid(unsigned leaf) {
   CpuidAnswer most, answer;
-  asm("cpuid" : "=a"(most.a), "=b"(most.b), "=c"(most.c), "=d"(most.d) : "a"(leaf & 0x80000000u), "c"(0));
+  asm volatile("cpuid" : "=a"(most.a), "=b"(most.b), "=c"(most.c), "=d"(most.d) : "a"(leaf & 0x80000000u), "c"(0));
   if (most.a < leaf) return {};
-  asm("cpuid" : "=a"(answer.a), "=b"(answer.b), "=c"(answer.c), "=d"(answer.d) : "a"(leaf), "c"(0));
+  asm volatile("cpuid" : "=a"(answer.a), "=b"(answer.b), "=c"(answer.c), "=d"(answer.d) : "a"(leaf), "c"(0));
   return answer;
 }
 
@@ -44,7 +44,7 @@ inline CpuidAnswer cpuid(unsigned leaf) {
   const bool has_v3 = (cpuid(1).c & first) == first && (features & seventh) == seventh && (cpuid(0x80000001u).c & lzcnt) != 0;
   if (!has_v3) return VectorLevel::plain;
   unsigned kept, high;
-  asm("xgetbv" : "=a"(kept), "=d"(high) : "c"(0));
+  asm volatile("xgetbv" : "=a"(kept), "=d"(high) : "c"(0));
   if ((kept & 0x06) != 0x06) return VectorLevel::plain;
   return (features & avx512) == avx512 && (kept & 0xe6) == 0xe6 ? VectorLevel::v4 : VectorLevel::v3;
 }
