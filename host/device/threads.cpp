@@ -8,6 +8,7 @@
 #include <oneapi/tbb/task_group.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <new>
@@ -88,14 +89,17 @@ class Loop {
 
   bool kept_modes() const { return !left_modes_.load(std::memory_order_relaxed); }
 
-  // Each thread takes some of the parts that are left, fewer and fewer, until none is.
+  // Each thread begins with a share of its own, the same one in loops that follow each other, so that it finds what it wrote in its cache;
+  // then it takes what is left of others'.
   void spread(const void* arena, int threads) {
-    threads_ = std::min<std::int64_t>(threads, parts());
+    const auto helpers_wanted = std::min<std::int64_t>(threads, parts()) - 1;
+    shares_ = std::min<std::int64_t>(helpers_wanted + 1, most_shares);
+    left_.store(shares_, std::memory_order_relaxed);
     happens_before(&begun_);
     // Without isolation, a thread that waits here could take up a part of an outer loop, inside of one it is in the middle of.
     tbb::this_task_arena::isolate([&] {
       tbb::task_group helpers;
-      for (std::int64_t i = 1; i < threads_; ++i) helpers.run([this, arena] { help(arena); });
+      for (std::int64_t i = 0; i < helpers_wanted; ++i) helpers.run([this, arena] { help(arena); });
       caller_.run_here(arena, [this] { take_parts(); });  // where the arena was full, a worker does this for the caller
       helpers.wait();
     });
@@ -104,7 +108,7 @@ class Loop {
 
  private:
   void help(const void* arena) {
-    if (next_.load(std::memory_order_relaxed) >= parts()) return;
+    if (left_.load(std::memory_order_relaxed) == 0) return;
     happens_after(&begun_);
     const auto begin = helped_ == nullptr ? Clock::time_point() : Clock::now();
     caller_.run_here(arena, [this] { take_parts(); });
@@ -113,12 +117,21 @@ class Loop {
   }
 
   void take_parts() {
-    const auto all = parts();
-    for (auto first = next_.load(std::memory_order_relaxed); first < all;) {
-      const auto last = first + std::max<std::int64_t>(1, (all - first) / (4 * threads_));
-      if (!next_.compare_exchange_weak(first, last, std::memory_order_relaxed)) continue;
-      run(first, last);
-      first = next_.load(std::memory_order_relaxed);
+    const auto own = std::max(tbb::this_task_arena::current_thread_index(), 0);
+    for (std::int64_t i = 0; i < shares_; ++i) take_share((own + i) % shares_);
+  }
+
+  // Fewer and fewer at once.
+  void take_share(std::int64_t share) {
+    const auto all = parts(), size = all / shares_ + (share < all % shares_ ? 1 : 0);
+    const auto begin = all / shares_ * share + std::min(share, all % shares_);
+    auto& next = next_[static_cast<std::size_t>(share)];
+    for (auto first = next.load(std::memory_order_relaxed); first < size;) {
+      const auto last = first + std::max<std::int64_t>(1, (size - first) / 4);
+      if (!next.compare_exchange_weak(first, last, std::memory_order_relaxed)) continue;
+      if (last == size) left_.fetch_sub(1, std::memory_order_relaxed);
+      run(begin + first, begin + last);
+      first = next.load(std::memory_order_relaxed);
     }
   }
 
@@ -128,8 +141,10 @@ class Loop {
   void* const context_;
   std::atomic<std::int64_t>* const helped_;
   const ThreadCaller caller_;
-  std::int64_t threads_ = 1;
-  std::atomic<std::int64_t> next_ = 0;
+  static constexpr std::int64_t most_shares = 16;
+  std::int64_t shares_ = 1;
+  std::array<std::atomic<std::int64_t>, most_shares> next_{};  // of each share
+  std::atomic<std::int64_t> left_ = 1;                         // shares of which some is left
   std::atomic<bool> left_modes_ = false;
   char begun_ = 0, ended_ = 0;  // two moments: with one, parts would seem to be ordered among themselves
 };
