@@ -27,6 +27,10 @@ TEST_CASE("convolution is its definition, and its gradient the oracle's") {
       {{16, 1, 3, 3}, 2, {2, 2}},
       {{0, 3, 5, 5}, 2, {3, 3}},
       {{3, 1, 40, 41}, 2, {2, 3}, {}, {1}},  // gradients that are long sums
+      // Large weights and few places: products of matrices.
+      {{2, 12, 3, 4}, 16, {3, 3}, {2}, {1}},
+      {{2, 10, 5}, 12, {5}, {2}, {2}, {2}, 1, false},
+      {{1, 6, 2, 3, 2}, 12, {2, 3, 2}, {1, 2, 1}, {1, 0, 1}},
   };
   for (const auto& row : rows) check(convolution(row));
 }

@@ -63,24 +63,31 @@ TEST_CASE("convolution computes its definition in plain and channels-last tensor
       {{1, 16, 64, 61}, 12, {5, 5}, {}, {2}},       // cut into rows
       {{1, 4, 9, 10}, 7, {3, 3}, {}, {4}},          // rows and columns of padding alone
       {{3, 2, 8, 23}, 8, {1, 4}, {2, 3}, {}, {}, 1, false},
-      {{1, 128, 6, 6}, 320, {3, 3}, {}, {1}},  // weights that are cut by filters, in fewer parts than 256 filters make
+      {{1, 128, 6, 6}, 384, {3, 3}, {}, {1}},  // weights that are cut by filters
+      {{3, 128, 4, 4}, 320, {3, 3}, {}, {1}},  // the same where there is AVX2 alone; with AVX-512 parts had unequal sizes
       {{0, 3, 5, 5}, 2, {3, 3}},
-      {{1, 128, 4, 4}, 512, {3, 3}, {}, {1}},  // weights that are cut by filters
+      {{1, 128, 4, 4}, 512, {3, 3}, {}, {1}},  // large weights, few places: a product of matrices
       {{3, 128, 2, 2}, 512, {3, 3}, {}, {1}},
+      {{1, 32, 5, 3}, 64, {3, 2}, {2, 1}, {2, 0}, {2, 1}},
+      {{5, 100, 1, 2}, 70, {1, 1}, {}, {}, {}, 1, false},
+      {{2, 48, 7}, 64, {4}, {2}, {1}},
+      {{2, 24, 2, 2, 3}, 40, {2, 2, 3}, {}, {0, 1, 1}},
   };
   for (const auto& row : rows) check_layouts(row);
 }
 
 TEST_CASE("a convolution with one plain and one channels-last tensor gives the values of both kinds") {
-  const auto test = convolution({{2, 20, 9, 8}, 24, {3, 3}, {}, {1}});
-  PluginOperator op("nn", "convolution", test.attributes);
-  std::vector<Array> states;
-  const auto plain = op.forward(test.inputs, states, {})[0].doubles();
-  for (const bool output : {false, true}) {
-    PluginOperator::Mode mode{false, 2, {}, output};
-    if (!output) mode.channels_last_inputs = {0};
-    const auto found = op.forward(test.inputs, states, mode)[0].doubles();
-    for (std::int64_t i = 0; i < plain.size(); ++i) REQUIRE(found[i] == doctest::Approx(plain[i]).epsilon(1e-5));
+  for (const auto& row : {ConvolutionRow{{2, 20, 9, 8}, 24, {3, 3}, {}, {1}}, {{2, 40, 2, 2}, 48, {3, 3}, {}, {1}}}) {
+    const auto test = convolution(row);
+    PluginOperator op("nn", "convolution", test.attributes);
+    std::vector<Array> states;
+    const auto plain = op.forward(test.inputs, states, {})[0].doubles();
+    for (const bool output : {false, true}) {
+      PluginOperator::Mode mode{false, 2, {}, output};
+      if (!output) mode.channels_last_inputs = {0};
+      const auto found = op.forward(test.inputs, states, mode)[0].doubles();
+      for (std::int64_t i = 0; i < plain.size(); ++i) REQUIRE(found[i] == doctest::Approx(plain[i]).epsilon(1e-5));
+    }
   }
 }
 
@@ -96,15 +103,18 @@ TEST_CASE("one convolution object serves more shapes in turn than it keeps kerne
     }
 }
 
-TEST_CASE("the gradients of a convolution with many filters are its definition's, with the same bits on 1 to 3 threads") {
-  const ConvolutionRow row{{2, 16, 4, 3}, 200, {3, 3}, {}, {1}};
+namespace {
+
+/// A kernel of 3 x 3 over 16 channels.
+void check_gradients(const ConvolutionRow& row) {
+  CAPTURE(row.data);
   const auto test = convolution(row);
   const auto dy = random_doubles(sliding(row).output(row.data, row.filters), 4);
   const auto data = test.inputs[0].doubles();
   auto weights = zeros(weight_shape(row)), biases = zeros({row.filters});
   const auto in = channel_size(row.data), out = channel_size(dy.shape);
   sliding(row).for_each(row.data, [&](std::int64_t place, std::int64_t element, std::int64_t at) {
-    for (std::int64_t sample = 0; sample < 2 && at >= 0; ++sample)
+    for (std::int64_t sample = 0; sample < row.data[0] && at >= 0; ++sample)
       for (std::int64_t filter = 0; filter < row.filters; ++filter)
         for (std::int64_t c = 0; c < 16; ++c)
           weights[(filter * 16 + c) * 9 + element] += dy[(sample * row.filters + filter) * out + place] * data[(sample * 16 + c) * in + at];
@@ -122,4 +132,10 @@ TEST_CASE("the gradients of a convolution with many filters are its definition's
   }
   const auto bias_alone = op.backward(test.inputs, outputs, given, {false, false, true}, {});
   CHECK(bias_alone[2].same_bits(all[2]));
+}
+
+}  // namespace
+
+TEST_CASE("the gradients of a convolution with many filters are its definition's, with the same bits on 1 to 3 threads") {
+  for (const std::int64_t samples : {2, 8}) check_gradients({{samples, 16, 4, 3}, 200, {3, 3}, {}, {1}});
 }

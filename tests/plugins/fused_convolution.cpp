@@ -64,7 +64,8 @@ TEST_CASE("fused_convolution gives the bits of convolution, add and the activati
       {{3, 6, 9, 7}, 5, {3, 2}, {2}, {1}, {}, 1, false},
       {{2, 8, 20}, 8, {3}, {}, {1}, {2}, 8},
       {{1, 4, 5, 6, 7}, 6, {3, 3, 3}},
-      {{2, 128, 4, 4}, 512, {3, 3}, {}, {1}},  // cut by filters
+      {{3, 128, 4, 4}, 512, {3, 3}, {}, {1}},  // cut by filters
+      {{2, 128, 4, 4}, 512, {3, 3}, {}, {1}},  // a product of matrices
   };
   for (const auto& row : rows)
     for (const auto& activation : activations)

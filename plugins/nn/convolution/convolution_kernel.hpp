@@ -5,11 +5,16 @@
 #include "convolution_gradient.hpp"
 #include "convolution_pass.hpp"
 #include "convolution_steps.hpp"
+#include "few_places.hpp"
 
 class ConvolutionKernel {
  public:
   ConvolutionKernel(const Window& window, const ConvolutionShape& shape, std::int64_t groups)
-      : steps_(window, shape, groups), parts_(window, shape.data, shape.output), shape_(shape), groups_(groups) {}
+      : steps_(window, shape, groups), parts_(window, shape.data, shape.output), shape_(shape), groups_(groups) {
+    if (FewPlaces::suits(window, shape, groups)) few_places_.emplace(window, shape);
+  }
+
+  const FewPlaces* few_places() const { return few_places_ ? &*few_places_ : nullptr; }
 
   /// The forward pass; null where there is nothing to do.
   ConvolutionPass* forward_pass() {
@@ -25,6 +30,8 @@ class ConvolutionKernel {
   template <class Kept, class After>
   void forward(const tenon::Call& call, const float* data, const float* weight, const float* bias, float* output, Kept&& kept,
                After&& after) {
+    if (few_places_ && few_places_->suits_forward())
+      return few_places_->forward(call, data, weight, static_cast<const float*>(kept(0)), bias, output, std::forward<After>(after));
     auto* const pass = forward_pass();
     if (!pass) return;
     pass->for_each(call, weight, kept, [&](const WindowPart& part, const ConvolutionStep& step, const void* laid_out) {
@@ -36,6 +43,7 @@ class ConvolutionKernel {
   }
 
   void backward_data(const tenon::Call& call, const float* output_grad, const float* weight, float* data_grad) {
+    if (few_places_) return few_places_->backward_data(call, output_grad, weight, data_grad);
     if (shape_.data[0] == 0) return;
     if (!backward_data_)
       backward_data_.emplace(parts_.of_samples(worthwhile()), shape_.output[1], steps_.any_weights_of(shape_.output[1]),
@@ -49,6 +57,7 @@ class ConvolutionKernel {
 
   /// Null: not wanted.
   void backward_weights(const tenon::Call& call, const float* data, const float* output_grad, float* weight_grad, float* bias_grad) {
+    if (few_places_) return few_places_->backward_weights(call, data, output_grad, weight_grad, bias_grad);
     if (!gradient_) gradient_.emplace(steps_, parts_, shape_, groups_);
     gradient_->run(call, data, output_grad, weight_grad, bias_grad);
   }
@@ -72,6 +81,7 @@ class ConvolutionKernel {
   WindowParts parts_;
   ConvolutionShape shape_;
   std::int64_t groups_;
+  std::optional<FewPlaces> few_places_;
   std::optional<ConvolutionPass> forward_, backward_data_;
   std::optional<ConvolutionGradient> gradient_;
 };

@@ -1,0 +1,175 @@
+// A convolution with large weights and few places as a product of matrices: a row for each place, of what the window covers there, times
+// the weights as they lie. For so few places oneDNN's code reads its weights too often, and wants them laid out anew when they have
+// changed.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "../../shared/product/multiply.hpp"
+#include "convolution_steps.hpp"
+
+class FewPlaces {
+ public:
+  static bool suits(const Window& window, const ConvolutionShape& shape, std::int64_t groups) {
+#if defined(TENON_WIDE_LEVELS)
+    const bool wide = tenon::detail::usable_vector_level() != tenon::detail::VectorLevel::plain;
+#else
+    constexpr bool wide = false;
+#endif
+    if (!wide || groups != 1 || shape.rounded != onednn::Type::f32 || shape.data[0] == 0) return false;
+    const auto filters = shape.output[1], places = shape.output.size() / filters;
+    auto weights = filters * shape.data[1];
+    for (int axis = 0; axis < window.axes; ++axis) weights *= window.kernel[static_cast<std::size_t>(axis)];
+    return places <= most && places <= filters && weights / 4 > shape.data.size() + shape.output.size();
+  }
+
+  FewPlaces(const Window& window, const ConvolutionShape& shape)
+      : samples_(shape.data[0]),
+        filters_(shape.output[1]),
+        channels_(shape.data[1]),
+        data_last_(shape.data_layout == onednn::Layout::channels_last),
+        output_last_(shape.output_layout == onednn::Layout::channels_last) {
+    for (int axis = 0; axis < window.axes; ++axis) {
+      const auto i = static_cast<std::size_t>(axis);
+      data_places_ *= shape.data[axis + 2];
+      places_ *= shape.output[axis + 2];
+      taps_ *= window.kernel[i];
+    }
+    depth_ = channels_ * taps_;
+    from_.reserve(static_cast<std::size_t>(places_ * taps_));
+    for (std::int64_t place = 0; place < places_; ++place)
+      for (std::int64_t tap = 0; tap < taps_; ++tap) from_.push_back(data_place(window, shape, place, tap));
+  }
+
+  /// Whether forward() is faster, too: oneDNN's reads weights that stay, and are laid out once, with less.
+  bool suits_forward() const {
+    return rows() <= most / 2;
+  }
+
+  std::size_t packed_bytes() const {
+    return static_cast<std::size_t>(product::InF32::packed_size(depth_, filters_)) * sizeof(float);
+  }
+  std::string packing() const {
+    return tenon::join(product::InF32::packing(), " of ", filters_, " x ", depth_, ", transposed");
+  }
+  void pack(const float* weight, void* to) const {
+    product::InF32::pack({weight, depth_, true}, depth_, filters_, static_cast<float*>(to));
+  }
+
+  /// packed: the weights as pack() leaves them, or null. after(first, count) follows for all elements of output.
+  template <class After>
+  void forward(const tenon::Call& call, const float* data, const float* weight, const float* packed, const float* bias, float* output,
+               After&& after) const {
+    float* const windows = scratch(rows() * (depth_ + (output_last_ ? 0 : filters_)));
+    float* const result = output_last_ ? output : windows + rows() * depth_;
+    read_windows(call, data, windows);
+    const auto finish = [&](const product::Tile& tile) {
+      for (auto row = tile.row; output_last_ && row < tile.row + tile.rows; ++row) after(row * filters_ + tile.column, tile.columns);
+    };
+    product::multiply(call, {windows, depth_, false}, {{weight, depth_, true}, packed}, result, {rows(), filters_, depth_}, {bias, 0},
+                      false, finish);
+    if (output_last_) return;
+    for_each_channel(call, filters_, [&](std::int64_t sample, std::int64_t filter) {
+      const auto first = (sample * filters_ + filter) * places_;
+      for (std::int64_t place = 0; place < places_; ++place) output[first + place] = result[(sample * places_ + place) * filters_ + filter];
+      after(first, places_);
+    });
+  }
+
+  void backward_data(const tenon::Call& call, const float* output_grad, const float* weight, float* data_grad) const {
+    float* const windows = scratch(rows() * (depth_ + filters_));
+    const float* const grads = rows_of(call, output_grad, windows + rows() * depth_);
+    product::multiply(call, {grads, filters_, false}, {{weight, depth_, false}}, windows, {rows(), depth_, filters_}, {});
+    const auto step = data_last_ ? channels_ : 1;
+    for_each_channel(call, channels_, [&](std::int64_t sample, std::int64_t channel) {
+      float* const to = data_grad + data_at(sample, channel);
+      for (std::int64_t place = 0; place < data_places_; ++place) to[place * step] = 0;
+      const float* from = windows + sample * places_ * depth_ + channel * taps_;
+      for (std::int64_t place = 0; place < places_; ++place, from += depth_)
+        for (std::int64_t tap = 0; tap < taps_; ++tap)
+          if (const auto at = from_[static_cast<std::size_t>(place * taps_ + tap)]; at >= 0) to[at * step] += from[tap];
+    });
+  }
+
+  /// Null: not wanted.
+  void backward_weights(const tenon::Call& call, const float* data, const float* output_grad, float* weight_grad, float* bias_grad) const {
+    float* const windows = scratch(rows() * (depth_ + filters_));
+    const float* const grads = rows_of(call, output_grad, windows + rows() * depth_);
+    if (bias_grad) {
+      std::fill_n(bias_grad, filters_, 0.f);
+      for (std::int64_t row = 0; row < rows(); ++row)
+        for (std::int64_t filter = 0; filter < filters_; ++filter) bias_grad[filter] += grads[row * filters_ + filter];
+    }
+    if (!weight_grad) return;
+    read_windows(call, data, windows);
+    product::multiply(call, {grads, filters_, true}, {{windows, depth_, false}}, weight_grad, {filters_, depth_, rows()}, {});
+  }
+
+ private:
+  static constexpr std::int64_t most = 64;  // of places in all samples
+
+  std::int64_t rows() const {
+    return samples_ * places_;
+  }
+
+  static float* scratch(std::int64_t floats) {
+    return reinterpret_cast<float*>(onednn::scratch(static_cast<std::size_t>(floats) * sizeof(float)));
+  }
+
+  /// Which element of a channel is under a part of the window at a place; -1: padding.
+  static std::int64_t data_place(const Window& window, const ConvolutionShape& shape, std::int64_t place, std::int64_t tap) {
+    std::int64_t found = 0, step = 1;
+    for (int axis = window.axes; axis-- > 0;) {
+      const auto i = static_cast<std::size_t>(axis);
+      const auto at = place % shape.output[axis + 2] * window.stride[i] + tap % window.kernel[i] * window.dilate[i] - window.pad[i];
+      if (at < 0 || at >= shape.data[axis + 2]) return -1;
+      found += at * step;
+      step *= shape.data[axis + 2];
+      place /= shape.output[axis + 2];
+      tap /= window.kernel[i];
+    }
+    return found;
+  }
+
+  std::int64_t data_at(std::int64_t sample, std::int64_t channel) const {
+    return data_last_ ? sample * data_places_ * channels_ + channel : (sample * channels_ + channel) * data_places_;
+  }
+
+  template <class Body>
+  static void for_each_item(const tenon::Call& call, std::int64_t count, std::int64_t elements, Body&& body) {
+    call.parallel_for(count, 1 + 8192 / elements, [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = begin; i < end; ++i) body(i);
+    });
+  }
+  template <class Body>
+  void for_each_channel(const tenon::Call& call, std::int64_t channels, Body&& body) const {
+    for_each_item(call, samples_ * channels, places_ * taps_, [&](std::int64_t i) { body(i / channels, i % channels); });
+  }
+
+  void read_windows(const tenon::Call& call, const float* data, float* windows) const {
+    const auto step = data_last_ ? channels_ : 1, next = data_last_ ? 1 : data_places_;
+    for_each_item(call, rows(), depth_, [&](std::int64_t row) {
+      const std::int64_t* const places = from_.data() + row % places_ * taps_;
+      const float* from = data + data_at(row / places_, 0);
+      float* to = windows + row * depth_;
+      for (std::int64_t channel = 0; channel < channels_; ++channel, from += next, to += taps_)
+        for (std::int64_t tap = 0; tap < taps_; ++tap) to[tap] = places[tap] < 0 ? 0 : from[places[tap] * step];
+    });
+  }
+
+  /// An output gradient with all filters of a place side by side: itself, or at `to`.
+  const float* rows_of(const tenon::Call& call, const float* output_grad, float* to) const {
+    if (output_last_) return output_grad;
+    for_each_item(call, rows(), filters_, [&](std::int64_t row) {
+      const float* const from = output_grad + row / places_ * filters_ * places_ + row % places_;
+      for (std::int64_t filter = 0; filter < filters_; ++filter) to[row * filters_ + filter] = from[filter * places_];
+    });
+    return to;
+  }
+
+  std::int64_t samples_, filters_, channels_, data_places_ = 1, places_ = 1, taps_ = 1, depth_ = 0;
+  bool data_last_, output_last_;
+  std::vector<std::int64_t> from_;  // data_place() of each place and tap
+};
