@@ -66,6 +66,13 @@ Graph graph_of(Host& host, const Product& product, bool whole, bool activated, b
   return graph;
 }
 
+/// Which kernel computes the product. A convolution's data may be reordered before it.
+std::string variant_in(Session& session) {
+  for (const auto& step : session.plan({}).steps)
+    if (step.node.starts_with("product")) return step.variant;
+  return "none: no step computes the product";
+}
+
 double furthest(const Tensor& a, const Tensor& b) {
   const auto left = a.values<float>(), right = b.values<float>();
   double most = 0;
@@ -99,8 +106,8 @@ TEST_CASE("sessions in bfloat16: bundled products round what they multiply, and 
           const auto graph = graph_of(plugin_tests::host(), product, whole, activated, trains);
           Session usual(graph, {.training = trains}), asked(graph, {.training = trains, .precision = bf16});
           const auto exact = usual.run({{"left", left}}), rounded = asked.run({{"left", left}});
-          CHECK(asked.plan({}).steps[0].variant.ends_with("InBf16"));
-          CHECK(usual.plan({}).steps[0].variant.empty());
+          CHECK(variant_in(asked).ends_with("InBf16"));
+          CHECK(variant_in(usual).empty());
           for (const auto& each : exact) {
             const auto& name = each.first;
             const auto& tensor = each.second;

@@ -78,18 +78,18 @@ class FewPlaces {
     });
   }
 
+  /// Gradients are plain, and so are data and output then.
   void backward_data(const tenon::Call& call, const float* output_grad, const float* weight, float* data_grad) const {
     float* const windows = scratch(rows() * (depth_ + filters_));
     const float* const grads = rows_of(call, output_grad, windows + rows() * depth_);
     product::multiply(call, {grads, filters_, false}, {{weight, depth_, false}}, windows, {rows(), depth_, filters_}, {});
-    const auto step = data_last_ ? channels_ : 1;
     for_each_channel(call, channels_, [&](std::int64_t sample, std::int64_t channel) {
-      float* const to = data_grad + data_at(sample, channel);
-      for (std::int64_t place = 0; place < data_places_; ++place) to[place * step] = 0;
+      float* const to = data_grad + (sample * channels_ + channel) * data_places_;
+      std::fill_n(to, data_places_, 0.f);
       const float* from = windows + sample * places_ * depth_ + channel * taps_;
       for (std::int64_t place = 0; place < places_; ++place, from += depth_)
         for (std::int64_t tap = 0; tap < taps_; ++tap)
-          if (const auto at = from_[static_cast<std::size_t>(place * taps_ + tap)]; at >= 0) to[at * step] += from[tap];
+          if (const auto at = from_[static_cast<std::size_t>(place * taps_ + tap)]; at >= 0) to[at] += from[tap];
     });
   }
 
@@ -133,10 +133,6 @@ class FewPlaces {
     return found;
   }
 
-  std::int64_t data_at(std::int64_t sample, std::int64_t channel) const {
-    return data_last_ ? sample * data_places_ * channels_ + channel : (sample * channels_ + channel) * data_places_;
-  }
-
   template <class Body>
   static void for_each_item(const tenon::Call& call, std::int64_t count, std::int64_t elements, Body&& body) {
     call.parallel_for(count, 1 + 8192 / elements, [&](std::int64_t begin, std::int64_t end) {
@@ -152,16 +148,15 @@ class FewPlaces {
     const auto step = data_last_ ? channels_ : 1, next = data_last_ ? 1 : data_places_;
     for_each_item(call, rows(), depth_, [&](std::int64_t row) {
       const std::int64_t* const places = from_.data() + row % places_ * taps_;
-      const float* from = data + data_at(row / places_, 0);
+      const float* from = data + row / places_ * channels_ * data_places_;
       float* to = windows + row * depth_;
       for (std::int64_t channel = 0; channel < channels_; ++channel, from += next, to += taps_)
         for (std::int64_t tap = 0; tap < taps_; ++tap) to[tap] = places[tap] < 0 ? 0 : from[places[tap] * step];
     });
   }
 
-  /// An output gradient with all filters of a place side by side: itself, or at `to`.
+  /// An output gradient with all filters of a place side by side, at `to`.
   const float* rows_of(const tenon::Call& call, const float* output_grad, float* to) const {
-    if (output_last_) return output_grad;
     for_each_item(call, rows(), filters_, [&](std::int64_t row) {
       const float* const from = output_grad + row / places_ * filters_ * places_ + row % places_;
       for (std::int64_t filter = 0; filter < filters_; ++filter) to[row * filters_ + filter] = from[filter * places_];

@@ -33,11 +33,7 @@ struct Instructions {
 
 inline const Instructions& instructions() {
   static constexpr Instructions avx512{v4::most_rows, [](std::int64_t) {}, multiply, [] {}, 1, {most_columns, most_wide, 24}};
-  static constexpr Instructions amx{[](std::int64_t) { return amx::most_rows; },
-                                    amx::begin,
-                                    amx::multiply,
-                                    amx::end,
-                                    amx::side,
+  static constexpr Instructions amx{[](std::int64_t) { return amx::most_rows; }, amx::begin, amx::multiply, amx::end, amx::side,
                                     {most_columns, most_wide, amx::most_rows}};
   return amx::usable() ? amx : avx512;
 }
