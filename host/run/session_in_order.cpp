@@ -58,8 +58,8 @@ void Session::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> out
 }
 
 std::optional<NamedTensors> Session::Impl::repeat(const NamedTensors& inputs, const std::stop_token& stop) {
+  if (quick) require_current_constants();  // which may drop it
   if (!quick || inputs.size() != quick->inputs().size()) return std::nullopt;
-  require_current_constants();
   std::vector<Tensor> given, made(quick->outputs().size());
   given.reserve(inputs.size());
   for (const auto& place : quick->inputs())

@@ -1,7 +1,6 @@
-#include <tenon/elementwise.hpp>
-#include <type_traits>
+#include "../shared/gelu.hpp"
 
-struct Gelu : tenon::Elementwise {
+struct Gelu : GeluFormula {
   static constexpr void describe(auto& op) {
     op.doc("x times the probability that a standard normal number is below x: x * (1 + erf(x / sqrt(2))) / 2");
     op.input("x", "any numbers");
@@ -12,7 +11,7 @@ struct Gelu : tenon::Elementwise {
 
   template <class T>
   TENON_FN T operator()(T x) const {
-    return x * normal_cdf(x);
+    return gelu_of(x);
   }
 
   template <class T>

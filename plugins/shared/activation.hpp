@@ -4,12 +4,13 @@
 #include <tenon/elementwise.hpp>
 #include <tenon/elementwise/for_each.hpp>
 
+#include "gelu.hpp"
 #include "sigmoid.hpp"
 
 enum class ActivationKind : std::int32_t { none, relu, leaky_relu, gelu, sigmoid, tanh, clip };
 
 /// The formulas, one place for operators and for what is fused with them.
-struct ActivationFormulas : SigmoidFormula {
+struct ActivationFormulas : SigmoidFormula, GeluFormula {
   template <class T>
   TENON_FN static T relu_of(T x) {
     return where(x < T(0), T(0), x);
@@ -17,10 +18,6 @@ struct ActivationFormulas : SigmoidFormula {
   template <class T>
   TENON_FN static T leaky_relu_of(T x, double slope) {
     return where(x < T(0), T(slope) * x, x);
-  }
-  template <class T>
-  TENON_FN static T gelu_of(T x) {
-    return x * normal_cdf(x);
   }
   template <class T>
   TENON_FN static T tanh_of(T x) {

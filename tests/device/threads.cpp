@@ -56,7 +56,7 @@ TEST_CASE("parts depend on n and grain alone") {
       {most, most, {{0, most}}},
       {most, half, {{0, half}, {half, most}}},
   };
-  for (const int count : {1, 2, 4, 8}) {
+  for (const int count : {1, 2, 4, 8, 24}) {
     const Threads threads(count);
     for (const auto& test : cases) {
       CAPTURE(count);
@@ -68,7 +68,7 @@ TEST_CASE("parts depend on n and grain alone") {
 }
 
 TEST_CASE("what a part writes is seen after the loop, and what was written before it in every part") {
-  for (const int count : {1, 2, 4, 8}) {
+  for (const int count : {1, 2, 4, 8, 24}) {
     const Threads threads(count);
     for (int round = 0; round < 200; ++round) {
       std::vector<int> input(1000, round), output(1000, -1);
@@ -77,6 +77,19 @@ TEST_CASE("what a part writes is seen after the loop, and what was written befor
       });
       REQUIRE(output == input);
     }
+  }
+}
+
+TEST_CASE("a thread takes parts of its own share, which is the same in each loop, before others'") {
+  const Threads threads(2);
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<bool> last_done = false, taken_early = false;
+    run(threads, 4, 1, [&](std::int64_t part, std::int64_t) {
+      while (part == 0 && !last_done) std::this_thread::yield();  // so that another thread does the last two
+      if (part == 1 && !last_done) taken_early = true;
+      if (part == 3) last_done = true;
+    });
+    CHECK(!taken_early);
   }
 }
 

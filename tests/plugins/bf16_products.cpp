@@ -1,6 +1,7 @@
 // Bundled products and convolutions in sessions that ask for bfloat16, where this machine multiplies in it.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <tenon/host/session.hpp>
 #include <vector>
@@ -84,16 +85,24 @@ double largest(const Tensor& a) {
   return furthest(a, Tensor::zeros(f32, a.shape()));
 }
 
+/// Whether the processor and the bundled plugins can; plugins for plain vectors alone have no such kernels.
+bool multiplies() {
+  const auto catalog = plugin_tests::host().catalog();
+  const auto& kernels = catalog.find("matmul")->variants;
+  const bool processor = product::bf16::usable();
+  const bool plugins = std::any_of(kernels.begin(), kernels.end(), [](const auto& each) { return each.device == "cpu"; });
+  if (!processor) MESSAGE("skipped: this processor has no AVX512-BF16");
+  if (!plugins) MESSAGE("skipped: the bundled plugins are compiled for plain vectors");
+  return processor && plugins;
+}
+
 }  // namespace
 }  // namespace bf16_products
 
 using namespace bf16_products;
 
 TEST_CASE("sessions in bfloat16: bundled products round what they multiply, and nothing else, forward and backward") {
-  if (!product::bf16::usable()) {
-    MESSAGE("skipped: this processor has no AVX512-BF16");
-    return;
-  }
+  if (!multiplies()) return;
   for (const auto& product : products())
     for (const bool whole : {true, false})
       for (const bool activated : {false, true})
@@ -123,10 +132,7 @@ TEST_CASE("sessions in bfloat16: bundled products round what they multiply, and 
 }
 
 TEST_CASE("sessions in bfloat16: products keep their constant weights packed, and give the same bits without") {
-  if (!product::bf16::usable()) {
-    MESSAGE("skipped: this processor has no AVX512-BF16");
-    return;
-  }
+  if (!multiplies()) return;
   for (const auto& product : products()) {
     CAPTURE(std::string(product.op));
     const auto left = numbers_of(product.left, false);
@@ -138,10 +144,7 @@ TEST_CASE("sessions in bfloat16: products keep their constant weights packed, an
 }
 
 TEST_CASE("sessions in bfloat16: convolutions one after the other, in channels-last tensors between them") {
-  if (!product::bf16::usable()) {
-    MESSAGE("skipped: this processor has no AVX512-BF16");
-    return;
-  }
+  if (!multiplies()) return;
   Graph graph(plugin_tests::host());
   auto x = graph.input("x", f32, {2, 6, 20, 18});
   std::int64_t channels = 6;
