@@ -33,8 +33,8 @@ find_program(TENON_CCACHE ccache)
 mark_as_advanced(TENON_CCACHE)
 foreach(language C CXX CUDA)
   if(TENON_CCACHE AND NOT DEFINED CMAKE_${language}_COMPILER_LAUNCHER)
-    # What it must overlook to keep objects that were made with a precompiled header. It compares files, not preprocessed text:
-    # a header that changed in a comment alone gave back the old precompiled header, for which #pragma once knows no such file.
+    # What it must overlook to keep objects that were made with a precompiled header. It compares files, not preprocessed text: where
+    # a header had changed in a comment alone, it gave the old precompiled header back, and g++ did not take the header for the same file.
     set(CMAKE_${language}_COMPILER_LAUNCHER
         ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros ${TENON_CCACHE})
   endif()

@@ -89,8 +89,8 @@ class Loop {
 
   bool kept_modes() const { return !left_modes_.load(std::memory_order_relaxed); }
 
-  // Each thread begins with a share of its own, the same one in loops that follow each other, so that it finds what it wrote in its cache;
-  // then it takes what is left of others'.
+  // Each thread begins with one of up to 16 shares, the same one in loops that follow each other, so that it finds what it wrote in its
+  // cache; then it takes what is left of the others.
   void spread(const void* arena, int threads) {
     const auto helpers_wanted = std::min<std::int64_t>(threads, parts()) - 1;
     shares_ = std::min<std::int64_t>(helpers_wanted + 1, most_shares);

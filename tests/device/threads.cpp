@@ -82,14 +82,25 @@ TEST_CASE("what a part writes is seen after the loop, and what was written befor
 
 TEST_CASE("a thread takes parts of its own share, which is the same in each loop, before others'") {
   const Threads threads(2);
+  const auto far = [begin = std::chrono::steady_clock::now()] {
+    return std::chrono::steady_clock::now() - begin > std::chrono::seconds(20);
+  };
+  std::thread::id first, before;
   for (int round = 0; round < 20; ++round) {
-    std::atomic<bool> last_done = false, taken_early = false;
+    std::atomic<int> begun = 0, taken_early = 0;
     run(threads, 4, 1, [&](std::int64_t part, std::int64_t) {
-      while (part == 0 && !last_done) std::this_thread::yield();  // so that another thread does the last two
-      if (part == 1 && !last_done) taken_early = true;
-      if (part == 3) last_done = true;
+      if (part == 0) first = std::this_thread::get_id();
+      if (part % 2 == 0) {  // the first parts of both shares wait for each other
+        ++begun;
+        while (begun < 2 && !far()) std::this_thread::yield();
+      } else if (begun < 2) {
+        ++taken_early;
+      }
     });
-    CHECK(!taken_early);
+    CHECK(begun == 2);
+    CHECK(taken_early == 0);
+    if (round > 0) CHECK(first == before);
+    before = first;
   }
 }
 

@@ -35,6 +35,50 @@ TEST_CASE("convolution is its definition, and its gradient the oracle's") {
   for (const auto& row : rows) check(convolution(row));
 }
 
+namespace {
+
+/// row.data is what it takes, row.pad and row.stride are those of the convolution whose gradient it is.
+Case conv_transpose(const ConvolutionRow& row, std::int64_t output_padding) {
+  auto given = attributes(row);
+  given.set("output_padding", Integers{output_padding});
+  auto output = row.data;
+  output.set(1, row.filters);
+  const auto window = sliding(row);
+  for (std::size_t i = 0; i < row.kernel.size(); ++i) {
+    const auto axis = static_cast<int>(i) + 2;
+    const auto reach = window.dilate[i] * (row.kernel[i] - 1) + 1;
+    output.set(axis, window.stride[i] * (row.data[axis] - 1) + reach + output_padding - 2 * window.pad[i]);
+  }
+  Case test{tenon::to_string(row.data), "nn", "conv_transpose", given, {}, {}, {0, 1, 2}, 2e-5};
+  auto weight = weight_shape(row);
+  weight.set(0, row.data[1]);
+  weight.set(1, row.filters);
+  test.inputs = {Array(tenon::f32, random_doubles(row.data, 1)), Array(tenon::f32, random_doubles(weight, 2)),
+                 Array(tenon::f32, random_doubles({row.filters}, 3))};
+  test.oracle = [=](const std::vector<DoubleArray>& in) {
+    auto result = zeros(output);
+    const auto out = channel_size(output), places = channel_size(row.data), elements = channel_size(weight), channels = row.data[1];
+    for (std::int64_t i = 0; i < result.size(); ++i) result[i] = in[2][i / out % row.filters];
+    window.for_each(output, [&](std::int64_t place, std::int64_t element, std::int64_t at) {
+      for (std::int64_t sample = 0; sample < row.data[0] && at >= 0; ++sample)
+        for (std::int64_t filter = 0; filter < row.filters; ++filter)
+          for (std::int64_t c = 0; c < channels; ++c)
+            result[(sample * row.filters + filter) * out + at] +=
+                in[0][(sample * channels + c) * places + place] * in[1][(c * row.filters + filter) * elements + element];
+    });
+    return std::vector{result};
+  };
+  return test;
+}
+
+}  // namespace
+
+TEST_CASE("conv_transpose is its definition, and its gradient the oracle's") {
+  check(conv_transpose({{2, 3, 4, 3}, 2, {3, 2}, {2, 1}, {1, 0}}, 0));
+  check(conv_transpose({{2, 12, 1, 2}, 6, {3, 3}, {2}, {1}}, 1));  // large weights and few places: products of matrices
+  check(conv_transpose({{3, 20, 2}, 8, {5}, {2}, {2}}, 0));
+}
+
 TEST_CASE("one convolution object serves changing shapes") {
   PluginOperator op("nn", "convolution", {{"num_filter", 2}, {"kernel", Integers{3, 3}}});
   for (const tenon::Shape& data : {tenon::Shape{2, 3, 5, 5}, {1, 3, 4, 6}, {2, 3, 5, 5}, {0, 3, 5, 5}}) {

@@ -53,8 +53,8 @@ TEST_CASE("convolution computes its definition in plain and channels-last tensor
       {{1, 16, 2048}, 32, {9}, {1}, {4}},              // one spatial axis
       {{1, 8, 12, 20, 18}, 24, {3, 3, 3}, {}, {1}},    // three of them
       {{1, 256, 7, 7}, 256, {3, 3}, {}, {1}, {}, 1, false},
-      {{2, 128, 2, 2}, 128, {3, 3}, {}, {1}},  // rows too short for a vector
-      {{1, 32, 30, 30}, 32, {3, 3}, {}, {8}},  // rows of padding alone
+      {{16, 128, 2, 2}, 128, {3, 3}, {}, {1}},  // rows too short for a vector
+      {{1, 32, 30, 30}, 32, {3, 3}, {}, {8}},   // rows of padding alone
       {{5, 3, 9, 6}, 2, {3, 3}, {2, 3}, {1, 2}},
       {{1, 1, 1, 1}, 1, {1, 1}},
       {{16, 1, 28, 28}, 6, {5, 5}, {}, {2}},
@@ -64,7 +64,7 @@ TEST_CASE("convolution computes its definition in plain and channels-last tensor
       {{1, 4, 9, 10}, 7, {3, 3}, {}, {4}},          // rows and columns of padding alone
       {{3, 2, 8, 23}, 8, {1, 4}, {2, 3}, {}, {}, 1, false},
       {{1, 128, 6, 6}, 384, {3, 3}, {}, {1}},  // weights that are cut by filters
-      {{3, 128, 4, 4}, 320, {3, 3}, {}, {1}},  // the same where there is AVX2 alone; with AVX-512 parts had unequal sizes
+      {{3, 128, 4, 4}, 320, {3, 3}, {}, {1}},  // the same where there is AVX2 alone; with AVX-512 parts would have unequal sizes
       {{0, 3, 5, 5}, 2, {3, 3}},
       {{1, 128, 4, 4}, 512, {3, 3}, {}, {1}},  // large weights, few places: a product of matrices
       {{3, 128, 2, 2}, 512, {3, 3}, {}, {1}},

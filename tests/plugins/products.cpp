@@ -205,13 +205,13 @@ TEST_CASE("products of f32 with infinities and NaN give what the definition give
 namespace {
 
 /// The same in double, of elements that are rounded to bfloat16 first.
-std::vector<double> of_rounded(const MatrixPair& of, const std::vector<float>& start) {
+std::vector<double> of_rounded(const MatrixPair& of, product::Start start) {
   const auto rows = of.size.rows, columns = of.size.columns, depth = of.size.depth;
   const auto rounded = [](float value) { return static_cast<double>(static_cast<float>(tenon::bfloat16(value))); };
   std::vector<double> result;
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; ++j) {
-      double sum = static_cast<double>(start[static_cast<std::size_t>(j)]);
+      double sum = start.data ? static_cast<double>(*start.at(i, j).data) : 0;
       for (std::int64_t k = 0; k < depth; ++k)
         sum += rounded(of.left[static_cast<std::size_t>(i * depth + k)]) * rounded(of.right[static_cast<std::size_t>(k * columns + j)]);
       result.push_back(sum);
@@ -219,7 +219,7 @@ std::vector<double> of_rounded(const MatrixPair& of, const std::vector<float>& s
   return result;
 }
 
-std::vector<float> multiplied_bf16(const MatrixPair& of, const Way& way, const std::vector<float>& start) {
+std::vector<float> multiplied_bf16(const MatrixPair& of, const Way& way, product::Start start) {
   const auto rows = of.size.rows, columns = of.size.columns, depth = of.size.depth;
   const auto left = way.transpose_left ? transposed(of.left, rows, depth) : of.left;
   const auto right = way.transpose_right ? transposed(of.right, depth, columns) : of.right;
@@ -232,7 +232,7 @@ std::vector<float> multiplied_bf16(const MatrixPair& of, const Way& way, const s
   }
   std::vector<float> result(static_cast<std::size_t>(rows * columns), std::numeric_limits<float>::quiet_NaN());
   with_threads(way.threads, [&](const tenon::Call& call) {
-    product::multiply<product::bf16::InBf16>(call, a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size, {start.data(), 0});
+    product::multiply<product::bf16::InBf16>(call, a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size, start);
   });
   return result;
 }
@@ -244,8 +244,6 @@ TEST_CASE("products in bfloat16 are those of rounded elements, with the same bit
     MESSAGE("skipped: this processor has no AVX512-BF16");
     return;
   }
-  const auto sums = random_doubles({1, 1024}, 7);
-  const std::vector<float> start(sums.values.begin(), sums.values.end());
   unsigned seed = 100;
   for (auto size : product_sizes) {
     if (size.depth > 1000) size.depth += 1024;
@@ -253,6 +251,10 @@ TEST_CASE("products in bfloat16 are those of rounded elements, with the same bit
     CAPTURE(size.columns);
     CAPTURE(size.depth);
     const MatrixPair of(size, seed += 2);
+    const auto sums = random_doubles({size.rows, size.columns + 3}, seed);
+    const std::vector<float> numbers(sums.values.begin(), sums.values.end());
+    const product::Start starts[] = {{}, {numbers.data(), 0}, {numbers.data(), size.columns + 3}};
+    const auto start = starts[seed / 2 % 3];
     const auto first = multiplied_bf16(of, {1, false, false, false}, start);
     const auto expected = of_rounded(of, start);
     double furthest = 0;

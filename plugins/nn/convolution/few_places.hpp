@@ -1,6 +1,6 @@
 // A convolution with large weights and few places as a product of matrices: a row for each place, of what the window covers there, times
 // the weights as they lie. For so few places oneDNN's code reads its weights too often, and wants them laid out anew when they have
-// changed.
+// changed. Padding is multiplied, as zeros: an infinite weight gives NaN there.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -43,7 +43,7 @@ class FewPlaces {
       for (std::int64_t tap = 0; tap < taps_; ++tap) from_.push_back(data_place(window, shape, place, tap));
   }
 
-  /// Whether forward() is faster, too: oneDNN's reads weights that stay, and are laid out once, with less.
+  /// Whether forward() is faster, too, even where weights stay and oneDNN's are laid out once.
   bool suits_forward() const {
     return rows() <= most / 2;
   }

@@ -50,7 +50,7 @@ inline void order_memory(const void* memory) {
   asm volatile("" ::"r"(memory) : "memory");
 }
 
-/// Sums in memory, of which a row has `row` numbers.
+/// Sums in memory, of which a row has `row` numbers. What they start with counts as 0 where it is below 2^-126.
 struct Sums {
   const float* start;  ///< null: zeros
   std::int64_t start_row;

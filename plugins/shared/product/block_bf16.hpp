@@ -45,11 +45,11 @@ PRODUCT_BF16 inline void pack_rows(const float* from, std::int64_t row, std::int
   alignas(64) static constexpr std::uint16_t in_turns[2 * vector] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
                                                                      8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
   const __m512i turns = _mm512_load_si512(in_turns);
-  for (std::int64_t k = 0; k < pairs; ++k, from += 2 * row, to += 2 * width)
+  for (std::int64_t k = 0; k < pairs; ++k, to += 2 * width)
     for (std::int64_t j = 0; j < width; j += vector) {
       const auto mask = static_cast<__mmask16>((1u << std::clamp<std::int64_t>(columns - j, 0, vector)) - 1);
-      const __m512 even = 2 * k < depth ? _mm512_maskz_loadu_ps(mask, from + j) : _mm512_setzero_ps();
-      const __m512 odd = 2 * k + 1 < depth ? _mm512_maskz_loadu_ps(mask, from + row + j) : _mm512_setzero_ps();
+      const __m512 even = 2 * k < depth ? _mm512_maskz_loadu_ps(mask, from + 2 * k * row + j) : _mm512_setzero_ps();
+      const __m512 odd = 2 * k + 1 < depth ? _mm512_maskz_loadu_ps(mask, from + (2 * k + 1) * row + j) : _mm512_setzero_ps();
       const __m512i both = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(odd, even));
       _mm512_storeu_si512(to + 2 * j, _mm512_permutexvar_epi16(turns, both));
     }

@@ -86,6 +86,7 @@ inline void round_rows(const gemm::Operand<float>& of, std::int64_t row, std::in
 inline void pack(const gemm::Operand<float>& right, std::int64_t first, std::int64_t depth, std::int64_t column, std::int64_t columns,
                  Bits* to) {
   const auto width = padded(columns), pairs = pairs_of(depth);
+  if (pairs == 0) return;  // no element, so perhaps no memory
   if (!right.transposed) {
     pack_rows(right.row(first) + column, right.row_size, depth, columns, pairs, width, to);
     return;
