@@ -46,7 +46,10 @@ std::vector<Product> products() {
           {"convolution", {1, 32, 9, 12}, {48, 32, 1, 1}, {{"num_filter", 48}, {"kernel", Integers{1, 1}}, {"no_bias", true}}},
           {"convolution", {3, 16, 8, 9}, {32, 8, 3, 2}, {{"num_filter", 32}, {"kernel", Integers{3, 2}}, {"groups", 2}}, true},
           {"convolution", {2, 24, 30}, {5, 24, 5}, {{"num_filter", 5}, {"kernel", Integers{5}}, {"stride", Integers{2}}}, true},
-          {"convolution", {1, 8, 5, 6, 7}, {16, 8, 2, 2, 2}, {{"num_filter", 16}, {"kernel", Integers{2, 2, 2}}}, true}};
+          {"convolution", {1, 8, 5, 6, 7}, {16, 8, 2, 2, 2}, {{"num_filter", 16}, {"kernel", Integers{2, 2, 2}}}, true},
+          // Large weights and few places: products of matrices.
+          {"convolution", {3, 40, 2, 2}, {48, 40, 3, 3}, {{"num_filter", 48}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}}, true},
+          {"convolution", {2, 30, 5, 4}, {70, 30, 3, 3}, {{"num_filter", 70}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}}, true}};
 }
 
 /// loss is the sum of the product, activated where `activated`; gradients of both sides are outputs, too, where `trains`.

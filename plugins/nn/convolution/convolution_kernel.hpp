@@ -31,7 +31,7 @@ class ConvolutionKernel {
   void forward(const tenon::Call& call, const float* data, const float* weight, const float* bias, float* output, Kept&& kept,
                After&& after) {
     if (few_places_ && few_places_->suits_forward())
-      return few_places_->forward(call, data, weight, static_cast<const float*>(kept(0)), bias, output, std::forward<After>(after));
+      return few_places_->forward(call, data, weight, kept(0), bias, output, std::forward<After>(after));
     auto* const pass = forward_pass();
     if (!pass) return;
     pass->for_each(call, weight, kept, [&](const WindowPart& part, const ConvolutionStep& step, const void* laid_out) {

@@ -7,18 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "../../shared/product/multiply.hpp"
+#include "../../shared/product/multiply_bf16.hpp"
 #include "convolution_steps.hpp"
 
 class FewPlaces {
  public:
   static bool suits(const Window& window, const ConvolutionShape& shape, std::int64_t groups) {
-#if defined(TENON_WIDE_LEVELS)
-    const bool wide = tenon::detail::usable_vector_level() != tenon::detail::VectorLevel::plain;
-#else
-    constexpr bool wide = false;
-#endif
-    if (!wide || groups != 1 || shape.rounded != onednn::Type::f32 || shape.data[0] == 0) return false;
+    if (!multiplies_in(shape.rounded) || groups != 1 || shape.data[0] == 0) return false;
     const auto filters = shape.output[1], places = shape.output.size() / filters;
     auto weights = filters * shape.data[1];
     for (int axis = 0; axis < window.axes; ++axis) weights *= window.kernel[static_cast<std::size_t>(axis)];
@@ -29,6 +24,7 @@ class FewPlaces {
       : samples_(shape.data[0]),
         filters_(shape.output[1]),
         channels_(shape.data[1]),
+        rounded_(shape.rounded == onednn::Type::bf16),
         data_last_(shape.data_layout == onednn::Layout::channels_last),
         output_last_(shape.output_layout == onednn::Layout::channels_last) {
     for (int axis = 0; axis < window.axes; ++axis) {
@@ -44,23 +40,26 @@ class FewPlaces {
   }
 
   /// Whether forward() is faster, too, even where weights stay and oneDNN's are laid out once.
-  bool suits_forward() const {
-    return rows() <= most / 2;
-  }
+  bool suits_forward() const { return rows() <= most / 2; }
 
   std::size_t packed_bytes() const {
-    return static_cast<std::size_t>(product::InF32::packed_size(depth_, filters_)) * sizeof(float);
+    return in_arithmetic([&]<class Arithmetic>(Arithmetic) {
+      return static_cast<std::size_t>(Arithmetic::packed_size(depth_, filters_)) * sizeof(typename Arithmetic::Packed);
+    });
   }
   std::string packing() const {
-    return tenon::join(product::InF32::packing(), " of ", filters_, " x ", depth_, ", transposed");
+    return in_arithmetic(
+        [&]<class Arithmetic>(Arithmetic) { return tenon::join(Arithmetic::packing(), " of ", filters_, " x ", depth_, ", transposed"); });
   }
   void pack(const float* weight, void* to) const {
-    product::InF32::pack({weight, depth_, true}, depth_, filters_, static_cast<float*>(to));
+    in_arithmetic([&]<class Arithmetic>(Arithmetic) {
+      Arithmetic::pack({weight, depth_, true}, depth_, filters_, static_cast<typename Arithmetic::Packed*>(to));
+    });
   }
 
   /// packed: the weights as pack() leaves them, or null. after(first, count) follows for all elements of output.
   template <class After>
-  void forward(const tenon::Call& call, const float* data, const float* weight, const float* packed, const float* bias, float* output,
+  void forward(const tenon::Call& call, const float* data, const float* weight, const void* packed, const float* bias, float* output,
                After&& after) const {
     float* const windows = scratch(rows() * (depth_ + (output_last_ ? 0 : filters_)));
     float* const result = output_last_ ? output : windows + rows() * depth_;
@@ -68,8 +67,7 @@ class FewPlaces {
     const auto finish = [&](const product::Tile& tile) {
       for (auto row = tile.row; output_last_ && row < tile.row + tile.rows; ++row) after(row * filters_ + tile.column, tile.columns);
     };
-    product::multiply(call, {windows, depth_, false}, {{weight, depth_, true}, packed}, result, {rows(), filters_, depth_}, {bias, 0},
-                      false, finish);
+    multiply(call, {windows, depth_, false}, {weight, depth_, true}, packed, result, {rows(), filters_, depth_}, {bias, 0}, finish);
     if (output_last_) return;
     for_each_channel(call, filters_, [&](std::int64_t sample, std::int64_t filter) {
       const auto first = (sample * filters_ + filter) * places_;
@@ -82,7 +80,7 @@ class FewPlaces {
   void backward_data(const tenon::Call& call, const float* output_grad, const float* weight, float* data_grad) const {
     float* const windows = scratch(rows() * (depth_ + filters_));
     const float* const grads = rows_of(call, output_grad, windows + rows() * depth_);
-    product::multiply(call, {grads, filters_, false}, {{weight, depth_, false}}, windows, {rows(), depth_, filters_}, {});
+    multiply(call, {grads, filters_, false}, {weight, depth_, false}, nullptr, windows, {rows(), depth_, filters_});
     for_each_channel(call, channels_, [&](std::int64_t sample, std::int64_t channel) {
       float* const to = data_grad + (sample * channels_ + channel) * data_places_;
       std::fill_n(to, data_places_, 0.f);
@@ -104,11 +102,38 @@ class FewPlaces {
     }
     if (!weight_grad) return;
     read_windows(call, data, windows);
-    product::multiply(call, {grads, filters_, true}, {{windows, depth_, false}}, weight_grad, {filters_, depth_, rows()}, {});
+    multiply(call, {grads, filters_, true}, {windows, depth_, false}, nullptr, weight_grad, {filters_, depth_, rows()});
   }
 
  private:
   static constexpr std::int64_t most = 64;  // of places in all samples
+
+  static bool multiplies_in([[maybe_unused]] onednn::Type rounded) {
+#if defined(TENON_WIDE_LEVELS)
+    if (rounded == onednn::Type::bf16) return product::bf16::usable();
+    return tenon::detail::usable_vector_level() != tenon::detail::VectorLevel::plain;
+#else
+    return false;
+#endif
+  }
+
+  /// body() with what products are computed in.
+  template <class Body>
+  auto in_arithmetic(Body&& body) const -> decltype(body(product::InF32())) {
+#if defined(TENON_WIDE_LEVELS)
+    if (rounded_) return body(product::bf16::InBf16());
+#endif
+    return body(product::InF32());
+  }
+
+  template <class Finish = product::Nothing>
+  void multiply(const tenon::Call& call, const gemm::Operand<float>& left, const gemm::Operand<float>& right, const void* packed,
+                float* result, const product::Size& size, product::Start start = {}, const Finish& finish = {}) const {
+    in_arithmetic([&]<class Arithmetic>(Arithmetic) {
+      product::multiply<Arithmetic>(call, left, {right, static_cast<const typename Arithmetic::Packed*>(packed)}, result, size, start,
+                                    false, finish);
+    });
+  }
 
   std::int64_t rows() const {
     return samples_ * places_;
@@ -165,6 +190,7 @@ class FewPlaces {
   }
 
   std::int64_t samples_, filters_, channels_, data_places_ = 1, places_ = 1, taps_ = 1, depth_ = 0;
+  [[maybe_unused]] bool rounded_;  // to bfloat16; only where loops are compiled for wide vectors
   bool data_last_, output_last_;
   std::vector<std::int64_t> from_;  // data_place() of each place and tap
 };
