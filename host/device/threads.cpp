@@ -92,14 +92,14 @@ class Loop {
   // Each thread begins with one of up to 16 shares, the same one in loops that follow each other, so that it finds what it wrote in its
   // cache; then it takes what is left of the others.
   void spread(const void* arena, int threads) {
-    const auto helpers_wanted = std::min<std::int64_t>(threads, parts()) - 1;
-    shares_ = std::min<std::int64_t>(helpers_wanted + 1, most_shares);
+    const auto workers = std::min<std::int64_t>(threads, parts());
+    shares_ = std::min(workers, most_shares);
     left_.store(shares_, std::memory_order_relaxed);
     happens_before(&begun_);
     // Without isolation, a thread that waits here could take up a part of an outer loop, inside of one it is in the middle of.
     tbb::this_task_arena::isolate([&] {
       tbb::task_group helpers;
-      for (std::int64_t i = 0; i < helpers_wanted; ++i) helpers.run([this, arena] { help(arena); });
+      for (std::int64_t i = 1; i < workers; ++i) helpers.run([this, arena] { help(arena); });
       caller_.run_here(arena, [this] { take_parts(); });  // where the arena was full, a worker does this for the caller
       helpers.wait();
     });

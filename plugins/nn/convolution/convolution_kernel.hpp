@@ -11,10 +11,11 @@ class ConvolutionKernel {
  public:
   ConvolutionKernel(const Window& window, const ConvolutionShape& shape, std::int64_t groups)
       : steps_(window, shape, groups), parts_(window, shape.data, shape.output), shape_(shape), groups_(groups) {
-    if (FewPlaces::suits(window, shape, groups)) few_places_.emplace(window, shape);
+    if (shares_large_weights() && FewPlaces::suits(shape)) few_places_.emplace(window, shape);
   }
 
-  const FewPlaces* few_places() const { return few_places_ ? &*few_places_ : nullptr; }
+  /// What computes forward instead of forward_pass(), where that is faster.
+  const FewPlaces* forward_of_few_places() const { return few_places_ && few_places_->suits_forward() ? &*few_places_ : nullptr; }
 
   /// The forward pass; null where there is nothing to do.
   ConvolutionPass* forward_pass() {
@@ -30,8 +31,8 @@ class ConvolutionKernel {
   template <class Kept, class After>
   void forward(const tenon::Call& call, const float* data, const float* weight, const float* bias, float* output, Kept&& kept,
                After&& after) {
-    if (few_places_ && few_places_->suits_forward())
-      return few_places_->forward(call, data, weight, kept(0), bias, output, std::forward<After>(after));
+    if (const auto* const few = forward_of_few_places())
+      return few->forward(call, data, weight, kept(0), bias, output, std::forward<After>(after));
     auto* const pass = forward_pass();
     if (!pass) return;
     pass->for_each(call, weight, kept, [&](const WindowPart& part, const ConvolutionStep& step, const void* laid_out) {
@@ -63,12 +64,16 @@ class ConvolutionKernel {
   }
 
  private:
-  /// Where the weights are by far the largest tensor, parts had better not all read all of them.
-  std::vector<WindowPart> cut_forward() const {
+  /// Whether the weights are by far the largest tensor, and all places use all of them.
+  bool shares_large_weights() const {
     const auto others = static_cast<std::size_t>(shape_.data.size() + shape_.output.size()) * sizeof(float);
-    const bool large = steps_.weights().get_size() / 4 > others;
+    return groups_ == 1 && steps_.weights().get_size() / 4 > others;
+  }
+
+  /// Of large weights, parts had better not all read all.
+  std::vector<WindowPart> cut_forward() const {
     const auto filters = onednn::uses_avx512() ? 128 : 64;  // with AVX-512 oneDNN blocks fewer in a way that is slower
-    if (groups_ == 1 && large && shape_.output[1] % filters == 0) return parts_.of_filters(filters);
+    if (shares_large_weights() && shape_.output[1] % filters == 0) return parts_.of_filters(filters);
     return parts_.of_rows(worthwhile());
   }
 

@@ -12,12 +12,10 @@
 
 class FewPlaces {
  public:
-  static bool suits(const Window& window, const ConvolutionShape& shape, std::int64_t groups) {
-    if (!multiplies_in(shape.rounded) || groups != 1 || shape.data[0] == 0) return false;
+  /// Of a convolution of one group whose weights are large.
+  static bool suits(const ConvolutionShape& shape) {
     const auto filters = shape.output[1], places = shape.output.size() / filters;
-    auto weights = filters * shape.data[1];
-    for (int axis = 0; axis < window.axes; ++axis) weights *= window.kernel[static_cast<std::size_t>(axis)];
-    return places <= most && places <= filters && weights / 4 > shape.data.size() + shape.output.size();
+    return multiplies_in(shape.rounded) && shape.data[0] > 0 && places <= most && places <= filters;
   }
 
   FewPlaces(const Window& window, const ConvolutionShape& shape)

@@ -32,7 +32,7 @@ inline bool is_for_bf16(const tenon::Infer& types) {
 
 /// Keeps the weights as the forward pass wants them; slot i holds layout i.
 inline void keep_weights(tenon::Prepare& io, ConvolutionKernel kernel) {
-  if (const auto* const few = kernel.few_places(); few && few->suits_forward())
+  if (const auto* const few = kernel.forward_of_few_places())
     return io.keep(0, "weight", "weight of a convolution, " + few->packing(), few->packed_bytes(),
                    [&](void* memory) { few->pack(io.constant<float>("weight").data(), memory); });
   auto* const pass = kernel.forward_pass();
