@@ -54,27 +54,54 @@ struct WithActivation : tenon::Operator {
       throw tenon::Error(tenon::ErrorKind::parameter, "low is ", low, " and high is ", high, ", but low must not be above high");
   }
 
+  /// Rows of a matrix, and how far they are from each other.
+  struct Rows {
+    std::int64_t count, columns, step;
+  };
+
   /// x[i] becomes activation(x[i] + addend[i]), or activation(x[i]) where addend is null. T: float or double.
   template <class T>
   void activate(T* x, const T* addend, std::int64_t n) const {
-    using tenon::elementwise::for_each;
+    activate(x, addend, Rows{1, n, 0});
+  }
+
+  /// The same for rows of both.
+  template <class T>
+  void activate(T* x, const T* addend, const Rows& rows) const {
     using Formulas = ActivationFormulas;
-    if (addend) for_each(n, [=](std::int64_t i) { x[i] = x[i] + addend[i]; });
+    if (addend) for_each(rows, [=](std::int64_t i) { x[i] = x[i] + addend[i]; });
     switch (activation) {
       case ActivationKind::none:
         break;
       case ActivationKind::relu:
-        return for_each(n, [=](std::int64_t i) { x[i] = Formulas::relu_of(x[i]); });
+        return for_each(rows, [=](std::int64_t i) { x[i] = Formulas::relu_of(x[i]); });
       case ActivationKind::leaky_relu:
-        return for_each(n, [=, factor = slope](std::int64_t i) { x[i] = Formulas::leaky_relu_of(x[i], factor); });
+        return for_each(rows, [=, factor = slope](std::int64_t i) { x[i] = Formulas::leaky_relu_of(x[i], factor); });
       case ActivationKind::gelu:
-        return for_each(n, [=](std::int64_t i) { x[i] = Formulas::gelu_of(x[i]); });
+        return for_each(rows, [=](std::int64_t i) { x[i] = Formulas::gelu_of(x[i]); });
       case ActivationKind::sigmoid:
-        return for_each(n, [=](std::int64_t i) { x[i] = Formulas::sigmoid_of(x[i]); });
+        return for_each(rows, [=](std::int64_t i) { x[i] = Formulas::sigmoid_of(x[i]); });
       case ActivationKind::tanh:
-        return for_each(n, [=](std::int64_t i) { x[i] = Formulas::tanh_of(x[i]); });
+        return for_each(rows, [=](std::int64_t i) { x[i] = Formulas::tanh_of(x[i]); });
       case ActivationKind::clip:
-        return for_each(n, [=, lowest = T(low), highest = T(high)](std::int64_t i) { x[i] = Formulas::clip_of(x[i], lowest, highest); });
+        return for_each(rows, [=, lowest = T(low), highest = T(high)](std::int64_t i) { x[i] = Formulas::clip_of(x[i], lowest, highest); });
     }
+  }
+
+ private:
+  /// body(i) for all places i, in one function that has a formula's numbers at hand for all rows.
+  template <class Body>
+  static void for_each(const Rows& rows, const Body& body) {
+    namespace loops = tenon::elementwise;
+    const auto whole = rows.columns / loops::small_step * loops::small_step;
+    if (whole > 0)
+      tenon::wide([=] {
+        for (std::int64_t row = 0; row < rows.count; ++row) {
+          const auto in_row = [=](std::int64_t i) { body(row * rows.step + i); };
+          loops::in_steps<loops::small_step>(loops::in_steps<loops::step>(0, whole, in_row), whole, in_row);
+        }
+      });
+    for (std::int64_t row = 0; whole < rows.columns && row < rows.count; ++row)
+      loops::one_by_one(row * rows.step + whole, row * rows.step + rows.columns, body);
   }
 };

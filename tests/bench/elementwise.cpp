@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include <cstring>
+#include <new>
 #include <tenon/elementwise.hpp>
 #include <vector>
 
@@ -43,10 +44,23 @@ FUNCTION(Sin, sin)
 
 using Dims = std::vector<std::int64_t>;
 
+/// Memory as the host aligns it.
+template <class T>
+struct Aligned {
+  using value_type = T;
+  Aligned() = default;
+  template <class Other>
+  Aligned(const Aligned<Other>&) {}
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{64})); }
+  void deallocate(T* memory, std::size_t) { ::operator delete (memory, std::align_val_t{64}); }
+  friend bool operator==(Aligned, Aligned) { return true; }
+};
+using Floats = std::vector<float, Aligned<float>>;
+
 /// A tensor of ones.
 struct Tensor {
   Dims dims;
-  std::vector<unsigned char> bytes;
+  std::vector<unsigned char, Aligned<unsigned char>> bytes;
   tenon_tensor raw{};
 
   Tensor(tenon::DType dtype, Dims shape) : dims(std::move(shape)) {
@@ -122,7 +136,7 @@ void gradient(benchmark::State& state, Dims narrow, Dims wide) {
 
 void triad(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
-  std::vector<float> a(n, 1), b(n, 1), c(n, 1);
+  Floats a(n, 1), b(n, 1), c(n, 1);
   for (auto _ : state) {
     float* __restrict to = c.data();
     const float *left = a.data(), *right = b.data();
@@ -134,7 +148,7 @@ void triad(benchmark::State& state) {
 }
 void copy(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
-  std::vector<float> a(n, 1), b(n, 1);
+  Floats a(n, 1), b(n, 1);
   for (auto _ : state) {
     std::memcpy(b.data(), a.data(), n * sizeof(float));
     benchmark::ClobberMemory();

@@ -72,6 +72,11 @@ TEST_CASE("convolution computes its definition in plain and channels-last tensor
       {{5, 100, 1, 2}, 70, {1, 1}, {}, {}, {}, 1, false},
       {{2, 48, 7}, 64, {4}, {2}, {1}},
       {{2, 24, 2, 2, 3}, 40, {2, 2, 3}, {}, {0, 1, 1}},
+      {{2, 48, 23, 29}, 80, {3, 3}},  // 4 x 4 places at a time, where channels come last; neither sizes nor filters come out even
+      {{1, 64, 21, 27}, 64, {3, 3}, {}, {1}, {}, 1, false},
+      {{1, 32, 51, 34}, 32, {3, 3}, {}, {1, 2}},  // several parts
+      {{2, 32, 6, 300}, 32, {3, 3}, {}, {1}},     // which are parts of rows
+      {{0, 32, 24, 24}, 32, {3, 3}, {}, {1}},
   };
   for (const auto& row : rows) check_layouts(row);
 }

@@ -1,63 +1,20 @@
 // Graphs as sessions run them: bundled rules, constants computed once, repeated and dead nodes, against the same graphs as they are
 // written.
+#include "rewriting.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <tenon/host/host.hpp>
-#include <tenon/host/session.hpp>
+#include <tenon/host/cast_storage.hpp>
 #include <tenon/host/tensor_functions.hpp>
 
-#include "built.hpp"
 #include "failure_of.hpp"
-#include "temporary_folder.hpp"
 
 namespace {
 
 using namespace tenon;
-
-struct RewritingHost {
-  TemporaryFolder cache;
-  std::vector<std::string> warnings;
-  Host host;
-  explicit RewritingHost(const std::vector<std::string>& more = {}) : host(options(cache, warnings)) {
-    host.add_plugins(built("plugins"));
-    for (const auto& file : more) host.add_plugins(built(file));
-  }
-
- private:
-  static HostOptions options(const TemporaryFolder& cache, std::vector<std::string>& warnings) {
-    HostOptions options;
-    options.search_defaults = false;
-    options.trust_writable = true;
-    options.cache = cache.path();
-    options.warn = [&](const std::string& sentence) { warnings.push_back(sentence); };
-    return options;
-  }
-};
-
-/// Uniform in [from, to), the same in each run.
-Tensor numbers(const Shape& shape, double from, double to, std::uint32_t seed) {
-  std::vector<float> values(static_cast<std::size_t>(shape.size()));
-  std::uint64_t state = seed + 1;
-  for (auto& value : values) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    value = static_cast<float>(from + (to - from) * static_cast<double>(state >> 40) * 0x1p-24);
-  }
-  return Tensor::from(values, shape);
-}
-
-NamedTensors run(const Graph& graph, const NamedTensors& inputs, Optimize optimize, const std::string& output = {}) {
-  RunOptions request;
-  if (!output.empty()) request.outputs = {output};
-  return Session(graph, {.optimize = optimize}).run(inputs, request);
-}
-
-std::vector<std::string> nodes_of(const Graph& graph, Optimize optimize = Optimize::full, bool training = false) {
-  std::vector<std::string> names;
-  for (const auto& node : Session(graph, {.training = training, .optimize = optimize}).optimized().nodes()) names.push_back(node.name);
-  return names;
-}
+using namespace rewriting;
 
 /// The largest difference, as part of the largest element.
 double difference(const Tensor& left, const Tensor& right) {

@@ -6,16 +6,20 @@
 #include "convolution_pass.hpp"
 #include "convolution_steps.hpp"
 #include "few_places.hpp"
+#include "winograd.hpp"
 
 class ConvolutionKernel {
  public:
   ConvolutionKernel(const Window& window, const ConvolutionShape& shape, std::int64_t groups)
       : steps_(window, shape, groups), parts_(window, shape.data, shape.output), shape_(shape), groups_(groups) {
     if (shares_large_weights() && FewPlaces::suits(shape)) few_places_.emplace(window, shape);
+    if (groups == 1 && Winograd::suits(window, shape)) winograd_.emplace(window, shape);
   }
 
   /// What computes forward instead of forward_pass(), where that is faster.
   const FewPlaces* forward_of_few_places() const { return few_places_ && few_places_->suits_forward() ? &*few_places_ : nullptr; }
+
+  const Winograd* winograd() const { return winograd_ ? &*winograd_ : nullptr; }
 
   /// The forward pass; null where there is nothing to do.
   ConvolutionPass* forward_pass() {
@@ -33,6 +37,7 @@ class ConvolutionKernel {
                After&& after) {
     if (const auto* const few = forward_of_few_places())
       return few->forward(call, data, weight, kept(0), bias, output, std::forward<After>(after));
+    if (winograd_) return winograd_->forward(call, data, weight, kept(0), bias, output, std::forward<After>(after));
     auto* const pass = forward_pass();
     if (!pass) return;
     pass->for_each(call, weight, kept, [&](const WindowPart& part, const ConvolutionStep& step, const void* laid_out) {
@@ -87,6 +92,7 @@ class ConvolutionKernel {
   ConvolutionShape shape_;
   std::int64_t groups_;
   std::optional<FewPlaces> few_places_;
+  std::optional<Winograd> winograd_;
   std::optional<ConvolutionPass> forward_, backward_data_;
   std::optional<ConvolutionGradient> gradient_;
 };

@@ -35,6 +35,9 @@ inline void keep_weights(tenon::Prepare& io, ConvolutionKernel kernel) {
   if (const auto* const few = kernel.forward_of_few_places())
     return io.keep(0, "weight", "weight of a convolution, " + few->packing(), few->packed_bytes(),
                    [&](void* memory) { few->pack(io.constant<float>("weight").data(), memory); });
+  if (const auto* const few = kernel.winograd())
+    return io.keep(0, "weight", "weight of a convolution, " + few->packing(), few->packed_bytes(),
+                   [&](void* memory) { few->pack(io.constant<float>("weight").data(), memory); });
   auto* const pass = kernel.forward_pass();
   for (std::size_t i = 0; pass && i < pass->layouts(); ++i)
     if (pass->needs_layout(i))

@@ -40,8 +40,8 @@ struct FusedFullyConnected : DenseLayer<WithActivation> {
     return call.has_input("addend") ? call.input<T>("addend").data() : nullptr;
   }
 
-  /// The addend comes from memory, in pieces that are too short for the processor to foresee the next one.
-  static void fetch(const float* row, std::int64_t columns) {
+  /// The addend of the next rows comes from memory, in pieces that are too short for the processor to foresee them.
+  [[gnu::always_inline]] static void fetch(const float* row, std::int64_t columns) {
     constexpr std::int64_t line = 16;
     for (std::int64_t i = 0; i < columns; i += line) __builtin_prefetch(row + i);
   }
@@ -50,14 +50,11 @@ struct FusedFullyConnected : DenseLayer<WithActivation> {
   void forward_f32(const tenon::Call& call) const {
     float* const output = call.output<float>(0).data();
     const float* const addend = addend_of<float>(call);
-    const auto hidden = hidden_of(call.input_type(1).shape);
+    const auto hidden = hidden_of(call.input_type(1).shape), rows = call.output_type(0).shape.size() / std::max<std::int64_t>(hidden, 1);
     dense_product_f32<Arithmetic>(call, hidden, [&](const product::Tile& tile) {
-      const auto end = tile.row + tile.rows;
-      for (auto row = tile.row; row < end; ++row) {
-        const auto first = row * hidden + tile.column;
-        if (addend) fetch(addend + first + std::min<std::int64_t>(end - 1 - row, 8) * hidden, tile.columns);
-        activate(output + first, addend ? addend + first : nullptr, tile.columns);
-      }
+      const auto first = tile.row * hidden + tile.column, after = std::min(tile.row + 2 * tile.rows, rows);
+      for (auto row = tile.row + tile.rows; addend && row < after; ++row) fetch(addend + row * hidden + tile.column, tile.columns);
+      activate(output + first, addend ? addend + first : nullptr, Rows{tile.rows, tile.columns, hidden});
     });
   }
 

@@ -151,6 +151,13 @@ struct Panels {
   }
 };
 
+/// Part i of `count` of some numbers is asked for into the second-level cache. Inline, as GCC drops calls of what does nothing else.
+template <class T>
+[[gnu::always_inline]] inline void fetch_part(const T* numbers, std::int64_t size, std::int64_t i, std::int64_t count) {
+  constexpr std::int64_t line = 64 / sizeof(T);
+  for (auto k = size * i / count / line * line; k < size * (i + 1) / count; k += line) __builtin_prefetch(numbers + k, 0, 2);
+}
+
 /// One tile, at `to`: start + left * right, where left has `depth` columns; then finish(rows of it).
 template <class Finish = Nothing>
 void multiply_tile(const Level& level, const gemm::Operand<float>& left, const Right& right, std::int64_t depth, Target to, Start start,
@@ -173,6 +180,8 @@ void multiply_tile(const Level& level, const gemm::Operand<float>& left, const R
       panels.read_by(block, first, block.depth, tile.column + column, std::min(panel, tile.columns - column));
       for (std::int64_t i = 0; i < blocks.count; ++i) {
         const auto begin = blocks.begin(i), end = blocks.begin(i + 1);
+        // What follows in memory is multiplied next, and mostly lies where many cores share it.
+        if (right.packed) fetch_part(block.right + block.depth * block.right_row, block.depth * block.right_row, i, blocks.count);
         block.left = rows.at(blocks, i);
         block.start = start.at(begin, column).data;
         block.result = to.data + begin * to.row_size + column;
@@ -203,6 +212,7 @@ void write_tile(Target result, bool add, const Tile& tile, Body&& body) {
 inline Cut cut_for(const Level& level, const gemm::Operand<float>& left, const Right& right) {
   Cut cut = level.cut;
   if (!right.packed && !lies_badly(left)) cut.tall *= 2;
+  if (left.transposed && left.row_size >= most_wide) cut.wide = most_wide;  // packed once for several panels
   return cut;
 }
 

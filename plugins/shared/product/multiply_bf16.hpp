@@ -140,6 +140,16 @@ inline void multiply_panels(const Instructions& by, const Bits* left, std::int64
   }
 }
 
+/// While block i of `count` is multiplied, a part of what the next ones read is asked for: the next part of the depth, or else the next
+/// tile's panels, which follow in memory.
+[[gnu::always_inline]] inline void fetch_next(const Panels& panels, std::int64_t columns, std::int64_t pairs, bool last, std::int64_t i,
+                                              std::int64_t count) {
+  for (std::int64_t column = 0; column < columns; column += most_columns) {
+    const auto width = std::min(most_columns, columns - column), size = 2 * pairs * padded(width);
+    fetch_part(panels.at(column, width) + (last ? (columns + most_columns - 1) / most_columns * panels.step : size), size, i, count);
+  }
+}
+
 /// The panels of a tile, made of the right side as it lies.
 inline Panels own_panels(const gemm::Operand<float>& right, std::int64_t first, std::int64_t depth, const Tile& tile) {
   Bits* const to = thread_memory<Bits, most_depth * most_wide>();
@@ -166,6 +176,7 @@ void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::in
     if (part > 0) start = {to.data, to.row_size};
     for (std::int64_t i = 0; i < blocks; ++i) {
       const auto begin = tile.rows * i / blocks, end = tile.rows * (i + 1) / blocks;
+      if (right.packed) fetch_next(panels, tile.columns, pairs_of(steps), part + 1 == parts, i, blocks);
       in_blocks.of(end - begin);
       round_rows(left, tile.row + begin, end - begin, first, steps, rounded_rows);
       multiply_panels(by, rounded_rows, end - begin, tile.columns, pairs_of(steps), panels, {to.data + begin * to.row_size, to.row_size},

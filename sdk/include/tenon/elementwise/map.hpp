@@ -35,13 +35,23 @@ inline bool map_single(const Job& job) {
   return true;
 }
 
+/// Asks for the lines that the block from `position` on will be written to. A loop that starts anew with each block would wait for them:
+/// the processor foresees what is read, and less of what is written. Inline, as GCC drops calls of what does nothing but prefetch.
+[[gnu::always_inline]] inline void expect_writes(const Target& target, std::int64_t position, std::int64_t end) {
+  constexpr std::int64_t line = 64;
+  const auto bytes = std::min(block, end - position) * target.operand.size;
+  for (std::int64_t byte = 0; byte < bytes; byte += line) __builtin_prefetch(target.at(position) + byte, 1);
+}
+
 [[gnu::cold]] inline void map_part(const Job& job, const Sources& sources, const Target& target, std::int64_t begin, std::int64_t end) {
   Reader reader(sources);
   Writer writer(target);
+  const bool ahead = target.operand.access == Access::flat && target.write != Write::add;
   for (std::int64_t position = begin; position < end; position += block) {
     const std::int64_t n = std::min(block, end - position);
     const void* const* in = reader.read(position, n);
     void* out = writer.place(position);
+    if (ahead) expect_writes(target, position + n, end);
     job.loop(job.op, in, out, n);
     writer.write(position, out, n);
   }

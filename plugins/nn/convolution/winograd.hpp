@@ -1,0 +1,251 @@
+// A convolution by 3 x 3 filters with a quarter of the multiplications (Winograd; Lavin and Gray, "Fast Algorithms for Convolutional Neural
+// Networks", 2016): 4 x 4 places at a time are computed from 6 x 6 elements, as 36 products of matrices between transformed data and
+// transformed weights. Rounding errors are about twice those of the sums as they are written. What is infinite or NaN makes all places of
+// its tile NaN.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "../../shared/product/multiply.hpp"
+#include "convolution_steps.hpp"
+
+class Winograd {
+ public:
+  /// Of a convolution of one group. Sizes of one sample decide, so that its bits do not depend on others.
+  static bool suits(const Window& window, const ConvolutionShape& shape) {
+    if (window.axes != 2 || shape.rounded != onednn::Type::f32 || !computes_in_vectors()) return false;
+    if (shape.data_layout != onednn::Layout::channels_last || shape.output_layout != onednn::Layout::channels_last) return false;
+    for (std::size_t axis = 0; axis < 2; ++axis)
+      if (window.kernel[axis] != 3 || window.stride[axis] != 1 || window.dilate[axis] != 1) return false;
+    const auto channels = shape.data[1], filters = shape.output[1], count = tiles(shape.output[2]) * tiles(shape.output[3]);
+    return channels % vector == 0 && filters % vector == 0 && std::min(channels, filters) >= 2 * vector && count >= least_tiles &&
+           channels * filters <= most_weights * count;
+  }
+
+  Winograd(const Window& window, const ConvolutionShape& shape)
+      : samples_(shape.data[0]),
+        channels_(shape.data[1]),
+        filters_(shape.output[1]),
+        height_(shape.data[2]),
+        width_(shape.data[3]),
+        rows_(shape.output[2]),
+        columns_(shape.output[3]),
+        top_(-window.pad[0]),
+        left_(-window.pad[1]) {}
+
+  std::size_t packed_bytes() const { return static_cast<std::size_t>(points * factor_size()) * sizeof(float); }
+  std::string packing() const {
+    return tenon::join(points, " transformed, ", product::InF32::packing(), " of ", channels_, " x ", filters_);
+  }
+
+  /// weight: [filters, channels, 3, 3]
+  void pack(const float* weight, void* to) const {
+    std::vector<float> factors(static_cast<std::size_t>(points * channels_ * filters_));
+    const auto next = channels_ * filters_;
+    for (std::int64_t filter = 0; filter < filters_; ++filter)
+      for (std::int64_t channel = 0; channel < channels_; ++channel, weight += 9)
+        transform_weight(weight, factors.data() + channel * filters_ + filter, next);
+    for (std::int64_t point = 0; point < points; ++point)
+      product::pack({factors.data() + point * next, filters_, false}, channels_, filters_, static_cast<float*>(to) + point * factor_size());
+  }
+
+  /// packed: the weights as pack() leaves them, or null. after(first, count) follows for all elements of output.
+  template <class After>
+  void forward(const tenon::Call& call, const float* data, const float* weight, const void* packed, const float* bias, float* output,
+               After&& after) const {
+    onednn::Buffer own(packed ? 0 : packed_bytes());
+    if (!packed) pack(weight, own.data());
+    const auto* const factors = static_cast<const float*>(packed ? packed : own.data());
+    const auto parts = cut(call);
+    call.parallel_for(samples_ * parts.down * parts.across, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = begin; i < end; ++i) {
+        const auto sample = i / parts.across / parts.down;
+        const auto down = share(tiles(rows_), i / parts.across % parts.down, parts.down);
+        const auto across = share(tiles(columns_), i % parts.across, parts.across);
+        float* const to = output + sample * rows_ * columns_ * filters_;
+        run_part({data + sample * height_ * width_ * channels_, factors, bias, to}, down, across);
+        const auto top = down.first * places, bottom = std::min(down.last * places, rows_);
+        const auto left = across.first * places, right = std::min(across.last * places, columns_);
+        const auto begin_of = [&](std::int64_t row) { return to - output + (row * columns_ + left) * filters_; };
+        if (parts.across == 1)
+          after(begin_of(top), (bottom - top) * columns_ * filters_);
+        else
+          for (auto row = top; row < bottom; ++row) after(begin_of(row), (right - left) * filters_);
+      }
+    });
+  }
+
+ private:
+  static constexpr std::int64_t places = 4, reach = 6, points = reach * reach;
+  static constexpr std::int64_t vector = product::vector, block = product::most_columns;
+  static constexpr std::int64_t least_tiles = 32, most_tiles = 64;  // of a sample, and of a part
+  /// For each tile: weights, four times as many as the filters have, take long to read.
+  static constexpr std::int64_t most_weights = 512;
+
+  /// Polynomials are multiplied by their values at 0, near, -near, far, -far and infinity. Near the square roots of 1/2 and 2 errors are
+  /// small (a quarter of those of 1 and 2), and these two have powers without rounding.
+  static constexpr float near = 11.f / 16, far = 23.f / 16, near2 = near * near, far2 = far * far;
+
+  typedef float Vector __attribute__((vector_size(64)));
+
+  /// How many parts a sample's tiles are cut into. It does not change their bits.
+  struct Cut {
+    std::int64_t down, across;
+  };
+  struct Range {
+    std::int64_t first, last;
+    std::int64_t size() const { return last - first; }
+  };
+  struct Part {
+    const float *data, *factors, *bias;
+    float* output;
+  };
+
+  static bool computes_in_vectors() {
+#if defined(TENON_WIDE_LEVELS)
+    return tenon::detail::usable_vector_level() != tenon::detail::VectorLevel::plain;
+#else
+    return false;
+#endif
+  }
+
+  static std::int64_t tiles(std::int64_t size) {
+    return rounded_up(size, places);
+  }
+  std::int64_t factor_size() const {
+    return product::packed_size(channels_, filters_);
+  }
+
+  Cut cut(const tenon::Call& call) const {
+    const auto threads = std::int64_t{call.threads()}, all = tiles(rows_);
+    const auto across = rounded_up(tiles(columns_), most_tiles), width = rounded_up(tiles(columns_), across);
+    const auto wanted = threads == 1 ? 1 : rounded_up(2 * threads, std::max<std::int64_t>(samples_, 1) * across);
+    return {std::min(all, std::max(rounded_up(all, std::max<std::int64_t>(most_tiles / width, 1)), wanted)), across};
+  }
+  static std::int64_t rounded_up(std::int64_t size, std::int64_t divisor) {
+    return (size + divisor - 1) / divisor;
+  }
+  static Range share(std::int64_t size, std::int64_t i, std::int64_t count) {
+    return {size * i / count, size * (i + 1) / count};
+  }
+
+  static void transform_weight(const float* weight, float* to, std::int64_t next) {
+    constexpr double n = near, f = far, near_scale = 1 / (2 * n * n * (n * n - f * f)), far_scale = 1 / (2 * f * f * (f * f - n * n));
+    constexpr double matrix[reach][3] = {{1 / (n * n * f * f), 0, 0},
+                                         {near_scale, near_scale * n, near_scale * n * n},
+                                         {near_scale, -near_scale * n, near_scale * n * n},
+                                         {far_scale, far_scale * f, far_scale * f * f},
+                                         {far_scale, -far_scale * f, far_scale * f * f},
+                                         {0, 0, 1}};
+    for (const auto& down : matrix)
+      for (const auto& across : matrix) {
+        double sum = 0;
+        for (int y = 0; y < 3; ++y)
+          for (int x = 0; x < 3; ++x) sum += down[y] * across[x] * static_cast<double>(weight[y * 3 + x]);
+        *to = static_cast<float>(sum);
+        to += next;
+      }
+  }
+
+  void run_part(const Part& of, const Range& down, const Range& across) const {
+    const auto count = down.size() * across.size();
+    const auto top = [&](std::int64_t tile) { return (down.first + tile / across.size()) * places; };
+    const auto left = [&](std::int64_t tile) { return (across.first + tile % across.size()) * places; };
+    // Some vectors apart, for products whose distance is a power of two share few sets of a cache.
+    const auto seen = count * channels_ + vector, made = count * block + vector;
+    auto* const transformed = reinterpret_cast<float*>(onednn::scratch(static_cast<std::size_t>(points * (seen + made)) * sizeof(float)));
+    float* const sums = transformed + points * seen;
+    for (std::int64_t tile = 0; tile < count; ++tile)
+      read_tile(of.data, top(tile) + top_, left(tile) + left_, transformed + tile * channels_, seen);
+    const product::InF32 arithmetic;
+    for (std::int64_t filter = 0; filter < filters_; filter += block) {
+      const auto width = std::min(block, filters_ - filter);
+      for (std::int64_t point = 0; point < points; ++point)
+        arithmetic.multiply_tile({transformed + point * seen, channels_, false}, {{nullptr, 0, false}, of.factors + point * factor_size()},
+                                 channels_, {sums + point * made, block}, {}, {0, count, filter, width});
+      for (std::int64_t tile = 0; tile < count; ++tile) write_tile(sums + tile * block, made, top(tile), left(tile), of, filter, width);
+    }
+  }
+
+  [[gnu::always_inline]] static void load(const float* from, Vector& to) {
+    std::memcpy(&to, from, sizeof to);
+  }
+  [[gnu::always_inline]] static void store(const Vector& vector, float* to) {
+    std::memcpy(to, &vector, sizeof vector);
+  }
+
+  [[gnu::always_inline]] static void see(const Vector& d0, const Vector& d1, const Vector& d2, const Vector& d3, const Vector& d4,
+                                         const Vector& d5, Vector* to, std::int64_t step) {
+    const Vector even = d4 - far2 * d2, odd = near * (d3 - far2 * d1), far_even = d4 - near2 * d2, far_odd = far * (d3 - near2 * d1);
+    to[0] = near2 * far2 * d0 - (near2 + far2) * d2 + d4;
+    to[step] = even + odd;
+    to[2 * step] = even - odd;
+    to[3 * step] = far_even + far_odd;
+    to[4 * step] = far_even - far_odd;
+    to[5 * step] = near2 * far2 * d1 - (near2 + far2) * d3 + d5;
+  }
+
+  [[gnu::always_inline]] static void make(const Vector& m0, const Vector& m1, const Vector& m2, const Vector& m3, const Vector& m4,
+                                          const Vector& m5, Vector* to, std::int64_t step) {
+    const Vector even = m1 + m2, odd = m1 - m2, far_even = m3 + m4, far_odd = m3 - m4;
+    to[0] = m0 + even + far_even;
+    to[step] = near * odd + far * far_odd;
+    to[2 * step] = near2 * even + far2 * far_even;
+    to[3 * step] = near * near2 * odd + far * far2 * far_odd + m5;
+  }
+
+  /// The tile that begins at (y, x) of data, around which there are zeros.
+  void read_tile(const float* data, std::int64_t y, std::int64_t x, float* to, std::int64_t next) const {
+    const bool inside = y >= 0 && x >= 0 && y + reach <= height_ && x + reach <= width_;
+    tenon::wide([=, height = height_, width = width_, channels = channels_] {
+      for (std::int64_t channel = 0; channel < channels; channel += vector) {
+        Vector half[points];
+        for (std::int64_t j = 0; j < reach; ++j) {
+          Vector column[reach]{};
+          for (std::int64_t i = 0; i < reach; ++i)
+            if (inside || (y + i >= 0 && y + i < height && x + j >= 0 && x + j < width))
+              load(data + ((y + i) * width + x + j) * channels + channel, column[i]);
+          see(column[0], column[1], column[2], column[3], column[4], column[5], half + j, reach);
+        }
+        for (std::int64_t i = 0; i < reach; ++i) {
+          const Vector* const row = half + i * reach;
+          Vector seen[reach];
+          see(row[0], row[1], row[2], row[3], row[4], row[5], seen, 1);
+          for (std::int64_t j = 0; j < reach; ++j) store(seen[j], to + (i * reach + j) * next + channel);
+        }
+      }
+    });
+  }
+
+  /// The places from (y, x) of the output on, as far as there are any.
+  void write_tile(const float* sums, std::int64_t next, std::int64_t y, std::int64_t x, const Part& of, std::int64_t filter,
+                  std::int64_t width) const {
+    const auto down = std::min(places, rows_ - y), across = std::min(places, columns_ - x);
+    float* const to = of.output + (y * columns_ + x) * filters_ + filter;
+    const float* const bias = of.bias ? of.bias + filter : nullptr;
+    tenon::wide([=, filters = filters_, row_size = columns_ * filters_] {
+      for (std::int64_t i = 0; i < width; i += vector) {
+        Vector half[places * reach];
+        for (std::int64_t j = 0; j < reach; ++j) {
+          Vector column[reach];
+          for (std::int64_t k = 0; k < reach; ++k) load(sums + (k * reach + j) * next + i, column[k]);
+          make(column[0], column[1], column[2], column[3], column[4], column[5], half + j, reach);
+        }
+        Vector start{};
+        if (bias) load(bias + i, start);
+        for (std::int64_t k = 0; k < down; ++k) {
+          const Vector* const row = half + k * reach;
+          Vector made[places];
+          make(row[0], row[1], row[2], row[3], row[4], row[5], made, 1);
+          for (std::int64_t j = 0; j < across; ++j) store(made[j] + start, to + k * row_size + j * filters + i);
+        }
+      }
+    });
+  }
+
+  std::int64_t samples_, channels_, filters_, height_, width_, rows_, columns_, top_, left_;
+};
