@@ -6,6 +6,10 @@
 #include <tenon/operator.hpp>
 #include <type_traits>
 
+#if !defined(__CUDACC__)
+#include "flush_denormals.hpp"
+#endif
+
 /// What a T is computed in, and what its moments are kept in: small updates would vanish in 16 bits.
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
@@ -98,16 +102,26 @@ struct Optimizer : tenon::Operator {
 
     /// grad is that of element `begin`.
     void run(std::int64_t begin, std::int64_t end, const T* grad) const {
-      tenon::elementwise::for_each(end - begin, [=, from = from, to = to, rule = rule](std::int64_t offset) {
-        const auto i = begin + offset;
-        to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), Wide<T>(grad[offset])));
-      });
+      for_each(begin, end, [=](std::int64_t offset) { return Wide<T>(grad[offset]); });
     }
     void run_without_gradient(std::int64_t begin, std::int64_t end) const {
-      tenon::elementwise::for_each(end - begin, [=, from = from, to = to, rule = rule](std::int64_t offset) {
-        const auto i = begin + offset;
-        to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), Wide<T>(0)));
-      });
+      for_each(begin, end, [](std::int64_t) { return Wide<T>(0); });
+    }
+
+   private:
+    template <class Grad>
+    void for_each(std::int64_t begin, std::int64_t end, const Grad& grad) const {
+      const auto all = [&] {
+        tenon::elementwise::for_each(end - begin, [=, from = from, to = to, rule = rule](std::int64_t offset) {
+          const auto i = begin + offset;
+          to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), grad(offset)));
+        });
+      };
+      if constexpr (std::is_floating_point_v<T>) {
+        const FlushDenormals flush;
+        return all();
+      }
+      all();  // 16 bits become float by way of denormal ones
     }
   };
 

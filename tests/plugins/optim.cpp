@@ -159,6 +159,31 @@ TEST_CASE("a weight that is 16 bits wide is trained by moments of 32") {
   CHECK(states[0].doubles()[0] == 257 * 0x1p-12);  // in bfloat16 the sum would stop at 256
 }
 
+#if defined(__SSE2__)
+TEST_CASE("numbers below the least normal one count as 0 in optimizers of floats, and no 16-bit weight is lost") {
+  for (const std::int64_t count : {1, 40}) {
+    const auto all = [&](double value) { return DoubleArray{{count}, std::vector<double>(static_cast<std::size_t>(count), value)}; };
+    PluginOperator op("optim", "adam", {});
+    const std::vector<Array> inputs{Array(tenon::f32, all(1)), Array(tenon::f32, all(0x1p-130)), scalar(1)};
+    auto states = op.make_states(inputs);
+    states[0] = Array(tenon::f32, all(0x1p-126));  // a tenth less is denormal
+    states[1] = Array(tenon::f32, all(0x1p-149));
+    const auto updated = op.forward(inputs, states, {true, 1})[0].doubles();
+    for (std::int64_t i = 0; i < count; ++i) {
+      CHECK(updated[i] == 1);
+      CHECK(states[0].doubles()[i] == 0);
+      CHECK(states[1].doubles()[i] == 0);
+    }
+    for (const double least : {0x1p-24, 0x1.8p-15}) {  // denormal numbers of f16
+      const std::vector<Array> narrow{Array(tenon::f16, all(least)), Array(tenon::f16, all(0)), scalar(1)};
+      PluginOperator plain("optim", "sgd", {});
+      auto none = plain.make_states(narrow);
+      CHECK(plain.forward(narrow, none, {true, 1})[0].same_bits(narrow[0]));
+    }
+  }
+}
+#endif
+
 TEST_CASE("shapes of optimizers follow from weight or gradient, and misfits are told") {
   PluginOperator op("optim", "adam", {});
   const tenon::TensorType nothing{{}, tenon::f32}, rate{tenon::Shape::scalar(), tenon::f32};

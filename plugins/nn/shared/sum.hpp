@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <tenon/elementwise/for_each.hpp>
 #include <tenon/operator.hpp>
 #include <tenon/wide.hpp>
 #include <vector>
@@ -35,14 +36,19 @@ double parallel_sum(const tenon::Call& call, std::int64_t n, const Term& term) {
 /// For each column the sum of term(row, column) over the rows, in row order, handed to put(column, sum).
 template <class Term, class Put>
 void sum_columns(const tenon::Call& call, std::int64_t rows, std::int64_t columns, const Term& term, const Put& put) {
-  constexpr std::int64_t block = 64;  // columns summed at once, so that rows are read in whole cache lines
+  // As many columns at once as their sums fit the first-level cache: rows are read in one piece, which the processor foresees.
+  constexpr std::int64_t least = 64, most = 1024;
+  const auto share = (columns / call.threads() + least) / least * least, block = std::min(share, most);
   call.parallel_for((columns + block - 1) / block, 1 + 16384 / (rows * block + 1), [&](std::int64_t begin, std::int64_t end) {
     for (auto first = begin * block; first < std::min(end * block, columns); first += block) {
       const auto width = std::min(block, columns - first);
-      std::array<double, block> sums{};
+      std::array<double, most> sums;
+      std::fill_n(sums.data(), width, 0.0);
       tenon::wide([=, sums = sums.data()] {
-        for (std::int64_t row = 0; row < rows; ++row)
+        for (std::int64_t row = 0; row < rows; ++row) {
+          TENON_INDEPENDENT
           for (std::int64_t i = 0; i < width; ++i) sums[i] += static_cast<double>(term(row, first + i));
+        }
       });
       for (std::int64_t i = 0; i < width; ++i) put(first + i, sums[static_cast<std::size_t>(i)]);
     }
