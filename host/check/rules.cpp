@@ -25,12 +25,16 @@ DType dtype_for(const OperatorInfo& info) {
   return DType::f32;
 }
 
+/// What a variable of which nothing tells the shape is, seen from what it stands beside: as large, as long as the last axis, or one
+/// element.
+enum class Beside { whole, row, element };
+
 /// What a graph of a rule's pattern is made with.
 struct Trial {
   bool with_optional = true;
   Draws draws = Draws::positive;
-  Shape innermost{};                      // of the variables of calls that hold no other, where no example of their operators fits
-  bool rows = false;                      // what nothing tells is as long as the last axis of what it stands beside, not as large as that
+  Shape innermost{};  // of the variables of calls that hold no other, where no example of their operators fits
+  Beside untold = Beside::whole;
   std::map<std::size_t, Shape> shapes{};  // of variables, as far as they are known
 };
 
@@ -149,7 +153,7 @@ std::optional<PatternGraph> complete_graph(Host& host, const ResolvedRule& rule,
     for (auto& [variable, shape] : trial.shapes) {
       if (shape.known()) continue;
       shape = pattern.beside(variable);
-      if (trial.rows && shape.known() && shape.rank() > 0) shape = {shape[-1]};
+      if (trial.untold != Beside::whole && shape.known() && shape.rank() > 0) shape = {trial.untold == Beside::row ? shape[-1] : 1};
       known = false;
     }
     if (known && round > 0) return pattern;
@@ -250,10 +254,10 @@ Outcome check_rules(const CheckedOperator& subject) {
     Tried tried;
     for (const auto& innermost : {Shape(), Shape{4, 4}, Shape{2, 4, 4}, Shape{2, 3, 4, 4}}) {
       if (innermost.has_rank() && tried.graphs > 0) break;
-      for (const bool rows : {false, true})
+      for (const auto untold : {Beside::whole, Beside::row, Beside::element})
         for (const bool optional : {true, false})
           for (const auto draws : {Draws::positive, Draws::mixed}) {
-            try_rule(host, alone[0], alone, {optional, draws, innermost, rows, {}}, subject.seed, tried);
+            try_rule(host, alone[0], alone, {optional, draws, innermost, untold, {}}, subject.seed, tried);
             if (!tried.fault.empty()) return failed(fmt::format("rule '{}': {}", each.name, tried.fault));
           }
     }

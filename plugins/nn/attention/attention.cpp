@@ -1,10 +1,14 @@
-// attention on the CPU: each head of each sample by itself.
+// attention on the CPU: the queries of the heads that share a head of keys, some at a time, as products of matrices. All is computed in
+// float32, or in float64.
 #include "attention.hpp"
 
+#include <array>
 #include <type_traits>
 #include <vector>
 
 #include "heads.hpp"
+#include "loss/row_exponentials.hpp"
+#include "matrices.hpp"
 #include "shared/store.hpp"
 
 TENON_OPERATOR(attention, Attention)
@@ -16,9 +20,19 @@ template <class W>
 struct Mask : MaskPlaces {
   std::vector<W> values;
 
-  W operator()(std::int64_t sample, std::int64_t head, std::int64_t query, std::int64_t key) const {
-    if (!given) return 0;
-    return ends_before(key) ? never<W> : values[static_cast<std::size_t>(at(sample, head, query, key))];
+  /// Adds what belongs to the keys that are seen. Whether none of them is.
+  bool add(std::int64_t sample, std::int64_t head, std::int64_t query, const Sight::Keys& seen, W* row) const {
+    if (!given) return seen.first == seen.last;
+    const W* const added = values.data() + at(sample, head, query, 0);
+    const auto end = one ? seen.last : std::clamp(keys, seen.first, seen.last);
+    W most = never<W>;
+    for (auto key = seen.first; key < end; ++key) {
+      const W more = added[one ? 0 : key];
+      most = more > most || more != more ? more : most;
+      row[key] += more;
+    }
+    std::fill(row + end, row + seen.last, never<W>);
+    return most == never<W>;
   }
 };
 
@@ -41,15 +55,14 @@ Mask<W> mask_of(const tenon::Call& call, std::int64_t all) {
   return mask;
 }
 
-/// past and what is new, of one head, as rows; or with rows and columns changed.
+/// past and what is new, of one head, as rows.
 template <class T, class W>
-void gather(const T* past, std::int64_t past_rows, const T* data, const Heads& heads, std::int64_t sample, std::int64_t head, bool columns,
-            W* to) {
+void gather(const T* past, std::int64_t past_rows, const T* data, const Heads& heads, std::int64_t sample, std::int64_t head, W* to) {
   const auto all = past_rows + heads.rows;
   for (std::int64_t row = 0; row < all; ++row) {
     const T* const from = row < past_rows ? past + ((sample * heads.heads + head) * past_rows + row) * heads.size
                                           : data + heads.at(sample, head, row - past_rows);
-    for (std::int64_t k = 0; k < heads.size; ++k) to[columns ? k * all + row : row * heads.size + k] = static_cast<W>(from[k]);
+    for (std::int64_t k = 0; k < heads.size; ++k) to[row * heads.size + k] = static_cast<W>(from[k]);
   }
 }
 
@@ -67,17 +80,7 @@ void copy_present(const tenon::Call& call, int output, const char* past_name, co
   }
 }
 
-/// Softmax of a row in place. Where nothing may be seen, all is 0.
-template <class W>
-void softmax(W* row, std::int64_t n, bool nothing) {
-  W most = -std::numeric_limits<W>::infinity(), sum = 0;
-  for (std::int64_t i = 0; i < n; ++i) most = row[i] > most || std::isnan(row[i]) ? row[i] : most;
-  if (nothing || (std::isinf(most) && most < 0)) return void(std::fill_n(row, n, W(0)));
-  for (std::int64_t i = 0; i < n; ++i) sum += row[i] = std::exp(row[i] - most);
-  for (std::int64_t i = 0; i < n; ++i) row[i] /= sum;
-}
-
-/// One row of scores after the other.
+/// What scores go through, one row after the other.
 template <class W>
 class RowOfScores {
  public:
@@ -91,32 +94,45 @@ class RowOfScores {
 
   const W scale, cap;
 
-  /// row[n]: the softmax. k: [size, all]. `show` gets the row in each of its states.
-  template <class T, class Show>
-  void make(std::int64_t sample, std::int64_t head, std::int64_t at, const T* q, const W* k, W* row, const Show& show) const {
-    const auto all = sizes_.all(), length = lengths_ ? std::max<std::int64_t>(lengths_[sample], 0) : -1,
-               own = at + sizes_.first_query(length);
-    std::fill_n(row, all, W(0));
-    for (std::int64_t s = 0; s < sizes_.size; ++s) {
-      const W factor = static_cast<W>(q[s]) * scale;
-      const W* const column = k + s * all;
-      for (std::int64_t n = 0; n < all; ++n) row[n] += factor * column[n];
-    }
+  Sight::Keys seen(std::int64_t sample, std::int64_t at) const {
+    const auto length = lengths_ ? std::max<std::int64_t>(lengths_[sample], 0) : -1;
+    return sight_.seen(at + sizes_.first_query(length), sizes_.all(), length);
+  }
+
+  /// row[n]: from scaled products to the softmax. Those of keys that are not seen may be anything. Where nothing may be seen, all is 0.
+  /// `show` gets the row in each of its states.
+  template <class Show>
+  void finish(std::int64_t sample, std::int64_t head, std::int64_t at, W* row, const Show& show) const {
+    const auto all = sizes_.all();
+    const auto fill_unseen = [&, seen = seen(sample, at)](W value) {
+      std::fill(row, row + seen.first, value);
+      std::fill(row + seen.last, row + all, value);
+      return seen;
+    };
     show(Scores::scaled);
-    for (std::int64_t n = 0; cap > 0 && n < all; ++n) row[n] = cap * std::tanh(row[n] / cap);
+    if (cap > 0)
+      tenon::elementwise::for_each(all, [=, cap = cap](std::int64_t n) { row[n] = cap * tenon::elementwise::tanh(row[n] / cap); });
     show(Scores::capped);
-    bool nothing = true;
-    for (std::int64_t n = 0; n < all; ++n) {
-      const W added = sight_.sees(own, n, length) ? mask_(sample, head, at, n) : never<W>;
-      nothing = nothing && added == never<W>;
-      row[n] += added;
-    }
+    const auto seen = fill_unseen(never<W>);
+    const bool nothing = mask_.add(sample, head, at, seen, row);
     show(Scores::masked);
-    softmax(row, all, nothing);
+    fill_unseen(0);
+    if (nothing)
+      std::fill(row + seen.first, row + seen.last, W(0));
+    else
+      softmax(row + seen.first, seen.last - seen.first);
     show(Scores::softmax);
   }
 
  private:
+  static void softmax(W* row, std::int64_t n) {
+    tenon::wide([=] {
+      const RowExponentials<W> exponentials(row, n);
+      const W sum = exponentials.template sum<true>(exponentials.largest(), row);
+      for (std::int64_t i = 0; i < n; ++i) row[i] /= sum;
+    });
+  }
+
   const Sight sight_;
   const Attention::Sizes& sizes_;
   const Mask<W> mask_;
@@ -142,40 +158,114 @@ struct Given {
   }
 };
 
+/// Some queries of the heads that share head `kv_head` of keys.
+struct Part {
+  std::int64_t sample, kv_head, first, end;
+  std::int64_t count() const { return end - first; }
+};
+
+template <class T>
+class Pass {
+ public:
+  using W = Wide<T>;
+
+  Pass(const Attention& op, const tenon::Call& call, const Attention::Sizes& sizes)
+      : of(call, sizes), rows(op, call, sizes), op_(op), sizes_(sizes) {
+    constexpr std::int64_t most_scores = 1 << 18, least_rows = 24;
+    const auto at_once = std::clamp(most_scores / std::max<std::int64_t>(sizes.all(), 1), least_rows, product::most_tall);
+    parts_ = (sizes.group() * sizes.queries + at_once - 1) / at_once;
+  }
+
+  const Given<T> of;
+  const RowOfScores<W> rows;
+
+  /// For each head of keys of each sample.
+  std::int64_t parts() const { return parts_; }
+  Part part(std::int64_t i) const {
+    const auto all = sizes_.group() * sizes_.queries, head = i / parts_;
+    return {head / sizes_.kv_heads, head % sizes_.kv_heads, all * (i % parts_) / parts_, all * (i % parts_ + 1) / parts_};
+  }
+
+  /// body(place of the row in the part, head, query), and which row of all heads' queries it is.
+  template <class Body>
+  void for_each_row(const Part& part, const Body& body) const {
+    for (auto row = part.first; row < part.end; ++row) {
+      const auto head = part.kv_head * sizes_.group() + row / sizes_.queries, at = row % sizes_.queries;
+      body(row - part.first, head, at, (part.sample * sizes_.q_heads + head) * sizes_.queries + at);
+    }
+  }
+
+  /// The keys that any of its queries sees.
+  Sight::Keys seen(const Part& part) const {
+    Sight::Keys seen{sizes_.all(), 0};
+    for_each_row(part, [&](std::int64_t, std::int64_t, std::int64_t at, std::int64_t) {
+      const auto own = rows.seen(part.sample, at);
+      if (own.first < own.last) seen = {std::min(seen.first, own.first), std::max(seen.last, own.last)};
+    });
+    return seen.first < seen.last ? seen : Sight::Keys{0, 0};
+  }
+
+  void gather_keys(const Part& part, W* to) const { gather(of.past_key, sizes_.past, of.key, of.keys, part.sample, part.kv_head, to); }
+  void gather_values(const Part& part, W* to) const {
+    gather(of.past_value, sizes_.past, of.value, of.values, part.sample, part.kv_head, to);
+  }
+
+  /// Queries, times the scale.
+  void gather_queries(const Part& part, W* to) const {
+    for_each_row(part, [&](std::int64_t i, std::int64_t head, std::int64_t at, std::int64_t) {
+      const T* const from = of.query + of.queries.at(part.sample, head, at);
+      for (std::int64_t k = 0; k < sizes_.size; ++k) to[i * sizes_.size + k] = static_cast<W>(from[k]) * rows.scale;
+    });
+  }
+
+  /// The softmax, from queries and keys; of these, those in `shown` are multiplied. show(what, row, its place, place among all).
+  template <class Show>
+  void make_shares(const Part& part, const W* queries, const W* keys, const Sight::Keys& shown, W* shares, const Show& show) const {
+    const auto all = sizes_.all(), size = sizes_.size;
+    multiply<W>({queries, size, false}, {keys + shown.first * size, size, true}, {part.count(), shown.last - shown.first, size},
+                {shares + shown.first, all});
+    for_each_row(part, [&](std::int64_t i, std::int64_t head, std::int64_t at, std::int64_t place) {
+      W* const row = shares + i * all;
+      rows.finish(part.sample, head, at, row, [&](Scores what) { show(what, row, i, place); });
+    });
+  }
+
+  void forward(const Part& part, T* output, T* scores) const {
+    const auto all = sizes_.all(), count = part.count(), size = sizes_.size, width = sizes_.value_size;
+    const auto [shares, keys, values, queries, results] = memory_of<W>({count * all, all * size, all * width, count * size, count * width});
+    const auto seen = this->seen(part);
+    gather_keys(part, keys);
+    gather_queries(part, queries);
+    make_shares(part, queries, keys, scores ? Sight::Keys{0, all} : seen, shares,
+                [&](Scores what, const W* row, std::int64_t, std::int64_t place) {
+                  for (std::int64_t n = 0; scores && op_.scores_are == what && n < all; ++n) scores[place * all + n] = T(row[n]);
+                });
+    if (!output) return;
+    gather_values(part, values);
+    multiply<W>({shares + seen.first, all, false}, {values + seen.first * width, width, false}, {count, width, seen.last - seen.first},
+                {results, width});
+    for_each_row(part, [&, results = results](std::int64_t i, std::int64_t head, std::int64_t at, std::int64_t) {
+      T* const to = output + of.outputs.at(part.sample, head, at);
+      for (std::int64_t k = 0; k < width; ++k) to[k] = T(results[i * width + k]);
+    });
+  }
+
+ private:
+  const Attention& op_;
+  const Attention::Sizes& sizes_;
+  std::int64_t parts_;
+};
+
 template <class T>
 void forward(const Attention& op, const tenon::Call& call, const Attention::Sizes& sizes) {
-  using W = Wide<T>;
-  const Given<T> of(call, sizes);
-  copy_present(call, 1, "past_key", of.key, of.keys, sizes.batch, sizes.past);
-  copy_present(call, 2, "past_value", of.value, of.values, sizes.batch, sizes.past);
+  const Pass<T> pass(op, call, sizes);
+  copy_present(call, 1, "past_key", pass.of.key, pass.of.keys, sizes.batch, sizes.past);
+  copy_present(call, 2, "past_value", pass.of.value, pass.of.values, sizes.batch, sizes.past);
   T* const output = call.write(0) != tenon::Write::none ? call.output<T>(0).data() : nullptr;
   T* const scores = call.write(3) != tenon::Write::none ? call.output<T>(3).data() : nullptr;
   if (!output && !scores) return;
-  const RowOfScores<W> rows(op, call, sizes);
-  const auto all = sizes.all(), group = sizes.q_heads / sizes.kv_heads;
-  call.parallel_for(sizes.batch * sizes.kv_heads, 1, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<W> memory(static_cast<std::size_t>(all * (sizes.size + sizes.value_size + 1) + sizes.value_size));
-    W *const k = memory.data(), *const v = k + all * sizes.size, *const row = v + all * sizes.value_size, *const sum = row + all;
-    for (auto i = begin; i < end; ++i) {
-      const auto sample = i / sizes.kv_heads, kv_head = i % sizes.kv_heads;
-      gather(of.past_key, sizes.past, of.key, of.keys, sample, kv_head, true, k);
-      gather(of.past_value, sizes.past, of.value, of.values, sample, kv_head, false, v);
-      for (std::int64_t j = 0; j < group * sizes.queries; ++j) {
-        const auto head = kv_head * group + j / sizes.queries, at = j % sizes.queries;
-        T* const to = scores ? scores + ((sample * sizes.q_heads + head) * sizes.queries + at) * all : nullptr;
-        rows.make(sample, head, at, of.query + of.queries.at(sample, head, at), k, row, [&](Scores what) {
-          for (std::int64_t n = 0; to && op.scores_are == what && n < all; ++n) to[n] = T(row[n]);
-        });
-        if (!output) continue;
-        std::fill_n(sum, sizes.value_size, W(0));
-        for (std::int64_t n = 0; n < all; ++n) {
-          if (row[n] == 0) continue;
-          for (std::int64_t s = 0; s < sizes.value_size; ++s) sum[s] += row[n] * v[n * sizes.value_size + s];
-        }
-        T* const result = output + of.outputs.at(sample, head, at);
-        for (std::int64_t s = 0; s < sizes.value_size; ++s) result[s] = T(sum[s]);
-      }
-    }
+  call.parallel_for(sizes.batch * sizes.kv_heads * pass.parts(), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = begin; i < end; ++i) pass.forward(pass.part(i), output, scores);
   });
 }
 
@@ -207,73 +297,77 @@ void put_mask(const tenon::Call& call, const std::vector<W>& scores, const Atten
 template <class T>
 void backward(const Attention& op, const tenon::Call& call, const Attention::Sizes& sizes) {
   using W = Wide<T>;
-  const Given<T> of(call, sizes);
+  const Pass<T> pass(op, call, sizes);
+  const auto& of = pass.of;
   const auto given = [&](int output) { return call.has_output_grad(output) ? call.output_grad<T>(output).data() : nullptr; };
   const T *const d_output = given(0), *const d_present_key = given(1), *const d_present_value = given(2), *const d_scores = given(3);
-  const RowOfScores<W> rows(op, call, sizes);
-  const auto all = sizes.all(), group = sizes.q_heads / sizes.kv_heads, size = sizes.size, value_size = sizes.value_size;
+  const auto all = sizes.all(), size = sizes.size, value_size = sizes.value_size;
   const bool wants_mask = call.has_input("mask") && call.write(3) != tenon::Write::none;
   const auto zeros = [](std::int64_t count) { return std::vector<W>(static_cast<std::size_t>(count), W(0)); };
   auto d_masked = zeros(wants_mask ? sizes.batch * sizes.q_heads * sizes.queries * all : 0);
   auto d_query = zeros(sizes.batch * sizes.q_heads * sizes.queries * size);
-  // of keys with what was before them, [batch, kv_heads, size, all], and of values, [batch, kv_heads, all, value_size]
+  // of keys and values with what was before them, [batch, kv_heads, all, size]
   auto d_key = zeros(sizes.batch * sizes.kv_heads * all * size), d_value = zeros(sizes.batch * sizes.kv_heads * all * value_size);
+
+  const auto run = [&](const Part& part) {
+    const auto count = part.count(), i = part.sample * sizes.kv_heads + part.kv_head;
+    W *const dk = d_key.data() + i * all * size, *const dv = d_value.data() + i * all * value_size;
+    const auto [shares, slopes, d, keys, values, queries, dy, dq] =
+        memory_of<W>({count * all, pass.rows.cap > 0 ? count * all : 0, count * all, all * size, all * value_size, count * size,
+                      count * value_size, count * size});
+    pass.gather_keys(part, keys);
+    pass.gather_values(part, values);
+    pass.gather_queries(part, queries);
+    pass.make_shares(part, queries, keys, {0, all}, shares,
+                     [&, cap = pass.rows.cap, slopes = slopes](Scores what, const W* row, std::int64_t k, std::int64_t) {
+                       if (what != Scores::capped) return;  // of the softcap, while the row has what it makes
+                       for (std::int64_t n = 0; cap > 0 && n < all; ++n) slopes[k * all + n] = 1 - row[n] / cap * (row[n] / cap);
+                     });
+    if (d_output) {
+      pass.for_each_row(part, [&, dy = dy](std::int64_t k, std::int64_t head, std::int64_t at, std::int64_t) {
+        const T* const from = d_output + of.outputs.at(part.sample, head, at);
+        for (std::int64_t s = 0; s < value_size; ++s) dy[k * value_size + s] = static_cast<W>(from[s]);
+      });
+      multiply<W>({dy, value_size, false}, {values, value_size, true}, {count, all, value_size}, {d, all});
+      multiply<W>({shares, all, true}, {dy, value_size, false}, {all, value_size, count}, {dv, value_size}, true);
+    } else {
+      std::fill_n(d, count * all, W(0));
+    }
+    pass.for_each_row(part, [&, shares = shares, slopes = slopes, d = d](std::int64_t k, std::int64_t, std::int64_t, std::int64_t place) {
+      const W* const row = shares + k * all;
+      W* const own = d + k * all;
+      const auto add_shown = [&](Scores what) {
+        for (std::int64_t n = 0; d_scores && op.scores_are == what && n < all; ++n) own[n] += static_cast<W>(d_scores[place * all + n]);
+      };
+      add_shown(Scores::softmax);
+      W sum = 0;
+      for (std::int64_t n = 0; n < all; ++n) sum += row[n] == 0 ? W(0) : row[n] * own[n];
+      for (std::int64_t n = 0; n < all; ++n) own[n] = row[n] == 0 ? W(0) : row[n] * (own[n] - sum);
+      add_shown(Scores::masked);
+      if (wants_mask) std::copy_n(own, all, d_masked.data() + place * all);
+      add_shown(Scores::capped);
+      for (std::int64_t n = 0; pass.rows.cap > 0 && n < all; ++n) own[n] *= slopes[k * all + n];
+      add_shown(Scores::scaled);
+    });
+    multiply<W>({d, all, false}, {keys, size, false}, {count, size, all}, {dq, size});
+    multiply<W>({d, all, true}, {queries, size, false}, {all, size, count}, {dk, size}, true);
+    pass.for_each_row(part, [&, dq = dq](std::int64_t k, std::int64_t head, std::int64_t at, std::int64_t) {
+      W* const to = d_query.data() + of.queries.at(part.sample, head, at);
+      for (std::int64_t s = 0; s < size; ++s) to[s] = dq[k * size + s] * pass.rows.scale;
+    });
+  };
   call.parallel_for(sizes.batch * sizes.kv_heads, 1, [&](std::int64_t begin, std::int64_t end) {
-    auto memory = zeros(all * (size + value_size + 3));
-    W *const k = memory.data(), *const v = k + all * size, *const row = v + all * value_size, *const slope = row + all;
-    W* const d = slope + all;
     for (auto i = begin; i < end; ++i) {
-      const auto sample = i / sizes.kv_heads, kv_head = i % sizes.kv_heads;
-      gather(of.past_key, sizes.past, of.key, of.keys, sample, kv_head, true, k);
-      gather(of.past_value, sizes.past, of.value, of.values, sample, kv_head, false, v);
-      W *const dk = d_key.data() + i * all * size, *const dv = d_value.data() + i * all * value_size;
-      for (std::int64_t n = 0; n < all; ++n) {
-        for (std::int64_t s = 0; d_present_key && s < size; ++s) dk[s * all + n] = static_cast<W>(d_present_key[(i * all + n) * size + s]);
-        for (std::int64_t s = 0; d_present_value && s < value_size; ++s)
-          dv[n * value_size + s] = static_cast<W>(d_present_value[(i * all + n) * value_size + s]);
-      }
-      for (std::int64_t j = 0; j < group * sizes.queries; ++j) {
-        const auto head = kv_head * group + j / sizes.queries, at = j % sizes.queries;
-        const auto number = (sample * sizes.q_heads + head) * sizes.queries + at;
-        const T* const q = of.query + of.queries.at(sample, head, at);
-        rows.make(sample, head, at, q, k, row, [&](Scores what) {  // of the softcap, while the row has what it makes
-          if (what != Scores::capped) return;
-          for (std::int64_t n = 0; n < all; ++n) slope[n] = rows.cap > 0 ? 1 - row[n] / rows.cap * (row[n] / rows.cap) : W(1);
-        });
-        const auto add_shown = [&](Scores what) {
-          for (std::int64_t n = 0; d_scores && op.scores_are == what && n < all; ++n) d[n] += static_cast<W>(d_scores[number * all + n]);
-        };
-        std::fill_n(d, all, W(0));
-        const T* const dy = d_output ? d_output + of.outputs.at(sample, head, at) : nullptr;
-        for (std::int64_t n = 0; dy && n < all; ++n)
-          for (std::int64_t s = 0; s < value_size; ++s) {
-            d[n] += static_cast<W>(dy[s]) * v[n * value_size + s];
-            dv[n * value_size + s] += row[n] * static_cast<W>(dy[s]);
-          }
-        add_shown(Scores::softmax);
-        W sum = 0;
-        for (std::int64_t n = 0; n < all; ++n) sum += row[n] == 0 ? W(0) : row[n] * d[n];
-        for (std::int64_t n = 0; n < all; ++n) d[n] = row[n] == 0 ? W(0) : row[n] * (d[n] - sum);
-        add_shown(Scores::masked);
-        if (wants_mask) std::copy_n(d, all, d_masked.data() + number * all);
-        add_shown(Scores::capped);
-        for (std::int64_t n = 0; n < all; ++n) d[n] *= slope[n];
-        add_shown(Scores::scaled);
-        for (std::int64_t s = 0; s < size; ++s) {
-          const W factor = static_cast<W>(q[s]) * rows.scale;
-          W product = 0;
-          for (std::int64_t n = 0; n < all; ++n) {
-            product += d[n] * k[s * all + n];
-            dk[s * all + n] += d[n] * factor;
-          }
-          d_query[static_cast<std::size_t>(of.queries.at(sample, head, at) + s)] = product * rows.scale;
-        }
-      }
+      for (std::int64_t k = 0; d_present_key && k < all * size; ++k)
+        d_key[static_cast<std::size_t>(i * all * size + k)] = static_cast<W>(d_present_key[i * all * size + k]);
+      for (std::int64_t k = 0; d_present_value && k < all * value_size; ++k)
+        d_value[static_cast<std::size_t>(i * all * value_size + k)] = static_cast<W>(d_present_value[i * all * value_size + k]);
+      for (std::int64_t part = 0; part < pass.parts(); ++part) run(pass.part(i * pass.parts() + part));
     }
   });
 
   const auto key_at = [&](std::int64_t sample_head, std::int64_t row, std::int64_t s) {
-    return d_key[static_cast<std::size_t>((sample_head * size + s) * all + row)];
+    return d_key[static_cast<std::size_t>((sample_head * all + row) * size + s)];
   };
   const auto value_at = [&](std::int64_t sample_head, std::int64_t row, std::int64_t s) {
     return d_value[static_cast<std::size_t>((sample_head * all + row) * value_size + s)];

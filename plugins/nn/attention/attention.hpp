@@ -14,6 +14,18 @@ struct Sight {
     return (!causal || key <= own) && (left_window < 0 || own - key <= left_window) && (right_window < 0 || key - own <= right_window) &&
            (length < 0 || key < length);
   }
+
+  /// The keys that it sees, first to last - 1, of `all`.
+  struct Keys {
+    std::int64_t first, last;
+  };
+  Keys seen(std::int64_t own, std::int64_t all, std::int64_t length) const {
+    const auto first = left_window < 0 ? 0 : std::clamp<std::int64_t>(own - left_window, 0, all);
+    auto last = length < 0 ? all : std::min(length, all);
+    if (causal) last = std::min(last, own + 1);
+    if (right_window >= 0) last = std::min(last, own + right_window + 1);
+    return {first, std::max(first, last)};
+  }
 };
 
 enum class Scores { scaled, capped, masked, softmax };

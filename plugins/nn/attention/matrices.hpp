@@ -1,0 +1,62 @@
+// Products of the matrices of one head, on the calling thread.
+#pragma once
+#include <array>
+#include <initializer_list>
+#include <type_traits>
+
+#include "../../shared/gemm.hpp"
+#include "../../shared/product/multiply.hpp"
+#include "onednn/onednn.hpp"
+
+namespace attention {
+
+/// Where a result begins, and how far its rows are apart.
+template <class W>
+struct Result {
+  W* data;
+  std::int64_t row_size;
+};
+
+/// to[rows, columns] becomes, or with `add` grows by, left[rows, depth] * right[depth, columns].
+template <class W>
+void multiply(const gemm::Operand<W>& left, const gemm::Operand<W>& right, const product::Size& size, const Result<W>& to,
+              bool add = false) {
+  if constexpr (std::is_same_v<W, float>) {
+    const product::InF32 arithmetic;
+    const auto wide = arithmetic.cut_for(left, {right}).wide;
+    for (std::int64_t row = 0; row < size.rows; row += product::most_tall)
+      for (std::int64_t column = 0; column < size.columns; column += wide) {
+        float* const corner = to.data + row * to.row_size + column;
+        arithmetic.multiply_tile(left, {right}, size.depth, {corner, to.row_size},
+                                 add ? product::Start{corner, to.row_size} : product::Start{},
+                                 {row, std::min(product::most_tall, size.rows - row), column, std::min(wide, size.columns - column)});
+      }
+  } else {
+    for (std::int64_t i = 0; i < size.rows; ++i) {
+      W* const row = to.data + i * to.row_size;
+      if (!add) std::fill_n(row, size.columns, W(0));
+      for (std::int64_t k = 0; k < size.depth; ++k) {
+        const W factor = left.transposed ? left.data[k * left.row_size + i] : left.data[i * left.row_size + k];
+        const W* const from = right.transposed ? right.data + k : right.data + k * right.row_size;
+        const auto step = right.transposed ? right.row_size : 1;
+        for (std::int64_t j = 0; j < size.columns; ++j) row[j] += factor * from[j * step];
+      }
+    }
+  }
+}
+
+/// Arrays of so many numbers in this thread's scratch memory.
+template <class W, std::size_t count>
+std::array<W*, count> memory_of(const std::int64_t (&numbers)[count]) {
+  std::size_t bytes = 0;
+  for (const auto each : numbers) bytes += onednn::aligned(static_cast<std::size_t>(each) * sizeof(W));
+  auto* next = onednn::scratch(bytes);
+  std::array<W*, count> arrays;
+  for (std::size_t i = 0; i < count; ++i) {
+    arrays[i] = reinterpret_cast<W*>(next);
+    next += onednn::aligned(static_cast<std::size_t>(numbers[i]) * sizeof(W));
+  }
+  return arrays;
+}
+
+}  // namespace attention
