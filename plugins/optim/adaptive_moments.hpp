@@ -35,6 +35,8 @@ struct AdaptiveMoments : Optimizer {
     io.set_state("steps", tenon::Shape::scalar(), tenon::i64);
   }
 
+  bool may_flush() const { return epsilon >= least_divisor; }
+
  protected:
   static constexpr void describe_moments(auto& op) {
     describe_step(op);

@@ -6,9 +6,7 @@
 #include <tenon/operator.hpp>
 #include <type_traits>
 
-#if !defined(__CUDACC__)
 #include "flush_denormals.hpp"
-#endif
 
 /// What a T is computed in, and what its moments are kept in: small updates would vanish in 16 bits.
 template <class T>
@@ -53,6 +51,10 @@ struct Optimizer : tenon::Operator {
     for (const char* name : moments) io.set_state(name, weight.shape, wide);
   }
 
+  /// Whether denormal numbers may count as 0. Not where a step divides by what may be so small itself.
+  bool may_flush() const { return true; }
+  static constexpr double least_divisor = 1e-12;  // beside which the root of a denormal number is nothing
+
   static double learning_rate(const tenon::Call& call) { return static_cast<double>(call.input<float>("learning_rate")[0]); }
 
   /// Calls f.operator()<T>() with the weight's type.
@@ -73,22 +75,26 @@ struct Optimizer : tenon::Operator {
     visit(call, [&]<class T>() {
       auto rule = op.template rule<T>(call);
       rule.begin(learning_rate(call), more...);
-      op.template for_each_weight<T>(call, rule);
+      // 16 bits become float by way of denormal ones
+      op.template for_each_weight<T>(call, rule, std::is_floating_point_v<T> && op.may_flush());
     });
   }
 
   /// rule(i, weight, grad) gives element i of the updated weight, and may change element i of the moments. Where the gradient is
   /// row_sparse, it is asked for the elements of stored rows alone, or for all of them, with gradients of 0.
   template <class T, class Rule>
-  void for_each_weight(const tenon::Call& call, Rule rule) const {
+  void for_each_weight(const tenon::Call& call, Rule rule, bool flushes) const {
     const auto weight = call.input<T>("weight");
-    const Loop<T, Rule> loop{weight.data(), call.output<T>(0).data(), rule};
+    const Loop<T, Rule> loop{weight.data(), call.output<T>(0).data(), rule, flushes};
     if (call.storage(1) == tenon::Storage::row_sparse) {
       const auto grad = call.row_sparse<T>(1);
       return lazy_update ? stored_rows(call, grad, loop) : all_rows(call, grad, loop);
     }
     const T* const grad = call.input<T>("grad").data();
-    call.parallel_for(weight.size(), grain, [=](std::int64_t begin, std::int64_t end) { loop.run(begin, end, grad + begin); });
+    call.parallel_for(weight.size(), grain, [=](std::int64_t begin, std::int64_t end) {
+      const FlushDenormals flush(loop.flushes);
+      loop.run(begin, end, grad + begin);
+    });
   }
 
  private:
@@ -99,6 +105,7 @@ struct Optimizer : tenon::Operator {
     const T* from;
     T* to;
     Rule rule;
+    bool flushes;
 
     /// grad is that of element `begin`.
     void run(std::int64_t begin, std::int64_t end, const T* grad) const {
@@ -111,17 +118,10 @@ struct Optimizer : tenon::Operator {
    private:
     template <class Grad>
     void for_each(std::int64_t begin, std::int64_t end, const Grad& grad) const {
-      const auto all = [&] {
-        tenon::elementwise::for_each(end - begin, [=, from = from, to = to, rule = rule](std::int64_t offset) {
-          const auto i = begin + offset;
-          to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), grad(offset)));
-        });
-      };
-      if constexpr (std::is_floating_point_v<T>) {
-        const FlushDenormals flush;
-        return all();
-      }
-      all();  // 16 bits become float by way of denormal ones
+      tenon::elementwise::for_each(end - begin, [=, from = from, to = to, rule = rule](std::int64_t offset) {
+        const auto i = begin + offset;
+        to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), grad(offset)));
+      });
     }
   };
 
@@ -132,6 +132,7 @@ struct Optimizer : tenon::Operator {
       call.parallel_for(grad.total_rows * size, grain,
                         [&](std::int64_t begin, std::int64_t end) { std::copy(loop.from + begin, loop.from + end, loop.to + begin); });
     call.parallel_for(grad.rows, 1 + grain / std::max<std::int64_t>(size, 1), [&](std::int64_t begin, std::int64_t end) {
+      const FlushDenormals flush(loop.flushes);
       for (auto row = begin; row < end; ++row) loop.run(grad.row_ids[row] * size, (grad.row_ids[row] + 1) * size, grad.values + row * size);
     });
   }
@@ -140,6 +141,7 @@ struct Optimizer : tenon::Operator {
   static void all_rows(const tenon::Call& call, const tenon::RowSparse<const T>& grad, const Loop<T, Rule>& loop) {
     const auto size = grad.row_size;
     call.parallel_for(grad.total_rows, 1 + grain / std::max<std::int64_t>(size, 1), [&](std::int64_t begin, std::int64_t end) {
+      const FlushDenormals flush(loop.flushes);
       auto stored = std::lower_bound(grad.row_ids, grad.row_ids + grad.rows, begin) - grad.row_ids;
       for (auto row = begin; row < end; ++stored) {
         const auto next = stored < grad.rows ? std::min(grad.row_ids[stored], end) : end;

@@ -155,6 +155,7 @@ TEST_CASE("attention computes its definition, with the same bits on 1 to 3 threa
       {1, 6, 2, 4, 3, 5, 7, 9, false, true},
       {2, 2, 1, 6, 9, 0, 16, 16, true, true, 2, 1},
       {1, 2, 2, 6, 9, 0, 5, 4, false, false, 3, 0},
+      {1, 2, 2, 6, 9, 0, 5, 4, false, false, INT64_MAX, INT64_MAX},
       {2, 3, 3, 5, 7, 0, 8, 6, false, false, -1, -1, {5, 7}},
       {2, 3, 3, 5, 7, 0, 8, 6, false, true, -1, -1, {2, 1, 5, 4}},  // fewer keys than there are
       {2, 4, 2, 5, 7, 2, 8, 6, true, false, -1, -1, {4, 1, 9}, true},

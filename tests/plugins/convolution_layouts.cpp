@@ -76,6 +76,7 @@ TEST_CASE("convolution computes its definition in plain and channels-last tensor
       {{1, 64, 21, 27}, 64, {3, 3}, {}, {1}, {}, 1, false},
       {{1, 32, 51, 34}, 32, {3, 3}, {}, {1, 2}},  // several parts
       {{2, 32, 6, 300}, 32, {3, 3}, {}, {1}},     // which are parts of rows
+      {{1, 48, 19, 20}, 32, {3, 3}, {}, {5, 7}},  // tiles of padding alone
       {{0, 32, 24, 24}, 32, {3, 3}, {}, {1}},
   };
   for (const auto& row : rows) check_layouts(row);

@@ -17,6 +17,7 @@ struct AttentionCase {
   bool columns = false;          ///< keys are transposed as a product of matrices needs them
   Shape scale = {1};
   const char* softmax = "softmax";
+  std::int64_t axis = -1;  ///< its axis
 };
 
 using Axes = std::vector<std::int64_t>;
@@ -33,7 +34,7 @@ Graph attention(Host& host, const AttentionCase& of) {
   auto scores = graph.add("matmul", {q, k}, {{"transpose_b", !of.columns}}, "products");
   if (of.scaled) scores = graph.add(of.scaled, {scores, graph.constant("by", numbers(of.scale, 1.5, 2.5, 9))}, {}, "scaled");
   if (of.mask.rank() > 0) scores = graph.add("add", {scores, graph.input("mask", f32, of.mask)}, {}, "masked");
-  const auto shares = graph.add(of.softmax, {scores}, {}, "shares");
+  const auto shares = graph.add(of.softmax, {scores}, {{"axis", of.axis}}, "shares");
   const auto mixed = graph.add("matmul", {shares, heads("v", of.keys, of.value_size, {0, 2, 1, 3})}, {}, "mixed");
   graph.output("y", graph.add("transpose", {mixed}, {{"axes", Axes{0, 2, 1, 3}}}, "rows"));
   return graph;
@@ -68,6 +69,8 @@ TEST_CASE("attention that a graph writes out runs in one pass, with the bits of 
       {1, 2, 300, 70, 64, 64, "mul"},            // queries in parts
       {1, 1, 40, 12000, 3, 70, "div"},           // few queries at a time
       {1, 1, 1, 1, 1, 1, "mul"},
+      {2, 2, 0, 3, 4, 4, "mul"},
+      {2, 2, 3, 4, 4, 0},
   };
   for (const int threads : {1, 3}) {
     RewritingHost all({}, threads);
@@ -111,6 +114,9 @@ TEST_CASE("what is not attention over one scale and the last axis is left as it 
   CHECK_FALSE(is_fused(Session(graph)));
   CHECK(same_bits(run(graph, inputs_of(of), Optimize::exact).at("y"), run(graph, inputs_of(of), Optimize::none).at("y")));
   of.scale = {1};
+  of.axis = 2;
+  CHECK_FALSE(is_fused(Session(attention(all.host, of))));
+  of.axis = -1;
   of.softmax = "log_softmax";
   CHECK_FALSE(is_fused(Session(attention(all.host, of))));
 }

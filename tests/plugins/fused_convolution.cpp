@@ -66,6 +66,8 @@ TEST_CASE("fused_convolution gives the bits of convolution, add and the activati
       {{1, 4, 5, 6, 7}, 6, {3, 3, 3}},
       {{3, 128, 4, 4}, 512, {3, 3}, {}, {1}},  // cut by filters
       {{2, 128, 4, 4}, 512, {3, 3}, {}, {1}},  // a product of matrices
+      {{1, 32, 30, 26}, 48, {3, 3}, {}, {1}},  // 4 x 4 places at a time
+      {{1, 32, 5, 270}, 32, {3, 3}, {}, {1}},  // in parts of rows
   };
   for (const auto& row : rows)
     for (const auto& activation : activations)

@@ -176,6 +176,10 @@ TEST_CASE("numbers below the least normal one count as 0 in optimizers of floats
       CHECK(states[0].doubles()[i] == 0);
       CHECK(states[1].doubles()[i] == 0);
     }
+    PluginOperator divides("optim", "rmsprop", {{"epsilon", 0.0}});  // by the root of what may be denormal
+    auto average = divides.make_states(inputs);
+    const auto moved = divides.forward({inputs[0], Array(tenon::f32, all(0x1p-70)), inputs[2]}, average, {true, 1})[0].doubles();
+    for (std::int64_t i = 0; i < count; ++i) CHECK(std::isfinite(moved[i]));
     for (const double least : {0x1p-24, 0x1.8p-15}) {  // denormal numbers of f16
       const std::vector<Array> narrow{Array(tenon::f16, all(least)), Array(tenon::f16, all(0)), scalar(1)};
       PluginOperator plain("optim", "sgd", {});

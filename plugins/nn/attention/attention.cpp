@@ -171,9 +171,7 @@ class Pass {
 
   Pass(const Attention& op, const tenon::Call& call, const Attention::Sizes& sizes)
       : of(call, sizes), rows(op, call, sizes), op_(op), sizes_(sizes) {
-    constexpr std::int64_t most_scores = 1 << 18, least_rows = 24;
-    const auto at_once = std::clamp(most_scores / std::max<std::int64_t>(sizes.all(), 1), least_rows, product::most_tall);
-    parts_ = (sizes.group() * sizes.queries + at_once - 1) / at_once;
+    parts_ = parts_of(call, sizes.batch * sizes.kv_heads, sizes.group() * sizes.queries, sizes.all());
   }
 
   const Given<T> of;

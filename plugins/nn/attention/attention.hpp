@@ -20,10 +20,10 @@ struct Sight {
     std::int64_t first, last;
   };
   Keys seen(std::int64_t own, std::int64_t all, std::int64_t length) const {
-    const auto first = left_window < 0 ? 0 : std::clamp<std::int64_t>(own - left_window, 0, all);
+    const auto first = left_window < 0 || own <= left_window ? 0 : std::min(own - left_window, all);
     auto last = length < 0 ? all : std::min(length, all);
     if (causal) last = std::min(last, own + 1);
-    if (right_window >= 0) last = std::min(last, own + right_window + 1);
+    if (right_window >= 0 && right_window < all - own) last = std::min(last, own + right_window + 1);
     return {first, std::max(first, last)};
   }
 };
@@ -40,7 +40,10 @@ struct Attention : tenon::Operator {
     op.doc("softmax(scale query key^T + mask) value for each head, computed in float32 at least and rounded once");
     op.input("query", "[batch, q_heads, queries, size], or [batch, queries, q_heads size]");
     op.input("key", "[batch, kv_heads, keys, size], or [batch, keys, kv_heads size]; kv_heads divides q_heads");
-    op.input("value", "[batch, kv_heads, keys, value_size], or [batch, keys, kv_heads value_size]");
+    op.input(
+        "value",
+        "[batch, kv_heads, keys, value_size], or [batch, keys, kv_heads value_size]; what is infinite or NaN may reach queries that do "
+        "not see it, if others do");
     op.input("mask", "added to the scores, or false where a query does not see a key; broadcasts to [batch, q_heads, queries, keys]")
         .optional()
         .types(tenon::floating + tenon::Types{tenon::boolean});

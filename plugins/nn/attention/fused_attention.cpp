@@ -6,6 +6,7 @@
 #include "../../shared/product/multiply_bf16.hpp"
 #include "heads.hpp"
 #include "loss/row_exponentials.hpp"
+#include "matrices.hpp"
 #include "onednn/onednn.hpp"
 
 // Texts of rules are literals, which only macros can join. HEADS: rows and heads in the order of products.
@@ -106,8 +107,6 @@ struct FusedAttention : tenon::Operator {
   template <class Arithmetic>
   struct Pass {
     using Packed = typename Arithmetic::Packed;
-    static constexpr std::int64_t most_scores = 1 << 18, least_rows = 24;
-
     Pass(const tenon::Call& call, bool divide)
         : batch(call.input_type(0).shape[0]),
           heads(call.input_type(0).shape[2]),
@@ -123,8 +122,7 @@ struct FusedAttention : tenon::Operator {
           divide(divide),
           output(call.output<float>(0)),
           mask_places(attention::MaskPlaces::of(call, keys)) {
-      const auto rows = std::clamp(most_scores / std::max<std::int64_t>(keys, 1), least_rows, product::most_tall);
-      parts = (queries + rows - 1) / rows;
+      parts = attention::parts_of(call, batch * heads, queries, keys);
     }
 
     void run(std::int64_t sample, std::int64_t head, std::int64_t part) const {

@@ -10,6 +10,15 @@
 
 namespace attention {
 
+/// Into how many parts the queries of each head are cut, for scores that stay in the cache and for all threads. Sums do not change with it.
+inline std::int64_t parts_of(const tenon::Call& call, std::int64_t heads, std::int64_t queries, std::int64_t keys) {
+  constexpr std::int64_t most_scores = 1 << 18, least_rows = 24;
+  const auto up = [](std::int64_t size, std::int64_t divisor) { return (size + divisor - 1) / std::max<std::int64_t>(divisor, 1); };
+  const auto wanted = call.threads() == 1 ? 1 : up(2 * std::int64_t{call.threads()}, heads);
+  const auto rows = std::min(most_scores / std::max<std::int64_t>(keys, 1), up(queries, wanted));
+  return up(queries, std::clamp(rows, least_rows, product::most_tall));
+}
+
 /// Where a result begins, and how far its rows are apart.
 template <class W>
 struct Result {

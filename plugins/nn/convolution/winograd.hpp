@@ -42,15 +42,20 @@ class Winograd {
     return tenon::join(points, " transformed, ", product::InF32::packing(), " of ", channels_, " x ", filters_);
   }
 
-  /// weight: [filters, channels, 3, 3]
-  void pack(const float* weight, void* to) const {
+  /// weight: [filters, channels, 3, 3]. each(count, body) calls body(i) for i below count, on any thread.
+  template <class Each>
+  void pack(const float* weight, void* to, const Each& each) const {
     std::vector<float> factors(static_cast<std::size_t>(points * channels_ * filters_));
-    const auto next = channels_ * filters_;
-    for (std::int64_t filter = 0; filter < filters_; ++filter)
-      for (std::int64_t channel = 0; channel < channels_; ++channel, weight += 9)
-        transform_weight(weight, factors.data() + channel * filters_ + filter, next);
-    for (std::int64_t point = 0; point < points; ++point)
-      product::pack({factors.data() + point * next, filters_, false}, channels_, filters_, static_cast<float*>(to) + point * factor_size());
+    each(channels_, [&](std::int64_t channel) { transform_weights(weight, channel, factors.data() + channel * filters_); });
+    each(points, [&](std::int64_t point) {
+      const float* const from = factors.data() + point * channels_ * filters_;
+      product::pack({from, filters_, false}, channels_, filters_, static_cast<float*>(to) + point * factor_size());
+    });
+  }
+  void pack(const float* weight, void* to) const {
+    pack(weight, to, [](std::int64_t count, const auto& body) {
+      for (std::int64_t i = 0; i < count; ++i) body(i);
+    });
   }
 
   /// packed: the weights as pack() leaves them, or null. after(first, count) follows for all elements of output.
@@ -58,7 +63,12 @@ class Winograd {
   void forward(const tenon::Call& call, const float* data, const float* weight, const void* packed, const float* bias, float* output,
                After&& after) const {
     onednn::Buffer own(packed ? 0 : packed_bytes());
-    if (!packed) pack(weight, own.data());
+    if (!packed)
+      pack(weight, own.data(), [&](std::int64_t count, const auto& body) {
+        call.parallel_for(count, 1 + 64 * 64 / filters_, [&](std::int64_t begin, std::int64_t end) {
+          for (auto i = begin; i < end; ++i) body(i);
+        });
+      });
     const auto* const factors = static_cast<const float*>(packed ? packed : own.data());
     const auto parts = cut(call);
     call.parallel_for(samples_ * parts.down * parts.across, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -133,22 +143,35 @@ class Winograd {
     return {size * i / count, size * (i + 1) / count};
   }
 
-  static void transform_weight(const float* weight, float* to, std::int64_t next) {
-    constexpr double n = near, f = far, near_scale = 1 / (2 * n * n * (n * n - f * f)), far_scale = 1 / (2 * f * f * (f * f - n * n));
-    constexpr double matrix[reach][3] = {{1 / (n * n * f * f), 0, 0},
-                                         {near_scale, near_scale * n, near_scale * n * n},
-                                         {near_scale, -near_scale * n, near_scale * n * n},
-                                         {far_scale, far_scale * f, far_scale * f * f},
-                                         {far_scale, -far_scale * f, far_scale * f * f},
-                                         {0, 0, 1}};
-    for (const auto& down : matrix)
-      for (const auto& across : matrix) {
-        double sum = 0;
-        for (int y = 0; y < 3; ++y)
-          for (int x = 0; x < 3; ++x) sum += down[y] * across[x] * static_cast<double>(weight[y * 3 + x]);
-        *to = static_cast<float>(sum);
-        to += next;
+  /// Of one channel for all filters, in double: to[point * channels * filters + filter].
+  void transform_weights(const float* weight, std::int64_t channel, float* to) const {
+    tenon::wide([=, filters = filters_, filter_size = channels_ * 9, next = channels_ * filters_] {
+      constexpr std::int64_t lanes = 8;
+      typedef double Doubles __attribute__((vector_size(64)));
+      constexpr double n = near, f = far, near_scale = 1 / (2 * n * n * (n * n - f * f)), far_scale = 1 / (2 * f * f * (f * f - n * n));
+      const auto see = [&](const Doubles& a, const Doubles& b, const Doubles& c, Doubles* seen, std::int64_t step) {
+        const Doubles near_even = near_scale * (a + n * n * c), near_odd = near_scale * n * b;
+        const Doubles far_even = far_scale * (a + f * f * c), far_odd = far_scale * f * b;
+        seen[0] = a * (1 / (n * n * f * f));
+        seen[step] = near_even + near_odd;
+        seen[2 * step] = near_even - near_odd;
+        seen[3 * step] = far_even + far_odd;
+        seen[4 * step] = far_even - far_odd;
+        seen[5 * step] = c;
+      };
+      for (std::int64_t filter = 0; filter < filters; filter += lanes) {
+        Doubles given[9], half[3 * reach];
+        for (std::int64_t k = 0; k < 9; ++k)
+          for (std::int64_t lane = 0; lane < lanes; ++lane) given[k][lane] = weight[(filter + lane) * filter_size + channel * 9 + k];
+        for (std::int64_t x = 0; x < 3; ++x) see(given[x], given[3 + x], given[6 + x], half + x, 3);
+        for (std::int64_t y = 0; y < reach; ++y) {
+          Doubles row[reach];
+          see(half[3 * y], half[3 * y + 1], half[3 * y + 2], row, 1);
+          for (std::int64_t x = 0; x < reach; ++x)
+            for (std::int64_t lane = 0; lane < lanes; ++lane) to[(y * reach + x) * next + filter + lane] = static_cast<float>(row[x][lane]);
+        }
       }
+    });
   }
 
   void run_part(const Part& of, const Range& down, const Range& across) const {

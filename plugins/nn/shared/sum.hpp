@@ -38,7 +38,8 @@ template <class Term, class Put>
 void sum_columns(const tenon::Call& call, std::int64_t rows, std::int64_t columns, const Term& term, const Put& put) {
   // As many columns at once as their sums fit the first-level cache: rows are read in one piece, which the processor foresees.
   constexpr std::int64_t least = 64, most = 1024;
-  const auto share = (columns / call.threads() + least) / least * least, block = std::min(share, most);
+  const auto up = [](std::int64_t size, std::int64_t divisor) { return (size + divisor - 1) / divisor; };
+  const auto block = std::clamp(up(up(columns, call.threads()), least) * least, least, most);
   call.parallel_for((columns + block - 1) / block, 1 + 16384 / (rows * block + 1), [&](std::int64_t begin, std::int64_t end) {
     for (auto first = begin * block; first < std::min(end * block, columns); first += block) {
       const auto width = std::min(block, columns - first);
