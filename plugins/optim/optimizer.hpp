@@ -75,8 +75,7 @@ struct Optimizer : tenon::Operator {
     visit(call, [&]<class T>() {
       auto rule = op.template rule<T>(call);
       rule.begin(learning_rate(call), more...);
-      // 16 bits become float by way of denormal ones
-      op.template for_each_weight<T>(call, rule, std::is_floating_point_v<T> && op.may_flush());
+      op.template for_each_weight<T>(call, rule, op.may_flush());
     });
   }
 

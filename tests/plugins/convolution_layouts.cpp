@@ -74,6 +74,7 @@ TEST_CASE("convolution computes its definition in plain and channels-last tensor
       {{2, 24, 2, 2, 3}, 40, {2, 2, 3}, {}, {0, 1, 1}},
       {{2, 48, 23, 29}, 80, {3, 3}},  // 4 x 4 places at a time, where channels come last; neither sizes nor filters come out even
       {{1, 64, 21, 27}, 64, {3, 3}, {}, {1}, {}, 1, false},
+      {{1, 32, 24, 28}, 48, {3, 3}, {}, {1}},     // tiles that reach into the padding by one row and column
       {{1, 32, 51, 34}, 32, {3, 3}, {}, {1, 2}},  // several parts
       {{2, 32, 6, 300}, 32, {3, 3}, {}, {1}},     // which are parts of rows
       {{1, 48, 19, 20}, 32, {3, 3}, {}, {5, 7}},  // tiles of padding alone

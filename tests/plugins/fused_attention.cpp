@@ -67,7 +67,8 @@ TEST_CASE("attention that a graph writes out runs in one pass, with the bits of 
       {2, 2, 6, 33, 5, 4, nullptr, {2, 6, 33}},
       {2, 2, 6, 33, 5, 4, "mul", {2, 1, 6, 1}},  // one element for all keys
       {1, 2, 300, 70, 64, 64, "mul"},            // queries in parts
-      {1, 1, 40, 12000, 3, 70, "div"},           // few queries at a time
+      {1, 2, 300, 70, 8, 8, "mul", {300, 70}},
+      {1, 1, 40, 12000, 3, 70, "div"},  // few queries at a time
       {1, 1, 1, 1, 1, 1, "mul"},
       {2, 2, 0, 3, 4, 4, "mul"},
       {2, 2, 3, 4, 4, 0},

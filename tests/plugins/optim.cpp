@@ -161,7 +161,7 @@ TEST_CASE("a weight that is 16 bits wide is trained by moments of 32") {
 }
 
 #if defined(__SSE2__)
-TEST_CASE("numbers below the least normal one count as 0 in optimizers of floats on the CPU, and no 16-bit weight is lost") {
+TEST_CASE("numbers below the least normal one count as 0 in optimizers on the CPU, and no 16-bit weight is lost") {
   if (test_device() != nullptr) return;  // a GPU takes no longer for them
   for (const std::int64_t count : {1, 40}) {
     const auto all = [&](double value) { return DoubleArray{{count}, std::vector<double>(static_cast<std::size_t>(count), value)}; };
