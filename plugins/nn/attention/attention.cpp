@@ -2,7 +2,6 @@
 // float32, or in float64.
 #include "attention.hpp"
 
-#include <array>
 #include <type_traits>
 #include <vector>
 

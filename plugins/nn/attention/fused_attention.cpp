@@ -140,13 +140,15 @@ struct FusedAttention : tenon::Operator {
       auto* const packed_values = reinterpret_cast<Packed*>(memory + of_scores + of_keys);
       Arithmetic::pack({key + at(keys, 0, size), heads * size, true}, size, keys, packed_keys);
       Arithmetic::pack({value + at(keys, 0, value_size), heads * value_size, false}, keys, value_size, packed_values);
-      multiply({query + at(queries, first, size), heads * size, false}, packed_keys, {rows, keys, size}, {scores, keys});
+      const auto packed = [](const Packed* numbers) { return typename Arithmetic::Right{{nullptr, 0, false}, numbers}; };
+      attention::multiply_in<Arithmetic>({query + at(queries, first, size), heads * size, false}, packed(packed_keys), {rows, keys, size},
+                                         {scores, keys});
       for (std::int64_t row = 0; row < rows; ++row) {
         const float* const added = mask ? mask + mask_places.at(sample, head, first + row, 0) : nullptr;
         make_shares(scores + row * keys, added, mask_places.one ? 0 : 1);
       }
-      multiply({scores, keys, false}, packed_values, {rows, value_size, keys},
-               {output.data() + at(queries, first, value_size), heads * value_size});
+      attention::multiply_in<Arithmetic>({scores, keys, false}, packed(packed_values), {rows, value_size, keys},
+                                         {output.data() + at(queries, first, value_size), heads * value_size});
     }
 
     std::int64_t batch, heads, queries, keys, size, value_size, parts = 0;
@@ -156,15 +158,6 @@ struct FusedAttention : tenon::Operator {
     attention::MaskPlaces mask_places;
 
    private:
-    static void multiply(const gemm::Operand<float>& left, const Packed* packed, const product::Size& of, product::Target to) {
-      const Arithmetic arithmetic;
-      const typename Arithmetic::Right right{{nullptr, 0, false}, packed};
-      const auto wide = arithmetic.cut_for(left, right).wide;
-      for (std::int64_t column = 0; column < of.columns; column += wide)
-        arithmetic.multiply_tile(left, right, of.depth, {to.data + column, to.row_size}, {},
-                                 {0, of.rows, column, std::min(wide, of.columns - column)});
-    }
-
     void make_shares(float* row, const float* added, std::int64_t step) const {
       tenon::wide([=, n = keys, scaled = scale != nullptr, by = scale ? *scale : 1, divide = divide] {
         if (scaled && divide) {

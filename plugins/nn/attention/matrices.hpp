@@ -27,19 +27,25 @@ struct Result {
 };
 
 /// to[rows, columns] becomes, or with `add` grows by, left[rows, depth] * right[depth, columns].
+template <class Arithmetic>
+void multiply_in(const gemm::Operand<float>& left, const typename Arithmetic::Right& right, const product::Size& size,
+                 const Result<float>& to, bool add = false) {
+  const Arithmetic arithmetic;
+  const auto wide = arithmetic.cut_for(left, right).wide;
+  for (std::int64_t row = 0; row < size.rows; row += product::most_tall)
+    for (std::int64_t column = 0; column < size.columns; column += wide) {
+      const product::Target corner{to.data + row * to.row_size + column, to.row_size};
+      arithmetic.multiply_tile(left, right, size.depth, corner, add ? product::Start{corner.data, corner.row_size} : product::Start{},
+                               {row, std::min(product::most_tall, size.rows - row), column, std::min(wide, size.columns - column)});
+    }
+}
+
+/// The same in W.
 template <class W>
 void multiply(const gemm::Operand<W>& left, const gemm::Operand<W>& right, const product::Size& size, const Result<W>& to,
               bool add = false) {
   if constexpr (std::is_same_v<W, float>) {
-    const product::InF32 arithmetic;
-    const auto wide = arithmetic.cut_for(left, {right}).wide;
-    for (std::int64_t row = 0; row < size.rows; row += product::most_tall)
-      for (std::int64_t column = 0; column < size.columns; column += wide) {
-        float* const corner = to.data + row * to.row_size + column;
-        arithmetic.multiply_tile(left, {right}, size.depth, {corner, to.row_size},
-                                 add ? product::Start{corner, to.row_size} : product::Start{},
-                                 {row, std::min(product::most_tall, size.rows - row), column, std::min(wide, size.columns - column)});
-      }
+    multiply_in<product::InF32>(left, {right}, size, to, add);
   } else {
     for (std::int64_t i = 0; i < size.rows; ++i) {
       W* const row = to.data + i * to.row_size;

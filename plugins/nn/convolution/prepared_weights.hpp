@@ -32,12 +32,12 @@ inline bool is_for_bf16(const tenon::Infer& types) {
 
 /// Keeps the weights as the forward pass wants them; slot i holds layout i.
 inline void keep_weights(tenon::Prepare& io, ConvolutionKernel kernel) {
-  if (const auto* const few = kernel.forward_of_few_places())
-    return io.keep(0, "weight", "weight of a convolution, " + few->packing(), few->packed_bytes(),
-                   [&](void* memory) { few->pack(io.constant<float>("weight").data(), memory); });
-  if (const auto* const few = kernel.winograd())
-    return io.keep(0, "weight", "weight of a convolution, " + few->packing(), few->packed_bytes(),
-                   [&](void* memory) { few->pack(io.constant<float>("weight").data(), memory); });
+  const auto keep_packed = [&](const auto& products) {
+    io.keep(0, "weight", "weight of a convolution, " + products.packing(), products.packed_bytes(),
+            [&](void* memory) { products.pack(io.constant<float>("weight").data(), memory); });
+  };
+  if (const auto* const few = kernel.forward_of_few_places()) return keep_packed(*few);
+  if (const auto* const winograd = kernel.winograd()) return keep_packed(*winograd);
   auto* const pass = kernel.forward_pass();
   for (std::size_t i = 0; pass && i < pass->layouts(); ++i)
     if (pass->needs_layout(i))
