@@ -102,7 +102,15 @@ inline std::size_t aligned(std::size_t bytes) {
 class Buffer {
  public:
   Buffer() = default;
-  explicit Buffer(std::size_t bytes) : bytes_(bytes), memory_(static_cast<std::byte*>(::operator new(bytes, alignment))) {}
+  explicit Buffer(std::size_t bytes) { reserve(bytes); }
+  /// At least `bytes`. What was there is lost, and given back before there is more.
+  void reserve(std::size_t bytes) {
+    if (bytes <= bytes_) return;
+    memory_.reset();
+    bytes_ = 0;
+    memory_.reset(static_cast<std::byte*>(::operator new(bytes, alignment)));
+    bytes_ = bytes;
+  }
   std::byte* data() const { return memory_.get(); }
   std::size_t bytes() const { return bytes_; }
 
@@ -115,14 +123,12 @@ class Buffer {
   std::unique_ptr<std::byte, Free> memory_;
 };
 
+inline thread_local Buffer scratch_buffer;  // not in scratch(): clang's analyzer frees it where the function returns
+
 /// At least `bytes` of this thread's scratch memory; good until the next call on this thread.
 inline std::byte* scratch(std::size_t bytes) {
-  thread_local Buffer buffer;
-  if (bytes > buffer.bytes()) {
-    buffer = Buffer();  // first give the old one back
-    buffer = Buffer(bytes);
-  }
-  return buffer.data();
+  scratch_buffer.reserve(bytes);
+  return scratch_buffer.data();
 }
 
 }  // namespace onednn

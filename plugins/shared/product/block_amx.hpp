@@ -50,17 +50,25 @@ inline void order_memory(const void* memory) {
   asm volatile("" ::"r"(memory) : "memory");
 }
 
-/// `rows` by `columns` tiles of sums, whole ones. What they start with counts as 0 where it is below 2^-126.
+/// Where sums begin, or null, and where they go; steps are those from row to row, in floats.
+struct Sums {
+  const float* start;
+  std::int64_t start_row;
+  float* result;
+  std::int64_t result_row;
+};
+
+/// `rows` by `columns` tiles of sums, whole ones, of `right`'s columns. What they start with counts as 0 where it is below 2^-126.
 template <int rows, int columns>
-PRODUCT_AMX void sum_tiles(const Block& of) {
-  const Bits *left = of.left, *right = of.right;
+PRODUCT_AMX void sum_tiles(const Block& of, const Bits* right, const Sums& sums) {
+  const Bits* left = of.left;
   const auto left_step = of.left_row * std::int64_t{sizeof(Bits)}, right_step = of.right_row * std::int64_t{sizeof(Bits)};
-  if (const float* const start = of.start) {
-    const auto step = of.start_row * std::int64_t{sizeof(float)};
+  if (const float* const start = sums.start) {
+    const auto step = sums.start_row * std::int64_t{sizeof(float)};
     _tile_loadd(0, start, step);
     if constexpr (columns > 1) _tile_loadd(1, start + side, step);
-    if constexpr (rows > 1) _tile_loadd(2, start + side * of.start_row, step);
-    if constexpr (rows > 1 && columns > 1) _tile_loadd(3, start + side * of.start_row + side, step);
+    if constexpr (rows > 1) _tile_loadd(2, start + side * sums.start_row, step);
+    if constexpr (rows > 1 && columns > 1) _tile_loadd(3, start + side * sums.start_row + side, step);
   } else {
     _tile_zero(0);
     if constexpr (columns > 1) _tile_zero(1);
@@ -81,11 +89,12 @@ PRODUCT_AMX void sum_tiles(const Block& of) {
       if constexpr (columns > 1) _tile_dpbf16ps(3, 5, 7);
     }
   }
-  const auto step = of.result_row * std::int64_t{sizeof(float)};
-  _tile_stored(0, of.result, step);
-  if constexpr (columns > 1) _tile_stored(1, of.result + side, step);
-  if constexpr (rows > 1) _tile_stored(2, of.result + side * of.result_row, step);
-  if constexpr (rows > 1 && columns > 1) _tile_stored(3, of.result + side * of.result_row + side, step);
+  float* const result = sums.result;
+  const auto row = sums.result_row, step = row * std::int64_t{sizeof(float)};
+  _tile_stored(0, result, step);
+  if constexpr (columns > 1) _tile_stored(1, result + side, step);
+  if constexpr (rows > 1) _tile_stored(2, result + side * row, step);
+  if constexpr (rows > 1 && columns > 1) _tile_stored(3, result + side * row + side, step);
 }
 
 /// Some columns of rows of floats, the last of which fill no vector.
@@ -115,25 +124,17 @@ PRODUCT_AMX inline void multiply(std::int64_t rows, const Block& of) {
     const auto columns = std::min(2 * side, of.columns - column);
     const auto sum =
         rows > side ? (columns > side ? sum_tiles<2, 2> : sum_tiles<2, 1>) : (columns > side ? sum_tiles<1, 2> : sum_tiles<1, 1>);
-    Block part = of;
-    part.right += 2 * column;
-    if (part.start) part.start += column;
-    part.result += column;
-    order_memory(part.right);
+    const Bits* const right = of.right + 2 * column;
+    const float* const start = of.start ? of.start + column : nullptr;
+    float* const result = of.result + column;
+    order_memory(right);
     if (columns % side == 0) {
-      sum(part);
+      sum(of, right, {start, of.start_row, result, of.result_row});
     } else {
       alignas(64) float sums[most_rows * most_rows] = {};
-      if (part.start) {
-        copy_columns(part.start, of.start_row, rows, columns, sums, most_rows);
-        part.start = sums;
-        part.start_row = most_rows;
-      }
-      float* const result = part.result;
-      part.result = sums;
-      part.result_row = most_rows;
+      if (start) copy_columns(start, of.start_row, rows, columns, sums, most_rows);
       order_memory(sums);
-      sum(part);
+      sum(of, right, {start ? sums : nullptr, most_rows, sums, most_rows});
       order_memory(sums);
       copy_columns(sums, most_rows, rows, columns, result, of.result_row);
     }

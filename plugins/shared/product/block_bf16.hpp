@@ -28,14 +28,17 @@ struct Block {
 
 /// To the nearest bfloat16, ties to even; NaN stays NaN, and numbers below 2^-126 are zero, as the multiplication has them.
 PRODUCT_BF16 inline void round_row(const float* from, std::int64_t count, Bits* to) {
-  const auto first = [](std::int64_t n) { return n < 1 ? 0u : n < 32 ? (1u << n) - 1 : ~0u; };
-  for (std::int64_t k = 0; k < count; k += 2 * vector) {
-    const auto mask = first(count - k);
-    const auto low = static_cast<__mmask16>(mask & 0xffff), high = static_cast<__mmask16>(mask >> 16);
-    const __m512 upper = high ? _mm512_maskz_loadu_ps(high, from + k + vector) : _mm512_setzero_ps();
-    const __m512bh both = _mm512_cvtne2ps_pbh(upper, _mm512_maskz_loadu_ps(low, from + k));
-    _mm512_mask_storeu_epi16(to + k, mask, reinterpret_cast<__m512i>(both));
+  std::int64_t k = 0;
+  for (; k + 2 * vector <= count; k += 2 * vector) {
+    const __m512bh both = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(from + k + vector), _mm512_loadu_ps(from + k));
+    _mm512_storeu_si512(to + k, reinterpret_cast<__m512i>(both));
   }
+  if (k == count) return;
+  const auto mask = (1u << (count - k)) - 1;
+  const __m512 low = _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), from + k);
+  const auto more = static_cast<__mmask16>(mask >> vector);
+  const __m512 high = more ? _mm512_maskz_loadu_ps(more, from + k + vector) : _mm512_setzero_ps();
+  _mm512_mask_storeu_epi16(to + k, mask, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
 }
 
 /// `depth` rows of `columns` floats, `row` apart: to[2 * (k * width + j) + i] becomes column j of row 2 * k + i. Zeros fill up what is

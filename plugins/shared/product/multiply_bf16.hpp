@@ -20,6 +20,8 @@ inline bool usable() {
 }
 
 inline constexpr std::int64_t most_depth = 2 * product::most_depth;
+/// From one rounded row to the next. An odd number of lines: rows that lie a power of two apart would share the same few sets of the cache.
+inline constexpr std::int64_t row_step = most_depth + 32;
 
 /// The functions for one kind of instructions, and what they want.
 struct Instructions {
@@ -66,11 +68,11 @@ inline std::int64_t packed_size(std::int64_t depth, std::int64_t columns) {
 }
 
 /// Rows of `of` from `row` on, `depth` of their numbers from `first` on and zeros that fill up the last pair or pairs, each at
-/// to + i * most_depth.
+/// to + i * row_step.
 inline void round_rows(const gemm::Operand<float>& of, std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t depth,
                        Bits* to) {
   const auto padding = 2 * pairs_of(depth) - depth;
-  for (std::int64_t i = 0; i < rows; ++i, to += most_depth) {
+  for (std::int64_t i = 0; i < rows; ++i, to += row_step) {
     if (of.transposed) {
       float* const numbers = thread_memory<float, most_depth>();
       for (std::int64_t k = 0; k < depth; ++k) numbers[k] = of.data[(first + k) * of.row_size + row + i];
@@ -92,18 +94,18 @@ inline void pack(const gemm::Operand<float>& right, std::int64_t first, std::int
     return;
   }
   const gemm::Operand<float> turned{right.data, right.row_size, false};
-  Bits* const rows = thread_memory<Bits, vector * most_depth>();
+  Bits* const rows = thread_memory<Bits, vector * row_step>();
   for (std::int64_t j = 0; j < columns; j += vector) {
     const auto count = std::min(vector, columns - j);
     round_rows(turned, column + j, count, first, depth, rows);
     std::int64_t pair = 0;
     if (count == vector)  // a pair moves as one float does
       for (; pair + vector <= pairs; pair += vector)
-        v4::transpose_square(reinterpret_cast<const float*>(rows + 2 * pair), most_depth / 2,
+        v4::transpose_square(reinterpret_cast<const float*>(rows + 2 * pair), row_step / 2,
                              reinterpret_cast<float*>(to + 2 * (pair * width + j)), width);
     for (; pair < pairs; ++pair)
       for (std::int64_t i = 0; i < 2 * vector; ++i)
-        to[2 * (pair * width + j) + i] = i / 2 < count ? rows[i / 2 * most_depth + 2 * pair + i % 2] : Bits{0};
+        to[2 * (pair * width + j) + i] = i / 2 < count ? rows[i / 2 * row_step + 2 * pair + i % 2] : Bits{0};
   }
 }
 
@@ -135,7 +137,7 @@ inline void multiply_panels(const Instructions& by, const Bits* left, std::int64
                             const Panels& panels, Target to, Start start) {
   for (std::int64_t column = 0; column < columns; column += most_columns) {
     const auto count = std::min(most_columns, columns - column);
-    by.multiply(rows, {left, most_depth, panels.at(column, count), 2 * padded(count), start.at(0, column).data, start.row_size,
+    by.multiply(rows, {left, row_step, panels.at(column, count), 2 * padded(count), start.at(0, column).data, start.row_size,
                        to.data + column, to.row_size, count, pairs});
   }
 }
@@ -167,7 +169,7 @@ void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::in
   const auto& by = instructions();
   const auto rows_at_once = by.most_rows(std::min(tile.columns, most_columns)), blocks = (tile.rows + rows_at_once - 1) / rows_at_once;
   const auto parts = std::max<std::int64_t>((depth + most_depth - 1) / most_depth, 1);
-  Bits* const rounded_rows = thread_memory<Bits, amx::most_rows * most_depth>();
+  Bits* const rounded_rows = thread_memory<Bits, amx::most_rows * row_step>();
   InBlocks in_blocks(by);
   for (std::int64_t part = 0; part < parts; ++part) {
     const auto first = part * most_depth, steps = std::min(most_depth, depth - first);

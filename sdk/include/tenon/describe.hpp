@@ -146,15 +146,11 @@ class Collector : public Words<true> {
       entry.number = value;
     } else if constexpr (std::is_same_v<M, Text>) {
       entry.text = value;
-    } else if constexpr (std::is_same_v<M, Ints>) {
-      set_list(entry, description_->ints, value);
-    } else if constexpr (std::is_same_v<M, Floats>) {
-      set_list(entry, description_->floats, value);
     } else if constexpr (std::is_same_v<M, Texts>) {
       set_list(entry, description_->texts, value);
-    } else if constexpr (table_dtype<M> == i32 || table_dtype<M> == i64) {
+    } else if constexpr (std::is_same_v<M, Ints> || table_dtype<M> == i32 || table_dtype<M> == i64) {
       set_list(entry, description_->ints, value);
-    } else if constexpr (table_dtype<M> != unknown_dtype) {
+    } else if constexpr (std::is_same_v<M, Floats> || table_dtype<M> != unknown_dtype) {
       set_list(entry, description_->floats, value);
     } else {
       entry.integer = static_cast<std::int64_t>(value);

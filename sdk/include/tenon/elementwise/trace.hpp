@@ -29,10 +29,9 @@ constexpr bool records(std::index_sequence<I...>) {
 template <class Class>
 constexpr bool traceable() {
   constexpr const auto& d = detail::description_of<Class>;
-  if constexpr (!std::is_floating_point_v<SomeType<Class>> || (d.traced.given && !d.traced.value)) {
-    return false;
-  } else if constexpr (!d.traced.given && (!differentiable<Class> || rule<Class> != Rule::dual || detail::names_gradient<Class> ||
-                                           complex_types<Class>() != Types{})) {
+  constexpr bool by_default =
+      differentiable<Class> && rule<Class> == Rule::dual && !detail::names_gradient<Class> && complex_types<Class>() == Types{};
+  if constexpr (!std::is_floating_point_v<SomeType<Class>> || !(d.traced.given ? d.traced.value : by_default)) {
     return false;
   } else {
     return records<Class, SomeType<Class>>(std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>{});
