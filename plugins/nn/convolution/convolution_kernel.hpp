@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 
+#include "amx_convolution.hpp"
 #include "convolution_gradient.hpp"
 #include "convolution_pass.hpp"
 #include "convolution_steps.hpp"
@@ -13,12 +14,14 @@ class ConvolutionKernel {
   ConvolutionKernel(const Window& window, const ConvolutionShape& shape, std::int64_t groups)
       : steps_(window, shape, groups), parts_(window, shape.data, shape.output), shape_(shape), groups_(groups) {
     if (shares_large_weights() && FewPlaces::suits(shape)) few_places_.emplace(window, shape);
+    if (groups == 1 && AmxConvolution::suits(window, shape)) amx_.emplace(window, shape);
     if (groups == 1 && Winograd::suits(window, shape)) winograd_.emplace(window, shape);
   }
 
   /// What computes forward instead of forward_pass(), where that is faster.
   const FewPlaces* forward_of_few_places() const { return few_places_ && few_places_->suits_forward() ? &*few_places_ : nullptr; }
 
+  const AmxConvolution* by_amx() const { return amx_ ? &*amx_ : nullptr; }
   const Winograd* winograd() const { return winograd_ ? &*winograd_ : nullptr; }
 
   /// The forward pass; null where there is nothing to do.
@@ -37,6 +40,7 @@ class ConvolutionKernel {
                After&& after) {
     if (const auto* const few = forward_of_few_places())
       return few->forward(call, data, weight, kept(0), bias, output, std::forward<After>(after));
+    if (amx_) return amx_->forward(call, data, weight, kept(0), bias, output, std::forward<After>(after));
     if (winograd_) return winograd_->forward(call, data, weight, kept(0), bias, output, std::forward<After>(after));
     auto* const pass = forward_pass();
     if (!pass) return;
@@ -92,6 +96,7 @@ class ConvolutionKernel {
   ConvolutionShape shape_;
   std::int64_t groups_;
   std::optional<FewPlaces> few_places_;
+  std::optional<AmxConvolution> amx_;
   std::optional<Winograd> winograd_;
   std::optional<ConvolutionPass> forward_, backward_data_;
   std::optional<ConvolutionGradient> gradient_;

@@ -37,6 +37,7 @@ inline void keep_weights(tenon::Prepare& io, ConvolutionKernel kernel) {
             [&](void* memory) { products.pack(io.constant<float>("weight").data(), memory); });
   };
   if (const auto* const few = kernel.forward_of_few_places()) return keep_packed(*few);
+  if (const auto* const amx = kernel.by_amx()) return keep_packed(*amx);
   if (const auto* const winograd = kernel.winograd()) return keep_packed(*winograd);
   auto* const pass = kernel.forward_pass();
   for (std::size_t i = 0; pass && i < pass->layouts(); ++i)

@@ -1,0 +1,181 @@
+// Sums over windows of numbers that lie in rows, by AMX: windows may overlap, as those of a convolution do, and be read where they are. As
+// in block_amx.hpp, an instruction multiplies sixteen windows by sixteen columns of weights and sixteen pairs of the depth.
+#pragma once
+#include "multiply_bf16.hpp"
+
+#if defined(TENON_WIDE_LEVELS)
+#define PRODUCT_AMX __attribute__((target("avx512f,avx512bw,avx512vl,amx-tile,amx-bf16")))
+
+namespace product::bf16::amx {
+
+inline constexpr std::int64_t chunk = 2 * side;  ///< numbers of a window, or weights of a column, that a tile has
+
+/// Windows and the weights of some columns.
+struct Windows {
+  const Bits* data;  ///< window i begins at data + i * step; faster where all its chunks begin at whole lines of the cache
+  std::int64_t step;
+  const std::int64_t* offsets;  ///< in a window, of each chunk; tiles of what begins at no whole line take six times as long to load
+  std::int64_t chunks;
+  const Bits* weights;           ///< whole lines; for each chunk a tile for each sixteen columns: [sixteen pairs][sixteen columns][2]
+  float* sums;                   ///< [windows][columns]
+  const std::byte* wanted_next;  ///< from here on, as many lines of the cache are asked for beside each chunk
+  std::int64_t wanted_lines;
+};
+
+/// `rows` times sixteen windows and `columns` times sixteen columns, after begin(most_rows). At most four tiles of sums.
+template <int rows, int columns>
+PRODUCT_AMX void sum_windows(const Windows& of) {
+  static_assert(rows * columns <= 4 && rows <= 2);
+  constexpr std::int64_t line = chunk * std::int64_t{sizeof(Bits)};
+  const auto step = of.step * std::int64_t{sizeof(Bits)};
+  const Bits* weights = of.weights;
+  const std::byte* wanted = of.wanted_next;
+  _tile_zero(0);
+  if constexpr (columns > 1) _tile_zero(1);
+  if constexpr (rows > 1 || columns > 2) _tile_zero(2);
+  if constexpr ((rows > 1 && columns > 1) || columns > 3) _tile_zero(3);
+  for (std::int64_t k = 0; k < of.chunks; ++k, weights += columns * side * chunk) {
+    const Bits* const data = of.data + of.offsets[k];
+    for (std::int64_t i = 0; i < of.wanted_lines; ++i, wanted += line) __builtin_prefetch(wanted, 0, 2);
+    _tile_loadd(4, data, step);
+    _tile_loadd(6, weights, line);
+    _tile_dpbf16ps(0, 4, 6);
+    if constexpr (columns > 1) {
+      _tile_loadd(7, weights + side * chunk, line);
+      _tile_dpbf16ps(1, 4, 7);
+    }
+    if constexpr (rows > 1) {
+      _tile_loadd(5, data + side * of.step, step);
+      _tile_dpbf16ps(2, 5, 6);
+      if constexpr (columns > 1) _tile_dpbf16ps(3, 5, 7);
+    } else if constexpr (columns > 2) {
+      _tile_loadd(6, weights + 2 * side * chunk, line);
+      _tile_dpbf16ps(2, 4, 6);
+      if constexpr (columns > 3) {
+        _tile_loadd(7, weights + 3 * side * chunk, line);
+        _tile_dpbf16ps(3, 4, 7);
+      }
+    }
+  }
+  constexpr auto row = columns * side, result = row * std::int64_t{sizeof(float)};
+  _tile_stored(0, of.sums, result);
+  if constexpr (columns > 1) _tile_stored(1, of.sums + side, result);
+  if constexpr (rows > 1) {
+    _tile_stored(2, of.sums + side * row, result);
+    if constexpr (columns > 1) _tile_stored(3, of.sums + side * row + side, result);
+  } else if constexpr (columns > 2) {
+    _tile_stored(2, of.sums + 2 * side, result);
+    if constexpr (columns > 3) _tile_stored(3, of.sums + 3 * side, result);
+  }
+}
+
+/// The same of 64 windows and sixteen columns.
+PRODUCT_AMX inline void sum_many_windows(const Windows& of) {
+  constexpr std::int64_t line = chunk * std::int64_t{sizeof(Bits)};
+  const auto step = of.step * std::int64_t{sizeof(Bits)}, next = side * of.step;
+  const Bits* weights = of.weights;
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  for (std::int64_t k = 0; k < of.chunks; ++k, weights += side * chunk) {
+    const Bits* const data = of.data + of.offsets[k];
+    _tile_loadd(6, weights, line);
+    _tile_loadd(4, data, step);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_loadd(5, data + next, step);
+    _tile_dpbf16ps(1, 5, 6);
+    _tile_loadd(4, data + 2 * next, step);
+    _tile_dpbf16ps(2, 4, 6);
+    _tile_loadd(5, data + 3 * next, step);
+    _tile_dpbf16ps(3, 5, 6);
+  }
+  constexpr std::int64_t result = side * sizeof(float);
+  _tile_stored(0, of.sums, result);
+  _tile_stored(1, of.sums + side * side, result);
+  _tile_stored(2, of.sums + 2 * side * side, result);
+  _tile_stored(3, of.sums + 3 * side * side, result);
+}
+
+/// How sums are cut into tiles.
+struct WindowTiles {
+  std::int64_t windows, columns;  ///< at once, in sixteens: 4 x 1, 2 x 2 or 1 x 4; columns are fewer in the last panel
+};
+
+inline void sum(const WindowTiles& tiles, const Windows& of) {
+  order_memory(of.data);
+  if (tiles.windows == 4)
+    sum_many_windows(of);
+  else if (tiles.windows == 2)
+    tiles.columns == 2 ? sum_windows<2, 2>(of) : sum_windows<2, 1>(of);
+  else if (tiles.columns > 2)
+    tiles.columns == 4 ? sum_windows<1, 4>(of) : sum_windows<1, 3>(of);
+  else
+    tiles.columns == 2 ? sum_windows<1, 2>(of) : sum_windows<1, 1>(of);
+  order_memory(of.sums);
+}
+
+/// to[i][j] = sums[i][j] + bias[j]; bias may be null. The rows of `sums` are whole vectors.
+PRODUCT_AMX inline void add_bias(const float* sums, std::int64_t sums_row, std::int64_t rows, std::int64_t columns, const float* bias,
+                                 float* to, std::int64_t to_row) {
+  for (std::int64_t j = 0; j < columns; j += side) {
+    const auto mask = static_cast<__mmask16>(0xffffu >> (side - std::min(side, columns - j)));
+    const __m512 start = bias ? _mm512_maskz_loadu_ps(mask, bias + j) : _mm512_setzero_ps();
+    for (std::int64_t i = 0; i < rows; ++i)
+      _mm512_mask_storeu_ps(to + i * to_row + j, mask, _mm512_add_ps(_mm512_loadu_ps(sums + i * sums_row + j), start));
+  }
+}
+
+/// Rows of numbers in turns: to[x * rows + y] = from[y * row + x] for x below `width`, and more zeros than 32 * rows are written behind
+/// where `from` has them up to a multiple of 32.
+class InTurns {
+ public:
+  static constexpr std::int64_t most_rows = 16;
+
+  explicit InTurns(std::int64_t rows) : rows_(rows) {
+    for (std::int64_t i = 0; i < rows * chunk; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      places_[at] = static_cast<std::uint16_t>(i / rows);
+      lanes_[static_cast<std::size_t>(i / chunk * most_rows + i % rows)] |= std::uint32_t{1} << i % chunk;
+    }
+  }
+
+  void operator()(const Bits* from, std::int64_t row, std::int64_t width, Bits* to) const {
+    switch (rows_) {  // as constants, for speed
+      case 3:
+        return mix<3>(from, row, width, to);
+      case 5:
+        return mix<5>(from, row, width, to);
+      case 7:
+        return mix<7>(from, row, width, to);
+      default:
+        return mix<most_rows>(from, row, width, to);
+    }
+  }
+
+ private:
+  /// most: at least rows_.
+  template <std::int64_t most>
+  PRODUCT_AMX void mix(const Bits* from, std::int64_t row, std::int64_t width, Bits* to) const {
+    for (std::int64_t x = 0; x < width; x += chunk)
+      for (std::int64_t part = 0; part < rows_; ++part, to += chunk) {
+        const __m512i places = _mm512_loadu_si512(places_.data() + part * chunk);
+        __m512i mixed = _mm512_setzero_si512();
+        PRODUCT_UNROLL
+        for (std::int64_t y = 0; y < most; ++y)
+          if (most < most_rows || y < rows_)
+            mixed = _mm512_mask_permutexvar_epi16(mixed, lanes_[static_cast<std::size_t>(part * most_rows + y)], places,
+                                                  _mm512_loadu_si512(from + y * row + x));
+        _mm512_storeu_si512(to, mixed);
+      }
+  }
+
+  std::int64_t rows_;
+  std::array<std::uint16_t, most_rows * chunk> places_{};     // of each number written, in its row
+  std::array<std::uint32_t, most_rows * most_rows> lanes_{};  // of each part written, those that come from each row
+};
+
+}  // namespace product::bf16::amx
+
+#undef PRODUCT_AMX
+#endif
