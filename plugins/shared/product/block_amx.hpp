@@ -58,9 +58,20 @@ struct Sums {
   std::int64_t result_row;
 };
 
+/// Asks for so many lines of the cache beside each sixteen pairs, for in one go they would keep the multiplications waiting.
+struct Wanted {
+  const Bits* next;
+  std::int64_t lines;
+
+  [[gnu::always_inline]] void ask() {
+    constexpr std::int64_t line = 64 / sizeof(Bits);
+    for (std::int64_t i = 0; i < lines; ++i, next += line) __builtin_prefetch(next, 0, 2);
+  }
+};
+
 /// `rows` by `columns` tiles of sums, whole ones, of `right`'s columns. What they start with counts as 0 where it is below 2^-126.
 template <int rows, int columns>
-PRODUCT_AMX void sum_tiles(const Block& of, const Bits* right, const Sums& sums) {
+PRODUCT_AMX void sum_tiles(const Block& of, const Bits* right, const Sums& sums, Wanted wanted) {
   const Bits* left = of.left;
   const auto left_step = of.left_row * std::int64_t{sizeof(Bits)}, right_step = of.right_row * std::int64_t{sizeof(Bits)};
   if (const float* const start = sums.start) {
@@ -76,6 +87,7 @@ PRODUCT_AMX void sum_tiles(const Block& of, const Bits* right, const Sums& sums)
     if constexpr (rows > 1 && columns > 1) _tile_zero(3);
   }
   for (std::int64_t k = 0; k < of.pairs; k += side, left += 2 * side, right += side * of.right_row) {
+    wanted.ask();
     _tile_loadd(4, left, left_step);
     _tile_loadd(6, right, right_step);
     _tile_dpbf16ps(0, 4, 6);
@@ -120,6 +132,9 @@ PRODUCT_AMX inline void end() {
 
 /// After begin(rows). A multiple of sixteen pairs.
 PRODUCT_AMX inline void multiply(std::int64_t rows, const Block& of) {
+  constexpr std::int64_t line = 64 / sizeof(Bits);
+  const auto steps = of.pairs / side * ((of.columns + 2 * side - 1) / (2 * side));
+  Wanted wanted{of.wanted, steps == 0 ? 0 : (of.wanted_size / line + steps - 1) / steps};
   for (std::int64_t column = 0; column < of.columns; column += 2 * side) {
     const auto columns = std::min(2 * side, of.columns - column);
     const auto sum =
@@ -129,15 +144,16 @@ PRODUCT_AMX inline void multiply(std::int64_t rows, const Block& of) {
     float* const result = of.result + column;
     order_memory(right);
     if (columns % side == 0) {
-      sum(of, right, {start, of.start_row, result, of.result_row});
+      sum(of, right, {start, of.start_row, result, of.result_row}, wanted);
     } else {
       alignas(64) float sums[most_rows * most_rows] = {};
       if (start) copy_columns(start, of.start_row, rows, columns, sums, most_rows);
       order_memory(sums);
-      sum(of, right, {start ? sums : nullptr, most_rows, sums, most_rows});
+      sum(of, right, {start ? sums : nullptr, most_rows, sums, most_rows}, wanted);
       order_memory(sums);
       copy_columns(sums, most_rows, rows, columns, result, of.result_row);
     }
+    wanted.next += of.pairs / side * wanted.lines * line;
   }
   order_memory(of.result);
 }

@@ -24,6 +24,8 @@ struct Block {
   std::int64_t start_row;
   float* result;
   std::int64_t result_row, columns, pairs;
+  const Bits* wanted = nullptr;  ///< from here on, numbers that will be read next
+  std::int64_t wanted_size = 0;
 };
 
 /// To the nearest bfloat16, ties to even; NaN stays NaN, and numbers below 2^-126 are zero, as the multiplication has them.
@@ -101,6 +103,8 @@ void with_rows(std::int64_t count, const Block& of) {
 
 /// `rows`: 1 to v4::most_rows(of.columns).
 inline void multiply(std::int64_t rows, const Block& of) {
+  constexpr std::int64_t line = 64 / sizeof(Bits);
+  for (std::int64_t k = 0; k < of.wanted_size; k += line) __builtin_prefetch(of.wanted + k, 0, 2);
   switch (vectors_of(of.columns)) {
     case 1:
       return with_rows<1>(rows, of);

@@ -132,23 +132,38 @@ struct Panels {
   const Bits* at(std::int64_t column, std::int64_t columns) const { return data + column / most_columns * step + before * padded(columns); }
 };
 
+/// What is multiplied next of packed panels: the next part of the depth, or else the next tile's, which follow in memory. Of that, a block
+/// asks for the share that is its own.
+struct Next {
+  bool wanted, after_last;  ///< after_last: no part of the depth follows
+  std::int64_t block, blocks;
+
+  void tell(const Panels& panels, std::int64_t column, std::int64_t columns, std::int64_t size, Block& of) const {
+    if (!wanted) return;
+    constexpr std::int64_t line = 64 / sizeof(Bits);
+    const auto begin = size * block / blocks / line * line;
+    of.wanted = panels.at(column, of.columns) + (after_last ? (columns + most_columns - 1) / most_columns * panels.step : size) + begin;
+    of.wanted_size = size * (block + 1) / blocks - begin;
+  }
+};
+
 /// Some rows of a tile and a part of the depth, `left` being these rows as round_rows() leaves them.
 inline void multiply_panels(const Instructions& by, const Bits* left, std::int64_t rows, std::int64_t columns, std::int64_t pairs,
-                            const Panels& panels, Target to, Start start) {
+                            const Panels& panels, Target to, Start start, const Next& next) {
   for (std::int64_t column = 0; column < columns; column += most_columns) {
     const auto count = std::min(most_columns, columns - column);
-    by.multiply(rows, {left, row_step, panels.at(column, count), 2 * padded(count), start.at(0, column).data, start.row_size,
-                       to.data + column, to.row_size, count, pairs});
-  }
-}
-
-/// While block i of `count` is multiplied, a part of what the next ones read is asked for: the next part of the depth, or else the next
-/// tile's panels, which follow in memory.
-[[gnu::always_inline]] inline void fetch_next(const Panels& panels, std::int64_t columns, std::int64_t pairs, bool last, std::int64_t i,
-                                              std::int64_t count) {
-  for (std::int64_t column = 0; column < columns; column += most_columns) {
-    const auto width = std::min(most_columns, columns - column), size = 2 * pairs * padded(width);
-    fetch_part(panels.at(column, width) + (last ? (columns + most_columns - 1) / most_columns * panels.step : size), size, i, count);
+    Block block{left,
+                row_step,
+                panels.at(column, count),
+                2 * padded(count),
+                start.at(0, column).data,
+                start.row_size,
+                to.data + column,
+                to.row_size,
+                count,
+                pairs};
+    next.tell(panels, column, columns, 2 * pairs * padded(count), block);
+    by.multiply(rows, block);
   }
 }
 
@@ -178,11 +193,10 @@ void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::in
     if (part > 0) start = {to.data, to.row_size};
     for (std::int64_t i = 0; i < blocks; ++i) {
       const auto begin = tile.rows * i / blocks, end = tile.rows * (i + 1) / blocks;
-      if (right.packed) fetch_next(panels, tile.columns, pairs_of(steps), part + 1 == parts, i, blocks);
       in_blocks.of(end - begin);
       round_rows(left, tile.row + begin, end - begin, first, steps, rounded_rows);
       multiply_panels(by, rounded_rows, end - begin, tile.columns, pairs_of(steps), panels, {to.data + begin * to.row_size, to.row_size},
-                      start.at(begin, 0));
+                      start.at(begin, 0), {right.packed != nullptr, part + 1 == parts, i, blocks});
       if (part + 1 == parts) finish(Tile{tile.row + begin, end - begin, tile.column, tile.columns});
     }
   }
