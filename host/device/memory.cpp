@@ -1,8 +1,13 @@
 #include "device/memory.hpp"
 
+#include <malloc.h>
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <deque>
 #include <limits>
+#include <mutex>
 #include <tenon/host/failure.hpp>
 
 #include "device/device.hpp"
@@ -10,20 +15,104 @@
 
 namespace tenon {
 
-static constexpr std::uint64_t huge_page = 2u << 20;
+namespace {
+
+constexpr std::uint64_t huge_page = 2u << 20;
+/// From a few huge pages on, fewer page faults and address look-ups outweigh what the last page wastes.
+constexpr std::uint64_t large = 4 * huge_page;
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::uint64_t most_kept = 0;  // so that it finds who uses what was freed
+#else
+constexpr std::uint64_t most_kept = 128u << 20;
+#endif
+
+std::byte* allocate_new(std::uint64_t whole, std::uint64_t alignment) {
+  void* memory = nullptr;
+  return ::posix_memalign(&memory, alignment, whole) == 0 ? static_cast<std::byte*>(memory) : nullptr;
+}
+
+/// Large blocks that were given back. Who finds the lock taken does without: perhaps it was taken in another process, before a fork.
+class FreeBlocks {
+ public:
+  static FreeBlocks& instance() {
+    static auto& blocks = *new FreeBlocks;  // for those that are freed last
+    return blocks;
+  }
+
+  /// A block of `bytes`, or of a few more; null where there is none.
+  std::byte* take(std::uint64_t bytes) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) return nullptr;
+    const auto fits = [&](const Block& block) { return block.bytes >= bytes && block.bytes - bytes <= bytes / 8; };
+    const auto found = std::find_if(blocks_.begin(), blocks_.end(), fits);
+    if (found == blocks_.end()) return nullptr;
+    std::byte* const memory = found->memory;
+    total_ -= found->bytes;
+    blocks_.erase(found);
+    return memory;
+  }
+
+  /// Whether it is kept. Those that were given back before make room.
+  bool keep(std::byte* memory, std::uint64_t bytes) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock || bytes > most_kept || ::madvise(memory, bytes / huge_page * huge_page, MADV_FREE) != 0) return false;
+    blocks_.push_back({memory, bytes});
+    total_ += bytes;
+    while (total_ > most_kept) free_first();
+    return true;
+  }
+
+  void free_all() {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    while (lock && !blocks_.empty()) free_first();
+  }
+
+ private:
+  struct Block {
+    std::byte* memory;
+    std::uint64_t bytes;
+  };
+
+  void free_first() {
+    std::free(blocks_.front().memory);
+    total_ -= blocks_.front().bytes;
+    blocks_.pop_front();
+  }
+
+  std::mutex mutex_;
+  std::deque<Block> blocks_;
+  std::uint64_t total_ = 0;
+};
+
+}  // namespace
+
+void FreeMemory::operator()(std::byte* memory) const {
+  const std::uint64_t bytes = ::malloc_usable_size(memory);
+  if (bytes < large || !FreeBlocks::instance().keep(memory, bytes)) std::free(memory);
+}
+
+void free_kept_blocks() {
+  FreeBlocks::instance().free_all();
+}
 
 Memory allocate(std::uint64_t bytes) {
-  // From a few huge pages on, fewer page faults and address look-ups outweigh what the last page wastes.
-  const bool large = bytes >= 4 * huge_page;
-  const std::uint64_t alignment = large ? huge_page : memory_alignment;
-  void* memory = nullptr;
+  std::byte* memory = nullptr;
   if (bytes <= std::numeric_limits<std::uint64_t>::max() / 2) {
     const std::uint64_t whole = bytes == 0 ? memory_alignment : align_up(bytes);
-    if (::posix_memalign(&memory, alignment, whole) != 0) memory = nullptr;
-    if (memory != nullptr && large) ::madvise(memory, whole, MADV_HUGEPAGE);  // a wish: without huge pages it works as well
+    if (whole < large) {
+      memory = allocate_new(whole, memory_alignment);
+    } else if ((memory = FreeBlocks::instance().take(whole)) == nullptr) {
+      memory = allocate_new(whole, huge_page);
+      if (memory != nullptr) ::madvise(memory, whole, MADV_HUGEPAGE);  // a wish: without huge pages it works as well
+    }
+    if (memory == nullptr) {
+      free_kept_blocks();
+      memory = allocate_new(whole, memory_alignment);
+    }
   }
   if (memory == nullptr) throw Failure(FailureKind::failed, "cannot allocate " + readable_bytes(bytes) + ": out of memory");
-  return Memory(static_cast<std::byte*>(memory));
+  return Memory(memory);
 }
 
 Failure out_of_memory(const std::string& device, const std::string& what, std::uint64_t bytes, const DeviceMemory& memory) {

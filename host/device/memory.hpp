@@ -2,7 +2,6 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 
 namespace tenon {
@@ -15,10 +14,15 @@ constexpr std::uint64_t align_up(std::uint64_t bytes) {
   return (bytes + memory_alignment - 1) / memory_alignment * memory_alignment;
 }
 
+/// Some large blocks are kept for the next allocations, as the kernel would fill each of their pages with zeros again; it may take these
+/// pages whenever it needs memory. Threads: any.
 struct FreeMemory {
-  void operator()(std::byte* memory) const { std::free(memory); }
+  void operator()(std::byte* memory) const;
 };
 using Memory = std::unique_ptr<std::byte[], FreeMemory>;
+
+/// Frees the blocks that are kept.
+void free_kept_blocks();
 
 /// A block of undefined content, never null, aligned. Large ones ask the system for huge pages. Throws Failure (failed) that says how much
 /// was asked for.

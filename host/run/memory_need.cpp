@@ -7,6 +7,7 @@
 
 #include "device/available_memory.hpp"
 #include "device/devices.hpp"
+#include "device/memory.hpp"
 #include "io/readable_bytes.hpp"
 
 namespace tenon {
@@ -64,6 +65,8 @@ bool has_memory(const Plan& plan, const Arenas& present, const Destinations& des
 }
 
 void require_memory(const Plan& plan, const Arenas& present, const Destinations& destinations, std::uint64_t kept, std::uint64_t limit) {
+  if (has_memory(plan, present, destinations, kept, limit)) return;
+  free_kept_blocks();
   if (has_memory(plan, present, destinations, kept, limit)) return;
   const auto need = need_of(plan, present, destinations);
   const auto available = available_memory(limit);

@@ -1,8 +1,11 @@
 #include "device/memory.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "failure_of.hpp"
 #include "io/readable_bytes.hpp"
@@ -18,6 +21,33 @@ TEST_CASE("blocks of any size are aligned and writable to the last byte") {
     std::memset(memory.get(), 1, bytes);
   }
 }
+
+#if !defined(__SANITIZE_ADDRESS__)
+TEST_CASE("a large block that was freed serves the next allocation of its size or of a little less") {
+  free_kept_blocks();
+  constexpr std::uint64_t size = 16 << 20;
+  const std::byte* const first = allocate(size).get();
+  const Memory much_less = allocate(size / 2), more = allocate(size + (1 << 20));
+  CHECK(much_less.get() != first);
+  CHECK(more.get() != first);
+  const Memory again = allocate(size - 4096);
+  CHECK(again.get() == first);
+  std::memset(again.get(), 1, size - 4096);
+}
+
+TEST_CASE("few large blocks are kept, and none where they are asked for") {
+  constexpr std::uint64_t size = std::uint64_t{40} << 20;  // larger than the C library's own heap takes: each is a mapping
+  std::vector<Memory> blocks;
+  std::vector<std::byte*> places;
+  for (int i = 0; i < 8; ++i) places.push_back(blocks.emplace_back(allocate(size)).get());
+  const auto mapped = [&] { return std::count_if(places.begin(), places.end(), [](void* at) { return ::msync(at, 1, MS_ASYNC) == 0; }); };
+  CHECK(mapped() == 8);
+  blocks.clear();
+  CHECK(mapped() == 3);
+  free_kept_blocks();
+  CHECK(mapped() == 0);
+}
+#endif
 
 TEST_CASE("an arena gives offsets into one block") {
   const Arena arena(1000);
