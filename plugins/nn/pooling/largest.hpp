@@ -40,14 +40,12 @@ class LargestOfWindows {
     const auto size = rows_.size * columns_.size, count = columns_.places;
     call.parallel_for(planes_, std::max<std::int64_t>(1, 16384 / (rows_.places * count * rows_.kernel * columns_.kernel)),
                       [&](std::int64_t begin, std::int64_t end) {
-                        auto* const largest =
-                            reinterpret_cast<float*>(onednn::scratch(2 * static_cast<std::size_t>(count) * sizeof(float)));
-                        auto* const at = reinterpret_cast<std::int32_t*>(largest + count);
+                        auto* const at = reinterpret_cast<std::int32_t*>(onednn::scratch(static_cast<std::size_t>(count) * 4));
                         std::fill(data_grad + begin * size, data_grad + end * size, 0.f);
-                        tenon::wide([this_ = *this, begin, end, size, count, data, output_grad, data_grad, largest, at] {
+                        tenon::wide([this_ = *this, begin, end, size, count, data, output_grad, data_grad, at] {
                           for (auto i = begin * this_.rows_.places; i < end * this_.rows_.places; ++i) {
                             const auto plane = i / this_.rows_.places * size;
-                            this_.find_largest(i % this_.rows_.places, data + plane, largest, at);
+                            this_.find_largest(i % this_.rows_.places, data + plane, at);
                             for (std::int64_t place = 0; place < count; ++place)
                               data_grad[plane + at[place]] += output_grad[i * count + place];
                           }
@@ -92,37 +90,50 @@ class LargestOfWindows {
       across_columns(largest, to);
   }
 
-  /// Of the windows of one row of output, in the order of their elements.
-  void find_largest(std::int64_t row, const float* plane, float* __restrict largest, std::int32_t* __restrict at) const {
-    const auto first = rows_.first(row), last = rows_.last(row);
-    for (std::int64_t place = 0; place < columns_.places; ++place) {
-      largest[place] = least;
-      at[place] = static_cast<std::int32_t>(first * columns_.size + columns_.first(place));
+  /// Of the windows of one row of output: the first of the largest elements, or the first one where none is larger than -infinity.
+  void find_largest(std::int64_t row, const float* plane, std::int32_t* at) const {
+    const auto begin = columns_.first_inside(), end = columns_.end_inside();
+    const bool many = end - begin >= lanes;
+    for (std::int64_t place = 0; place < (many ? begin : columns_.places); ++place) at[place] = find_in_one(row, place, plane);
+    if (!many) return;
+    for (auto place = end; place < columns_.places; ++place) at[place] = find_in_one(row, place, plane);
+    for (auto place = begin; place < end; place += lanes) {
+      const auto first = std::min(place, end - lanes);
+      if (columns_.stride == 2)
+        find_in_many<2>(row, first, plane, at + first);
+      else
+        find_in_many<0>(row, first, plane, at + first);
     }
-    for (auto y = first; y < last; ++y)
-      for (std::int64_t x = 0; x < columns_.kernel; ++x) {
-        const auto shift = x - columns_.pad, stride = columns_.stride;
-        const auto begin = shift < 0 ? std::min((-shift + stride - 1) / stride, columns_.places) : 0;
-        const auto end = shift < columns_.size ? std::min((columns_.size - shift - 1) / stride + 1, columns_.places) : 0;
-        const auto from = y * columns_.size + shift;
-        if (stride == 2)
-          keep_larger<2>(plane, from, begin, end, largest, at);
-        else
-          keep_larger<0>(plane, from, begin, end, largest, at);
-      }
   }
 
-  /// stride: 0 where it is no constant.
+  std::int32_t find_in_one(std::int64_t row, std::int64_t place, const float* plane) const {
+    float largest = least;
+    auto at = rows_.first(row) * columns_.size + columns_.first(place);
+    for (auto y = rows_.first(row); y < rows_.last(row); ++y)
+      for (auto x = columns_.first(place); x < columns_.last(place); ++x)
+        if (plane[y * columns_.size + x] > largest) largest = plane[at = y * columns_.size + x];
+    return static_cast<std::int32_t>(at);
+  }
+
+  /// Of `lanes` places whose windows hold no padding at their sides. stride: 0 where it is no constant.
   template <std::int64_t constant>
-  void keep_larger(const float* plane, std::int64_t from, std::int64_t begin, std::int64_t end, float* __restrict largest,
-                   std::int32_t* __restrict at) const {
-    const auto stride = constant > 0 ? constant : columns_.stride;
-    for (auto place = begin; place < end; ++place) {
-      const auto value = plane[from + place * stride];
-      const bool more = value > largest[place];
-      at[place] = more ? static_cast<std::int32_t>(from + place * stride) : at[place];
-      largest[place] = more ? value : largest[place];
+  void find_in_many(std::int64_t row, std::int64_t place, const float* plane, std::int32_t* at) const {
+    const auto stride = constant > 0 ? constant : columns_.stride, left = place * stride - columns_.pad;
+    float largest[lanes];
+    std::int32_t found[lanes];
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      largest[lane] = least;
+      found[lane] = static_cast<std::int32_t>(rows_.first(row) * columns_.size + left + lane * stride);
     }
+    for (auto y = rows_.first(row); y < rows_.last(row); ++y)
+      for (auto from = y * columns_.size + left; from < y * columns_.size + left + columns_.kernel; ++from)
+        for (std::int64_t lane = 0; lane < lanes; ++lane) {
+          const float value = plane[from + lane * stride];
+          const bool more = value > largest[lane];
+          found[lane] = more ? static_cast<std::int32_t>(from + lane * stride) : found[lane];
+          largest[lane] = more ? value : largest[lane];
+        }
+    std::copy_n(found, lanes, at);
   }
 
   /// Lanes beyond the channels are overwritten by the next places, which the last ones of a row have not.
