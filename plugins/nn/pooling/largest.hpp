@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <tenon/operator.hpp>
 #include <tenon/wide.hpp>
@@ -115,25 +116,39 @@ class LargestOfWindows {
     return static_cast<std::int32_t>(at);
   }
 
-  /// Of `lanes` places whose windows hold no padding at their sides. stride: 0 where it is no constant.
+  typedef float Floats __attribute__((vector_size(lanes * 4)));
+  typedef std::int32_t Places __attribute__((vector_size(lanes * 4)));
+
+  /// from[lane * stride]. stride: 0 where it is no constant.
+  template <std::int64_t constant>
+  [[gnu::always_inline]] static void load(const float* from, std::int64_t stride, Floats& to) {
+    if constexpr (constant == 2) {
+      Floats first, last;
+      std::memcpy(&first, from, sizeof first);
+      std::memcpy(&last, from + lanes - 1, sizeof last);
+      to = __builtin_shufflevector(first, last, 0, 2, 4, 6, 9, 11, 13, 15);
+    } else {
+      for (std::int64_t lane = 0; lane < lanes; ++lane) to[lane] = from[lane * stride];
+    }
+  }
+
+  /// Of `lanes` places whose windows hold no padding at their sides.
   template <std::int64_t constant>
   void find_in_many(std::int64_t row, std::int64_t place, const float* plane, std::int32_t* at) const {
-    const auto stride = constant > 0 ? constant : columns_.stride, left = place * stride - columns_.pad;
-    float largest[lanes];
-    std::int32_t found[lanes];
-    for (std::int64_t lane = 0; lane < lanes; ++lane) {
-      largest[lane] = least;
-      found[lane] = static_cast<std::int32_t>(rows_.first(row) * columns_.size + left + lane * stride);
-    }
+    const auto left = place * columns_.stride - columns_.pad;
+    Places steps;
+    for (std::int32_t lane = 0; lane < lanes; ++lane) steps[lane] = lane * static_cast<std::int32_t>(columns_.stride);
+    Floats largest = Floats{} + least;
+    Places found = steps + static_cast<std::int32_t>(rows_.first(row) * columns_.size + left);
     for (auto y = rows_.first(row); y < rows_.last(row); ++y)
-      for (auto from = y * columns_.size + left; from < y * columns_.size + left + columns_.kernel; ++from)
-        for (std::int64_t lane = 0; lane < lanes; ++lane) {
-          const float value = plane[from + lane * stride];
-          const bool more = value > largest[lane];
-          found[lane] = more ? static_cast<std::int32_t>(from + lane * stride) : found[lane];
-          largest[lane] = more ? value : largest[lane];
-        }
-    std::copy_n(found, lanes, at);
+      for (auto from = y * columns_.size + left; from < y * columns_.size + left + columns_.kernel; ++from) {
+        Floats values;
+        load<constant>(plane + from, columns_.stride, values);
+        const Places more = values > largest;
+        found = more ? steps + static_cast<std::int32_t>(from) : found;
+        largest = more ? values : largest;
+      }
+    std::memcpy(at, &found, sizeof found);
   }
 
   /// Lanes beyond the channels are overwritten by the next places, which the last ones of a row have not.
