@@ -35,8 +35,21 @@ void transpose_4x4(const std::uint32_t* from, std::uint32_t* to, std::int64_t ro
   for (int i = 0; i < 4; ++i) std::memcpy(to + i * rows, &made[i], sizeof made[i]);
 }
 
+/// Three rows, as pictures have: four elements of each.
+void transpose_3x4(const std::uint32_t* from, std::uint32_t* to, std::int64_t columns) {
+  const Four a = load(from), b = load(from + columns), c = load(from + 2 * columns);
+  const Four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), bc = __builtin_shufflevector(b, c, 1, 5, 2, 6),
+             ca = __builtin_shufflevector(c, a, 2, 7, 3, 7);
+  const Four made[] = {__builtin_shufflevector(ab, c, 0, 1, 4, 2), __builtin_shufflevector(bc, a, 0, 1, 6, 2),
+                       __builtin_shufflevector(ca, b, 0, 1, 7, 2)};
+  std::memcpy(to, made, sizeof made);
+}
+
 template <class T>
 void transpose(const T* from, T* to, std::int64_t rows, std::int64_t columns, std::int64_t first, std::int64_t last) {
+  if (rows == 1) return void(std::copy(from + first, from + last, to + first));
+  if constexpr (sizeof(T) == 4)
+    for (; rows == 3 && first + 4 <= last; first += 4) transpose_3x4(from + first, to + 3 * first, columns);
   for (std::int64_t begin = first; begin < last; begin += tile<T>) {
     const auto end = std::min(last, begin + tile<T>);
     std::int64_t done = 0;
