@@ -91,7 +91,7 @@ class SlopeCheck {
       if (!differences) differences.emplace(host_, subject_, sample, output, order_);
       if (!differences->has_slopes()) return independent_ = true, "";
       if (auto fault = differences->look(all_input_numbers[i], thorough ? effort.elements_of_thorough : effort.elements); !fault.empty())
-        return fault + ", with " + describe_sample(*subject_.op.info, sample) + words;
+        return fmt::format("{}, with {}{}", fault, describe_sample(*subject_.op.info, sample), words);
     }
     ++count_;
     return {};

@@ -42,6 +42,7 @@ class GradientTest {
   // Refuses what a call would refuse; Graph::add() would make variables of weights that are left out.
   void prepare(Host& host, std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
     std::vector<Argument> types;
+    types.reserve(inputs.size());
     for (const auto& input : inputs) types.push_back(Argument::like(input));
     const auto call = host.prepare(op, types, attributes);
     for (const auto& input : call.inputs()) names_.push_back(input.name);
@@ -136,7 +137,7 @@ class GradientTest {
   }
   // The dense tensor, with 0 where `like` stores nothing.
   static Tensor at_stored(const Tensor& like, const Tensor& tensor) {
-    const auto dense = tensor.storage() == Storage::dense ? tensor.clone() : cast_storage(tensor, Storage::dense);
+    auto dense = tensor.storage() == Storage::dense ? tensor.clone() : cast_storage(tensor, Storage::dense);
     if (like.storage() == Storage::dense) return dense;
     const auto mask = cast_storage(with_values(like, ones(like.dtype(), like.stored_values().shape())), Storage::dense);
     visit<differentiable_types>(dense.dtype(), [&]<class T>() {

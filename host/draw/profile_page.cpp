@@ -133,6 +133,7 @@ std::vector<OperatorTime> by_operator(std::span<const NodeTime> times) {
     sum.least = std::min(sum.least, time.least);
   }
   std::vector<OperatorTime> sorted;
+  sorted.reserve(found.size());
   for (auto& [op, time] : found) sorted.push_back(std::move(time));
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& left, const auto& right) { return left.seconds > right.seconds; });
   return sorted;

@@ -58,7 +58,7 @@ std::string operator_label(const GraphModel& model, std::uint32_t op) {
 }
 
 std::string work_label(const GraphModel& model, const NodeRecord& node) {
-  const auto name = operator_label(model, node.op);
+  auto name = operator_label(model, node.op);
   switch (node.pass) {
     case Pass::backward:
       return name + " backward";

@@ -354,7 +354,7 @@ AttributeValue value_of(const GraphModel& model, const AttributeRecord& record) 
 
 // All elements: texts of values are compared, too.
 static std::string table_string(const Tensor& tensor) {
-  const auto type = fmt::format("{} {}", name_of(tensor.dtype()), to_string(tensor.shape()));
+  auto type = fmt::format("{} {}", name_of(tensor.dtype()), to_string(tensor.shape()));
   if (tensor.storage() != Storage::dense || !table_types.has(tensor.dtype()) || tensor.size() > TENON_MAX_TABLE) return type;
   const auto whole = tensor.to("cpu").make_contiguous();
   return visit<table_types>(whole.dtype(), [&]<class T>() { return fmt::format("{} {{{}}}", type, fmt::join(whole.values<T>(), ", ")); });

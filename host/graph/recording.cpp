@@ -29,8 +29,8 @@ constexpr Arity operations[] = {
     {"sinh", 1},       {"cosh", 1},        {"tanh", 1},        {"asin", 1},          {"acos", 1},  {"atan", 1},      {"asinh", 1},
     {"acosh", 1},      {"atanh", 1},       {"erf", 1},         {"normal_cdf", 1},    {"floor", 1}, {"ceil", 1},      {"round", 1}};
 
-[[noreturn]] void refuse(std::string reason) {
-  throw Failure(FailureKind::failed, std::move(reason));
+[[noreturn]] void refuse(const std::string& reason) {
+  throw Failure(FailureKind::failed, reason);
 }
 
 /// The boundary's struct, and what its functions write to.

@@ -30,13 +30,14 @@ void put_types(Writer& writer, const tenon_infer& io, std::int32_t dispatch) {
 // The elements that infer() may see.
 void put_values(Writer& writer, const tenon_infer& io) {
   std::vector<std::uint64_t> bytes(io.input_count, no_values);
-  for (std::uint32_t i = 0; i < io.input_count && io.values != nullptr; ++i)
-    if (const auto* tensor = io.values[i])
+  const std::span values(io.values, io.values != nullptr ? io.input_count : 0);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (const auto* tensor = values[i])
       bytes[i] =
           static_cast<std::uint64_t>(byte_count(static_cast<DType>(tensor->dtype), Shape(tensor->dense.shape, tensor->dense.ndim)).value());
   writer.put_array(bytes.data(), bytes.size());
-  for (std::uint32_t i = 0; i < io.input_count; ++i)
-    if (bytes[i] != no_values) writer.put_array(static_cast<const std::byte*>(io.values[i]->dense.data), bytes[i]);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (const auto* tensor = values[i]) writer.put_array(static_cast<const std::byte*>(tensor->dense.data), bytes[i]);
 }
 
 std::uint64_t bytes_of_types(const tenon_infer& io) {

@@ -36,8 +36,9 @@ class Arena {
   T* make(std::size_t count, const char* what) {
     static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= alignof(std::max_align_t));
     if (count == 0) return nullptr;
-    budget_.charge(count, sizeof(T), what);
-    T* const first = reinterpret_cast<T*>(take(count * sizeof(T)));
+    constexpr auto size = sizeof(T);  // NOLINT(bugprone-sizeof-expression): T may be a pointer
+    budget_.charge(count, size, what);
+    T* const first = reinterpret_cast<T*>(take(count * size));
     std::uninitialized_value_construct_n(first, count);
     return first;
   }

@@ -18,7 +18,7 @@ std::uint64_t hash_of(std::string_view text) {
 
 DistinctNames::DistinctNames(std::size_t most, Budget& budget) : budget_(budget) {
   const auto size = std::bit_ceil(2 * most + 1);
-  budget_.charge(size, sizeof(slots_[0]), "names");
+  budget_.charge(size, sizeof(std::string_view), "names");
   slots_.resize(size);
 }
 

@@ -13,7 +13,7 @@ class DistinctNames {
  public:
   /// `most`: how many names will be added at most.
   DistinctNames(std::size_t most, Budget& budget);
-  ~DistinctNames() { budget_.give_back(slots_.size() * sizeof(slots_[0])); }
+  ~DistinctNames() { budget_.give_back(slots_.size() * sizeof(std::string_view)); }
   DistinctNames(const DistinctNames&) = delete;
   DistinctNames& operator=(const DistinctNames&) = delete;
 

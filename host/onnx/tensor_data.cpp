@@ -10,6 +10,7 @@
 #include "onnx/wire.hpp"
 #include "tensor/element_count.hpp"
 #include "tensor/held_tensor.hpp"
+#include "tensor/tensor_impl.hpp"
 
 namespace tenon::onnx {
 
@@ -86,10 +87,10 @@ Tensor TensorReader::empty(const Whose& whose) {
 
 // Bools are copied, since a byte of 2 must not become a bool.
 Tensor TensorReader::at(const Whose& whose, std::byte* bytes, const std::shared_ptr<const void>& owner, bool lent) {
-  const bool aligned = reinterpret_cast<std::uintptr_t>(bytes) % size_of(whose.dtype) == 0;
+  const bool aligned = is_aligned(bytes, whose.dtype);
   if (aligned && lent && whose.dtype != boolean && whose.size != 0)
     return HeldTensor::exclusive(Tensor::borrow(bytes, whose.dtype, whose.shape, {}, owner));
-  const auto tensor = empty(whose);
+  auto tensor = empty(whose);
   auto* const to = static_cast<std::byte*>(tensor.data());
   if (whose.dtype == boolean)
     for (std::size_t i = 0; i < whose.size; ++i) to[i] = bytes[i] == std::byte{0} ? std::byte{0} : std::byte{1};
@@ -99,7 +100,7 @@ Tensor TensorReader::at(const Whose& whose, std::byte* bytes, const std::shared_
 }
 
 Tensor TensorReader::typed(const Whose& whose) {
-  const auto tensor = empty(whose);
+  auto tensor = empty(whose);
   const auto& type = *element_type(whose.tensor.dtype);
   const auto count = static_cast<std::size_t>(tensor.size()) * static_cast<std::size_t>(type.numbers);
   const WireFile file{model_.path, model_.bytes.data()};

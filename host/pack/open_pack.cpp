@@ -68,7 +68,7 @@ fs::path packs_folder(const fs::path& cache) {
   if (folder.empty())
     throw Failure(FailureKind::usage, "there is no place to unpack packs: neither XDG_CACHE_HOME nor HOME is an absolute path",
                   "set HOME, or HostOptions::cache");
-  const auto packs = folder / "packs";
+  auto packs = folder / "packs";
   make_own_folder(packs);
   return packs;
 }

@@ -32,7 +32,7 @@ std::size_t read_some(const OpenFile& file, std::uint64_t offset, std::span<std:
 /// The hash that the user says; empty: none.
 std::string said_sum(const std::string& text) {
   constexpr std::string_view kind = "sha256:";
-  const auto sum = text.starts_with(kind) ? text.substr(kind.size()) : text;
+  auto sum = text.starts_with(kind) ? text.substr(kind.size()) : text;
   if (!text.empty() && !is_sha256(sum))
     throw Failure(FailureKind::usage,
                   fmt::format("'{}' is no hash of a pack: it must be sha256: and 64 digits of 0-9 and a-f", printable(text)));
@@ -67,7 +67,7 @@ bool is_pack(const std::filesystem::path& path) {
 
 std::string require_trusted_pack(const std::filesystem::path& path, const PackTrust& trust) {
   const auto said = said_sum(trust.sha256);
-  const auto sum = sum_of_pack(path);
+  auto sum = sum_of_pack(path);
   if (!said.empty()) {
     if (said == sum) return sum;
     throw Failure(FailureKind::file,

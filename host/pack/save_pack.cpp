@@ -71,7 +71,7 @@ class Files {
   }
 
   std::string add(const fs::path& path) {
-    const auto name = std::string(pack_plugins) + path.filename().string();
+    auto name = std::string(pack_plugins) + path.filename().string();
     if (!is_member_name(name))
       throw Failure(FailureKind::usage,
                     fmt::format("{} cannot be in a pack: its name begins with a point, or is no plain text", printable(path.string())));

@@ -159,7 +159,7 @@ std::string CatalogBuilder::add_own(OperatorInfo info, OwnOperator own) {
         "operator '" + info.full_name() + "' cannot be added: the space '" + info.space + "' is for operators that come with Tenon",
         "give op.space() another name, or leave it out");
   }
-  const auto name = info.full_name();
+  auto name = info.full_name();
   own_[name] = {std::make_shared<const OperatorInfo>(std::move(info)), std::move(own), {++layers_, 0}};
   sources_.note_layer(name, layers_);
   return name;

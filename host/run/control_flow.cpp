@@ -307,6 +307,7 @@ struct Scan : Operator {
   // The same outputs, but for those from `first` on these.
   static Graph with_outputs(Graph graph, const std::vector<ValueInfo>& outputs, std::size_t first, const std::vector<Value>& others) {
     std::vector<Value> values;
+    values.reserve(outputs.size());
     for (const auto& output : outputs) values.push_back(graph.find(output.value));
     std::copy(others.begin(), others.end(), values.begin() + static_cast<std::ptrdiff_t>(first));
     set_outputs(graph, values);

@@ -16,7 +16,7 @@ class HeldSubgraph {
  public:
   constexpr HeldSubgraph() = default;
   constexpr HeldSubgraph(const HeldSubgraph&) {}
-  HeldSubgraph& operator=(const HeldSubgraph&) { return *this; }
+  HeldSubgraph& operator=(HeldSubgraph&&) noexcept { return *this; }
   constexpr ~HeldSubgraph() { delete held_; }
   void hold(Host::Impl& host, const Text& text, const char* param) { held_ = new Subgraph(host, text, param); }
   Subgraph& operator*() const { return *held_; }

@@ -67,7 +67,7 @@ std::int32_t allocate(const tenon_call* call, std::uint32_t output, const std::i
 // The host makes a GPU current while it calls a kernel on it.
 Device* gpu_of(const tenon_call& call) {
   if (call.stream == nullptr) return nullptr;
-  const auto all = devices();
+  const auto& all = devices();
   const auto found = std::find_if(all.begin(), all.end(), [](Device* each) { return !each->is_cpu() && each->current() == each->id(); });
   return found == all.end() ? nullptr : *found;
 }

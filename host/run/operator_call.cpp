@@ -16,7 +16,7 @@ OperatorCall::OperatorCall(const LoadedOperator& op, const Attributes& attribute
   if (table == nullptr && !composed_) throw no_kernel_on(op, device);
   instance_ = Instance(op, *op.table, attributes_);
   const auto& candidates = op.candidates[device.type()];
-  if (composed_ || (table == op.table && candidates.size() < 2)) return;
+  if (table == nullptr || (table == op.table && candidates.size() < 2)) return;
   kernels_ = KernelSet(op, device.type(), attributes_, false);
   if (kernels_.empty()) kernels_ = KernelSet(Instance(op, *table, attributes_));  // an operator that no catalog has
   for (std::size_t i = 0; i < kernels_.size(); ++i)

@@ -103,6 +103,7 @@ Graph gradient_of(const Subgraph& body, const std::vector<std::size_t>& outputs,
     loss = !loss.empty() ? graph.add("tenon.add", {loss, term}) : term;
   }
   std::vector<Value> values;
+  values.reserve(wrt.size());
   for (const auto i : wrt) values.push_back(value_of(model_of(graph).inputs[i]));
   auto grads = !loss.empty() ? graph.gradient(loss, values) : std::vector<Value>(values.size());
   for (std::size_t i = 0; i < grads.size(); ++i)
@@ -119,6 +120,7 @@ void set_outputs(Graph& graph, const std::vector<Value>& values) {
 void reorder_inputs(Graph& graph, const std::vector<std::size_t>& order) {
   auto& inputs = impl_of(graph).edit().model.inputs;
   std::vector<ValueId> reordered;
+  reordered.reserve(order.size());
   for (const auto i : order) reordered.push_back(inputs[i]);
   inputs = std::move(reordered);
 }

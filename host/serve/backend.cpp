@@ -122,7 +122,7 @@ TENON_BACKEND TRITONBACKEND_ModelInitialize(ServerModel* model) {
   return guarded([&] {
     auto state = std::make_unique<ServedModel>(model);
     require(server.TRITONBACKEND_ModelSetState(model, state.get()));
-    state.release();
+    static_cast<void>(state.release());
   });
 }
 
@@ -138,7 +138,7 @@ TENON_BACKEND TRITONBACKEND_ModelInstanceInitialize(ServerInstance* instance) {
     const auto& of = *state_of<ServedModel>(server.TRITONBACKEND_ModelState, model);
     auto state = std::make_unique<Instance>(Instance{of, of.session()});
     require(server.TRITONBACKEND_ModelInstanceSetState(instance, state.get()));
-    state.release();
+    static_cast<void>(state.release());
   });
 }
 

@@ -80,7 +80,7 @@ std::int64_t rows_of(std::span<Request* const> group) {
 /// The input of all of them. That of one is where it came, if it lies in one piece.
 Tensor joined(std::span<Request* const> group, std::size_t i, bool rows) {
   const auto& first = group[0]->inputs[i];
-  const auto aligned = [&](const std::byte* data) { return reinterpret_cast<std::uintptr_t>(data) % size_of(first.dtype) == 0; };
+  const auto aligned = [&](const std::byte* data) { return (reinterpret_cast<std::uintptr_t>(data) & (size_of(first.dtype) - 1)) == 0; };
   if (group.size() == 1 && first.pieces.size() == 1 && aligned(first.pieces[0].data()))
     return Tensor::borrow_read_only(first.pieces[0].data(), first.dtype, first.shape);
   auto shape = first.shape;
@@ -147,7 +147,7 @@ RunOf run_group(const Signature& signature, bool rows, Session& session, std::sp
 }
 
 void run_all(const Signature& signature, bool rows, Session& session, std::span<Request* const> group, std::vector<RunOf>& runs) {
-  const auto begin = now();
+  for (auto* request : group) request->begin = now();
   std::string error;
   try {
     runs.push_back(run_group(signature, rows, session, group));
@@ -160,7 +160,7 @@ void run_all(const Signature& signature, bool rows, Session& session, std::span<
   for (auto* request : group) request->results.clear();
   if (group.size() == 1) {
     group[0]->fail(std::move(error));
-    group[0]->begin = begin, group[0]->end = now();
+    group[0]->end = now();
     return;
   }
   for (auto* request : group) run_all(signature, rows, session, {&request, 1}, runs);

@@ -36,6 +36,7 @@ Signature signature_of(const Graph& graph, std::span<const std::string> outputs)
   for (const auto& name : outputs) {
     if (std::any_of(all.begin(), all.end(), [&](const auto& output) { return output.name == name; })) continue;
     std::vector<std::string> names;
+    names.reserve(all.size());
     for (const auto& output : all) names.push_back(output.name);
     throw Failure(FailureKind::usage, fmt::format("the graph has no output '{}'", name),
                   did_you_mean(near_names(name, names), fmt::format("its outputs are {}", fmt::join(names, ", "))));

@@ -11,11 +11,11 @@ namespace {
 
 constexpr Types targets = {i32, i64, f32, f64};
 
-// All 16-bit floats are floats.
+// All 16-bit floats are floats, and smaller integers ints.
 template <class T>
 auto plain(T value) {
   if constexpr (std::is_arithmetic_v<T>)
-    return value;
+    return +value;
   else
     return static_cast<float>(value);
 }

@@ -31,7 +31,7 @@ std::string digest_of(const Tensor& tensor, std::int64_t most = INT64_MAX) {
 
 std::string lines_of(const Facts& facts) {
   std::string text;
-  for (const auto& [name, value] : facts) text += name + '\n' + value + '\n';
+  for (const auto& [name, value] : facts) text += fmt::format("{}\n{}\n", name, value);
   return text;
 }
 

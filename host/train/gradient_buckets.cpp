@@ -43,13 +43,15 @@ GradientBuckets::~GradientBuckets() {
 void GradientBuckets::lay_out(const std::vector<std::pair<std::string, Tensor>>& gradients) {
   laid_out_ = true;
   std::vector<std::pair<DType, Shape>> types;
+  types.reserve(gradients.size());
   for (const auto& [name, like] : gradients) types.emplace_back(like.dtype(), like.shape());
   std::size_t first = 0;
   for (const auto end : bucket_ends(types, processes_.size())) {
     const auto dtype = types[first].first;
     std::int64_t bytes = 0;
     for (auto i = first; i < end; ++i) bytes += room_of(dtype, types[i].second);
-    const auto flat = Tensor::zeros(dtype, {bytes / static_cast<std::int64_t>(size_of(dtype))});
+    const auto size = static_cast<std::int64_t>(size_of(dtype));
+    const auto flat = Tensor::zeros(dtype, {bytes / size});  // NOLINT(clang-analyzer-core.DivideZero): a gradient's dtype is known
     auto* at = static_cast<std::byte*>(flat.data());
     for (auto i = first; i < end; ++i) {
       const auto& [name, like] = gradients[i];

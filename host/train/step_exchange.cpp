@@ -163,6 +163,7 @@ LaneSum StepExchange::join(std::optional<LaneSum> own, std::exception_ptr failur
     const auto at = number++;
     if (gradient.storage() == Storage::dense) continue;
     std::vector<std::int64_t> rows;
+    rows.reserve(accounts.size());
     for (const auto& account : accounts) rows.push_back(account.has_lanes ? account.gradients[at].stored : 0);
     gradient = add_rows(gradient, rows, owners, lanes);
   }

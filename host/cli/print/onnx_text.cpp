@@ -18,10 +18,10 @@ std::string absent_text(const std::optional<AttributeValue>& absent) {
   return absent ? fmt::format(" (without it {})", to_string(*absent)) : "";
 }
 
-std::vector<std::string> shown(const std::vector<std::string>& names) {
-  std::vector<std::string> texts;
-  for (const auto& name : names) texts.push_back(name.empty() ? std::string("-") : name);
-  return texts;
+std::vector<std::string> shown(std::vector<std::string> names) {
+  for (auto& name : names)
+    if (name.empty()) name = "-";
+  return names;
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ std::string profile_text(const std::vector<NodeTime>& times, const MachineSpeed&
 
 JsonItem profile_json(const std::vector<NodeTime>& times, const MachineSpeed& machine) {
   std::vector<JsonItem> items;
+  items.reserve(times.size());
   for (const auto& time : times)
     items.push_back(json_object("node", time.node, "operator", time.op, "device", time.device, "calls", time.calls, "ms",
                                 1e3 * time.seconds, "least_ms", 1e3 * time.least, "bytes", time.bytes, "flops", time.flops, "begin_ms",

@@ -108,6 +108,7 @@ std::string python_literal(const AttributeValue& value, ParamKind kind) {
   };
   const auto list = [](const auto& values, const auto& form) {
     std::vector<std::string> items;
+    items.reserve(values.size());
     for (const auto& each : values) items.push_back(form(each));
     return tuple_of(items);
   };
@@ -159,7 +160,7 @@ std::string python_docstring(const std::vector<std::string>& lines, std::size_t 
       const auto space = rest.rfind(' ', width - indent);
       if (space == std::string::npos || space <= std::max(begin, hang.size())) break;
       text += margin + rest.substr(0, space) + '\n';
-      rest = hang + rest.substr(space + 1);
+      rest.replace(0, space + 1, hang);
     }
     text += rest.empty() ? "\n" : margin + rest + '\n';
   }

@@ -239,7 +239,7 @@ class Writer {
   std::string call_after(const std::string& beginning) {
     PythonPart call{fmt::format("{}{}[{}](", beginning, operators_name, python_string(info_.full_name())), {}, ")"};
     for (std::size_t i = 0; i < info_.inputs.size(); ++i) call.items.push_back({(info_.inputs[i].variadic ? "*" : "") + names_.inputs[i]});
-    for (const auto& name : names_.params) call.items.push_back({name + '=' + name});
+    for (const auto& name : names_.params) call.items.push_back({fmt::format("{0}={0}", name)});
     if (!info_.inputs.empty()) call.items.push_back({"name=name"});
     for (const char* name : {"device", "training", "out"}) call.items.push_back({fmt::format("{}={}", name, name)});
     return python_lines(call, indent() + 4) + '\n';

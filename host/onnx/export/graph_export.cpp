@@ -242,9 +242,9 @@ void Functions::choose_names(const Catalog& catalog) {
   auto taken = operators;
   for (auto& function : list) {
     const auto wanted = *function.name;
-    const auto space = function.domain == "tenon" ? function.domain : function.domain.substr(function.domain.find('.') + 1);
+    const auto prefix = (function.domain == "tenon" ? function.domain : function.domain.substr(function.domain.find('.') + 1)) + '.';
     auto& name = *function.name;
-    for (int i = 1; !taken.insert(function.domain + ' ' + name).second || (i > 1 && catalog.find(space + '.' + name) != nullptr); ++i)
+    for (int i = 1; !taken.insert(function.domain + ' ' + name).second || (i > 1 && catalog.find(prefix + name) != nullptr); ++i)
       name = fmt::format("{}_{}", wanted, i);
   }
 }

@@ -54,7 +54,7 @@ Importer::Importer(Importer& outer, const proto::Graph& graph)
 
 // Elements come along as they are; whether they stay in this graph is decided where they are used.
 Operand* Importer::find_outside(std::string_view name) {
-  const auto* found = outer_->find_or_read(name);
+  const auto* found = outer_ == nullptr ? nullptr : outer_->find_or_read(name);
   if (found == nullptr) return nullptr;
   if (found->known()) return &scope_.emplace(name, Operand{none, found->elements, found->initializer}).first->second;
   return &scope_.emplace(name, Operand{captured(*found), {}, {}}).first->second;
@@ -174,6 +174,7 @@ class InnerGraph {
                                   const Attributes& attributes) {
     auto& outer = node.importer();
     std::vector<ValueId> values;
+    values.reserve(inputs.size() + captures.size());
     for (auto& input : inputs) values.push_back(outer.value_of(input));
     values.insert(values.end(), captures.begin(), captures.end());
     return outer.add_node({.op = op, .name = {}, .inputs = std::move(values), .named_inputs = {}, .attributes = attributes}, node.name());

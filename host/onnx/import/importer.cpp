@@ -163,11 +163,10 @@ void Importer::import_inputs() {
     if (!is_sound(type) || (least.rank >= 0 && byte_count(least) < 0))
       refuse(model_, fmt::format("input '{}' has a shape of too many elements", printable(name)));
     const auto value = builder_.input(told_name("input", input.name), type);
-    std::vector<std::string> names;
-    for (int i = 0; i < type.rank; ++i)
-      names.push_back(type.dims[i] >= 0 || input.type->dims.size() != static_cast<std::size_t>(type.rank)
-                          ? std::string()
-                          : dim_name(input.type->dims[static_cast<std::size_t>(i)].name));
+    const auto& dims = input.type->dims;
+    std::vector<std::string> names(static_cast<std::size_t>(std::max(type.rank, 0)));
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (type.dims[i] < 0 && dims.size() == names.size()) names[i] = dim_name(dims[i].name);
     if (std::any_of(names.begin(), names.end(), [](const std::string& name) { return !name.empty(); })) builder_.name_dims(value, names);
     define(input.name, {value, {}, {}});
   }
@@ -183,7 +182,7 @@ Operand* Importer::find_or_read(std::string_view name) {
     return &scope_.emplace(name, Operand{none, tensors_.read(*found->second), name}).first->second;
   if (const auto found = sparse_initializers_.find(name); found != sparse_initializers_.end())
     return &scope_.emplace(name, Operand{none, tensors_.read(*found->second), name}).first->second;
-  return outer_ == nullptr ? nullptr : find_outside(name);
+  return find_outside(name);
 }
 
 Operand& Importer::find(std::string_view name) {
@@ -279,13 +278,16 @@ std::vector<Operand> Importer::call(const std::string& op, const std::vector<Ope
   const auto& at = loaded(op);
   if (outer_ != nullptr && at.info->random) throw Failure(FailureKind::file, "graphs in graphs draw no random numbers");
   std::vector<const Operand*> given;
+  given.reserve(inputs.size());
   for (const auto& operand : inputs) given.push_back(&operand);
   if (may_compute(*at.info, given)) {
     std::vector<Tensor> tensors;
+    tensors.reserve(inputs.size());
     for (const auto& operand : inputs) tensors.push_back(operand.elements);
     if (may_compute(at, tensors, attributes)) return compute(op, tensors, attributes);
   }
   std::vector<ValueId> values;
+  values.reserve(inputs.size());
   for (auto operand : inputs) values.push_back(operand.empty() ? none : value_of(operand));
   return add_node({.op = op, .name = {}, .inputs = std::move(values), .named_inputs = {}, .attributes = attributes, .loaded = &at}, name);
 }
@@ -311,10 +313,9 @@ void Importer::import_node(const proto::Node& node) {
         at.refuse(fmt::format("its input '{}' is read before anything makes it", input));
       }
     const auto* function = kind.function;
+    if (kind.mapped == nullptr && function != nullptr && options_.prefer_functions) return import_function(at, *function);
     if (kind.mapped != nullptr) {
       import_as(at, *kind.mapped);
-    } else if (function != nullptr && options_.prefer_functions) {
-      return import_function(at, *function);
     } else if (by_plugin(at)) {
     } else if (kind.written != nullptr) {
       import_as(at, kind.written->info);

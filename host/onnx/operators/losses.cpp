@@ -37,7 +37,7 @@ Operand likelihood_loss(NodeImport& node, const Operand& scores, const Operand& 
   if (!counts.empty()) loss = binary(node, "tenon.mul", loss, counts);
   if (ignores) loss = node.add("tenon.where", std::vector{ignored, zero, loss});  // the class that stands for it may have any score
   if (reduction == "none") return loss;
-  const auto total = unary(node, "tenon.sum", loss);
+  auto total = unary(node, "tenon.sum", loss);
   if (reduction == "sum") return total;
   if (counts.empty()) return unary(node, "tenon.mean", loss);
   return binary(node, "tenon.div", total, unary(node, "tenon.sum", counts));

@@ -12,7 +12,7 @@ std::vector<Operand> attend(NodeImport& node, Importer::Named inputs, Attributes
   node.require(scale >= 0, "its scale is negative");
   attributes.set("scale", scale);
   std::erase_if(inputs, [](const auto& input) { return input.second.empty(); });
-  const auto made = node.importer().call("tenon.attention", inputs, attributes, node.name());
+  auto made = node.importer().call("tenon.attention", inputs, attributes, node.name());
   node.output(0, node.cast(made[0], node.dtype(node.input(0))));
   return made;
 }
@@ -50,7 +50,7 @@ Operand kept_between(NodeImport& node, const Operand& mask, const Operand& keys)
   const auto bounds = node.cast(node.add("tenon.reshape", std::vector{mask}, {{"shape", {count / batch, batch, 1}}}), i64);
   const auto bound = [&](std::int64_t i) { return node.add("tenon.gather", std::vector{bounds, number(node, i)}); };
   const auto places = count_below(node, keys);
-  const auto kept = node.add("tenon.less", std::vector{places, bound(0)});
+  auto kept = node.add("tenon.less", std::vector{places, bound(0)});
   if (count == batch) return kept;
   return node.add("tenon.logical_and", std::vector{kept, node.add("tenon.greater_equal", std::vector{places, bound(1)})});
 }

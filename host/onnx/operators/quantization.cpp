@@ -61,7 +61,7 @@ struct IntegerConvolution {
   Operand centered(std::size_t place, std::size_t zero, bool of_weight) {
     const auto type = node.dtype(node.input(place));
     node.require(type == u8 || type == i8, "its integers must have 8 bits");
-    const auto x = node.cast(node.input(place), f32);
+    auto x = node.cast(node.input(place), f32);
     if (!node.has(zero)) return x;
     return node.add("tenon.sub", std::vector{x, by_channel(node.cast(node.input(zero), f32), of_weight)});
   }

@@ -124,6 +124,7 @@ void LanePlacement::place_all() {
 // Behind `base`; the end of them.
 std::int64_t LanePlacement::place_some(const std::vector<std::uint32_t>& ids, std::int64_t base) {
   std::vector<Buffer> buffers;
+  buffers.reserve(ids.size());
   for (const auto id : ids) buffers.push_back(memory_.buffers[id]);
   const auto placed = place(buffers);
   for (std::size_t i = 0; i < ids.size(); ++i) memory_.offsets[ids[i]] = base + placed.offsets[i];

@@ -36,9 +36,7 @@ void check_condition_names(const JsonField& names, const ConditionInfo& conditio
   } else if (condition.of == "backward_inplace") {
     output_at(names.at(0), info);
     input_at(names.at(1), info);
-  } else if (condition.of == "hidden") {
-    output_at(names.at(0), info);
-  } else if (info.find_input(condition.names[0]) < 0) {
+  } else if (condition.of == "hidden" || info.find_input(condition.names[0]) < 0) {
     output_at(names.at(0), info);
   }
 }
