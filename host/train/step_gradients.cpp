@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "run/host_impl.hpp"
 #include "tensor/finite.hpp"
 #include "train/lanes.hpp"
 #include "train/tally.hpp"
@@ -182,7 +183,7 @@ void StepGradients::add(const std::string& name, Tensor& left, const Tensor& rig
 std::string StepGradients::not_finite(const NamedTensors& sums) const {
   std::vector<Tensor> values;
   for (const auto& one : parts_.trained) values.push_back(sums.at(one.gradient).stored_values());
-  const auto wrong = first_non_finite(values);
+  const auto wrong = first_non_finite(values, impl_of(parts_.graph.host()).threads);
   if (wrong < 0) return {};
   return fmt::format("the gradient of '{}' is not finite", parts_.trained[static_cast<std::size_t>(wrong)].variable);
 }

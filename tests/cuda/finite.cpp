@@ -43,11 +43,11 @@ TEST_CASE("NaN and infinities are found where they lie, in whichever tensor come
         {{fine, there(fine), first, there(first)}, 2},
         {{there(first)}, 0},
     };
-    for (const auto& test : cases) CHECK(first_non_finite(test.tensors) == test.found);
+    for (const auto& test : cases) CHECK(first_non_finite(test.tensors, Threads(2)) == test.found);
   }
   if (devices().size() > 2) {
     const auto tensor = with(f32, 10, 9, nan);
-    CHECK(first_non_finite(std::vector{with(f32, 10, -1, 0).to("cuda:0"), tensor.to("cuda:1")}) == 1);
+    CHECK(first_non_finite(std::vector{with(f32, 10, -1, 0).to("cuda:0"), tensor.to("cuda:1")}, Threads(2)) == 1);
   }
 }
 

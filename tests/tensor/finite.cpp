@@ -30,3 +30,22 @@ TEST_CASE("the first number that is not finite is found, whatever stands around 
   const std::vector<std::int32_t> whole(4, -1);
   CHECK(first_non_finite(i32, whole.data(), 4) == -1);
 }
+
+TEST_CASE("of several tensors the first that has such a number is found, on any number of threads") {
+  const auto with = [](std::int64_t size, std::int64_t place) {
+    auto made = Tensor::zeros(f32, {size});
+    if (place >= 0) made.values<float>()[static_cast<std::size_t>(place)] = std::numeric_limits<float>::infinity();
+    return made;
+  };
+  for (const int count : {1, 3}) {
+    const Threads threads(count);
+    const auto found = [&](const std::vector<Tensor>& tensors) { return first_non_finite(tensors, threads); };
+    CHECK(found({}) == -1);
+    CHECK(found({with(0, -1), with(200000, -1), with(3, -1)}) == -1);
+    for (const std::int64_t place : {0, 65535, 65536, 199999}) {
+      CHECK(found({with(200000, -1), with(200000, place), with(5, 4)}) == 1);
+      CHECK(found({with(1, 0), with(200000, place)}) == 0);
+    }
+    CHECK(found({with(0, -1), with(200000, -1), with(3, 2)}) == 2);
+  }
+}
