@@ -1,7 +1,10 @@
 // The memory of a session that sees many input shapes.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
+#include <fstream>
 #include <numeric>
 #include <tenon/host/session.hpp>
 #include <tenon/host/tensor_functions.hpp>
@@ -9,6 +12,7 @@
 #include "../application_host.hpp"
 #include "../failure_of.hpp"
 #include "device/devices.hpp"
+#include "device/memory.hpp"
 #include "run/session_impl.hpp"
 
 using namespace tenon;
@@ -112,6 +116,26 @@ TEST_CASE("plans of a session: one for which there is no memory is refused befor
   CHECK(failure.message.ends_with("; the largest tensor is 'quadratic', float32 [524288, 524288], of 1.0 TiB"));
   CHECK(run(4) == 4);
 }
+
+#if !defined(__SANITIZE_ADDRESS__)
+TEST_CASE("plans of a session: memory that is only kept for the next allocations makes room") {
+  constexpr std::uint64_t mebibyte = 1 << 20;
+  {
+    const Memory block = allocate(100 * mebibyte);
+    std::memset(block.get(), 1, 100 * mebibyte);
+  }
+  std::uint64_t space = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> space >> resident;
+  auto options = ApplicationHost::options(1);
+  options.memory_limit = resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) + 60 * mebibyte;
+  MemoryHost host(options);
+  Graph graph(host);
+  const auto column = graph.input("column", f32, {-1, 1}), row = graph.input("row", f32, {1, -1});
+  graph.output("y", graph.add("plus", {column, row}));
+  const auto y = Session(graph).run({{"column", ones(f32, {5000, 1})}, {"row", ones(f32, {1, 5000})}}).at("y");
+  CHECK(y.values<float>().back() == 2);
+}
+#endif
 
 TEST_CASE("plans of a session: a host's limit on memory") {
   auto options = ApplicationHost::options(1);

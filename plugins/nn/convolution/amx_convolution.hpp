@@ -60,7 +60,8 @@ class AmxConvolution {
     });
   }
 
-  /// packed: the weights as pack() leaves them, or null. after(first, count) follows for all elements of output.
+  /// packed: the weights as pack() leaves them, or null. after(first, count) or after(first, count, rows, step) follows for all elements of
+  /// output.
   template <class After>
   void forward(const tenon::Call& call, const float* data, const float* weight, const void* packed, const float* bias, float* output,
                After&& after) const {
@@ -80,11 +81,8 @@ class AmxConvolution {
         run_part({data + sample * data_.rows * data_.columns * channels_, weights, bias, output + first}, rows, across);
         const auto filter = across.begin * panel_tiles() * amx::side;
         const auto count = std::min(filters_, across.end * panel_tiles() * amx::side) - filter;
-        if (cut.across == 1)
-          after(first + rows.begin * places_.columns * filters_, rows.size() * places_.columns * filters_);
-        else
-          for (auto place = rows.begin * places_.columns; place < rows.end * places_.columns; ++place)
-            after(first + place * filters_ + filter, count);
+        const auto places = rows.size() * places_.columns, written = first + rows.begin * places_.columns * filters_ + filter;
+        cut.across == 1 ? after(written, places * filters_) : after(written, count, places, filters_);
       }
     });
   }
@@ -154,7 +152,7 @@ class AmxConvolution {
     const auto threads = std::int64_t{call.threads()}, wanted = threads == 1 ? 1 : rounded_up(2 * threads, samples_);
     const auto read = data_.rows * data_.columns * channels_ * std::int64_t{sizeof(float)};
     const auto written = places_.rows * places_.columns * filters_ * std::int64_t{sizeof(float)};
-    if (static_cast<std::int64_t>(packed_bytes()) > read + written) return {1, std::min(panels(), wanted)};
+    if (static_cast<std::int64_t>(packed_bytes()) > read + written) return {1, std::min(panels(), rounded_up(threads, samples_))};
     const auto most = std::max<std::int64_t>(count_of(places_.rows) / (4 * amx::most_rows), 1);
     return {std::min({places_.rows, most, std::max(rounded_up(read + written, cached), wanted)}), 1};
   }

@@ -17,7 +17,7 @@ struct ConvolutionIn : Convolution {
     const float* const bias = call.has_input("bias") ? call.input<float>("bias").data() : nullptr;
     kernel_for(forward_shape(call, rounded))
         .forward(call, call.input<float>("data").data(), call.input<float>("weight").data(), bias, call.output<float>(0).data(),
-                 kept_weights(call), [](std::int64_t, std::int64_t) {});
+                 kept_weights(call), [](auto...) {});
   }
 
   void backward(const tenon::Call& call) {

@@ -41,7 +41,9 @@ struct FusedConvolutionIn : FusedConvolution {
     const float* const addend = call.has_input("addend") ? call.input<float>("addend").data() : nullptr;
     float* const output = call.output<float>(0).data();
     kernel.forward(call, call.input<float>("data").data(), call.input<float>("weight").data(), bias, output, kept_weights(call),
-                   [&](std::int64_t first, std::int64_t count) { activate(output + first, addend ? addend + first : nullptr, count); });
+                   [&](std::int64_t first, std::int64_t count, std::int64_t rows = 1, std::int64_t step = 0) {
+                     activate(output + first, addend ? addend + first : nullptr, Rows{rows, count, step});
+                   });
   }
 
  private:
