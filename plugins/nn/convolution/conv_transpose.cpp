@@ -19,7 +19,7 @@ struct ConvTransposeCpu : ConvTranspose {
     auto& kernel = kernel_for(data.shape(), dy.shape());
     if (call.write(0) != tenon::Write::none) {
       const auto kept = [](std::size_t) -> const void* { return nullptr; };
-      const auto nothing = [](std::int64_t, std::int64_t) {};
+      const auto nothing = [](auto...) {};
       kernel.forward(call, dy.data(), weight.data(), nullptr, call.input_grad<float>("data").data(), kept, nothing);
     }
     if (call.write(1) != tenon::Write::none)
