@@ -13,12 +13,15 @@ train=("$build/tenon" --plugins "$build/plugins" --trust-writable train net.json
   "label=$digits/digits_labels.npy" --batch 16 --lanes 8 --learning-rate 0.0001 --epochs 150 -o net.tenon --checkpoint c.tenon --checkpoint-every 7)
 ranks() { mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none -n "$@"; }
 "${train[@]}" >log 2>&1 && mv net.tenon undisturbed.tenon || { cat log; exit 1; }
+begin=$(date +%s%N)
+ranks 3 "${train[@]}" >log 2>&1 || { cat log; exit 1; }
+takes=$((($(date +%s%N) - begin) / 1000000))  # ms
 worst=0 failed=0 killed=0
 for ((i = 1; killed < times && i <= 2 * times; ++i)); do  # the training may have ended before the moment
   rm -f net.tenon c.tenon
   ranks $((2 + RANDOM % 3)) "${train[@]}" >log 2>&1 &
   job=$!
-  sleep "$(awk -v random=$RANDOM 'BEGIN { print 0.3 + 2.5 * random / 32768 }')"
+  sleep "$(awk -v random=$RANDOM -v takes=$takes 'BEGIN { print takes / 1000 * (0.15 + 0.8 * random / 32768) }')"
   mapfile -t pids < <(pgrep -f "^$build/tenon .*train net.json")
   ((${#pids[@]} == 0)) || kill -9 "${pids[RANDOM % ${#pids[@]}]}"
   begin=$(date +%s%N)
