@@ -40,7 +40,7 @@ class FreeBlocks {
     return blocks;
   }
 
-  /// A block of `bytes`, or of a few more; null where there is none.
+  /// Returns a block of at least `bytes` and at most an eighth more, or null if none is kept.
   std::byte* take(std::uint64_t bytes) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock) return nullptr;

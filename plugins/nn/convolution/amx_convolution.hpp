@@ -10,6 +10,7 @@
 
 #include "../../shared/product/windows_amx.hpp"
 #include "convolution_steps.hpp"
+#include "packed_weights.hpp"
 
 #if defined(TENON_WIDE_LEVELS)
 namespace amx = product::bf16::amx;
@@ -49,15 +50,10 @@ class AmxConvolution {
   }
 
   /// weight: [filters, channels, rows, columns]. each(count, body) calls body(i) for i below count, on any thread.
-  template <class Each>
-  void pack(const float* weight, void* to, const Each& each) const {
+  template <class Each = OneByOne>
+  void pack(const float* weight, void* to, const Each& each = {}) const {
     const auto places = weight_places();
     each(tiles(), [&](std::int64_t tile) { pack_tile(weight, places, tile, static_cast<Bits*>(to)); });
-  }
-  void pack(const float* weight, void* to) const {
-    pack(weight, to, [](std::int64_t count, const auto& body) {
-      for (std::int64_t i = 0; i < count; ++i) body(i);
-    });
   }
 
   /// packed: the weights as pack() leaves them, or null. after(first, count) or after(first, count, rows, step) follows for all elements of
@@ -65,14 +61,8 @@ class AmxConvolution {
   template <class After>
   void forward(const tenon::Call& call, const float* data, const float* weight, const void* packed, const float* bias, float* output,
                After&& after) const {
-    onednn::Buffer own(packed ? 0 : packed_bytes());
-    if (!packed)
-      pack(weight, own.data(), [&](std::int64_t count, const auto& body) {
-        call.parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
-          for (auto i = begin; i < end; ++i) body(i);
-        });
-      });
-    const auto* const weights = static_cast<const Bits*>(packed ? packed : own.data());
+    const PackedWeights made(call, *this, weight, packed, 1);
+    const auto* const weights = static_cast<const Bits*>(made.data());
     const auto cut = cut_for(call);
     call.parallel_for(samples_ * cut.down * cut.across, 1, [&](std::int64_t begin, std::int64_t end) {
       for (auto i = begin; i < end; ++i) {
@@ -204,12 +194,12 @@ class AmxConvolution {
       const auto columns = std::min(panel_tiles(), tiles() - panel * panel_tiles());
       const Bits* const weights = of.weights + panel_begin(panel);
       // While a panel is multiplied, the next one comes from memory.
-      const auto* const next = reinterpret_cast<const std::byte*>(of.weights + panel_begin(panel + 1));
+      const Bits* const next = of.weights + panel_begin(panel + 1);
       const auto lines = panel + 1 < panels() ? rounded_up(columns * amx::side, blocks) : 0;
       for (std::int64_t i = 0; i < blocks; ++i) {
         const auto first = i * windows;
         amx::sum({at_once_.windows, columns},
-                 {placed + first * step, step, offsets.data(), chunks(), weights, sums, next + i * chunks() * lines * 64, lines});
+                 {placed + first * step, step, offsets.data(), chunks(), weights, sums, {next + i * chunks() * lines * amx::chunk, lines}});
         write(of, rows.begin, {first, std::min(first + windows, count)}, sums, columns * amx::side, panel * panel_tiles() * amx::side);
       }
     }

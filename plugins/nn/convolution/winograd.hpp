@@ -12,6 +12,7 @@
 
 #include "../../shared/product/multiply.hpp"
 #include "convolution_steps.hpp"
+#include "packed_weights.hpp"
 
 class Winograd {
  public:
@@ -43,8 +44,8 @@ class Winograd {
   }
 
   /// weight: [filters, channels, 3, 3]. each(count, body) calls body(i) for i below count, on any thread.
-  template <class Each>
-  void pack(const float* weight, void* to, const Each& each) const {
+  template <class Each = OneByOne>
+  void pack(const float* weight, void* to, const Each& each = {}) const {
     std::vector<float> factors(static_cast<std::size_t>(points * channels_ * filters_));
     each(channels_, [&](std::int64_t channel) { transform_weights(weight, channel, factors.data() + channel * filters_); });
     each(points, [&](std::int64_t point) {
@@ -52,24 +53,13 @@ class Winograd {
       product::pack({from, filters_, false}, channels_, filters_, static_cast<float*>(to) + point * factor_size());
     });
   }
-  void pack(const float* weight, void* to) const {
-    pack(weight, to, [](std::int64_t count, const auto& body) {
-      for (std::int64_t i = 0; i < count; ++i) body(i);
-    });
-  }
 
   /// packed: the weights as pack() leaves them, or null. after(first, count) follows for all elements of output.
   template <class After>
   void forward(const tenon::Call& call, const float* data, const float* weight, const void* packed, const float* bias, float* output,
                After&& after) const {
-    onednn::Buffer own(packed ? 0 : packed_bytes());
-    if (!packed)
-      pack(weight, own.data(), [&](std::int64_t count, const auto& body) {
-        call.parallel_for(count, 1 + 64 * 64 / filters_, [&](std::int64_t begin, std::int64_t end) {
-          for (auto i = begin; i < end; ++i) body(i);
-        });
-      });
-    const auto* const factors = static_cast<const float*>(packed ? packed : own.data());
+    const PackedWeights made(call, *this, weight, packed, 1 + 64 * 64 / filters_);
+    const auto* const factors = static_cast<const float*>(made.data());
     const auto parts = cut(call);
     call.parallel_for(samples_ * parts.down * parts.across, 1, [&](std::int64_t begin, std::int64_t end) {
       for (auto i = begin; i < end; ++i) {

@@ -12,14 +12,13 @@ inline constexpr std::int64_t chunk = 2 * side;  ///< numbers of a window, or we
 
 /// Windows and the weights of some columns.
 struct Windows {
-  const Bits* data;  ///< window i begins at data + i * step; faster where all its chunks begin at whole lines of the cache
+  const Bits* data;  ///< window i begins at data + i * step
   std::int64_t step;
   const std::int64_t* offsets;  ///< in a window, of each chunk; tiles of what begins at no whole line take six times as long to load
   std::int64_t chunks;
-  const Bits* weights;           ///< whole lines; for each chunk a tile for each sixteen columns: [sixteen pairs][sixteen columns][2]
-  float* sums;                   ///< [windows][columns]
-  const std::byte* wanted_next;  ///< from here on, as many lines of the cache are asked for beside each chunk
-  std::int64_t wanted_lines;
+  const Bits* weights;  ///< whole lines; for each chunk a tile for each sixteen columns: [sixteen pairs][sixteen columns][2]
+  float* sums;          ///< [windows][columns]
+  Wanted wanted;        ///< beside each chunk; not where there are 64 windows at once, for then no other weights follow
 };
 
 /// `rows` times sixteen windows and `columns` times sixteen columns, after begin(most_rows). At most four tiles of sums.
@@ -29,14 +28,14 @@ PRODUCT_AMX void sum_windows(const Windows& of) {
   constexpr std::int64_t line = chunk * std::int64_t{sizeof(Bits)};
   const auto step = of.step * std::int64_t{sizeof(Bits)};
   const Bits* weights = of.weights;
-  const std::byte* wanted = of.wanted_next;
+  Wanted wanted = of.wanted;
   _tile_zero(0);
   if constexpr (columns > 1) _tile_zero(1);
   if constexpr (rows > 1 || columns > 2) _tile_zero(2);
   if constexpr ((rows > 1 && columns > 1) || columns > 3) _tile_zero(3);
   for (std::int64_t k = 0; k < of.chunks; ++k, weights += columns * side * chunk) {
     const Bits* const data = of.data + of.offsets[k];
-    for (std::int64_t i = 0; i < of.wanted_lines; ++i, wanted += line) __builtin_prefetch(wanted, 0, 2);
+    wanted.ask();
     _tile_loadd(4, data, step);
     _tile_loadd(6, weights, line);
     _tile_dpbf16ps(0, 4, 6);
@@ -126,8 +125,8 @@ PRODUCT_AMX inline void add_bias(const float* sums, std::int64_t sums_row, std::
   }
 }
 
-/// Rows of numbers in turns: to[x * rows + y] = from[y * row + x] for x below `width`, and more zeros than 32 * rows are written behind
-/// where `from` has them up to a multiple of 32.
+/// Interleaves rows: to[x * rows + y] = from[y * row + x], for x below the next multiple of 32 from `width` on. Each row of `from` has
+/// that many numbers.
 class InTurns {
  public:
   static constexpr std::int64_t most_rows = 16;

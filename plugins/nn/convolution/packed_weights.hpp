@@ -1,0 +1,33 @@
+// Weights that a kernel of our own wants packed: those that a session keeps, or else packed for one call.
+#pragma once
+#include <cstdint>
+#include <tenon/operator.hpp>
+
+#include "onednn/onednn.hpp"
+
+/// Calls body(i) for i below count, on this thread.
+struct OneByOne {
+  void operator()(std::int64_t count, const auto& body) const {
+    for (std::int64_t i = 0; i < count; ++i) body(i);
+  }
+};
+
+class PackedWeights {
+ public:
+  /// kept: the weights as products.pack() leaves them, or null: they are packed now, on all threads, `grain` parts at a time.
+  template <class Products>
+  PackedWeights(const tenon::Call& call, const Products& products, const float* weight, const void* kept, std::int64_t grain)
+      : own_(kept ? 0 : products.packed_bytes()), data_(kept ? kept : own_.data()) {
+    if (kept) return;
+    products.pack(weight, own_.data(), [&](std::int64_t count, const auto& body) {
+      call.parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+        for (auto i = begin; i < end; ++i) body(i);
+      });
+    });
+  }
+  const void* data() const { return data_; }
+
+ private:
+  onednn::Buffer own_;
+  const void* data_;
+};
