@@ -145,6 +145,9 @@ run_ranks() {
   else
     skipped ranks-mpich "there is no MPICH; apt-get install mpich libmpich-dev"
   fi
+  if venv ranks-standard-abi build-ranks/venv 'mpich>=5'; then
+    step ranks-standard-abi bash tests/comm/standard_abi.sh build-ci build-ranks/venv
+  fi
   step ranks-killed bash tests/comm/kills.sh build-ci 50
   if ((EUID == 0)) && ip netns list >/dev/null 2>&1; then
     step ranks-link bash tests/comm/link.sh build-ci

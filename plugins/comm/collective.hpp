@@ -85,12 +85,8 @@ class Alone : public Peers {
   static Alone& get() {
     const auto found = tenon::launcher();
     if (found.size > 1)
-      throw tenon::Error(found.name(), " started ", found.size, " processes, but no plugin here can reach the others: ",
-                         found.kind == tenon::Launcher::Kind::slurm ? "start them by srun --mpi=pmix"
-                                                                    : "build Tenon where this MPI is installed, which gives tenon_comm_",
-                         found.kind == tenon::Launcher::Kind::slurm      ? ""
-                         : found.kind == tenon::Launcher::Kind::open_mpi ? "openmpi.so"
-                                                                         : "mpich.so");
+      throw tenon::Error(found.name(), " started ", found.size,
+                         " processes, but no plugin here can reach the others: ", how_to_reach(found.kind));
     static Alone alone;
     return alone;
   }
@@ -101,4 +97,16 @@ class Alone : public Peers {
       if (transfer.in_bytes > 0) std::memcpy(transfer.in, transfer.out, std::min(transfer.in_bytes, transfer.out_bytes));
   }
   bool reduce(void*, std::int64_t, tenon::DType, Reduction, const Patience&) override { return true; }
+
+ private:
+  static const char* how_to_reach(tenon::Launcher::Kind kind) {
+    if (kind == tenon::Launcher::Kind::slurm) return "start them by srun --mpi=pmix";
+    if (kind == tenon::Launcher::Kind::open_mpi)
+      return "put the folder of its libmpi_abi.so.1 (Open MPI 6 and later) or libmpi.so.40 into LD_LIBRARY_PATH; for the latter build "
+             "Tenon where "
+             "its headers are, which gives tenon_comm_openmpi.so";
+    return "put the folder of its libmpi_abi.so.1 (MPICH 5 and later) or libmpich.so.12 into LD_LIBRARY_PATH; for the latter build Tenon "
+           "where its "
+           "headers are, which gives tenon_comm_mpich.so";
+  }
 };

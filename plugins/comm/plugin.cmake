@@ -1,11 +1,13 @@
-# The operators need nothing. Each MPI that is here gives a plugin besides, with kernels for the processes that its launcher starts; its
-# headers are needed to build it, and its library is opened when the first kernel runs.
+# The operators need nothing. The kernels for the processes that an MPI's launcher starts are compiled for MPI's standard ABI, and once more for
+# each older MPI whose headers are here, each as a plugin; its library is opened when the first kernel is looked for.
 set(mpi_sources ${sources})
 list(FILTER mpi_sources INCLUDE REGEX "/mpi/")
 list(FILTER sources EXCLUDE REGEX "/mpi/")
 if(TENON_SANITIZE)
   return()  # sanitizers and an MPI's own memory are no friends
 endif()
+tenon_add_bundled(tenon_comm_mpi comm SOURCES ${mpi_sources} LIBRARIES ${CMAKE_DL_LIBS})
+target_compile_definitions(tenon_comm_mpi PRIVATE TENON_MPI_ABI TENON_MPI_NAME=Mpi)
 find_package(PkgConfig QUIET)
 set(mpis "openmpi:ompi-c:open_mpi:OpenMpi" "mpich:mpich:mpich:Mpich")
 foreach(mpi IN LISTS mpis)
@@ -18,7 +20,7 @@ foreach(mpi IN LISTS mpis)
     pkg_check_modules(TENON_${name} QUIET ${module})
   endif()
   if(NOT TENON_${name}_FOUND OR SKBUILD)
-    message(STATUS "plugin comm: no processes of ${name}, as pkg-config finds no ${module}")
+    message(STATUS "plugin comm: no processes of ${name} before MPI 5, as pkg-config finds no ${module}")
     continue()
   endif()
   tenon_add_bundled(tenon_comm_${name} comm SOURCES ${mpi_sources} LIBRARIES ${CMAKE_DL_LIBS} INCLUDES ${TENON_${name}_INCLUDE_DIRS})

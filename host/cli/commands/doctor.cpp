@@ -68,7 +68,7 @@ Finding processes(const Catalog& catalog) {
   if (const auto* op = catalog.find("tenon.all_reduce"))
     for (const auto& variant : op->variants)
       transports.insert(catalog.files()[static_cast<std::size_t>(variant.file)].path.filename().string());
-  const auto reach = transports.empty() ? std::string("no plugin reaches other processes (Tenon builds one for Open MPI or MPICH)")
+  const auto reach = transports.empty() ? std::string("no plugin reaches other processes, as tenon_comm_mpi.so does")
                                         : fmt::format("{}", fmt::join(transports, ", "));
   const auto started = launcher();
   if (started.size == 1) return {"processes", fmt::format("one, without a launcher; {}", reach)};

@@ -15,6 +15,18 @@ namespace {
 
 std::mutex calling;  // other processes meet one call at a time
 
+#ifdef TENON_MPI_ABI
+constexpr int mpi_priority = 5;  // whoever has a plugin for the launcher's own MPI has that MPI, too
+bool starts_this_mpi(tenon::Launcher::Kind kind) {
+  return kind == tenon::Launcher::Kind::open_mpi || kind == tenon::Launcher::Kind::mpich;
+}
+#else
+constexpr int mpi_priority = 10;
+bool starts_this_mpi(tenon::Launcher::Kind kind) {
+  return kind == tenon::Launcher::Kind::TENON_MPI_KIND;
+}
+#endif
+
 MpiPeers& join(const tenon::Call& call, const Patience& patience) {
   const auto at_end = tenon::detail::host_function<tenon_at_end>(call.raw(), "at_end/1");
   if (at_end == nullptr)
@@ -27,14 +39,14 @@ MpiPeers& join(const tenon::Call& call, const Patience& patience) {
 
 }  // namespace
 
-/// TENON_MPI_KIND: the enumerator of the launcher that belongs to this MPI, and TENON_MPI_NAME its name in those of classes.
+/// TENON_MPI_NAME: this MPI's name in those of classes; TENON_MPI_KIND: the enumerator of its launcher, but for the standard ABI.
 template <class Op>
 struct OverMpi : Op {
-  static constexpr int priority = 10;
+  static constexpr int priority = mpi_priority;
 
   bool supports(const tenon::Infer&) const {
     const auto found = tenon::launcher();
-    return found.kind == tenon::Launcher::Kind::TENON_MPI_KIND && found.size > 1;
+    return found.size > 1 && starts_this_mpi(found.kind) && MpiLibrary::is_here();
   }
 
   void forward(const tenon::Call& call) const {

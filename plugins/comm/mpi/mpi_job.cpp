@@ -112,5 +112,6 @@ void leave_mpi_job(int status) {
   } else if (joined->started) {
     mpi.Comm_free(&joined->comm);
     mpi.Finalize();
+    MpiLibrary::close();
   }
 }

@@ -6,39 +6,55 @@
 
 namespace {
 
-#if defined(OMPI_MAJOR_VERSION)
-constexpr const char* library_name = "libmpi.so.40";  // of Open MPI 4 and 5
+// What runs may be another version than what compiled this, of the same binary interface.
+#if defined(TENON_MPI_ABI)
+constexpr auto library_names = {"libmpi_abi.so.1"};
+#elif defined(OMPI_MAJOR_VERSION)
+constexpr auto library_names = {"libmpi.so.40"};  // Open MPI 4 and 5
 #elif defined(MPICH_VERSION)
-constexpr const char* library_name = "libmpich.so.12";
+constexpr auto library_names = {"libmpich.so.12", "libmpi.so.12"};  // as Debian calls it, and others
 #else
 #error "this MPI is not known: its constants are symbols or numbers, and its library has a name"
 #endif
 
+struct Opened {
+  void* library = nullptr;
+  const char* name = nullptr;
+};
+
+const Opened& opened() {
+  static const Opened found = [] {
+    for (const char* name : library_names)
+      if (void* const library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return Opened{library, name};
+    return Opened{};
+  }();
+  return found;
+}
+
 template <class Found>
-Found find(void* library, const char* name) {
-  void* const found = dlsym(library, name);
-  if (found == nullptr) throw tenon::Error(library_name, " has no ", name);
+Found find(const char* name) {
+  void* const found = dlsym(opened().library, name);
+  if (found == nullptr) throw tenon::Error(opened().name, " has no ", name);
   return reinterpret_cast<Found>(found);
 }
 
-MpiLibrary open() {
-  void* const opened = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
-  if (opened == nullptr) throw tenon::Error(dlerror(), ": install the MPI whose launcher started this process");
+MpiLibrary look_up() {
+  if (!MpiLibrary::is_here()) throw tenon::Error("the linker finds no ", *library_names.begin());
   MpiLibrary library{};
-#define TENON_MPI_FUNCTION(name) library.name = find<decltype(library.name)>(opened, "MPI_" #name);
+#define TENON_MPI_FUNCTION(name) library.name = find<decltype(library.name)>("MPI_" #name);
   TENON_MPI_FUNCTIONS(TENON_MPI_FUNCTION)
 #undef TENON_MPI_FUNCTION
-#if defined(OMPI_MAJOR_VERSION)
-  library.world = find<MPI_Comm>(opened, "ompi_mpi_comm_world");
-  library.errors_return = find<MPI_Errhandler>(opened, "ompi_mpi_errors_return");
-  library.byte = find<MPI_Datatype>(opened, "ompi_mpi_byte");
-  library.f32 = find<MPI_Datatype>(opened, "ompi_mpi_float");
-  library.f64 = find<MPI_Datatype>(opened, "ompi_mpi_double");
-  library.i32 = find<MPI_Datatype>(opened, "ompi_mpi_int32_t");
-  library.i64 = find<MPI_Datatype>(opened, "ompi_mpi_int64_t");
-  library.sum = find<MPI_Op>(opened, "ompi_mpi_op_sum");
-  library.max = find<MPI_Op>(opened, "ompi_mpi_op_max");
-  library.min = find<MPI_Op>(opened, "ompi_mpi_op_min");
+#ifdef OMPI_MAJOR_VERSION
+  library.world = find<MPI_Comm>("ompi_mpi_comm_world");
+  library.errors_return = find<MPI_Errhandler>("ompi_mpi_errors_return");
+  library.byte = find<MPI_Datatype>("ompi_mpi_byte");
+  library.f32 = find<MPI_Datatype>("ompi_mpi_float");
+  library.f64 = find<MPI_Datatype>("ompi_mpi_double");
+  library.i32 = find<MPI_Datatype>("ompi_mpi_int32_t");
+  library.i64 = find<MPI_Datatype>("ompi_mpi_int64_t");
+  library.sum = find<MPI_Op>("ompi_mpi_op_sum");
+  library.max = find<MPI_Op>("ompi_mpi_op_max");
+  library.min = find<MPI_Op>("ompi_mpi_op_min");
 #else
   library.world = MPI_COMM_WORLD;
   library.errors_return = MPI_ERRORS_RETURN;
@@ -56,7 +72,15 @@ MpiLibrary open() {
 
 }  // namespace
 
+bool MpiLibrary::is_here() {
+  return opened().library != nullptr;
+}
+
 const MpiLibrary& MpiLibrary::get() {
-  static const MpiLibrary library = open();
+  static const MpiLibrary library = look_up();
   return library;
+}
+
+void MpiLibrary::close() {
+  dlclose(opened().library);
 }

@@ -1,6 +1,10 @@
 // MPI's library, opened when it is first needed: one that is merely loaded changes a process, by handlers of signals for one.
 #pragma once
+#ifdef TENON_MPI_ABI
+#include "standard_abi.hpp"
+#else
 #include <mpi.h>
+#endif
 
 #define TENON_MPI_FUNCTIONS(use)                                                                                                      \
   use(Abort) use(Comm_dup) use(Comm_free) use(Comm_rank) use(Comm_set_errhandler) use(Comm_size) use(Error_string) use(Finalize)      \
@@ -17,6 +21,11 @@ struct MpiLibrary {
   MPI_Datatype byte, f32, f64, i32, i64;
   MPI_Op sum, max, min;
 
-  /// Never closed. Throws tenon::Error where it is not here. Threads: any.
+  /// Whether the system's linker finds it, which opens it. Threads: any.
+  static bool is_here();
+  /// Throws tenon::Error where it is not here, or lacks something. Threads: any, but for close().
   static const MpiLibrary& get();
+  /// After Finalize, where nothing uses it any more: what it left to the end of the process runs now, for this process ends by _exit. That
+  /// is how MPICH 5 takes leave of its launcher, which kills the other processes otherwise.
+  static void close();
 };
