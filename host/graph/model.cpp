@@ -45,8 +45,9 @@ const NodeRecord& forward_of(const GraphModel& model, const NodeRecord& node) {
 }
 
 std::vector<tenon_type> declared_types(const GraphModel& model) {
-  std::vector<tenon_type> types(model.values.size());
-  std::transform(model.values.begin(), model.values.end(), types.begin(), [](const ValueRecord& value) { return value.type; });
+  std::vector<tenon_type> types;
+  types.reserve(model.values.size());
+  for (const auto& value : model.values) types.push_back(value.type);
   return types;
 }
 

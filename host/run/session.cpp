@@ -86,7 +86,7 @@ Session::Impl::Impl(const Graph& given, SessionOptions given_options)
                   fmt::format("a session cannot both {} its runs and debug them", options.profile ? "profile" : "trace"),
                   "leave one of the two out");
   own_changing();
-  initialize_missing(declared_types(model()));
+  if (lacks_values(model())) initialize_missing(declared_types(model()));
   hold_constants();
   optimize();
   files.require_unchanged();

@@ -228,6 +228,14 @@ class AttributeVisitor : public NullDescriber {
   Visitor* visitor_;
 };
 
+/// Whether a node may set no parameter at all. Its object is the class's defaults then, which were checked at compile time.
+template <class Class>
+constexpr bool needs_no_attribute() {
+  for (const ParamEntry& param : description_of<Class>.params)
+    if (param.required) return false;
+  return true;
+}
+
 /// Sets an object's parameters; after an error, some of them are set. It borrows the attributes for the call. Errors (parameter), one at a
 /// time, names first:
 ///
@@ -243,9 +251,11 @@ class AttributeVisitor : public NullDescriber {
 /// Parameters that depend on each other in other ways are checked by the class's configure(), which created() in table.hpp calls next.
 template <class Class>
 void set_attributes(Class& object, const tenon_attribute* attributes, std::uint64_t count, const NameGroup& params) {
-  check_attribute_names(attributes, count, params, description_of<Class>.derivative);
-  Setter<Class> setter(object, attributes, count);
-  Class::describe(setter);
+  if (count > 0 || !needs_no_attribute<Class>()) {
+    check_attribute_names(attributes, count, params, description_of<Class>.derivative);
+    Setter<Class> setter(object, attributes, count);
+    Class::describe(setter);
+  }
   // Operators without rules, which are most, get no code for them: the list is a constant.
   for (const RuleEntry& rule : description_of<Class>.rules) {
     RuleSide left(rule.left), right(rule.right);
