@@ -200,7 +200,7 @@ template <class Body>
 void write_tile(Target result, bool add, const Tile& tile, Body&& body) {
   float* const corner = result.data + tile.row * result.row_size + tile.column;
   if (!add) return body(Target{corner, result.row_size});
-  float* const sums = thread_memory<float, most_tall * most_wide>();
+  float* const sums = thread_memory<float, most_tall * widest>();
   body(Target{sums, tile.columns});
   for (std::int64_t i = 0; i < tile.rows; ++i)
     tenon::elementwise::for_each(

@@ -211,7 +211,12 @@ struct InBf16 {
     return types.precision() == tenon::bf16 && types.input(0).dtype == tenon::f32 && usable();
   }
 
-  static const Cut& cut_for(const gemm::Operand<float>&, const Right&) { return instructions().cut; }
+  /// Rows are rounded once for each tile. A part of the widest one's panels still fits the second-level cache.
+  static Cut cut_for(const gemm::Operand<float>&, const Right& right) {
+    auto cut = instructions().cut;
+    if (right.packed) cut.wide = widest;
+    return cut;
+  }
   template <class Finish = Nothing>
   static void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::int64_t depth, Target to, Start start,
                             const Tile& tile, const Finish& finish = {}) {
