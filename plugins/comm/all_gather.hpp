@@ -19,7 +19,7 @@ struct AllGather : Collective {
     g.set_input_grad(0, g.add("tenon.reduce_scatter", {g.output_grad(0)}, {{"group", group}, {"strided", strided}, {"timeout", timeout}}));
   }
 
-  void forward(const tenon::Call& call) const { run(call, Alone::get()); }
+  void forward(const tenon::Call& call) const { run(call, Alone::get(), HostMemory(call)); }
 
  protected:
   static tenon::Shape times(tenon::Infer& io, int input, std::int64_t factor) {
@@ -34,11 +34,11 @@ struct AllGather : Collective {
     return shape;
   }
 
-  void run(const tenon::Call& call, Peers& peers) const {
+  void run(const tenon::Call& call, Peers& peers, const Memory& memory) const {
     const auto group = group_of(peers);
     const auto size = call.input_bytes(0);
     auto* const y = bytes::output(call, 0);
-    std::memcpy(y + static_cast<std::size_t>(group.rank) * size, bytes::input(call, 0), size);
+    memory.copy(y + static_cast<std::size_t>(group.rank) * size, bytes::input(call, 0), size);
     if (group.size == 1) return;
     const auto owners = tenon::LaneOwners::even(group.size, group.size);
     const comm::TreePlan plan(owners, group.size, group.rank, 0);

@@ -1,9 +1,5 @@
 // One sum, mean or extreme of all processes' tensors.
 #pragma once
-#include <tenon/elementwise/convert.hpp>
-#include <tenon/elementwise/for_each.hpp>
-#include <type_traits>
-
 #include "collective.hpp"
 
 struct AllReduce : Collective {
@@ -70,43 +66,48 @@ struct AllReduce : Collective {
     g.set_input_grad(0, dy);
   }
 
-  void forward(const tenon::Call& call) const { run(call, Alone::get()); }
+  void forward(const tenon::Call& call) const { run(call, Alone::get(), HostMemory(call)); }
 
  protected:
-  void run(const tenon::Call& call, Peers& peers) const {
+  void run(const tenon::Call& call, Peers& peers, const Memory& memory) const {
     const auto group = group_of(peers);
     const bool gets_result = root < 0 || named_rank("root", root, group.size) == group.rank;
-    tenon::visit<tenon::numeric>(call.input_type(0).dtype, [&]<class T>() {
-      const auto x = call.input<T>(0);
-      const auto y = call.output<T>(0);
-      if (y.data() != x.data()) std::copy_n(x.data(), x.size(), y.data());
-      if (group.size > 1) reduce<T>(call, group, y.data(), call.workspace<T>(static_cast<std::size_t>(y.size())), y.size());
-      if (!gets_result) std::fill_n(y.data(), y.size(), T(0.F));
-    });
+    const auto dtype = call.input_type(0).dtype;
+    const auto size = call.input_bytes(0);
+    auto* const y = bytes::output(call, 0);
+    if (y != bytes::input(call, 0)) memory.copy(y, bytes::input(call, 0), size);
+    const auto count = static_cast<std::int64_t>(size / tenon::size_of(dtype));
+    if (group.size > 1) reduce(call, memory, group, {dtype, y, call.workspace<std::byte>(size), count});
+    if (!gets_result) memory.zero(y, size);
   }
 
+  /// A vector, and scratch memory of as many elements.
+  struct Vector {
+    tenon::DType dtype;
+    std::byte *elements, *scratch;
+    std::int64_t count;
+  };
   enum class Gets { all, own_part };
 
-  /// In place; scratch has as many elements. Where each process gets its own part, of equal ones, the others hold anything.
-  template <class T>
-  void reduce(const tenon::Call& call, const Group& group, T* y, T* scratch, std::int64_t count, Gets gets = Gets::all) const {
+  /// In place. Where each process gets its own part, of equal ones, the others hold anything.
+  void reduce(const tenon::Call& call, const Memory& memory, const Group& group, const Vector& of, Gets gets = Gets::all) const {
     auto wait = patience(call);
     wait.sleeps = background;
-    if (order == Order::library && group.is_whole() && group.peers.reduce(y, count, tenon::dtype_of<T>, reduction, wait)) return;
+    const auto [dtype, y, scratch, count] = of;
+    if (order == Order::library && group.is_whole() && group.peers.reduce(y, count, dtype, reduction, wait)) return;
+    const auto size = tenon::size_of(dtype);
     const auto all = lanes == 0 ? group.size : lanes;
     const int adding = static_cast<int>(std::min<std::int64_t>(all, group.size));
     const auto owners = tenon::LaneOwners::even(all, adding);
-    const int tag = tag_of({1, static_cast<int>(tenon::dtype_of<T>), count, static_cast<int>(reduction), all});
-    const auto exchange = [&](std::span<const comm::Message> messages) {
-      send_messages(group, messages, reinterpret_cast<std::byte*>(y), reinterpret_cast<std::byte*>(scratch), sizeof(T), tag, wait);
-    };
+    const int tag = tag_of({1, static_cast<int>(dtype), count, static_cast<int>(reduction), all});
+    const auto exchange = [&](std::span<const comm::Message> messages) { send_messages(group, messages, y, scratch, size, tag, wait); };
     const auto add = [&](std::int64_t to, std::int64_t from, std::int64_t n, bool is_left) {
-      join(call, y + to, scratch + from, n, is_left);
+      memory.join(reduction, dtype, y + static_cast<std::size_t>(to) * size, scratch + static_cast<std::size_t>(from) * size, n, is_left);
     };
-    constexpr std::int64_t short_bytes = 65536;
+    constexpr std::size_t short_bytes = 65536;
     if (group.rank < adding) {
       const comm::TreePlan plan(owners, all, group.rank, count);
-      if (count * static_cast<std::int64_t>(sizeof(T)) < short_bytes) {
+      if (static_cast<std::size_t>(count) * size < short_bytes) {
         comm::reduce_whole(plan, group.rank, count, exchange, add);
       } else if (gets == Gets::own_part) {
         comm::reduce_to_parts(plan, group.rank, group.size, count, exchange, add);
@@ -115,11 +116,7 @@ struct AllReduce : Collective {
       }
     }
     exchange(comm::to_idle(group.rank, adding, group.size, count));
-    if (reduction == Reduction::mean)
-      each(call, y, y, count, [n = group.size](T value, T) {
-        using Number = std::conditional_t<std::is_integral_v<T>, std::int64_t, std::conditional_t<sizeof(T) == 2, float, T>>;
-        return static_cast<T>(static_cast<Number>(value) / static_cast<Number>(n));
-      });
+    if (reduction == Reduction::mean) memory.divide(dtype, y, count, group.size);
   }
 
  private:
@@ -130,34 +127,5 @@ struct AllReduce : Collective {
                   {"group", group},
                   {"strided", strided},
                   {"timeout", timeout}});
-  }
-
-  template <class T>
-  void join(const tenon::Call& call, T* to, const T* from, std::int64_t count, bool is_left) const {
-    const auto all = [&](const auto& function) {
-      if (is_left) return each(call, to, from, count, function);
-      each(call, to, from, count, [&](T own, T other) { return function(other, own); });
-    };
-    switch (reduction) {
-      case Reduction::sum:
-      case Reduction::mean:
-        return all([](T left, T right) {
-          if constexpr (std::is_integral_v<T>)  // what does not fit wraps around
-            return static_cast<T>(static_cast<std::make_unsigned_t<T>>(left) + static_cast<std::make_unsigned_t<T>>(right));
-          else
-            return static_cast<T>(left + right);
-        });
-      case Reduction::max:
-        return all([](T left, T right) { return left > right || left != left ? left : right; });
-      case Reduction::min:
-        return all([](T left, T right) { return left < right || left != left ? left : right; });
-    }
-  }
-
-  template <class T, class Function>
-  static void each(const tenon::Call& call, T* to, const T* from, std::int64_t count, const Function& function) {
-    call.parallel_for(count, 65536, [=](std::int64_t begin, std::int64_t end) {
-      tenon::elementwise::for_each(end - begin, [=](std::int64_t at) { to[begin + at] = function(to[begin + at], from[begin + at]); });
-    });
   }
 };

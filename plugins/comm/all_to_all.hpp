@@ -26,10 +26,10 @@ struct AllToAll : Collective {
     g.set_input_grad(0, g.add("tenon.all_to_all", {g.output_grad(0)}, {{"group", group}, {"strided", strided}, {"timeout", timeout}}));
   }
 
-  void forward(const tenon::Call& call) const { run(call, Alone::get()); }
+  void forward(const tenon::Call& call) const { run(call, Alone::get(), HostMemory(call)); }
 
  protected:
-  void run(const tenon::Call& call, Peers& peers) const {
+  void run(const tenon::Call& call, Peers& peers, const Memory& memory) const {
     const auto group = group_of(peers);
     const auto part = call.input_bytes(0) / static_cast<std::size_t>(group.size);
     const auto* const x = bytes::input(call, 0);
@@ -38,7 +38,7 @@ struct AllToAll : Collective {
     for (int other = 0; other < group.size; ++other) {
       const auto at = static_cast<std::size_t>(other) * part;
       if (other == group.rank)
-        std::memcpy(y + at, x + at, part);
+        memory.copy(y + at, x + at, part);
       else
         transfers.push_back({other, x + at, part, y + at, part});
     }

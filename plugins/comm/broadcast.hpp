@@ -25,15 +25,15 @@ struct Broadcast : Collective {
         0, g.add("tenon.all_reduce", {g.output_grad(0)}, {{"root", root}, {"group", group}, {"strided", strided}, {"timeout", timeout}}));
   }
 
-  void forward(const tenon::Call& call) const { run(call, Alone::get()); }
+  void forward(const tenon::Call& call) const { run(call, Alone::get(), HostMemory(call)); }
 
  protected:
-  void run(const tenon::Call& call, Peers& peers) const {
+  void run(const tenon::Call& call, Peers& peers, const Memory& memory) const {
     const auto group = group_of(peers);
     const int from = named_rank("root", root, group.size);
     const auto size = call.input_bytes(0);
     auto* const y = bytes::output(call, 0);
-    if (bytes::input(call, 0) != y) std::memcpy(y, bytes::input(call, 0), size);
+    if (bytes::input(call, 0) != y) memory.copy(y, bytes::input(call, 0), size);
     const int from_root = (group.rank - from + group.size) % group.size;
     send_on(call, group, y, size, from, from_root, 0, group.size);
   }

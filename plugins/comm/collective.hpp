@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../shared/bytes.hpp"
+#include "memory.hpp"
 #include "peers.hpp"
 #include "tree.hpp"
 

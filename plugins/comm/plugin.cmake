@@ -1,13 +1,30 @@
 # The operators need nothing. The kernels for the processes that an MPI's launcher starts are compiled for MPI's standard ABI, and once more for
-# each older MPI whose headers are here, each as a plugin; its library is opened when the first kernel is looked for.
+# each older MPI whose headers are here, each as a plugin, and as another one for GPUs; MPI's library, and NCCL, are opened when the first
+# kernel is looked for.
 set(mpi_sources ${sources})
 list(FILTER mpi_sources INCLUDE REGEX "/mpi/")
-list(FILTER sources EXCLUDE REGEX "/mpi/")
-if(TENON_SANITIZE)
-  return()  # sanitizers and an MPI's own memory are no friends
+file(GLOB nccl_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/nccl/*.cpp ${CMAKE_CURRENT_LIST_DIR}/nccl/*.cu)
+list(FILTER sources EXCLUDE REGEX "/(mpi|nccl)/")
+set(PLUGIN_CUDA_SKIP nccl/kernels.cu)
+if(TENON_SANITIZE MATCHES "thread")
+  return()  # ThreadSanitizer does not see how an MPI orders what its threads do
 endif()
-tenon_add_bundled(tenon_comm_mpi comm SOURCES ${mpi_sources} LIBRARIES ${CMAKE_DL_LIBS})
-target_compile_definitions(tenon_comm_mpi PRIVATE TENON_MPI_ABI TENON_MPI_NAME=Mpi)
+
+function(tenon_add_processes name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEFINITIONS;INCLUDES")
+  set(targets tenon_comm_${name})
+  tenon_add_bundled(tenon_comm_${name} comm SOURCES ${mpi_sources} LIBRARIES ${CMAKE_DL_LIBS} INCLUDES ${arg_INCLUDES})
+  if(kernels)
+    list(APPEND targets tenon_comm_${name}_cuda)
+    list(FILTER mpi_sources EXCLUDE REGEX "/kernels.cpp$")
+    tenon_add_bundled(tenon_comm_${name}_cuda comm SOURCES ${mpi_sources} ${nccl_sources} LIBRARIES ${CMAKE_DL_LIBS} INCLUDES ${arg_INCLUDES} CUDA)
+  endif()
+  foreach(target IN LISTS targets)
+    target_compile_definitions(${target} PRIVATE ${arg_DEFINITIONS})
+  endforeach()
+endfunction()
+
+tenon_add_processes(mpi DEFINITIONS TENON_MPI_ABI TENON_MPI_NAME=Mpi)
 find_package(PkgConfig QUIET)
 set(mpis "openmpi:ompi-c:open_mpi:OpenMpi" "mpich:mpich:mpich:Mpich")
 foreach(mpi IN LISTS mpis)
@@ -23,6 +40,6 @@ foreach(mpi IN LISTS mpis)
     message(STATUS "plugin comm: no processes of ${name} before MPI 5, as pkg-config finds no ${module}")
     continue()
   endif()
-  tenon_add_bundled(tenon_comm_${name} comm SOURCES ${mpi_sources} LIBRARIES ${CMAKE_DL_LIBS} INCLUDES ${TENON_${name}_INCLUDE_DIRS})
-  target_compile_definitions(tenon_comm_${name} PRIVATE TENON_MPI_KIND=${kind} TENON_MPI_NAME=${class} OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+  tenon_add_processes(${name} DEFINITIONS TENON_MPI_KIND=${kind} TENON_MPI_NAME=${class} OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX
+                      INCLUDES ${TENON_${name}_INCLUDE_DIRS})
 endforeach()

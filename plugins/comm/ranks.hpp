@@ -11,10 +11,10 @@ struct Ranks : Collective {
   }
 
   void infer(tenon::Infer& io) const { io.set_output(0, {2}, tenon::i64); }
-  void forward(const tenon::Call& call) const { run(call, Alone::get()); }
+  void forward(const tenon::Call& call) const { run(call, Alone::get(), HostMemory(call)); }
 
  protected:
-  void run(const tenon::Call& call, Peers& peers) const {
+  void run(const tenon::Call& call, Peers& peers, const Memory&) const {
     const auto ranks = call.output<std::int64_t>(0);
     ranks[0] = peers.rank();
     ranks[1] = peers.size();

@@ -24,12 +24,12 @@ struct Recv : Collective {
     g.set_input_grad(0, g.zeros_like(g.add("tenon.send", {g.output_grad(0)}, {{"to", source}, {"timeout", timeout}})));
   }
 
-  void forward(const tenon::Call& call) const { run(call, Alone::get()); }
+  void forward(const tenon::Call& call) const { run(call, Alone::get(), HostMemory(call)); }
 
  protected:
-  void run(const tenon::Call& call, Peers& peers) const {
+  void run(const tenon::Call& call, Peers& peers, const Memory& memory) const {
     const auto size = call.input_bytes(0);
-    if (peers.size() == 1) return static_cast<void>(std::memset(bytes::output(call, 0), 0, size));
+    if (peers.size() == 1) return memory.zero(bytes::output(call, 0), size);
     const int peer = named_rank("source", source, peers.size());
     if (peer == peers.rank()) throw tenon::Error(tenon::ErrorKind::parameter, "rank ", peer, " cannot receive from itself");
     const Transfer transfer{peer, nullptr, 0, bytes::output(call, 0), size};

@@ -33,19 +33,18 @@ struct ReduceScatter : AllReduce {
     g.set_input_grad(0, g.add("tenon.all_gather", {g.output_grad(0)}, {{"group", group}, {"strided", strided}, {"timeout", timeout}}));
   }
 
-  void forward(const tenon::Call& call) const { run(call, Alone::get()); }
+  void forward(const tenon::Call& call) const { run(call, Alone::get(), HostMemory(call)); }
 
  protected:
-  void run(const tenon::Call& call, Peers& peers) const {
+  void run(const tenon::Call& call, Peers& peers, const Memory& memory) const {
     const auto group = group_of(peers);
-    tenon::visit<tenon::numeric>(call.input_type(0).dtype, [&]<class T>() {
-      const auto x = call.input<T>(0);
-      const auto y = call.output<T>(0);
-      if (group.size == 1) return static_cast<void>(std::copy_n(x.data(), x.size(), y.data()));
-      auto* const sum = call.workspace<T>(2 * static_cast<std::size_t>(x.size()));
-      std::copy_n(x.data(), x.size(), sum);
-      reduce<T>(call, group, sum, sum + x.size(), x.size(), Gets::own_part);
-      std::copy_n(sum + group.rank * y.size(), y.size(), y.data());
-    });
+    const auto size = call.input_bytes(0), part = size / static_cast<std::size_t>(group.size);
+    auto* const y = bytes::output(call, 0);
+    if (group.size == 1) return memory.copy(y, bytes::input(call, 0), size);
+    const auto dtype = call.input_type(0).dtype;
+    auto* const sum = call.workspace<std::byte>(2 * size);
+    memory.copy(sum, bytes::input(call, 0), size);
+    reduce(call, memory, group, {dtype, sum, sum + size, static_cast<std::int64_t>(size / tenon::size_of(dtype))}, Gets::own_part);
+    memory.copy(y, sum + static_cast<std::size_t>(group.rank) * part, part);
   }
 };

@@ -24,12 +24,12 @@ struct Send : Collective {
     g.set_input_grad(0, g.add("tenon.add", {g.output_grad(0), back}));
   }
 
-  void forward(const tenon::Call& call) const { run(call, Alone::get()); }
+  void forward(const tenon::Call& call) const { run(call, Alone::get(), HostMemory(call)); }
 
  protected:
-  void run(const tenon::Call& call, Peers& peers) const {
+  void run(const tenon::Call& call, Peers& peers, const Memory& memory) const {
     const auto size = call.input_bytes(0);
-    if (bytes::input(call, 0) != bytes::output(call, 0)) std::memcpy(bytes::output(call, 0), bytes::input(call, 0), size);
+    if (bytes::input(call, 0) != bytes::output(call, 0)) memory.copy(bytes::output(call, 0), bytes::input(call, 0), size);
     if (peers.size() == 1) return;
     const int peer = named_rank("to", to, peers.size());
     if (peer == peers.rank()) throw tenon::Error(tenon::ErrorKind::parameter, "rank ", peer, " cannot send to itself");

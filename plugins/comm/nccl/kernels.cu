@@ -1,0 +1,48 @@
+// A kernel of each operator for GPUs of several processes, which NCCL connects.
+#include "../mpi/over_mpi.hpp"
+#include "all_gather.hpp"
+#include "all_to_all.hpp"
+#include "broadcast.hpp"
+#include "device_memory.hpp"
+#include "nccl_peers.hpp"
+#include "recv.hpp"
+#include "reduce_scatter.hpp"
+#include "send.hpp"
+
+namespace {
+
+/// Of the GPU that this process used first: it has one of its own.
+NcclPeers& join(const tenon::Call& call, const Patience& patience) {
+  int device = 0;
+  tenon::gpu::require(cudaGetDevice(&device));
+  static const int first = device;
+  if (device != first)
+    throw tenon::Error("this process exchanged what lies on cuda:", first, " before, and cannot do so with cuda:", device,
+                       ": one GPU of a process takes part");
+  static NcclPeers peers(*NcclLibrary::find(), over_mpi::join(call, patience), patience);
+  peers.use(call.stream());
+  return peers;
+}
+
+}  // namespace
+
+template <class Op>
+struct OverNccl : Op {
+  static constexpr int priority = over_mpi::priority;
+
+  bool supports(const tenon::Infer&) const { return over_mpi::is_here() && NcclLibrary::find() != nullptr; }
+
+  void forward(const tenon::Call& call) const {
+    const std::lock_guard lock(over_mpi::calling);
+    const auto patience = this->patience(call);
+    Op::run(call, join(call, patience), DeviceMemory(call));
+  }
+};
+
+OVER_MPI(all_gather, cuda, OverNccl, AllGather)
+OVER_MPI(all_reduce, cuda, OverNccl, AllReduce)
+OVER_MPI(all_to_all, cuda, OverNccl, AllToAll)
+OVER_MPI(broadcast, cuda, OverNccl, Broadcast)
+OVER_MPI(recv, cuda, OverNccl, Recv)
+OVER_MPI(reduce_scatter, cuda, OverNccl, ReduceScatter)
+OVER_MPI(send, cuda, OverNccl, Send)

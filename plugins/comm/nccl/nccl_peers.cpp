@@ -1,0 +1,112 @@
+#include "nccl_peers.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <tenon/text.hpp>
+#include <vector>
+
+namespace {
+
+constexpr int id_tag = 0x7ffd, call_tag = 0x7ffe;
+
+std::optional<nccl::Type> type_of(tenon::DType dtype) {
+  switch (dtype) {
+    case tenon::DType::u8:
+      return nccl::Type::u8;
+    case tenon::DType::i8:
+      return nccl::Type::i8;
+    case tenon::DType::i32:
+      return nccl::Type::i32;
+    case tenon::DType::i64:
+      return nccl::Type::i64;
+    case tenon::DType::f16:
+      return nccl::Type::f16;
+    case tenon::DType::bf16:
+      return nccl::Type::bf16;
+    case tenon::DType::f32:
+      return nccl::Type::f32;
+    case tenon::DType::f64:
+      return nccl::Type::f64;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// What one process tells another one before they exchange bytes.
+struct Announced {
+  std::uint64_t out, in;
+};
+
+}  // namespace
+
+NcclPeers::NcclPeers(const NcclLibrary& nccl, Peers& control, const Patience& patience) : nccl_(nccl), control_(control) {
+  ncclUniqueId id{};
+  std::vector<Transfer> transfers;
+  if (rank() == 0) {
+    check(nccl_.GetUniqueId(&id), "ncclGetUniqueId");
+    for (int other = 1; other < size(); ++other) transfers.push_back({other, &id, sizeof id, nullptr, 0});
+  } else {
+    transfers.push_back({0, nullptr, 0, &id, sizeof id});
+  }
+  control_.exchange(transfers, id_tag, patience);
+  if (const int result = nccl_.CommInitRank(&comm_, size(), id, rank()); result != nccl::success)
+    throw tenon::Error("rank ", rank(), ": ncclCommInitRank fails: ", nccl_.GetErrorString(result),
+                       ". Each process needs a GPU of its own: start them with CUDA_VISIBLE_DEVICES set to their number on this machine");
+}
+
+void NcclPeers::check(int result, const char* what) const {
+  if (result != nccl::success && result != nccl::in_progress)
+    throw tenon::Error("rank ", rank(), ": ", what, " fails: ", nccl_.GetErrorString(result));
+}
+
+void NcclPeers::require_sound() const {
+  int result = nccl::success;
+  check(nccl_.CommGetAsyncError(comm_, &result), "ncclCommGetAsyncError");
+  check(result, "what NCCL sent before");
+}
+
+void NcclPeers::exchange(std::span<const Transfer> transfers, int tag, const Patience& patience) {
+  require_sound();
+  std::vector<Announced> own, theirs(transfers.size());
+  std::vector<Transfer> announced;
+  own.reserve(transfers.size());
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
+    own.push_back({transfers[i].out_bytes, transfers[i].in_bytes});
+    announced.push_back({transfers[i].peer, &own[i], sizeof own[i], &theirs[i], sizeof theirs[i]});
+  }
+  control_.exchange(announced, tag, patience);
+  for (std::size_t i = 0; i < transfers.size(); ++i)
+    if (theirs[i].out != own[i].in || theirs[i].in != own[i].out)
+      throw tenon::Error("rank ", transfers[i].peer, " sends ", theirs[i].out, " bytes and needs ", theirs[i].in, ", but rank ", rank(),
+                         " needs ", own[i].in, " and sends ", own[i].out, ": they run different graphs, or tensors of different shapes");
+  check(nccl_.GroupStart(), "ncclGroupStart");
+  constexpr int bytes = static_cast<int>(nccl::Type::u8);
+  for (const auto& transfer : transfers) {
+    if (transfer.out_bytes > 0) check(nccl_.Send(transfer.out, transfer.out_bytes, bytes, transfer.peer, comm_, stream_), "ncclSend");
+    if (transfer.in_bytes > 0) check(nccl_.Recv(transfer.in, transfer.in_bytes, bytes, transfer.peer, comm_, stream_), "ncclRecv");
+  }
+  check(nccl_.GroupEnd(), "ncclGroupEnd");
+}
+
+bool NcclPeers::reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction, const Patience& patience) {
+  const auto type = type_of(dtype);
+  if (!type || reduction == Reduction::mean) return false;
+  require_sound();
+  // Each tells the next one, and all of them begin only once the one before them is there.
+  const std::int64_t own[] = {count, static_cast<std::int64_t>(dtype), static_cast<std::int64_t>(reduction)};
+  std::int64_t theirs[] = {0, 0, 0};
+  const int next = (rank() + 1) % size(), before = (rank() + size() - 1) % size();
+  const Transfer transfers[] = {{before, nullptr, 0, theirs, sizeof theirs}, {next, own, sizeof own, nullptr, 0}};
+  control_.exchange(transfers, call_tag, patience);
+  if (!std::equal(std::begin(own), std::end(own), std::begin(theirs)))
+    throw tenon::Error("rank ", before, " makes another call than rank ", rank(),
+                       ": they run different graphs, or tensors of different types or shapes");
+  const auto how = reduction == Reduction::sum   ? nccl::Reduction::sum
+                   : reduction == Reduction::max ? nccl::Reduction::max
+                                                 : nccl::Reduction::min;
+  check(
+      nccl_.AllReduce(elements, elements, static_cast<std::size_t>(count), static_cast<int>(*type), static_cast<int>(how), comm_, stream_),
+      "ncclAllReduce");
+  return true;
+}

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Processes with a GPU each, connected by NCCL: the bits of processes without. Real GPUs, or simulated ones and the NCCL of
+# simulated_nccl.cpp. gpus.sh BUILD MPIRUN NCCL [MOST]: NCCL is the folder of libnccl.so.2.
+set -uo pipefail
+build=$(realpath "$1") mpirun=$2 most=${4:-4}
+nccl=$(realpath "$3")
+command -v "$mpirun" >/dev/null || { echo "skipped: there is no $mpirun"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export TENON_CACHE=$work/cache OMP_NUM_THREADS=1 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0  # MPI leaks
+failed=0
+fail() { echo "FAILED: $*"; failed=1; }
+tenon() { LD_LIBRARY_PATH=$nccl "$build/tenon" --plugins "$build/plugins" --trust-writable "$@"; }
+ranks() {
+  local n=$1
+  shift
+  timeout -k 5 120 "$mpirun" --allow-run-as-root --oversubscribe --bind-to none -n "$n" "$@"
+}
+export -f tenon
+export build nccl
+gpus=$("$build/tenon" doctor | grep '^cuda:')
+[[ -n $gpus ]] || { echo "skipped: there is no GPU"; exit 77; }
+# Processes share a simulated GPU. Of real ones each needs one of its own.
+own_gpu() { [[ $gpus == *simulated* ]] || export CUDA_VISIBLE_DEVICES=$1; }
+[[ $gpus == *simulated* ]] || most=$(wc -l <<<"$gpus")
+((most >= 2)) || { echo "skipped: there is one GPU alone"; exit 77; }
+export gpus
+export -f own_gpu
+
+# Long and short vectors, which go different ways; numbers whose sums depend on their order; whole numbers, and halves.
+cat >all.json <<'E2'
+{"tenon": 1,
+ "inputs": {"x": {"dtype": "float32", "shape": [24, 3000]}, "s": {"dtype": "float32", "shape": [24]}, "i": {"dtype": "int32", "shape": [24, 5]}},
+ "nodes": [
+  {"name": "sum", "op": "all_reduce", "inputs": ["x"]},
+  {"name": "mean", "op": "all_reduce", "inputs": ["s"], "attrs": {"reduction": "mean"}},
+  {"name": "largest", "op": "all_reduce", "inputs": ["x"], "attrs": {"reduction": "max", "order": "library"}},
+  {"name": "whole", "op": "all_reduce", "inputs": ["i"], "attrs": {"order": "library"}},
+  {"name": "smallest", "op": "all_reduce", "inputs": ["i"], "attrs": {"reduction": "min"}},
+  {"name": "half", "op": "cast", "inputs": ["s"], "attrs": {"dtype": "float16"}},
+  {"name": "halves", "op": "all_reduce", "inputs": ["half"], "attrs": {"reduction": "mean"}},
+  {"name": "whole_halves", "op": "cast", "inputs": ["halves"], "attrs": {"dtype": "float32"}},
+  {"name": "for_one", "op": "all_reduce", "inputs": ["x"], "attrs": {"root": 1}},
+  {"name": "in_lanes", "op": "all_reduce", "inputs": ["x"], "attrs": {"lanes": 7}},
+  {"name": "part", "op": "reduce_scatter", "inputs": ["x"]},
+  {"name": "short_part", "op": "reduce_scatter", "inputs": ["i"]},
+  {"name": "gathered", "op": "all_gather", "inputs": ["s"]},
+  {"name": "of_one", "op": "broadcast", "inputs": ["x"], "attrs": {"root": 1}},
+  {"name": "dealt", "op": "all_to_all", "inputs": ["i"]}],
+ "outputs": {"sum": "sum", "mean": "mean", "largest": "largest", "whole": "whole", "smallest": "smallest", "halves": "whole_halves",
+             "for_one": "for_one", "in_lanes": "in_lanes", "part": "part", "short_part": "short_part", "gathered": "gathered", "of_one": "of_one",
+             "dealt": "dealt"}}
+E2
+outputs="sum mean largest whole smallest halves for_one in_lanes part short_part gathered of_one dealt"
+export outputs
+cat >run.sh <<'E2'
+rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
+to=() ; for name in $outputs; do to+=(--output "$name=$2-$rank-$name.npy"); done
+[[ $1 == cpu ]] || own_gpu "${OMPI_COMM_WORLD_LOCAL_RANK:-$rank}"
+tenon --device "$1" run all.json --seed "$rank" "${to[@]}"
+E2
+for ((n = 2; n <= most; ++n)); do
+  ranks "$n" bash run.sh cpu "cpu$n" >log 2>&1 || { tail -n 12 log; fail "$n processes without GPUs"; continue; }
+  ranks "$n" bash run.sh cuda "cuda$n" >log 2>&1 || { tail -n 12 log; fail "$n processes with GPUs"; continue; }
+  for ((rank = 0; rank < n; ++rank)); do
+    for name in $outputs; do
+      cmp "cpu$n-$rank-$name.npy" "cuda$n-$rank-$name.npy" || fail "$name of rank $rank of $n: other bits on a GPU"
+    done
+  done
+  cmp -s "cpu$n-0-part.npy" "cpu$n-1-part.npy" && fail "the processes have the same numbers: the test means nothing"
+done
+
+echo "-- the kernels run on the GPU"
+ranks 2 bash -c 'tenon --device cuda show all.json --plan' >log 2>&1
+[[ $(grep -cE '(all_reduce|reduce_scatter|all_gather|broadcast|all_to_all) +cuda' log) -ge 22 ]] || { head -n 40 log; fail "kernels of the CPU"; }
+
+echo "-- one process to another, and what is refused"
+pair() { echo "{\"tenon\": 1, \"inputs\": {\"x\": {\"dtype\": \"float32\", \"shape\": [$1]}}, \"nodes\": [$2], \"outputs\": {\"y\": \"y\"}}"; }
+pair 5 '{"name": "y", "op": "send", "inputs": ["x"], "attrs": {"to": 1}}' >pair0.json
+pair 5 '{"name": "y", "op": "recv", "inputs": ["x"], "attrs": {"source": 0}}' >pair1.json
+pair 5 '{"name": "y", "op": "all_reduce", "inputs": ["x"]}' >other0.json
+pair 6 '{"name": "y", "op": "all_reduce", "inputs": ["x"]}' >other1.json
+pair 5 '{"name": "y", "op": "all_reduce", "inputs": ["x"], "attrs": {"order": "library", "timeout": 20}}' >library0.json
+pair 6 '{"name": "y", "op": "all_reduce", "inputs": ["x"], "attrs": {"order": "library", "timeout": 20}}' >library1.json
+cat >each.sh <<'E2'
+rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
+own_gpu "${OMPI_COMM_WORLD_LOCAL_RANK:-$rank}"
+tenon --device cuda run "$1$rank.json" --seed "$rank" --output "y=$1$rank.npy"
+E2
+ranks 2 bash each.sh pair >log 2>&1 || { tail -n 12 log; fail "send and recv"; }
+cmp pair0.npy pair1.npy || fail "send and recv: other bits"
+for which in other library; do
+  ranks 2 bash each.sh $which >log 2>&1 && fail "$which: tensors of different shapes"
+  grep -q 'makes another call than rank .: they run different graphs, or tensors of different types or shapes' log || { tail -n 12 log; fail "$which: nothing says why"; }
+done
+
+((failed == 0)) && echo "all is well"
+exit $failed
