@@ -12,6 +12,18 @@ std::int64_t room_of(DType dtype, const Shape& shape) {
   return (shape.size() * static_cast<std::int64_t>(size_of(dtype)) + line - 1) / line * line;
 }
 
+/// A tensor of this shape among the elements of `flat`, from a byte on.
+Tensor part_of(const Tensor& flat, std::int64_t byte, const Shape& shape) {
+  auto part = flat.abi();
+  std::vector<std::int64_t> dims(shape.begin(), shape.end());
+  part.dense.data = static_cast<std::byte*>(flat.data()) + byte;
+  part.dense.byte_offset = 0;
+  part.dense.ndim = shape.rank();
+  part.dense.shape = dims.data();
+  part.dense.strides = nullptr;
+  return Tensor::borrow(part, std::make_shared<Tensor>(flat));
+}
+
 }  // namespace
 
 std::vector<std::size_t> bucket_ends(const std::vector<std::pair<DType, Shape>>& gradients, int processes) {
@@ -40,7 +52,7 @@ GradientBuckets::~GradientBuckets() {
   adder_.join();
 }
 
-void GradientBuckets::lay_out(const std::vector<std::pair<std::string, Tensor>>& gradients) {
+void GradientBuckets::lay_out(const std::vector<std::pair<std::string, Tensor>>& gradients, const std::string& device) {
   laid_out_ = true;
   std::vector<std::pair<DType, Shape>> types;
   types.reserve(gradients.size());
@@ -51,11 +63,12 @@ void GradientBuckets::lay_out(const std::vector<std::pair<std::string, Tensor>>&
     std::int64_t bytes = 0;
     for (auto i = first; i < end; ++i) bytes += room_of(dtype, types[i].second);
     const auto size = static_cast<std::int64_t>(size_of(dtype));
-    const auto flat = Tensor::zeros(dtype, {bytes / size});  // NOLINT(clang-analyzer-core.DivideZero): a gradient's dtype is known
-    auto* at = static_cast<std::byte*>(flat.data());
+    // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a gradient's dtype is known
+    const auto flat = Tensor::zeros(dtype, {bytes / size}).to(device);
+    std::int64_t at = 0;
     for (auto i = first; i < end; ++i) {
       const auto& [name, like] = gradients[i];
-      places_.emplace(name, Tensor::borrow(at, dtype, like.shape(), {}, std::make_shared<Tensor>(flat)));
+      places_.emplace(name, part_of(flat, at, like.shape()));
       bucket_of_.emplace(name, buckets_.size());
       at += room_of(dtype, like.shape());
     }

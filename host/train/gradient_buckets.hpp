@@ -29,10 +29,10 @@ class GradientBuckets {
   GradientBuckets(const GradientBuckets&) = delete;
   GradientBuckets& operator=(const GradientBuckets&) = delete;
 
-  /// Once, for gradients like these, in the order in which they are computed.
-  void lay_out(const std::vector<std::pair<std::string, Tensor>>& gradients);
+  /// Once, for gradients like these, in the order in which they are computed; on the CPU, or where Processes can add.
+  void lay_out(const std::vector<std::pair<std::string, Tensor>>& gradients, const std::string& device);
   bool laid_out() const { return laid_out_; }
-  /// Where each lies, by its name; on the CPU.
+  /// Where each lies, by its name.
   const NamedTensors& places() const { return places_; }
 
   /// From here on a bucket is added as soon as all of its gradients, and the buckets before it, are ready.

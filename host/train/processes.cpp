@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <tenon/host/failure.hpp>
 #include <tenon/launcher.hpp>
+
+#include "run/host_impl.hpp"
 
 namespace tenon {
 
@@ -70,15 +73,47 @@ std::vector<std::string> Processes::gather(const std::string& own) {
   return texts;
 }
 
+bool Processes::can_add_on(const std::string& device) {
+  std::string why;
+  std::optional<PreparedCall> sum;
+  Tensor number;
+  const auto all_can = [&] {
+    const auto reasons = gather(why);
+    const auto first = std::find_if(reasons.begin(), reasons.end(), [](const std::string& reason) { return !reason.empty(); });
+    if (first == reasons.end()) return true;
+    if (rank_ == 0 && device != "cpu") impl_of(host_).warnings.once("sums on the CPU", "what processes add goes by the CPU: " + *first);
+    return false;
+  };
+  const auto attempt = [&](auto&& work) {
+    try {
+      work();
+    } catch (const Failure& failure) {
+      why = failure.what();
+    }
+  };
+  if (device == "cpu") {
+    why = "it lies there";
+  } else {
+    attempt([&] {
+      number = Tensor::zeros(f32, {1}).to(device);
+      sum.emplace(host_.prepare("tenon.all_reduce", {Argument::like(number)}, {{"timeout", timeout_}}, {.device = device}));
+    });
+  }
+  if (!all_can()) return false;
+  attempt([&] { sum->forward(std::span(&number, 1), std::span(&number, 1)); });
+  return all_can();
+}
+
 void Processes::add(const Tensor& own, std::int64_t lanes, bool background) {
-  const std::tuple key(own.dtype(), own.size(), lanes, background);
+  const std::tuple key(own.device(), own.dtype(), own.size(), lanes, background);
   auto flat = own.reshape({own.size()});
   auto found = sums_.find(key);
   if (found == sums_.end())
-    found = sums_
-                .emplace(key, host_.prepare("tenon.all_reduce", {Argument::like(flat)},
-                                            {{"lanes", lanes}, {"timeout", timeout_}, {"background", background}}))
-                .first;
+    found =
+        sums_
+            .emplace(key, host_.prepare("tenon.all_reduce", {Argument::like(flat)},
+                                        {{"lanes", lanes}, {"timeout", timeout_}, {"background", background}}, {.device = own.device()}))
+            .first;
   auto to = flat;
   waiting([&] { found->second.forward(std::span(&flat, 1), std::span(&to, 1)); });
 }

@@ -34,7 +34,11 @@ class Processes {
   std::vector<std::string> gather(const std::string& own);
   /// Each process's tensor, dense and on the CPU, which has the same dtype and shape in all; along a new first axis. Throws WaitFailure.
   Tensor gather(const Tensor& own);
-  /// Adds by the tree of `lanes` lanes, in place; a process without a lane gets the sum alone. Dense, on the CPU. Throws WaitFailure.
+  /// Whether what lies on this device can be added there: in all processes, or in none of them, which the first one warns of. All call it
+  /// at once. Throws WaitFailure.
+  bool can_add_on(const std::string& device);
+  /// Adds by the tree of `lanes` lanes, in place; a process without a lane gets the sum alone. Dense, on the CPU or where can_add_on()
+  /// says. Throws WaitFailure.
   /// background: this thread waits while another one computes.
   void add(const Tensor& own, std::int64_t lanes, bool background = false);
 
@@ -42,7 +46,8 @@ class Processes {
   Host& host_;
   double timeout_ = 0;
   int rank_ = 0, size_ = 1;
-  std::map<std::tuple<DType, std::int64_t, std::int64_t, bool>, PreparedCall> sums_;  // by dtype, count, lanes and background
+  std::map<std::tuple<std::string, DType, std::int64_t, std::int64_t, bool>, PreparedCall> sums_;  // by device, dtype, count, lanes,
+                                                                                                   // background
 };
 
 }  // namespace tenon

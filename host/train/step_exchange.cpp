@@ -229,15 +229,16 @@ LaneSum StepExchange::nothing(const std::vector<Gradient>& like) const {
 
 void StepExchange::lay_out(const NamedTensors& gradients) {
   std::vector<std::pair<std::string, Tensor>> dense;
-  bool on_cpu = true;
+  std::string device;  // of all of them
   for (const auto& name : order_) {
     const auto& gradient = gradients.at(name);
     if (gradient.storage() != Storage::dense) continue;
     dense.emplace_back(name, gradient);
-    on_cpu = on_cpu && gradient.device() == "cpu";
+    device = device.empty() || device == gradient.device() ? gradient.device() : "cpu";
   }
-  buckets_.lay_out(dense);
-  if (on_cpu) places_ = buckets_.places();
+  const bool from_cpu = std::all_of(dense.begin(), dense.end(), [](const auto& each) { return each.second.device() == "cpu"; });
+  buckets_.lay_out(dense, processes_.can_add_on(device.empty() ? "cpu" : device) ? device : "cpu");
+  if (from_cpu) places_ = buckets_.places();
 }
 
 /// From then on the gradients are where they were added.
@@ -250,7 +251,7 @@ void StepExchange::add_dense(NamedTensors& gradients, std::int64_t lanes) {
   for (const auto& [name, place] : buckets_.places()) {
     const auto own = gradients.find(name);
     if (own == gradients.end()) continue;
-    if (own->second.device() == "cpu")
+    if (own->second.device() == place.device())
       own->second = place;
     else
       copy_elements(place, own->second);

@@ -32,7 +32,8 @@ class StepExchange {
   StepExchange(Processes& processes, Host& host, const std::vector<TrainedVariable>& trained, const Graph& forward,
                const KeptStates& states);
 
-  /// Where dense gradients are added, from the second step on: what a process computes there is not copied. None before, and on a GPU.
+  /// Where dense gradients are added on the CPU, from the second step on: what a process computes there is not copied. None before, and
+  /// on a GPU.
   const NamedTensors& places() const { return places_; }
   /// Of a process whose gradients of a step are what the run computes that is next: places() whose gradient is complete may be added from
   /// now on, while the run goes on. Threads of ready(): any.

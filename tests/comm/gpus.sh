@@ -3,7 +3,7 @@
 # simulated_nccl.cpp. gpus.sh BUILD MPIRUN NCCL [MOST]: NCCL is the folder of libnccl.so.2.
 set -uo pipefail
 build=$(realpath "$1") mpirun=$2 most=${4:-4}
-nccl=$(realpath "$3")
+nccl=$(realpath "$3") here=$(cd "$(dirname "$0")" && pwd)
 command -v "$mpirun" >/dev/null || { echo "skipped: there is no $mpirun"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -94,6 +94,36 @@ for which in other library; do
   ranks 2 bash each.sh $which >log 2>&1 && fail "$which: tensors of different shapes"
   grep -q 'makes another call than rank .: they run different graphs, or tensors of different types or shapes' log || { tail -n 12 log; fail "$which: nothing says why"; }
 done
+
+echo "-- a training whose gradients are added on the GPUs, and on the CPU where NCCL is not there"
+cat >mlp.json <<'E2'
+{"tenon": 1,
+ "inputs": {"image": {"dtype": "uint8", "shape": [-1, 64]}, "label": {"dtype": "uint8", "shape": [-1]}},
+ "nodes": [
+  {"name": "pixels", "op": "cast", "inputs": ["image"], "attrs": {"dtype": "float32"}},
+  {"name": "fc1", "op": "fully_connected", "inputs": ["pixels"], "attrs": {"num_hidden": 300}},
+  {"name": "norm", "op": "batch_norm", "inputs": ["fc1"]},
+  {"name": "last", "op": "dropout", "inputs": ["norm"], "attrs": {"p": 0.1}},
+  {"name": "scores", "op": "fully_connected", "inputs": ["last"], "attrs": {"num_hidden": 10}},
+  {"name": "loss", "op": "softmax_cross_entropy", "inputs": ["scores", "label"]}],
+ "outputs": {"scores": "scores", "loss": "loss"}}
+E2
+digits=$here/../data
+cat >train.sh <<'E2'
+own_gpu "${OMPI_COMM_WORLD_LOCAL_RANK:-0}"
+tenon --device cuda train mlp.json -o "$1" --data "image=$digits/digits_images.npy[0:300]" --data "label=$digits/digits_labels.npy[0:300]" \
+  --batch 16 --lanes 4 --seed 3 --clip-norm 1 --epochs 2
+E2
+export digits
+bash train.sh one.tenon >log 2>&1 || { tail -n 12 log; fail "a training by one process"; }
+for ((n = 2; n <= most; ++n)); do
+  ranks "$n" bash train.sh "$n.tenon" >log 2>&1 || { tail -n 12 log; fail "a training by $n processes"; continue; }
+  cmp one.tenon "$n.tenon" || fail "$n processes with GPUs make another file"
+  ! grep -q 'goes by the CPU' log || { cat log; fail "NCCL is not used"; }
+done
+nccl=$work ranks 2 bash train.sh without.tenon >log 2>&1 || { tail -n 12 log; fail "a training without NCCL"; }
+cmp one.tenon without.tenon || fail "a training without NCCL makes another file"
+[[ $gpus != *simulated* || $(grep -c "what processes add goes by the CPU" log) == 1 ]] || { tail -n 12 log; fail "nothing tells that sums go by the CPU"; }
 
 ((failed == 0)) && echo "all is well"
 exit $failed
