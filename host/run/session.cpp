@@ -8,6 +8,7 @@
 
 #include "device/devices.hpp"
 #include "graph/expansion.hpp"
+#include "graph/initialize.hpp"
 #include "graph/rewrite/graph_part.hpp"
 #include "io/crash/crash_handler.hpp"
 #include "plan/step_cost.hpp"

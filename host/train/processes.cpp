@@ -9,6 +9,7 @@
 #include <tenon/launcher.hpp>
 
 #include "run/host_impl.hpp"
+#include "run/inner.hpp"
 
 namespace tenon {
 

@@ -93,7 +93,9 @@ struct AllReduce : Collective {
   void reduce(const tenon::Call& call, const Memory& memory, const Group& group, const Vector& of, Gets gets = Gets::all) const {
     auto wait = patience(call);
     wait.sleeps = background;
-    const auto [dtype, y, scratch, count] = of;
+    const auto dtype = of.dtype;
+    auto *const y = of.elements, *const scratch = of.scratch;
+    const auto count = of.count;
     if (order == Order::library && group.is_whole() && group.peers.reduce(y, count, dtype, reduction, wait)) return;
     const auto size = tenon::size_of(dtype);
     const auto all = lanes == 0 ? group.size : lanes;

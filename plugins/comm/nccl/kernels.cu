@@ -1,9 +1,9 @@
 // A kernel of each operator for GPUs of several processes, which NCCL connects.
-#include "../mpi/over_mpi.hpp"
 #include "all_gather.hpp"
 #include "all_to_all.hpp"
 #include "broadcast.hpp"
 #include "device_memory.hpp"
+#include "mpi/over_mpi.hpp"
 #include "nccl_peers.hpp"
 #include "recv.hpp"
 #include "reduce_scatter.hpp"

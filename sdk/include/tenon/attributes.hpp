@@ -228,7 +228,12 @@ class AttributeVisitor : public NullDescriber {
   Visitor* visitor_;
 };
 
-/// Whether a node may set no parameter at all. Its object is the class's defaults then, which were checked at compile time.
+/// Whether a node may set no parameter at all. Its object is the class's defaults then, which were checked at compile time, so that
+/// describe() need not run:
+///
+///     Relu      true: it has no parameters
+///     Dropout   true: p keeps its initialiser
+///     Conv      false: op.param("kernel", ...).required() finds out in describe() that it is missing
 template <class Class>
 constexpr bool needs_no_attribute() {
   for (const ParamEntry& param : description_of<Class>.params)
