@@ -139,14 +139,15 @@ run_ranks() {
   command -v mpirun.openmpi >/dev/null || { skipped ranks "mpirun.openmpi is missing; apt-get install openmpi-bin libopenmpi-dev"; return; }
   step ranks-configure cmake --preset ci && step ranks-build cmake --build build-ci --target tenon tenon_plugins tenon-probe tenon-worker || return
   step ranks bash tests/comm/ranks.sh build-ci mpirun.openmpi 8
-  step ranks-tcp env OMPI_MCA_btl=tcp,self bash tests/comm/ranks.sh build-ci mpirun.openmpi 4
+  step ranks-tcp env OMPI_MCA_btl=tcp,self bash tests/comm/ranks.sh build-ci mpirun.openmpi 8
   if [[ -e build-ci/plugins/tenon_comm_mpich.so ]]; then
-    step ranks-mpich bash tests/comm/ranks.sh build-ci mpirun.mpich 4
+    step ranks-mpich bash tests/comm/ranks.sh build-ci mpirun.mpich 8
   else
     skipped ranks-mpich "there is no MPICH; apt-get install mpich libmpich-dev"
   fi
   if venv ranks-standard-abi build-ranks/venv 'mpich>=5'; then
-    step ranks-standard-abi bash tests/comm/standard_abi.sh build-ci build-ranks/venv
+    step ranks-standard-abi bash tests/comm/standard_abi.sh build-ci build-ranks/venv 8
+    step ranks-standard-abi-tcp env MPIR_CVAR_NOLOCAL=1 UCX_TLS=tcp,self bash tests/comm/standard_abi.sh build-ci build-ranks/venv 8
   fi
   step ranks-killed bash tests/comm/kills.sh build-ci 50
   if ((EUID == 0)) && ip netns list >/dev/null 2>&1; then

@@ -6,11 +6,15 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <tenon/launcher.hpp>
 #include <tenon/text.hpp>
 #include <thread>
+#include <vector>
+
+#include "tree.hpp"
 
 namespace {
 
@@ -96,22 +100,48 @@ MpiPeers& join_mpi_job(const Patience& patience) {
   return *job.peers;
 }
 
+/// Returns once all processes are here, however long that takes; false where one of them never will be.
+static bool meet(MpiPeers& peers) {
+  try {
+    const auto owners = tenon::LaneOwners::even(peers.size(), peers.size());
+    const comm::TreePlan plan(owners, peers.size(), peers.rank(), 0);
+    std::vector<std::byte> here(static_cast<std::size_t>(peers.size()));
+    const Patience patience{std::numeric_limits<double>::infinity(), [] { return false; }, true};
+    constexpr int tag = 0x7fff;
+    comm::gather(plan, peers.rank(), 1, [&](std::span<const comm::Message> messages) {
+      std::vector<Transfer> transfers;
+      for (const auto& message : messages)
+        transfers.push_back({message.peer, here.data() + message.send, static_cast<std::size_t>(message.send_count),
+                             here.data() + message.receive, static_cast<std::size_t>(message.receive_count)});
+      if (!transfers.empty()) peers.exchange(transfers, tag, patience);
+    });
+    return true;
+  } catch (const tenon::Error& error) {
+    std::fprintf(stderr, "tenon: %s\n", error.what());
+    return false;
+  }
+}
+
 void leave_mpi_job(int status) {
   if (joined == nullptr) return;
   const auto& mpi = MpiLibrary::get();
   int ended = 0;
   mpi.Finalized(&ended);
-  if (ended != 0) return;
-  if (status != 0 || joined->peers->failed()) {
-    constexpr double seconds_to_abort = 8;
-    const Deadline deadline(seconds_to_abort, status == 0 ? 1 : status, "");
-    // The launcher takes what was told before it ends all; others name whom they wait for, too, and rank 0 keeps what there is.
-    const bool waited = joined->peers->failed();
-    std::this_thread::sleep_for(std::chrono::milliseconds(!waited ? 300 : joined->peers->rank() == 0 ? 1000 : 5000));
-    mpi.Abort(mpi.world, status == 0 ? 1 : status);
-  } else if (joined->started) {
+  if (ended != 0) return MpiLibrary::close();  // by another plugin, which has it open, too
+  auto& peers = *joined->peers;
+  if (status == 0 && !peers.failed() && !joined->started) return;
+  if (status == 0 && !peers.failed() && meet(peers)) {
+    // MPICH 4.0 over UCX's TCP often hangs in its end, in any program.
+    constexpr double seconds_to_end = 10;
+    const Deadline deadline(seconds_to_end, 0, "all is done, but MPI does not end; this process ends without it");
     mpi.Comm_free(&joined->comm);
     mpi.Finalize();
-    MpiLibrary::close();
+    return MpiLibrary::close();
   }
+  constexpr double seconds_to_abort = 8;
+  const Deadline deadline(seconds_to_abort, status == 0 ? 1 : status, "");
+  // The launcher takes what was told before it ends all; others name whom they wait for, too, and rank 0 keeps what there is.
+  const bool waited = peers.failed();
+  std::this_thread::sleep_for(std::chrono::milliseconds(!waited ? 300 : peers.rank() == 0 ? 1000 : 5000));
+  mpi.Abort(mpi.world, status == 0 ? 1 : status);
 }
