@@ -82,7 +82,9 @@ bool Processes::can_add_on(const std::string& device) {
     const auto reasons = gather(why);
     const auto first = std::find_if(reasons.begin(), reasons.end(), [](const std::string& reason) { return !reason.empty(); });
     if (first == reasons.end()) return true;
-    if (rank_ == 0 && device != "cpu") impl_of(host_).warnings.once("sums on the CPU", "what processes add goes by the CPU: " + *first);
+    if (rank_ == 0 && device != "cpu")
+      impl_of(host_).warnings.once("sums on the CPU",
+                                   fmt::format("what processes add goes by the CPU: rank {}: {}", first - reasons.begin(), *first));
     return false;
   };
   const auto attempt = [&](auto&& work) {
@@ -93,7 +95,7 @@ bool Processes::can_add_on(const std::string& device) {
     }
   };
   if (device == "cpu") {
-    why = "it lies there";
+    why = "gradients lie there";
   } else {
     attempt([&] {
       number = Tensor::zeros(f32, {1}).to(device);

@@ -69,8 +69,8 @@ constexpr std::int64_t failed = 0, idle = 1, worked = 2;
 }  // namespace
 
 StepExchange::StepExchange(Processes& processes, Host& host, const std::vector<TrainedVariable>& trained, const Graph& forward,
-                           const KeptStates& states)
-    : processes_(processes), host_(host), forward_(forward), states_(states), buckets_(processes) {
+                           const KeptStates& states, std::string device)
+    : processes_(processes), host_(host), forward_(forward), states_(states), device_(std::move(device)), buckets_(processes) {
   for (auto one = trained.rbegin(); one != trained.rend(); ++one)
     if (variables_.emplace(one->gradient, one->variable).second) order_.push_back(one->gradient);
 }
@@ -216,7 +216,7 @@ LaneSum StepExchange::nothing(const std::vector<Gradient>& like) const {
     const auto storage = number < like.size() ? like[number].storage : Storage::dense;
     ++number;
     if (storage == Storage::dense) {
-      none.gradients.emplace(gradient, Tensor::zeros(tensor.dtype(), tensor.shape()));
+      none.gradients.emplace(gradient, Tensor::zeros(tensor.dtype(), tensor.shape()).to(device_));
     } else {
       auto rows = tensor.shape();
       rows.set(0, 0);

@@ -30,7 +30,7 @@ struct LaneSum {
 class StepExchange {
  public:
   StepExchange(Processes& processes, Host& host, const std::vector<TrainedVariable>& trained, const Graph& forward,
-               const KeptStates& states);
+               const KeptStates& states, std::string device);
 
   /// Where dense gradients are added on the CPU, from the second step on: what a process computes there is not copied. None before, and
   /// on a GPU.
@@ -82,6 +82,7 @@ class StepExchange {
   Host& host_;
   const Graph& forward_;
   const KeptStates& states_;
+  std::string device_;                            // where gradients lie that this process does not compute
   std::map<std::string, std::string> variables_;  // one of those that have the gradient, by its name
   std::vector<std::string> order_;                // names of gradients, as backward computes them
   GradientBuckets buckets_;

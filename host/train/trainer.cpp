@@ -118,7 +118,7 @@ struct Trainer::Impl {
       throw Failure(FailureKind::usage,
                     fmt::format("lanes is {} but must be at least {}, the number of processes", options.lanes, processes.size()),
                     "give as many lanes as there are processes, or a multiple");
-    return &exchange.emplace(processes, forward.host(), parts.trained, forward, states);
+    return &exchange.emplace(processes, forward.host(), parts.trained, forward, states, options.device.empty() ? "cpu" : options.device);
   }
 
   // What a step makes stays where it was made: gradients go from one session to the other.

@@ -96,10 +96,11 @@ struct AllReduce : Collective {
     const auto dtype = of.dtype;
     auto *const y = of.elements, *const scratch = of.scratch;
     const auto count = of.count;
-    if (order == Order::library && group.is_whole() && group.peers.reduce(y, count, dtype, reduction, wait)) return;
     const auto size = tenon::size_of(dtype);
     const auto all = lanes == 0 ? group.size : lanes;
     const int adding = static_cast<int>(std::min<std::int64_t>(all, group.size));
+    const bool all_add = group.is_whole() && adding == group.size;
+    if (order == Order::library && all_add && group.peers.reduce(y, count, dtype, reduction, wait)) return;
     const auto owners = tenon::LaneOwners::even(all, adding);
     const int tag = tag_of({1, static_cast<int>(dtype), count, static_cast<int>(reduction), all});
     const auto exchange = [&](std::span<const comm::Message> messages) { send_messages(group, messages, y, scratch, size, tag, wait); };

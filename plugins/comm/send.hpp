@@ -6,7 +6,8 @@ struct Send : Collective {
   std::int64_t to = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("sends a tensor to one other process, whose recv gets it, and passes it on");
+    op.doc(
+        "sends a tensor to one other process, whose recv gets it, and passes it on; on GPUs, and where it is long, it waits for that recv");
     op.types(tenon::every_type);
     op.input("x", "any shape");
     op.output("y", "x. Its gradient, and what recv's has sent back, make that of x: the loss must depend on y, if only on 0 times its sum");

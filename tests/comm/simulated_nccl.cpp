@@ -140,11 +140,13 @@ void join(std::vector<char>& sum, const std::vector<char>& other, nccl::Reductio
 extern "C" {
 
 [[gnu::visibility("default")]] int ncclGetUniqueId(ncclUniqueId* id) {
+  if (const char* const failing = std::getenv("SIMULATED_NCCL_FAILS"); failing && std::string(failing) == "id") return 2;
   std::snprintf(id->internal, sizeof id->internal, "%x-%d", std::random_device()(), getpid());
   return 0;
 }
 
 [[gnu::visibility("default")]] int ncclCommInitRank(ncclComm** comm, int ranks, ncclUniqueId id, int rank) {
+  if (const char* const failing = std::getenv("SIMULATED_NCCL_FAILS"); failing && std::atoi(failing) == rank) return 2;
   auto* const made = new ncclComm{id.internal, rank, ranks, socket(AF_UNIX, SOCK_STREAM, 0), {}, {}};
   const auto address = address_of(made->id, rank);
   if (bind(made->listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || listen(made->listener, ranks) != 0)
@@ -175,6 +177,11 @@ extern "C" {
 }
 
 [[gnu::visibility("default")]] int ncclGroupEnd() {
+  if (const char* const log = std::getenv("SIMULATED_NCCL_LOG")) {  // bytes that each process sends
+    std::size_t bytes = 0;
+    for (const auto& each : operations) bytes += each.sends ? each.bytes : 0;
+    if (auto* const file = std::fopen(log, "a")) std::fprintf(file, "%zu\n", bytes), std::fclose(file);
+  }
   std::vector<std::pair<int, std::vector<char>>> sent;
   for (const auto& each : operations)
     if (each.sends) sent.emplace_back(each.peer, fetched(each.from, each.bytes, each.stream));
@@ -218,6 +225,6 @@ extern "C" {
 }
 
 [[gnu::visibility("default")]] const char* ncclGetErrorString(int result) {
-  return result == 4 ? "invalid argument" : "unknown";
+  return result == 4 ? "invalid argument" : "as it was told";
 }
 }

@@ -44,6 +44,7 @@ std::vector<Product> products() {
           {"matmul", {6}, {6, 4}, {}},
           {"matmul", {4, 6}, {6}, {}},
           {"fully_connected", {30, 65}, {40, 65}, {{"num_hidden", 40}}, true},
+          {"fully_connected", {35, 1100}, {1340, 1100}, {{"num_hidden", 1340}}, true},  // two parts of the depth, tiles of many panels
           {"convolution", {2, 3, 17, 15}, {20, 3, 3, 3}, {{"num_filter", 20}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}}, true},
           {"convolution", {1, 32, 9, 12}, {48, 32, 1, 1}, {{"num_filter", 48}, {"kernel", Integers{1, 1}}, {"no_bias", true}}},
           {"convolution", {3, 16, 8, 9}, {32, 8, 3, 2}, {{"num_filter", 32}, {"kernel", Integers{3, 2}}, {"groups", 2}}, true},

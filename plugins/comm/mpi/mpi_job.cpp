@@ -1,52 +1,19 @@
 #include "mpi_job.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <limits>
-#include <mutex>
 #include <optional>
 #include <tenon/launcher.hpp>
 #include <tenon/text.hpp>
 #include <thread>
 #include <vector>
 
+#include "deadline.hpp"
 #include "tree.hpp"
 
 namespace {
-
-/// Ends the process where what follows takes longer: MPI starts, ends and aborts without a deadline of its own.
-class Deadline {
- public:
-  Deadline(double seconds, int status, std::string what)
-      : thread_([this, seconds, status, what = std::move(what)] {
-          std::unique_lock lock(changing_);
-          constexpr double longest = 1e9;  // clocks count nanoseconds in 64 bits
-          if (changed_.wait_for(lock, std::chrono::duration<double>(std::min(seconds, longest)), [this] { return done_; })) return;
-          if (!what.empty()) std::fprintf(stderr, "tenon: %s\n", what.c_str());
-          std::fflush(stderr);
-          _exit(status);
-        }) {}
-  ~Deadline() {
-    {
-      const std::lock_guard lock(changing_);
-      done_ = true;
-    }
-    changed_.notify_one();
-    thread_.join();
-  }
-  Deadline(const Deadline&) = delete;
-  Deadline& operator=(const Deadline&) = delete;
-
- private:
-  std::mutex changing_;
-  std::condition_variable changed_;
-  bool done_ = false;
-  std::thread thread_;  // the last: it uses the others
-};
 
 std::string name_of(const MpiLibrary& mpi) {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
@@ -122,26 +89,36 @@ static bool meet(MpiPeers& peers) {
   }
 }
 
+/// All processes are done. MPICH 4.0 over UCX's TCP often hangs in its end, in any program.
+static void end_mpi(const MpiLibrary& mpi) {
+  constexpr double seconds_to_end = 10;
+  const Deadline deadline(seconds_to_end, 0, "all is done, but MPI does not end; this process ends without it");
+  mpi.Comm_free(&joined->comm);
+  mpi.Finalize();
+  MpiLibrary::close();
+}
+
+static void abort_mpi(const MpiLibrary& mpi, int status) {
+  constexpr double seconds_to_abort = 8;
+  const Deadline deadline(seconds_to_abort, status, "");
+  // The launcher takes what was told before it ends all; others name whom they wait for, too, and rank 0 keeps what there is.
+  const auto& peers = *joined->peers;
+  std::this_thread::sleep_for(std::chrono::milliseconds(!peers.failed() ? 300 : peers.rank() == 0 ? 1000 : 5000));
+  mpi.Abort(mpi.world, status);
+}
+
 void leave_mpi_job(int status) {
   if (joined == nullptr) return;
   const auto& mpi = MpiLibrary::get();
   int ended = 0;
   mpi.Finalized(&ended);
-  if (ended != 0) return MpiLibrary::close();  // by another plugin, which has it open, too
   auto& peers = *joined->peers;
-  if (status == 0 && !peers.failed() && !joined->started) return;
-  if (status == 0 && !peers.failed() && meet(peers)) {
-    // MPICH 4.0 over UCX's TCP often hangs in its end, in any program.
-    constexpr double seconds_to_end = 10;
-    const Deadline deadline(seconds_to_end, 0, "all is done, but MPI does not end; this process ends without it");
-    mpi.Comm_free(&joined->comm);
-    mpi.Finalize();
-    return MpiLibrary::close();
+  const bool done = status == 0 && !peers.failed();
+  if (ended != 0 || (done && !joined->started)) return MpiLibrary::close();  // another plugin ends MPI, and has it open, too
+  try {
+    if (done && meet(peers)) return end_mpi(mpi);
+    abort_mpi(mpi, status == 0 ? 1 : status);
+  } catch (const std::exception& error) {  // of a system that is out of threads, or of memory
+    std::fprintf(stderr, "tenon: MPI is not ended in order: %s\n", error.what());
   }
-  constexpr double seconds_to_abort = 8;
-  const Deadline deadline(seconds_to_abort, status == 0 ? 1 : status, "");
-  // The launcher takes what was told before it ends all; others name whom they wait for, too, and rank 0 keeps what there is.
-  const bool waited = peers.failed();
-  std::this_thread::sleep_for(std::chrono::milliseconds(!waited ? 300 : peers.rank() == 0 ? 1000 : 5000));
-  mpi.Abort(mpi.world, status == 0 ? 1 : status);
 }

@@ -9,10 +9,10 @@
 
 namespace over_mpi {
 
-inline std::mutex calling;  // other processes meet one call at a time
+inline std::mutex calling;  // other processes meet one call of a plugin at a time
 
 #ifdef TENON_MPI_ABI
-inline constexpr int priority = 5;  // whoever has a plugin for the launcher's own MPI has that MPI, too
+inline constexpr int priority = 5;  // behind a plugin for the launcher's own MPI, where that is found
 inline bool is_started_by(tenon::Launcher::Kind kind) {
   return kind == tenon::Launcher::Kind::open_mpi || kind == tenon::Launcher::Kind::mpich;
 }

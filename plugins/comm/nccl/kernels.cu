@@ -30,7 +30,7 @@ template <class Op>
 struct OverNccl : Op {
   static constexpr int priority = over_mpi::priority;
 
-  bool supports(const tenon::Infer&) const { return over_mpi::is_here() && NcclLibrary::find() != nullptr; }
+  bool supports(const tenon::Infer&) const { return NcclLibrary::find() != nullptr && over_mpi::is_here(); }
 
   void forward(const tenon::Call& call) const {
     const std::lock_guard lock(over_mpi::calling);

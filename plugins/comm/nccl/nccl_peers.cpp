@@ -6,9 +6,12 @@
 #include <tenon/text.hpp>
 #include <vector>
 
+#include "mpi/deadline.hpp"
+
 namespace {
 
 constexpr int id_tag = 0x7ffd, call_tag = 0x7ffe;
+constexpr int announcement = 0x4000;  // in a tag: what a process without NCCL waits for is something else
 
 std::optional<nccl::Type> type_of(tenon::DType dtype) {
   switch (dtype) {
@@ -41,17 +44,49 @@ struct Announced {
 }  // namespace
 
 NcclPeers::NcclPeers(const NcclLibrary& nccl, Peers& control, const Patience& patience) : nccl_(nccl), control_(control) {
-  ncclUniqueId id{};
+  start(patience);
+}
+
+/// Nobody begins a call of NCCL that waits for others before all have come that far.
+void NcclPeers::start(const Patience& patience) {
+  struct {
+    int result = nccl::success;
+    ncclUniqueId id{};
+  } first;
   std::vector<Transfer> transfers;
-  if (rank() == 0) {
-    check(nccl_.GetUniqueId(&id), "ncclGetUniqueId");
-    for (int other = 1; other < size(); ++other) transfers.push_back({other, &id, sizeof id, nullptr, 0});
-  } else {
-    transfers.push_back({0, nullptr, 0, &id, sizeof id});
+  const auto from_first = [&](auto& what) {  // to all
+    transfers.clear();
+    if (rank() > 0) transfers.push_back({0, nullptr, 0, &what, sizeof what});
+    for (int other = 1; other < size() && rank() == 0; ++other) transfers.push_back({other, &what, sizeof what, nullptr, 0});
+    control_.exchange(transfers, id_tag, patience);
+  };
+  if (rank() == 0) first.result = nccl_.GetUniqueId(&first.id);
+  from_first(first);
+  if (first.result != nccl::success)
+    throw tenon::Error("rank ", rank(), ": NCCL does not start in rank 0: ncclGetUniqueId fails: ", nccl_.GetErrorString(first.result));
+
+  int own = nccl::success;
+  {
+    const Deadline deadline(
+        patience.seconds, 1,
+        tenon::join("rank ", rank(), " has waited ", patience.seconds, " s for NCCL to start; NCCL_DEBUG=INFO tells more"));
+    own = nccl_.CommInitRank(&comm_, size(), first.id, rank());
   }
+  std::vector<int> results(static_cast<std::size_t>(size()), own);
+  transfers.clear();
+  if (rank() > 0) transfers.push_back({0, &own, sizeof own, nullptr, 0});
+  for (int other = 1; other < size() && rank() == 0; ++other)
+    transfers.push_back({other, nullptr, 0, &results[static_cast<std::size_t>(other)], sizeof own});
   control_.exchange(transfers, id_tag, patience);
-  if (const int result = nccl_.CommInitRank(&comm_, size(), id, rank()); result != nccl::success)
-    throw tenon::Error("rank ", rank(), ": ncclCommInitRank fails: ", nccl_.GetErrorString(result),
+  struct {
+    int rank = 0, result = 0;
+  } failed;
+  for (int each = 0; each < size() && rank() == 0 && failed.result == nccl::success; ++each)
+    failed = {each, results[static_cast<std::size_t>(each)]};
+  from_first(failed);
+  if (failed.result != nccl::success)
+    throw tenon::Error("rank ", rank(), ": NCCL does not start in rank ", failed.rank,
+                       ": ncclCommInitRank fails: ", nccl_.GetErrorString(failed.result),
                        ". Each process needs a GPU of its own: start them with CUDA_VISIBLE_DEVICES set to their number on this machine");
 }
 
@@ -75,7 +110,7 @@ void NcclPeers::exchange(std::span<const Transfer> transfers, int tag, const Pat
     own.push_back({transfers[i].out_bytes, transfers[i].in_bytes});
     announced.push_back({transfers[i].peer, &own[i], sizeof own[i], &theirs[i], sizeof theirs[i]});
   }
-  control_.exchange(announced, tag, patience);
+  control_.exchange(announced, tag ^ announcement, patience);
   for (std::size_t i = 0; i < transfers.size(); ++i)
     if (theirs[i].out != own[i].in || theirs[i].in != own[i].out)
       throw tenon::Error("rank ", transfers[i].peer, " sends ", theirs[i].out, " bytes and needs ", theirs[i].in, ", but rank ", rank(),

@@ -10,7 +10,7 @@
 class NcclPeers : public Peers {
  public:
   /// Of all ranks of `control`, which outlives this and is used by nobody else meanwhile. All of them make one, of GPUs of their own, which
-  /// are the current devices. Throws tenon::Error.
+  /// are the current devices. Throws tenon::Error in all of them where NCCL does not start in one; a start that hangs ends the process.
   NcclPeers(const NcclLibrary& nccl, Peers& control, const Patience& patience);
 
   int rank() const override { return control_.rank(); }
@@ -21,6 +21,7 @@ class NcclPeers : public Peers {
   bool reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction, const Patience& patience) override;
 
  private:
+  void start(const Patience& patience);
   void check(int result, const char* what) const;
   void require_sound() const;
 

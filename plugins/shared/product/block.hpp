@@ -16,7 +16,7 @@ namespace product {
 inline constexpr std::int64_t vector = 16;                   ///< floats of AVX-512; all levels count columns in these
 inline constexpr std::int64_t most_columns = 4 * vector;     ///< of a block
 inline constexpr std::int64_t most_wide = 4 * most_columns;  ///< columns of a tile whose panels are packed for it
-inline constexpr std::int64_t widest = 4 * most_wide;        ///< and of any tile
+inline constexpr std::int64_t widest = 2 * most_wide;        ///< and of any tile
 
 /// Rows of a panel that are multiplied before the next ones: together they stay in the second-level cache.
 inline constexpr std::int64_t most_depth = 512;

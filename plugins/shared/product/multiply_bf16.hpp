@@ -211,7 +211,7 @@ struct InBf16 {
     return types.precision() == tenon::bf16 && types.input(0).dtype == tenon::f32 && usable();
   }
 
-  /// Rows are rounded once for each tile. A part of the widest one's panels still fits the second-level cache.
+  /// Rows are rounded once for each tile. A part of the widest one's panels is 1 MiB at most, and stays in the second-level cache.
   static Cut cut_for(const gemm::Operand<float>&, const Right& right) {
     auto cut = instructions().cut;
     if (right.packed) cut.wide = widest;

@@ -1,0 +1,42 @@
+// A limit on what cannot be interrupted.
+#pragma once
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+/// Ends the process where what follows takes longer: MPI and NCCL start, end and abort without a deadline of their own.
+class Deadline {
+ public:
+  Deadline(double seconds, int status, std::string what)
+      : thread_([this, seconds, status, what = std::move(what)] {
+          std::unique_lock lock(changing_);
+          constexpr double longest = 1e9;  // clocks count nanoseconds in 64 bits
+          if (changed_.wait_for(lock, std::chrono::duration<double>(std::min(seconds, longest)), [this] { return done_; })) return;
+          if (!what.empty()) std::fprintf(stderr, "tenon: %s\n", what.c_str());
+          std::fflush(nullptr);
+          _exit(status);
+        }) {}
+  ~Deadline() {
+    {
+      const std::lock_guard lock(changing_);
+      done_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+
+ private:
+  std::mutex changing_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  std::thread thread_;  // the last: it uses the others
+};
