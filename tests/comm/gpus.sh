@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Processes with a GPU each, connected by NCCL: the bits of processes without. Real GPUs, or simulated ones and the NCCL of
-# simulated_nccl.cpp. gpus.sh BUILD MPIRUN NCCL [MOST]: NCCL is the folder of libnccl.so.2.
+# simulated/nccl.cpp. gpus.sh BUILD MPIRUN NCCL [MOST]: NCCL is the folder of libnccl.so.2.
 set -uo pipefail
 build=$(realpath "$1") mpirun=$2 most=${4:-4}
 nccl=$(realpath "$3") here=$(cd "$(dirname "$0")" && pwd)

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "../../plugins/comm/nccl/nccl_library.hpp"
+#include "../../../plugins/comm/nccl/nccl_library.hpp"
 
 namespace {
 
