@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <stop_token>
 #include <tenon/host/session.hpp>
@@ -309,9 +310,11 @@ TEST_CASE("the first runs show whether lanes pay, and the plan tells of them") {
     for (int i = 0; i < 12; ++i) y = session.run(inputs).at("y");
     return y;
   };
-  Session wide(sleeping(two, 4, 3)), chain(sleeping(two, 1, 6)), alone(sleeping(one, 4, 3)),
-      never(sleeping(two, 4, 3), {.parallel = false}), watched(sleeping(two, 4, 3), {.profile = true});
-  const auto y = run(wide);
+  Session chain(sleeping(two, 1, 6)), alone(sleeping(one, 4, 3)), never(sleeping(two, 4, 3), {.parallel = false}),
+      watched(sleeping(two, 4, 3), {.profile = true});
+  std::optional<Session> wide;
+  Tensor y;
+  for (int i = 0; i < 5 && (!wide || !has_lanes(*wide)); ++i) y = run(wide.emplace(sleeping(two, 4, 3)));  // the machine may be busy
   CHECK(same_bits(y, run(alone)));
   CHECK(same_bits(y, run(never)));
   CHECK(same_bits(y, run(watched)));
@@ -321,13 +324,13 @@ TEST_CASE("the first runs show whether lanes pay, and the plan tells of them") {
     CHECK(session->plan({}).in_lanes == 0);
     CHECK(session->plan({}).steps[0].lane == -1);
   }
-  REQUIRE(has_lanes(wide));
-  const auto plan = wide.plan({});
+  REQUIRE(has_lanes(*wide));
+  const auto plan = wide->plan({});
   CHECK(plan.alone >= 24'000'000);
   CHECK(plan.in_lanes >= 12'000'000);
   CHECK(plan.in_lanes < plan.alone);
   CHECK(plan.steps[0].lane >= 0);
-  CHECK(wide.describe_plan({}).find(" lane 1") != std::string::npos);
+  CHECK(wide->describe_plan({}).find(" lane 1") != std::string::npos);
 }
 
 TEST_CASE("runs by places take up the plan in lanes, and give it up where memory is short") {
