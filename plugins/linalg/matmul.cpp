@@ -15,12 +15,15 @@ struct MatmulIn : MatmulShapes {
     if (io.raw().dispatch != TENON_FORWARD || io.input("b").dtype != tenon::f32 || !io.is_constant("b")) return;
     const auto shape = oriented(io.input("b").shape, transpose_b);
     if (shape.rank() < 2 || shape[-1] == 1 || shape.size() == 0) return;
-    const auto count = batch_axes(shape).size(), depth = shape[-2], columns = shape[-1], size = Arithmetic::packed_size(depth, columns);
-    const auto key = tenon::join(Arithmetic::packing(), " of ", count, " x ", depth, " x ", columns, transpose_b ? ", transposed" : "");
+    const auto left = oriented(io.input("a").shape, transpose_a);
+    const auto count = batch_axes(shape).size(), depth = shape[-2], columns = shape[-1];
+    const Arithmetic arithmetic({left.rank() < 2 ? 1 : left[-2], columns, depth});
+    const auto size = arithmetic.packed_size();
+    const auto key = tenon::join(arithmetic.packing(), " of ", count, " x ", depth, " x ", columns, transpose_b ? ", transposed" : "");
     using Packed = typename Arithmetic::Packed;
     io.keep(0, "b", key, sizeof(Packed) * static_cast<std::size_t>(count * size), [&](void* memory) {
       const auto matrices = batch::matrices(io.constant<float>("b").data(), depth, columns, transpose_b);
-      for (std::int64_t i = 0; i < count; ++i) Arithmetic::pack(matrices[i], depth, columns, static_cast<Packed*>(memory) + i * size);
+      for (std::int64_t i = 0; i < count; ++i) arithmetic.pack(matrices[i], static_cast<Packed*>(memory) + i * size);
     });
   }
 

@@ -52,19 +52,18 @@ void sum_products(const tenon::Call& call, const Results<float>& results, std::i
     return sum_products<Arithmetic>(call, {results.data, results.count, 1, results.rows, results.write}, depth, turned(terms),
                                     right.transpose(), left.transpose());
   const product::Size size{results.rows, results.columns, depth};
-  const auto step = Arithmetic::packed_size(depth, results.columns);
-  const Arithmetic arithmetic;
+  const Arithmetic arithmetic(size);
+  const auto step = arithmetic.packed_size();
   const auto cut = arithmetic.cut_for(left.first, {right.first, packed});
   product::for_each_tile(call, cut, results.count, size, [&](std::int64_t result, const product::Tile& tile) {
     const product::Target whole{results.data + result * size.rows * size.columns, size.columns};
     product::write_tile(whole, results.write == tenon::Write::add, tile, [&](product::Target to) {
       product::Start start;
       const bool any = for_terms_of(result, terms, [&](const Term& term) {
-        arithmetic.multiply_tile(left[term.left], {right[term.right], packed ? packed + term.right * step : nullptr}, depth, to, start,
-                                 tile);
+        arithmetic.multiply_tile(left[term.left], {right[term.right], packed ? packed + term.right * step : nullptr}, to, start, tile);
         start = {to.data, to.row_size};
       });
-      if (!any) arithmetic.multiply_tile(left.first, {right.first}, 0, to, start, tile);
+      for (std::int64_t i = 0; !any && i < tile.rows; ++i) std::fill_n(to.data + i * to.row_size, tile.columns, 0.f);
     });
   });
 }

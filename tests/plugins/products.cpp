@@ -8,31 +8,12 @@
 #include <limits>
 
 #include "../../plugins/shared/product/multiply_bf16.hpp"
-#include "array.hpp"
+#include "matrix_pair.hpp"
 #include "sdk/vector_levels.hpp"
 
+using namespace by_hand;
+
 namespace {
-
-struct MatrixPair {
-  product::Size size;
-  std::vector<float> left, right;
-
-  MatrixPair(product::Size of, unsigned seed) : size(of) {
-    const auto fill = [&](std::vector<float>& to, std::int64_t rows, std::int64_t columns) {
-      const auto numbers = random_doubles({rows, columns}, seed++);
-      to.assign(numbers.values.begin(), numbers.values.end());
-    };
-    fill(left, size.rows, size.depth);
-    fill(right, size.depth, size.columns);
-  }
-};
-
-std::vector<float> transposed(const std::vector<float>& from, std::int64_t rows, std::int64_t columns) {
-  std::vector<float> to(from.size());
-  for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t j = 0; j < columns; ++j) to[static_cast<std::size_t>(j * rows + i)] = from[static_cast<std::size_t>(i * columns + j)];
-  return to;
-}
 
 /// `fused`: as AVX2 and AVX-512 multiply and add.
 std::vector<float> by_definition(const MatrixPair& of, const float* start, std::int64_t start_row, bool fused) {
@@ -49,27 +30,6 @@ std::vector<float> by_definition(const MatrixPair& of, const float* start, std::
       result[static_cast<std::size_t>(i * columns + j)] = sum;
     }
   return result;
-}
-
-/// All bits are the same, but that one NaN is like another.
-bool same_numbers(const std::vector<float>& left, const std::vector<float>& right) {
-  for (std::size_t i = 0; i < left.size(); ++i)
-    if (std::memcmp(&left[i], &right[i], sizeof(float)) != 0 && !(std::isnan(left[i]) && std::isnan(right[i]))) return false;
-  return left.size() == right.size();
-}
-
-struct Way {
-  int threads;
-  bool transpose_left, transpose_right, packed;
-};
-
-template <class Body>
-void with_threads(int threads, Body&& body) {
-  tenon_call raw{};
-  raw.size = sizeof raw;
-  raw.threads = threads;
-  const tenon::detail::Names names{};
-  body(tenon::Call(raw, names));
 }
 
 std::vector<float> multiplied(const MatrixPair& of, const Way& way, const float* start, std::int64_t start_row) {
@@ -95,7 +55,8 @@ std::vector<float> multiplied(const MatrixPair& of, const Way& way, const float*
       }
   };
   with_threads(way.threads, [&](const tenon::Call& call) {
-    product::multiply(call, a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size, {start, start_row}, false, finish);
+    product::multiply<product::InChains>(call, a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size, {start, start_row},
+                                         false, finish);
   });
   CHECK(result.back() == untouched);
   result.pop_back();
@@ -123,11 +84,6 @@ void check_all_ways(const MatrixPair& of, bool fused) {
       }
   }
 }
-
-constexpr product::Size product_sizes[] = {{1, 1, 1},     {3, 5, 7},       {6, 64, 513},  {13, 65, 1025}, {50, 130, 40},
-                                           {1, 200, 600}, {130, 17, 33},   {12, 16, 16},  {40, 1024, 20}, {9, 48, 530},
-                                           {7, 5, 0},     {0, 4, 4},       {4, 0, 4},     {70, 1, 90},    {11, 31, 47},
-                                           {270, 64, 3},  {30, 100, 1024}, {20, 300, 21}, {9, 24, 577},   {130, 270, 300}};
 
 }  // namespace
 
@@ -182,7 +138,8 @@ TEST_CASE("products of f32 are added to sums as a whole, on every vector level")
         auto result = sums;
         const auto left = transposed(of.left, size.rows, size.depth);
         with_threads(threads, [&](const tenon::Call& call) {
-          product::multiply(call, {left.data(), size.rows, true}, {{of.right.data(), size.columns, false}}, result.data(), size, {}, true);
+          product::multiply<product::InChains>(call, {left.data(), size.rows, true}, {{of.right.data(), size.columns, false}},
+                                               result.data(), size, {}, true);
         });
         CHECK(same_numbers(result, expected));
       }

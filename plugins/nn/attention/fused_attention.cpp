@@ -130,25 +130,27 @@ struct FusedAttention : tenon::Operator {
       const auto at = [&](std::int64_t count, std::int64_t row, std::int64_t width) {
         return ((sample * count + row) * heads + head) * width;
       };
+      const Arithmetic of_scoring({queries, keys, size}), of_summing({queries, value_size, keys});
+      const gemm::Operand<float> key_rows{key + at(keys, 0, size), heads * size, true};
+      const gemm::Operand<float> value_rows{value + at(keys, 0, value_size), heads * value_size, false};
       // Rows of a head lie so far apart that a cache would hold few of them.
       const auto of_scores = onednn::aligned(static_cast<std::size_t>(rows * keys) * sizeof(float));
-      const auto of_keys = onednn::aligned(static_cast<std::size_t>(Arithmetic::packed_size(size, keys)) * sizeof(Packed));
-      const auto of_values = static_cast<std::size_t>(Arithmetic::packed_size(keys, value_size)) * sizeof(Packed);
+      const auto of_keys = onednn::aligned(static_cast<std::size_t>(of_scoring.packed_size()) * sizeof(Packed));
+      const auto of_values = static_cast<std::size_t>(of_summing.packed_size()) * sizeof(Packed);
       auto* const memory = onednn::scratch(of_scores + of_keys + of_values);
       auto* const scores = reinterpret_cast<float*>(memory);
       auto* const packed_keys = reinterpret_cast<Packed*>(memory + of_scores);
       auto* const packed_values = reinterpret_cast<Packed*>(memory + of_scores + of_keys);
-      Arithmetic::pack({key + at(keys, 0, size), heads * size, true}, size, keys, packed_keys);
-      Arithmetic::pack({value + at(keys, 0, value_size), heads * value_size, false}, keys, value_size, packed_values);
-      const auto packed = [](const Packed* numbers) { return typename Arithmetic::Right{{nullptr, 0, false}, numbers}; };
-      attention::multiply_in<Arithmetic>({query + at(queries, first, size), heads * size, false}, packed(packed_keys), {rows, keys, size},
-                                         {scores, keys});
+      of_scoring.pack(key_rows, packed_keys);
+      of_summing.pack(value_rows, packed_values);
+      attention::multiply_in(of_scoring, {query + at(queries, first, size), heads * size, false}, {key_rows, packed_keys},
+                             {rows, keys, size}, {scores, keys});
       for (std::int64_t row = 0; row < rows; ++row) {
         const float* const added = mask ? mask + mask_places.at(sample, head, first + row, 0) : nullptr;
         make_shares(scores + row * keys, added, mask_places.one ? 0 : 1);
       }
-      attention::multiply_in<Arithmetic>({scores, keys, false}, packed(packed_values), {rows, value_size, keys},
-                                         {output.data() + at(queries, first, value_size), heads * value_size});
+      attention::multiply_in(of_summing, {scores, keys, false}, {value_rows, packed_values}, {rows, value_size, keys},
+                             {output.data() + at(queries, first, value_size), heads * value_size});
     }
 
     std::int64_t batch, heads, queries, keys, size, value_size, parts = 0;

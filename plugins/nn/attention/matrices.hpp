@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "../../shared/gemm.hpp"
-#include "../../shared/product/multiply.hpp"
+#include "../../shared/product/chains.hpp"
 #include "onednn/onednn.hpp"
 
 namespace attention {
@@ -28,14 +28,13 @@ struct Result {
 
 /// to[rows, columns] becomes, or with `add` grows by, left[rows, depth] * right[depth, columns].
 template <class Arithmetic>
-void multiply_in(const gemm::Operand<float>& left, const typename Arithmetic::Right& right, const product::Size& size,
-                 const Result<float>& to, bool add = false) {
-  const Arithmetic arithmetic;
+void multiply_in(const Arithmetic& arithmetic, const gemm::Operand<float>& left, const typename Arithmetic::Right& right,
+                 const product::Size& size, const Result<float>& to, bool add = false) {
   const auto wide = arithmetic.cut_for(left, right).wide;
   for (std::int64_t row = 0; row < size.rows; row += product::most_tall)
     for (std::int64_t column = 0; column < size.columns; column += wide) {
       const product::Target corner{to.data + row * to.row_size + column, to.row_size};
-      arithmetic.multiply_tile(left, right, size.depth, corner, add ? product::Start{corner.data, corner.row_size} : product::Start{},
+      arithmetic.multiply_tile(left, right, corner, add ? product::Start{corner.data, corner.row_size} : product::Start{},
                                {row, std::min(product::most_tall, size.rows - row), column, std::min(wide, size.columns - column)});
     }
 }
@@ -45,7 +44,7 @@ template <class W>
 void multiply(const gemm::Operand<W>& left, const gemm::Operand<W>& right, const product::Size& size, const Result<W>& to,
               bool add = false) {
   if constexpr (std::is_same_v<W, float>) {
-    multiply_in<product::InF32>(left, {right}, size, to, add);
+    multiply_in(product::InChains(size), left, {right}, size, to, add);
   } else {
     for (std::int64_t i = 0; i < size.rows; ++i) {
       W* const row = to.data + i * to.row_size;

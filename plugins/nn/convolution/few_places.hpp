@@ -41,17 +41,18 @@ class FewPlaces {
   bool suits_forward() const { return rows() <= most / 2; }
 
   std::size_t packed_bytes() const {
-    return in_arithmetic([&]<class Arithmetic>(Arithmetic) {
-      return static_cast<std::size_t>(Arithmetic::packed_size(depth_, filters_)) * sizeof(typename Arithmetic::Packed);
+    return in_arithmetic(forward_size(), [&]<class Arithmetic>(const Arithmetic& arithmetic) {
+      return static_cast<std::size_t>(arithmetic.packed_size()) * sizeof(typename Arithmetic::Packed);
     });
   }
   std::string packing() const {
-    return in_arithmetic(
-        [&]<class Arithmetic>(Arithmetic) { return tenon::join(Arithmetic::packing(), " of ", filters_, " x ", depth_, ", transposed"); });
+    return in_arithmetic(forward_size(), [&](const auto& arithmetic) {
+      return tenon::join(arithmetic.packing(), " of ", filters_, " x ", depth_, ", transposed");
+    });
   }
   void pack(const float* weight, void* to) const {
-    in_arithmetic([&]<class Arithmetic>(Arithmetic) {
-      Arithmetic::pack({weight, depth_, true}, depth_, filters_, static_cast<typename Arithmetic::Packed*>(to));
+    in_arithmetic(forward_size(), [&]<class Arithmetic>(const Arithmetic& arithmetic) {
+      arithmetic.pack({weight, depth_, true}, static_cast<typename Arithmetic::Packed*>(to));
     });
   }
 
@@ -65,7 +66,7 @@ class FewPlaces {
     const auto finish = [&](const product::Tile& tile) {
       for (auto row = tile.row; output_last_ && row < tile.row + tile.rows; ++row) after(row * filters_ + tile.column, tile.columns);
     };
-    multiply(call, {windows, depth_, false}, {weight, depth_, true}, packed, result, {rows(), filters_, depth_}, {bias, 0}, finish);
+    multiply(call, {windows, depth_, false}, {weight, depth_, true}, packed, result, forward_size(), {bias, 0}, finish);
     if (output_last_) return;
     for_each_channel(call, filters_, [&](std::int64_t sample, std::int64_t filter) {
       const auto first = (sample * filters_ + filter) * places_;
@@ -115,19 +116,22 @@ class FewPlaces {
 #endif
   }
 
-  /// body() with what products are computed in.
+  /// body() with what products of a size are computed in.
   template <class Body>
-  auto in_arithmetic(Body&& body) const -> decltype(body(product::InF32())) {
+  auto in_arithmetic(const product::Size& size, Body&& body) const -> decltype(body(product::InF32(size))) {
 #if defined(TENON_WIDE_LEVELS)
-    if (rounded_) return body(product::bf16::InBf16());
+    if (rounded_) return body(product::bf16::InBf16(size));
 #endif
-    return body(product::InF32());
+    return body(product::InF32(size));
+  }
+  product::Size forward_size() const {
+    return {rows(), filters_, depth_};
   }
 
   template <class Finish = product::Nothing>
   void multiply(const tenon::Call& call, const gemm::Operand<float>& left, const gemm::Operand<float>& right, const void* packed,
                 float* result, const product::Size& size, product::Start start = {}, const Finish& finish = {}) const {
-    in_arithmetic([&]<class Arithmetic>(Arithmetic) {
+    in_arithmetic(size, [&]<class Arithmetic>(const Arithmetic&) {
       product::multiply<Arithmetic>(call, left, {right, static_cast<const typename Arithmetic::Packed*>(packed)}, result, size, start,
                                     false, finish);
     });

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "../../shared/product/multiply.hpp"
+#include "../../shared/product/chains.hpp"
 #include "convolution_steps.hpp"
 #include "packed_weights.hpp"
 
@@ -39,9 +39,7 @@ class Winograd {
         left_(-window.pad[1]) {}
 
   std::size_t packed_bytes() const { return static_cast<std::size_t>(points * factor_size()) * sizeof(float); }
-  std::string packing() const {
-    return tenon::join(points, " transformed, ", product::InF32::packing(), " of ", channels_, " x ", filters_);
-  }
+  std::string packing() const { return tenon::join(points, " transformed, ", product::packing(), " of ", channels_, " x ", filters_); }
 
   /// weight: [filters, channels, 3, 3]. each(count, body) calls body(i) for i below count, on any thread.
   template <class Each = OneByOne>
@@ -174,12 +172,12 @@ class Winograd {
     float* const sums = transformed + points * seen;
     for (std::int64_t tile = 0; tile < count; ++tile)
       read_tile(of.data, top(tile) + top_, left(tile) + left_, transformed + tile * channels_, seen);
-    const product::InF32 arithmetic;
+    const product::InChains arithmetic({count, filters_, channels_});
     for (std::int64_t filter = 0; filter < filters_; filter += block) {
       const auto width = std::min(block, filters_ - filter);
       for (std::int64_t point = 0; point < points; ++point)
         arithmetic.multiply_tile({transformed + point * seen, channels_, false}, {{nullptr, 0, false}, of.factors + point * factor_size()},
-                                 channels_, {sums + point * made, block}, {}, {0, count, filter, width});
+                                 {sums + point * made, block}, {}, {0, count, filter, width});
       for (std::int64_t tile = 0; tile < count; ++tile) write_tile(sums + tile * block, made, top(tile), left(tile), of, filter, width);
     }
   }

@@ -10,12 +10,14 @@
 template <class Arithmetic = product::InF32>
 void keep_packed_weight(tenon::Prepare& io, std::int64_t num_hidden) {
   if (io.backward() || io.input("weight").dtype != tenon::f32 || !io.is_constant("weight")) return;
-  const auto features = io.input("weight").shape[1], size = Arithmetic::packed_size(features, num_hidden);
+  const auto features = io.input("weight").shape[1];
+  const Arithmetic arithmetic({io.output(0).shape.size() / num_hidden, num_hidden, features});
+  const auto size = arithmetic.packed_size();
   if (size == 0) return;
   using Packed = typename Arithmetic::Packed;
-  io.keep(0, "weight", tenon::join(Arithmetic::packing(), " of ", num_hidden, " x ", features, ", transposed"),
+  io.keep(0, "weight", tenon::join(arithmetic.packing(), " of ", num_hidden, " x ", features, ", transposed"),
           sizeof(Packed) * static_cast<std::size_t>(size), [&](void* memory) {
-            Arithmetic::pack({io.constant<float>("weight").data(), features, true}, features, num_hidden, static_cast<Packed*>(memory));
+            arithmetic.pack({io.constant<float>("weight").data(), features, true}, static_cast<Packed*>(memory));
           });
 }
 

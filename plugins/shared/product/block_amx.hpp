@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <tenon/vector_level.hpp>
 
 #include "block_bf16.hpp"
@@ -16,9 +17,11 @@ namespace product::bf16::amx {
 inline constexpr std::int64_t side = 16;  ///< of a tile: rows, columns, or pairs of the depth
 inline constexpr std::int64_t most_rows = 2 * side;
 
-/// Whether the processor has it and the system lets this process use it, for which it wants to be asked (Linux, arch/x86/xstate.rst).
+/// Whether the processor has it, the system lets this process use it, for which it wants to be asked (Linux, arch/x86/xstate.rst), and
+/// TENON_WIDE limits nothing.
 inline bool usable() {
   static const bool has = [] {
+    if (const char* most = std::getenv("TENON_WIDE"); most && *most) return false;
     constexpr unsigned bf16 = 1u << 22, tiles = 1u << 24, kept_tiles = 3u << 17;
     constexpr long request_permission = 0x1023, tile_data = 18;
     if ((tenon::detail::cpuid(7).d & (bf16 | tiles)) != (bf16 | tiles)) return false;
@@ -129,6 +132,14 @@ PRODUCT_AMX inline void begin(std::int64_t rows) {
 PRODUCT_AMX inline void end() {
   _tile_release();
 }
+
+/// While it lives, all tiles are whole.
+struct InTiles {
+  InTiles() { begin(most_rows); }
+  ~InTiles() { end(); }
+  InTiles(const InTiles&) = delete;
+  InTiles& operator=(const InTiles&) = delete;
+};
 
 /// After begin(rows). A multiple of sixteen pairs.
 PRODUCT_AMX inline void multiply(std::int64_t rows, const Block& of) {

@@ -118,11 +118,7 @@ inline void pack(const gemm::Operand<float>& right, std::int64_t depth, std::int
   }
 }
 
-/// The right side as it lies, and packed where somebody has kept that.
-struct Right {
-  gemm::Operand<float> matrix;
-  const Bits* packed = nullptr;
-};
+using Right = RightOf<Bits>;
 
 /// The panels of a tile, from one to the next, and the rows of them that come before the part in question.
 struct Panels {
@@ -202,10 +198,13 @@ void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::in
   }
 }
 
-/// What kernels compute in where a session asks for it, and they can; see InF32.
-struct InBf16 {
+/// What kernels compute in where a session asks for it, and they can; see InChains.
+class InBf16 {
+ public:
   using Packed = Bits;
   using Right = bf16::Right;
+
+  explicit InBf16(const Size& size) : size_(size) {}
 
   static bool supports(const tenon::Infer& types) {
     return types.precision() == tenon::bf16 && types.input(0).dtype == tenon::f32 && usable();
@@ -218,18 +217,19 @@ struct InBf16 {
     return cut;
   }
   template <class Finish = Nothing>
-  static void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::int64_t depth, Target to, Start start,
-                            const Tile& tile, const Finish& finish = {}) {
-    bf16::multiply_tile(left, right, depth, to, start, tile, finish);
+  void multiply_tile(const gemm::Operand<float>& left, const Right& right, Target to, Start start, const Tile& tile,
+                     const Finish& finish = {}) const {
+    bf16::multiply_tile(left, right, size_.depth, to, start, tile, finish);
   }
 
-  static std::int64_t packed_size(std::int64_t depth, std::int64_t columns) { return bf16::packed_size(depth, columns); }
-  static void pack(const gemm::Operand<float>& right, std::int64_t depth, std::int64_t columns, Packed* to) {
-    bf16::pack(right, depth, columns, to);
-  }
+  std::int64_t packed_size() const { return bf16::packed_size(size_.depth, size_.columns); }
+  void pack(const gemm::Operand<float>& right, Packed* to) const { bf16::pack(right, size_.depth, size_.columns, to); }
   static std::string packing() {
     return tenon::join("panels of ", most_columns, " pairs of bfloat16, of which columns have a multiple of ", instructions().pairs);
   }
+
+ private:
+  Size size_;
 };
 
 }  // namespace product::bf16

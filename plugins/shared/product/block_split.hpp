@@ -1,0 +1,182 @@
+// Products of f32 matrices by AMX, which multiplies numbers of bfloat16 alone: each number is the sum of three (split.hpp), and of the nine
+// products of their parts the six large ones are added. The three others are below 2^-23 of the product, less than f32 rounds away. The
+// five smaller ones have sums of their own, in which next to nothing is rounded away, so that results are nearer to the exact ones than
+// those of a chain of multiply-adds (tests/plugins/split_products.cpp).
+#pragma once
+#include "split.hpp"
+#include "tiles.hpp"
+
+#define PRODUCT_AMX __attribute__((target("avx512f,avx512bw,avx512vl,amx-tile,amx-bf16")))
+
+namespace product::split {
+
+/// Up to 32 rows of a result, and what they are products of, for a part of the depth.
+struct Strip {
+  const Bits* left;  ///< rows as split_row() leaves them: [parts][most_rows][row_step]
+  std::int64_t rows;
+  std::uint32_t left_out;  ///< bit i: row i is not written
+  const Bits* right;       ///< panels as split_panel() leaves them
+  std::int64_t panel_step, columns, chunks;
+  Target to;
+  Start start;
+};
+
+/// The sums of one panel, of large products and of small ones, on their way to the result.
+struct Sums {
+  const float *large = nullptr, *small = nullptr;
+  float* result = nullptr;
+  const float* start = nullptr;
+  std::int64_t next = 0, columns = 0;
+
+  /// The next rows of `of`, at most so many.
+  [[gnu::always_inline]] PRODUCT_AMX void write(const Strip& of, std::int64_t count) {
+    const auto end = std::min(next + count, result ? of.rows : 0);
+    for (; next < end; ++next) {
+      if ((of.left_out >> next & 1) != 0) continue;
+      PRODUCT_UNROLL
+      for (std::int64_t j = 0; j < panel; j += vector) {
+        if (columns <= j) break;
+        const auto mask = static_cast<__mmask16>(columns - j >= vector ? 0xffffu : (1u << (columns - j)) - 1);
+        __m512 sum = _mm512_add_ps(_mm512_load_ps(large + next * panel + j), _mm512_load_ps(small + next * panel + j));
+        if (start) sum = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, start + next * of.start.row_size + j), sum);
+        _mm512_mask_storeu_ps(result + next * of.to.row_size + j, mask, sum);
+      }
+    }
+  }
+};
+
+/// Where 32 steps of the depth lie. What is multiplied of them after what decides on the bits, and is the same for each row.
+struct Chunk {
+  const Bits *left, *right;
+
+  [[gnu::always_inline]] void advance() {
+    left += chunk;
+    right += chunk_size;
+  }
+  template <int part, std::int64_t row = 0>
+  [[gnu::always_inline]] PRODUCT_AMX void load_rows_4() const {
+    _tile_loadd(4, left + (part * most_rows + row) * row_step, row_step * std::int64_t{sizeof(Bits)});
+  }
+  template <int part, std::int64_t row = 0>
+  [[gnu::always_inline]] PRODUCT_AMX void load_rows_5() const {
+    _tile_loadd(5, left + (part * most_rows + row) * row_step, row_step * std::int64_t{sizeof(Bits)});
+  }
+  template <int part>
+  [[gnu::always_inline]] PRODUCT_AMX void load_rows() const {
+    load_rows_4<part>();
+    load_rows_5<part, side>();
+  }
+  template <int part>
+  [[gnu::always_inline]] PRODUCT_AMX void load_columns() const {
+    constexpr auto step = chunk * std::int64_t{sizeof(Bits)};
+    _tile_loadd(6, right + part * chunk * panel, step);
+    _tile_loadd(7, right + part * chunk * panel + side * chunk, step);
+  }
+};
+
+[[gnu::always_inline]] PRODUCT_AMX inline void multiply_square() {
+  _tile_dpbf16ps(0, 4, 6);
+  _tile_dpbf16ps(1, 4, 7);
+  _tile_dpbf16ps(2, 5, 6);
+  _tile_dpbf16ps(3, 5, 7);
+}
+
+[[gnu::always_inline]] PRODUCT_AMX inline void clear_sums() {
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+}
+
+/// Four tiles as a square of floats.
+[[gnu::always_inline]] PRODUCT_AMX inline void store_square(float* to) {
+  constexpr auto step = panel * std::int64_t{sizeof(float)};
+  _tile_stored(0, to, step);
+  _tile_stored(1, to + side, step);
+  _tile_stored(2, to + side * panel, step);
+  _tile_stored(3, to + side * panel + side, step);
+}
+
+/// A panel's sums for 17 to 32 rows: all tiles for the small products, then for the large ones. Meanwhile the last panel's are written.
+PRODUCT_AMX inline void sum_two(const Strip& of, const Bits* right, float* large, float* small, Sums& last) {
+  const auto rows_each = of.chunks > 0 ? (most_rows + of.chunks - 1) / of.chunks : 0;
+  Chunk at{of.left, right};
+  clear_sums();
+  for (std::int64_t k = 0; k < of.chunks; ++k, at.advance()) {
+    at.load_columns<0>();
+    at.load_rows<2>();
+    multiply_square();
+    last.write(of, rows_each);
+    at.load_rows<1>();
+    multiply_square();
+    at.load_columns<1>();
+    multiply_square();
+    at.load_rows<0>();
+    multiply_square();
+    at.load_columns<2>();
+    multiply_square();
+  }
+  store_square(small);
+  clear_sums();
+  at = {of.left, right};
+  for (std::int64_t k = 0; k < of.chunks; ++k, at.advance()) {
+    at.load_columns<0>();
+    at.load_rows<0>();
+    multiply_square();
+  }
+  store_square(large);
+}
+
+/// The same for up to 16 rows, all at once: tiles 0 and 1 have the large products, 2 and 3 the small ones.
+PRODUCT_AMX inline void sum_one(const Strip& of, const Bits* right, float* large, float* small, Sums& last) {
+  const auto rows_each = of.chunks > 0 ? (most_rows + of.chunks - 1) / of.chunks : 0;
+  Chunk at{of.left, right};
+  clear_sums();
+  for (std::int64_t k = 0; k < of.chunks; ++k, at.advance()) {
+    at.load_columns<0>();
+    at.load_rows_4<0>();
+    at.load_rows_5<2>();
+    multiply_square();
+    last.write(of, rows_each);
+    at.load_rows_5<1>();
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+    at.load_columns<1>();
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+    _tile_dpbf16ps(2, 4, 6);
+    _tile_dpbf16ps(3, 4, 7);
+    at.load_columns<2>();
+    _tile_dpbf16ps(2, 4, 6);
+    _tile_dpbf16ps(3, 4, 7);
+  }
+  constexpr auto step = panel * std::int64_t{sizeof(float)};
+  _tile_stored(0, large, step);
+  _tile_stored(1, large + side, step);
+  _tile_stored(2, small, step);
+  _tile_stored(3, small + side, step);
+}
+
+/// All panels of a strip, after amx::begin(most_rows).
+PRODUCT_AMX inline void multiply(const Strip& of) {
+  alignas(64) float memory[2][2][most_rows * panel];
+  Sums last;
+  int turn = 0;
+  for (std::int64_t column = 0; column < of.columns; column += panel, turn ^= 1) {
+    const Bits* const right = of.right + column / panel * of.panel_step;
+    float *const large = memory[turn][0], *const small = memory[turn][1];
+    bf16::amx::order_memory(right);
+    if (of.rows > side)
+      sum_two(of, right, large, small, last);
+    else
+      sum_one(of, right, large, small, last);
+    bf16::amx::order_memory(memory);
+    last.write(of, most_rows);
+    last = {large, small, of.to.data + column, of.start.at(0, column).data, 0, std::min(panel, of.columns - column)};
+  }
+  last.write(of, most_rows);
+}
+
+}  // namespace product::split
+
+#undef PRODUCT_AMX

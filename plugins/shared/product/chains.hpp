@@ -1,0 +1,176 @@
+// Products of f32 matrices by vectors: each element of the result is one chain of multiply-adds (block.hpp).
+#pragma once
+#include <cstring>
+
+#include "tiles.hpp"
+
+namespace product {
+
+/// A few rows are read where they lie. More of them are worth a copy where rows are pages apart, which few sets of a cache could hold.
+inline bool readable_in_place(const gemm::Operand<float>& right, const Tile& tile) {
+  constexpr std::int64_t page = 1024;
+  return !right.transposed && tile.columns % vector == 0 && (tile.rows <= 2 * vector || right.row_size % page != 0);
+}
+
+/// The rows of a tile, cut into blocks.
+struct Blocks {
+  std::int64_t rows, most, count = (rows + most - 1) / most;
+
+  std::int64_t begin(std::int64_t i) const { return rows * i / count; }
+};
+
+/// The left side of a tile, as its blocks read it.
+struct Left {
+  const float* data;
+  std::int64_t row, depth, block;  ///< distances; `block`: from block to block where they are packed, 0 where rows lie in one piece
+
+  const float* at(const Blocks& blocks, std::int64_t i) const { return data + (block > 0 ? i * block : blocks.begin(i) * row); }
+};
+
+/// Where rows are columns in memory, or pages apart, steps of the depth or rows share few sets of a cache.
+inline bool lies_badly(const gemm::Operand<float>& left) {
+  constexpr std::int64_t page = 1024;
+  return left.transposed || left.row_size % page == 0;
+}
+
+/// A copy of a tile's left side pays if many columns read it, and the more the further apart its lines are.
+inline bool worth_packing(const Level& level, const gemm::Operand<float>& left, const Tile& tile) {
+  constexpr std::int64_t enough = 64 * 256;
+  return lies_badly(left) && tile.columns > level.cut.panel && tile.rows >= level.most_rows(level.cut.panel) &&
+         left.row_size >= enough / tile.columns;
+}
+
+/// The left side of a tile, columns `first` to `first + depth`. A block is packed step by step, or row by row if they lie like that.
+inline Left left_side(const Level& level, const gemm::Operand<float>& left, const Tile& tile, const Blocks& blocks, std::int64_t first,
+                      std::int64_t depth) {
+  if (depth == 0) return {};  // no element, so perhaps no memory
+  const auto row = left.transposed ? 1 : left.row_size, step = left.transposed ? left.row_size : 1;
+  const float* const from = left.row(tile.row) + first * step;
+  if (!worth_packing(level, left, tile)) return {from, row, step, 0};
+  constexpr std::int64_t width = 8, few = 8, line = 16;
+  constexpr auto size = most_tall / 4 * width * (most_depth + 2 * line);
+  float* const to = thread_memory<float, size>();
+  if (!left.transposed) {
+    const auto packed_row = depth + line;
+    for (std::int64_t i = 0; i < tile.rows; ++i) std::copy_n(from + i * row, depth, to + i * packed_row);
+    return {to, packed_row, 1, 0};
+  }
+  const auto block = depth * width + line;
+  for (std::int64_t k = 0; k < depth; k += few) {  // all blocks read these lines one after the other
+    const auto steps = std::min(few, depth - k);
+    for (std::int64_t i = 0; i < blocks.count; ++i) {
+      const auto begin = blocks.begin(i);
+      const float* numbers = from + k * step + begin;
+      float* place = to + i * block + k * width;
+      if (begin + width <= tile.rows)  // some of the next block, too, since a number known in advance is copied faster
+        for (std::int64_t each = 0; each < steps; ++each, numbers += step, place += width)
+          std::memcpy(place, numbers, width * sizeof(float));
+      else
+        for (std::int64_t each = 0; each < steps; ++each, numbers += step, place += width)
+          std::copy_n(numbers, blocks.begin(i + 1) - begin, place);
+    }
+  }
+  return {to, 1, width, block};
+}
+
+/// The right side of a tile, as its blocks read it.
+struct Panels {
+  const Level& level;
+  const Right& right;
+  std::int64_t depth;  ///< of the whole product
+  bool in_place;
+
+  /// Some columns of the right side, its rows from `first` to `first + rows`. Memory of this thread may hold them until the next call.
+  void read_by(Block& block, std::int64_t first, std::int64_t rows, std::int64_t column, std::int64_t columns) const {
+    block.columns = columns;
+    block.right_row = in_place ? right.matrix.row_size : padded(columns);
+    if (right.packed) {
+      block.right = right.packed + column * depth + first * padded(columns);
+    } else if (in_place) {
+      block.right = right.matrix.row(first) + column;
+    } else {
+      float* const panel = thread_memory<float, most_depth * most_columns>();
+      pack(level, right.matrix, first, rows, column, columns, panel);
+      block.right = panel;
+    }
+  }
+};
+
+/// Part i of `count` of some numbers is asked for into the second-level cache. Inline, as GCC drops calls of what does nothing else.
+template <class T>
+[[gnu::always_inline]] inline void fetch_part(const T* numbers, std::int64_t size, std::int64_t i, std::int64_t count) {
+  constexpr std::int64_t line = 64 / sizeof(T);
+  for (auto k = size * i / count / line * line; k < size * (i + 1) / count; k += line) __builtin_prefetch(numbers + k, 0, 2);
+}
+
+/// One tile, at `to`: start + left * right, where left has `depth` columns; then finish(rows of it).
+template <class Finish = Nothing>
+void multiply_tile(const Level& level, const gemm::Operand<float>& left, const Right& right, std::int64_t depth, Target to, Start start,
+                   const Tile& tile, const Finish& finish = {}) {
+  const auto parts = std::max<std::int64_t>((depth + level.depth - 1) / level.depth, 1), panel = level.cut.panel;
+  const Blocks blocks{tile.rows, level.most_rows(std::min(tile.columns, panel))};
+  const Panels panels{level, right, depth, !right.packed && readable_in_place(right.matrix, tile)};
+  Block block{};
+  block.result_row = to.row_size;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const auto first = depth * part / parts;
+    const bool last = part + 1 == parts;
+    block.depth = depth * (part + 1) / parts - first;
+    const auto rows = left_side(level, left, tile, blocks, first, block.depth);
+    block.left_row = rows.row;
+    block.left_depth = rows.depth;
+    if (part > 0) start = {to.data, to.row_size};
+    block.start_row = start.row_size;
+    for (std::int64_t column = 0; column < tile.columns; column += panel) {
+      panels.read_by(block, first, block.depth, tile.column + column, std::min(panel, tile.columns - column));
+      for (std::int64_t i = 0; i < blocks.count; ++i) {
+        const auto begin = blocks.begin(i), end = blocks.begin(i + 1);
+        // What follows in memory is multiplied next, and mostly lies where many cores share it.
+        if (right.packed) fetch_part(block.right + block.depth * block.right_row, block.depth * block.right_row, i, blocks.count);
+        block.left = rows.at(blocks, i);
+        block.start = start.at(begin, column).data;
+        block.result = to.data + begin * to.row_size + column;
+        level.multiply(end - begin, block);
+        if (last && tile.columns <= panel) finish(Tile{tile.row + begin, end - begin, tile.column, tile.columns});
+      }
+      const auto end = column + block.columns, begin = (end - 1) / most_columns * most_columns;
+      if (last && tile.columns > panel && (end % most_columns == 0 || end == tile.columns))
+        finish(Tile{tile.row, tile.rows, tile.column + begin, end - begin});
+    }
+  }
+}
+
+/// Tiles share a right side as it lies among few bands, each of which packs it again, and any other among few columns, each of which reads
+/// the left side again.
+inline Cut cut_for(const Level& level, const gemm::Operand<float>& left, const Right& right) {
+  Cut cut = level.cut;
+  if (!right.packed && !lies_badly(left)) cut.tall *= 2;
+  if (left.transposed && left.row_size >= most_wide) cut.wide = most_wide;  // packed once for several panels
+  return cut;
+}
+
+/// Kernels name what they compute in by such a class, made for products of one size: this one, and InF32, split::InParts and bf16::InBf16.
+class InChains {
+ public:
+  using Packed = float;
+  using Right = product::Right;
+
+  explicit InChains(const Size& size) : size_(size) {}
+
+  Cut cut_for(const gemm::Operand<float>& left, const Right& right) const { return product::cut_for(level_, left, right); }
+  template <class Finish = Nothing>
+  void multiply_tile(const gemm::Operand<float>& left, const Right& right, Target to, Start start, const Tile& tile,
+                     const Finish& finish = {}) const {
+    product::multiply_tile(level_, left, right, size_.depth, to, start, tile, finish);
+  }
+
+  std::int64_t packed_size() const { return product::packed_size(size_.depth, size_.columns); }
+  void pack(const gemm::Operand<float>& right, Packed* to) const { product::pack(right, size_.depth, size_.columns, to); }
+  std::string packing() const { return product::packing(); }
+
+ private:
+  const Level& level_ = usable_level();
+  Size size_;
+};
+
+}  // namespace product

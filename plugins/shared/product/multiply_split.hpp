@@ -1,0 +1,174 @@
+// Products of f32 matrices in parts of bfloat16 (block_split.hpp), where the processor has AMX: twice as fast as multiply-adds of AVX-512,
+// and nearer to the exact result. Rows and panels with numbers of 2^26 and more, infinite ones or NaN are multiplied as chains.hpp does.
+#pragma once
+#include "chains.hpp"
+
+#if defined(TENON_WIDE_LEVELS)
+#include "block_split.hpp"
+
+namespace product::split {
+
+inline std::int64_t panels_of(std::int64_t columns) {
+  return (columns + panel - 1) / panel;
+}
+inline std::int64_t parts_of_depth(std::int64_t depth) {
+  return (depth + most_depth - 1) / most_depth;
+}
+
+/// A packed matrix: panel after panel, and then for each panel and each part of the depth whether a number is too large.
+struct Packing {
+  std::int64_t depth, columns;
+
+  std::int64_t panel_step() const { return chunks_of(depth) * chunk_size; }
+  std::int64_t marks() const { return panels_of(columns) * panel_step(); }
+  std::int64_t size() const { return (marks() + panels_of(columns) * parts_of_depth(depth) + chunk - 1) / chunk * chunk; }
+};
+
+/// `steps` rows from `first` on of the panel that begins at `column`. Returns whether a number is too large.
+inline bool pack(const gemm::Operand<float>& right, std::int64_t first, std::int64_t steps, std::int64_t column, std::int64_t columns,
+                 Bits* to) {
+  if (right.transposed) return split_turned_panel(right.column(column) + first, right.row_size, steps, columns, to);
+  return split_panel(right.row(first) + column, right.row_size, steps, columns, to);
+}
+
+/// The whole right side, at a whole line.
+inline void pack(const gemm::Operand<float>& right, const Packing& packing, Bits* to) {
+  Bits* mark = to + packing.marks();
+  for (std::int64_t column = 0; column < packing.columns; column += panel)
+    for (std::int64_t first = 0; first < packing.depth; first += most_depth)
+      *mark++ = pack(right, first, std::min(most_depth, packing.depth - first), column, std::min(panel, packing.columns - column),
+                     to + column / panel * packing.panel_step() + first / chunk * chunk_size);
+}
+
+/// The panels of a tile for a part of the depth.
+struct Panels {
+  const Bits* data;
+  std::int64_t step;
+  const Bits* marks;
+  std::int64_t mark_step;
+
+  bool too_large(std::int64_t column) const { return marks[column / panel * mark_step] != 0; }
+};
+
+inline Panels packed_panels(const Bits* packed, const Packing& packing, std::int64_t first, std::int64_t column) {
+  const auto step = packing.panel_step(), parts = parts_of_depth(packing.depth);
+  return {packed + column / panel * step + first / chunk * chunk_size, step,
+          packed + packing.marks() + column / panel * parts + first / most_depth, parts};
+}
+
+/// Made of the right side as it lies.
+inline Panels own_panels(const gemm::Operand<float>& right, std::int64_t first, std::int64_t steps, const Tile& tile) {
+  constexpr auto most_step = most_depth / chunk * chunk_size, most_panels = most_wide / panel;
+  Bits* const to = thread_memory<Bits, most_panels * most_step + most_panels>();
+  Bits* const marks = to + most_panels * most_step;
+  const auto step = chunks_of(steps) * chunk_size;
+  for (std::int64_t column = 0; column < tile.columns; column += panel)
+    marks[column / panel] =
+        pack(right, first, steps, tile.column + column, std::min(panel, tile.columns - column), to + column / panel * step);
+  return {to, step, marks, 1};
+}
+
+/// `rows` rows of a part of the depth, at `to`. Bit i: row i has a number that is too large.
+inline std::uint32_t split_rows(const gemm::Operand<float>& left, std::int64_t row, std::int64_t rows, std::int64_t first,
+                                std::int64_t steps, Bits* to) {
+  const float* from = left.row(row) + first;
+  auto from_step = left.row_size;
+  if (left.transposed) {
+    float* const turned = thread_memory<float, most_rows * row_step>();
+    from = turned;
+    from_step = row_step;
+    std::int64_t k = 0;
+    for (; k + side <= steps && rows == most_rows; k += side)
+      for (std::int64_t i = 0; i < rows; i += side)
+        v4::transpose_square(left.column(first + k) + row + i, left.row_size, turned + i * row_step + k, row_step);
+    for (; k < steps; ++k)
+      for (std::int64_t i = 0; i < rows; ++i) turned[i * row_step + k] = left.column(first + k)[row + i];
+  }
+  std::uint32_t too_large = 0;
+  for (std::int64_t i = 0; i < rows; ++i)
+    too_large |= std::uint32_t{split_row(from + i * from_step, steps, to + i * row_step, most_rows * row_step)} << i;
+  return too_large;
+}
+
+/// What a part of the depth multiplies.
+struct Part {
+  const Level& level;
+  const gemm::Operand<float>&left, &right;
+  std::int64_t first, steps;
+
+  /// Rows and columns of the result, `tile` counted from the whole one's corner, as chains.
+  void multiply_as_chains(Target to, Start start, const Tile& tile) const {
+    product::multiply_tile(level, {left.column(first), left.row_size, left.transposed},
+                           {{right.row(first), right.row_size, right.transposed}, nullptr}, steps, to, start, tile);
+  }
+
+  /// Rows of a tile, which split_rows() has left at `rows`, at `to`.
+  void multiply_rows(const Bits* rows, std::uint32_t left_out, const Panels& panels, Target to, Start start, const Tile& tile) const {
+    for (std::int64_t column = 0; column < tile.columns;) {
+      const bool as_chains = panels.too_large(column);
+      auto end = column;
+      while (end < tile.columns && panels.too_large(end) == as_chains) end = std::min(end + panel, tile.columns);
+      const Target corner{to.data + column, to.row_size};
+      const Tile some{tile.row, tile.rows, tile.column + column, end - column};
+      if (as_chains) {
+        multiply_as_chains(corner, start.at(0, column), some);
+      } else {
+        split::multiply({rows, tile.rows, left_out, panels.data + column / panel * panels.step, panels.step, some.columns, chunks_of(steps),
+                         corner, start.at(0, column)});
+        for (std::int64_t i = 0; left_out >> i != 0; ++i)
+          if ((left_out >> i & 1) != 0)
+            multiply_as_chains({corner.data + i * to.row_size, to.row_size}, start.at(i, column),
+                               {tile.row + i, 1, some.column, some.columns});
+      }
+      column = end;
+    }
+  }
+};
+
+/// Whether this machine has AMX, and nobody limits its vectors.
+inline bool usable() {
+  return tenon::detail::usable_vector_level() == tenon::detail::VectorLevel::v4 && bf16::amx::usable();
+}
+
+/// What kernels compute in where usable(), and InF32 says so.
+class InParts {
+ public:
+  using Packed = Bits;
+  using Right = RightOf<Bits>;
+
+  explicit InParts(const Size& size) : size_(size) {}
+
+  static Cut cut_for(const gemm::Operand<float>&, const Right&) { return {most_columns, most_wide, most_rows}; }
+  /// One tile, at `to`: start + left * right; then finish(rows of it).
+  template <class Finish = Nothing>
+  void multiply_tile(const gemm::Operand<float>& left, const Right& right, Target to, Start start, const Tile& tile,
+                     const Finish& finish = {}) const {
+    Bits* const rows = thread_memory<Bits, parts * most_rows * row_step>();
+    for (std::int64_t first = 0; first < size_.depth; first += most_depth) {
+      const Part part{level_, left, right.matrix, first, std::min(most_depth, size_.depth - first)};
+      const auto panels =
+          right.packed ? packed_panels(right.packed, packed(), first, tile.column) : own_panels(right.matrix, first, part.steps, tile);
+      const bf16::amx::InTiles in_tiles;
+      for (std::int64_t i = 0; i < tile.rows; i += most_rows) {
+        const Tile block{tile.row + i, std::min(most_rows, tile.rows - i), tile.column, tile.columns};
+        const auto left_out = split_rows(left, block.row, block.rows, first, part.steps, rows);
+        part.multiply_rows(rows, left_out, panels, {to.data + i * to.row_size, to.row_size}, start.at(i, 0), block);
+        if (first + part.steps == size_.depth) finish(block);
+      }
+      start = {to.data, to.row_size};
+    }
+  }
+
+  std::int64_t packed_size() const { return packed().size(); }
+  void pack(const gemm::Operand<float>& right, Packed* to) const { split::pack(right, packed(), to); }
+  static std::string packing() { return tenon::join("panels of ", panel, " in three parts of bfloat16"); }
+
+ private:
+  Packing packed() const { return {size_.depth, size_.columns}; }
+
+  const Level& level_ = usable_level();
+  Size size_;
+};
+
+}  // namespace product::split
+#endif

@@ -1,0 +1,141 @@
+// Numbers of f32 as sums of three of bfloat16, exactly, and panels and rows of them as block_split.hpp multiplies them.
+//
+// Steps k and k + 16 of each 32 of the depth lie in one pair, so that nothing moves from lane to lane.
+#pragma once
+#include "block_amx.hpp"
+#include "panels.hpp"
+
+#define PRODUCT_SPLIT __attribute__((target("avx512f,avx512bw,avx512vl")))
+
+namespace product::split {
+
+using bf16::Bits;
+
+inline constexpr std::int64_t parts = 3;
+inline constexpr std::int64_t side = bf16::amx::side;
+inline constexpr std::int64_t chunk = 2 * side;      ///< steps of the depth that are multiplied by one instruction
+inline constexpr std::int64_t panel = 2 * side;      ///< columns
+inline constexpr std::int64_t most_rows = 2 * side;  ///< of a block
+inline constexpr std::int64_t most_depth = 512;      ///< of what is multiplied before the next part of the depth
+/// Of a row of a part; not a power of two, in which all rows would share a few sets of the cache.
+inline constexpr std::int64_t row_step = most_depth + chunk;
+inline constexpr std::int64_t chunk_size = parts * chunk * panel;  ///< numbers of a panel's 32 rows: for each part a tile and another
+
+inline std::int64_t chunks_of(std::int64_t depth) {
+  return (depth + chunk - 1) / chunk;
+}
+
+/// The bits of sixteen floats. GCC's intrinsics for what is done with them here warn of what is uninitialized in themselves.
+using Lanes [[gnu::vector_size(64)]] = std::uint32_t;
+
+struct Split {
+  Lanes part[parts];
+};
+
+/// In each part, lane i holds a bfloat16 of low[i] and one of high[i].
+[[gnu::always_inline]] PRODUCT_SPLIT inline Split split(__m512 low, __m512 high) {
+  constexpr std::uint32_t half = 0x8000, upper = 0xffff0000;
+  Split of;
+  PRODUCT_UNROLL
+  for (std::int64_t i = 0; i < parts; ++i) {
+    const Lanes rounded_low = (reinterpret_cast<Lanes>(low) + half) & upper;
+    const Lanes rounded_high = (reinterpret_cast<Lanes>(high) + half) & upper;
+    of.part[i] = rounded_low >> 16 | rounded_high;
+    low -= reinterpret_cast<__m512>(rounded_low);
+    high -= reinterpret_cast<__m512>(rounded_high);
+  }
+  return of;
+}
+
+/// Whether a number is so large that what AMX takes for zero, below 2^-126, could matter in a product with it; or infinite, or NaN.
+struct TooLarge {
+  Lanes largest = {};  // twice the bits, without the sign
+
+  [[gnu::always_inline]] PRODUCT_SPLIT void see(__m512 numbers) {
+    const Lanes size = reinterpret_cast<Lanes>(numbers) << 1;
+    largest = size > largest ? size : largest;
+  }
+  [[gnu::always_inline]] PRODUCT_SPLIT bool any() const {
+    constexpr std::uint32_t exponent = 127 + 26;
+    return _mm512_cmpge_epu32_mask(reinterpret_cast<__m512i>(largest), _mm512_set1_epi32(static_cast<int>(exponent << 24))) != 0;
+  }
+};
+
+/// Splits numbers, and sees whether one is too large.
+struct Splitter {
+  TooLarge too_large;
+
+  /// 32 steps of the depth of one row or column, each part so far after the one before.
+  [[gnu::always_inline]] PRODUCT_SPLIT void put(__m512 low, __m512 high, Bits* to, std::int64_t part_step) {
+    too_large.see(low);
+    too_large.see(high);
+    const Split of = split(low, high);
+    PRODUCT_UNROLL
+    for (std::int64_t i = 0; i < parts; ++i) _mm512_store_si512(to + i * part_step, reinterpret_cast<__m512i>(of.part[i]));
+  }
+};
+
+/// `whole`: sixteen numbers. Else as many as are left.
+template <bool whole>
+[[gnu::always_inline]] PRODUCT_SPLIT inline __m512 load(const float* from, [[maybe_unused]] std::int64_t left) {
+  if constexpr (!whole)
+    if (left < vector) return left <= 0 ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << left) - 1), from);
+  return _mm512_loadu_ps(from);
+}
+
+/// The parts of `depth` numbers, up to whole chunks, each `part_step` after the one before. Returns whether one is too large.
+PRODUCT_SPLIT inline bool split_row(const float* from, std::int64_t depth, Bits* to, std::int64_t part_step) {
+  Splitter splitter;
+  std::int64_t k = 0;
+  for (; k + chunk <= depth; k += chunk) splitter.put(load<true>(from + k, 0), load<true>(from + k + side, 0), to + k, part_step);
+  if (k < depth) splitter.put(load<false>(from + k, depth - k), load<false>(from + k + side, depth - k - side), to + k, part_step);
+  return splitter.too_large.any();
+}
+
+/// A chunk of a panel of `columns` columns, 1 to 32, of which `depth` rows are left, which lie `row` apart.
+template <bool whole>
+[[gnu::always_inline]] PRODUCT_SPLIT inline void split_rows_of_panel(const float* from, std::int64_t row, std::int64_t depth,
+                                                                     std::int64_t columns, Bits* to, Splitter& splitter) {
+  for (std::int64_t i = 0; i < side; ++i, from += row, to += chunk)
+    for (std::int64_t j = 0; j < panel; j += vector)
+      splitter.put(load<whole>(from + j, i < depth ? columns - j : 0),
+                   load<whole>(from + side * row + j, i + side < depth ? columns - j : 0), to + j * chunk, chunk * panel);
+}
+
+/// The panel, at `from`. Returns whether a number is too large.
+PRODUCT_SPLIT inline bool split_panel(const float* from, std::int64_t row, std::int64_t depth, std::int64_t columns, Bits* to) {
+  Splitter splitter;
+  for (; depth > 0; depth -= chunk, from += chunk * row, to += chunk_size)
+    if (depth >= chunk && columns == panel)
+      split_rows_of_panel<true>(from, row, depth, columns, to, splitter);
+    else
+      split_rows_of_panel<false>(from, row, depth, columns, to, splitter);
+  return splitter.too_large.any();
+}
+
+/// The same where the panel's columns are rows at `from`.
+template <bool whole>
+[[gnu::always_inline]] PRODUCT_SPLIT inline void split_columns_of_panel(const float* from, std::int64_t row, std::int64_t depth,
+                                                                        std::int64_t columns, Bits* to, Splitter& splitter) {
+  alignas(64) Bits rows[parts][side * chunk];
+  for (std::int64_t i = 0; i < side; ++i, from += row) {
+    const auto left = i < columns ? depth : 0;
+    splitter.put(load<whole>(from, left), load<whole>(from + side, left - side), rows[0] + i * chunk, side * chunk);
+  }
+  for (std::int64_t part = 0; part < parts; ++part)  // a pair moves as one float does
+    v4::transpose_square(reinterpret_cast<const float*>(rows[part]), side, reinterpret_cast<float*>(to + part * chunk * panel), side);
+}
+PRODUCT_SPLIT inline bool split_turned_panel(const float* from, std::int64_t row, std::int64_t depth, std::int64_t columns, Bits* to) {
+  Splitter splitter;
+  for (; depth > 0; depth -= chunk, from += chunk, to += chunk_size)
+    for (std::int64_t j = 0; j < panel; j += side)
+      if (depth >= chunk && columns - j >= side)
+        split_columns_of_panel<true>(from + j * row, row, depth, columns - j, to + j * chunk, splitter);
+      else
+        split_columns_of_panel<false>(from + j * row, row, depth, columns - j, to + j * chunk, splitter);
+  return splitter.too_large.any();
+}
+
+}  // namespace product::split
+
+#undef PRODUCT_SPLIT

@@ -1,0 +1,100 @@
+// The tiles of a product's result, which the host's threads share: the columns of one or several panels and up to 256 rows. How a product
+// is cut does not change its bits, so that it may depend on the number of threads and on what is packed.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <tenon/elementwise/for_each.hpp>
+#include <tenon/operator.hpp>
+
+#include "panels.hpp"
+
+namespace product {
+
+struct Size {
+  std::int64_t rows, columns, depth;
+};
+
+/// The right side as it lies, and packed where somebody has kept that.
+template <class Number>
+struct RightOf {
+  gemm::Operand<float> matrix;
+  const Number* packed = nullptr;
+};
+using Right = RightOf<float>;
+
+/// Where a tile or a result begins.
+struct Target {
+  float* data;
+  std::int64_t row_size;
+};
+
+/// What each sum starts with: null for zeros. row_size 0 gives all rows the same.
+struct Start {
+  const float* data = nullptr;
+  std::int64_t row_size = 0;
+
+  Start at(std::int64_t row, std::int64_t column) const { return {data ? data + row * row_size + column : nullptr, row_size}; }
+};
+
+struct Tile {
+  std::int64_t row, rows, column, columns;
+};
+
+/// Called for rows of a tile whose sums are complete, while they are in the cache.
+struct Nothing {
+  void operator()(const Tile&) const {}
+};
+
+/// Rows of a tile.
+inline constexpr std::int64_t most_tall = 256;
+
+/// `count` numbers of this thread's own.
+template <class T, std::int64_t count>
+T* thread_memory() {
+  struct Free {
+    void operator()(T* memory) const { ::operator delete (memory, std::align_val_t{64}); }
+  };
+  thread_local const std::unique_ptr<T, Free> memory(static_cast<T*>(::operator new (sizeof(T) * count, std::align_val_t{64})));
+  return memory.get();
+}
+
+/// body(target) writes the tile where it belongs, or beside it; then it is added: to add to a sum is to add the whole product, once.
+template <class Body>
+void write_tile(Target result, bool add, const Tile& tile, Body&& body) {
+  float* const corner = result.data + tile.row * result.row_size + tile.column;
+  if (!add) return body(Target{corner, result.row_size});
+  float* const sums = thread_memory<float, most_tall * widest>();
+  body(Target{sums, tile.columns});
+  for (std::int64_t i = 0; i < tile.rows; ++i)
+    tenon::elementwise::for_each(
+        tile.columns, [to = corner + i * result.row_size, from = sums + i * tile.columns](std::int64_t j) { to[j] = to[j] + from[j]; });
+}
+
+/// body(result, tile) for all tiles of `count` results of one size.
+template <class Body>
+void for_each_tile(const tenon::Call& call, const Cut& cut, std::int64_t count, Size size, Body&& body) {
+  constexpr std::int64_t low = 48;
+  constexpr double worth_a_thread = 250'000;  // multiplications
+  const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+  if (count == 0 || size.columns == 0 || size.rows == 0) return;
+  const auto wanted = call.threads() == 1 ? 1 : 4 * std::int64_t{call.threads()};  // so that threads end together
+  auto width = cut.wide;
+  while (width > most_columns && count * up(size.columns, width) * up(size.rows, cut.tall) < wanted) width /= 2;
+  const auto panels = up(size.columns, cut.panel), across = up(panels, width / cut.panel);
+  const auto parts = std::max(up(wanted, count * across), up(size.rows, most_tall));
+  const auto height = std::min(most_tall, std::max(low, up(up(size.rows, parts), cut.band) * cut.band)), bands = up(size.rows, height);
+  const double each = static_cast<double>(std::clamp<std::int64_t>(size.rows, 8, height)) *
+                      static_cast<double>(std::min(size.columns, width)) * static_cast<double>(size.depth);
+  const auto grain = each >= worth_a_thread ? 1 : static_cast<std::int64_t>(worth_a_thread / std::max(each, 1.0));
+  call.parallel_for(count * bands * across, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (auto item = begin; item < end; ++item) {
+      const auto row = item / across % bands * height, i = item % across;
+      const auto column = panels * i / across * cut.panel, end = std::min(panels * (i + 1) / across * cut.panel, size.columns);
+      body(item / across / bands, Tile{row, std::min(height, size.rows - row), column, end - column});
+    }
+  });
+}
+
+}  // namespace product

@@ -1,0 +1,219 @@
+// Products of f32 in parts of bfloat16: nearer to the exact result than chains of multiply-adds, whatever the numbers are, with the same
+// bits however a product is cut, packed and laid out.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+#include "../../plugins/shared/product/multiply.hpp"
+#include "matrix_pair.hpp"
+
+#if defined(TENON_WIDE_LEVELS)
+using namespace by_hand;
+
+namespace split_products {
+namespace {
+
+bool usable() {
+  const bool has = product::split::usable();
+  if (!has) MESSAGE("skipped: this processor has no AMX");
+  return has;
+}
+
+template <class Arithmetic>
+std::vector<float> multiplied(const MatrixPair& of, const Way& way, product::Start start = {}) {
+  const auto rows = of.size.rows, columns = of.size.columns, depth = of.size.depth;
+  const auto left = way.transpose_left ? transposed(of.left, rows, depth) : of.left;
+  const auto right = way.transpose_right ? transposed(of.right, depth, columns) : of.right;
+  const gemm::Operand<float> a{left.data(), way.transpose_left ? rows : depth, way.transpose_left},
+      b{right.data(), way.transpose_right ? depth : columns, way.transpose_right};
+  using Packed = typename Arithmetic::Packed;
+  const Arithmetic arithmetic(of.size);
+  const auto size = way.packed ? static_cast<std::size_t>(arithmetic.packed_size()) : 0;
+  constexpr std::size_t line = 64 / sizeof(Packed);
+  std::vector<Packed> memory(size + line, Packed(7));
+  auto* packed = memory.data();
+  while (reinterpret_cast<std::uintptr_t>(packed) % 64 != 0) ++packed;
+  if (way.packed) arithmetic.pack(b, packed);
+  const float untouched = 12345;
+  std::vector<float> result(static_cast<std::size_t>(rows * columns) + 1, untouched);
+  std::vector<int> finished(result.size());
+  const auto finish = [&](const product::Tile& tile) {
+    for (auto i = tile.row; i < tile.row + tile.rows; ++i)
+      for (auto j = tile.column; j < tile.column + tile.columns; ++j) {
+        ++finished[static_cast<std::size_t>(i * columns + j)];
+        if (result[static_cast<std::size_t>(i * columns + j)] == untouched) finished.back() = 1;
+      }
+  };
+  with_threads(way.threads, [&](const tenon::Call& call) {
+    product::multiply<Arithmetic>(call, a, {b, way.packed ? packed : nullptr}, result.data(), of.size, start, false, finish);
+  });
+  CHECK(result.back() == untouched);
+  CHECK(finished.back() == 0);
+  result.pop_back();
+  finished.pop_back();
+  CHECK(std::all_of(finished.begin(), finished.end(), [](int times) { return times == 1; }));
+  return result;
+}
+
+/// The largest error, and the root of the mean square, beside double.
+struct Errors {
+  double largest = 0, square = 0;
+
+  Errors(const MatrixPair& of, const std::vector<float>& result) {
+    const auto [rows, columns, depth] = of.size;
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < columns; ++j) {
+        double sum = 0, sizes = 0;
+        for (std::int64_t k = 0; k < depth; ++k) {
+          const double each = static_cast<double>(of.left[static_cast<std::size_t>(i * depth + k)]) *
+                              static_cast<double>(of.right[static_cast<std::size_t>(k * columns + j)]);
+          sum += each;
+          sizes += std::abs(each);
+        }
+        const double error = std::abs(result[static_cast<std::size_t>(i * columns + j)] - sum) / std::max(sizes, 1e-300);
+        largest = std::max(largest, error);
+        square += error * error;
+      }
+  }
+};
+
+/// Numbers of both signs or of one, whose sizes differ by up to 2^spread.
+MatrixPair numbers_of(product::Size size, int spread, bool one_sign, unsigned seed) {
+  MatrixPair of(size, seed);
+  std::mt19937 random(seed);
+  for (auto* side : {&of.left, &of.right})
+    for (auto& number : *side) {
+      if (spread > 0) number = std::ldexp(number, -static_cast<int>(random() % static_cast<unsigned>(spread)));
+      if (one_sign) number = std::abs(number);
+    }
+  return of;
+}
+
+constexpr Way plain{1, false, false, false};
+
+}  // namespace
+}  // namespace split_products
+
+using namespace split_products;
+
+TEST_CASE("products of f32 in parts are nearer to the exact ones than chains are") {
+  if (!usable()) return;
+  unsigned seed = 300;
+  for (const auto& size : {product::Size{40, 70, 33}, product::Size{64, 64, 256}, product::Size{33, 48, 1100}, product::Size{35, 50, 2048}})
+    for (const int spread : {0, 12, 40})
+      for (const bool one_sign : {false, true}) {
+        CAPTURE(size.depth);
+        CAPTURE(spread);
+        CAPTURE(one_sign);
+        const auto of = numbers_of(size, spread, one_sign, ++seed);
+        const Errors in_parts(of, multiplied<product::split::InParts>(of, plain)), chains(of, multiplied<product::InChains>(of, plain));
+        CHECK(in_parts.square < chains.square);
+        CHECK(in_parts.largest < std::max(1.5 * chains.largest, 3e-7));
+      }
+}
+
+TEST_CASE("products of f32 in parts: single products are as near as two roundings leave them") {
+  if (!usable()) return;
+  // One step of the depth that is not zero: each element is one product.
+  MatrixPair of({512, 512, 32}, 77);
+  for (std::size_t i = 0; i < of.left.size(); ++i) of.left[i] = i % 32 == 5 ? of.left[i] + 1 : 0;
+  const auto result = multiplied<product::split::InParts>(of, plain);
+  double largest = 0;
+  for (std::int64_t i = 0; i < 512; ++i)
+    for (std::int64_t j = 0; j < 512; ++j) {
+      const double exact = static_cast<double>(of.left[static_cast<std::size_t>(i * 32 + 5)]) *
+                           static_cast<double>(of.right[static_cast<std::size_t>(5 * 512 + j)]);
+      largest = std::max(largest, std::abs(result[static_cast<std::size_t>(i * 512 + j)] - exact) / std::abs(exact));
+    }
+  CHECK(largest < 1.25 * std::ldexp(1.0, -23));
+}
+
+TEST_CASE("products of f32 in parts have the same bits however they are cut, packed and laid out") {
+  if (!usable()) return;
+  unsigned seed = 500;
+  for (const auto& size : product_sizes) {
+    if (size.depth == 0) continue;
+    CAPTURE(size.rows);
+    CAPTURE(size.columns);
+    CAPTURE(size.depth);
+    for (const bool extreme : {false, true}) {
+      MatrixPair of(size, seed += 2);
+      if (extreme) {  // some rows and panels are computed as chains
+        const auto put = [](std::vector<float>& to, std::size_t i, float number) {
+          if (!to.empty()) to[i % to.size()] = number;
+        };
+        put(of.left, 3, std::numeric_limits<float>::infinity());
+        put(of.left, 7000, std::numeric_limits<float>::quiet_NaN());
+        put(of.left, 20011, 1e30F);
+        put(of.right, 69, -std::numeric_limits<float>::infinity());
+        put(of.right, 800, std::numeric_limits<float>::max());
+      }
+      const auto sums = random_doubles({size.rows, size.columns + 3}, seed);
+      const std::vector<float> numbers(sums.values.begin(), sums.values.end());
+      const product::Start starts[] = {{}, {numbers.data(), 0}, {numbers.data(), size.columns + 3}};
+      const auto start = starts[seed / 2 % 3];
+      const auto first = multiplied<product::split::InParts>(of, plain, start);
+      for (const int threads : {1, 3, 16})
+        for (int bits = 0; bits < 8; ++bits)
+          CHECK(same_numbers(multiplied<product::split::InParts>(of, {threads, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0}, start),
+                             first));
+    }
+  }
+}
+
+TEST_CASE("products of f32 in parts: what is infinite, NaN or huge gives what chains give, in its rows and columns alone") {
+  if (!usable()) return;
+  constexpr auto infinity = std::numeric_limits<float>::infinity();
+  MatrixPair of({70, 100, 600}, 5);
+  const auto before = multiplied<product::split::InParts>(of, plain);
+  of.left[3] = infinity;                                              // row 0, first part
+  of.left[10 * 600 + 550] = std::numeric_limits<float>::quiet_NaN();  // row 10, second part
+  of.left[69 * 600 + 1] = 3.4e38F;                                    // row 69; rounds to infinity in bfloat16
+  of.right[98] = -std::numeric_limits<float>::max();                  // the last panel, of columns 96 to 99
+  const auto result = multiplied<product::split::InParts>(of, plain), chains = multiplied<product::InChains>(of, plain);
+  for (std::size_t i = 0; i < 70; ++i)
+    for (std::size_t j = 0; j < 100; ++j) {
+      CAPTURE(i);
+      CAPTURE(j);
+      const auto at = i * 100 + j;
+      const bool touched = i == 0 || i == 10 || i == 69 || j >= 96;
+      if (!touched) CHECK(result[at] == before[at]);
+      CHECK(std::isnan(result[at]) == std::isnan(chains[at]));
+      if (!std::isfinite(chains[at]) && !std::isnan(chains[at])) CHECK(result[at] == chains[at]);
+      if (std::isfinite(chains[at])) CHECK(std::abs(result[at] - chains[at]) <= 1e-5F * std::max(20.0F, std::abs(chains[at])));
+    }
+}
+
+TEST_CASE("products of f32 in parts: tiny numbers count as far as 1e-30 of the largest result matters") {
+  if (!usable()) return;
+  for (const float size : {1e-20F, 1e-30F, 1e-36F, 1e-40F}) {
+    CAPTURE(size);
+    MatrixPair of({64, 64, 64}, 9);
+    for (auto& number : of.left) number *= size;
+    const auto result = multiplied<product::split::InParts>(of, plain), chains = multiplied<product::InChains>(of, plain);
+    for (std::size_t i = 0; i < result.size(); ++i) CHECK(std::abs(result[i] - chains[i]) <= 1e-6F * size * 64 + 1e-36F);
+    for (auto& number : of.right) number *= 6e7F;  // below the limit
+    const auto more = multiplied<product::split::InParts>(of, plain), as_chains = multiplied<product::InChains>(of, plain);
+    for (std::size_t i = 0; i < more.size(); ++i) CHECK(std::abs(more[i] - as_chains[i]) <= 1e-6F * size * 64 * 6e7F + 1e-28F);
+  }
+}
+
+TEST_CASE("products of f32 are computed in parts where that pays, by their size alone") {
+  if (!usable()) return;
+  const auto in_parts = [](std::int64_t rows, std::int64_t columns, std::int64_t depth) {
+    return product::InF32({rows, columns, depth}).packing().find("parts") != std::string::npos;
+  };
+  CHECK(in_parts(128, 512, 784));
+  CHECK_FALSE(in_parts(1, 512, 784));
+  CHECK_FALSE(in_parts(128, 10, 512));
+  CHECK_FALSE(in_parts(128, 512, 3));
+  for (const product::Size& size : {product::Size{128, 100, 70}, product::Size{3, 100, 70}}) {
+    const MatrixPair of(size, 3);
+    const bool parts = in_parts(size.rows, size.columns, size.depth);
+    const auto expected = parts ? multiplied<product::split::InParts>(of, plain) : multiplied<product::InChains>(of, plain);
+    for (const bool packed : {false, true}) CHECK(same_numbers(multiplied<product::InF32>(of, {2, false, true, packed}), expected));
+  }
+}
+#endif
