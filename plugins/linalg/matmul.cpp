@@ -15,9 +15,9 @@ struct MatmulIn : MatmulShapes {
     if (io.raw().dispatch != TENON_FORWARD || io.input("b").dtype != tenon::f32 || !io.is_constant("b")) return;
     const auto shape = oriented(io.input("b").shape, transpose_b);
     if (shape.rank() < 2 || shape[-1] == 1 || shape.size() == 0) return;
-    const auto left = oriented(io.input("a").shape, transpose_a);
-    const auto count = batch_axes(shape).size(), depth = shape[-2], columns = shape[-1];
-    const Arithmetic arithmetic({left.rank() < 2 ? 1 : left[-2], columns, depth});
+    const auto sizes = sizes_of(io.input("a").shape, io.input("b").shape);
+    const auto count = sizes.count_b, depth = sizes.inner, columns = sizes.columns;
+    const Arithmetic arithmetic({sizes.rows, columns, depth});
     const auto size = arithmetic.packed_size();
     const auto key = tenon::join(arithmetic.packing(), " of ", count, " x ", depth, " x ", columns, transpose_b ? ", transposed" : "");
     using Packed = typename Arithmetic::Packed;

@@ -80,11 +80,13 @@ struct MatmulShapes : tenon::Operator {
   double backward_flops(const tenon::Infer& io) const { return 2 * flops(io); }
 
  protected:
-  /// The operands of a call as matrices: a vector has become one row or one column.
+  /// The products of a call: a vector has become one row or one column, and a batch of a more rows where there is one matrix b for all.
+  struct Sizes {
+    std::int64_t rows, inner, columns, count_a, count_b, products;
+  };
   template <class T>
-  struct Operands {
+  struct Operands : Sizes {
     const T *a, *b;
-    std::int64_t rows, inner, columns, count_a, count_b;
   };
 
   /// For each product of the joined batch, the number of its matrix in the product, in a and in b.
@@ -122,6 +124,18 @@ struct MatmulShapes : tenon::Operator {
     return shape;
   }
 
+  Sizes sizes_of(const tenon::Shape& a, const tenon::Shape& b) const {
+    const auto left = oriented(a, transpose_a), right = oriented(b, transpose_b);
+    const auto batch_a = batch_axes(left), batch_b = batch_axes(right), axes = joined(batch_a, batch_b);
+    const bool one = batch_b.size() == 1 && batch_a == axes && !transpose_a;
+    return {(left.rank() > 1 ? left[-2] : 1) * (one ? axes.size() : 1),
+            left[-1],
+            right.rank() > 1 ? right[-1] : 1,
+            one ? 1 : batch_a.size(),
+            batch_b.size(),
+            one ? 1 : axes.size()};
+  }
+
   /// Null for a side that is csr.
   template <class T>
   static const T* data_of(const tenon::Call& call, int i) {
@@ -131,17 +145,10 @@ struct MatmulShapes : tenon::Operator {
   /// body(operands, members) with what a call has.
   template <class T, class Body>
   void with_operands(const tenon::Call& call, Body body) const {
-    const auto left = oriented(call.input_type(0).shape, transpose_a), right = oriented(call.input_type(1).shape, transpose_b);
-    const auto batch_a = batch_axes(left), batch_b = batch_axes(right), axes = joined(batch_a, batch_b);
-    Operands<T> operands{
-        data_of<T>(call, 0), data_of<T>(call, 1), left.rank() > 1 ? left[-2] : 1, left[-1], right.rank() > 1 ? right[-1] : 1,
-        batch_a.size(),      batch_b.size()};
-    if (batch_b.size() == 1 && batch_a == axes && !transpose_a) {  // one matrix b for all: the batch is just more rows
-      operands.rows *= axes.size();
-      operands.count_a = 1;
-      body(operands, Members{{0}, {0}, {0}});
-    } else {
-      body(operands, Members{batch::members(axes, axes), batch::members(batch_a, axes), batch::members(batch_b, axes)});
-    }
+    const auto a = call.input_type(0).shape, b = call.input_type(1).shape;
+    const Operands<T> operands{sizes_of(a, b), data_of<T>(call, 0), data_of<T>(call, 1)};
+    if (operands.products == 1) return body(operands, Members{{0}, {0}, {0}});
+    const auto batch_a = batch_axes(a), batch_b = batch_axes(b), axes = joined(batch_a, batch_b);
+    body(operands, Members{batch::members(axes, axes), batch::members(batch_a, axes), batch::members(batch_b, axes)});
   }
 };

@@ -58,9 +58,9 @@ inline Panels packed_panels(const Bits* packed, const Packing& packing, std::int
 
 /// Made of the right side as it lies.
 inline Panels own_panels(const gemm::Operand<float>& right, std::int64_t first, std::int64_t steps, const Tile& tile) {
-  constexpr auto most_step = most_depth / chunk * chunk_size, most_panels = most_wide / panel;
-  Bits* const to = thread_memory<Bits, most_panels * most_step + most_panels>();
-  Bits* const marks = to + most_panels * most_step;
+  constexpr auto most = most_depth * most_wide * parts;  // wider tiles are less deep
+  Bits* const to = thread_memory<Bits, most + widest / panel>();
+  Bits* const marks = to + most;
   const auto step = chunks_of(steps) * chunk_size;
   for (std::int64_t column = 0; column < tile.columns; column += panel)
     marks[column / panel] =
@@ -138,7 +138,11 @@ class InParts {
 
   explicit InParts(const Size& size) : size_(size) {}
 
-  static Cut cut_for(const gemm::Operand<float>&, const Right&) { return {most_columns, most_wide, most_rows}; }
+  /// As large as a cache has room for: what tiles share is split for each of them.
+  Cut cut_for(const gemm::Operand<float>&, const Right&) const {
+    constexpr std::int64_t each = 1, tall = 96;
+    return {most_columns, size_.depth <= most_depth / 2 ? widest : most_wide, most_rows, tall, each};
+  }
   /// One tile, at `to`: start + left * right; then finish(rows of it).
   template <class Finish = Nothing>
   void multiply_tile(const gemm::Operand<float>& left, const Right& right, Target to, Start start, const Tile& tile,

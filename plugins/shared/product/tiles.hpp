@@ -75,11 +75,11 @@ void write_tile(Target result, bool add, const Tile& tile, Body&& body) {
 /// body(result, tile) for all tiles of `count` results of one size.
 template <class Body>
 void for_each_tile(const tenon::Call& call, const Cut& cut, std::int64_t count, Size size, Body&& body) {
-  constexpr std::int64_t low = 48;
   constexpr double worth_a_thread = 250'000;  // multiplications
   const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+  const auto low = up(48, cut.band) * cut.band;
   if (count == 0 || size.columns == 0 || size.rows == 0) return;
-  const auto wanted = call.threads() == 1 ? 1 : 4 * std::int64_t{call.threads()};  // so that threads end together
+  const auto wanted = call.threads() == 1 ? 1 : cut.each * std::int64_t{call.threads()};  // so that threads end together
   auto width = cut.wide;
   while (width > most_columns && count * up(size.columns, width) * up(size.rows, cut.tall) < wanted) width /= 2;
   const auto panels = up(size.columns, cut.panel), across = up(panels, width / cut.panel);
