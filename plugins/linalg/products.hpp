@@ -54,10 +54,11 @@ void sum_products(const tenon::Call& call, const Results<float>& results, std::i
   const product::Size size{results.rows, results.columns, depth};
   const Arithmetic arithmetic(size);
   const auto step = arithmetic.packed_size();
-  const auto cut = arithmetic.cut_for(left.first, {right.first, packed});
+  const bool add = results.write == tenon::Write::add;
+  const auto cut = product::for_sums(arithmetic.cut_for(left.first, {right.first, packed}), add);
   product::for_each_tile(call, cut, results.count, size, [&](std::int64_t result, const product::Tile& tile) {
     const product::Target whole{results.data + result * size.rows * size.columns, size.columns};
-    product::write_tile(whole, results.write == tenon::Write::add, tile, [&](product::Target to) {
+    product::write_tile(whole, add, tile, [&](product::Target to) {
       product::Start start;
       const bool any = for_terms_of(result, terms, [&](const Term& term) {
         arithmetic.multiply_tile(left[term.left], {right[term.right], packed ? packed + term.right * step : nullptr}, to, start, tile);

@@ -15,7 +15,7 @@ class FewPlaces {
   /// Of a convolution of one group whose weights are large.
   static bool suits(const ConvolutionShape& shape) {
     const auto filters = shape.output[1], places = shape.output.size() / filters;
-    return multiplies_in(shape.rounded) && shape.data[0] > 0 && places <= most && places <= filters;
+    return multiplies_in(shape.rounded) && shape.data[0] > 0 && places <= most() && places <= filters;
   }
 
   FewPlaces(const Window& window, const ConvolutionShape& shape)
@@ -38,7 +38,7 @@ class FewPlaces {
   }
 
   /// Whether forward() is faster, too, even where weights stay and oneDNN's are laid out once.
-  bool suits_forward() const { return rows() <= most / 2; }
+  bool suits_forward() const { return rows() <= most_forward; }
 
   std::size_t packed_bytes() const {
     return in_arithmetic(forward_size(), [&]<class Arithmetic>(const Arithmetic& arithmetic) {
@@ -63,6 +63,8 @@ class FewPlaces {
     float* const windows = scratch(rows() * (depth_ + (output_last_ ? 0 : filters_)));
     float* const result = output_last_ ? output : windows + rows() * depth_;
     read_windows(call, data, windows);
+    if (!packed && !output_last_ && !rounded_ && rows() < worth_parts)
+      return forward_by_filters(call, windows, weight, bias, result, output, after);
     const auto finish = [&](const product::Tile& tile) {
       for (auto row = tile.row; output_last_ && row < tile.row + tile.rows; ++row) after(row * filters_ + tile.column, tile.columns);
     };
@@ -105,7 +107,28 @@ class FewPlaces {
   }
 
  private:
-  static constexpr std::int64_t most = 64;  // of places in all samples
+  /// With a row of the product for each filter, weights are read once, as they lie. The same sums.
+  template <class After>
+  void forward_by_filters(const tenon::Call& call, const float* windows, const float* weight, const float* bias, float* sums, float* output,
+                          After&& after) const {
+    for (std::int64_t filter = 0; bias && filter < filters_; ++filter) std::fill_n(sums + filter * rows(), rows(), bias[filter]);
+    product::multiply<product::InChains>(call, {weight, depth_, false}, {{windows, depth_, true}}, sums, {filters_, rows(), depth_},
+                                         {bias ? sums : nullptr, rows()});
+    for_each_channel(call, filters_, [&](std::int64_t sample, std::int64_t filter) {
+      const auto first = (sample * filters_ + filter) * places_;
+      std::copy_n(sums + filter * rows() + sample * places_, places_, output + first);
+      after(first, places_);
+    });
+  }
+
+  static constexpr std::int64_t most_forward = 32, worth_parts = 64;  // places in all samples
+
+  static std::int64_t most() {
+#if defined(TENON_WIDE_LEVELS)
+    if (product::split::usable()) return 256;
+#endif
+    return 64;
+  }
 
   static bool multiplies_in([[maybe_unused]] onednn::Type rounded) {
 #if defined(TENON_WIDE_LEVELS)
@@ -116,12 +139,13 @@ class FewPlaces {
 #endif
   }
 
-  /// body() with what products of a size are computed in.
+  /// body() with what products of a size are computed in. Weights are read too seldom, for few rows, to be split into parts.
   template <class Body>
   auto in_arithmetic(const product::Size& size, Body&& body) const -> decltype(body(product::InF32(size))) {
 #if defined(TENON_WIDE_LEVELS)
     if (rounded_) return body(product::bf16::InBf16(size));
 #endif
+    if (size.rows < worth_parts) return body(product::InChains(size));
     return body(product::InF32(size));
   }
   product::Size forward_size() const {

@@ -18,6 +18,9 @@ inline constexpr std::int64_t most_columns = 4 * vector;     ///< of a block
 inline constexpr std::int64_t most_wide = 4 * most_columns;  ///< columns of a tile whose panels are packed for it
 inline constexpr std::int64_t widest = 2 * most_wide;        ///< and of any tile
 
+/// Rows of a tile, where nobody wants more.
+inline constexpr std::int64_t most_tall = 256;
+
 /// Rows of a panel that are multiplied before the next ones: together they stay in the second-level cache.
 inline constexpr std::int64_t most_depth = 512;
 

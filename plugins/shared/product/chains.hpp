@@ -127,6 +127,8 @@ void multiply_tile(const Level& level, const gemm::Operand<float>& left, const R
         const auto begin = blocks.begin(i), end = blocks.begin(i + 1);
         // What follows in memory is multiplied next, and mostly lies where many cores share it.
         if (right.packed) fetch_part(block.right + block.depth * block.right_row, block.depth * block.right_row, i, blocks.count);
+        if (rows.depth == 1 && i + 1 < blocks.count)
+          for (auto row = end; row < blocks.begin(i + 2); ++row) fetch_part(rows.data + row * rows.row, block.depth, 0, 1);
         block.left = rows.at(blocks, i);
         block.start = start.at(begin, column).data;
         block.result = to.data + begin * to.row_size + column;

@@ -17,6 +17,7 @@ struct Cut {
   std::int64_t band;       ///< the rows of a tile are a multiple of this, but for the last one
   std::int64_t tall = 96;  ///< tiles for many threads are made narrower first, while they have as many rows as this
   std::int64_t each = 4;   ///< tiles for each thread, so that all end together
+  std::int64_t tallest = most_tall;
 };
 
 /// The functions of one level, which a product looks up once.

@@ -71,7 +71,7 @@ template <class Arithmetic = InF32, class Finish = Nothing>
 void multiply(const tenon::Call& call, const gemm::Operand<float>& left, const typename Arithmetic::Right& right, float* result, Size size,
               Start start, bool add = false, const Finish& finish = {}) {
   const Arithmetic arithmetic(size);
-  for_each_tile(call, arithmetic.cut_for(left, right), 1, size, [&](std::int64_t, const Tile& tile) {
+  for_each_tile(call, for_sums(arithmetic.cut_for(left, right), add), 1, size, [&](std::int64_t, const Tile& tile) {
     write_tile({result, size.columns}, add, tile,
                [&](Target to) { arithmetic.multiply_tile(left, right, to, start.at(tile.row, tile.column), tile, finish); });
   });

@@ -140,8 +140,8 @@ class InParts {
 
   /// As large as a cache has room for: what tiles share is split for each of them.
   Cut cut_for(const gemm::Operand<float>&, const Right&) const {
-    constexpr std::int64_t each = 1, tall = 96;
-    return {most_columns, size_.depth <= most_depth / 2 ? widest : most_wide, most_rows, tall, each};
+    constexpr std::int64_t each = 1, tall = 96, tallest = 1024;
+    return {most_columns, size_.depth <= most_depth / 2 ? widest : most_wide, most_rows, tall, each, tallest};
   }
   /// One tile, at `to`: start + left * right; then finish(rows of it).
   template <class Finish = Nothing>

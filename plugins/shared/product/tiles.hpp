@@ -47,9 +47,6 @@ struct Nothing {
   void operator()(const Tile&) const {}
 };
 
-/// Rows of a tile.
-inline constexpr std::int64_t most_tall = 256;
-
 /// `count` numbers of this thread's own.
 template <class T, std::int64_t count>
 T* thread_memory() {
@@ -58,6 +55,12 @@ T* thread_memory() {
   };
   thread_local const std::unique_ptr<T, Free> memory(static_cast<T*>(::operator new (sizeof(T) * count, std::align_val_t{64})));
   return memory.get();
+}
+
+/// For tiles that write_tile() adds.
+inline Cut for_sums(Cut cut, bool add) {
+  if (add) cut.tallest = most_tall;
+  return cut;
 }
 
 /// body(target) writes the tile where it belongs, or beside it; then it is added: to add to a sum is to add the whole product, once.
@@ -83,8 +86,8 @@ void for_each_tile(const tenon::Call& call, const Cut& cut, std::int64_t count, 
   auto width = cut.wide;
   while (width > most_columns && count * up(size.columns, width) * up(size.rows, cut.tall) < wanted) width /= 2;
   const auto panels = up(size.columns, cut.panel), across = up(panels, width / cut.panel);
-  const auto parts = std::max(up(wanted, count * across), up(size.rows, most_tall));
-  const auto height = std::min(most_tall, std::max(low, up(up(size.rows, parts), cut.band) * cut.band)), bands = up(size.rows, height);
+  const auto parts = std::max(up(wanted, count * across), up(size.rows, cut.tallest));
+  const auto height = std::min(cut.tallest, std::max(low, up(up(size.rows, parts), cut.band) * cut.band)), bands = up(size.rows, height);
   const double each = static_cast<double>(std::clamp<std::int64_t>(size.rows, 8, height)) *
                       static_cast<double>(std::min(size.columns, width)) * static_cast<double>(size.depth);
   const auto grain = each >= worth_a_thread ? 1 : static_cast<std::int64_t>(worth_a_thread / std::max(each, 1.0));
