@@ -31,6 +31,7 @@ TEST_CASE("convolution is its definition, and its gradient the oracle's") {
       {{2, 12, 3, 4}, 16, {3, 3}, {2}, {1}},
       {{2, 10, 5}, 12, {5}, {2}, {2}, {2}, 1, false},
       {{1, 6, 2, 3, 2}, 12, {2, 3, 2}, {1, 2, 1}, {1, 0, 1}},
+      {{5, 96, 4, 4}, 128, {3, 3}, {}, {1}},  // with AMX, products in parts of bfloat16
   };
   for (const auto& row : rows) check(convolution(row));
 }
