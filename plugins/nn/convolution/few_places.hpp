@@ -37,8 +37,9 @@ class FewPlaces {
       for (std::int64_t tap = 0; tap < taps_; ++tap) from_.push_back(data_place(window, shape, place, tap));
   }
 
-  /// Whether forward() is faster, too, even where weights stay and oneDNN's are laid out once.
-  bool suits_forward() const { return rows() <= most_forward; }
+  /// Whether forward() is faster, too, even where weights stay and oneDNN's are laid out once. Plain tensors are mostly those of a
+  /// training.
+  bool suits_forward() const { return rows() <= (data_last_ || output_last_ ? 32 : most() / 2); }
 
   std::size_t packed_bytes() const {
     return in_arithmetic(forward_size(), [&]<class Arithmetic>(const Arithmetic& arithmetic) {
@@ -121,7 +122,7 @@ class FewPlaces {
     });
   }
 
-  static constexpr std::int64_t most_forward = 32, worth_parts = 64;  // places in all samples
+  static constexpr std::int64_t worth_parts = 64;  // places in all samples
 
   static std::int64_t most() {
 #if defined(TENON_WIDE_LEVELS)
