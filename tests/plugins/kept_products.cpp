@@ -47,24 +47,31 @@ bool multiplies_in_parts() {
 #endif
 }
 
+std::int64_t in_floats(std::int64_t depth, std::int64_t columns) {
+  return depth * columns * 4;
+}
+std::int64_t in_parts_and_marks(std::int64_t depth, std::int64_t columns) {
+  return depth * columns * 6 + 64;
+}
+
 std::vector<KeptProduct> kept_products() {
   const tenon::Attributes layer{{"num_hidden", 170}, {"no_bias", true}};
-  return {{"matmul", {200, 33}, {33, 70}, {}, 33 * 80 * 4},
-          {"matmul", {200, 133}, {133, 170}, {}, 133 * 176 * 4, 160 * 192 * 6 + 64},
-          {"matmul", {200, 33}, {70, 33}, {{"transpose_b", true}}, 33 * 80 * 4},
-          {"matmul", {20, 10, 133}, {133, 170}, {}, 133 * 176 * 4, 160 * 192 * 6 + 64},  // 200 rows, but for one matrix b
-          {"matmul", {5, 3, 9, 33}, {3, 33, 17}, {}, 3 * 33 * 32 * 4},
-          {"matmul", {33, 21}, {33, 17}, {{"transpose_a", true}}, 33 * 32 * 4},
+  return {{"matmul", {200, 33}, {33, 70}, {}, in_floats(33, 80)},
+          {"matmul", {200, 133}, {133, 170}, {}, in_floats(133, 176), in_parts_and_marks(160, 192)},
+          {"matmul", {200, 33}, {70, 33}, {{"transpose_b", true}}, in_floats(33, 80)},
+          {"matmul", {20, 10, 133}, {133, 170}, {}, in_floats(133, 176), in_parts_and_marks(160, 192)},  // 200 rows, but for one matrix b
+          {"matmul", {5, 3, 9, 33}, {3, 33, 17}, {}, 3 * in_floats(33, 32)},
+          {"matmul", {33, 21}, {33, 17}, {{"transpose_a", true}}, in_floats(33, 32)},
           {"matmul", {200, 33}, {33}},
-          {"matmul", {33}, {33, 70}, {}, 33 * 80 * 4},
-          {"fully_connected", {200, 700}, {170, 700}, layer, 700 * 176 * 4, 704 * 192 * 6 + 64},
-          {"fully_connected", {1, 700}, {170, 700}, layer, 700 * 176 * 4},
+          {"matmul", {33}, {33, 70}, {}, in_floats(33, 80)},
+          {"fully_connected", {200, 700}, {170, 700}, layer, in_floats(700, 176), in_parts_and_marks(704, 192)},
+          {"fully_connected", {1, 700}, {170, 700}, layer, in_floats(700, 176)},
           {"fused_fully_connected",
            {200, 700},
            {170, 700},
            {{"num_hidden", 170}, {"no_bias", true}, {"activation", "gelu"}},
-           700 * 176 * 4,
-           704 * 192 * 6 + 64}};
+           in_floats(700, 176),
+           in_parts_and_marks(704, 192)}};
 }
 
 }  // namespace

@@ -79,12 +79,13 @@ struct Errors {
   }
 };
 
-/// Numbers of both signs or of one, whose sizes differ by up to 2^spread.
-MatrixPair numbers_of(product::Size size, int spread, bool one_sign, unsigned seed) {
+/// Numbers of 24 bits, so that no part of them is zero; of both signs or of one, their sizes up to 2^spread apart.
+MatrixPair numbers_of(product::Size size, unsigned seed, int spread = 0, bool one_sign = false) {
   MatrixPair of(size, seed);
   std::mt19937 random(seed);
   for (auto* side : {&of.left, &of.right})
     for (auto& number : *side) {
+      number = static_cast<float>(static_cast<double>(random()) / 2147483648.0 - 1);
       if (spread > 0) number = std::ldexp(number, -static_cast<int>(random() % static_cast<unsigned>(spread)));
       if (one_sign) number = std::abs(number);
     }
@@ -101,13 +102,14 @@ using namespace split_products;
 TEST_CASE("products of f32 in parts are nearer to the exact ones than chains are") {
   if (!usable()) return;
   unsigned seed = 300;
-  for (const auto& size : {product::Size{40, 70, 33}, product::Size{64, 64, 256}, product::Size{33, 48, 1100}, product::Size{35, 50, 2048}})
+  for (const auto& size : {product::Size{40, 70, 33}, product::Size{64, 64, 256}, product::Size{33, 48, 1100}, product::Size{16, 48, 500},
+                           product::Size{35, 50, 2048}})
     for (const int spread : {0, 12, 40})
       for (const bool one_sign : {false, true}) {
         CAPTURE(size.depth);
         CAPTURE(spread);
         CAPTURE(one_sign);
-        const auto of = numbers_of(size, spread, one_sign, ++seed);
+        const auto of = numbers_of(size, ++seed, spread, one_sign);
         const Errors in_parts(of, multiplied<product::split::InParts>(of, plain)), chains(of, multiplied<product::InChains>(of, plain));
         CHECK(in_parts.square < chains.square);
         CHECK(in_parts.largest < std::max(1.5 * chains.largest, 3e-7));
@@ -117,15 +119,16 @@ TEST_CASE("products of f32 in parts are nearer to the exact ones than chains are
 TEST_CASE("products of f32 in parts: single products are as near as two roundings leave them") {
   if (!usable()) return;
   // One step of the depth that is not zero: each element is one product.
-  MatrixPair of({512, 512, 32}, 77);
-  for (std::size_t i = 0; i < of.left.size(); ++i) of.left[i] = i % 32 == 5 ? of.left[i] + 1 : 0;
+  constexpr std::int64_t side = 512, depth = 32, used = 5;
+  auto of = numbers_of({side, side, depth}, 77);
+  for (std::size_t i = 0; i < of.left.size(); ++i) of.left[i] = i % depth == used ? of.left[i] + 1 : 0;
   const auto result = multiplied<product::split::InParts>(of, plain);
   double largest = 0;
-  for (std::int64_t i = 0; i < 512; ++i)
-    for (std::int64_t j = 0; j < 512; ++j) {
-      const double exact = static_cast<double>(of.left[static_cast<std::size_t>(i * 32 + 5)]) *
-                           static_cast<double>(of.right[static_cast<std::size_t>(5 * 512 + j)]);
-      largest = std::max(largest, std::abs(result[static_cast<std::size_t>(i * 512 + j)] - exact) / std::abs(exact));
+  for (std::int64_t i = 0; i < side; ++i)
+    for (std::int64_t j = 0; j < side; ++j) {
+      const double exact = static_cast<double>(of.left[static_cast<std::size_t>(i * depth + used)]) *
+                           static_cast<double>(of.right[static_cast<std::size_t>(used * side + j)]);
+      largest = std::max(largest, std::abs(result[static_cast<std::size_t>(i * side + j)] - exact) / std::abs(exact));
     }
   CHECK(largest < 1.25 * std::ldexp(1.0, -23));
 }
@@ -139,7 +142,7 @@ TEST_CASE("products of f32 in parts have the same bits however they are cut, pac
     CAPTURE(size.columns);
     CAPTURE(size.depth);
     for (const bool extreme : {false, true}) {
-      MatrixPair of(size, seed += 2);
+      auto of = numbers_of(size, seed += 2);
       if (extreme) {  // some rows and panels are computed as chains
         const auto put = [](std::vector<float>& to, std::size_t i, float number) {
           if (!to.empty()) to[i % to.size()] = number;
@@ -166,9 +169,10 @@ TEST_CASE("products of f32 in parts have the same bits however they are cut, pac
 TEST_CASE("products of f32 in parts: what is infinite, NaN or huge gives what chains give, in its rows and columns alone") {
   if (!usable()) return;
   constexpr auto infinity = std::numeric_limits<float>::infinity();
-  MatrixPair of({70, 100, 600}, 5);
+  auto of = numbers_of({70, 100, 600}, 5);
   const auto before = multiplied<product::split::InParts>(of, plain);
   of.left[3] = infinity;                                              // row 0, first part
+  of.left[40 * 600 + 580] = 1e9F;                                     // row 40, second part: what the first one gave stays
   of.left[10 * 600 + 550] = std::numeric_limits<float>::quiet_NaN();  // row 10, second part
   of.left[69 * 600 + 1] = 3.4e38F;                                    // row 69; rounds to infinity in bfloat16
   of.right[98] = -std::numeric_limits<float>::max();                  // the last panel, of columns 96 to 99
@@ -178,7 +182,7 @@ TEST_CASE("products of f32 in parts: what is infinite, NaN or huge gives what ch
       CAPTURE(i);
       CAPTURE(j);
       const auto at = i * 100 + j;
-      const bool touched = i == 0 || i == 10 || i == 69 || j >= 96;
+      const bool touched = i == 0 || i == 10 || i == 40 || i == 69 || j >= 96;
       if (!touched) CHECK(result[at] == before[at]);
       CHECK(std::isnan(result[at]) == std::isnan(chains[at]));
       if (!std::isfinite(chains[at]) && !std::isnan(chains[at])) CHECK(result[at] == chains[at]);
@@ -190,13 +194,15 @@ TEST_CASE("products of f32 in parts: tiny numbers count as far as 1e-30 of the l
   if (!usable()) return;
   for (const float size : {1e-20F, 1e-30F, 1e-36F, 1e-40F}) {
     CAPTURE(size);
-    MatrixPair of({64, 64, 64}, 9);
+    auto of = numbers_of({64, 64, 64}, 9);
     for (auto& number : of.left) number *= size;
     const auto result = multiplied<product::split::InParts>(of, plain), chains = multiplied<product::InChains>(of, plain);
     for (std::size_t i = 0; i < result.size(); ++i) CHECK(std::abs(result[i] - chains[i]) <= 1e-6F * size * 64 + 1e-36F);
     for (auto& number : of.right) number *= 6e7F;  // below the limit
     const auto more = multiplied<product::split::InParts>(of, plain), as_chains = multiplied<product::InChains>(of, plain);
     for (std::size_t i = 0; i < more.size(); ++i) CHECK(std::abs(more[i] - as_chains[i]) <= 1e-6F * size * 64 * 6e7F + 1e-28F);
+    for (auto& number : of.right) number *= 1e3F;  // above it, in all panels
+    CHECK(same_numbers(multiplied<product::split::InParts>(of, plain), multiplied<product::InChains>(of, plain)));
   }
 }
 
@@ -210,7 +216,7 @@ TEST_CASE("products of f32 are computed in parts where that pays, by their size 
   CHECK_FALSE(in_parts(128, 10, 512));
   CHECK_FALSE(in_parts(128, 512, 3));
   for (const product::Size& size : {product::Size{128, 100, 70}, product::Size{3, 100, 70}}) {
-    const MatrixPair of(size, 3);
+    const auto of = numbers_of(size, 3);
     const bool parts = in_parts(size.rows, size.columns, size.depth);
     const auto expected = parts ? multiplied<product::split::InParts>(of, plain) : multiplied<product::InChains>(of, plain);
     for (const bool packed : {false, true}) CHECK(same_numbers(multiplied<product::InF32>(of, {2, false, true, packed}), expected));
