@@ -214,6 +214,7 @@ class InBf16 {
   static Cut cut_for(const gemm::Operand<float>&, const Right& right) {
     auto cut = instructions().cut;
     if (right.packed) cut.wide = widest;
+    cut.each = right.packed ? 2 : 1;
     return cut;
   }
   template <class Finish = Nothing>

@@ -139,8 +139,9 @@ class InParts {
   explicit InParts(const Size& size) : size_(size) {}
 
   /// As large as a cache has room for: what tiles share is split for each of them.
-  Cut cut_for(const gemm::Operand<float>&, const Right&) const {
-    constexpr std::int64_t each = 1, tall = 96, tallest = 1024;
+  Cut cut_for(const gemm::Operand<float>&, const Right& right) const {
+    constexpr std::int64_t tall = 96, tallest = 1024;
+    const std::int64_t each = right.packed ? 2 : 1;
     return {most_columns, size_.depth <= most_depth / 2 ? widest : most_wide, most_rows, tall, each, tallest};
   }
   /// One tile, at `to`: start + left * right; then finish(rows of it).
