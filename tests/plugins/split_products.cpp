@@ -190,20 +190,44 @@ TEST_CASE("products of f32 in parts: what is infinite, NaN or huge gives what ch
     }
 }
 
-TEST_CASE("products of f32 in parts: tiny numbers count as far as 1e-30 of the largest result matters") {
+TEST_CASE("products of f32 in parts are as near where all numbers are tiny, or large") {
   if (!usable()) return;
-  for (const float size : {1e-20F, 1e-30F, 1e-36F, 1e-40F}) {
-    CAPTURE(size);
-    auto of = numbers_of({64, 64, 64}, 9);
-    for (auto& number : of.left) number *= size;
+  const auto numbers = numbers_of({64, 64, 64}, 9);
+  for (const float left : {1.0F, 1e-12F, 1e-19F, 1e-25F, 1e-40F, 1e6F, 1e12F})
+    for (const float right : {1.0F, 1e-8F, 1e-19F, 1e-30F, 1e6F, 1e20F}) {
+      CAPTURE(left);
+      CAPTURE(right);
+      auto of = numbers;
+      for (auto& number : of.left) number *= left;
+      for (auto& number : of.right) number *= right;
+      const auto result = multiplied<product::split::InParts>(of, plain), chains = multiplied<product::InChains>(of, plain);
+      constexpr double least = 3e-44;  // differences of numbers that have no more bits
+      for (std::size_t i = 0; i < result.size(); ++i)
+        CHECK(std::abs(static_cast<double>(result[i]) - static_cast<double>(chains[i])) <=
+              1e-5 * static_cast<double>(left) * static_cast<double>(right) + least);
+    }
+}
+
+TEST_CASE("products of f32 in parts: any rows may be unfit, the last of a block, all of them, or none but zeros") {
+  if (!usable()) return;
+  const auto fit = numbers_of({96, 100, 70}, 21);
+  const auto before = multiplied<product::split::InParts>(fit, plain);
+  for (const std::uint32_t rows : {1U << 31, 1U, 0xffffffffU, 0x80000001U, 0xfffffff0U, 0x0ff00ff0U}) {
+    CAPTURE(rows);
+    auto of = fit;
+    for (std::size_t i = 0; i < 32; ++i)
+      if ((rows >> i & 1) != 0) of.left[(32 + i) * 70 + i] = 1e10F;
     const auto result = multiplied<product::split::InParts>(of, plain), chains = multiplied<product::InChains>(of, plain);
-    for (std::size_t i = 0; i < result.size(); ++i) CHECK(std::abs(result[i] - chains[i]) <= 1e-6F * size * 64 + 1e-36F);
-    for (auto& number : of.right) number *= 6e7F;  // below the limit
-    const auto more = multiplied<product::split::InParts>(of, plain), as_chains = multiplied<product::InChains>(of, plain);
-    for (std::size_t i = 0; i < more.size(); ++i) CHECK(std::abs(more[i] - as_chains[i]) <= 1e-6F * size * 64 * 6e7F + 1e-28F);
-    for (auto& number : of.right) number *= 1e3F;  // above it, in all panels
-    CHECK(same_numbers(multiplied<product::split::InParts>(of, plain), multiplied<product::InChains>(of, plain)));
+    for (std::size_t i = 0; i < 96; ++i) {
+      const bool changed = i >= 32 && i < 64 && (rows >> (i - 32) & 1) != 0;
+      const auto first = static_cast<std::ptrdiff_t>(i * 100);
+      CHECK(std::equal(result.begin() + first, result.begin() + first + 100, (changed ? chains : before).begin() + first));
+    }
   }
+  auto zeros = fit;
+  std::fill(zeros.left.begin() + 70 * 5, zeros.left.begin() + 70 * 40, 0.0F);
+  const auto result = multiplied<product::split::InParts>(zeros, plain);
+  for (std::size_t i = 0; i < result.size(); ++i) CHECK(result[i] == (i >= 500 && i < 4000 ? 0 : before[i]));
 }
 
 TEST_CASE("products of f32 are computed in parts where that pays, by their size alone") {

@@ -1,9 +1,12 @@
 // Products of f32 matrices in parts of bfloat16 (block_split.hpp), where the processor has AMX: twice as fast as multiply-adds of AVX-512,
-// and nearer to the exact result. Rows and panels with numbers of 2^26 and more, infinite ones or NaN are multiplied as chains.hpp does.
+// and nearer to the exact result. Rows and panels of numbers that AMX is not fit for (split.hpp) are multiplied as chains.hpp does, each
+// for itself and for each part of the depth.
 #pragma once
 #include "chains.hpp"
 
 #if defined(TENON_WIDE_LEVELS)
+#include <bit>
+
 #include "block_split.hpp"
 
 namespace product::split {
@@ -15,7 +18,7 @@ inline std::int64_t parts_of_depth(std::int64_t depth) {
   return (depth + most_depth - 1) / most_depth;
 }
 
-/// A packed matrix: panel after panel, and then for each panel and each part of the depth whether a number is too large.
+/// A packed matrix: panel after panel, and then for each panel and each part of the depth whether it is unfit.
 struct Packing {
   std::int64_t depth, columns;
 
@@ -24,7 +27,7 @@ struct Packing {
   std::int64_t size() const { return (marks() + panels_of(columns) * parts_of_depth(depth) + chunk - 1) / chunk * chunk; }
 };
 
-/// `steps` rows from `first` on of the panel that begins at `column`. Returns whether a number is too large.
+/// `steps` rows from `first` on of the panel that begins at `column`. Returns whether it is unfit.
 inline bool pack(const gemm::Operand<float>& right, std::int64_t first, std::int64_t steps, std::int64_t column, std::int64_t columns,
                  Bits* to) {
   if (right.transposed) return split_turned_panel(right.column(column) + first, right.row_size, steps, columns, to);
@@ -47,7 +50,7 @@ struct Panels {
   const Bits* marks;
   std::int64_t mark_step;
 
-  bool too_large(std::int64_t column) const { return marks[column / panel * mark_step] != 0; }
+  bool unfit(std::int64_t column) const { return marks[column / panel * mark_step] != 0; }
 };
 
 inline Panels packed_panels(const Bits* packed, const Packing& packing, std::int64_t first, std::int64_t column) {
@@ -68,7 +71,7 @@ inline Panels own_panels(const gemm::Operand<float>& right, std::int64_t first, 
   return {to, step, marks, 1};
 }
 
-/// `rows` rows of a part of the depth, at `to`. Bit i: row i has a number that is too large.
+/// `rows` rows of a part of the depth, at `to`. Bit i: row i is unfit.
 inline std::uint32_t split_rows(const gemm::Operand<float>& left, std::int64_t row, std::int64_t rows, std::int64_t first,
                                 std::int64_t steps, Bits* to) {
   const float* from = left.row(row) + first;
@@ -84,10 +87,21 @@ inline std::uint32_t split_rows(const gemm::Operand<float>& left, std::int64_t r
     for (; k < steps; ++k)
       for (std::int64_t i = 0; i < rows; ++i) turned[i * row_step + k] = left.column(first + k)[row + i];
   }
-  std::uint32_t too_large = 0;
+  std::uint32_t unfit = 0;
   for (std::int64_t i = 0; i < rows; ++i)
-    too_large |= std::uint32_t{split_row(from + i * from_step, steps, to + i * row_step, most_rows * row_step)} << i;
-  return too_large;
+    unfit |= std::uint32_t{split_row(from + i * from_step, steps, to + i * row_step, most_rows * row_step)} << i;
+  return unfit;
+}
+
+/// body(first, count) for each run of ones.
+template <class Body>
+void for_each_run(std::uint32_t bits, Body&& body) {
+  for (int first = 0; bits >> first != 0;) {
+    first += std::countr_zero(bits >> first);
+    const int count = std::countr_one(bits >> first);
+    body(first, count);
+    if ((first += count) == 32) return;  // a shift by all bits is undefined
+  }
 }
 
 /// What a part of the depth multiplies.
@@ -105,9 +119,9 @@ struct Part {
   /// Rows of a tile, which split_rows() has left at `rows`, at `to`.
   void multiply_rows(const Bits* rows, std::uint32_t left_out, const Panels& panels, Target to, Start start, const Tile& tile) const {
     for (std::int64_t column = 0; column < tile.columns;) {
-      const bool as_chains = panels.too_large(column);
+      const bool as_chains = panels.unfit(column);
       auto end = column;
-      while (end < tile.columns && panels.too_large(end) == as_chains) end = std::min(end + panel, tile.columns);
+      while (end < tile.columns && panels.unfit(end) == as_chains) end = std::min(end + panel, tile.columns);
       const Target corner{to.data + column, to.row_size};
       const Tile some{tile.row, tile.rows, tile.column + column, end - column};
       if (as_chains) {
@@ -115,10 +129,10 @@ struct Part {
       } else {
         split::multiply({rows, tile.rows, left_out, panels.data + column / panel * panels.step, panels.step, some.columns, chunks_of(steps),
                          corner, start.at(0, column)});
-        for (std::int64_t i = 0; left_out >> i != 0; ++i)
-          if ((left_out >> i & 1) != 0)
-            multiply_as_chains({corner.data + i * to.row_size, to.row_size}, start.at(i, column),
-                               {tile.row + i, 1, some.column, some.columns});
+        for_each_run(left_out, [&](std::int64_t row, std::int64_t rows) {
+          multiply_as_chains({corner.data + row * to.row_size, to.row_size}, start.at(row, column),
+                             {tile.row + row, rows, some.column, some.columns});
+        });
       }
       column = end;
     }

@@ -47,28 +47,33 @@ struct Split {
   return of;
 }
 
-/// Whether a number is so large that what AMX takes for zero, below 2^-126, could matter in a product with it; or infinite, or NaN.
-struct TooLarge {
-  Lanes largest = {};  // twice the bits, without the sign
+/// The size of the largest number. AMX takes for zero what is below 2^-126, parts and sums too, which is to be next to nothing beside the
+/// largest product. So rows from 2^-70 and panels from 2^-30 on are multiplied by it, below 2^26, which infinite numbers and NaN are not;
+/// or zeros.
+struct Largest {
+  Lanes bits = {};  // twice those of the numbers, without the sign
 
   [[gnu::always_inline]] PRODUCT_SPLIT void see(__m512 numbers) {
     const Lanes size = reinterpret_cast<Lanes>(numbers) << 1;
-    largest = size > largest ? size : largest;
+    bits = size > bits ? size : bits;
   }
-  [[gnu::always_inline]] PRODUCT_SPLIT bool any() const {
-    constexpr std::uint32_t exponent = 127 + 26;
-    return _mm512_cmpge_epu32_mask(reinterpret_cast<__m512i>(largest), _mm512_set1_epi32(static_cast<int>(exponent << 24))) != 0;
+  PRODUCT_SPLIT bool is_unfit(int least_exponent) const {
+    std::uint32_t largest = 0;
+    for (std::int64_t i = 0; i < vector; ++i) largest = std::max(largest, bits[i]);
+    const auto from = [](int exponent) { return static_cast<std::uint32_t>(127 + exponent) << 24; };
+    return largest != 0 && (largest < from(least_exponent) || largest >= from(26));
   }
 };
+inline constexpr int least_of_rows = -70, least_of_panels = -30;
 
-/// Splits numbers, and sees whether one is too large.
+/// Splits numbers, and sees the largest.
 struct Splitter {
-  TooLarge too_large;
+  Largest largest;
 
   /// 32 steps of the depth of one row or column, each part so far after the one before.
   [[gnu::always_inline]] PRODUCT_SPLIT void put(__m512 low, __m512 high, Bits* to, std::int64_t part_step) {
-    too_large.see(low);
-    too_large.see(high);
+    largest.see(low);
+    largest.see(high);
     const Split of = split(low, high);
     PRODUCT_UNROLL
     for (std::int64_t i = 0; i < parts; ++i) _mm512_store_si512(to + i * part_step, reinterpret_cast<__m512i>(of.part[i]));
@@ -83,13 +88,13 @@ template <bool whole>
   return _mm512_loadu_ps(from);
 }
 
-/// The parts of `depth` numbers, up to whole chunks, each `part_step` after the one before. Returns whether one is too large.
+/// The parts of `depth` numbers, up to whole chunks, each `part_step` after the one before. Returns whether they are unfit.
 PRODUCT_SPLIT inline bool split_row(const float* from, std::int64_t depth, Bits* to, std::int64_t part_step) {
   Splitter splitter;
   std::int64_t k = 0;
   for (; k + chunk <= depth; k += chunk) splitter.put(load<true>(from + k, 0), load<true>(from + k + side, 0), to + k, part_step);
   if (k < depth) splitter.put(load<false>(from + k, depth - k), load<false>(from + k + side, depth - k - side), to + k, part_step);
-  return splitter.too_large.any();
+  return splitter.largest.is_unfit(least_of_rows);
 }
 
 /// A chunk of a panel of `columns` columns, 1 to 32, of which `depth` rows are left, which lie `row` apart.
@@ -102,7 +107,7 @@ template <bool whole>
                    load<whole>(from + side * row + j, i + side < depth ? columns - j : 0), to + j * chunk, chunk * panel);
 }
 
-/// The panel, at `from`. Returns whether a number is too large.
+/// The panel, at `from`. Returns whether it is unfit.
 PRODUCT_SPLIT inline bool split_panel(const float* from, std::int64_t row, std::int64_t depth, std::int64_t columns, Bits* to) {
   Splitter splitter;
   for (; depth > 0; depth -= chunk, from += chunk * row, to += chunk_size)
@@ -110,7 +115,7 @@ PRODUCT_SPLIT inline bool split_panel(const float* from, std::int64_t row, std::
       split_rows_of_panel<true>(from, row, depth, columns, to, splitter);
     else
       split_rows_of_panel<false>(from, row, depth, columns, to, splitter);
-  return splitter.too_large.any();
+  return splitter.largest.is_unfit(least_of_panels);
 }
 
 /// The same where the panel's columns are rows at `from`.
@@ -133,7 +138,7 @@ PRODUCT_SPLIT inline bool split_turned_panel(const float* from, std::int64_t row
         split_columns_of_panel<true>(from + j * row, row, depth, columns - j, to + j * chunk, splitter);
       else
         split_columns_of_panel<false>(from + j * row, row, depth, columns - j, to + j * chunk, splitter);
-  return splitter.too_large.any();
+  return splitter.largest.is_unfit(least_of_panels);
 }
 
 }  // namespace product::split

@@ -1,5 +1,5 @@
-// The tiles of a product's result, which the host's threads share: the columns of one or several panels and up to 256 rows. How a product
-// is cut does not change its bits, so that it may depend on the number of threads and on what is packed.
+// The tiles of a product's result, which the host's threads share: the columns of one or several panels and as many rows as suit it. How a
+// product is cut does not change its bits, so that it may depend on the number of threads and on what is packed.
 #pragma once
 #include <algorithm>
 #include <cstdint>
