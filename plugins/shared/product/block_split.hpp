@@ -1,5 +1,5 @@
 // Products of f32 matrices by AMX, which multiplies numbers of bfloat16 alone: each number is the sum of three (split.hpp), and of the nine
-// products of their parts the six large ones are added. The three others are below 2^-23 of the product, less than f32 rounds away. The
+// products of their parts the six large ones are added. The three others are below 2^-23 of the product, about what f32 rounds away. The
 // five smaller ones have sums of their own, in which next to nothing is rounded away, so that results are nearer to the exact ones than
 // those of a chain of multiply-adds (tests/plugins/split_products.cpp).
 #pragma once
