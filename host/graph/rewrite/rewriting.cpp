@@ -25,7 +25,7 @@ Rewriting::Rewriting(std::shared_ptr<const GraphSnapshot> from, const RewriteSet
 bool Rewriting::begin() {
   if (setting_.optimize == Optimize::none) return false;
   count_uses();
-  find_constants();
+  find_constants(order());
   for (const auto* op : binding_->operators) files_.insert(op->file);
   const bool computes = !bytes_.empty();
   if (!computes && !any_dead() && !any_repeated() && !any_rule()) return false;
@@ -45,11 +45,12 @@ void Rewriting::count_uses() {
   for (const auto& [name, value] : model_->outputs) is_output_[value] = true;
 }
 
-void Rewriting::find_constants() {
+void Rewriting::find_constants(const std::vector<NodeId>& nodes) {
   constant_.assign(model_->values.size(), false);
+  bytes_.clear();
   for (ValueId value = 0; value < model_->values.size(); ++value)
     if (model_->values[value].role != Role::output) constant_[value] = stays(value);
-  for (NodeId id = 0; id < model_->nodes.size(); ++id)
+  for (const auto id : nodes)
     if (computes_constant(id)) mark_constant(id);
 }
 
@@ -177,21 +178,24 @@ std::vector<NodeId> Rewriting::order() const {
   std::vector<NodeId> found;
   found.reserve(model_->nodes.size());
   for (NodeId id = 0; id < from_->model.nodes.size(); ++id) {
-    if (!gone_[id]) found.push_back(id);
+    if (!gone_at(id)) found.push_back(id);
     if (const auto behind = after_.find(id); behind != after_.end())
       std::copy_if(behind->second.begin(), behind->second.end(), std::back_inserter(found), [&](NodeId made) { return !gone_[made]; });
   }
   return found;
 }
 
-Rewriting::ConstantPart Rewriting::constant_part() const {
+// Rules and joined nodes change what is an output and who reads what, so constants are found again: a node is computed here only if all
+// that it reads is.
+Rewriting::ConstantPart Rewriting::constant_part() {
   ConstantPart part;
   if (bytes_.empty()) return part;
-  std::vector<bool> computed(model_->nodes.size());
   const auto nodes = order();
+  find_constants(nodes);
+  std::vector<bool> computed(model_->nodes.size());
   const auto needed = needed_nodes(nodes);
   for (const auto id : nodes)
-    if (needed[id] && (computed[id] = computes_constant(id))) part.nodes.push_back(id);
+    if (needed[id] && (computed[id] = is_computed_once(id))) part.nodes.push_back(id);
   std::vector<bool> taken(model_->values.size());
   for (const auto id : nodes) {
     if (!needed[id] || computed[id]) continue;

@@ -48,7 +48,7 @@ class Rewriting {
     std::vector<NodeId> nodes;
     std::vector<ValueId> results;
   };
-  ConstantPart constant_part() const;
+  ConstantPart constant_part();
   /// A tensor for each of the results; those without one stay as they are.
   void set_constants(const ConstantPart& part, const std::vector<Tensor>& tensors);
   std::shared_ptr<const GraphSnapshot> finish();
@@ -65,7 +65,7 @@ class Rewriting {
 
  private:
   void count_uses();
-  void find_constants();
+  void find_constants(const std::vector<NodeId>& nodes);
   bool is_pure(NodeId id) const;
   bool may_vanish(NodeId id) const;
   bool computes_constant(NodeId id) const;
