@@ -59,7 +59,7 @@ TensorRecord describe(const tenon_tensor& tensor) {
   record.type_code = tensor.dense.type_code;
   record.type_bits = tensor.dense.type_bits;
   record.rank = tensor.dense.ndim;
-  std::copy_n(tensor.dense.shape, tensor.dense.ndim, record.dims);
+  if (record.rank > 0) std::copy_n(tensor.dense.shape, record.rank, record.dims);
   record.stored = tensor.stored;
   return record;
 }

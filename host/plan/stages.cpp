@@ -38,6 +38,7 @@ class Cutting {
     return !training_ ? none_made : stage_.part ? stage_.part->updates : model_.updates;
   }
   bool is_made_now(ValueId value) const;
+  bool is_made_later(ValueId value) const;
   std::vector<bool> needed_later() const;
 
   const Stage& stage_;
@@ -85,6 +86,13 @@ bool Cutting::waits(NodeId id) const {
   return waits;
 }
 
+// Elements that a later node makes are not there when its stage is planned: planning computes them from the sizes that are known by then,
+// or cuts that stage again.
+bool Cutting::is_made_later(ValueId value) const {
+  const auto& record = model_.values[value];
+  return record.role == Role::output && record.producer != none && later_[record.producer];
+}
+
 bool Cutting::is_made_now(ValueId value) const {
   const auto& record = model_.values[value];
   return record.role == Role::output && record.producer != none && !later_[record.producer];
@@ -112,8 +120,7 @@ CutStage Cutting::cut() const {
   for (NodeId id = 0; id < later_.size(); ++id) first.nodes[id] = runs(id) && !later_[id];
   second.nodes = later_;
   for (const auto& output : stage_.part ? stage_.part->outputs : model_.outputs) {
-    const auto& record = model_.values[output.second];
-    (record.role == Role::output && record.producer != none && later_[record.producer] ? second : first).outputs.push_back(output);
+    (is_made_later(output.second) ? second : first).outputs.push_back(output);
   }
   for (const auto& update : updates()) {
     // a later node still reads the old value, or the new one's shape is not known yet
@@ -136,8 +143,9 @@ CutStage Cutting::cut() const {
   }
   second.values = std::move(needed);
   later->types = inferred_.types;
-  later->seen.assign(wanted_.begin(), wanted_.end());
-  later->seen.insert(later->seen.end(), stage_.seen.begin(), stage_.seen.end());
+  later->seen = stage_.seen;
+  for (const auto value : wanted_)
+    if (!is_made_later(value)) later->seen.push_back(value);
   later->graph = std::move(rest);
   later->part = std::move(second);
   now->graph = std::move(graph);

@@ -46,11 +46,12 @@ Positions less(Positions positions, std::size_t offset) {
 struct If : TwoBranches {
   static constexpr void describe(auto& op) {
     op.doc("one of two graphs: `then` where the condition is true, else `else`; only that one runs");
-    describe_branches(op, "the outputs of the graph that ran; those of both must have the same types");
+    describe_branches(
+        op, "outputs of the graph that runs; both graphs must give them the same types, unless the condition is known before the run");
   }
 
   void infer(Infer& io) const {
-    infer_both(io, [](int i, tenon_type& type, const tenon_type& other) {
+    infer_branches(io, [](int i, tenon_type& type, const tenon_type& other) {
       const auto one = type;
       if (merge(type, other) == Merge::contradiction)
         throw Failure(FailureKind::usage,

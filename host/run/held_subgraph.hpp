@@ -2,6 +2,8 @@
 #pragma once
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <tenon/host/udf.hpp>
 
 #include "graph/type.hpp"
@@ -70,7 +72,7 @@ inline void require_counts(const Subgraph& graph, std::size_t inputs, std::size_
   if (graph.outputs() != outputs) graph.refuse(fmt::format("has {} but needs {}", counted(graph.outputs(), "output"), outputs));
 }
 
-/// What `if` and `branch` have in common: they differ in how the types of two outputs are joined, and in who allocates.
+/// Shared by `if` and `branch`, which differ in how the types of two outputs are joined, and in who allocates.
 struct TwoBranches : Operator {
   Text then, otherwise;
   std::int32_t outputs = 1;
@@ -93,24 +95,48 @@ struct TwoBranches : Operator {
     op.param("outputs", &TwoBranches::outputs, "how many outputs the graphs have").at_least(1);
   }
 
-  /// join(output, type, type of the other graph's) makes the first the type of both.
+  /// The graph that does not run does not matter: if the condition is known, only the other one is judged, and until then a graph that
+  /// does not fit these inputs counts as the one that does not run. join(output, type, type of the other graph's) makes the first the type
+  /// of both.
   template <class Join>
-  void infer_both(Infer& io, const Join& join) const {
+  void infer_branches(Infer& io, const Join& join) const {
     const auto count = at(io.inputs()) - 1;
     for (const auto& branch : branches) require_counts(*branch, count, at(io.outputs()));
     io.require(!io.input(0).shape.known() || io.input(0).shape.size() == 1, "the condition is ", io.input(0).shape,
                " but needs one element");
     const auto data = input_types(io, 1, count);
-    auto one = branches[0]->infer(data);
-    const auto other = branches[1]->infer(data);
-    for (int i = 0; i < io.outputs(); ++i) {
-      join(i, one[at(i)], other[at(i)]);
-      set_output(io, i, one[at(i)]);
-    }
+    Types types[2] = {infer_branch(0, data), infer_branch(1, data)};
+    auto& [one, other] = types;
+    const auto* known = one.failure ? &other : other.failure ? &one : nullptr;
+    if (known != nullptr || !same_types(one.list, other.list))
+      if (const auto condition = io.values<bool>(0); condition.size() == 1) known = &types[condition[0] ? 0 : 1];
+    if (known == nullptr)
+      for (int i = 0; i < io.outputs(); ++i) join(i, one.list[at(i)], other.list[at(i)]);
+    else if (known->failure)
+      throw *known->failure;
+    for (int i = 0; i < io.outputs(); ++i) set_output(io, i, (known != nullptr ? *known : one).list[at(i)]);
   }
 
   const HeldSubgraph& chosen(const Call& call) const { return branches[is_true(tensor_at(call.raw().inputs[0])) ? 0 : 1]; }
   static std::vector<Tensor> data_of(const Call& call) { return tensors_at(call.raw().inputs + 1, at(call.inputs()) - 1); }
+
+ private:
+  struct Types {
+    std::vector<tenon_type> list;
+    std::optional<Failure> failure;  // the graph does not fit the inputs
+  };
+  Types infer_branch(int branch, std::span<const tenon_type> data) const {
+    try {
+      return {branches[branch]->infer(data), {}};
+    } catch (const Failure& failure) {
+      return {{}, failure};
+    }
+  }
+  static bool same_types(const std::vector<tenon_type>& left, const std::vector<tenon_type>& right) {
+    return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](const tenon_type& one, const tenon_type& other) {
+      return one.dtype == other.dtype && one.rank == other.rank && std::equal(one.dims, one.dims + std::max(one.rank, 0), other.dims);
+    });
+  }
 };
 
 template <class Op>

@@ -30,19 +30,19 @@ Tensor allocated(const Call& call, std::size_t i, DType dtype, const Shape& shap
 
 void give(const Call& call, std::size_t i, const Tensor& tensor) {
   const auto& planned = *call.raw().outputs[i];
-  if (planned.dtype != static_cast<std::uint8_t>(tensor.dtype()) || planned.dense.ndim != tensor.shape().rank())
-    throw Error("output ", i, " turned out as ", tensor.dtype(), " ", tensor.shape(), ", but another dtype or rank was planned");
+  if (planned.dtype != static_cast<std::uint8_t>(tensor.dtype()))
+    throw Error("output ", i, " is ", tensor.dtype(), " ", tensor.shape(), ", but was inferred as ", static_cast<DType>(planned.dtype));
   copy_elements(tensor, allocated(call, i, tensor.dtype(), tensor.shape()));
 }
 
 struct Branch : TwoBranches {
   static constexpr void describe(auto& op) {
-    op.doc("as `if`, but the two graphs may return other sizes: shapes are known when one of them has run");
-    describe_branches(op, "the outputs of the graph that ran; those of both must have the same dtypes and ranks");
+    op.doc("as `if`, but the graphs may return other shapes: they are known when one of them has run");
+    describe_branches(op, "outputs of the graph that runs; both graphs must give them the same dtypes");
   }
 
   void infer(Infer& io) const {
-    infer_both(io, [](int, tenon_type& type, const tenon_type& other) { generalize(type, other); });
+    infer_branches(io, [](int, tenon_type& type, const tenon_type& other) { generalize(type, other); });
   }
 
   void forward(const Call& call) const {
@@ -152,14 +152,16 @@ struct Loop : Operator {
 
   static void stack(const Call& call, std::size_t i, const std::vector<Tensor>& rows) {
     const auto& planned = *call.raw().outputs[i];
-    Shape shape = Shape::of_rank(planned.dense.ndim);
+    const int rank = planned.dense.ndim >= 0 || rows.empty() ? planned.dense.ndim : rows[0].shape().rank() + 1;
+    if (rank < 0) throw Error("output ", i, " stacks nothing, because the loop has no run, and its rank is not known without one");
+    Shape shape = Shape::of_rank(rank);
     shape.set(0, static_cast<std::int64_t>(rows.size()));
-    for (int axis = 1; axis < planned.dense.ndim; ++axis) {
-      const auto known = std::max<std::int64_t>(planned.dense.shape[axis], 0);  // without a run, nobody says
+    for (int axis = 1; axis < rank; ++axis) {
+      const auto known = planned.dense.ndim < 0 ? 0 : std::max<std::int64_t>(planned.dense.shape[axis], 0);  // if there is no run
       shape.set(axis, rows.empty() ? known : axis <= rows[0].shape().rank() ? rows[0].shape()[axis - 1] : 0);
     }
     for (std::size_t run = 0; run < rows.size(); ++run)
-      if (rows[run].shape() != rows[0].shape() || rows[run].shape().rank() != planned.dense.ndim - 1)
+      if (rows[run].shape() != rows[0].shape() || rows[run].shape().rank() != rank - 1)
         throw Error("what output ", i, " stacks is ", rows[run].shape(), " in run ", run, ", but ", rows[0].shape(), " in run 0");
     const auto whole = allocated(call, i, static_cast<DType>(planned.dtype), shape);
     for (std::size_t run = 0; run < rows.size(); ++run) copy_elements(rows[run], row_of(whole, static_cast<std::int64_t>(run)));

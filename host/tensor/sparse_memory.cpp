@@ -87,9 +87,9 @@ void SparseMemory::allocate(tenon_tensor& tensor, std::int64_t stored) {
 
 void SparseMemory::allocate_dense(tenon_tensor& tensor, std::span<const std::int64_t> dims) {
   auto& dense = tensor.dense;
-  bool fits = std::ssize(dims) == dense.ndim;
+  bool fits = dense.ndim < 0 ? std::ssize(dims) <= TENON_MAX_RANK : std::ssize(dims) == dense.ndim;
   for (std::size_t axis = 0; fits && axis < dims.size(); ++axis)
-    fits = dims[axis] >= 0 && (dense.shape[axis] < 0 || dense.shape[axis] == dims[axis]);
+    fits = dims[axis] >= 0 && (dense.ndim < 0 || dense.shape[axis] < 0 || dense.shape[axis] == dims[axis]);
   if (!fits)
     throw Failure(FailureKind::failed, fmt::format("its kernel allocates [{}], but infer() gave {}",
                                                    fmt::join(dims.first(std::min<std::size_t>(dims.size(), TENON_MAX_RANK)), ", "),
@@ -98,6 +98,7 @@ void SparseMemory::allocate_dense(tenon_tensor& tensor, std::span<const std::int
   if (std::find(dims.begin(), dims.end(), 0) != dims.end()) bytes = 0;
   for (const auto dim : dims) bytes = product(bytes, dim);
   dense.data = grow(parts_of(tensor).values, device_of(dense), bytes);
+  dense.ndim = static_cast<std::int32_t>(dims.size());
   std::copy(dims.begin(), dims.end(), dense.shape);
   tensor.storage = TENON_DENSE;
 }
@@ -131,7 +132,8 @@ std::int64_t SparseMemory::bytes() const {
 void expect_allocation(tenon_tensor& tensor, const tenon_type& type) {
   tensor.storage = TENON_STORAGE_UNKNOWN;
   tensor.dense.data = nullptr;
-  std::copy_n(type.dims, type.rank, tensor.dense.shape);
+  tensor.dense.ndim = type.rank;
+  if (type.rank > 0) std::copy_n(type.dims, type.rank, tensor.dense.shape);
 }
 
 std::string not_allocated(std::size_t output) {

@@ -21,8 +21,8 @@ class SparseMemory {
   /// tensor stores -1.
   void allocate(tenon_tensor& tensor, std::int64_t stored);
 
-  /// Memory for a dense tensor whose storage is TENON_STORAGE_UNKNOWN and whose shape has -1 where `dims` may have anything; it is dense
-  /// then. Throws Failure where the shapes contradict each other, and as above.
+  /// Memory for a dense tensor whose storage is TENON_STORAGE_UNKNOWN and whose shape has -1 where `dims` may have anything; ndim is -1
+  /// if the rank is not known, either. It is dense then. Throws Failure where the shapes contradict each other, and as above.
   void allocate_dense(tenon_tensor& tensor, std::span<const std::int64_t> dims);
 
   /// What the tensor points to, as a tensor of its own; the next allocate() makes new memory. The kernels that write it are done. Throws

@@ -61,6 +61,7 @@ std::int32_t allocate(const tenon_call* call, std::uint32_t output, const std::i
   }
   auto* tensor = call->outputs[output];
   tensor->dense.data = conversation.blocks().at(resume.values);
+  tensor->dense.ndim = rank;
   std::copy_n(dims, rank, tensor->dense.shape);
   tensor->storage = TENON_DENSE;
   *out = tensor;
@@ -95,7 +96,7 @@ void KernelCall::read_tensors(Reader& message, const Conversation& conversation,
     tensor.size = sizeof tensor;
     tensor.dense.data = blocks.at(record.data);
     tensor.dense.device_type = TENON_CPU;
-    tensor.dense.ndim = static_cast<std::int32_t>(std::clamp<std::int64_t>(record.rank, 0, TENON_MAX_RANK));
+    tensor.dense.ndim = static_cast<std::int32_t>(std::clamp<std::int64_t>(record.rank, -1, TENON_MAX_RANK));
     tensor.dense.type_code = record.type_code;
     tensor.dense.type_bits = record.type_bits;
     tensor.dense.type_lanes = 1;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <unordered_set>
 
 #include "graph/type.hpp"
@@ -13,7 +15,8 @@
 namespace tenon::onnx {
 namespace {
 
-constexpr std::size_t own_cost = 100;        // of a graph in a graph, in nodes
+constexpr std::size_t own_cost = 100;  // of a graph in a graph, in nodes
+constexpr std::size_t most_inlined = 1'000'000;
 constexpr int most_nested = 32;              // graphs in graphs, those of functions among them
 constexpr std::size_t of_a_reading = 4;      // of a loop's body, in inferences of it
 constexpr std::int64_t most_rows = 1 << 20;  // of a loop that is a scan over the numbers of its runs
@@ -64,7 +67,11 @@ ValueId Importer::captured(const Operand& outside) {
   auto operand = outside;
   const auto value = outer_->value_of(operand);
   if (const auto found = captured_.find(value); found != captured_.end()) return found->second;
-  const auto input = builder_.input(free_name("outer"), outer_->type_of({value, {}, {}}));
+  auto type = outer_->type_of({value, {}, {}});
+  if (captured_types_ == CapturedTypes::dtypes) type.rank = -1;
+  if (captured_types_ != CapturedTypes::whole)
+    for (auto& dim : type.dims) dim = unknown;
+  const auto input = builder_.input(free_name("outer"), type);
   captures_.emplace_back(value, input);
   captured_.emplace(value, input);
   return input;
@@ -113,10 +120,28 @@ std::vector<Operand> Importer::import_inside(const proto::Graph& graph, const st
 /// A graph of a node, imported on its own.
 class InnerGraph {
  public:
-  InnerGraph(NodeImport& node, const proto::Graph& graph) : node_(node), graph_(graph), inner_(node.importer(), graph) {
+  InnerGraph(NodeImport& node, const proto::Graph& graph, CapturedTypes captured = CapturedTypes::whole)
+      : node_(node), graph_(graph), inner_(node.importer(), graph) {
+    inner_.captured_types_ = captured;
     int depth = 0;
     for (const auto* at = inner_.outer_; at != nullptr; at = at->outer_) ++depth;
     node.require(depth <= most_nested, fmt::format("graphs lie more than {} deep in each other", most_nested));
+  }
+
+  /// A branch that does not fit what it captures may be the one that does not run, or the model says too much: it is read again with sizes
+  /// and then ranks left open. Null if operators are missing.
+  static std::unique_ptr<InnerGraph> read_branch(NodeImport& node, const proto::Graph& graph) {
+    std::optional<Failure> first;
+    for (const auto captured : {CapturedTypes::whole, CapturedTypes::ranks, CapturedTypes::dtypes}) {
+      try {
+        auto branch = std::make_unique<InnerGraph>(node, graph, captured);
+        return branch->import() ? std::move(branch) : nullptr;
+      } catch (const Failure& failure) {
+        if (!first) first = failure;
+        if (node.importer().inlined_ > most_inlined) break;  // the number of readings grows with each level of nesting
+      }
+    }
+    throw *std::move(first);
   }
 
   /// The next input of the graph has this type. In order, all of them, first.
@@ -134,7 +159,7 @@ class InnerGraph {
       Lent(Importer& to, Importer& from) : inner(to), outer(from) { inner.lend(outer); }
       ~Lent() { inner.lend(outer); }
     } const lent(inner_, outer);
-    if ((inner_.inlined_ += graph_.nodes.size() + graph_.initializers.size() + graph_.inputs.size() + own_cost) > 1'000'000)
+    if ((inner_.inlined_ += graph_.nodes.size() + graph_.initializers.size() + graph_.inputs.size() + own_cost) > most_inlined)
       node_.refuse("the graphs of nodes are too many, or too large");
     for (const auto& output : graph_.outputs) inner_.read_.insert(output.name);
     for (const auto& node : graph_.nodes) inner_.import_node(node);
@@ -208,9 +233,9 @@ void if_else(NodeImport& node) {
     node.require(condition.elements.dtype() == boolean && condition.elements.size() == 1, "its condition must be one boolean");
     return give(node, node.inlined(condition.elements.values<bool>()[0] ? then : otherwise));
   }
-  InnerGraph one(node, then), other(node, otherwise);
-  const bool complete = one.import();
-  if (!other.import() || !complete) return;
+  const auto first = InnerGraph::read_branch(node, then), second = InnerGraph::read_branch(node, otherwise);
+  if (!first || !second) return;
+  auto &one = *first, &other = *second;
   bool same = true;
   for (std::size_t i = 0; i < one.results(); ++i) {
     auto type = one.type(i);

@@ -21,6 +21,9 @@ namespace tenon::onnx {
 class NodeImport;
 class InnerGraph;
 
+/// The part of the types of captured values that a graph in a node is read with.
+enum class CapturedTypes { whole, ranks, dtypes };
+
 /// Nodes become calls of operators on operands. Where all elements are known and there are few, the call is made at once, and its result is
 /// a constant; otherwise it becomes a node. Threads: one.
 class Importer {
@@ -129,10 +132,11 @@ class Importer {
   const proto::Function* function_ = nullptr;                           // whose nodes are imported
   std::map<std::string_view, const proto::Attribute*> arguments_;       // of that function
   std::unordered_map<const void*, std::pair<ValueId, Tensor>> placed_;  // elements that the graph has, which keep their place
-  Importer* const outer_ = nullptr;                                     // of the graph in whose node this one's is
-  const proto::Function* const home_ = nullptr;                         // the function that has that node
-  std::vector<std::pair<ValueId, ValueId>> captures_;                   // values of the outer graph, and inputs that stand for them
-  std::unordered_map<ValueId, ValueId> captured_;                       // the same, to be found
+  CapturedTypes captured_types_ = CapturedTypes::whole;
+  Importer* const outer_ = nullptr;                    // of the graph in whose node this one's is
+  const proto::Function* const home_ = nullptr;        // the function that has that node
+  std::vector<std::pair<ValueId, ValueId>> captures_;  // values of the outer graph, and inputs that stand for them
+  std::unordered_map<ValueId, ValueId> captured_;      // the same, to be found
 };
 
 }  // namespace tenon::onnx

@@ -43,9 +43,9 @@ void require_known(const GraphModel& model, const Binding& binding, NodeId id, c
     if (value == none || (output && node.pass == Pass::backward && readers[value] == 0)) continue;
     if (is_known(types[value]) && byte_count(types[value]) >= 0) continue;
     if (output && types[value].storage == TENON_STORAGE_UNKNOWN) {  // its kernel allocates it
-      if (types[value].rank >= 0 && types[value].dtype != TENON_DTYPE_UNKNOWN) continue;
+      if (types[value].dtype != TENON_DTYPE_UNKNOWN) continue;
       throw Failure(FailureKind::failed,
-                    fmt::format("{}: output {} is {}, but its kernel can allocate it only if infer() gives its rank and dtype",
+                    fmt::format("{}: output {} is {}, but its kernel can allocate it only if infer() gives its dtype",
                                 node_label(model, id), value_label(model, value), to_string(types[value])));
     }
     const auto& info = *binding.nodes[id].info;
