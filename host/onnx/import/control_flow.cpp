@@ -68,9 +68,9 @@ ValueId Importer::captured(const Operand& outside) {
   const auto value = outer_->value_of(operand);
   if (const auto found = captured_.find(value); found != captured_.end()) return found->second;
   auto type = outer_->type_of({value, {}, {}});
-  if (captured_types_ == CapturedTypes::dtypes) type.rank = -1;
+  const auto rank = captured_types_ == CapturedTypes::dtypes ? -1 : type.rank;
   if (captured_types_ != CapturedTypes::whole)
-    for (auto& dim : type.dims) dim = unknown;
+    type = tenon::type_of(static_cast<DType>(type.dtype), rank < 0 ? Shape() : Shape::of_rank(rank));
   const auto input = builder_.input(free_name("outer"), type);
   captures_.emplace_back(value, input);
   captured_.emplace(value, input);
