@@ -90,6 +90,30 @@ def test_compiled_operators_are_functions_and_come_from_the_cache(cache):
     assert tenon.compile(SOURCE, flags=FLAGS, name="vendor").scaled.info.full_name == "vendor.scaled"
 
 
+def test_headers_that_the_source_includes_are_looked_at(tmp_path):
+    folder = tmp_path / "own headers"
+    folder.mkdir()
+    source = SOURCE.replace("factor * x\");", "FACTOR * x\");").replace("static_cast<T>(factor)", "static_cast<T>(FACTOR)")
+    source = source.replace("#include", '#include "outer.hpp"\n#include', 1)
+    flags = [*FLAGS, "-DTENON_NO_WIDE", f"-I{folder}"]
+    (folder / "outer.hpp").write_text('#pragma once\n#include "inner.hpp"\n')
+    paths = []
+    for factor in (2, 5, 2):
+        (folder / "inner.hpp").write_text(f"#define FACTOR {factor}\n")  # of one size, within a moment
+        made = tenon.compile(source, flags=flags)
+        np.testing.assert_array_equal(made.scaled(X), factor * X)
+        paths.append(made.path)
+    assert paths[0] != paths[1]
+    (folder / "outer.hpp").write_text("#pragma once\n#define FACTOR 7\n")
+    np.testing.assert_array_equal(tenon.compile(source, flags=flags).scaled(X), 7 * X)
+    (folder / "inner.hpp").unlink()  # which is not included any more
+    before = tenon.compile(source, flags=flags).path
+    assert tenon.compile(source, flags=flags).path == before
+    (folder / "outer.hpp").unlink()
+    with pytest.raises(tenon.CompileError, match="outer.hpp"):
+        tenon.compile(source, flags=flags)
+
+
 def test_a_cell_that_runs_again_replaces_the_operator():
     first = tenon.compile(SOURCE, flags=FLAGS)
     assert first.scaled(X)[-1] == 4
@@ -218,7 +242,7 @@ def test_processes_that_compile_the_same_wait_for_the_first(tmp_path):
     assert [process.communicate(timeout=120)[0].strip() for process in running] == ["[2.0, 4.0]"] * 3
     assert counter.read_text() == "run\n"
     (folder,) = (tmp_path / "cache" / "tenon" / "compiled").iterdir()
-    (folder / "scaled.so").unlink()
+    next(folder.glob("*/scaled.so")).unlink()
     held = textwrap.dedent(f"""
         import fcntl, sys, time
         file = open({str(folder / "lock")!r}, "w"); fcntl.flock(file, fcntl.LOCK_EX); print("held", flush=True); time.sleep(60)

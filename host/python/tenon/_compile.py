@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import hashlib
 import itertools
+import json
 import os
 import re
 import shutil
@@ -68,7 +69,8 @@ def compile(  # noqa: A001 - tenon.compile
     space; default: that of its first operator, and the space `compiled`, which the op.space() of a describe() goes before. A source that
     changed replaces the operators that it made before, for what is made from then on.
 
-    What was compiled is kept in the user's cache folder (XDG_CACHE_HOME) by source, flags, compiler and headers. The compiler is $CXX, c++,
+    What was compiled is kept in the user's cache folder (XDG_CACHE_HOME) by source, flags, compiler and all headers that the source
+    includes. The compiler is $CXX, c++,
     g++ or clang++; of CUDA sources $CUDACXX or nvcc. Raises CompileError with the author's lines first and the compiler's whole output as
     `.output`; UsageError without compiler; FileError where the cache folder cannot be used, or another process builds the same source for
     longer than `timeout` seconds.
@@ -86,14 +88,15 @@ def compile(  # noqa: A001 - tenon.compile
         )
     compiler = _compiler(cuda)
     headers = _headers()
-    key = _key(source, space, cuda, flags, compiler, headers)
-    path = _cache() / key / f"{name}.so"
-    if not path.exists():
-        with _locked(path.parent, timeout):
-            if not path.exists():
-                _build(source, path, [*_command(compiler, cuda, headers, name, space), *flags])
-                _forget_old(path.parent.parent)
-    os.utime(path.parent)
+    kept = _cache() / _key(source, space, cuda, flags, compiler, headers)
+    path = _made(kept, name)
+    if path is None:
+        with _locked(kept, timeout):
+            path = _made(kept, name)
+            if path is None:
+                path = _build(source, kept, name, [*_command(compiler, cuda, headers, name, space), *flags])
+                _forget_old(kept.parent)
+    os.utime(kept)
     return _added(name, space, path, host if host is not None else _core.default_host())
 
 
@@ -183,6 +186,9 @@ def _command(compiler: str, cuda: bool, headers: Path, name: str, space: str) ->
 def _key(source: str, space: str, cuda: bool, flags: Sequence[str], compiler: str, headers: Path) -> str:
     """Another one wherever the compiler could give something else. Compiler and headers count by size and time, which takes no process."""
     parts: list[Any] = [source, space, cuda, list(flags), compiler, *_stamp(os.path.realpath(compiler))]
+    parts += [os.environ.get(name) for name in ("CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH")]
+    if any(flag.startswith(("-I", "-i")) or not flag.startswith("-") for flag in flags):
+        parts.append(os.getcwd())  # which paths may be relative to
     for folder, folders, files in os.walk(headers / "tenon"):
         folders.sort()
         parts += [_stamp(os.path.join(folder, file)) for file in sorted(files)]
@@ -234,14 +240,41 @@ def _locked(folder: Path, timeout: float) -> Iterator[None]:
         yield
 
 
-def _build(source: str, path: Path, command: list[str]) -> None:
+def _made(kept: Path, name: str) -> Path | None:
+    """The plugin of the headers as they are now. The compiler told last time which ones there are; what one of them says decides that."""
+    try:
+        included = json.loads((kept / "headers.json").read_text())
+        path = kept / _state_of(included) / f"{name}.so"
+    except (OSError, ValueError):
+        return None
+    return path if path.exists() else None
+
+
+def _state_of(headers: Sequence[str]) -> str:
+    """System headers count by size and time, which takes no reading."""
+    parts: list[Any] = []
+    for header in headers:
+        of_system = header.startswith(("/usr/include/", "/usr/lib/"))
+        parts += [header, _stamp(header) if of_system else hashlib.sha256(Path(header).read_bytes()).hexdigest()]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def _included(rule: str, source: Path) -> list[str]:
+    """The files that a rule for make names after its target, but for the source itself."""
+    named = re.findall(r"(?:\\[ #]|\$\$|[^\s\\])+", rule.partition(": ")[2].replace("\\\n", " "))
+    paths = [re.sub(r"\\([ #])", r"\1", each).replace("$$", "$") for each in named]
+    return sorted({os.path.abspath(each) for each in paths} - {str(source)})
+
+
+def _build(source: str, kept: Path, name: str, command: list[str]) -> Path:
     """Nothing is left of a build that fails; the plugin appears whole or not at all."""
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        written, made = Path(folder) / f"{path.stem}.cpp", Path(folder) / path.name
+    with tempfile.TemporaryDirectory(dir=kept) as folder:
+        written, made, rule = (Path(folder) / f"{name}{end}" for end in (".cpp", ".so", ".d"))
         written.write_text(source)
         # Plain English, so that the output can be read here.
         environment = os.environ | {"LC_ALL": "C"}
-        command = [*command, str(written), "-o", str(made)]
+        began = time.time_ns()
+        command = [*command, "-MD", "-MF", str(rule), str(written), "-o", str(made)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
         except OSError as error:
@@ -252,8 +285,17 @@ def _build(source: str, path: Path, command: list[str]) -> None:
             refusal = CompileError(told or f"{command[0]} ended with status {done.returncode}")
             refusal.output = output
             raise refusal
+        included = _included(rule.read_text(errors="surrogateescape"), written)
+        changed = any(os.stat(each).st_mtime_ns > began for each in included)  # meanwhile: this is for one use
+        path = kept / (Path(folder).name + "-once" if changed else _state_of(included)) / made.name
+        path.parent.mkdir(exist_ok=True, mode=0o700)
+        listed = Path(folder) / "headers.json"
+        listed.write_text(json.dumps(included))
         os.replace(written, path.with_suffix(".cpp"))
         os.replace(made, path)
+        if not changed:
+            os.replace(listed, kept / "headers.json")
+        return path
 
 
 def _forget_old(cache: Path) -> None:
