@@ -1,6 +1,7 @@
 """tenon.torch.module: a graph as a module of torch."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -183,3 +184,20 @@ def test_bad_use_is_refused():
     (grad,) = torch.autograd.grad(module.eval()(leaf).square().sum(), leaf, create_graph=True)
     with pytest.raises(RuntimeError, match="differentiate twice|once_differentiable"):
         grad.sum().backward()
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda module: pickle.loads(pickle.dumps(module))])
+def test_copies_and_pickles_go_on_alone(again):
+    first = tenon.torch.module(network(rate=0.5))
+    x = inputs()
+    first(x).sum().backward()
+    second = again(torch.nn.Sequential(first))[0]
+    assert type(second) is type(first) and second.graph().host is not None
+    first.eval(), second.eval()
+    assert torch.equal(second(x), first(x))
+    if again is copy.copy:
+        return  # which shares its parameters, as those of torch do
+    with torch.no_grad():
+        for parameter in second.parameters():
+            parameter.zero_()
+    assert not torch.equal(second(x), first(x))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -66,6 +67,20 @@ class GraphModule(torch.nn.Module):
         for name, attribute in self._state_names.items():
             self.register_buffer(attribute, elements_of(whole, name))
             self._text["states"][name].pop("values", None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the host, and without sessions: they are made again when they are needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "_host"} | {"_runs": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.__dict__.setdefault("_host", _core.default_host())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
+        made = type(self).__new__(type(self))
+        memo[id(self)] = made
+        made.__setstate__(copy.deepcopy(self.__getstate__(), memo) | {"_host": self._host})
+        return made
 
     def _attributes(self, names: Iterable[str]) -> dict[str, str]:
         """Names as attributes: those of torch's modules have no dots, and may not be a module's own."""
