@@ -108,8 +108,12 @@ struct TwoBranches : Operator {
     Types types[2] = {infer_branch(0, data), infer_branch(1, data)};
     auto& [one, other] = types;
     const auto* known = one.failure ? &other : other.failure ? &one : nullptr;
-    if (known != nullptr || !same_types(one.list, other.list))
-      if (const auto condition = io.values<bool>(0); condition.size() == 1) known = &types[condition[0] ? 0 : 1];
+    if (known != nullptr || !same_types(one.list, other.list)) {
+      if (const auto condition = io.values<bool>(0); condition.size() == 1)
+        known = &types[condition[0] ? 0 : 1];
+      else if (one.failure && other.failure)
+        throw Failure(one.failure->kind(), fmt::format("{}; {}", one.failure->what(), other.failure->what()), one.failure->hint());
+    }
     if (known == nullptr)
       for (int i = 0; i < io.outputs(); ++i) join(i, one.list[at(i)], other.list[at(i)]);
     else if (known->failure)

@@ -37,7 +37,7 @@ bool wants_values(const OperatorTypes& types) {
 void require_known_outputs(const OperatorInfo& info, const OperatorTypes& types) {
   for (std::size_t i = 0; i < types.outputs.size(); ++i)
     if (const auto& type = types.outputs[i];
-        info.allocates(i) ? type.rank < 0 || type.dtype == TENON_DTYPE_UNKNOWN : !is_known(type) || byte_count(type) < 0)
+        info.allocates(i) ? type.dtype == TENON_DTYPE_UNKNOWN : !is_known(type) || byte_count(type) < 0)
       throw Failure(FailureKind::failed,
                     fmt::format("cannot infer the full shape of output {}: {}{}", i, to_string(type), describe_inputs(info, types.inputs)),
                     wants_values(types) ? "the shape follows from elements of an input: in graphs it must be a constant, and "

@@ -279,6 +279,13 @@ void Session::Impl::execute_watched(Execution& execution, const std::stop_token&
   }
 }
 
+// Outputs that the kernel allocates still show the memory of the last run, which may be the caller's by now.
+static void forget_allocated(const Plan& plan, std::size_t step, const tenon_call& call) {
+  const auto& node = plan.node(step);
+  for (std::uint32_t i = 0; node.pass != Pass::backward && i < node.output_count; ++i)
+    if (plan.types()[node.first_output + i].storage == TENON_STORAGE_UNKNOWN) call.outputs[i]->dense.data = nullptr;
+}
+
 // What a GPU's kernels write is not looked at.
 void Session::Impl::execute_debug(Execution& execution, const std::stop_token& stop) {
   const auto& plan = execution.plan();
@@ -288,7 +295,10 @@ void Session::Impl::execute_debug(Execution& execution, const std::stop_token& s
     const auto& step = execution.steps()[i];
     const bool looks = plan.copy_of(i) == none && plan.device_of(i).is_cpu();
     stop_where_asked(stop);
-    if (looks) fill_outputs(*step.call);
+    if (looks) {
+      forget_allocated(plan, i, *step.call);
+      fill_outputs(*step.call);
+    }
     walk.call(step);
     if (const auto hole = looks ? find_unwritten(*step.call) : std::nullopt)
       throw failure_at(plan, i,

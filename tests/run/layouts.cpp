@@ -86,7 +86,7 @@ struct Plus : Elementwise {
 };
 
 /// Would be faster channels-last, but has no kernel for it.
-struct Picky : Convolution {
+struct PickyConvolution : Convolution {
   bool supports(const Infer& io) const { return !io.channels_last("data"); }
 };
 
@@ -114,7 +114,7 @@ struct LayoutHost : ApplicationHost {
     add<Pooling>("pools");
     add<Plain>("plain");
     add<Plus>("plus");
-    add<Picky>("picky");
+    add<PickyConvolution>("picky");
     add<Unlast>("unlast");
     calls_last = prepared_last = workspaces_last = 0;
   }

@@ -77,7 +77,7 @@ void pause_a_while() {
 }
 
 /// The data, where no element of the other input is negative.
-struct Picky : tenon::Operator {
+struct PickyOperator : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("data, unless there is a negative number in the other input");
     op.types({tenon::f32});
@@ -103,7 +103,7 @@ struct ParallelHost : ApplicationHost {
     add<Blend>();
     add<Stumbling>();
     add<Descent>();
-    add<Picky>();
+    add<PickyOperator>();
   }
 };
 

@@ -19,7 +19,7 @@ using namespace tenon;
 
 namespace {
 
-struct Plus : Elementwise {
+struct PlusInPlace : Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("left + right");
     op.input("left", "any shape");
@@ -33,7 +33,7 @@ struct Plus : Elementwise {
 };
 
 struct MemoryHost : ApplicationHost {
-  explicit MemoryHost(const HostOptions& options = ApplicationHost::options(2)) : ApplicationHost(options) { add<Plus>(); }
+  explicit MemoryHost(const HostOptions& options = ApplicationHost::options(2)) : ApplicationHost(options) { add<PlusInPlace>(); }
 };
 
 /// y = 2 ((x + 1)^2 + x): values inside that need memory of their own.

@@ -161,7 +161,7 @@ struct KernelOnly : Operator {
 };
 
 /// And the same gradient as a graph.
-struct Cube : KernelOnly {
+struct CubeKernel : KernelOnly {
   void gradient(Gradient& g) const {
     const auto x = g.input(0), three = g.add("fill_like", {x}, {{"value", 3.0}});
     g.set_input_grad(0, g.add("mul_gradients", {g.add("mul_gradients", {g.output_grad(0), three}), g.add("mul_gradients", {x, x})}));
@@ -206,7 +206,7 @@ struct SecondHost : ApplicationHost {
     add<OwnProduct>();
     add<NumbersOnly>();
     add<Affine>();
-    add<Cube>();
+    add<CubeKernel>();
     add<HiddenCube>();
     add<KernelOnly>();
   }

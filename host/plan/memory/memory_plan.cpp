@@ -44,9 +44,8 @@ void require_known(const GraphModel& model, const Binding& binding, NodeId id, c
     if (is_known(types[value]) && byte_count(types[value]) >= 0) continue;
     if (output && types[value].storage == TENON_STORAGE_UNKNOWN) {  // its kernel allocates it
       if (types[value].dtype != TENON_DTYPE_UNKNOWN) continue;
-      throw Failure(FailureKind::failed,
-                    fmt::format("{}: output {} is {}, but its kernel can allocate it only if infer() gives its dtype",
-                                node_label(model, id), value_label(model, value), to_string(types[value])));
+      throw Failure(FailureKind::failed, fmt::format("{}: output {} is {}, but its kernel can allocate it only if infer() gives its dtype",
+                                                     node_label(model, id), value_label(model, value), to_string(types[value])));
     }
     const auto& info = *binding.nodes[id].info;
     const bool overflow = is_known(types[value]);
