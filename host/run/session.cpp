@@ -279,13 +279,6 @@ void Session::Impl::execute_watched(Execution& execution, const std::stop_token&
   }
 }
 
-// Outputs that the kernel allocates still show the memory of the last run, which may be the caller's by now.
-static void forget_allocated(const Plan& plan, std::size_t step, const tenon_call& call) {
-  const auto& node = plan.node(step);
-  for (std::uint32_t i = 0; node.pass != Pass::backward && i < node.output_count; ++i)
-    if (plan.types()[node.first_output + i].storage == TENON_STORAGE_UNKNOWN) call.outputs[i]->dense.data = nullptr;
-}
-
 // What a GPU's kernels write is not looked at.
 void Session::Impl::execute_debug(Execution& execution, const std::stop_token& stop) {
   const auto& plan = execution.plan();

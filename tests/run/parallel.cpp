@@ -103,7 +103,7 @@ struct ParallelHost : ApplicationHost {
     add<Blend>();
     add<Stumbling>();
     add<Descent>();
-    add<PickyOperator>();
+    add<PickyOperator>("picky");
   }
 };
 

@@ -33,7 +33,7 @@ struct PlusInPlace : Elementwise {
 };
 
 struct MemoryHost : ApplicationHost {
-  explicit MemoryHost(const HostOptions& options = ApplicationHost::options(2)) : ApplicationHost(options) { add<PlusInPlace>(); }
+  explicit MemoryHost(const HostOptions& options = ApplicationHost::options(2)) : ApplicationHost(options) { add<PlusInPlace>("plus"); }
 };
 
 /// y = 2 ((x + 1)^2 + x): values inside that need memory of their own.

@@ -206,7 +206,7 @@ struct SecondHost : ApplicationHost {
     add<OwnProduct>();
     add<NumbersOnly>();
     add<Affine>();
-    add<CubeKernel>();
+    add<CubeKernel>("cube");
     add<HiddenCube>();
     add<KernelOnly>();
   }

@@ -68,6 +68,12 @@ void each_output(const tenon_call& call, const Visit& visit_output) {
 
 }  // namespace
 
+void forget_allocated(const Plan& plan, std::size_t step, const tenon_call& call) {
+  const auto& node = plan.node(step);
+  for (std::uint32_t i = 0; node.pass != Pass::backward && i < node.output_count; ++i)
+    if (plan.types()[node.first_output + i].storage == TENON_STORAGE_UNKNOWN) call.outputs[i]->dense.data = nullptr;
+}
+
 void fill_outputs(const tenon_call& call) {
   static_cast<CallContext*>(call.context)->filled = true;
   if (call.workspace != nullptr) std::memset(call.workspace, 0xff, call.workspace_size);

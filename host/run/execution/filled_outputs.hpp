@@ -5,7 +5,12 @@
 #include <cstdint>
 #include <optional>
 
+#include "plan/plan.hpp"
+
 namespace tenon {
+
+/// Detaches outputs that the kernel of a step allocates from the memory of the last run, which may be the caller's by now.
+void forget_allocated(const Plan& plan, std::size_t step, const tenon_call& call);
 
 /// Fills the workspace and the dense outputs that the call is to overwrite, all on the CPU: with NaN, or with integers that are unlikely as
 /// results. Of a backward call the outputs are the inputs' gradients.
