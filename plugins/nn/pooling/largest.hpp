@@ -1,4 +1,5 @@
-// Max pooling over one or two spatial axes, in loops for wide vectors: first along the rows of a window, then across its columns.
+// Max pooling of float32 over 1 to 3 spatial axes, in loops for wide vectors: first along the rows of a window, then across its columns.
+// A NaN of a window is its result.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -7,27 +8,32 @@
 #include <tenon/operator.hpp>
 #include <tenon/wide.hpp>
 
+#include "../../shared/larger.hpp"
 #include "onednn/onednn.hpp"
 #include "shared/window.hpp"
 
 /// Planes of rows of places of channels: a plain tensor has a plane for each sample and channel, and one channel in each place.
 class LargestOfWindows {
  public:
-  /// Places of one plane are counted in 32 bits.
+  /// Positions in one plane are counted in 32 bits.
   static bool fits(const Window& window, const tenon::Shape& data) {
-    return window.axes == 1 ? data[2] <= INT32_MAX : window.axes == 2 && data[2] <= INT32_MAX / data[3];
+    std::int64_t size = 1;
+    for (int axis = 0; axis < window.axes; ++axis)
+      if (__builtin_mul_overflow(size, data[axis + 2], &size)) return false;
+    return size <= INT32_MAX;
   }
 
   LargestOfWindows(const Window& window, const tenon::Shape& data, const tenon::Shape& output, bool channels_last)
       : planes_(channels_last ? data[0] : data[0] * data[1]), channels_(channels_last ? data[1] : 1) {
     columns_ = axis_of(window, data, output, window.axes - 1);
-    if (window.axes == 2) rows_ = axis_of(window, data, output, 0);
+    if (window.axes >= 2) rows_ = axis_of(window, data, output, window.axes - 2);
+    if (window.axes == 3) slices_ = axis_of(window, data, output, 0);
   }
 
   /// The largest of several is the same in any order: threads may cut the work as they like.
   void run(const tenon::Call& call, const float* data, float* output) const {
-    const auto row = columns_.size * channels_, work = row * rows_.kernel;
-    call.parallel_for(planes_ * rows_.places, std::max<std::int64_t>(1, 16384 / work), [&](std::int64_t begin, std::int64_t end) {
+    const auto row = columns_.size * channels_, work = row * rows_.kernel * slices_.kernel;
+    call.parallel_for(planes_ * rows_in_plane(), std::max<std::int64_t>(1, 16384 / work), [&](std::int64_t begin, std::int64_t end) {
       float* const largest = reinterpret_cast<float*>(onednn::scratch(static_cast<std::size_t>(row + lanes) * sizeof(float)));
       std::fill_n(largest + row, lanes, least);
       tenon::wide([this_ = *this, begin, end, data, output, largest] {
@@ -36,22 +42,21 @@ class LargestOfWindows {
     });
   }
 
-  /// Each window's gradient goes to its largest element, the first of them, which is found again. Of plain tensors.
+  /// Each window's gradient goes to its first NaN, or else to the first of its largest elements, which is found again. Of plain tensors.
   void run_back(const tenon::Call& call, const float* data, const float* output_grad, float* data_grad) const {
-    const auto size = rows_.size * columns_.size, count = columns_.places;
-    call.parallel_for(planes_, std::max<std::int64_t>(1, 16384 / (rows_.places * count * rows_.kernel * columns_.kernel)),
-                      [&](std::int64_t begin, std::int64_t end) {
-                        auto* const at = reinterpret_cast<std::int32_t*>(onednn::scratch(static_cast<std::size_t>(count) * 4));
-                        std::fill(data_grad + begin * size, data_grad + end * size, 0.f);
-                        tenon::wide([this_ = *this, begin, end, size, count, data, output_grad, data_grad, at] {
-                          for (auto i = begin * this_.rows_.places; i < end * this_.rows_.places; ++i) {
-                            const auto plane = i / this_.rows_.places * size;
-                            this_.find_largest(i % this_.rows_.places, data + plane, at);
-                            for (std::int64_t place = 0; place < count; ++place)
-                              data_grad[plane + at[place]] += output_grad[i * count + place];
-                          }
-                        });
-                      });
+    const auto size = slices_.size * rows_.size * columns_.size, rows = rows_in_plane(), count = columns_.places;
+    const auto work = rows * count * slices_.kernel * rows_.kernel * columns_.kernel;
+    call.parallel_for(planes_, std::max<std::int64_t>(1, 16384 / work), [&](std::int64_t begin, std::int64_t end) {
+      auto* const at = reinterpret_cast<std::int32_t*>(onednn::scratch(static_cast<std::size_t>(count) * 4));
+      std::fill(data_grad + begin * size, data_grad + end * size, 0.f);
+      tenon::wide([this_ = *this, begin, end, size, rows, count, data, output_grad, data_grad, at] {
+        for (auto i = begin * rows; i < end * rows; ++i) {
+          const auto plane = i / rows * size;
+          this_.find_largest(i % rows, data + plane, at);
+          for (std::int64_t place = 0; place < count; ++place) data_grad[plane + at[place]] += output_grad[i * count + place];
+        }
+      });
+    });
   }
 
  private:
@@ -73,17 +78,25 @@ class LargestOfWindows {
     return {data[axis + 2], output[axis + 2], window.kernel[at], window.stride[at], window.pad[at]};
   }
 
-  /// One instruction: what is not a number is passed over.
-  static float larger(float x, float than) { return x > than ? x : than; }
+  std::int64_t rows_in_plane() const { return slices_.places * rows_.places; }
+
+  /// The maximum of processors is y if either is NaN: a NaN in y is kept by it, one in x is put back.
+  static float larger(float x, float y) {
+    const float of_numbers = x > y ? x : y;
+    return x != x ? x : of_numbers;
+  }
   static constexpr float least = -std::numeric_limits<float>::infinity();
 
   void row_of_output(std::int64_t i, const float* data, float* largest, float* output) const {
-    const auto width = columns_.size * channels_, place = i % rows_.places, first = rows_.first(place), last = rows_.last(place);
-    const float* const rows = data + i / rows_.places * rows_.size * width;
+    const auto width = columns_.size * channels_, row = i % rows_.places, first = rows_.first(row), last = rows_.last(row);
+    const auto slice = i / rows_.places % slices_.places, front = slices_.first(slice), back = slices_.last(slice);
+    const float* const plane = data + i / rows_in_plane() * slices_.size * rows_.size * width;
+    const float* const rows = plane + front * rows_.size * width;
     const float *const one = rows + first * width, *const two = rows + std::min(first + 1, last - 1) * width;
-    for (std::int64_t x = 0; x < width; ++x) largest[x] = larger(two[x], larger(one[x], least));
-    for (auto y = first + 2; y < last; ++y)
-      for (std::int64_t x = 0; x < width; ++x) largest[x] = larger(rows[y * width + x], largest[x]);
+    for (std::int64_t x = 0; x < width; ++x) largest[x] = larger(two[x], one[x]);
+    for (auto z = front; z < back; ++z)
+      for (auto y = z == front ? first + 2 : first; y < last; ++y)
+        for (std::int64_t x = 0; x < width; ++x) largest[x] = larger(plane[(z * rows_.size + y) * width + x], largest[x]);
     float* const to = output + i * columns_.places * channels_;
     if (channels_ > 1)
       across_places(largest, to);
@@ -91,7 +104,18 @@ class LargestOfWindows {
       across_columns(largest, to);
   }
 
-  /// Of the windows of one row of output: the first of the largest elements, or the first one where none is larger than -infinity.
+  /// Calls body(the first position of a row of the plane) for the rows below the windows of one row of output, in their order.
+  template <class Body>
+  [[gnu::always_inline]] void each_row(std::int64_t row, const Body& body) const {
+    const auto slice = row / rows_.places, in_slice = row % rows_.places;
+    for (auto z = slices_.first(slice); z < slices_.last(slice); ++z)
+      for (auto y = rows_.first(in_slice); y < rows_.last(in_slice); ++y) body((z * rows_.size + y) * columns_.size);
+  }
+  std::int64_t first_row(std::int64_t row) const {
+    return (slices_.first(row / rows_.places) * rows_.size + rows_.first(row % rows_.places)) * columns_.size;
+  }
+
+  /// Finds, for the windows of one row of output, the first NaN, else the first of the largest elements.
   void find_largest(std::int64_t row, const float* plane, std::int32_t* at) const {
     const auto begin = columns_.first_inside(), end = columns_.end_inside();
     const bool many = end - begin >= lanes;
@@ -109,10 +133,13 @@ class LargestOfWindows {
 
   std::int32_t find_in_one(std::int64_t row, std::int64_t place, const float* plane) const {
     float largest = least;
-    auto at = rows_.first(row) * columns_.size + columns_.first(place);
-    for (auto y = rows_.first(row); y < rows_.last(row); ++y)
-      for (auto x = columns_.first(place); x < columns_.last(place); ++x)
-        if (plane[y * columns_.size + x] > largest) largest = plane[at = y * columns_.size + x];
+    auto at = first_row(row) + columns_.first(place);
+    each_row(row, [&](std::int64_t start) {
+      for (auto x = columns_.first(place); x < columns_.last(place); ++x) {
+        const float value = plane[start + x];
+        if (is_larger(value, largest)) largest = value, at = start + x;
+      }
+    });
     return static_cast<std::int32_t>(at);
   }
 
@@ -139,15 +166,16 @@ class LargestOfWindows {
     Places steps;
     for (std::int32_t lane = 0; lane < lanes; ++lane) steps[lane] = lane * static_cast<std::int32_t>(columns_.stride);
     Floats largest = Floats{} + least;
-    Places found = steps + static_cast<std::int32_t>(rows_.first(row) * columns_.size + left);
-    for (auto y = rows_.first(row); y < rows_.last(row); ++y)
-      for (auto from = y * columns_.size + left; from < y * columns_.size + left + columns_.kernel; ++from) {
+    Places found = steps + static_cast<std::int32_t>(first_row(row) + left);
+    each_row(row, [&](std::int64_t start) {
+      for (auto from = start + left; from < start + left + columns_.kernel; ++from) {
         Floats values;
         load<constant>(plane + from, columns_.stride, values);
-        const Places more = values > largest;
+        const Places more = (values > largest) | ((values != values) & (largest == largest));
         found = more ? steps + static_cast<std::int32_t>(from) : found;
         largest = more ? values : largest;
       }
+    });
     std::memcpy(at, &found, sizeof found);
   }
 
@@ -206,5 +234,5 @@ class LargestOfWindows {
   }
 
   std::int64_t planes_, channels_;
-  Axis rows_, columns_;
+  Axis slices_, rows_, columns_;
 };

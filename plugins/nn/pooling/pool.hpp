@@ -8,7 +8,7 @@
 /// What becomes of a window. inside: the average of its elements inside of data.
 enum class Pooling { max, average, inside };
 
-/// Whether oneDNN and LargestOfWindows know the window: without gaps, and never beyond the padding.
+/// Whether oneDNN and LargestOfWindows compute the window: without gaps, and never beyond the padding.
 inline bool is_plain(const Window& window, const tenon::Shape& data, const tenon::Shape& output) {
   for (int i = 0; i < window.axes; ++i) {
     const auto axis = static_cast<std::size_t>(i);
@@ -123,11 +123,15 @@ struct MaxPool : WindowPool {
   bool return_indices = false, column_major = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("largest element of each window, over 1 to 3 spatial axes; what is not a number is passed over");
+    op.doc(
+        "largest element of each window, over 1 to 3 spatial axes, or NaN if it holds one; the first of the largest, or the first NaN, "
+        "takes "
+        "the gradient");
     op.types(tenon::floating + tenon::Types{tenon::i8, tenon::u8});
     describe_windows(
         op, "elements on both sides of each spatial axis that are never the largest, fewer than kernel; one value is for all; default: 0");
-    op.output("indices", "number in data of each window's largest element, the first of them").hidden_when("return_indices", false);
+    op.output("indices", "number in data of each window's first NaN, else of the first of its largest elements")
+        .hidden_when("return_indices", false);
     op.param("return_indices", &MaxPool::return_indices, "whether there is a second output, indices");
     op.param("column_major", &MaxPool::column_major, "whether indices count elements of a channel with the first spatial axis fastest");
     op.backward_reads("data");
@@ -181,7 +185,7 @@ struct GlobalPool : tenon::Operator {
 
 struct GlobalMaxPool : GlobalPool {
   static constexpr void describe(auto& op) {
-    op.doc("largest element of each channel of each sample");
+    op.doc("largest element of each channel of each sample; NaN if the channel holds one");
     describe_window(op);
     op.backward_reads("data");
     op.onnx("", "GlobalMaxPool");

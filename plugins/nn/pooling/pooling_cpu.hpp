@@ -10,14 +10,14 @@
 template <class Operator>
 struct PoolingCpu : Operator {
   void forward(const tenon::Call& call) {
-    const bool indices = call.outputs() > 1 && call.write(1) != tenon::Write::none, all = !by_library(call);
+    const bool indices = call.outputs() > 1 && call.write(1) != tenon::Write::none, all = !is_fast(call);
     if (all || indices) forward_by_loops(call, all && call.write(0) != tenon::Write::none, indices);
     if (all || call.write(0) == tenon::Write::none) return;
     const auto data = call.input<float>(0);
     const auto output = call.output<float>(0);
     const auto layout = layout_of(call);
     const auto window = this->window(data.shape());
-    if (this->pooling() == Pooling::max && LargestOfWindows::fits(window, data.shape()))
+    if (this->pooling() == Pooling::max)
       return LargestOfWindows(window, data.shape(), output.shape(), layout == onednn::Layout::channels_last)
           .run(call, data.data(), output.data());
     kernel_for({data.shape(), output.shape(), layout}).forward(call, data.data(), output.data());
@@ -25,23 +25,22 @@ struct PoolingCpu : Operator {
 
   void backward(const tenon::Call& call) {
     if (call.write(0) == tenon::Write::none) return;
-    if (!call.has_output_grad(0) || !by_library(call)) return backward_by_loops(call);
+    if (!call.has_output_grad(0) || !is_fast(call)) return backward_by_loops(call);
     const auto dy = call.output_grad<float>(0);
     const auto dx = call.input_grad<float>(0);
     const auto window = this->window(dx.shape());
-    if (this->pooling() == Pooling::max && LargestOfWindows::fits(window, dx.shape()))
-      return LargestOfWindows(window, dx.shape(), dy.shape(), false).run_back(call, call.input<float>(0).data(), dy.data(), dx.data());
-    auto& kernel = kernel_for({dx.shape(), dy.shape()});
     if (this->pooling() == Pooling::max)
-      kernel.backward_max(call, call.input<float>(0).data(), dy.data(), dx.data());
-    else
-      kernel.backward_average(call, dy.data(), dx.data());
+      return LargestOfWindows(window, dx.shape(), dy.shape(), false).run_back(call, call.input<float>(0).data(), dy.data(), dx.data());
+    kernel_for({dx.shape(), dy.shape()}).backward(call, dy.data(), dx.data());
   }
 
  private:
-  bool by_library(const tenon::Call& call) const {
+  /// Averages by oneDNN, maxima by LargestOfWindows.
+  bool is_fast(const tenon::Call& call) const {
     const auto data = call.input_type(0), output = call.output_type(0);
-    return data.dtype == tenon::f32 && is_plain(this->window(data.shape), data.shape, output.shape);
+    const auto window = this->window(data.shape);
+    if (data.dtype != tenon::f32 || !is_plain(window, data.shape, output.shape)) return false;
+    return this->pooling() != Pooling::max || LargestOfWindows::fits(window, data.shape);
   }
 
   void forward_by_loops(const tenon::Call& call, bool outputs, bool indices) const {
@@ -82,14 +81,10 @@ struct PoolingCpu : Operator {
     return onednn::layout(last);
   }
 
-  static dnnl::algorithm algorithm(Pooling pooling) {
-    return pooling == Pooling::max       ? dnnl::algorithm::pooling_max
-           : pooling == Pooling::average ? dnnl::algorithm::pooling_avg_include_padding
-                                         : dnnl::algorithm::pooling_avg_exclude_padding;
-  }
-
   PoolingKernel& kernel_for(const PoolingShape& shape) {
-    return kernels_.of(shape, [&] { return PoolingKernel(algorithm(this->pooling()), this->window(shape.data), shape); });
+    const auto algorithm =
+        this->pooling() == Pooling::average ? dnnl::algorithm::pooling_avg_include_padding : dnnl::algorithm::pooling_avg_exclude_padding;
+    return kernels_.of(shape, [&] { return PoolingKernel(algorithm, this->window(shape.data), shape); });
   }
 
   KeptKernels<PoolingShape, PoolingKernel> kernels_;

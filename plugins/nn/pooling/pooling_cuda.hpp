@@ -2,13 +2,14 @@
 #pragma once
 #include <tenon/gpu/row_major.hpp>
 
+#include "../../shared/larger.hpp"
 #include "pool.hpp"
 #include "shared/sliding.hpp"
 #include "shared/team.hpp"
 
 namespace pooling {
 
-/// The largest element of a window, and where it lies in its plane; the first one where several are as large.
+/// The largest element of a window, and its position in the plane; of several as large the first one. NaN is larger than all numbers.
 struct Largest {
   float value;
   std::int64_t place;  // below 0: none yet
@@ -17,8 +18,8 @@ struct Largest {
 struct First {
   TENON_DEVICE Largest operator()(const Largest& left, const Largest& right) const {
     if (left.place < 0 || right.place < 0) return left.place < 0 ? right : left;
-    const bool later = right.value > left.value || (right.value == left.value && right.place < left.place);
-    return later ? right : left;
+    const bool larger = is_larger(right.value, left.value), alike = !larger && !is_larger(left.value, right.value);
+    return larger || (alike && right.place < left.place) ? right : left;
   }
 };
 

@@ -1,4 +1,4 @@
-// Pooling by oneDNN for data of a given shape, made when it is first needed and then kept.
+// Average pooling by oneDNN for data of a given shape, made when it is first needed and then kept.
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -52,25 +52,7 @@ class PoolingKernel {
     });
   }
 
-  /// Which element of a window was the largest is found again, so that nothing needs to be kept from forward.
-  void backward_max(const tenon::Call& call, const float* data, const float* output_grad, float* data_grad) {
-    if (data_[0] == 0) return;
-    if (!training_)
-      training_.emplace(data_[0], most_chunks, [&](std::int64_t samples, const onednn::Step*) {
-        return forward_step(samples_alone(samples), dnnl::prop_kind::forward_training);
-      });
-    make_backward();
-    const onednn::Parts outputs(training_->count(), training_->step(0).layout(DNNL_ARG_DST).get_size());
-    const onednn::Parts places(training_->count(), training_->step(0).layout(DNNL_ARG_WORKSPACE).get_size());
-    backward_->for_each(call, [&](std::int64_t chunk, std::int64_t first) {
-      const void* const again[] = {data + first * sample(data_), outputs[chunk], places[chunk]};
-      training_->step(chunk).run(again);
-      const void* const ports[] = {output_grad + first * sample(output_), data_grad + first * sample(data_), places[chunk]};
-      backward_->step(chunk).run(ports);
-    });
-  }
-
-  void backward_average(const tenon::Call& call, const float* output_grad, float* data_grad) {
+  void backward(const tenon::Call& call, const float* output_grad, float* data_grad) {
     if (data_[0] == 0) return;
     make_backward();
     backward_->for_each(call, [&](std::int64_t chunk, std::int64_t first) {
@@ -101,7 +83,7 @@ class PoolingKernel {
       step_of_part_.push_back(static_cast<std::size_t>(found - made.begin()));
       if (found != made.end()) continue;
       made.push_back(part);
-      steps_.push_back(forward_step(part, dnnl::prop_kind::forward_inference));
+      steps_.push_back(forward_step(part));
     }
   }
 
@@ -119,13 +101,11 @@ class PoolingKernel {
             onednn::with_own_scratchpad(), onednn::cpu()};
   }
 
-  /// Ports: data, output and, for max pooling in training, the place of the largest element in each window.
-  onednn::Step forward_step(const WindowPart& part, dnnl::prop_kind kind) const {
-    const auto made = description(part, kind);
-    std::vector<onednn::Port> ports{{DNNL_ARG_SRC, made.src_desc(), made.src_desc()},
-                                    {DNNL_ARG_DST, made.dst_desc(), made.dst_desc(), true}};
-    if (kind == dnnl::prop_kind::forward_training)
-      ports.push_back({DNNL_ARG_WORKSPACE, made.workspace_desc(), made.workspace_desc(), true});
+  /// Ports: data, output.
+  onednn::Step forward_step(const WindowPart& part) const {
+    const auto made = description(part, dnnl::prop_kind::forward_inference);
+    const std::vector<onednn::Port> ports{{DNNL_ARG_SRC, made.src_desc(), made.src_desc()},
+                                          {DNNL_ARG_DST, made.dst_desc(), made.dst_desc(), true}};
     return {dnnl::pooling_forward(made), made.scratchpad_desc(), ports};
   }
 
@@ -137,15 +117,14 @@ class PoolingKernel {
     return part;
   }
 
-  /// Ports: output gradient, data gradient and, for max pooling, the places.
+  /// Ports: output gradient, data gradient.
   onednn::Step backward_step(std::int64_t samples) const {
     using Backward = dnnl::pooling_backward;
     const Backward::primitive_desc made(
         Backward::desc(algorithm_, batch_of(samples, data_), batch_of(samples, output_), stride_, kernel_, before_, after_),
         onednn::with_own_scratchpad(), onednn::cpu(), description(samples_alone(samples), dnnl::prop_kind::forward_training));
-    std::vector<onednn::Port> ports{{DNNL_ARG_DIFF_DST, made.diff_dst_desc(), made.diff_dst_desc()},
-                                    {DNNL_ARG_DIFF_SRC, made.diff_src_desc(), made.diff_src_desc(), true}};
-    if (algorithm_ == dnnl::algorithm::pooling_max) ports.push_back({DNNL_ARG_WORKSPACE, made.workspace_desc(), made.workspace_desc()});
+    const std::vector<onednn::Port> ports{{DNNL_ARG_DIFF_DST, made.diff_dst_desc(), made.diff_dst_desc()},
+                                          {DNNL_ARG_DIFF_SRC, made.diff_src_desc(), made.diff_src_desc(), true}};
     return {Backward(made), made.scratchpad_desc(), ports};
   }
 
@@ -160,5 +139,5 @@ class PoolingKernel {
   std::vector<WindowPart> parts_;
   std::vector<std::size_t> step_of_part_;
   std::vector<onednn::Step> steps_;  // of forward
-  std::optional<onednn::Chunks> training_, backward_;
+  std::optional<onednn::Chunks> backward_;
 };

@@ -7,6 +7,7 @@
 #include <tenon/operator.hpp>
 #include <vector>
 
+#include "../../shared/larger.hpp"
 #include "pool.hpp"
 #include "shared/store.hpp"
 
@@ -43,7 +44,7 @@ class PoolingLoops {
     });
   }
 
-  /// Of plain tensors: each window's gradient goes to its largest element, or evenly to all.
+  /// Of plain tensors: each window's gradient goes to its first NaN or else its first largest element, or evenly to all.
   template <class T>
   void largest_back(const tenon::Call& call, const T* data, const T* dy, T* dx) const {
     each_plane_back(call, dx, [&](std::int64_t plane, std::int64_t place, const Taps& taps, auto* sums) {
@@ -122,13 +123,13 @@ class PoolingLoops {
         for (auto c = taps.first[2]; c < taps.end[2]; c += taps.step[2]) body((a * axes_[1].size + b) * axes_[2].size + c);
   }
 
-  /// The place of the first largest element; of the first one, where none is larger than the least number.
+  /// The position of the first NaN, else of the first of the largest elements.
   template <class T, class Element>
   std::int64_t largest_of(const Taps& taps, const Element& element, T& found) const {
     std::int64_t at = -1;
     each_tap(taps, [&](std::int64_t i) {
       const T value = element(i);
-      const bool more = value > found;
+      const bool more = is_larger(value, found);
       at = more || at < 0 ? i : at;
       found = more ? value : found;
     });

@@ -26,13 +26,18 @@ struct RoiAlign : RoiAlignShapes {
                 W terms[4];
                 for (int k = 0; k < 4; ++k) terms[k] = point.term(planes + c * rows * columns, k);
                 auto& to = made[static_cast<std::size_t>(c)];
-                const W largest = *std::max_element(terms, terms + 4);
-                to = mode == Mode::average ? to + (terms[0] + terms[1] + terms[2] + terms[3]) : first ? largest : std::max(to, largest);
+                if (mode == Mode::average) {
+                  to += terms[0] + terms[1] + terms[2] + terms[3];
+                  continue;
+                }
+                if (first) to = terms[0];
+                for (const W term : terms)
+                  if (is_larger(term, to)) to = term;
               }
               first = false;
             });
             for (auto& one : made)
-              if (mode == Mode::max && !all) one = std::max(one, W(0));
+              if (mode == Mode::max && !all && one < 0) one = 0;
             const W count = mode == Mode::average ? region.count() : W(1);
             for (std::int64_t c = 0; c < channels; ++c)
               output[(r * channels + c) * height * width + i] = T(made[static_cast<std::size_t>(c)] / count);

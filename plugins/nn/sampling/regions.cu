@@ -43,7 +43,7 @@ struct AlignRegion {
     const bool all = at.of.each_point(region, i, at.rows, at.columns, [&](const RoiRules::Point<W>& point) {
       for (int k = 0; k < 4; ++k) {
         const W term = point.term(plane, k);
-        made = !at.of.largest ? made + term : first || made < term ? term : made;
+        made = !at.of.largest ? made + term : first || is_larger(term, made) ? term : made;
         first = false;
       }
     });

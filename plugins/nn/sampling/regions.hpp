@@ -5,6 +5,7 @@
 #include <limits>
 #include <tenon/operator.hpp>
 
+#include "../../shared/larger.hpp"
 #include "shared/store.hpp"
 
 /// What both share.
@@ -175,9 +176,9 @@ struct RoiRules {
     int best_k = -1;
     const bool all = each_point(region, i, rows, columns, [&](const Point<W>& point) {
       for (int k = 0; k < 4; ++k)
-        if (const W term = point.term(plane, k); best_k < 0 || term > best_term) best = point, best_term = term, best_k = k;
+        if (const W term = point.term(plane, k); best_k < 0 || is_larger(term, best_term)) best = point, best_term = term, best_k = k;
     });
-    if (best_k >= 0 && (all || best_term > 0)) body(best, best_k, W(1));
+    if (best_k >= 0 && (all || is_larger(best_term, W(0)))) body(best, best_k, W(1));
   }
 
  private:
@@ -202,7 +203,8 @@ struct RoiAlignShapes : RegionPool {
     op.input("regions", "[regions, 4]: left, top, right and bottom");
     op.input("samples", "[regions], the sample of each region").types({tenon::i64});
     describe_sizes(op);
-    op.param("mode", &RoiAlignShapes::mode, "average of the points, each interpolated; or the largest weighted element of them")
+    op.param("mode", &RoiAlignShapes::mode,
+             "average of the points, each interpolated; or the largest weighted element of them, NaN if there is one")
         .one_of({{"average", Mode::average}, {"max", Mode::max}});
     op.param("sampling_ratio", &RoiAlignShapes::sampling_ratio, "points of a part along each axis; 0: one for each element that it covers")
         .at_least(0)
@@ -272,7 +274,7 @@ struct WholeRegions {
     T found = T(bottom <= top || right <= left ? 0.f : below_all);
     for (auto y = top; y < bottom; ++y)
       for (auto x = left; x < right; ++x)
-        if (plane[y * columns + x] > found) found = plane[y * columns + x];
+        if (is_larger(plane[y * columns + x], found)) found = plane[y * columns + x];
     return found;
   }
 
@@ -288,7 +290,9 @@ struct WholeRegions {
 
 struct MaxRoiPoolShapes : RegionPool {
   static constexpr void describe(auto& op) {
-    op.doc("regions of data, cut into height x width parts of whole elements, with the largest of each; it has no gradient");
+    op.doc(
+        "regions of data, cut into height x width parts of whole elements, with the largest of each, or NaN if it holds one; it has no "
+        "gradient");
     op.input("data", "[batch, channels, height, width]");
     op.input("regions", "[regions, 5]: sample, left, top, right and bottom; the last elements belong to the region");
     describe_sizes(op);
