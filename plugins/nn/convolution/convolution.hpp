@@ -97,9 +97,7 @@ struct ConvolutionLayer : Base {
 
 struct Convolution : ConvolutionLayer<tenon::Operator> {
   static constexpr void describe(auto& op) {
-    op.doc(
-        "cross-correlation of data with num_filter filters, over 1 to 3 spatial axes. With 3 x 3 filters, what is infinite or NaN may make "
-        "places near it NaN, too");
+    op.doc("cross-correlation of data with num_filter filters, over 1 to 3 spatial axes");
     describe_tensors(op);
     op.linear("data", "weight");
     op.linear("bias");

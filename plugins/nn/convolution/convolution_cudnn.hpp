@@ -36,7 +36,8 @@ class Described {
   }
 };
 
-/// cuDNN's functions for the product of these tensors.
+/// cuDNN's functions for the product of these tensors, and whether an algorithm's errors, infinities and NaN reach places whose windows do
+/// not hold them: those by transforms.
 template <class Tensors>
 struct Pass;
 
@@ -87,7 +88,7 @@ class Product {
     if (Pass::find(handle, described, static_cast<int>(found.size()), &count, found.data()) != CUDNN_STATUS_SUCCESS) return {};
     for (const auto& each : std::span(found).first(static_cast<std::size_t>(count))) {
       std::size_t needed = 0;
-      if (each.status != CUDNN_STATUS_SUCCESS || each.determinism != CUDNN_DETERMINISTIC) continue;
+      if (each.status != CUDNN_STATUS_SUCCESS || each.determinism != CUDNN_DETERMINISTIC || Pass::mixes_windows(each.algo)) continue;
       if (Pass::workspace(handle, described, each.algo, &needed) == CUDNN_STATUS_SUCCESS && needed <= bytes) return each.algo;
     }
     return {};
@@ -100,6 +101,10 @@ class Product {
 template <>
 struct Pass<ForwardTensors> {
   using Found = cudnnConvolutionFwdAlgoPerf_t;
+  static bool mixes_windows(cudnnConvolutionFwdAlgo_t algorithm) {
+    return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD || algorithm == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED ||
+           algorithm == CUDNN_CONVOLUTION_FWD_ALGO_FFT || algorithm == CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING;
+  }
   static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count, Found* found) {
     return cudnn::functions().cudnnGetConvolutionForwardAlgorithm_v7(handle, d.data.get(), d.weight.get(), d.moved.get(), d.output.get(),
                                                                      most, count, found);
@@ -118,6 +123,10 @@ struct Pass<ForwardTensors> {
 template <>
 struct Pass<DataGradientTensors> {
   using Found = cudnnConvolutionBwdDataAlgoPerf_t;
+  static bool mixes_windows(cudnnConvolutionBwdDataAlgo_t algorithm) {
+    return algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD || algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED ||
+           algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT || algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT_TILING;
+  }
   static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count, Found* found) {
     return cudnn::functions().cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, d.weight.get(), d.output.get(), d.moved.get(),
                                                                           d.data.get(), most, count, found);
@@ -136,6 +145,10 @@ struct Pass<DataGradientTensors> {
 template <>
 struct Pass<WeightGradientTensors> {
   using Found = cudnnConvolutionBwdFilterAlgoPerf_t;
+  static bool mixes_windows(cudnnConvolutionBwdFilterAlgo_t algorithm) {
+    return algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD || algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED ||
+           algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT || algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING;
+  }
   static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count, Found* found) {
     return cudnn::functions().cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, d.data.get(), d.output.get(), d.moved.get(),
                                                                             d.weight.get(), most, count, found);

@@ -1,18 +1,20 @@
 // A convolution by 3 x 3 filters with a quarter of the multiplications (Winograd; Lavin and Gray, "Fast Algorithms for Convolutional Neural
 // Networks", 2016): 4 x 4 places at a time are computed from 6 x 6 elements, as 36 products of matrices between transformed data and
-// transformed weights. Rounding errors are about twice those of the sums as they are written. What is infinite or NaN makes all places of
-// its tile NaN.
+// transformed weights. Rounding errors follow the largest element of a tile: about twice those of the sums as they are written where all
+// windows have elements of its size. Tiles with numbers too far apart, infinite or NaN are computed as sums (tile_range.hpp).
 #pragma once
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "../../shared/product/chains.hpp"
 #include "convolution_steps.hpp"
 #include "packed_weights.hpp"
+#include "tile_range.hpp"
 
 class Winograd {
  public:
@@ -38,12 +40,14 @@ class Winograd {
         top_(-window.pad[0]),
         left_(-window.pad[1]) {}
 
-  std::size_t packed_bytes() const { return static_cast<std::size_t>(points * factor_size()) * sizeof(float); }
+  /// The last number is the largest of the weights.
+  std::size_t packed_bytes() const { return static_cast<std::size_t>(points * factor_size() + 1) * sizeof(float); }
   std::string packing() const { return tenon::join(points, " transformed, ", product::packing(), " of ", channels_, " x ", filters_); }
 
   /// weight: [filters, channels, 3, 3]. each(count, body) calls body(i) for i below count, on any thread.
   template <class Each = OneByOne>
   void pack(const float* weight, void* to, const Each& each = {}) const {
+    static_cast<float*>(to)[points * factor_size()] = largest_magnitude(weight, filters_ * channels_ * 9);
     std::vector<float> factors(static_cast<std::size_t>(points * channels_ * filters_));
     each(channels_, [&](std::int64_t channel) { transform_weights(weight, channel, factors.data() + channel * filters_); });
     each(points, [&](std::int64_t point) {
@@ -58,6 +62,8 @@ class Winograd {
                After&& after) const {
     const PackedWeights made(call, *this, weight, packed, 1 + 64 * 64 / filters_);
     const auto* const factors = static_cast<const float*>(made.data());
+    const TileRange range(factors[points * factor_size()]);
+    Sums sums(weight, channels_ * 9, filters_);
     const auto parts = cut(call);
     call.parallel_for(samples_ * parts.down * parts.across, 1, [&](std::int64_t begin, std::int64_t end) {
       for (auto i = begin; i < end; ++i) {
@@ -65,7 +71,7 @@ class Winograd {
         const auto down = share(tiles(rows_), i / parts.across % parts.down, parts.down);
         const auto across = share(tiles(columns_), i % parts.across, parts.across);
         float* const to = output + sample * rows_ * columns_ * filters_;
-        run_part({data + sample * height_ * width_ * channels_, factors, bias, to}, down, across);
+        run_part({data + sample * height_ * width_ * channels_, factors, bias, to, range, sums}, down, across);
         const auto top = down.first * places, bottom = std::min(down.last * places, rows_);
         const auto left = across.first * places, right = std::min(across.last * places, columns_);
         const auto begin_of = [&](std::int64_t row) { return to - output + (row * columns_ + left) * filters_; };
@@ -98,9 +104,29 @@ class Winograd {
     std::int64_t first, last;
     std::int64_t size() const { return last - first; }
   };
+  /// The weights for sums as they are written, packed when they are first needed.
+  class Sums {
+   public:
+    Sums(const float* weight, std::int64_t depth, std::int64_t filters) : weight_(weight), depth_(depth), filters_(filters) {}
+    const float* packed() {
+      std::call_once(once_, [&] {
+        packed_.reserve(static_cast<std::size_t>(product::packed_size(depth_, filters_)) * sizeof(float));
+        product::pack({weight_, depth_, true}, depth_, filters_, reinterpret_cast<float*>(packed_.data()));
+      });
+      return reinterpret_cast<const float*>(packed_.data());
+    }
+
+   private:
+    const float* weight_;
+    std::int64_t depth_, filters_;
+    onednn::Buffer packed_;
+    std::once_flag once_;
+  };
   struct Part {
     const float *data, *factors, *bias;
     float* output;
+    const TileRange& range;
+    Sums& sums;
   };
 
   static bool computes_in_vectors() {
@@ -179,6 +205,33 @@ class Winograd {
         arithmetic.multiply_tile({transformed + point * seen, channels_, false}, {{nullptr, 0, false}, of.factors + point * factor_size()},
                                  {sums + point * made, block}, {}, {0, count, filter, width});
       for (std::int64_t tile = 0; tile < count; ++tile) write_tile(sums + tile * block, made, top(tile), left(tile), of, filter, width);
+    }
+    const TileRange::Region region{top(0) + top_, left(0) + left_, down.size() * places + 2, across.size() * places + 2};
+    for (const auto tile : of.range.uneven_tiles(of.data, {height_, width_, channels_}, region, {rows_ - top(0), columns_ - left(0)}))
+      sum_tile(top(tile), left(tile), of);
+  }
+
+  /// The places from (y, x) of the output on as sums of products: rows of a matrix that hold the windows, times the weights.
+  void sum_tile(std::int64_t y, std::int64_t x, const Part& of) const {
+    const auto down = std::min(places, rows_ - y), across = std::min(places, columns_ - x), rows = down * across, depth = channels_ * 9;
+    auto* const windows = reinterpret_cast<float*>(onednn::scratch(static_cast<std::size_t>(rows * (depth + block)) * sizeof(float)));
+    float *const sums = windows + rows * depth, *to = windows;
+    for (std::int64_t row = 0; row < rows; ++row, to += depth)
+      for (std::int64_t tap = 0; tap < 9; ++tap) {
+        const auto i = y + row / across + tap / 3 + top_, j = x + row % across + tap % 3 + left_;
+        const bool inside = i >= 0 && i < height_ && j >= 0 && j < width_;
+        const float* const from = of.data + (i * width_ + j) * channels_;
+        for (std::int64_t channel = 0; channel < channels_; ++channel) to[channel * 9 + tap] = inside ? from[channel] : 0;
+      }
+    const product::InChains arithmetic({rows, filters_, depth});
+    for (std::int64_t filter = 0; filter < filters_; filter += block) {
+      const auto width = std::min(block, filters_ - filter);
+      arithmetic.multiply_tile({windows, depth, false}, {{nullptr, 0, false}, of.sums.packed()}, {sums, block}, {},
+                               {0, rows, filter, width});
+      for (std::int64_t row = 0; row < rows; ++row) {
+        float* const place = of.output + ((y + row / across) * columns_ + x + row % across) * filters_ + filter;
+        for (std::int64_t k = 0; k < width; ++k) place[k] = sums[row * block + k] + (of.bias ? of.bias[filter + k] : 0);
+      }
     }
   }
 

@@ -1,0 +1,119 @@
+// Which tiles of a convolution by Winograd's algorithm hold numbers too far apart for it. Its rounding errors follow a tile's largest
+// element, those of sums the elements of each window: a tile is even if no window's largest element is below a 16th of the tile's.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <tenon/select.hpp>
+#include <tenon/wide.hpp>
+#include <vector>
+
+#include "../../shared/larger.hpp"
+
+/// The largest magnitude of some numbers; NaN if there is one.
+inline float largest_magnitude(const float* numbers, std::int64_t count) {
+  float largest = 0;
+  for (std::int64_t i = 0; i < count; ++i)
+    if (const float magnitude = __builtin_fabsf(numbers[i]); is_larger(magnitude, largest)) largest = magnitude;
+  return largest;
+}
+
+class TileRange {
+ public:
+  struct Image {
+    std::int64_t height, width, channels;  ///< channels: a multiple of 16, next to each other
+  };
+  /// Elements below tiles of 4 x 4 windows: rows and columns are multiples of 4, plus 2. What lies outside of the image is 0.
+  struct Region {
+    std::int64_t top, left, rows, columns;
+  };
+  /// Windows of a region that there are; the last tiles may hold more.
+  struct Windows {
+    std::int64_t rows, columns;
+  };
+
+  /// weight: the largest magnitude of the weights. With larger elements, what is summed might overflow where the result does not.
+  explicit TileRange(float weight) : end_(weight <= 1 ? 0x1p100f : 0x1p100f / weight) {}
+
+  /// Their numbers, row by row.
+  std::vector<std::int64_t> uneven_tiles(const float* data, const Image& image, const Region& region, Windows windows) const {
+    windows = {std::min(windows.rows, region.rows - 2), std::min(windows.columns, region.columns - 2)};
+    std::vector<Bits> largest(static_cast<std::size_t>(region.rows * region.columns));
+    Bits least = 0, most = 0;
+    tenon::wide([&, to = largest.data()] {
+      read(data, image, region, to);
+      spread(region, to);
+      least = most = to[0];
+      for (std::int64_t y = 0; y < windows.rows; ++y) extend(to + y * region.columns, windows.columns, least, most);
+    });
+    std::vector<std::int64_t> uneven;
+    if (is_even(least, most)) return uneven;
+    const auto across = (region.columns - 2) / side;
+    for (std::int64_t tile = 0; tile < across * ((region.rows - 2) / side); ++tile) {
+      const auto top = tile / across * side, left = tile % across * side;
+      const Bits* const first = largest.data() + top * region.columns + left;
+      Bits low = *first, high = *first;
+      for (std::int64_t y = 0; y < std::min(side, windows.rows - top); ++y)
+        extend(first + y * region.columns, std::min(side, windows.columns - left), low, high);
+      if (!is_even(low, high)) uneven.push_back(tile);
+    }
+    return uneven;
+  }
+
+ private:
+  using Bits = std::int32_t;  // of magnitudes, which have the order of their numbers, and NaN above infinity
+  typedef Bits Vector __attribute__((vector_size(64)));
+  static constexpr std::int64_t side = 4;
+  static constexpr float apart = 16, tiny = 0x1p-96f;
+
+  /// Whether windows whose largest elements lie between these two may share a tile.
+  bool is_even(Bits least, Bits most) const {
+    const auto low = tenon::bits_as<float>(least), high = tenon::bits_as<float>(most);
+    return high <= apart * low && high < end_ && (high == 0 || high >= tiny);
+  }
+
+  [[gnu::always_inline]] static void extend(const Bits* from, std::int64_t count, Bits& least, Bits& most) {
+    Bits low = least, high = most;
+    for (std::int64_t i = 0; i < count; ++i) low = std::min(low, from[i]), high = std::max(high, from[i]);
+    least = low, most = high;
+  }
+
+  /// The largest magnitude among the channels of each element.
+  [[gnu::always_inline]] static void read(const float* data, const Image& image, const Region& region, Bits* to) {
+    const auto first = std::max<std::int64_t>(region.left, 0), last = std::min(region.left + region.columns, image.width);
+    for (auto y = std::max<std::int64_t>(region.top, 0); y < std::min(region.top + region.rows, image.height); ++y)
+      for (auto x = first; x < last; ++x)
+        to[(y - region.top) * region.columns + x - region.left] = magnitude(data + (y * image.width + x) * image.channels, image.channels);
+  }
+
+  [[gnu::always_inline]] static Bits magnitude(const float* element, std::int64_t channels) {
+    Vector largest{};
+    for (std::int64_t channel = 0; channel < channels; channel += 16) {
+      Vector bits;
+      std::memcpy(&bits, element + channel, sizeof bits);
+      bits &= 0x7fffffff;
+      largest = bits > largest ? bits : largest;
+    }
+    const auto fold = [&](const Vector& other) { largest = other > largest ? other : largest; };
+    fold(__builtin_shufflevector(largest, largest, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
+    fold(__builtin_shufflevector(largest, largest, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));
+    fold(__builtin_shufflevector(largest, largest, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
+    fold(__builtin_shufflevector(largest, largest, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14));
+    return largest[0];
+  }
+
+  /// Each element but the last two of each axis becomes the largest of the window that begins there.
+  [[gnu::always_inline]] static void spread(const Region& region, Bits* to) {
+    const auto columns = region.columns;
+    for (std::int64_t y = 0; y < region.rows; ++y) {
+      Bits* const at = to + y * columns;
+      for (std::int64_t x = 0; x < columns - 2; ++x) at[x] = std::max(std::max(at[x], at[x + 1]), at[x + 2]);
+    }
+    for (std::int64_t y = 0; y + 2 < region.rows; ++y) {
+      Bits* const at = to + y * columns;
+      for (std::int64_t x = 0; x < columns - 2; ++x) at[x] = std::max(std::max(at[x], at[columns + x]), at[2 * columns + x]);
+    }
+  }
+
+  float end_;
+};
