@@ -62,7 +62,9 @@ class TileRange {
 
  private:
   using Bits = std::int32_t;  // of magnitudes, which have the order of their numbers, and NaN above infinity
-  typedef Bits Vector __attribute__((vector_size(64)));
+  typedef Bits Sixteen __attribute__((vector_size(64)));
+  typedef Bits Eight __attribute__((vector_size(32)));
+  typedef Bits Four __attribute__((vector_size(16)));
   static constexpr std::int64_t side = 4;
   static constexpr float apart = 16, tiny = 0x1p-96f;
 
@@ -81,25 +83,41 @@ class TileRange {
   /// The largest magnitude among the channels of each element.
   [[gnu::always_inline]] static void read(const float* data, const Image& image, const Region& region, Bits* to) {
     const auto first = std::max<std::int64_t>(region.left, 0), last = std::min(region.left + region.columns, image.width);
-    for (auto y = std::max<std::int64_t>(region.top, 0); y < std::min(region.top + region.rows, image.height); ++y)
-      for (auto x = first; x < last; ++x)
-        to[(y - region.top) * region.columns + x - region.left] = magnitude(data + (y * image.width + x) * image.channels, image.channels);
+    for (auto y = std::max<std::int64_t>(region.top, 0); y < std::min(region.top + region.rows, image.height); ++y) {
+      Bits* const row = to + (y - region.top) * region.columns - region.left;
+      const float* const from = data + y * image.width * image.channels;
+      auto x = first;
+      for (; x + 4 <= last; x += 4) {  // four at once, for the last steps are as long for one
+        Four all[4];
+        for (std::int64_t i = 0; i < 4; ++i) all[i] = in_four(from + (x + i) * image.channels, image.channels);
+        const Four left = larger(__builtin_shufflevector(all[0], all[1], 0, 4, 1, 5), __builtin_shufflevector(all[0], all[1], 2, 6, 3, 7));
+        const Four right = larger(__builtin_shufflevector(all[2], all[3], 0, 4, 1, 5), __builtin_shufflevector(all[2], all[3], 2, 6, 3, 7));
+        const Four found = larger(__builtin_shufflevector(left, right, 0, 1, 4, 5), __builtin_shufflevector(left, right, 2, 3, 6, 7));
+        std::memcpy(row + x, &found, sizeof found);
+      }
+      for (; x < last; ++x) {
+        const Four all = in_four(from + x * image.channels, image.channels);
+        row[x] = std::max(std::max(all[0], all[1]), std::max(all[2], all[3]));
+      }
+    }
   }
 
-  [[gnu::always_inline]] static Bits magnitude(const float* element, std::int64_t channels) {
-    Vector largest{};
+  template <class Vector>
+  [[gnu::always_inline]] static Vector larger(const Vector& left, const Vector& right) {
+    return left > right ? left : right;
+  }
+
+  /// The largest of every fourth channel.
+  [[gnu::always_inline]] static Four in_four(const float* element, std::int64_t channels) {
+    Sixteen largest{};
     for (std::int64_t channel = 0; channel < channels; channel += 16) {
-      Vector bits;
+      Sixteen bits;
       std::memcpy(&bits, element + channel, sizeof bits);
-      bits &= 0x7fffffff;
-      largest = bits > largest ? bits : largest;
+      largest = larger(largest, bits & 0x7fffffff);
     }
-    const auto fold = [&](const Vector& other) { largest = other > largest ? other : largest; };
-    fold(__builtin_shufflevector(largest, largest, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
-    fold(__builtin_shufflevector(largest, largest, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));
-    fold(__builtin_shufflevector(largest, largest, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
-    fold(__builtin_shufflevector(largest, largest, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14));
-    return largest[0];
+    const Eight half = larger(__builtin_shufflevector(largest, largest, 0, 1, 2, 3, 4, 5, 6, 7),
+                              __builtin_shufflevector(largest, largest, 8, 9, 10, 11, 12, 13, 14, 15));
+    return larger(__builtin_shufflevector(half, half, 0, 1, 2, 3), __builtin_shufflevector(half, half, 4, 5, 6, 7));
   }
 
   /// Each element but the last two of each axis becomes the largest of the window that begins there.
