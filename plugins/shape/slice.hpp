@@ -11,6 +11,7 @@
 
 struct Slice : tenon::Operator {
   tenon::Ints begin, end, step, axes;
+  bool clamp_begin = false;
 
   /// Indices along one axis.
   struct Range {
@@ -33,6 +34,9 @@ struct Slice : tenon::Operator {
     op.param("end", &Slice::end, "index after the last one along each axis, counted in the same way");
     op.param("step", &Slice::step, "distance between the chosen elements, not 0; negative = backwards; empty = 1 for all");
     op.param("axes", &Slice::axes, "the axes to slice; empty = the first ones, as many as begin has");
+    op.param(
+        "clamp_begin", &Slice::clamp_begin,
+        "whether a begin below the first element is that element if step is negative, as in ONNX; else nothing is chosen, as in Python");
     op.backward_reads("begins", "ends", "along", "steps");
     op.example({{"x", {3, 4}}}, {{"begin", {0, 1}}, {"end", {2, 4}}});
     op.example({{"x", {3, 4}},
@@ -41,15 +45,23 @@ struct Slice : tenon::Operator {
                 {"along", {1}, tenon::i64, {-1}},
                 {"steps", {1}, tenon::i64, {-2}}});
     op.onnx("", "Slice").until(9).inputs("x").attribute("starts", "begin").attribute("ends", "end").attribute("axes", "axes");
-    op.onnx("", "Slice").since(10).inputs("x").input_as("begin", 1).input_as("end", 2).input_as("axes", 3).input_as("step", 4);
+    op.onnx("", "Slice")
+        .since(10)
+        .inputs("x")
+        .input_as("begin", 1)
+        .input_as("end", 2)
+        .input_as("axes", 3)
+        .input_as("step", 4)
+        .constant("clamp_begin", true);
   }
 
   /// Where x is cut: the parameters, or the inputs that take their place.
   struct Bounds {
     Numbers begin, end, step, axes;
+    bool clamp_begin = false;
 
     int axis(std::size_t i, int rank) const { return axes.empty() ? static_cast<int>(i) : axis_of(axes[i], rank); }
-    Range along(std::size_t i, std::int64_t size) const { return range(begin[i], end[i], step.empty() ? 1 : step[i], size); }
+    Range along(std::size_t i, std::int64_t size) const { return range(begin[i], end[i], step.empty() ? 1 : step[i], size, clamp_begin); }
     /// Which parameter contradicts x's rank or the others, and how; empty: none.
     std::pair<const char*, std::string> contradiction(int rank) const;
   };
@@ -98,13 +110,13 @@ struct Slice : tenon::Operator {
   void forward(const tenon::Call& call) const { cut<BoxCopy>(call); }
   void backward(const tenon::Call& call) const { paste<BoxCopy>(call); }
 
-  /// Python's rules: indices from the end first, then what is beyond an end is moved to it.
-  static Range range(std::int64_t begin, std::int64_t end, std::int64_t by, std::int64_t size) {
+  /// Python's rules: indices from the end first, then what is beyond an end is moved to it. ONNX moves a begin inside.
+  static Range range(std::int64_t begin, std::int64_t end, std::int64_t by, std::int64_t size, bool clamp_begin) {
     const auto lowest = by > 0 ? 0 : -1, highest = by > 0 ? 0 : 1;
     const auto bounded = [&](std::int64_t index) {
       return std::clamp<std::int64_t>(index < 0 ? index + size : index, lowest, size - highest);
     };
-    const auto from = bounded(begin), to = bounded(end);
+    const auto from = clamp_begin && size > 0 ? std::max<std::int64_t>(bounded(begin), 0) : bounded(begin), to = bounded(end);
     const auto distance = by > 0 ? to - from : from - to;
     if (distance <= 0) return {0, 1, 0};
     // by may be the lowest number there is, whose opposite does not exist
@@ -163,13 +175,13 @@ struct Slice : tenon::Operator {
     auto begins = given_numbers(io, "begins", begin, "begin"), ends = given_numbers(io, "ends", end, "end");
     auto steps = given_numbers(io, "steps", step, "step"), along = given_numbers(io, "along", axes, "axes");
     if (!begins || !ends || !steps || !along) return {};
-    return Bounds{std::move(*begins), std::move(*ends), std::move(*steps), std::move(*along)};
+    return Bounds{std::move(*begins), std::move(*ends), std::move(*steps), std::move(*along), clamp_begin};
   }
 
   /// They are those of infer(), unless y's shape was known without them.
   Bounds bounds(const tenon::Call& call, const tenon::Shape& x, const tenon::Shape& y) const {
     Bounds bounds{given_numbers(call, "begins", begin), given_numbers(call, "ends", end), given_numbers(call, "steps", step),
-                  given_numbers(call, "along", axes)};
+                  given_numbers(call, "along", axes), clamp_begin};
     if (const auto [name, reason] = bounds.contradiction(x.rank()); !reason.empty())
       throw tenon::Error(tenon::ErrorKind::type, name, " ", reason);
     auto sliced = x;
@@ -193,7 +205,7 @@ struct Slice : tenon::Operator {
     }
     return place;
   }
-  Range rows(std::int64_t size) const { return range(begin[0], end[0], step.empty() ? 1 : step[0], size); }
+  Range rows(std::int64_t size) const { return range(begin[0], end[0], step.empty() ? 1 : step[0], size, clamp_begin); }
 };
 
 inline std::pair<const char*, std::string> Slice::Bounds::contradiction(int rank) const {

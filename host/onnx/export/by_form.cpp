@@ -95,6 +95,7 @@ class FormExport {
   bool place_param(const std::string& param, std::size_t place, const std::optional<AttributeValue>& absent);
   bool place_halves(const OnnxForm::Halves& halves);
   void cast_indices();
+  bool slices_alike() const;
   bool is_recurrent() const { return form_.domain.empty() && (form_.type == "LSTM" || form_.type == "GRU" || form_.type == "RNN"); }
   bool is_known(std::string_view attribute) const {
     return std::none_of(std::begin(younger), std::end(younger), [&](const Younger& one) {
@@ -257,6 +258,23 @@ bool FormExport::place_halves(const OnnxForm::Halves& halves) {
   return true;
 }
 
+// Slices in Python and in ONNX differ by a begin below the first element alone, and only where the step is negative.
+bool FormExport::slices_alike() const {
+  if (form_.type != "Slice" || !form_.domain.empty()) return false;
+  const auto given = [&](const char* input) { return !node_.input(static_cast<std::size_t>(info_.find_input(input))).empty(); };
+  const auto list = [&](const char* param) { return std::get_if<std::vector<std::int64_t>>(&node_.parameter(param).variant()); };
+  const auto *begins = list("begin"), *steps = list("step"), *axes = list("axes");
+  if (given("steps") || steps == nullptr) return false;
+  const auto& x = node_.type(0);
+  for (std::size_t i = 0; i < steps->size(); ++i) {
+    if ((*steps)[i] > 0) continue;
+    if (given("begins") || given("along") || begins == nullptr || axes == nullptr || x.rank < 1) return false;
+    const auto axis = axes->empty() ? static_cast<std::int64_t>(i) : ((*axes)[i] + x.rank) % x.rank;
+    if ((*begins)[i] < -std::max<std::int64_t>(x.dims[axis], 1)) return false;
+  }
+  return true;
+}
+
 bool FormExport::place_attributes() {
   for (const auto& entry : form_.attributes) {
     if (std::find(placed_.begin(), placed_.end(), entry.param) != placed_.end()) {
@@ -287,7 +305,7 @@ bool FormExport::place_attributes() {
     if (!halves.place && !place_halves(halves)) return false;
   for (const auto& constant : form_.constants) {
     placed_.push_back(constant.param);
-    if (!(node_.parameter(constant.param) == constant.value)) return false;
+    if (!(node_.parameter(constant.param) == constant.value) && !slices_alike()) return false;
   }
   for (const auto& [name, value] : node_.node().parameters) {
     if (std::find(placed_.begin(), placed_.end(), name) != placed_.end()) continue;

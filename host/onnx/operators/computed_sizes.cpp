@@ -21,7 +21,7 @@ void slice(NodeImport& node) {
   give(node, inputs, "ends", 2);
   give(node, inputs, "along", 3);
   give(node, inputs, "steps", 4);
-  node.output(node.add("tenon.slice", inputs));
+  node.output(node.add("tenon.slice", inputs, {{"clamp_begin", true}}));
 }
 
 void along_axes(NodeImport& node, const char* op) {
