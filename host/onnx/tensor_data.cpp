@@ -185,7 +185,7 @@ Tensor TensorReader::read(const proto::SparseTensor& sparse, std::string_view na
   }
   auto* const start = starts.data<std::int64_t>();
   for (std::int64_t row = 0; row < rows; ++row) start[row + 1] += start[row];
-  return Tensor::csr(values, kept, starts, {rows, columns});
+  return Tensor::csr(values, HeldTensor::frozen(kept), HeldTensor::frozen(starts), {rows, columns});
 }
 
 }  // namespace tenon::onnx

@@ -5,6 +5,7 @@
 #include <tenon/visit.hpp>
 #include <vector>
 
+#include "tensor/held_tensor.hpp"
 #include "tensor/storage_kernels.hpp"
 
 namespace tenon {
@@ -36,7 +37,7 @@ Tensor with_indices(const Tensor& sparse, DType wanted) {
   if (wanted == i32 && (sparse.shape()[csr ? 1 : 0] - 1 > most || (csr && sparse.stored() > most)))
     refuse(sparse, "may have indices that do not fit int32");
   const auto as_wanted = [&](const Tensor& indices) {
-    return wanted == i32 ? converted<std::int32_t>(indices) : converted<Index>(indices);
+    return HeldTensor::frozen(wanted == i32 ? converted<std::int32_t>(indices) : converted<Index>(indices));
   };
   if (csr) return Tensor::csr(sparse.stored_values(), as_wanted(sparse.columns()), as_wanted(sparse.row_starts()), sparse.shape());
   return Tensor::row_sparse(sparse.stored_values(), as_wanted(sparse.row_ids()), sparse.shape());
@@ -52,7 +53,7 @@ Tensor csr_from_dense(const Tensor& dense) {
       return CsrOut<T>{values.data<T>(), columns_of.data<Index>(), starts.data<Index>()};
     });
   });
-  return Tensor::csr(values, columns_of, starts, dense.shape());
+  return Tensor::csr(values, HeldTensor::frozen(columns_of), HeldTensor::frozen(starts), dense.shape());
 }
 
 Index row_size(const Tensor& tensor) {
@@ -73,7 +74,7 @@ Tensor rows_from_dense(const Tensor& dense) {
       return RowSparseOut<T>{values.data<T>(), row_ids.data<Index>()};
     });
   });
-  return Tensor::row_sparse(values, row_ids, dense.shape());
+  return Tensor::row_sparse(values, HeldTensor::frozen(row_ids), dense.shape());
 }
 
 Tensor dense_from_csr(const Tensor& csr) {
@@ -125,7 +126,7 @@ Tensor csr_from_rows(const Tensor& sparse) {
     if (next < sparse.stored() && row_ids.data<Index>()[next] == row) ++next;
     start[row + 1] = kept_starts.data<Index>()[next];
   }
-  return Tensor::csr(kept.stored_values(), kept.columns(), starts, sparse.shape());
+  return Tensor::csr(kept.stored_values(), kept.columns(), HeldTensor::frozen(starts), sparse.shape());
 }
 
 Tensor cast(const Tensor& from, Storage to) {

@@ -5,6 +5,7 @@
 #include <tenon/visit.hpp>
 #include <vector>
 
+#include "tensor/held_tensor.hpp"
 #include "tensor/storage_kernels.hpp"
 
 namespace tenon {
@@ -119,7 +120,7 @@ Tensor csr_from_coordinates(const Tensor& values, const Tensor& rows, const Tens
   const auto first_of = [&](const Tensor& tensor) {  // where values of one place became one, what follows is not used
     return Tensor::borrow(tensor.data(), tensor.dtype(), {count}, {}, std::make_shared<Tensor>(tensor));
   };
-  return Tensor::csr(first_of(kept), first_of(kept_columns), row_starts, shape);
+  return Tensor::csr(first_of(kept), HeldTensor::frozen(first_of(kept_columns)), HeldTensor::frozen(row_starts), shape);
 }
 
 }  // namespace tenon

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <tenon/visit.hpp>
 
+#include "tensor/held_tensor.hpp"
+
 namespace tenon {
 
 Tensor csr_rows(const Tensor& csr, std::span<const std::int64_t> rows) {
@@ -31,7 +33,7 @@ Tensor csr_rows(const Tensor& csr, std::span<const std::int64_t> rows) {
       value += size * element;
       column += size;
     }
-    return Tensor::csr(values, columns, starts, {count, csr.shape()[1]});
+    return Tensor::csr(values, HeldTensor::frozen(columns), HeldTensor::frozen(starts), {count, csr.shape()[1]});
   });
 }
 

@@ -37,6 +37,15 @@ Tensor HeldTensor::exclusive(Tensor tensor) {
   return tensor;
 }
 
+Tensor HeldTensor::frozen(Tensor indices) {
+  if (indices) indices.impl_->frozen = indices.impl_->read_only = indices.impl_->unchanging = true;
+  return indices;
+}
+
+Tensor HeldTensor::own_indices(const Tensor& indices) {
+  return indices.impl().frozen ? indices : indices.clone();
+}
+
 Tensor HeldTensor::give_out(const Tensor& tensor) {
   if (!tensor || tensor.impl_->hold == nullptr || tensor.impl_->read_only) return tensor;
   const auto& original = tensor.impl_->hold->of;

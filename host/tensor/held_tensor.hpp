@@ -19,6 +19,10 @@ struct HeldTensor {
   static Tensor hold(const Tensor& tensor);
   /// Borrowed memory that nobody reaches but through handles of this tensor, such as a file's.
   static Tensor exclusive(Tensor tensor);
+  /// Indices for a sparse tensor that the caller has just made and keeps no writable handle of. Tensor::csr() copies all others.
+  static Tensor frozen(Tensor indices);
+  /// The indices themselves if they are frozen, else a copy.
+  static Tensor own_indices(const Tensor& indices);
   /// The handle that an application gets of what is held: elements may be written from now on.
   static Tensor give_out(const Tensor& tensor);
 

@@ -5,6 +5,7 @@
 #include <tenon/host/cast_storage.hpp>
 
 #include "tensor/csr_rows.hpp"
+#include "tensor/held_tensor.hpp"
 
 namespace tenon {
 namespace {
@@ -42,7 +43,7 @@ Tensor join_csr(std::vector<Tensor>& pieces, std::int64_t rows, std::int64_t sto
     before += piece.stored();
     piece = Tensor();
   }
-  return Tensor::csr(values.tensor, columns.tensor, starts, shape);
+  return Tensor::csr(values.tensor, HeldTensor::frozen(columns.tensor), HeldTensor::frozen(starts), shape);
 }
 
 Tensor join_row_sparse(std::vector<Tensor>& pieces, std::int64_t rows, std::int64_t stored) {
@@ -58,7 +59,7 @@ Tensor join_row_sparse(std::vector<Tensor>& pieces, std::int64_t rows, std::int6
     before += piece.shape()[0];
     piece = Tensor();
   }
-  return Tensor::row_sparse(values.tensor, ids, shape);
+  return Tensor::row_sparse(values.tensor, HeldTensor::frozen(ids), shape);
 }
 
 }  // namespace

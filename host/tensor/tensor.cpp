@@ -86,9 +86,7 @@ std::int64_t Tensor::bytes() const {
   return parts.values.bytes() + parts.indices.bytes() + (parts.row_starts ? parts.row_starts.bytes() : 0);
 }
 bool Tensor::read_only() const {
-  if (!impl().sparse()) return impl_->read_only;
-  const Parts& parts = impl_->parts;
-  return parts.values.read_only() || parts.indices.read_only() || (parts.row_starts && parts.row_starts.read_only());
+  return impl().sparse() ? impl_->parts.values.read_only() : impl_->read_only;
 }
 bool Tensor::contiguous() const {
   return impl().contiguous();

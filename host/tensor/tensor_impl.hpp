@@ -56,6 +56,7 @@ struct Tensor::Impl {
   bool read_only = false;             // of dense tensors; sparse ones ask their parts
   bool unchanging = false;            // somebody else's memory that nobody writes, as he says
   bool exclusive = false;             // borrowed memory that nobody reaches but through handles of this object
+  bool frozen = false;                // indices of a sparse tensor: kernels follow them unchecked, so nobody writes them
   std::unique_ptr<const Hold> hold;   // of what HeldTensor::hold() made; it keeps the elements alive
 
   std::atomic<std::uint32_t> holds = 0;  // of this object

@@ -4,6 +4,7 @@
 #include <tenon/host/failure.hpp>
 #include <utility>
 
+#include "tensor/held_tensor.hpp"
 #include "tensor/sparse_rules.hpp"
 #include "tensor/tensor_device.hpp"
 #include "tensor/tensor_impl.hpp"
@@ -61,8 +62,10 @@ void check_indices(Storage storage, const Tensor& values, const Tensor& indices,
 
 }  // namespace
 
-// Without checks: `parts` are contiguous and keep the rules.
+// Without checks: `parts` are contiguous and keep the rules, and no caller can write the indices.
 Tensor Tensor::sparse(Storage storage, Parts parts, const Shape& shape) {
+  parts.indices = HeldTensor::frozen(std::move(parts.indices));
+  parts.row_starts = HeldTensor::frozen(std::move(parts.row_starts));
   auto impl = std::make_shared<Impl>(parts.values.dtype(), shape, nullptr);
   impl->abi.storage = static_cast<std::uint8_t>(storage);
   impl->abi.index_dtype = static_cast<std::uint8_t>(parts.indices.dtype());
@@ -77,7 +80,7 @@ Tensor Tensor::sparse(Storage storage, Parts parts, const Shape& shape) {
 }
 
 Tensor Tensor::csr(const Tensor& values, const Tensor& columns, const Tensor& row_starts, const Shape& shape) {
-  Parts parts{values.make_contiguous(), columns.make_contiguous(), row_starts.make_contiguous()};
+  Parts parts{values.make_contiguous(), HeldTensor::own_indices(columns), HeldTensor::own_indices(row_starts)};
   const Impl whole(values.dtype(), shape, nullptr);  // refuses shapes that cannot be counted
   check_kinds(Storage::csr, parts.values, parts.indices, parts.row_starts, shape);
   check_indices(Storage::csr, parts.values, parts.indices, parts.row_starts, shape);
@@ -85,7 +88,7 @@ Tensor Tensor::csr(const Tensor& values, const Tensor& columns, const Tensor& ro
 }
 
 Tensor Tensor::row_sparse(const Tensor& values, const Tensor& row_ids, const Shape& shape) {
-  Parts parts{values.make_contiguous(), row_ids.make_contiguous(), {}};
+  Parts parts{values.make_contiguous(), HeldTensor::own_indices(row_ids), {}};
   const Impl whole(values.dtype(), shape, nullptr);
   if (shape.rank() < 1) refuse(Storage::row_sparse, values.dtype(), shape, "row_sparse needs at least one dimension");
   check_kinds(Storage::row_sparse, parts.values, parts.indices, {}, shape);

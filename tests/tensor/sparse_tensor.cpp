@@ -41,8 +41,11 @@ TEST_CASE("a sparse tensor has its parts, and crosses the boundary with them") {
   CHECK(csr.stored() == 3);
   CHECK(csr.bytes() == 12 + 12 + 16);
   CHECK(csr.stored_values().data() == values.data());
-  CHECK(csr.columns().data() == columns.data());
-  CHECK(csr.row_starts().data() == starts.data());
+  CHECK(csr.columns().data() != columns.data());  // nobody else may write what kernels follow
+  CHECK(csr.row_starts().data() != starts.data());
+  CHECK(csr.columns().read_only());
+  CHECK(csr.row_starts().read_only());
+  CHECK_FALSE(csr.read_only());
   CHECK(expanded(csr) == std::vector<double>{1, 0, 2, 0, 0, 0, 0, 3, 0});
   const tenon_tensor& abi = csr.abi();
   CHECK(abi.storage == TENON_CSR);
@@ -51,8 +54,8 @@ TEST_CASE("a sparse tensor has its parts, and crosses the boundary with them") {
   CHECK(abi.dense.ndim == 2);
   CHECK(abi.dense.data == values.data());
   CHECK(abi.dense.strides == nullptr);
-  CHECK(abi.indices == columns.data());
-  CHECK(abi.row_starts == starts.data());
+  CHECK(abi.indices == csr.columns().data());
+  CHECK(abi.row_starts == csr.row_starts().data());
 
   const Tensor rows = small_rows();
   CHECK(rows.storage() == Storage::row_sparse);
@@ -65,6 +68,28 @@ TEST_CASE("a sparse tensor has its parts, and crosses the boundary with them") {
   CHECK(expanded(rows) == std::vector<double>{0, 0, 1, 2, 0, 0, 0, 0, 3, 4, 0, 0});
   CHECK(Tensor::from({1.0f}, {1}).storage() == Storage::dense);
   CHECK(Tensor::from({1.0f}, {1}).stored() == 0);
+}
+
+TEST_CASE("a sparse tensor keeps its indices when the caller writes over its own") {
+  std::vector<std::int64_t> columns{0, 2, 1}, starts{0, 2, 2, 3}, ids{1, 4};
+  const auto borrowed = [](std::vector<std::int64_t>& from) {
+    return Tensor::borrow(from.data(), i64, {static_cast<std::int64_t>(from.size())});
+  };
+  const Tensor csr = Tensor::csr(list(Floats32{1, 2, 3}), borrowed(columns), borrowed(starts), {3, 3});
+  const Tensor rows = Tensor::row_sparse(Tensor::from(Floats32{1, 2, 3, 4}, {2, 2}), borrowed(ids), {6, 2});
+  const Tensor whole = small_csr();
+  const auto own = whole.columns().values<std::int64_t>();
+  std::vector<std::int64_t> abi_columns(own.begin(), own.end());
+  tenon_tensor abi = whole.abi();
+  abi.indices = abi_columns.data();
+  const Tensor back = Tensor::borrow(abi);
+  const auto before = expanded(back);
+  for (auto* list : {&columns, &starts, &ids, &abi_columns}) std::fill(list->begin(), list->end(), 1'000'000'000);
+  CHECK(expanded(csr) == std::vector<double>{1, 0, 2, 0, 0, 0, 0, 3, 0});
+  CHECK(expanded(rows) == std::vector<double>{0, 0, 1, 2, 0, 0, 0, 0, 3, 4, 0, 0});
+  CHECK(expanded(back) == before);
+  const Tensor again = Tensor::csr(csr.stored_values(), csr.columns(), csr.row_starts(), {3, 3});
+  CHECK(again.columns().data() == csr.columns().data());  // its own already
 }
 
 TEST_CASE("what comes back from the boundary is the same tensor, and keeps its owner") {

@@ -5,6 +5,7 @@
 #include "file/array/npz.hpp"
 #include "io/counted.hpp"
 #include "io/system_reason.hpp"
+#include "tensor/held_tensor.hpp"
 
 namespace tenon {
 namespace {
@@ -24,7 +25,7 @@ class SparseNpz {
                 " needs one more than it has rows"));
     if (indices.dtype() != starts.dtype()) fail(join("'indices' are ", indices.dtype(), ", but 'indptr' is ", starts.dtype()));
     if (indices.dtype() != i32 && indices.dtype() != i64) fail(join("'indices' are ", indices.dtype(), ", not int32 or int64"));
-    if (ascends(starts, indices)) return Tensor::csr(data, indices, starts, shape);
+    if (ascends(starts, indices)) return Tensor::csr(data, HeldTensor::frozen(indices), HeldTensor::frozen(starts), shape);
     const Tensor sorted = csr_from_coordinates(data, rows_, indices, shape);
     return cast_storage(sorted, Storage::csr, indices.dtype());
   }

@@ -12,6 +12,7 @@
 #include "io/file_memory.hpp"
 #include "io/system_reason.hpp"
 #include "io/utf8.hpp"
+#include "tensor/held_tensor.hpp"
 #include "tensor/number_fits.hpp"
 
 namespace tenon {
@@ -99,7 +100,9 @@ class SvmReader {
     if (!from_zero)
       for (std::int64_t& column : columns_) --column;
     const Shape shape = {static_cast<std::int64_t>(labels_.size()), options_.columns >= 0 ? options_.columns : needed};
-    const auto list = [](const auto& values) { return Tensor::from(values, {static_cast<std::int64_t>(values.size())}); };
+    const auto list = [](const auto& values) {
+      return HeldTensor::frozen(Tensor::from(values, {static_cast<std::int64_t>(values.size())}));
+    };
     const Tensor values = Tensor::empty(options_.dtype, {static_cast<std::int64_t>(values_.size())});
     visit<floating>(options_.dtype, [&]<class T>() { std::transform(values_.begin(), values_.end(), values.data<T>(), number_as<T>); });
     try {

@@ -94,7 +94,7 @@ Tensor read_sparse(const ReadContext& reading, const format::Tensor& from, const
   const Tensor values = read(from.values(), dtype, values_shape, "values");
   const auto read_for_good = [&](std::uint32_t number, const Shape& wanted, const char* part) {
     const Tensor mapped = read(number, index_dtype, wanted, part);
-    return reading.data_may_change ? mapped.clone() : mapped;
+    return HeldTensor::frozen(reading.data_may_change ? mapped.clone() : mapped);
   };
   const Tensor indices = read_for_good(from.indices(), {stored}, "indices");
   const Tensor row_starts = csr ? read_for_good(from.row_starts(), {shape[0] + 1}, "row starts") : Tensor();

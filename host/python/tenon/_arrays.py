@@ -31,12 +31,12 @@ def _dense(tensor: _core.Tensor) -> Any:
 
 
 def to_scipy(tensor: _core.Tensor, matrix: bool = False) -> Any:
-    """The tensor as a csr_array of scipy, or a csr_matrix, which shares the elements of a csr tensor."""
+    """The tensor as a csr_array of scipy, or a csr_matrix, which shares the values of a csr tensor. Its indices are copies, to be written."""
     from scipy.sparse import csr_array, csr_matrix
 
     csr = tensor.to("cpu").to_storage("csr")
     made = (csr_matrix if matrix else csr_array)(csr.shape, dtype=csr.dtype)
-    made.data, made.indices, made.indptr = csr.values.numpy(), csr.columns.numpy(), csr.row_starts.numpy()
+    made.data, made.indices, made.indptr = csr.values.numpy(), csr.columns.numpy().copy(), csr.row_starts.numpy().copy()
     return made
 
 
@@ -225,30 +225,43 @@ def _numbers(value: Any) -> Any:
     raise UsageError(f"a list is no array of numbers: {reprlib.repr(value)}")
 
 
+def _odd(whole: int) -> int:
+    """An integer of at most 53 bits, whose last says whether there were more: rounded again, it is as if it was rounded once."""
+    more = max(whole.bit_length() - 53, 0)
+    return (whole >> more | ((whole & ((1 << more) - 1)) != 0)) << more
+
+
+def cast_to(dtype: str, tensor: _core.Tensor) -> _core.Tensor:
+    """Rounded once, also to bfloat16, where numpy's astype() goes by way of float32."""
+    made: _core.Tensor = _core.default_host().call_all("tenon.cast", [tensor], {"dtype": dtype})[0]
+    return made
+
+
 def weak(value: Any, name: str, where: str) -> _core.Tensor:
     """A number or a list in the dtype of that name. Raises UsageError where it would be another number there; floating dtypes round."""
-    if name == "bfloat16":  # numpy's is somebody else's, and may not be installed
-        single = weak(value, "float32", where)
-        return _core.default_host().call_all("tenon.cast", [single], {"dtype": name})[0]
-    dtype = np.dtype(name)
+    dtype = np.dtype("float64" if name == "bfloat16" else name)
     try:
         if dtype.kind in "fc" and type(value) is int:
-            value = float(value)  # of any size
+            value = float(value if name in ("float64", "complex128") else _odd(value))  # of any size
         made = _numbers(value)
     except OverflowError:
-        raise UsageError(f"{where} is {reprlib.repr(value)}, which does not fit {dtype}") from None
+        raise UsageError(f"{where} is {reprlib.repr(value)}, which does not fit {name}") from None
     except UsageError as error:
         raise UsageError(f"{where}: {error.args[0]}") from None
     with np.errstate(all="ignore"):
         cast = (made.real if dtype.kind != "c" else made).astype(dtype)
+    tensor = _core.tensor_from(cast)
+    if name == "bfloat16":  # numpy's is a library's of its own, and may not be installed
+        tensor = cast_to(name, _core.tensor_from(made if made.dtype.kind in "iu" else cast))
+        cast = cast_to("float32", tensor).numpy()
     fits = made.dtype.kind != "c" or dtype.kind == "c"
     if dtype.kind in "fc":
         fits = fits and not (np.isinf(cast) & ~np.isinf(made)).any()
     else:
         fits = fits and np.array_equal(made, cast)
     if not fits:
-        raise UsageError(f"{where} is {reprlib.repr(value)}, which does not fit {dtype}")
-    return _core.tensor_from(cast)
+        raise UsageError(f"{where} is {reprlib.repr(value)}, which does not fit {name}")
+    return tensor
 
 
 def weak_input(value: Any, shared: str | None, info: OperatorInfo, place: int) -> _core.Tensor:

@@ -7,29 +7,34 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _core
-from ._arrays import to_tensor
+from ._arrays import cast_to, to_tensor
 
 
 def tensor(data: Any, *, dtype: Any = None, device: str = "cpu") -> _core.Tensor:
     """A tensor of the array's own memory where dtype and device allow, of a copy otherwise. A read-only array makes a read-only tensor.
 
-    data: an array of any library, a number, or lists of numbers. dtype: its name, or one of numpy's; bfloat16 needs the package ml_dtypes.
+    data: an array of any library, a number, or lists of numbers. dtype: its name, or one of numpy's.
     device: "cpu", "cuda", "cuda:1".
     """
     made = to_tensor(data)
     if dtype is not None and _core.dtype_name(dtype) != made.dtype_name:
-        made = _core.tensor_from(made.numpy().astype(_numpy_dtype(dtype)))
+        made = _converted(made, _core.dtype_name(dtype))
     return made if device == "cpu" and made.device == "cpu" else made.to(device)
 
 
-def _numpy_dtype(dtype: Any) -> Any:
-    return _core.empty(dtype, (0,)).dtype
+def _converted(tensor: _core.Tensor, name: str) -> _core.Tensor:
+    if name == "bfloat16" and not tensor.dtype_name.startswith("complex"):
+        return cast_to(name, tensor)
+    if tensor.dtype_name == "bfloat16":
+        tensor = cast_to("float32", tensor)
+    return _core.tensor_from(tensor.numpy().astype(_core.empty(name, (0,)).dtype))
 
 
 def csr(values: Any, columns: Any = None, row_starts: Any = None, shape: Sequence[int] | None = None) -> _core.Tensor:
     """A csr tensor: of a matrix of scipy's or of a dense array, or of its parts, as scipy calls them data, indices, indptr and shape.
 
-    Shares memory where indices are int64; int32 ones are widened here, once. Raises UsageError where they are not sorted or out of range.
+    Shares the values. Indices are copied, as int64, and the copies are read-only: kernels follow them without another check. Raises
+    UsageError where they are not sorted or out of range.
     """
     if columns is None and row_starts is None and shape is None:
         return to_tensor(values).to_storage("csr")
