@@ -1,5 +1,6 @@
 // A node by a form of its operator's manifest: what import/by_plugin.cpp does, the other way.
 #include <algorithm>
+#include <cmath>
 
 #include "onnx/export/node_export.hpp"
 
@@ -140,6 +141,8 @@ class FormExport {
 
 // Whether the node without the attribute or input has this value.
 bool FormExport::is_absent(const ParamInfo& param, const AttributeValue& ours, const std::optional<AttributeValue>& absent) const {
+  const auto* real = std::get_if<double>(&ours.variant());
+  if (real != nullptr && *real == 0 && std::signbit(*real)) return false;  // -0 equals a default of 0
   if (!absent) return !param.required && ours == param.default_value;
   const auto value = form_.value_of(param, *absent);
   return value && *value == ours;
