@@ -90,9 +90,11 @@ class TileRange {
       for (; x + 4 <= last; x += 4) {  // four at once, for the last steps are as long for one
         Four all[4];
         for (std::int64_t i = 0; i < 4; ++i) all[i] = in_four(from + (x + i) * image.channels, image.channels);
-        const Four left = larger(__builtin_shufflevector(all[0], all[1], 0, 4, 1, 5), __builtin_shufflevector(all[0], all[1], 2, 6, 3, 7));
-        const Four right = larger(__builtin_shufflevector(all[2], all[3], 0, 4, 1, 5), __builtin_shufflevector(all[2], all[3], 2, 6, 3, 7));
-        const Four found = larger(__builtin_shufflevector(left, right, 0, 1, 4, 5), __builtin_shufflevector(left, right, 2, 3, 6, 7));
+        Four left = __builtin_shufflevector(all[0], all[1], 0, 4, 1, 5), right = __builtin_shufflevector(all[2], all[3], 0, 4, 1, 5);
+        raise(left, __builtin_shufflevector(all[0], all[1], 2, 6, 3, 7));
+        raise(right, __builtin_shufflevector(all[2], all[3], 2, 6, 3, 7));
+        Four found = __builtin_shufflevector(left, right, 0, 1, 4, 5);
+        raise(found, __builtin_shufflevector(left, right, 2, 3, 6, 7));
         std::memcpy(row + x, &found, sizeof found);
       }
       for (; x < last; ++x) {
@@ -103,8 +105,8 @@ class TileRange {
   }
 
   template <class Vector>
-  [[gnu::always_inline]] static Vector larger(const Vector& left, const Vector& right) {
-    return left > right ? left : right;
+  [[gnu::always_inline]] static void raise(Vector& largest, const Vector& other) {
+    largest = largest > other ? largest : other;
   }
 
   /// The largest of every fourth channel.
@@ -113,11 +115,13 @@ class TileRange {
     for (std::int64_t channel = 0; channel < channels; channel += 16) {
       Sixteen bits;
       std::memcpy(&bits, element + channel, sizeof bits);
-      largest = larger(largest, bits & 0x7fffffff);
+      raise(largest, bits & 0x7fffffff);
     }
-    const Eight half = larger(__builtin_shufflevector(largest, largest, 0, 1, 2, 3, 4, 5, 6, 7),
-                              __builtin_shufflevector(largest, largest, 8, 9, 10, 11, 12, 13, 14, 15));
-    return larger(__builtin_shufflevector(half, half, 0, 1, 2, 3), __builtin_shufflevector(half, half, 4, 5, 6, 7));
+    Eight half = __builtin_shufflevector(largest, largest, 0, 1, 2, 3, 4, 5, 6, 7);
+    raise(half, __builtin_shufflevector(largest, largest, 8, 9, 10, 11, 12, 13, 14, 15));
+    Four quarter = __builtin_shufflevector(half, half, 0, 1, 2, 3);
+    raise(quarter, __builtin_shufflevector(half, half, 4, 5, 6, 7));
+    return quarter;
   }
 
   /// Each element but the last two of each axis becomes the largest of the window that begins there.
