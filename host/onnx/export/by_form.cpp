@@ -23,6 +23,13 @@ struct YoungerInput {
 };
 constexpr YoungerInput younger_inputs[] = {{"Attention", 6, 24}, {"Pad", 3, 18}};
 
+/// Inputs that ONNX requires and a parameter gives: they are written although the parameter has its default.
+struct Required {
+  std::string_view type;
+  std::size_t inputs;
+};
+constexpr Required required[] = {{"CumProd", 2}, {"CumSum", 2}, {"Expand", 2}, {"Slice", 3}, {"TopK", 2}, {"Unsqueeze", 2}};
+
 struct YoungerValue {
   std::string_view type, attribute, value;
   std::int64_t since;
@@ -88,6 +95,7 @@ class FormExport {
   FormExport(NodeExport& node, const OnnxForm& form) : node_(node), info_(node.info()), form_(form) {}
   bool fits();
   void write(std::int64_t version);
+  const Sources& sources() const { return sources_; }
 
  private:
   bool place_inputs();
@@ -121,9 +129,19 @@ class FormExport {
   std::optional<Tensor> as_tensor(const ParamInfo& param, const AttributeValue& value) const;
   std::optional<DType> shared_dtype() const;
   const ParamInfo& declared(const std::string& param) const { return info_.params[static_cast<std::size_t>(info_.find_param(param))]; }
-  void set_input(std::size_t place, std::string name) {
-    if (inputs_.size() <= place) inputs_.resize(place + 1);
+  /// An attribute that the operator passes over here, and that other programs refuse.
+  bool means_nothing(std::string_view attribute) const {
+    if (form_.type == "Attention") return node_.rank() == 4 && (attribute == "q_num_heads" || attribute == "kv_num_heads");
+    return form_.type == "Resize" && attribute == "keep_aspect_ratio_policy" && (inputs_.size() < 4 || inputs_[3].empty());
+  }
+  bool is_required(std::size_t place) const {
+    return form_.domain.empty() && std::any_of(std::begin(required), std::end(required),
+                                               [&](const Required& one) { return one.type == form_.type && place < one.inputs; });
+  }
+  void set_input(std::size_t place, std::string name, std::size_t source = none) {
+    if (inputs_.size() <= place) inputs_.resize(place + 1), sources_.resize(place + 1, none);
     inputs_[place] = std::move(name);
+    sources_[place] = source;
   }
   void set_constant(std::size_t place, Tensor elements) {
     set_input(place, " ");  // named when it is known that the form fits
@@ -134,6 +152,7 @@ class FormExport {
   const OperatorInfo& info_;
   const OnnxForm& form_;
   written::Texts inputs_, outputs_;
+  Sources sources_;  // of inputs_
   std::vector<std::pair<std::size_t, Tensor>> constants_;
   NodeExport::Attributes attributes_;
   std::vector<std::string> placed_;  // parameters
@@ -174,7 +193,7 @@ std::optional<Tensor> FormExport::as_tensor(const ParamInfo& param, const Attrib
 bool FormExport::place_param(const std::string& param, std::size_t place, const std::optional<AttributeValue>& absent) {
   placed_.push_back(param);
   const auto& ours = node_.parameter(param);
-  if (is_absent(declared(param), ours, absent)) return true;
+  if (!is_required(place) && is_absent(declared(param), ours, absent)) return true;
   const auto theirs = form_.onnx_value_of(declared(param), ours);
   const auto elements = theirs ? as_tensor(declared(param), *theirs) : std::nullopt;
   if (elements) set_constant(place, *elements);
@@ -186,7 +205,7 @@ bool FormExport::place_inputs() {
   const auto count = node_.node().inputs.size() - info_.states.size();
   std::vector<bool> written(node_.node().inputs.size());
   const auto write = [&](std::size_t place, std::size_t input) {
-    if (!node_.input(input).empty()) set_input(place, node_.input(input));
+    if (!node_.input(input).empty()) set_input(place, node_.input(input), input);
     written[input] = true;
   };
   for (std::size_t place = 0; place < places; ++place) {
@@ -285,6 +304,7 @@ bool FormExport::place_attributes() {
       continue;
     }
     placed_.push_back(entry.param);
+    if (means_nothing(entry.name)) continue;
     const auto& param = declared(entry.param);
     const auto& ours = node_.parameter(entry.param);
     auto theirs = form_.onnx_value_of(param, ours);
@@ -373,11 +393,11 @@ void FormExport::write(std::int64_t version) {
 
 }  // namespace
 
-bool write_by_form(NodeExport& node, const OnnxForm& form, std::int64_t version) {
+std::optional<Sources> write_by_form(NodeExport& node, const OnnxForm& form, std::int64_t version) {
   FormExport made(node, form);
-  if (!made.fits()) return false;
+  if (!made.fits()) return {};
   made.write(version);
-  return true;
+  return made.sources();
 }
 
 }  // namespace tenon::onnx

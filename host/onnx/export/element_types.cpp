@@ -80,7 +80,8 @@ constexpr Row rows[] = {
     {{i32, f16, bf16, f32}, 19, " QuantizeLinear "},
     {{i32, i64, f32, f64, i16}, 11, " Range "},
     {{i32, i64, f32, f64, u32, u64}, 11, " CumSum "},
-    {{i32, i64, f16, bf16, f32, f64}, 13, " Pow "},
+    {{i32, i64, f16, bf16, f32, f64}, 15, " Pow "},
+    {{i32, i64, f16, f32, f64}, 13, " Pow "},
     {{i32, i64, f16, f32, f64, u32, u64}, 9, " PRelu "},
     {{u8, i8, f16, bf16, f32, f64}, 22, " MaxPool "},
     {{u8, i8, f16, f32, f64}, 12, " MaxPool "},
@@ -98,6 +99,17 @@ bool takes(std::string_view type, std::int64_t opset, DType dtype) {
     if (row.since <= opset && row.names.find(name) != std::string_view::npos && (latest == nullptr || row.since > latest->since))
       latest = &row;
   return latest == nullptr || allows(latest->types.mask, dtype);
+}
+
+// 16 bits since opset 21, halves since 19, scales of another dtype than the numbers' since 23.
+bool takes_scales(std::int64_t opset, DType numbers, DType integers, DType scales) {
+  if ((integers == u16 || integers == i16) && opset < 21) return false;
+  if (opset < 19) return scales == f32 && (numbers == unknown_dtype || numbers == f32 || numbers == i32);
+  return opset >= 23 || numbers == unknown_dtype || numbers == scales;
+}
+
+bool makes_random(std::int64_t opset, DType dtype) {
+  return dtype != bf16 || opset >= 22;
 }
 
 }  // namespace tenon::onnx

@@ -55,13 +55,14 @@ class GraphExport {
  private:
   void add_node(NodeId id);
   ExportedNode describe(NodeId id) const;
-  bool by_form(NodeExport& node);
+  bool by_form(NodeExport& node, Sources& sources);
   bool are_sound(const ExportedNode& node, std::size_t first) const;
   void require_outputs(const ExportedNode& node, std::size_t first) const;
-  void as_custom(NodeId id, const ExportedNode& node);
+  void as_custom(const ExportedNode& node, Sources& sources);
+  void add_function(NodeId id, const ExportedNode& node, const Sources& sources);
   void note_rounding(const ExportedNode& node, std::size_t first) const;
-  Functions::Entry function_for(NodeId id, const ExportedNode& node, const std::string& domain);
-  Functions::Entry add_body(NodeId id, const ExportedNode& node, const std::string& domain);
+  Functions::Entry function_for(NodeId id, const ExportedNode& node, const written::Node& call, const Sources& sources);
+  Functions::Entry add_body(NodeId id, const ExportedNode& node, const written::Node& call, const Sources& sources);
 
   const GraphModel& model_;
   const Binding& binding_;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "graph/operator_inference.hpp"
 #include "graph/parameters.hpp"
@@ -18,6 +19,10 @@ std::string text_of(const ExportedNode& node) {
   return text;
 }
 
+DType dtype_of(const tenon_type& type) {
+  return static_cast<DType>(type.dtype);
+}
+
 /// Whether `holds` of the value's numbers, where it has any.
 template <class Holds>
 bool all_numbers(const AttributeValue& value, const Holds& holds) {
@@ -33,6 +38,11 @@ bool is_wide(const ExportedNode& node) {
     return std::any_of(node.types.begin(), node.types.end(), has) || std::any_of(node.output_types.begin(), node.output_types.end(), has);
   };
   return any({f64, c128}) || !any({f16, bf16, f32, c64});
+}
+
+// ONNX's own domains, and those that its runtimes have.
+bool is_widespread(std::string_view domain) {
+  return domain.empty() || domain.starts_with("ai.onnx") || domain.starts_with("com.microsoft");
 }
 
 // As float32, where that is near enough; else as a tensor of float64.
@@ -87,10 +97,12 @@ ExportedNode GraphExport::describe(NodeId id) const {
   return node;
 }
 
-bool GraphExport::by_form(NodeExport& node) {
+bool GraphExport::by_form(NodeExport& node, Sources& sources) {
   for (const auto& form : node.info().onnx) {
     const auto version = form.domain.empty() ? std::optional(job_.opset) : scope_.version_for(form);
-    if (version && form.covers(static_cast<int>(*version)) && write_by_form(node, form, *version)) {
+    if (!version || !form.covers(static_cast<int>(*version))) continue;
+    if (auto written = write_by_form(node, form, *version)) {
+      sources = std::move(*written);
       scope_.limit(form);
       return true;
     }
@@ -115,11 +127,12 @@ void GraphExport::add_node(NodeId id) {
     scope_.roll_back(before);
     return false;
   };
-  const bool written = !derivative && ((parts != nullptr && tried(parts(node))) || tried(by_form(node)));
-  if (written)
+  Sources sources;
+  if (!derivative && ((parts != nullptr && tried(parts(node))) || tried(by_form(node, sources))))
     note_rounding(exported, before.nodes);
   else
-    as_custom(id, exported);
+    as_custom(exported, sources);
+  if (!is_widespread(scope_.nodes.back().domain)) add_function(id, exported, sources);
   require_outputs(exported, before.nodes);
 }
 
@@ -130,6 +143,12 @@ bool GraphExport::are_sound(const ExportedNode& node, std::size_t first) const {
                      [](const auto& one) { return all_numbers(one.value, written::has_float); }))
       return false;
     if (!made.domain.empty()) return true;
+    if (made.type == "QuantizeLinear" &&
+        !takes_scales(job_.opset, dtype_of(node.types[0]), dtype_of(node.output_types[0]), dtype_of(node.types[1])))
+      return false;
+    if (made.type == "DequantizeLinear" && !takes_scales(job_.opset, unknown_dtype, dtype_of(node.types[0]), dtype_of(node.types[1])))
+      return false;
+    if (made.type.starts_with("Random") && !makes_random(job_.opset, dtype_of(node.output_types[0]))) return false;
     const auto to_complex = [](const written::Attribute& attribute) {
       return attribute.value == AttributeValue(written::number_of(c64)) || attribute.value == AttributeValue(written::number_of(c128));
     };
@@ -168,33 +187,39 @@ void GraphExport::note_rounding(const ExportedNode& node, std::size_t first) con
       });
 }
 
-void GraphExport::as_custom(NodeId id, const ExportedNode& node) {
-  const auto domain = custom_domain(node.info);
-  const auto function = function_for(id, node, domain);
-  if (function.name == nullptr) {
-    job_.note(fmt::format("node '{}' is {}::{}, which other programs do not know{}", node.name, domain, node.info.name, function.reason));
-    job_.functions.operators.insert(domain + ' ' + node.info.name);
-  }
-  written::Node made{.type = node.info.name, .inputs = node.inputs, .outputs = {}, .domain = domain, .name = node.name};
-  made.function = function.name;
+void GraphExport::as_custom(const ExportedNode& node, Sources& sources) {
+  written::Node made{.type = node.info.name, .inputs = node.inputs, .outputs = {}, .domain = custom_domain(node.info), .name = node.name};
   for (std::size_t i = 0; i < node.outputs.size(); ++i)
     if (i >= node.info.outputs.size() || !node.info.outputs[i].hidden) made.outputs.push_back(node.outputs[i]);
   for (const auto& [name, value] : node.parameters) made.attributes.push_back({name, exactly(value, is_wide(node))});
   scope_.add(std::move(made), node.info.version);
+  sources.resize(node.inputs.size());
+  std::iota(sources.begin(), sources.end(), std::size_t{0});
+}
+
+// The last node's operator is known to few programs: the others run its function.
+void GraphExport::add_function(NodeId id, const ExportedNode& node, const Sources& sources) {
+  auto& call = scope_.nodes.back();
+  const auto function = function_for(id, node, call, sources);
+  call.function = function.name;
+  if (function.name != nullptr) return;
+  job_.note(fmt::format("node '{}' is {}::{}, which other programs do not know{}", node.name, call.domain, call.type, function.reason));
+  job_.functions.operators.insert(call.domain + ' ' + call.type);
 }
 
 // A function has one meaning, so the second one of an operator has another name.
-Functions::Entry GraphExport::function_for(NodeId id, const ExportedNode& node, const std::string& domain) {
-  auto key = text_of(node);
+Functions::Entry GraphExport::function_for(NodeId id, const ExportedNode& node, const written::Node& call, const Sources& sources) {
+  auto key = fmt::format("{}::{} {}", call.domain, call.type, text_of(node));
   if (object_factory(model_, id) != nullptr) key += fmt::format(" {} {}", number_, id);  // it may hold more than parameters
   if (const auto found = job_.functions.by_use.find(key); found != job_.functions.by_use.end()) return found->second;
   job_.functions.by_use.emplace(key, Functions::Entry{});  // until it is known: a body that needs itself is not written
-  return job_.functions.by_use[key] = add_body(id, node, domain);
+  return job_.functions.by_use[key] = add_body(id, node, call, sources);
 }
 
-Functions::Entry GraphExport::add_body(NodeId id, const ExportedNode& node, const std::string& domain) {
+Functions::Entry GraphExport::add_body(NodeId id, const ExportedNode& node, const written::Node& call, const Sources& sources) {
   const auto& bound = binding_.nodes[id];
-  if (bound.op == nullptr || !bound.instance) return {};
+  const bool all_named = std::none_of(call.outputs.begin(), call.outputs.end(), [](const std::string& name) { return name.empty(); });
+  if (bound.op == nullptr || !bound.instance || !all_named) return {};
   std::string reason;
   const auto found = body_of(*bound.op, bound.instance->get(), node, reason);
   if (!reason.empty()) reason = fmt::format("; its function is not written, because {}", reason);
@@ -202,25 +227,25 @@ Functions::Entry GraphExport::add_body(NodeId id, const ExportedNode& node, cons
   const auto& inside = *found;
   Scope scope(Scope::Kind::function);
   GraphExport body(inside.model, inside.binding, scope, job_);
-  written::Function function{.domain = domain,
-                             .name = std::make_shared<std::string>(node.info.name),
+  written::Function function{.domain = call.domain,
+                             .name = std::make_shared<std::string>(call.type),
                              .inputs = {},
                              .outputs = {},
                              .attributes = {},
                              .nodes = {},
                              .opsets = {}};
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    auto name = scope.free_name(name_of_input(node.info, i));
-    if (inside.inputs[i] != none) body.name_value(inside.inputs[i], name);
+  for (const auto source : sources) {
+    auto name = scope.free_name(source == none ? "parameter" : name_of_input(node.info, source));
+    if (source != none && inside.inputs[source] != none) body.name_value(inside.inputs[source], name);
     function.inputs.push_back(std::move(name));
   }
   for (ValueId value = 0; value < inside.model.values.size(); ++value)
     if (const auto tensor = inside.model.values[value].tensor; tensor != none)
       body.name_value(value, scope.constant(value_label(inside.model, value), inside.model.tensors[tensor]));
   body.add_nodes(std::vector<bool>(inside.model.nodes.size(), true));
-  for (std::size_t i = 0; i < inside.outputs.size(); ++i) {
-    if (i < node.info.outputs.size() && node.info.outputs[i].hidden) continue;
-    auto name = body.name_of(inside.outputs[i]);
+  for (const auto& output : call.outputs) {
+    const auto at = std::find(node.outputs.begin(), node.outputs.end(), output);
+    auto name = body.name_of(inside.outputs[static_cast<std::size_t>(at - node.outputs.begin())]);
     const bool repeated = std::find(function.outputs.begin(), function.outputs.end(), name) != function.outputs.end() ||
                           std::find(function.inputs.begin(), function.inputs.end(), name) != function.inputs.end();
     if (repeated) {
@@ -230,7 +255,7 @@ Functions::Entry GraphExport::add_body(NodeId id, const ExportedNode& node, cons
     }
     function.outputs.push_back(std::move(name));
   }
-  for (const auto& [name, value] : node.parameters) function.attributes.push_back(name);
+  for (const auto& attribute : call.attributes) function.attributes.push_back(attribute.name);
   function.nodes = std::move(scope.nodes);
   function.opsets = std::move(scope.opsets);
   function.opsets.emplace("", job_.opset);
@@ -242,9 +267,10 @@ void Functions::choose_names(const Catalog& catalog) {
   auto taken = operators;
   for (auto& function : list) {
     const auto wanted = *function.name;
+    const bool ours = function.domain == "tenon" || function.domain.starts_with("tenon.");  // else an author's domain
     const auto prefix = (function.domain == "tenon" ? function.domain : function.domain.substr(function.domain.find('.') + 1)) + '.';
     auto& name = *function.name;
-    for (int i = 1; !taken.insert(function.domain + ' ' + name).second || (i > 1 && catalog.find(prefix + name) != nullptr); ++i)
+    for (int i = 1; !taken.insert(function.domain + ' ' + name).second || (i > 1 && ours && catalog.find(prefix + name) != nullptr); ++i)
       name = fmt::format("{}_{}", wanted, i);
   }
 }

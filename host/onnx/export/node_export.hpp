@@ -97,8 +97,11 @@ struct Wide {
   DType dtype;
 };
 
-/// Writes the node by one form of its operator; false: it does not fit, and nothing is written.
-bool write_by_form(NodeExport& node, const OnnxForm& form, std::int64_t version);
+/// For each input of a written node, which of the operator's inputs it is; `none`: a parameter, or absent.
+using Sources = std::vector<std::size_t>;
+
+/// Writes the node by one form of its operator; nothing: it does not fit, and nothing is written.
+std::optional<Sources> write_by_form(NodeExport& node, const OnnxForm& form, std::int64_t version);
 
 /// Operators that are written as several nodes, or one that no form can say. Each file in onnx/parts defines some.
 struct Parts {

@@ -114,7 +114,11 @@ void ModelWriter::name_values() {
     scope_.take(label);
     if (!values_[id]) continue;
     graph_.name_value(id, label);
-    if (value.tensor == none) continue;
+    if (value.tensor == none) {
+      if (value.role == Role::input) continue;
+      throw Failure(FailureKind::failed, fmt::format("'{}' has no elements, because its shape is not known", label),
+                    "give the graph's inputs the sizes that it follows from");
+    }
     const auto& tensor = model_.tensors[value.tensor];
     if (tensor.storage() != Storage::dense)
       throw Failure(FailureKind::failed,

@@ -155,14 +155,32 @@ bool scale_by(NodeExport& node) {
   return true;
 }
 
-// The remainder of floats has the sign of the divisor here; ONNX has the one with the sign of the dividend alone.
+// The remainder of floats has the sign of the divisor here, also where it is 0; ONNX has the one with the sign of the dividend alone.
 bool mod(NodeExport& node) {
   if (node.flag("fmod") || !allows(floating.mask, node.dtype())) return false;
-  const auto y = node.input(1), zero = node.scalar(0, node.dtype());
-  const auto rest = node.add("Mod", {node.input(0), y}, {{"fmod", 1}});
-  const auto other_side = node.add("Xor", {node.add("Less", {rest, zero}), node.add("Less", {y, zero})});
-  const auto wrong = node.add("And", {node.add("Not", {node.add("Equal", {rest, zero})}), other_side});
-  node.output("Where", {wrong, node.add("Add", {rest, y}), rest});
+  const Wide wide(node);
+  const auto y = wide.input(1), zero = wide.scalar(0);
+  const auto rest = node.add("Mod", {wide.input(0), y}, {{"fmod", 1}});
+  const auto below = node.add("Less", {y, zero});
+  const auto other_side = node.add("Xor", {node.add("Less", {rest, zero}), below});
+  const auto moved = node.add("Where", {other_side, node.add("Add", {rest, y}), rest});
+  const auto none = node.add("Where", {below, wide.scalar(-0.0), zero});
+  wide.output("Where", {node.add("Equal", {rest, zero}), none, moved});
+  return true;
+}
+
+// Both inputs broadcast here; the slope alone there.
+bool prelu(NodeExport& node) {
+  const auto &x = node.type(0), &slope = node.type(1);
+  bool one_way = slope.rank <= x.rank;
+  for (int axis = 1; one_way && axis <= slope.rank; ++axis) {
+    const auto size = slope.dims[slope.rank - axis], into = x.dims[x.rank - axis];
+    one_way = size == 1 || size == into || size < 0 || into < 0;
+  }
+  if (one_way) return false;
+  const Wide wide(node);
+  const auto data = wide.input(0), scaled = node.add("Mul", {data, wide.input(1)});
+  wide.output("Where", {node.add("Less", {data, wide.scalar(0)}), scaled, data});
   return true;
 }
 
@@ -189,6 +207,7 @@ const Parts formulas[] = {{"tenon.square", square},
                           {"tenon.sum_like", sum_like},
                           {"tenon.broadcast_to", broadcast_to},
                           {"tenon.mod", mod},
+                          {"tenon.prelu", prelu},
                           {"tenon.scale_by", scale_by}};
 
 }  // namespace

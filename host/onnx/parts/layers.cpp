@@ -15,22 +15,39 @@ Numbers spread(const Numbers& list, std::size_t axes, const Numbers& otherwise) 
   return list.size() == 1 ? Numbers(axes, list[0]) : list;
 }
 
-NodeExport::Attributes window(NodeExport& node, const Numbers& kernel, const Numbers& stride) {
-  const auto axes = kernel.size();
-  NodeExport::Attributes attributes{{"kernel_shape", kernel},
-                                    {"strides", spread(node.integers("stride"), axes, stride)},
-                                    {"dilations", spread(node.integers("dilate"), axes, Numbers(axes, 1))}};
-  const auto& mode = node.text("pad_mode");
-  if (mode != "given") {
-    attributes.push_back({"auto_pad", mode == "same_upper" ? "SAME_UPPER" : "SAME_LOWER"});
-    return attributes;
+/// The lists of a window, one number for each axis.
+struct Window {
+  Window(NodeExport& node, const Numbers& size, const Numbers& step)
+      : kernel(size),
+        stride(spread(node.integers("stride"), size.size(), step)),
+        dilate(node.has_parameter("dilate") ? spread(node.integers("dilate"), size.size(), Numbers(size.size(), 1)) : Numbers()),
+        pad(spread(node.integers("pad"), size.size(), Numbers(size.size(), 0))),
+        pad_end(spread(node.integers("pad_end"), size.size(), pad)),
+        pad_mode(node.has_parameter("pad_mode") ? node.text("pad_mode") : "given") {}
+
+  std::size_t axes() const { return kernel.size(); }
+  std::int64_t reach(std::size_t axis) const { return (kernel[axis] - 1) * dilate[axis] + 1; }
+  /// So that these are added in all.
+  void set_total(std::size_t axis, std::int64_t total) {
+    const auto less = total / 2;
+    pad[axis] = pad_mode == "same_upper" ? less : total - less;
+    pad_end[axis] = total - pad[axis];
   }
-  auto pads = spread(node.integers("pad"), axes, Numbers(axes, 0));
-  const auto end = spread(node.integers("pad_end"), axes, pads);
-  pads.insert(pads.end(), end.begin(), end.end());
-  attributes.push_back({"pads", pads});
-  return attributes;
-}
+  NodeExport::Attributes attributes() const {
+    NodeExport::Attributes all{{"kernel_shape", kernel}, {"strides", stride}};
+    if (!dilate.empty()) all.push_back({"dilations", dilate});
+    auto both = pad;
+    both.insert(both.end(), pad_end.begin(), pad_end.end());
+    if (pad_mode == "given")
+      all.push_back({"pads", both});
+    else
+      all.push_back({"auto_pad", pad_mode == "same_upper" ? "SAME_UPPER" : "SAME_LOWER"});
+    return all;
+  }
+
+  Numbers kernel, stride, dilate, pad, pad_end;
+  std::string pad_mode;
+};
 
 // The last node of a layer, or the first of several.
 std::string finish(NodeExport& node, bool last, const char* type, written::Texts inputs, NodeExport::Attributes attributes = {}) {
@@ -70,7 +87,7 @@ void activate(NodeExport& node, std::string sum) {
 
 bool convolution(NodeExport& node) {
   const auto& kernel = node.integers("kernel");
-  auto attributes = window(node, kernel, Numbers(kernel.size(), 1));
+  auto attributes = Window(node, kernel, Numbers(kernel.size(), 1)).attributes();
   attributes.push_back({"group", node.integer("groups")});
   written::Texts inputs{node.input("data"), node.input("weight")};
   if (!node.input("bias").empty()) inputs.push_back(node.input("bias"));
@@ -78,12 +95,21 @@ bool convolution(NodeExport& node) {
   return true;
 }
 
+// With auto_pad, programs differ about output_padding; pads that make the output stride times as large as data say the same.
 bool conv_transpose(NodeExport& node) {
   const auto& kernel = node.integers("kernel");
   const auto axes = kernel.size();
-  auto attributes = window(node, kernel, Numbers(axes, 1));
+  const auto output_padding = spread(node.integers("output_padding"), axes, Numbers(axes, 0));
+  Window window(node, kernel, Numbers(axes, 1));
+  Numbers totals;
+  for (std::size_t a = 0; a < axes; ++a) totals.push_back(window.reach(a) + output_padding[a] - window.stride[a]);
+  if (window.pad_mode != "given" && std::all_of(totals.begin(), totals.end(), [](std::int64_t total) { return total >= 0; })) {
+    for (std::size_t a = 0; a < axes; ++a) window.set_total(a, totals[a]);
+    window.pad_mode = "given";
+  }
+  auto attributes = window.attributes();
   attributes.push_back({"group", node.integer("groups")});
-  attributes.push_back({"output_padding", spread(node.integers("output_padding"), axes, Numbers(axes, 0))});
+  attributes.push_back({"output_padding", output_padding});
   written::Texts inputs{node.input("data"), node.input("weight")};
   if (!node.input("bias").empty()) inputs.push_back(node.input("bias"));
   node.output("ConvTranspose", std::move(inputs), std::move(attributes));
@@ -108,10 +134,42 @@ bool fully_connected(NodeExport& node) {
   return true;
 }
 
+// Pads that say the same as auto_pad, which some programs compute without dilations, and as ceil_mode, which before opset 22 has windows
+// that lie in the padding alone. They follow from sizes; where these are not known, everything stays. Gives the ceil_mode that is left.
+bool plain_pads(const NodeExport& node, Window& window, bool ceil_mode) {
+  const auto &data = node.type(0), &output = node.node().output_types[0];
+  const bool given = window.pad_mode == "given";
+  const bool dilated = std::any_of(window.dilate.begin(), window.dilate.end(), [](std::int64_t step) { return step != 1; });
+  if (data.rank != static_cast<int>(window.axes()) + 2 || output.rank != data.rank) return ceil_mode;
+  if (given ? !ceil_mode || node.opset() >= 22 : !dilated) return ceil_mode;
+  Numbers needed;  // elements that the windows of an axis reach beyond data
+  for (int axis = 2; axis < data.rank; ++axis) {
+    const auto a = static_cast<std::size_t>(axis - 2);
+    if (data.dims[axis] < 0 || output.dims[axis] < 1) return ceil_mode;
+    needed.push_back((output.dims[axis] - 1) * window.stride[a] + window.reach(a) - data.dims[axis]);
+  }
+  bool beyond = false, within = false;  // the last window reaches beyond the padding, or ends in data
+  for (std::size_t a = 0; given && a < needed.size(); ++a) {
+    beyond = beyond || needed[a] - window.pad[a] > window.pad_end[a];
+    within = within || needed[a] < window.pad[a];
+  }
+  if (beyond && within) return ceil_mode;
+  for (std::size_t a = 0; a < needed.size(); ++a) {
+    if (!given)
+      window.set_total(a, std::max<std::int64_t>(needed[a], 0));
+    else if (needed[a] - window.pad[a] < window.pad_end[a])
+      window.pad_end[a] = std::max<std::int64_t>(needed[a] - window.pad[a], 0);
+  }
+  window.pad_mode = "given";
+  return beyond;
+}
+
 bool max_pool(NodeExport& node) {
   const auto& kernel = node.integers("kernel");
-  auto attributes = window(node, kernel, kernel);
-  attributes.push_back({"ceil_mode", node.flag("ceil_mode")});
+  Window window(node, kernel, kernel);
+  const bool ceil_mode = plain_pads(node, window, node.flag("ceil_mode"));
+  auto attributes = window.attributes();
+  attributes.push_back({"ceil_mode", ceil_mode});
   if (node.flag("column_major")) attributes.push_back({"storage_order", 1});
   written::Node made{.type = "MaxPool",
                      .inputs = {node.input("data")},
@@ -125,10 +183,6 @@ bool max_pool(NodeExport& node) {
 
 bool max_unpool(NodeExport& node) {
   const auto& kernel = node.integers("kernel");
-  const auto axes = kernel.size();
-  auto pads = spread(node.integers("pad"), axes, Numbers(axes, 0));
-  const auto end = spread(node.integers("pad_end"), axes, pads);
-  pads.insert(pads.end(), end.begin(), end.end());
   written::Texts inputs{node.input("data"), node.input("indices")};
   if (const auto sizes = node.input("sizes"); !sizes.empty()) {
     inputs.push_back(sizes);
@@ -138,46 +192,57 @@ bool max_unpool(NodeExport& node) {
     all.insert(all.end(), size.begin(), size.end());
     inputs.push_back(node.integers_constant(all));
   }
-  node.output("MaxUnpool", std::move(inputs),
-              {{"kernel_shape", kernel}, {"strides", spread(node.integers("stride"), axes, kernel)}, {"pads", pads}});
+  node.output("MaxUnpool", std::move(inputs), Window(node, kernel, kernel).attributes());
+  return true;
+}
+
+bool deform_conv(NodeExport& node) {
+  if (node.opset() < 19 || node.type(1).rank != 4 || node.type(1).dims[2] < 0 || node.type(1).dims[3] < 0) return false;
+  auto attributes = Window(node, {node.type(1).dims[2], node.type(1).dims[3]}, {1, 1}).attributes();
+  attributes.push_back({"group", node.integer("groups")});
+  attributes.push_back({"offset_group", node.integer("offset_groups")});
+  written::Texts inputs = node.node().inputs;
+  while (inputs.back().empty()) inputs.pop_back();
+  node.output("DeformConv", std::move(inputs), std::move(attributes));
   return true;
 }
 
 // Dilations are of opset 19.
 bool avg_pool(NodeExport& node) {
   const auto& kernel = node.integers("kernel");
-  auto attributes = window(node, kernel, kernel);
-  const auto dilate = std::find_if(attributes.begin(), attributes.end(), [](const auto& one) { return one.name == "dilations"; });
+  Window window(node, kernel, kernel);
+  const bool ceil_mode = plain_pads(node, window, node.flag("ceil_mode"));
   if (node.opset() < 19) {
-    if (!(dilate->value == AttributeValue(Numbers(kernel.size(), 1)))) return false;
-    attributes.erase(dilate);
+    if (window.dilate != Numbers(kernel.size(), 1)) return false;
+    window.dilate.clear();
   }
-  attributes.push_back({"ceil_mode", node.flag("ceil_mode")});
+  auto attributes = window.attributes();
+  attributes.push_back({"ceil_mode", ceil_mode});
   attributes.push_back({"count_include_pad", node.flag("count_include_pad")});
   node.output("AveragePool", {node.input("data")}, std::move(attributes));
   return true;
 }
 
-// Where the channels are another axis than the second, it is moved there and back.
+// Where the channels are another axis than the second, it is moved there and back. Before opset 14 all inputs have one dtype: halves, whose
+// moments are float32, are widened.
 bool batch_norm(NodeExport& node) {
   const auto rank = node.rank();
   if (rank < 0) return false;
   const auto axis = node.integer("axis") < 0 ? node.integer("axis") + rank : node.integer("axis");
+  if (rank < 2 || axis < 1) return false;
   const NodeExport::Attributes attributes{{"epsilon", node.real("epsilon")}, {"momentum", node.real("momentum")}};
-  written::Texts inputs{node.input("data"), node.input("gamma"), node.input("beta"), node.input("moving_mean"), node.input("moving_var")};
-  const bool whole = rank >= 2 && axis >= 1;
-  if (!whole) return false;
-  if (axis == 1) {
-    node.output("BatchNormalization", std::move(inputs), attributes);
-    return true;
-  }
-  Numbers there, back(static_cast<std::size_t>(rank));
-  for (std::int64_t a = 0; a < rank; ++a)
+  const bool widened = node.opset() < 14 && Wide(node).narrow;
+  const auto input = [&](std::size_t i) { return widened && node.dtype(i) != f32 ? node.cast(node.input(i), f32) : node.input(i); };
+  written::Texts inputs{input(0), input(1), input(2), input(3), input(4)};
+  Numbers there{0, axis}, back(static_cast<std::size_t>(rank));
+  for (std::int64_t a = 1; a < rank; ++a)
     if (a != axis) there.push_back(a);
-  there.insert(there.begin() + 1, axis);
   for (std::size_t a = 0; a < there.size(); ++a) back[static_cast<std::size_t>(there[a])] = static_cast<std::int64_t>(a);
-  inputs[0] = node.add("Transpose", {inputs[0]}, {{"perm", there}});
-  node.output("Transpose", {node.add("BatchNormalization", std::move(inputs), attributes)}, {{"perm", back}});
+  if (axis != 1) inputs[0] = node.add("Transpose", {inputs[0]}, {{"perm", there}});
+  const bool last = axis == 1 && !widened;
+  auto result = finish(node, last, "BatchNormalization", std::move(inputs), attributes);
+  if (axis != 1) result = finish(node, !widened, "Transpose", {result}, {{"perm", back}});
+  if (widened) node.output("Cast", {result}, {{"to", std::int64_t{written::number_of(node.dtype())}}});
   return true;
 }
 
@@ -225,7 +290,8 @@ bool product(NodeExport& node) {
 
 const Parts with_window[] = {{"tenon.convolution", convolution},       {"tenon.fused_convolution", convolution},
                              {"tenon.conv_transpose", conv_transpose}, {"tenon.max_pool", max_pool},
-                             {"tenon.max_unpool", max_unpool},         {"tenon.avg_pool", avg_pool}};
+                             {"tenon.max_unpool", max_unpool},         {"tenon.avg_pool", avg_pool},
+                             {"tenon.deform_conv", deform_conv}};
 const Parts dense[] = {{"tenon.fully_connected", fully_connected},
                        {"tenon.fused_fully_connected", fully_connected},
                        {"tenon.batch_norm", batch_norm},

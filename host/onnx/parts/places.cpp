@@ -1,4 +1,7 @@
 // Operators that tell or take places and sizes.
+#include <algorithm>
+#include <numeric>
+
 #include "onnx/export/node_export.hpp"
 
 namespace tenon::onnx {
@@ -67,13 +70,45 @@ bool one_hot(NodeExport& node) {
   return true;
 }
 
-// From opset 18 on the last part may be smaller there; parts that are equal here are equal there.
+/// Where the first `count` of `sections` parts of a size end, of which the last ones may be smaller, or empty.
+std::int64_t end_of(std::int64_t count, std::int64_t size, std::int64_t sections) {
+  return std::min(size, count * (size / sections + (size % sections != 0)));
+}
+
+// The same while the size is not known.
+std::string uneven_sizes(NodeExport& node, std::int64_t axis, std::int64_t sections) {
+  const auto size = node.add("Gather", {node.add("Shape", {node.input(0)}), node.integers_constant({axis})});
+  const auto padded = node.add("Add", {size, node.integers_constant({sections - 1})});
+  const auto most = node.add("Div", {padded, node.integers_constant({sections})});
+  const auto ends_from = [&](std::int64_t first) {
+    std::vector<std::int64_t> counts(static_cast<std::size_t>(sections));
+    std::iota(counts.begin(), counts.end(), first);
+    return node.add("Min", {node.add("Mul", {node.integers_constant(counts), most}), size});
+  };
+  return node.add("Sub", {ends_from(1), ends_from(0)});
+}
+
+// Without sizes, parts are equal before opset 18; from it on num_outputs says how many there are, and they may be uneven.
 bool split(NodeExport& node) {
-  if (node.opset() < 18 || !node.input("part_sizes").empty() || !node.integers("sizes").empty() || node.flag("uneven")) return false;
+  const auto axis = node.integer("axis"), sections = node.integer("sections");
+  const auto& x = node.type(0);
+  const auto size = x.rank < 1 ? -1 : x.dims[axis < 0 ? axis + x.rank : axis];
+  auto sizes = node.input("part_sizes");
+  if (const auto& fixed = node.integers("sizes"); !fixed.empty()) {
+    sizes = node.integers_constant(fixed);
+  } else if (sizes.empty() && node.flag("uneven") && size >= 0 && size % sections != 0) {
+    std::vector<std::int64_t> parts;
+    for (std::int64_t i = 0; i < sections; ++i) parts.push_back(end_of(i + 1, size, sections) - end_of(i, size, sections));
+    sizes = node.integers_constant(parts);
+  } else if (sizes.empty() && node.flag("uneven") && size < 0 && node.opset() < 18) {
+    sizes = uneven_sizes(node, axis, sections);
+  }
+  NodeExport::Attributes attributes{{"axis", axis}};
+  if (sizes.empty() && node.opset() >= 18) attributes.push_back({"num_outputs", sections});
   node.add_node({.type = "Split",
-                 .inputs = {node.input(0)},
+                 .inputs = sizes.empty() ? written::Texts{node.input(0)} : written::Texts{node.input(0), sizes},
                  .outputs = node.node().outputs,
-                 .attributes = {{"axis", node.integer("axis")}, {"num_outputs", node.integer("sections")}},
+                 .attributes = std::move(attributes),
                  .name = node.node().name},
                 node.opset());
   return true;
@@ -81,9 +116,10 @@ bool split(NodeExport& node) {
 
 bool non_max_suppression(NodeExport& node) {
   written::Texts inputs{node.input("boxes"), node.input("scores"), node.input("limit"), node.input("iou"), node.input("least_score")};
-  if (inputs[2].empty()) inputs[2] = node.integer_constant(node.integer("most"));
-  if (inputs[3].empty()) inputs[3] = node.scalar(node.real("iou_threshold"), f32);
-  if (inputs[4].empty()) inputs[4] = node.scalar(node.real("score_threshold"), f32);
+  const auto number = [&](const char* name) { return node.constant(Tensor::from({static_cast<float>(node.real(name))}, {1})); };
+  if (inputs[2].empty()) inputs[2] = node.integers_constant({node.integer("most")});
+  if (inputs[3].empty()) inputs[3] = number("iou_threshold");
+  if (inputs[4].empty()) inputs[4] = number("score_threshold");
   node.output("NonMaxSuppression", std::move(inputs), {{"center_point_box", node.flag("center_point_box")}});
   return true;
 }

@@ -1,0 +1,140 @@
+// Numbers that become those of another dtype: Tenon limits them to its range, and ONNX's Cast leaves open what becomes of the others.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tenon/elementwise/convert.hpp>
+#include <tenon/visit.hpp>
+
+#include "onnx/export/element_types.hpp"
+#include "onnx/export/node_export.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+constexpr Types small_integers = {u8, i8, u16, i16};
+constexpr double two_63 = 0x1p63, two_64 = 0x1p64;
+
+/// The numbers of float64 that an integer dtype holds: the least, the most, and the one above all.
+struct Range {
+  double least, most, end;
+};
+
+Range range_of(DType dtype) {
+  if (dtype == i64) return {-two_63, std::nextafter(two_63, 0.0), two_63};
+  if (dtype == u64) return {0, std::nextafter(two_64, 0.0), two_64};
+  Range range{};
+  visit<every_type>(dtype, [&]<class T>() {
+    if constexpr (std::is_integral_v<T>) {
+      range.least = static_cast<double>(std::numeric_limits<T>::min());
+      range.most = static_cast<double>(std::numeric_limits<T>::max());
+    }
+  });
+  range.end = range.most + 1;
+  return range;
+}
+
+/// Floating numbers of `from` as integers of `to`, the node's output: cut off, limited to the range, nan as 0.
+void output_integers(NodeExport& node, std::string x, DType from, DType to) {
+  const auto wide = from == f64 || !small_integers.has(to) ? f64 : f32;
+  if (from != wide) x = node.cast(x, wide);
+  const auto range = range_of(to);
+  const auto limit = [&](double number) {
+    return node.constant(wide == f64 ? Tensor::from({number}, Shape::scalar())
+                                     : Tensor::from({static_cast<float>(number)}, Shape::scalar()));
+  };
+  x = node.add("Where", {node.add("IsNaN", {x}), limit(0), x});
+  const auto limited = node.add("Clip", {x, limit(range.least), limit(range.most)});
+  const NodeExport::Attributes as_to{{"to", std::int64_t{written::number_of(to)}}};
+  if (to != i64 && to != u64) return node.output("Cast", {limited}, as_to);
+  // The largest integer is no float64. All ones are that of uint64, which few runtimes select from.
+  const auto beyond = node.add("GreaterOrEqual", {x, limit(range.end)});
+  if (to == i64) return node.output("Where", {beyond, node.integer_constant(INT64_MAX), node.cast(limited, i64)});
+  const auto bits = node.cast(node.cast(limited, u64), i64);
+  node.output("Cast", {node.add("Where", {beyond, node.integer_constant(-1), bits})}, as_to);
+}
+
+bool cast(NodeExport& node) {
+  const auto from = node.dtype(), to = node.output_dtype();
+  if (!floating.has(from) || !any_integer.has(to)) return false;
+  output_integers(node, node.input(0), from, to);
+  return true;
+}
+
+// A bound that is left out is the largest finite number there.
+bool clip(NodeExport& node) {
+  const auto bound = [&](double value) {
+    auto made = Tensor::empty(node.dtype(), Shape::scalar());
+    visit<any_real>(node.dtype(), [&]<class T>() {
+      auto& element = *static_cast<T*>(made.data());
+      if constexpr (std::is_integral_v<T>)
+        element = elementwise::number_as<T>(value);
+      else
+        element = static_cast<T>(value);
+    });
+    return node.constant(made);
+  };
+  node.output("Clip", {node.input(0), bound(node.real("low")), bound(node.real("high"))});
+  return true;
+}
+
+/// What quantize and dequantize have in common: scales and zero points that are spread over x.
+class Scaled {
+ public:
+  explicit Scaled(NodeExport& at) : node_(at) {}
+
+  /// One for all, or one for each index along the axis. Blocks are left to ONNX's own operator.
+  bool fits() const {
+    const auto& scale = node_.type(1);
+    return node_.integer("block_size") == 0 && scale.rank >= 0 && (scale.rank == 0 || scale.dims[0] == 1 || node_.rank() > 0);
+  }
+  /// Scale or zero point, as `dtype`.
+  std::string spread(std::size_t i, DType dtype) const {
+    auto x = node_.dtype(i) == dtype ? node_.input(i) : node_.cast(node_.input(i), dtype);
+    const auto axis = node_.integer("axis") < 0 ? node_.integer("axis") + node_.rank() : node_.integer("axis");
+    const auto behind = node_.rank() - 1 - axis;
+    if (node_.type(i).rank == 0 || node_.type(i).dims[0] == 1 || behind <= 0) return x;
+    std::vector<std::int64_t> shape(static_cast<std::size_t>(behind) + 1, 1);
+    shape[0] = -1;
+    return node_.reshaped(x, shape);
+  }
+  std::string as(std::size_t i, DType dtype) const { return node_.dtype(i) == dtype ? node_.input(i) : node_.cast(node_.input(i), dtype); }
+  bool has_zero() const { return !node_.input(2).empty(); }
+
+ private:
+  NodeExport& node_;
+};
+
+bool quantize(NodeExport& node) {
+  const Scaled scaled(node);
+  const auto x_dtype = node.dtype(0), scale_dtype = node.dtype(1), to = node.output_dtype();
+  const bool precise = node.flag("precise") && scale_dtype != f32;
+  const bool says_dtype = !scaled.has_zero() && to != u8;
+  const bool direct =
+      takes_scales(node.opset(), x_dtype, to, scale_dtype) && (!precise || node.opset() >= 23) && (!says_dtype || node.opset() >= 21);
+  if (direct || !scaled.fits()) return false;
+  auto quotient = node.add("Div", {scaled.as(0, f32), scaled.spread(1, f32)});
+  if (!precise && scale_dtype != f32) quotient = node.cast(node.cast(quotient, scale_dtype), f32);
+  auto sum = node.add("Round", {quotient});
+  if (scaled.has_zero()) sum = node.add("Add", {sum, scaled.spread(2, f32)});
+  output_integers(node, sum, f32, to);
+  return true;
+}
+
+bool dequantize(NodeExport& node) {
+  const Scaled scaled(node);
+  const auto x_dtype = node.dtype(0), scale_dtype = node.dtype(1), to = node.output_dtype();
+  if ((takes_scales(node.opset(), unknown_dtype, x_dtype, scale_dtype) && (to == scale_dtype || node.opset() >= 23)) || !scaled.fits())
+    return false;
+  const auto wide = x_dtype == i32 ? f64 : f32;  // which holds every difference
+  auto number = scaled.as(0, wide);
+  if (scaled.has_zero()) number = node.add("Sub", {number, scaled.spread(2, wide)});
+  if (wide != f32) number = node.cast(number, f32);
+  number = node.add("Mul", {number, scaled.spread(1, f32)});
+  node.output("Cast", {number}, {{"to", std::int64_t{written::number_of(to)}}});
+  return true;
+}
+
+const Parts conversions[] = {{"tenon.cast", cast}, {"tenon.clip", clip}, {"tenon.quantize", quantize}, {"tenon.dequantize", dequantize}};
+
+}  // namespace
+}  // namespace tenon::onnx
