@@ -1,0 +1,104 @@
+"""Writes schemas.txt: what the ONNX standard says of its operators' inputs, outputs, attributes and element types, for opsets 13 and later.
+
+    write_schemas.py > tests/onnx/schemas.txt
+
+A line is an operator since one opset: its name, the opset, how many inputs and outputs it has at least and at most, inputs and outputs with
+their type variables, the variables with their element types, and attributes with their kinds; a required one ends with '!'. Needs the
+package onnx, whose schemas are the standard's.
+"""
+
+import onnx
+
+CODES = {
+    "bool": "boolean",
+    "uint8": "u8",
+    "uint16": "u16",
+    "uint32": "u32",
+    "uint64": "u64",
+    "int8": "i8",
+    "int16": "i16",
+    "int32": "i32",
+    "int64": "i64",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float": "f32",
+    "double": "f64",
+    "complex64": "c64",
+    "complex128": "c128",
+}
+NO_TENSORS = {  # operators of sequences, optional values and texts
+    "ConcatFromSequence",
+    "ImageDecoder",
+    "Optional",
+    "OptionalGetElement",
+    "OptionalHasElement",
+    "RegexFullMatch",
+    "SequenceAt",
+    "SequenceConstruct",
+    "SequenceEmpty",
+    "SequenceErase",
+    "SequenceInsert",
+    "SequenceLength",
+    "SequenceMap",
+    "SplitToSequence",
+    "StringConcat",
+    "StringNormalizer",
+    "StringSplit",
+    "TfIdfVectorizer",
+}
+MANY = 2**31 - 1
+
+
+def codes(types: list[str]) -> str:
+    """The element types of tensors that Tenon has; '-': none of them."""
+    names = {text[len("tensor(") : -1] for text in types if text.startswith("tensor(")}
+    return ",".join(code for name, code in CODES.items() if name in names) or "-"
+
+
+def variables(schema: onnx.defs.OpSchema, formals: list) -> str:
+    """Inputs or outputs; a type without a variable is one of its own. '*': any number more of the last one, which may differ in type."""
+    texts = []
+    known = {constraint.type_param_str for constraint in schema.type_constraints}
+    for formal in formals:
+        text = formal.type_str if formal.type_str in known else "=" + codes([formal.type_str])
+        if formal.option == onnx.defs.OpSchema.FormalParameterOption.Variadic:
+            text += "*" if formal.is_homogeneous else "**"
+        texts.append(text)
+    return ",".join(texts) or "-"
+
+
+def meaning(schema: onnx.defs.OpSchema) -> str:
+    counts = [schema.min_input, schema.max_input, schema.min_output, schema.max_output]
+    attributes = [
+        f"{name}:{attribute.type.name.lower()}{'!' if attribute.required else ''}"
+        for name, attribute in sorted(schema.attributes.items())
+    ]
+    return " ".join(
+        [
+            *("*" if count == MANY else str(count) for count in counts),
+            variables(schema, schema.inputs),
+            variables(schema, schema.outputs),
+            ";".join(f"{one.type_param_str}={codes(one.allowed_type_strs)}" for one in schema.type_constraints) or "-",
+            *attributes,
+        ]
+    )
+
+
+def main() -> None:
+    newest: dict[str, int] = {}
+    schemas = [one for one in onnx.defs.get_all_schemas_with_history() if one.domain == ""]
+    for schema in schemas:
+        if schema.since_version <= 13:
+            newest[schema.name] = max(newest.get(schema.name, 0), schema.since_version)
+    last = ("", "")
+    for schema in sorted(schemas, key=lambda one: (one.name, one.since_version)):
+        if schema.since_version < newest.get(schema.name, 0) or schema.name in NO_TENSORS:
+            continue
+        this = (schema.name, "deprecated" if schema.deprecated else meaning(schema))
+        if this != last:  # what changed may be about element types that Tenon lacks
+            print(schema.name, schema.since_version, this[1])
+        last = this
+
+
+if __name__ == "__main__":
+    main()
