@@ -8,6 +8,7 @@
 #include <tenon/visit.hpp>
 
 #include "check/check.hpp"
+#include "check/given_elements.hpp"
 #include "check/precision.hpp"
 #include "check/test_call.hpp"
 #include "io/counted.hpp"
@@ -49,12 +50,18 @@ std::optional<TestInput> with_dtype(const OperatorCall& call, TestInput sample, 
   return sample;
 }
 
-std::vector<Tensor> outputs_with(const CheckedOperator& subject, const OperatorCall& call, const TestInput& sample) {
+/// Nothing where the kernel refuses the elements.
+std::optional<std::vector<Tensor>> outputs_with(const CheckedOperator& subject, const OperatorCall& call, const TestInput& sample) {
   Threads threads(1);
   TestCall trial(call, sample, subject.seed, Placement::apart, 0);
   for (std::size_t i = 0; i < trial.inputs.size(); ++i)
     if (is_floating(sample.types.inputs[i]) && !sample.has_elements(i)) fill_with_sixteenths(trial.inputs[i], subject.seed + i);
-  trial.run(threads);
+  try {
+    trial.run(threads);
+  } catch (const Failure& failure) {
+    if (is_mistake(failure)) throw;
+    return std::nullopt;
+  }
   return trial.outputs;
 }
 
@@ -79,20 +86,43 @@ std::string compare_dtypes(const CheckedOperator& subject, DType wide) {
   const auto& info = *subject.op.info;
   const auto& samples = find_samples(subject, wide, TestInputKind::ordinary).found;
   for (std::size_t s = 0; s < std::min(most, samples.size()); ++s) {
-    if (samples[s].may_be_refused) continue;
     tell_call(info, samples[s]);
     const OperatorCall call(subject.op, samples[s].attributes);
     const auto widest = outputs_with(subject, call, samples[s]);
+    if (!widest) continue;
     for (const auto dtype : {DType::f32, DType::f16, DType::bf16}) {
       if (dtype == wide || !allows(info.types, dtype)) continue;
       const auto sample = with_dtype(call, samples[s], dtype);
       if (!sample) continue;
       tell_call(info, *sample);
-      const auto fault = compare_with_widest(outputs_with(subject, call, *sample), widest, dtype, wide);
+      const auto narrow = outputs_with(subject, call, *sample);
+      const auto fault = narrow ? compare_with_widest(*narrow, *widest, dtype, wide) : std::string();
       if (!fault.empty()) return fault + ", with " + describe_sample(info, *sample);
     }
   }
   return {};
+}
+
+/// With the sample's elements, with other indices, and with zeros or ones in the inputs of the dtype.
+bool kernel_accepts(const CheckedOperator& subject, const TestInput& sample, Refusals& refusals) {
+  const auto& info = *subject.op.info;
+  try {
+    if (accepted_by_kernel(subject, sample, refusals)) return true;
+    for (const double number : {1.0, 0.0}) {
+      auto other = sample;
+      other.given.resize(sample.types.inputs.size());
+      for (std::size_t i = 0; i < other.given.size(); ++i) {
+        const auto& type = sample.types.inputs[i];
+        if (!type.present || sample.has_elements(i) || info.inputs[declared_input(info, i)].types) continue;
+        const std::vector<double> numbers(static_cast<std::size_t>(element_count(type)), number);
+        other.given[i] = elements_in(numbers, static_cast<DType>(type.dtype), shape_of(type));
+      }
+      if (accepted_by_kernel(subject, other, refusals)) return true;
+    }
+  } catch (const Failure& failure) {
+    refusals.add(Refusals::kernel + 1, failure.what());
+  }
+  return false;
 }
 
 }  // namespace
@@ -101,10 +131,9 @@ Outcome check_dtypes(const CheckedOperator& subject) {
   const auto& info = *subject.op.info;
   const bool shared = std::any_of(info.inputs.begin(), info.inputs.end(), [](const auto& input) { return !input.types; });
   if (!shared) return skipped("no input has the dtype that the operator declares for all");
-  Threads threads(1);
   int count = 0;
   Refusals refusals;
-  std::string without, error;
+  std::string without, error, refused;
   for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i) {
     const auto dtype = static_cast<DType>(i);
     if (!allows(info.types, dtype)) continue;
@@ -115,16 +144,14 @@ Outcome check_dtypes(const CheckedOperator& subject) {
       refusals.add(samples.refusals);
       continue;
     }
-    const auto& sample = samples.found.front();
-    tell_call(info, sample);
-    try {
-      const OperatorCall call(subject.op, sample.attributes);
-      TestCall(call, sample, subject.seed).run(threads);
-    } catch (const Failure& failure) {
-      return failed(fmt::format("{} is declared, but the kernel refuses it: {}", name_of(dtype), failure.what()));
-    }
-    ++count;
+    Refusals of_dtype;
+    const bool accepted = std::any_of(samples.found.begin(), samples.found.end(),
+                                      [&](const TestInput& sample) { return kernel_accepts(subject, sample, of_dtype); });
+    refusals.add(of_dtype);
+    count += accepted ? 1 : 0;
+    if (!accepted) refused = fmt::format("{} is declared, but the kernel refuses it: {}", name_of(dtype), of_dtype.nearest());
   }
+  if (!refused.empty() && (count > 0 || is_mistake(refused))) return failed(refused);  // elements that it takes of another dtype
   if (count == 0) return untried(refusals);
   if (!without.empty()) return failed(fmt::format("{} is declared, but no inputs of it are accepted: {}", without, error));
   const auto wide = allows(info.types, DType::f64) ? DType::f64 : DType::f32;
@@ -142,10 +169,10 @@ Outcome check_shapes(const CheckedOperator& subject) {
   constexpr std::size_t most_ordinary = 8;
   Threads threads(1);
   int ran = 0, refused = 0;
-  Refusals refusals;
+  Refusals searched, refusals;  // of the search, and of kernels
   for (const auto kind : {TestInputKind::empty, TestInputKind::scalar, TestInputKind::odd, TestInputKind::ordinary}) {
     const auto& samples = find_samples(subject, kind);
-    refusals.add(samples.refusals);
+    searched.add(samples.refusals);
     for (std::size_t i = 0; i < samples.found.size(); ++i) {
       if (kind == TestInputKind::ordinary && i == most_ordinary) break;
       const auto& sample = samples.found[i];
@@ -157,13 +184,15 @@ Outcome check_shapes(const CheckedOperator& subject) {
         unaligned.run(threads);
         ++ran;
       } catch (const Failure& failure) {
+        if (is_mistake(failure)) throw;
         refusals.add(Refusals::kernel, failure.what());
         ++refused;
       }
     }
   }
-  if (ran == 0) return untried(refusals);
-  return passed(fmt::format("{} ran, {} refused with a reason", counted(ran, "call"), refused));
+  if (ran == 0) return searched.add(refusals), untried(searched);
+  const auto reason = refused > 0 ? ", as in: " + refusals.nearest() : std::string();
+  return passed(fmt::format("{} ran, {} refused with a reason{}", counted(ran, "call"), refused, reason));
 }
 
 }  // namespace tenon::checks

@@ -1,8 +1,21 @@
 #include "check/call_memory.hpp"
 
+#include <fmt/format.h>
+
+#include "check/test_call.hpp"
+
 namespace tenon::checks {
 
-PassedMemory::PassedMemory(const OperatorCall& call, const CallMemory& memory, bool backward) {
+std::string words_for_tensor(const OperatorCall& call, const TensorGroup& group, std::size_t i) {
+  if (group.tensors == &CallMemory::inputs) return input_words(call.info(), i);
+  if (group.tensors == &CallMemory::outputs) return output_words(call, i);
+  if (group.tensors == &CallMemory::input_grads) return "the gradient of " + input_words(call.info(), i);
+  if (group.tensors == &CallMemory::output_grads) return "the gradient of " + output_words(call, i);
+  return fmt::format("state '{}'", call.info().states[i].name);
+}
+
+PassedMemory::PassedMemory(const OperatorCall& call, const OperatorTypes& types, const CallMemory& memory, bool backward)
+    : allocated_(types.outputs) {
   std::size_t count = 0;
   for (const auto* group : {&memory.inputs, &memory.outputs, &memory.states, &memory.output_grads, &memory.input_grads})
     count += group->size();
@@ -11,8 +24,13 @@ PassedMemory::PassedMemory(const OperatorCall& call, const CallMemory& memory, b
   for (std::size_t i = 0; i < memory.inputs.size(); ++i)
     tensors_.inputs.push_back(pass(memory.inputs[i], !backward || info.backward_reads_input[declared_input(info, i)]));
   for (std::size_t declared = 0; declared < info.outputs.size(); ++declared)
-    for (auto left = call.count_of(info.outputs[declared]); left > 0; --left)
-      tensors_.outputs.push_back(pass(memory.outputs[tensors_.outputs.size()], !backward || info.backward_reads_output[declared]));
+    for (auto left = call.count_of(info.outputs[declared]); left > 0; --left) {
+      const auto i = tensors_.outputs.size();
+      if (!backward && info.allocates(i))
+        tensors_.outputs.push_back(&raw_.emplace_back(tensor_of(allocated_[i], TENON_STORAGE_UNKNOWN)));
+      else
+        tensors_.outputs.push_back(pass(memory.outputs[i], !backward || info.backward_reads_output[declared]));
+    }
   for (const auto& tensor : memory.states) tensors_.states.push_back(pass(tensor));
   for (const auto& tensor : memory.output_grads) tensors_.output_grads.push_back(pass(tensor));
   for (const auto& tensor : memory.input_grads) tensors_.input_grads.push_back(pass(tensor));
@@ -29,11 +47,29 @@ tenon_tensor* PassedMemory::pass(const Tensor& tensor, bool read) {
   return &raw;
 }
 
-void run_call(const OperatorCall& call, const OperatorTypes& types, const CallMemory& memory, bool backward, const CallSetting& setting) {
-  const PassedMemory passed(call, memory, backward);
+CallMemory run_call(const OperatorCall& call, const OperatorTypes& types, CallMemory memory, bool backward, const CallSetting& setting,
+                    Placement placement, std::uint8_t fill) {
   auto known = types;
+  if (backward)  // by now the shapes of all outputs are known
+    for (std::size_t i = 0; i < known.outputs.size(); ++i)
+      if (memory.outputs[i]) known.outputs[i] = type_of(memory.outputs[i].dtype(), memory.outputs[i].shape());
+  const PassedMemory passed(call, known, memory, backward);
+  SparseMemory allocated(guarded_source(call, passed.tensors().outputs, placement, fill));
+  CallSetting with_memory = setting;
+  with_memory.memory = &allocated;
   const WithoutCopies here;
-  backward ? call.backward(known, passed.tensors(), setting) : call.forward(known, passed.tensors(), setting);
+  if (backward) {
+    call.backward(known, passed.tensors(), with_memory);
+    return memory;
+  }
+  call.forward(known, passed.tensors(), with_memory);
+  for (std::size_t i = 0; i < memory.outputs.size(); ++i) {
+    if (!call.info().allocates(i)) continue;
+    auto& raw = *passed.tensors().outputs[i];
+    if (raw.storage != TENON_DENSE) throw Failure(FailureKind::failed, not_allocated(i));
+    memory.outputs[i] = allocated.release(raw);
+  }
+  return memory;
 }
 
 }  // namespace tenon::checks

@@ -2,9 +2,11 @@
 #pragma once
 #include <unistd.h>
 
+#include <string>
 #include <tenon/host/tensor.hpp>
 #include <vector>
 
+#include "check/guarded_memory.hpp"
 #include "run/operator_call.hpp"
 
 namespace tenon::checks {
@@ -26,12 +28,13 @@ class WithoutCopies {
 
 using Tensors = std::vector<Tensor>;
 
-/// An empty tensor is not there. In backward, outputs are what forward wrote, and an input gradient that nobody wants is empty.
+/// An empty tensor is not there, or an output that the kernel allocates. In backward, outputs are what forward wrote, and an input gradient
+/// that is not requested is empty.
 struct CallMemory {
   Tensors inputs, outputs, states, output_grads, input_grads;
   std::vector<std::uint8_t> writes;  ///< enum tenon_write of each output, of backward for each input gradient
 
-  /// Every tensor of it, each through change(tensor, whether it is only read); two that are one stay one.
+  /// Each tensor of it, each through change(tensor, whether it is only read); two that are one stay one.
   template <class Change>
   CallMemory with(Change&& change) const;
 };
@@ -45,10 +48,13 @@ inline constexpr struct TensorGroup {
                      {"input", &CallMemory::inputs},
                      {"output gradient", &CallMemory::output_grads}};
 
+/// `gradient of input 'x'`; `group` is one of tensor_groups.
+std::string words_for_tensor(const OperatorCall& call, const TensorGroup& group, std::size_t i);
+
 /// The memory as it crosses the boundary; in backward without the elements that the operator does not read.
 class PassedMemory {
  public:
-  PassedMemory(const OperatorCall& call, const CallMemory& memory, bool backward);
+  PassedMemory(const OperatorCall& call, const OperatorTypes& types, const CallMemory& memory, bool backward);
   PassedMemory(const PassedMemory&) = delete;
   PassedMemory& operator=(const PassedMemory&) = delete;
   const CallTensors& tensors() const { return tensors_; }
@@ -56,12 +62,15 @@ class PassedMemory {
  private:
   tenon_tensor* pass(const Tensor& tensor, bool read = true);
 
-  std::vector<tenon_tensor> raw_;  // never grows past what is reserved: it is pointed into
+  std::vector<tenon_tensor> raw_;      // never grows past what is reserved: it is pointed into
+  std::vector<tenon_type> allocated_;  // whose shapes the kernel writes
   CallTensors tensors_;
 };
 
-/// Runs the call in the memory. Throws Failure where the kernel refuses.
-void run_call(const OperatorCall& call, const OperatorTypes& types, const CallMemory& memory, bool backward, const CallSetting& setting);
+/// Runs the call in the memory, and gives it back with the outputs that the kernel allocated, each placed as `placement` and filled with
+/// `fill` before. Throws Failure where the kernel refuses.
+CallMemory run_call(const OperatorCall& call, const OperatorTypes& types, CallMemory memory, bool backward, const CallSetting& setting,
+                    Placement placement = Placement::apart, std::uint8_t fill = 0);
 
 template <class Change>
 CallMemory CallMemory::with(Change&& change) const {

@@ -80,12 +80,14 @@ struct Check {
   Outcome (*run)(const CheckedOperator& subject);  ///< in a child process; what it throws is a failure
   bool of_kernels = false;                         ///< says nothing of operators that are graphs of others
   bool of_given_memory = false;                    ///< says nothing of kernels that allocate their outputs
+  bool without_kernel = false;                     ///< of operators whose kernel no plugin has, too
 };
 const std::vector<Check>& checks();
 const std::vector<Check>& device_checks();  ///< where a device other than the CPU is named
 
 Outcome check_manifest(const CheckedOperator& subject);
 Outcome check_process(const CheckedOperator& subject);
+Outcome check_examples(const CheckedOperator& subject);
 Outcome check_inference(const CheckedOperator& subject);
 Outcome check_dtypes(const CheckedOperator& subject);
 Outcome check_shapes(const CheckedOperator& subject);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <climits>
 #include <mutex>
+#include <set>
 #include <span>
 #include <tenon/host/check.hpp>
 #include <thread>
@@ -69,25 +70,41 @@ struct CheckedPlugin {
     return static_cast<int>(files.rend() - found) - 1;
   }
 
-  // By full names, since others may have an operator of the same one. With a device, kernels for operators of other plugins, too.
+  // By full names, since others may have an operator of the same one; and those of other plugins that it has kernels for.
   void choose(const PluginFile& file, const std::string& wanted) {
-    const auto waits = [&](const KernelInfo& kernel) { return !device.empty() && device.starts_with(kernel.device); };
-    const auto count = file.operators.size() + static_cast<std::size_t>(std::count_if(file.kernels.begin(), file.kernels.end(), waits));
-    auto own = plugins.served_by(number_at_path(), device);
-    const auto catalog = plugins.catalog();
-    const auto is_composed = [&](const std::string& name) {
-      const auto* found = catalog.find(name);
-      return found != nullptr && found->info.has("compose");
-    };
-    if (own.size() < count || std::any_of(own.begin(), own.end(), is_composed)) {
+    const auto number = number_at_path();
+    const std::string kernels_on = device.empty() ? "cpu" : device;
+    const auto serves = [&](const KernelInfo& kernel) { return kernels_on.starts_with(kernel.device); };
+    const auto kernels = static_cast<std::size_t>(std::count_if(file.kernels.begin(), file.kernels.end(), serves));
+    const bool needs_others = file.operators.empty() || !device.empty();  // to know the operators that its kernels are for
+    auto own = plugins.served_by(number, kernels_on);
+    const bool lacks_operators = needs_others && own.size() < file.operators.size() + kernels;
+    if (lacks_operators || std::any_of(own.begin(), own.end(), [&](const auto& name) { return is_made_elsewhere(name); })) {
       plugins.scan_defaults(default_plugin_folders());
-      own = plugins.served_by(number_at_path(), device);
+      own = plugins.served_by(number, kernels_on);
     }
     std::copy_if(own.begin(), own.end(), std::back_inserter(names),
                  [&](const std::string& name) { return wanted.empty() || name == wanted || short_name(name) == wanted; });
-    if (names.empty() && !wanted.empty())
+    if (names.empty() && !own.empty())
       throw Failure(FailureKind::usage, fmt::format("{} has no operator '{}'; it has {}", path.string(), wanted, fmt::join(own, ", ")));
-    if (names.empty()) throw Failure(FailureKind::plugin, path.string() + " has no operator, only kernels for operators of other plugins");
+    if (names.empty()) throw nothing_to_check(file, kernels > 0);
+  }
+
+  /// Whether the operator is a graph of others, or has no kernel in the plugins that are known yet.
+  bool is_made_elsewhere(const std::string& name) const {
+    const auto catalog = plugins.catalog();
+    const auto* found = catalog.find(name);
+    if (found == nullptr) return false;
+    const bool has_kernel = std::find(found->devices.begin(), found->devices.end(), "cpu") != found->devices.end();
+    return found->info.has("compose") || !has_kernel;
+  }
+
+  Failure nothing_to_check(const PluginFile& file, bool has_kernels) const {
+    std::set<std::string> ops;
+    for (const auto& kernel : file.kernels) ops.insert(kernel.op);
+    return {FailureKind::plugin,
+            fmt::format("{} has no operator, only kernels for operators of other plugins: {}", path.string(), fmt::join(ops, ", ")),
+            has_kernels ? "add the plugin that has the operators" : ""};
   }
 
   PluginSet plugins;

@@ -7,7 +7,7 @@
 #include <exception>
 
 #include "check/check.hpp"
-#include "check/guarded_memory.hpp"
+#include "check/crash_report.hpp"
 #include "check/printed_text.hpp"
 #include "check/told_lines.hpp"
 #include "device/devices.hpp"
@@ -18,10 +18,14 @@
 namespace tenon::checks {
 namespace {
 
+constexpr char nothing_checked[] = "nothing could be checked: ";
+
 Outcome run_here(const Check& check, const CheckedOperator& subject) {
   try {
-    if (check.of_kernels && kernel_on(subject.op, cpu_device()) == nullptr && is_composed(subject.op))
-      return skipped("it is a graph of other operators and has no kernel");
+    const bool has_kernel = kernel_on(subject.op, cpu_device()) != nullptr, composed = is_composed(subject.op);
+    if (check.of_kernels && !has_kernel && composed) return skipped("it is a graph of other operators and has no kernel");
+    if (!check.without_kernel && !has_kernel && !composed && subject.device.empty())
+      return {Verdict::untried, std::string(nothing_checked) + no_kernel_on(subject.op, cpu_device()).what()};
     if (check.of_given_memory && subject.op.info->allocates())
       return skipped("its kernel allocates its outputs, and this check gives memory");
     return check.run(subject);
@@ -58,13 +62,14 @@ CheckedOperator load_watched(const std::function<CheckedOperator()>& load) {
 
 const std::vector<Check>& checks() {
   static const std::vector<Check> all = {
-      {"manifest", "the manifest says what the functions are, and every part has its sentence", check_manifest},
-      {"process", "descriptors, folder, environment, signals and threads of the process stay as they were", check_process, true, true},
+      {"manifest", "the manifest says what the functions are, and every part has its sentence", check_manifest, false, false, true},
+      {"process", "descriptors, folder, environment, signals and threads of the process stay as they were", check_process, true},
+      {"examples", "every example is accepted, and every switch and choice has a call that works", check_examples},
       {"inference", "what is inferred from less does not contradict what is inferred from all", check_inference},
       {"dtypes", "every dtype it claims runs, and floating ones give about the same numbers, in precision bfloat16, too", check_dtypes},
       {"shapes", "empty, 0-d, odd-sized and unaligned inputs run or are refused", check_shapes},
-      {"guard", "nothing outside the tensors of the call is read or written", check_guard, true, true},
-      {"coverage", "every element of every output and gradient is written", check_coverage, true, true},
+      {"guard", "nothing outside the tensors of the call is read or written", check_guard, true},
+      {"coverage", "every element of every output and gradient is written", check_coverage, true},
       {"inputs", "what a call only reads stays as it is", check_inputs, true},
       {"in_place", "in place gives the same as out of place", check_in_place, true, true},
       {"add", "write mode add gives old plus new", check_add, true, true},
@@ -72,27 +77,27 @@ const std::vector<Check>& checks() {
       {"instances", "two instances run at once", check_instances, true},
       {"kept", "what prepare() keeps changes no bit", check_kept, true},
       {"layouts", "channels-last tensors give about the same as plain ones", check_layouts, true, true},
-      {"float_modes", "rounding, subnormal numbers, traps and the x87 stack stay as they were", check_float_modes, true, true},
+      {"float_modes", "rounding, subnormal numbers, traps and the x87 stack stay as they were", check_float_modes, true},
       {"save_load", "parameters survive save and load", check_save_load},
       {"gradient", "the gradient matches finite differences", check_gradient},
       {"second", "second derivatives match differences of the gradient", check_second},
-      {"sparse", "sparse kernels and gradients match dense ones", check_sparse, true, true},
+      {"sparse", "sparse kernels and gradients match dense ones", check_sparse, true},
       {"rules", "what a rule of rewriting puts in the place of its pattern gives the same", check_rules},
-      {"bounds", "every bound in the manifest is enforced", check_bounds},
-      {"parameters", "unknown and mistyped parameters are refused", check_parameters},
+      {"bounds", "every bound in the manifest is enforced", check_bounds, false, false, true},
+      {"parameters", "unknown and mistyped parameters are refused", check_parameters, false, false, true},
   };
   return all;
 }
 
 Outcome untried(const Refusals& refusals) {
-  if (refusals.count() == 0) return {Verdict::untried, "nothing could be checked: there was no call to try"};
-  return {Verdict::untried, fmt::format("nothing could be checked: {}, the nearest one with: {}",
+  if (refusals.count() == 0) return {Verdict::untried, std::string(nothing_checked) + "there was no call to try"};
+  return {Verdict::untried, fmt::format("{}{}, the nearest one with: {}", nothing_checked,
                                         counted(refusals.count(), "try was refused", "tries were refused"), refusals.nearest())};
 }
 
 void be_the_child(std::span<const Check> checks, const std::function<CheckedOperator()>& load, const CheckLimits& limits, int pipe) {
   dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is for the results
-  report_guard_hits(pipe);
+  report_crashes(pipe);
   tell_through(pipe);
   limit_memory(limits.memory_bytes);
   const auto own = getpid();

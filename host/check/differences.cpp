@@ -125,9 +125,12 @@ void Differences::build_second(Value output) {
   }
 }
 
-std::string Differences::look(const InputNumbers& numbers, std::size_t most) {
+std::optional<std::string> Differences::look(const InputNumbers& numbers, std::size_t most) {
   for (std::size_t i = 0; i < sample_.types.inputs.size(); ++i) add_input(numbers, i);
+  bool forward_accepts = false;
   try {
+    run(loss_alone_);
+    forward_accepts = true;
     const auto outputs = run({});
     const double here = loss_of(outputs);
     for (const auto& place : looked_at_) {
@@ -143,10 +146,11 @@ std::string Differences::look(const InputNumbers& numbers, std::size_t most) {
       for (std::size_t k = 0; k < gradient.size(); k += stride)
         if (auto fault = compare(place, k, gradient[k], here, precision); !fault.empty()) return fault;
     }
-  } catch (const Failure&) {
-    if (!numbers.both_signs && !sample_.may_be_refused) throw;
+  } catch (const Failure& failure) {
+    if (is_mistake(failure) || (forward_accepts && !numbers.both_signs)) throw;
+    return std::nullopt;
   }
-  return {};
+  return std::string();
 }
 
 void Differences::add_input(const InputNumbers& numbers, std::size_t i) {

@@ -45,9 +45,9 @@ class Differences {
 
   /// Whether there is a loss, and something that it may depend on.
   bool has_slopes() const { return !loss_.empty() && !looked_at_.empty(); }
-  /// Looks at up to `most` elements of each input. What is wrong, or nothing: also where it refuses numbers that are not small and
-  /// positive.
-  std::string look(const InputNumbers& numbers, std::size_t most);
+  /// Looks at up to `most` elements of each input. What is wrong, or an empty text; nothing where the operator refuses the numbers. Throws
+  /// Failure where backward refuses small positive numbers that forward accepts, and for mistakes.
+  std::optional<std::string> look(const InputNumbers& numbers, std::size_t most);
 
  private:
   struct LookedAt {

@@ -16,7 +16,8 @@ constexpr std::size_t stack_between_calls = 16 << 10;
 class CopiedCall {
  public:
   explicit CopiedCall(const tenon_call& given)
-      : pages_(guarded_tensor(DType::u8, {size_of_copy(given)}, Placement::after_guard, 0)), next_(static_cast<std::byte*>(pages_.data())) {
+      : pages_(guarded_tensor(DType::u8, {size_of_copy(given)}, Placement::after_guard, 0, "")),
+        next_(static_cast<std::byte*>(pages_.data())) {
     const bool backward = is_backward(given.dispatch);
     call_ = add(&given, 1);
     call_->inputs = tensors(given.inputs, given.input_count);
@@ -25,6 +26,7 @@ class CopiedCall {
     if (backward) call_->output_grads = tensors(given.output_grads, given.output_count);
     if (backward) call_->input_grads = tensors(given.input_grads, given.input_count);
     call_->writes = add(given.writes, backward ? given.input_count : given.output_count);
+    guard_workspace();
   }
   const tenon_call& call() const { return *call_; }
   const Tensor& pages() const { return pages_; }
@@ -43,12 +45,23 @@ class CopiedCall {
     return to;
   }
 
+  // Outputs that the kernel allocates stay where they are: their memory is known by the descriptor.
   template <class Pointer>
   Pointer* tensors(Pointer const* from, std::size_t count) {
     Pointer* const to = add(from, count);
     for (std::size_t i = 0; i < count; ++i)
-      if (from[i] != nullptr) to[i] = tensor(*from[i]);
+      if (from[i] != nullptr && (is_backward(call_->dispatch) || from[i]->storage != TENON_STORAGE_UNKNOWN)) to[i] = tensor(*from[i]);
     return to;
+  }
+
+  // Its end is the page's where that keeps the alignment that kernels get; its begin otherwise.
+  void guard_workspace() {
+    constexpr std::uint64_t alignment = 64;
+    const auto size = call_->workspace_size;
+    if (size == 0 || call_->workspace == nullptr) return;
+    const auto placement = size % alignment == 0 ? Placement::before_guard : Placement::after_guard;
+    workspace_ = guarded_tensor(DType::u8, {static_cast<std::int64_t>(size)}, placement, 0xc3, "the workspace");
+    call_->workspace = workspace_.data();
   }
 
   tenon_tensor* tensor(const tenon_tensor& from) {
@@ -59,7 +72,7 @@ class CopiedCall {
     return to;
   }
 
-  Tensor pages_;
+  Tensor pages_, workspace_;
   std::byte* next_;
   tenon_call* call_ = nullptr;
 };

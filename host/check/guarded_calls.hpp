@@ -8,7 +8,7 @@
 namespace tenon::checks {
 
 /// An operator whose CPU kernel gets each tenon_call, its arrays and its tensors' descriptors in pages that nobody may touch when it has
-/// returned (see report_guard_hits()). Dense calls alone. One at a time in a process; objects of op() are gone before it.
+/// returned (see report_crashes()). Dense calls alone. One at a time in a process; objects of op() are gone before it.
 class GuardedCalls {
  public:
   explicit GuardedCalls(const LoadedOperator& op);

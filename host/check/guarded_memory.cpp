@@ -1,27 +1,26 @@
 #include "check/guarded_memory.hpp"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <csignal>
 #include <cstring>
 #include <memory>
 #include <new>
-#include <string_view>
 
 namespace tenon::checks {
 namespace {
 
 constexpr std::size_t page = 4096;
 
-// The signal handler reads these: fixed places, nothing allocated.
+// Signal handlers read these: fixed places, nothing allocated.
 struct Range {
   std::atomic<std::uintptr_t> begin{0}, end{0};
   std::atomic<bool> forbidden{false};
+  std::uintptr_t data = 0;  // of the first element
+  std::size_t bytes = 0, element = 1;
+  char name[96] = "";
 };
 Range ranges[256];
-volatile int report_pipe = -1;
 
 class Mapping {
  public:
@@ -37,14 +36,18 @@ class Mapping {
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 
-  /// The first and the last page become guards.
-  void protect() {
+  /// The first and the last page become guards of what lies between them.
+  void protect(const std::byte* data, std::size_t bytes, std::size_t element, const std::string& name) {
     mprotect(memory_, page, PROT_NONE);
     mprotect(memory_ + size_ - page, page, PROT_NONE);
     for (auto& range : ranges) {
       std::uintptr_t nothing = 0;
       const auto begin = reinterpret_cast<std::uintptr_t>(memory_);
       if (!range.begin.compare_exchange_strong(nothing, begin)) continue;
+      range.data = reinterpret_cast<std::uintptr_t>(data);
+      range.bytes = bytes;
+      range.element = element;
+      range.name[name.copy(range.name, sizeof range.name - 1)] = '\0';
       range.end = begin + size_;
       range_ = &range;
       return;
@@ -73,48 +76,53 @@ std::byte* place_in(Mapping& mapping, std::size_t bytes, std::size_t element, Pl
   return mapping.begin() + page / 2;
 }
 
-void on_bad_access(int signal_number, siginfo_t* info, void*) {
-  const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
-  for (const auto& range : ranges) {
-    if (address < range.begin || address >= range.end) continue;
-    static constexpr char after[] = "3 touches memory right behind a tensor's last element\n";
-    static constexpr char before[] = "3 touches memory right before a tensor's first element\n";
-    static constexpr char earlier[] = "3 uses an earlier call or its tensors; they are gone when the call returns\n";
-    const std::string_view text = range.forbidden ? earlier : address < range.begin + page ? before : after;
-    [[maybe_unused]] const auto written = write(report_pipe, text.data(), text.size());
-    _exit(0);
-  }
-  signal(signal_number, SIG_DFL);  // the access is repeated, and ends the process as it would have
+Range* range_around(std::uintptr_t address) {
+  for (auto& range : ranges)
+    if (address >= range.begin && address < range.end) return &range;
+  return nullptr;
 }
 
 }  // namespace
 
-Tensor guarded_tensor(DType dtype, const Shape& shape, Placement placement, std::uint8_t fill) {
+Tensor guarded_tensor(DType dtype, const Shape& shape, Placement placement, std::uint8_t fill, const std::string& name) {
   const auto bytes = static_cast<std::size_t>(shape.size()) * size_of(dtype);
   auto mapping = std::make_shared<Mapping>(bytes);
   std::byte* data = place_in(*mapping, bytes, size_of(dtype), placement);
   std::memset(data, fill, bytes);
-  if (placement == Placement::after_guard || placement == Placement::before_guard) mapping->protect();
+  const bool beside_guard = placement == Placement::after_guard || placement == Placement::before_guard;
+  if (beside_guard) mapping->protect(data, bytes, size_of(dtype), name);
   return Tensor::borrow(data, dtype, shape, {}, mapping);
 }
 
 void forbid(const Tensor& tensor) {
   if (!tensor) return;
   const auto data = reinterpret_cast<std::uintptr_t>(tensor.data());
-  for (auto& range : ranges) {
-    const auto begin = range.begin.load(), end = range.end.load();
-    if (data < begin || data >= end) continue;
-    range.forbidden = true;
-    mprotect(static_cast<std::byte*>(tensor.data()) - (data - begin), end - begin, PROT_NONE);
-  }
+  auto* const range = range_around(data);
+  if (range == nullptr) return;
+  range->forbidden = true;
+  mprotect(static_cast<std::byte*>(tensor.data()) - (data - range->begin), range->end - range->begin, PROT_NONE);
 }
 
-void report_guard_hits(int pipe) {
-  report_pipe = pipe;
-  struct sigaction action {};
-  action.sa_sigaction = on_bad_access;
-  action.sa_flags = SA_SIGINFO;
-  sigaction(SIGSEGV, &action, nullptr);
+void count_elements_as(const Tensor& tensor, DType dtype) {
+  if (auto* const range = range_around(reinterpret_cast<std::uintptr_t>(tensor.data()))) range->element = size_of(dtype);
+}
+
+// `writes element 24 of output 'y', which has 24 elements`
+bool describe_guard_hit(std::uintptr_t address, Ending::Access access, ShortText& text) {
+  const auto* const range = range_around(address);
+  if (range == nullptr) return false;
+  const auto element = static_cast<std::int64_t>(range->element), count = static_cast<std::int64_t>(range->bytes) / element;
+  const auto bytes = static_cast<std::int64_t>(address - range->data);  // negative before the first
+  text << (access == Ending::Access::write ? "writes " : access == Ending::Access::read ? "reads " : "touches ");
+  if (range->name[0] == '\0')
+    text << (range->forbidden ? "the descriptors" : "memory next to the descriptors of the call");
+  else
+    text << "element " << (bytes < 0 ? (bytes + 1) / element - 1 : bytes / element) << " of " << range->name;
+  if (range->forbidden)
+    text << " of an earlier call; call and tensors are gone when the call returns";
+  else if (range->name[0] != '\0')
+    text << ", which has " << count << (count == 1 ? " element" : " elements");
+  return true;
 }
 
 }  // namespace tenon::checks

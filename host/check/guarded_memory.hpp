@@ -1,7 +1,11 @@
 // Tensors between pages that may not be touched.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <tenon/host/tensor.hpp>
+
+#include "check/short_text.hpp"
+#include "io/crash/ending.hpp"
 
 namespace tenon::checks {
 
@@ -12,13 +16,16 @@ enum class Placement : std::uint8_t {
   before_guard  ///< the last element right before one
 };
 
-/// All bytes are `fill`.
-Tensor guarded_tensor(DType dtype, const Shape& shape, Placement placement, std::uint8_t fill);
+/// All bytes are `fill`. `name`: as in `input 'x'`, for reports of bad accesses; empty: the descriptors of a call.
+Tensor guarded_tensor(DType dtype, const Shape& shape, Placement placement, std::uint8_t fill, const std::string& name = "a tensor");
 
 /// Of one beside a guard page, or an empty one: from now on all of its memory is one.
 void forbid(const Tensor& tensor);
 
-/// From now on a touch of a guard page writes its sentence to the pipe, as the outcome of the check, and ends the process.
-void report_guard_hits(int pipe);
+/// From now on its elements are reported as those of this dtype.
+void count_elements_as(const Tensor& tensor, DType dtype);
+
+/// Says it of an address that lies in a guard page or in forbidden memory; false elsewhere. Async-signal-safe.
+bool describe_guard_hit(std::uintptr_t address, Ending::Access access, ShortText& text);
 
 }  // namespace tenon::checks

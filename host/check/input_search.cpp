@@ -312,12 +312,16 @@ bool InputSearch::give_elements(const Shape& first, const OperatorTypes& types, 
 
 bool InputSearch::finish(const OperatorTypes& types, TestInput& found) {
   constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
+  bool certain = true;  // that other elements would tell no more
+  for (std::size_t i = 0; i < types.wanted.size(); ++i) certain = certain && (types.wanted[i] == 0 || given_[i]);
   for (const auto* group : {&types.outputs, &types.states})
     for (std::size_t i = 0; i < group->size(); ++i) {
       const auto& type = (*group)[i];
       if (group == &types.outputs && call_.info().allocates(i) && type.rank >= 0 && type.dtype != TENON_DTYPE_UNKNOWN) continue;
       if (!is_known(type) || byte_count(type) < 0 || byte_count(type) > most_bytes) {
-        refusals_.add(Refusals::unknown_outputs, "infer() leaves an output or state unknown" + describe_inputs(call_.info(), types.inputs));
+        const auto name = group == &types.outputs ? output_words(call_, i) : "state '" + call_.info().states[i].name + "'";
+        refusals_.add(certain ? Refusals::unknown_outputs : Refusals::unknown_outputs - 1,
+                      fmt::format("infer() leaves {} unknown{}", name, describe_inputs(call_.info(), types.inputs)));
         return false;
       }
     }

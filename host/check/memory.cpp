@@ -57,9 +57,15 @@ void call_twice(const LoadedOperator& op, const TestInput& sample, std::uint64_t
   TestCall(call, sample, seed, Placement::before_guard).run(threads);
 }
 
-CallMemory guarded_copy(const CallMemory& memory, Placement placement) {
+CallMemory guarded_copy(const OperatorCall& call, const CallMemory& memory, Placement placement) {
+  const auto words_for = [&](const Tensor& tensor) {
+    for (const auto& group : tensor_groups)
+      for (std::size_t i = 0; i < (memory.*group.tensors).size(); ++i)
+        if (const auto& other = (memory.*group.tensors)[i]; other && other.data() == tensor.data()) return words_for_tensor(call, group, i);
+    return std::string("a tensor");
+  };
   return memory.with([&](const Tensor& tensor, bool) {
-    auto copy = guarded_tensor(tensor.dtype(), tensor.shape(), placement, 0);
+    auto copy = guarded_tensor(tensor.dtype(), tensor.shape(), placement, 0, words_for(tensor));
     if (tensor.bytes() > 0) std::memcpy(copy.data(), tensor.data(), static_cast<std::size_t>(tensor.bytes()));
     return copy;
   });
@@ -73,8 +79,8 @@ void call_backward_twice(const LoadedOperator& op, const TestInput& sample, std:
   const SameCall calls(op, sample, cpu_device(), seed);
   std::vector<CallMemory> done;
   const auto run = [&](const CallMemory& memory, bool backward, Placement placement) {
-    done.push_back(guarded_copy(memory, placement));
-    run_call(calls.there(), sample.types, done.back(), backward, setting);
+    done.push_back(guarded_copy(calls.there(), memory, placement));
+    done.back() = run_call(calls.there(), sample.types, done.back(), backward, setting, placement);
     for (const auto& [name, group] : tensor_groups) std::for_each((done.back().*group).begin(), (done.back().*group).end(), forbid);
   };
   try {
@@ -89,7 +95,7 @@ void call_backward_twice(const LoadedOperator& op, const TestInput& sample, std:
 
 }  // namespace
 
-// A touch of a guard page, or of what an earlier call had, ends this process with its sentence: see report_guard_hits().
+// A touch of a guard page, or of what an earlier call had, ends this process with its sentence: see report_crashes().
 Outcome check_guard(const CheckedOperator& subject) {
   constexpr TestInputKind kinds[] = {TestInputKind::odd, TestInputKind::ordinary};
   return each_sample(subject, kinds, [&](const OperatorCall&, const TestInput& sample) {

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <cstring>
+#include <utility>
 
 #include "check/told_lines.hpp"
 
@@ -43,6 +44,10 @@ bool OperatorChecks::step(int wait_ms) {
     call_.clear();
     return true;
   }
+  if (said->line && is_crash_place(*said->line)) {
+    crash_place_ = said->line->substr(1);
+    return true;
+  }
   settle(*said);
   return true;
 }
@@ -60,15 +65,18 @@ void OperatorChecks::start() {
 
 void OperatorChecks::settle(const ChildOutcome& said) {
   auto outcome = outcome_of(said, limits_.time_ms);
+  const auto backtrace = crash_place_.empty() ? std::string() : "; backtrace: " + std::exchange(crash_place_, {});
   if (is_fault(outcome.verdict)) child_.reset();
   const bool died = !said.line && !said.timed_out, of_unknown_inputs = !question_.empty() && !has_died_;
   has_died_ = has_died_ || died;
   if (died && (!first_of_child_ || of_unknown_inputs)) {
     death_ = outcome.sentence + (first_of_child_ ? ", though not when it was checked again"
                                                  : " after earlier checks, though not without them: one of them may have damaged memory");
+    death_ += backtrace;
     forget_calls();
     return;
   }
+  if (outcome.verdict == Verdict::crashed) outcome.sentence += backtrace;
   if (outcome.ends_checks)
     rest_ =
         fmt::format("the check '{}' {}", checks_[next_].name, said.timed_out ? outcome.sentence : "found what other checks cannot bear");

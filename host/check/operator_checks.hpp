@@ -43,6 +43,7 @@ class OperatorChecks {
   bool first_of_child_ = true;
   std::vector<std::string> calls_;  // of the check that runs
   std::string call_, question_;     // the one of them that was told last
+  std::string crash_place_;         // of the child that is about to die
   std::string death_;               // at this check, of a child that had run others before it or was asked something unknown
   bool has_died_ = false;           // some child; those that follow tell more
   std::string rest_;                // why all others are skipped

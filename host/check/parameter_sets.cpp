@@ -186,12 +186,6 @@ void add_texts(const ParamInfo& param, const std::vector<std::string>& now, Dist
   found.add(param.choices.empty() ? Texts{"", "other"} : param.choices);
 }
 
-AttributeValue value_in(const Attributes& set, const ParamInfo& param) {
-  for (const auto& [name, value] : set)
-    if (name == param.name) return value;
-  return param.default_value;
-}
-
 std::vector<AttributeValue> alternatives(const OperatorInfo& info, const ParamInfo& param, const AttributeValue& now) {
   const bool many = is_list(param.kind) || param.kind == ParamKind::texts || param.kind == ParamKind::tensor;
   Distinct found(param, now, many ? most_of_list : most_of_number);
@@ -256,6 +250,12 @@ void follow_rules(const OperatorInfo& info, const std::string& changed, Attribut
 
 }  // namespace
 
+AttributeValue value_in(const Attributes& set, const ParamInfo& param) {
+  for (const auto& [name, value] : set)
+    if (name == param.name) return value;
+  return param.default_value;
+}
+
 std::vector<Attributes> required_sets(const OperatorInfo& info) {
   std::vector<Attributes> sets;
   const bool any = std::any_of(info.params.begin(), info.params.end(), [](const auto& param) { return param.required; });
@@ -268,6 +268,12 @@ std::vector<Attributes> required_sets(const OperatorInfo& info) {
   return sets;
 }
 
+Attributes with_parameter(const OperatorInfo& info, const Attributes& set, const std::string& name, const AttributeValue& value) {
+  auto result = replaced(set, name, value);
+  follow_rules(info, name, result);
+  return result;
+}
+
 // The first alternative of each parameter, then the second of each.
 std::vector<Attributes> varied_sets(const OperatorInfo& info, const Attributes& base) {
   std::vector<Attributes> sets;
@@ -278,8 +284,7 @@ std::vector<Attributes> varied_sets(const OperatorInfo& info, const Attributes& 
     longest = std::max(longest, all.back().size());
   }
   const auto change = [&](Attributes& set, std::size_t i, std::size_t which) {
-    set = replaced(set, info.params[i].name, all[i][which]);
-    follow_rules(info, info.params[i].name, set);
+    set = with_parameter(info, set, info.params[i].name, all[i][which]);
   };
   for (std::size_t which = 0; which < longest; ++which)
     for (std::size_t i = 0; i < all.size() && sets.size() < most_varied; ++i)

@@ -16,6 +16,12 @@ std::vector<Attributes> varied_sets(const OperatorInfo& info, const Attributes& 
 /// What authors' examples say, the required sets, and those varied.
 std::vector<Attributes> parameter_sets(const OperatorInfo& info);
 
+/// The parameter's value in the set, or its default.
+AttributeValue value_in(const Attributes& set, const ParamInfo& param);
+
+/// The set with another value of a parameter, which others that a rule binds to it follow.
+Attributes with_parameter(const OperatorInfo& info, const Attributes& set, const std::string& name, const AttributeValue& value);
+
 /// `wanted`, and what it leaves open as in `others`.
 Attributes merged(const Attributes& wanted, const Attributes& others);
 

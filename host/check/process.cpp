@@ -51,8 +51,9 @@ class Watch {
   std::string fault_, warning_;
 };
 
-/// All that an object of the operator goes through.
-void live_once(const CheckedOperator& subject, const TestInput& sample, Watch& watch) {
+/// All that an object of the operator goes through. Whether its kernel accepts the call.
+bool live_once(const CheckedOperator& subject, const TestInput& sample, Watch& watch, Refusals& refusals) {
+  bool accepted = false;
   Threads threads(1);
   const CallSetting setting{threads, subject.seed, 0, nullptr, true, nullptr};
   try {
@@ -60,15 +61,18 @@ void live_once(const CheckedOperator& subject, const TestInput& sample, Watch& w
     watch.look("create()");
     run_call(calls.here(), sample.types, calls.forward_memory(Numbers::positive), false, setting);
     watch.look("forward()");
+    accepted = true;
     if (has_backward(subject.op, sample)) {
       const std::vector<bool> all(sample.types.inputs.size(), true);
       run_call(calls.here(), sample.types, calls.backward_memory(Numbers::positive, all, true), true, setting);
       watch.look("backward()");
     }
-  } catch (const Failure&) {
+  } catch (const Failure& failure) {
+    refusals.add(Refusals::kernel, failure.what());
     watch.look("a call that it refuses");
   }
   watch.look("destroy()");
+  return accepted;
 }
 
 /// Threads that are ending get a moment to do so.
@@ -111,17 +115,23 @@ Outcome check_process(const CheckedOperator& subject) {
   const auto& samples = find_samples(subject, TestInputKind::ordinary);
   watch.look("its shapes were inferred");
   const auto count = std::min(samples.found.size(), watched_samples);
+  auto refusals = samples.refusals;
+  std::size_t accepted = 0;
   std::optional<ProcessState> first, second;
   for (auto* round : {&first, &second}) {
     for (std::size_t i = 0; i < count && watch.fault().empty(); ++i) {
       if (round == &first) tell_call(*subject.op.info, samples.found[i]);
-      live_once(subject, samples.found[i], watch);
+      if (live_once(subject, samples.found[i], watch, refusals)) {
+        ++accepted;
+      } else if (const auto other = accepted_by_kernel(subject, samples.found[i], refusals)) {
+        accepted += live_once(subject, *other, watch, refusals) ? 1 : 0;
+      }
     }
     *round = settled(first ? *first : watch.before());
   }
   if (!watch.fault().empty()) return {Verdict::failed, watch.fault(), watch.fault().find("a child process") != std::string::npos};
-  if (count == 0) return untried(samples.refusals);
-  auto outcome = watch.warning().empty() ? passed(counted(2 * count, "call")) : Outcome{Verdict::warning, watch.warning()};
+  if (accepted == 0) return untried(refusals);
+  auto outcome = watch.warning().empty() ? passed(counted(accepted, "call")) : Outcome{Verdict::warning, watch.warning()};
   return judge_leftovers(subject, *first, *second, std::move(outcome));
 }
 

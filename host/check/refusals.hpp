@@ -2,6 +2,8 @@
 #pragma once
 #include <cstddef>
 #include <string>
+#include <string_view>
+#include <tenon/host/failure.hpp>
 
 namespace tenon::checks {
 
@@ -21,6 +23,7 @@ class Refusals {
     count_ += others.count_;
   }
   std::size_t count() const { return count_; }
+  int reached() const { return reached_; }
   const std::string& nearest() const { return nearest_; }
 
  private:
@@ -28,5 +31,11 @@ class Refusals {
   std::string nearest_;
   std::size_t count_ = 0;
 };
+
+/// Whether a call failed because its kernel does something wrong. Otherwise the author gave the reason: a refusal, of elements mostly.
+bool is_mistake(std::string_view sentence);
+inline bool is_mistake(const Failure& failure) {
+  return is_mistake(failure.what());
+}
 
 }  // namespace tenon::checks

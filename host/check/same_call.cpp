@@ -90,7 +90,7 @@ CallMemory SameCall::forward_memory(Numbers numbers) const {
     }
   }
   for (std::size_t i = 0; i < sample_.types.outputs.size(); ++i)
-    memory.outputs.push_back(numbers_of(sample_.types.outputs[i], Numbers::positive, seed_ + 100 + i));
+    memory.outputs.push_back(info.allocates(i) ? Tensor() : numbers_of(sample_.types.outputs[i], Numbers::positive, seed_ + 100 + i));
   for (std::size_t i = 0; i < sample_.types.states.size(); ++i)
     memory.states.push_back(first_state(info.states[i], sample_.types.states[i]));
   memory.writes.assign(memory.outputs.size(), TENON_WRITE_TO);
@@ -98,13 +98,12 @@ CallMemory SameCall::forward_memory(Numbers numbers) const {
 }
 
 CallMemory SameCall::backward_memory(Numbers numbers, const std::vector<bool>& wanted, bool training) const {
-  auto memory = forward_memory(numbers);
   Threads threads(1);
-  run_call(here_, sample_.types, memory, false, {threads, seed_, 0, nullptr, training, nullptr});
+  auto memory = run_call(here_, sample_.types, forward_memory(numbers), false, {threads, seed_, 0, nullptr, training, nullptr});
   std::size_t next = 0;
   for (const auto& declared : here_.info().outputs)
     for (auto left = here_.count_of(declared); left > 0; --left, ++next) {
-      const auto& type = sample_.types.outputs[next];
+      const auto type = type_of(memory.outputs[next].dtype(), memory.outputs[next].shape());
       const bool given = !declared.hidden && floating.has(static_cast<DType>(type.dtype));
       memory.output_grads.push_back(given ? numbers_of(type, numbers, seed_ + 200 + next) : Tensor());
     }
@@ -119,6 +118,7 @@ CallMemory SameCall::backward_memory(Numbers numbers, const std::vector<bool>& w
 }
 
 std::string SameCall::compare(const CallMemory& memory, bool backward, Lie lie, bool training) const {
+  if (here_.info().allocates()) return {};  // no memory of a device is given for that
   Threads threads(1);
   const CallSetting setting{threads, seed_, 0, nullptr, training, nullptr};
   const auto here = memory.with([](const Tensor& tensor, bool) { return tensor.clone(); });
@@ -130,7 +130,7 @@ std::string SameCall::compare(const CallMemory& memory, bool backward, Lie lie, 
   auto far = memory_for(memory, lie);
   const auto there = in(far, memory, lie);
   far.upload();
-  const PassedMemory passed(there_, there, backward);
+  const PassedMemory passed(there_, sample_.types, there, backward);
   auto types = sample_.types;
   OperatorRun run(there_, backward ? TENON_BACKWARD : TENON_FORWARD, types, passed.tensors(), setting);
   run.put();

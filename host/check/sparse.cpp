@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <tenon/host/cast_storage.hpp>
@@ -17,11 +18,11 @@
 namespace tenon::checks {
 namespace {
 
-using Storages = std::vector<std::uint8_t>;  // of a call's inputs
+using Storages = std::vector<std::uint8_t>;  // of a call's inputs, or of its output gradients
 
 constexpr std::size_t most_ordinary_ones = 16, most_odd_ones = 5, most_on_device = 4;  // samples of a kind
 
-/// Which elements of a sparse input are stored.
+/// Which elements of a sparse tensor are stored.
 enum class Content : std::uint8_t { half, every, nothing, one, some_rows };
 constexpr std::pair<Content, const char*> contents[] = {{Content::half, "half of the elements stored"},
                                                         {Content::every, "all elements stored"},
@@ -58,6 +59,35 @@ Tensor numbers_at(const tenon_type& type, Storage storage, Content content, std:
   return cast_storage(places, storage);
 }
 
+/// The same elements, each part of them right before a page that may not be touched.
+Tensor guarded(const Tensor& tensor, const std::string& words) {
+  const auto part = [&](const Tensor& from, const char* what) {
+    auto copy = guarded_tensor(from.dtype(), from.shape(), Placement::before_guard, 0, what + words);
+    if (from.bytes() > 0) std::memcpy(copy.data(), from.data(), static_cast<std::size_t>(from.bytes()));
+    return copy;
+  };
+  if (tensor.storage() == Storage::csr)
+    return Tensor::csr(part(tensor.stored_values(), "the values of "), part(tensor.columns(), "the columns of "),
+                       part(tensor.row_starts(), "the row starts of "), tensor.shape());
+  if (tensor.storage() == Storage::row_sparse)
+    return Tensor::row_sparse(part(tensor.stored_values(), "the rows of "), part(tensor.row_ids(), "the row numbers of "), tensor.shape());
+  return part(tensor, "");
+}
+
+/// What kernels allocate lies there, too, and is no number until it is written.
+class GuardedAllocations {
+ public:
+  explicit GuardedAllocations(bool on) {
+    if (on)
+      SparseMemory::use_for_all([](const tenon_tensor&, std::int64_t bytes) {
+        return guarded_tensor(DType::u8, {bytes}, Placement::before_guard, 0xff, "the bytes that the kernel allocates");
+      });
+  }
+  ~GuardedAllocations() { SparseMemory::use_for_all({}); }
+  GuardedAllocations(const GuardedAllocations&) = delete;
+  GuardedAllocations& operator=(const GuardedAllocations&) = delete;
+};
+
 /// The magnitudes of even inputs and of odd ones.
 struct Draw {
   Magnitude even, odd;
@@ -78,6 +108,8 @@ struct NumbersOfInputs {
   Content content;
   const char* places;
   Draw draw;
+  Content of_gradients = Content::half;  // other halves than of the inputs
+  const char* places_of_gradients = contents[0].second;
 };
 
 // Sums of numbers whose magnitudes differ say nothing of kernels that add in another order; and what is not stored is 0 also where 0 times
@@ -89,6 +121,16 @@ std::vector<NumbersOfInputs> all_numbers(const OperatorInfo& info) {
   if (info.elementwise) draws.insert(draws.end(), {large_first, small_first});
   if (info.elementwise && info.inputs.size() == 1) draws.push_back(special);
   for (const auto& draw : draws) all.push_back({contents[0].first, contents[0].second, draw});
+  return all;
+}
+
+// A kernel may take the places of an output gradient for those of an input, or think that there are as many: fewer, more and other ones.
+std::vector<NumbersOfInputs> numbers_with_sparse_gradients() {
+  std::vector<NumbersOfInputs> all;
+  for (const auto& [content, words] : contents) all.push_back({contents[0].first, contents[0].second, ordinary, content, words});
+  for (const auto& [content, words] : {contents[1], contents[2], contents[3]}) all.push_back({content, words, ordinary});
+  all.push_back({contents[3].first, contents[3].second, positive, contents[1].first, contents[1].second});
+  all.push_back({contents[0].first, contents[0].second, large});
   return all;
 }
 
@@ -123,6 +165,14 @@ bool has_gradient(const LoadedOperator& op) {
   return (kernel != nullptr && kernel->backward != nullptr) || op.table->gradient != nullptr;
 }
 
+/// How a call's tensors are stored.
+struct CallStorages {
+  Storages inputs, output_grads;
+  bool has_sparse_gradient() const {
+    return std::any_of(output_grads.begin(), output_grads.end(), [](std::uint8_t storage) { return storage != TENON_DENSE; });
+  }
+};
+
 /// One call with dense inputs, on the CPU, and with the same ones stored otherwise, on the device, and its gradients.
 class Comparison {
  public:
@@ -134,33 +184,44 @@ class Comparison {
     for (std::uint32_t i = 0; i < sample.types.outputs.size(); ++i) add_output(i, wrt);
   }
 
-  /// What is wrong, or nothing.
-  std::string look(const Storages& storages, Content content, const Draw& draw) {
-    NamedTensors dense = seeds(draw), stored = dense;
-    for (std::size_t i = 0; i < storages.size(); ++i) {
-      if (!SingleNode::is_input(sample_, i)) continue;
-      const auto name = fmt::format("input_{}", i);
-      stored[name] = numbers(i, static_cast<Storage>(storages[i]), content, draw);
-      dense[name] = cast_storage(stored[name], Storage::dense);
+  bool has_gradients() const { return !seed_types_.empty(); }
+
+  /// What is wrong, or an empty text; nothing where the operator refuses the numbers.
+  std::optional<std::string> look(const CallStorages& storages, const NumbersOfInputs& numbers_of) {
+    NamedTensors stored = seeds(storages.output_grads, numbers_of), dense;
+    for (std::size_t i = 0; i < storages.inputs.size(); ++i)
+      if (SingleNode::is_input(sample_, i))
+        stored[fmt::format("input_{}", i)] = numbers(i, static_cast<Storage>(storages.inputs[i]), numbers_of.content, numbers_of.draw);
+    for (auto& [name, tensor] : stored) {
+      dense[name] = cast_storage(tensor, Storage::dense);
+      if (subject_.device.empty()) tensor = guarded(tensor, words_for_input(name));
     }
     NamedTensors wanted;
     try {
       wanted = run(dense, {});
-    } catch (const Failure&) {
-      if (draw.is_positive() && !sample_.may_be_refused && !without_elements(sample_)) throw;
-      return {};  // the operator refuses these numbers
+    } catch (const Failure& failure) {
+      if (is_mistake(failure) && !without_elements(sample_)) throw;
+      refusal_ = failure.what();
+      return std::nullopt;
     }
     return compare_all(wanted, [&] { return run(stored, subject_.device); });
   }
+  const std::string& refusal() const { return refusal_; }  ///< the last one
 
  private:
+  /// Of a graph input: `input 'x'`.
+  std::string words_for_input(const std::string& name) const {
+    const auto number = std::stoul(name.substr(name.find('_') + 1));
+    return name.starts_with("input_") ? input_words(*subject_.op.info, number) : fmt::format("the gradient of output {}", number);
+  }
+
   void add_output(std::uint32_t i, const std::vector<Value>& wrt) {
     const auto value = node_.output.output(i);
     node_.graph.output(fmt::format("output {}", i), value);
     const auto dtype = static_cast<DType>(sample_.types.outputs[i].dtype);
-    if (!has_gradient(subject_.op) || !floating.has(dtype) || wrt.empty()) return;
+    if (!has_gradient(subject_.op) || !floating.has(dtype) || wrt.empty() || !is_known(sample_.types.outputs[i])) return;
     const auto name = fmt::format("seed_{}", i);
-    seed_types_.emplace(name, sample_.types.outputs[i]);
+    seed_types_.emplace(name, i);
     GradientOptions options;
     options.seed = node_.graph.input(name, dtype, shape_of(sample_.types.outputs[i]));
     const auto gradients = node_.graph.gradient(value, wrt, options);
@@ -188,11 +249,14 @@ class Comparison {
     return Session(node_.graph.clone(), options).run(inputs);
   }
 
-  NamedTensors seeds(const Draw& draw) const {
+  NamedTensors seeds(const Storages& storages, const NumbersOfInputs& numbers_of) const {
     NamedTensors seeds;
-    for (const auto& [name, type] : seed_types_) {
-      seeds[name] = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
-      fill_with_mixed_numbers(seeds[name], draw.is_positive() ? Magnitude::positive : Magnitude::ordinary, subject_.seed + 50);
+    for (const auto& [name, output] : seed_types_) {
+      const auto& type = sample_.types.outputs[output];
+      const auto storage = output < storages.size() ? static_cast<Storage>(storages[output]) : Storage::dense;
+      const auto content = storage == Storage::dense ? Content::every : numbers_of.of_gradients;
+      seeds[name] = numbers_at(type, storage, content, subject_.seed + 500 + output);
+      fill_with_mixed_numbers(seeds[name], numbers_of.draw.is_positive() ? Magnitude::positive : Magnitude::ordinary, subject_.seed + 50);
     }
     return seeds;
   }
@@ -264,27 +328,60 @@ class Comparison {
   const CheckedOperator& subject_;
   const TestInput sample_;
   SingleNode node_;
-  std::map<std::string, tenon_type> seed_types_;
+  std::map<std::string, std::size_t> seed_types_;  // the output of each gradient that the graph is given
+  std::string refusal_;
 };
 
-// Whether a sparse kernel takes these.
-bool is_claimed(const CheckedOperator& subject, const OperatorCall& call, const OperatorTypes& known, const Storages& storages) {
+// Whether a sparse kernel takes these. Of sparse output gradients backward alone is of interest.
+bool is_claimed(const CheckedOperator& subject, const OperatorCall& call, const OperatorTypes& known, const CallStorages& storages) {
   auto whole = known;
-  if (call.storage(storages, whole).sparse) return true;
+  if (!storages.has_sparse_gradient() && call.storage(storages.inputs, whole).sparse) return true;
   const Instance kernel(subject.op, call.table(), call.attributes());
-  Storages around(call.outputs(), TENON_DENSE);
-  around.insert(around.end(), storages.begin(), storages.end());
+  auto around = storages.output_grads;
+  around.insert(around.end(), storages.inputs.begin(), storages.inputs.end());
   auto types = known.outputs;
   types.insert(types.end(), known.inputs.begin(), known.inputs.end());
-  return choose_storage(subject.op, kernel, true, around, types, storages.size(), call.device().type()).sparse;
+  return choose_storage(subject.op, kernel, true, around, types, storages.inputs.size(), call.device().type()).sparse;
 }
 
-std::string describe(const OperatorInfo& info, const Storages& storages, const char* content) {
+std::string describe(const OperatorCall& call, const CallStorages& storages) {
   std::string text;
-  for (std::size_t i = 0; i < storages.size(); ++i)
-    text +=
-        fmt::format("{}{} {}", i > 0 ? ", " : "", info.inputs[declared_input(info, i)].name, name_of(static_cast<Storage>(storages[i])));
-  return text + ", " + content;
+  for (std::size_t i = 0; i < storages.inputs.size(); ++i)
+    text += fmt::format("{}{} {}", i > 0 ? ", " : "", name_of_input(call.info(), i), name_of(static_cast<Storage>(storages.inputs[i])));
+  for (std::size_t i = 0; i < storages.output_grads.size(); ++i)
+    if (storages.output_grads[i] != TENON_DENSE)
+      text += fmt::format(", the gradient of {} {}", output_words(call, i), name_of(static_cast<Storage>(storages.output_grads[i])));
+  return text;
+}
+
+/// Each with one sparse output gradient at most, since the graph makes one gradient after the other.
+std::vector<Storages> all_gradient_storages(const OperatorCall& call, const TestInput& sample) {
+  std::vector<Storages> all{Storages(call.outputs(), TENON_DENSE)};
+  for (std::size_t i = 0; i < sample.types.outputs.size(); ++i) {
+    const auto& type = sample.types.outputs[i];
+    if (!is_floating(type) || !is_known(type)) continue;
+    for (const auto storage : {TENON_ROW_SPARSE, TENON_CSR}) {
+      if (storage == TENON_CSR ? type.rank != 2 : type.rank < 1) continue;
+      all.push_back(all.front());
+      all.back()[i] = static_cast<std::uint8_t>(storage);
+    }
+  }
+  return all;
+}
+
+/// The inputs' ways to be stored with dense output gradients, and the few with sparse ones.
+std::vector<CallStorages> storages_of_calls(const OperatorCall& call, const TestInput& sample) {
+  constexpr std::size_t most = 120;
+  std::vector<CallStorages> all;
+  for (const auto& gradients : all_gradient_storages(call, sample))
+    for (const auto& inputs : all_storages(sample))
+      if (all.size() < most || all.front().output_grads == gradients) all.push_back({inputs, gradients});
+  return all;
+}
+
+std::string describe_contents(const CallStorages& storages, const NumbersOfInputs& numbers) {
+  if (!storages.has_sparse_gradient()) return fmt::format("{}, ", numbers.places);
+  return fmt::format("{}, in the gradient {}, ", numbers.places, numbers.places_of_gradients);
 }
 
 }  // namespace
@@ -301,6 +398,7 @@ Outcome check_sparse(const CheckedOperator& subject) {
   };
   Host host(options);
   add_operators(host, subject);
+  const GuardedAllocations guarded_allocations(device.is_cpu());
   std::size_t count = 0;
   Refusals refusals;
   for (const auto kind : {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::empty}) {
@@ -308,21 +406,26 @@ Outcome check_sparse(const CheckedOperator& subject) {
     refusals.add(find_samples(subject, kind).refusals);
     const auto most = !device.is_cpu() ? most_on_device : kind == TestInputKind::ordinary ? most_ordinary_ones : most_odd_ones;
     for (std::size_t i = 0; i < std::min(most, samples.size()); ++i) {
-      const auto& sample = samples[i];
-      if (!device.is_cpu() && !is_for_devices(sample)) continue;
+      if (!device.is_cpu() && !is_for_devices(samples[i])) continue;
+      const auto accepted = accepted_by_kernel(subject, samples[i], refusals);
+      if (!accepted) continue;
+      const auto& sample = *accepted;
       const OperatorCall call(subject.op, sample.attributes, device);
       std::optional<Comparison> comparison;
-      for (const auto& storages : all_storages(sample)) {
+      for (const auto& storages : storages_of_calls(call, sample)) {
         if (!is_claimed(subject, call, sample.types, storages)) continue;
         if (!comparison) comparison.emplace(host, subject, sample);
-        tell_call(*subject.op.info, sample, " (" + describe(*subject.op.info, storages, "other contents") + ")");
-        for (const auto& [content, places, draw] : all_numbers(*subject.op.info)) {
-          auto fault = comparison->look(storages, content, draw);
-          if (fault.empty()) fault = changed_modes;
-          if (!fault.empty())
-            return failed(fmt::format("{}, with {} ({}, {})", fault, describe_sample(*subject.op.info, sample),
-                                      describe(*subject.op.info, storages, places), draw.words));
-          ++count;
+        if (storages.has_sparse_gradient() && !comparison->has_gradients()) continue;
+        const auto words = describe(call, storages);
+        tell_call(*subject.op.info, sample, " (" + words + ", other contents)");
+        for (const auto& numbers : storages.has_sparse_gradient() ? numbers_with_sparse_gradients() : all_numbers(*subject.op.info)) {
+          auto fault = comparison->look(storages, numbers);
+          if (!fault) refusals.add(Refusals::kernel, comparison->refusal());
+          if (fault && fault->empty()) fault = changed_modes;
+          if (fault && !fault->empty())
+            return failed(fmt::format("{}, with {} ({}, {}{})", *fault, describe_sample(*subject.op.info, sample), words,
+                                      describe_contents(storages, numbers), numbers.draw.words));
+          count += fault ? 1 : 0;
         }
       }
     }

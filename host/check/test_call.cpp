@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/visit.hpp>
+#include <utility>
 
 #include "check/call_memory.hpp"
 #include "check/given_elements.hpp"
@@ -24,10 +26,6 @@ T number(RandomBits& generator, int indices) {
   if constexpr (std::is_integral_v<T>) return static_cast<T>(indices > 0 ? bits % indices : 1 + bits % 4);
   if constexpr (is_complex<T>) return T(0.1F + 0.8F * static_cast<float>(bits + 1) / 1026.0F, 0.5F - static_cast<float>(bits % 7) / 8.0F);
   return T(0.1F + 0.8F * static_cast<float>(bits + 1) / 1026.0F);
-}
-
-Tensor make(const tenon_type& type, Placement placement, std::uint8_t fill) {
-  return guarded_tensor(static_cast<DType>(type.dtype), shape_of(type), placement, fill);
 }
 
 float ordinary_number(RandomBits& generator) {
@@ -76,6 +74,53 @@ void fill_input(const Tensor& tensor, const OperatorInfo& info, const TestInput&
   }
 }
 
+// One number in all places of an input, each combination for the first few inputs; then counting up.
+std::vector<TestInput> with_other_elements(const OperatorInfo& info, const TestInput& sample) {
+  constexpr std::size_t most_combined = 3;
+  constexpr std::size_t choices = 4;
+  std::vector<TestInput> all{sample};
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
+    const auto& type = sample.types.inputs[i];
+    if (type.present && !sample.has_elements(i) && any_integer.has(static_cast<DType>(type.dtype)) && indices_of(info, sample.types, i) > 0)
+      open.push_back(i);
+  }
+  if (open.empty()) return all;
+  std::size_t combinations = 1;
+  for (std::size_t i = 0; i < std::min(most_combined, open.size()); ++i) combinations *= choices;
+  for (std::size_t combination = 0; combination < combinations; ++combination) {
+    auto& other = all.emplace_back(sample);
+    other.given.resize(sample.types.inputs.size());
+    auto left = combination;
+    for (const auto i : open) {
+      const auto& type = sample.types.inputs[i];
+      std::vector<double> numbers(static_cast<std::size_t>(element_count(type)));
+      for (std::size_t k = 0; k < numbers.size(); ++k) numbers[k] = std::array{1.0, 0.0, 2.0, static_cast<double>(k)}[left % choices];
+      other.given[i] = elements_in(numbers, static_cast<DType>(type.dtype), shape_of(type));
+      left /= choices;
+    }
+  }
+  return all;
+}
+
+std::optional<TestInput> accepted_by_kernel(const CheckedOperator& subject, const TestInput& sample, Refusals& refusals) {
+  Threads threads(1);
+  const OperatorCall call(subject.op, sample.attributes);
+  tell_call(*subject.op.info, sample, words_for(sample.numbers));
+  bool first = true;
+  for (auto& other : with_other_elements(*subject.op.info, sample)) {
+    if (!std::exchange(first, false)) tell_call(*subject.op.info, sample, ", with other elements");
+    try {
+      TestCall(call, other, subject.seed).run(threads);
+      return std::move(other);
+    } catch (const Failure& failure) {
+      if (is_mistake(failure)) throw;
+      refusals.add(Refusals::kernel, failure.what());
+    }
+  }
+  return std::nullopt;
+}
+
 const char* words_for(Magnitude numbers) {
   switch (numbers) {
     case Magnitude::positive:
@@ -113,21 +158,49 @@ int first_difference(const std::vector<Tensor>& left, const std::vector<Tensor>&
   return -1;
 }
 
+std::string input_words(const OperatorInfo& info, std::size_t i) {
+  return "input '" + name_of_input(info, i) + "'";
+}
+
+std::string output_words(const OperatorCall& call, std::size_t i) {
+  for (const auto& output : call.info().outputs) {
+    const std::size_t count = call.count_of(output);
+    if (i < count) return "output '" + output.name + (output.count.empty() ? "" : std::to_string(i)) + "'";
+    i -= count;
+  }
+  return "output " + std::to_string(i);
+}
+
 TestCall::TestCall(const OperatorCall& call, const TestInput& sample, std::uint64_t seed, Placement placement, std::uint8_t fill)
-    : call_(call), types_(sample.types), seed_(seed) {
+    : call_(call), types_(sample.types), seed_(seed), placement_(placement), fill_(fill) {
+  const auto make = [&](const tenon_type& type, std::uint8_t filled_with, const std::string& name) {
+    return guarded_tensor(static_cast<DType>(type.dtype), shape_of(type), placement, filled_with, name);
+  };
+  const auto& info = call.info();
   for (std::size_t i = 0; i < types_.inputs.size(); ++i) {
     auto& input = inputs.emplace_back();
     if (!types_.inputs[i].present) continue;
-    input = make(types_.inputs[i], placement, 0);
-    fill_input(input, call.info(), sample, i, seed + i);
+    input = make(types_.inputs[i], 0, input_words(info, i));
+    fill_input(input, info, sample, i, seed + i);
   }
   for (std::size_t i = 0; i < types_.outputs.size(); ++i)
-    outputs.push_back(call.info().allocates(i) ? Tensor() : make(types_.outputs[i], placement, fill));
+    outputs.push_back(info.allocates(i) ? Tensor() : make(types_.outputs[i], fill, output_words(call, i)));
   for (std::size_t i = 0; i < types_.states.size(); ++i) {
-    const auto& state = states.emplace_back(make(types_.states[i], placement, 0));
-    const auto first = first_state(call.info().states[i], types_.states[i]);
+    const auto& state = states.emplace_back(make(types_.states[i], 0, "state '" + info.states[i].name + "'"));
+    const auto first = first_state(info.states[i], types_.states[i]);
     if (first.bytes() > 0) std::memcpy(state.data(), first.data(), static_cast<std::size_t>(first.bytes()));
   }
+}
+
+SparseMemory::Source guarded_source(const OperatorCall& call, std::span<tenon_tensor* const> outputs, Placement placement,
+                                    std::uint8_t fill) {
+  if (placement == Placement::unaligned) placement = Placement::apart;  // kernels get memory from the host aligned
+  return [=, &call](const tenon_tensor& tensor, std::int64_t bytes) {
+    const auto output = static_cast<std::size_t>(std::find(outputs.begin(), outputs.end(), &tensor) - outputs.begin());
+    const auto memory = guarded_tensor(DType::u8, {bytes}, placement, fill, output_words(call, output));
+    count_elements_as(memory, static_cast<DType>(tensor.dtype));
+    return memory;
+  };
 }
 
 void TestCall::run(Threads& threads, tenon_write write) {
@@ -136,7 +209,9 @@ void TestCall::run(Threads& threads, tenon_write write) {
   auto allocated = types_.outputs;  // whose shapes the kernel writes
   for (const auto* group : {&outputs, &states})
     for (const auto& tensor : *group)
-      changed.push_back(tensor ? tensor.abi() : tenon::tensor_of(allocated[changed.size()], TENON_STORAGE_UNKNOWN));
+      changed.push_back(group == &outputs && call_.info().allocates(changed.size())
+                            ? tenon::tensor_of(allocated[changed.size()], TENON_STORAGE_UNKNOWN)
+                            : tensor.abi());
   for (const auto& input : inputs) tensors.inputs.push_back(input ? &input.abi() : nullptr);
   for (std::size_t i = 0; i < changed.size(); ++i) (i < outputs.size() ? tensors.outputs : tensors.states).push_back(&changed[i]);
   for (const auto& output : outputs) {
@@ -144,7 +219,7 @@ void TestCall::run(Threads& threads, tenon_write write) {
     for (const auto& input : inputs) shared = shared || (input && output && input.data() == output.data());
     tensors.writes.push_back(static_cast<std::uint8_t>(shared ? TENON_WRITE_IN_PLACE : write));
   }
-  SparseMemory memory;
+  SparseMemory memory(guarded_source(call_, tensors.outputs, placement_, fill_));
   const WithoutCopies here;
   call_.forward(types_, tensors, {threads, seed_, 0, nullptr, false, nullptr, &memory});
   for (std::size_t i = 0; i < outputs.size(); ++i) {

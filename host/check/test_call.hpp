@@ -1,5 +1,6 @@
 // One call of a sample, in memory that the check chose.
 #pragma once
+#include <optional>
 #include <string>
 #include <tenon/host/graph.hpp>
 #include <tenon/host/host.hpp>
@@ -10,6 +11,7 @@
 #include "check/test_input.hpp"
 #include "io/counted.hpp"
 #include "run/operator_call.hpp"
+#include "tensor/sparse_memory.hpp"
 
 namespace tenon::checks {
 
@@ -46,7 +48,16 @@ class TestCall {
   const OperatorCall& call_;
   OperatorTypes types_;
   std::uint64_t seed_;
+  Placement placement_;
+  std::uint8_t fill_;
 };
+
+/// `input 'x'`, `output 'y'`.
+std::string input_words(const OperatorInfo& info, std::size_t i);
+std::string output_words(const OperatorCall& call, std::size_t i);
+/// Memory for outputs that the kernel allocates; `outputs` are the tensors of the call, which must live as long.
+SparseMemory::Source guarded_source(const OperatorCall& call, std::span<tenon_tensor* const> outputs, Placement placement,
+                                    std::uint8_t fill);
 
 /// indices: numbers from 0 to below that; 0: no indices.
 void fill_with_numbers(const Tensor& tensor, std::uint64_t seed, int indices = 0);
@@ -65,34 +76,49 @@ int first_difference(const std::vector<Tensor>& left, const std::vector<Tensor>&
 /// Which numbers the inputs of samples hold: small positive ones, then both signs for all and large ones for some.
 enum class Draws : std::uint8_t { positive, mixed };
 
-/// `look(call, sample)` returns what is wrong, or nothing. The first fault is reported with its inputs. A kernel may refuse numbers that
-/// are not small and positive, tensors without elements, and what TestInput::may_be_refused says.
+/// The sample, and it with other indices where elements are made up: what is legal may follow from a parameter.
+std::vector<TestInput> with_other_elements(const OperatorInfo& info, const TestInput& sample);
+
+/// The first of them that the CPU's kernel accepts; nothing where it refuses all. Throws Failure for mistakes (see is_mistake()).
+std::optional<TestInput> accepted_by_kernel(const CheckedOperator& subject, const TestInput& sample, Refusals& refusals);
+
+/// `look(call, sample)` returns what is wrong, or nothing. The first fault is reported with its inputs. What a kernel refuses with a reason
+/// is no fault; it is tried with other elements.
 template <class Look>
 Outcome each_sample(const CheckedOperator& subject, std::span<const TestInputKind> kinds, Look&& look, std::size_t most = 64,
                     Draws draws = Draws::mixed) {
   Refusals refusals;
   std::size_t count = 0;
+  const auto try_with = [&](const TestInput& sample) -> std::optional<std::string> {
+    tell_call(*subject.op.info, sample, words_for(sample.numbers));
+    const OperatorCall call(subject.op, sample.attributes);
+    try {
+      return look(call, sample);
+    } catch (const Failure& failure) {
+      if (is_mistake(failure)) throw;
+      refusals.add(Refusals::kernel, failure.what());
+      return std::nullopt;
+    }
+  };
   for (const auto kind : kinds) {
     const auto& samples = find_samples(subject, kind);
     refusals.add(samples.refusals);
-    for (std::size_t i = 0; i < std::min(most, samples.found.size()); ++i)
+    for (std::size_t i = 0; i < std::min(most, samples.found.size()); ++i) {
+      auto sample = samples.found[i];
       for (const auto numbers : {Magnitude::positive, Magnitude::ordinary, Magnitude::large}) {
         if (numbers != Magnitude::positive && (draws == Draws::positive || (numbers == Magnitude::large && i % 4 != 0))) continue;
-        auto sample = samples.found[i];
         sample.numbers = numbers;
-        tell_call(*subject.op.info, sample, words_for(numbers));
-        const OperatorCall call(subject.op, sample.attributes);
-        std::string fault;
-        try {
-          fault = look(call, sample);
-        } catch (const Failure& failure) {
-          if (numbers == Magnitude::positive && kind != TestInputKind::empty && !sample.may_be_refused) throw;
-          refusals.add(Refusals::kernel, failure.what());
-          continue;
+        auto fault = try_with(sample);
+        if (!fault && numbers == Magnitude::positive) {
+          const auto accepted = accepted_by_kernel(subject, sample, refusals);
+          if (!accepted) continue;
+          fault = try_with(sample = *accepted);
         }
+        if (!fault) continue;
         ++count;
-        if (!fault.empty()) return failed(fault + ", with " + describe_sample(*subject.op.info, sample) + words_for(numbers));
+        if (!fault->empty()) return failed(*fault + ", with " + describe_sample(*subject.op.info, sample) + words_for(numbers));
       }
+    }
   }
   if (count == 0) return untried(refusals);
   return passed(counted(count, "call"));

@@ -28,9 +28,6 @@ struct TestInput {
   std::vector<Tensor> given;                ///< the elements of inputs, on the CPU; empty: the check makes numbers up
   Magnitude numbers = Magnitude::positive;  ///< of those that it makes up
 
-  /// The author gives elements elsewhere, so a kernel may refuse those that are made up.
-  bool may_be_refused = false;
-
   bool has_elements(std::size_t input) const { return input < given.size() && given[input]; }
 };
 
@@ -43,7 +40,9 @@ struct TestInputs {
 
 /// `shared` is the dtype of the inputs that have none of their own. They are searched for once in a process.
 const TestInputs& find_samples(const CheckedOperator& subject, DType shared, TestInputKind kind);
-/// With the dtype that says most: float32, else the first that the operator has.
+/// The dtype that says most: float32, else the first that the operator has.
+DType most_telling(const OperatorInfo& info);
+/// With that one.
 const TestInputs& find_samples(const CheckedOperator& subject, TestInputKind kind);
 /// The same without a plugin file around the operator, and anew.
 TestInputs find_samples(const LoadedOperator& op, TestInputKind kind);

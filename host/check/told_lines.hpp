@@ -10,7 +10,7 @@ namespace tenon::checks {
 
 inline constexpr int lost_pipe = 86;  ///< the exit code of a child whose pipe a plugin closed
 
-/// A digit for the verdict, whether it ends the checks, and the sentence, short enough for the watching side. on_bad_access() writes such
+/// A digit for the verdict, whether it ends the checks, and the sentence, short enough for the watching side. report_crashes() writes such
 /// lines, too.
 std::string line_of(const Outcome& outcome);
 /// Nothing if the line is neither.
@@ -18,6 +18,10 @@ std::optional<Outcome> outcome_in(const std::string& line);
 /// Whether the line names a call, behind its first character.
 inline bool is_call(const std::string& line) {
   return line.starts_with('+');
+}
+/// Whether it names the places of code that crashed.
+inline bool is_crash_place(const std::string& line) {
+  return line.starts_with('!');
 }
 /// Whether it names what an operator is asked while calls are looked for.
 inline bool is_question(const std::string& line) {

@@ -49,16 +49,6 @@ std::int64_t row_start_bytes(const tenon_tensor& csr) {
   return index_bytes(count);
 }
 
-// The first memory is as large as it must be; what turns out too small gets a quarter more than that.
-void* grow(Tensor& memory, const Device& device, std::int64_t bytes) {
-  if (!memory || memory.bytes() < bytes) {
-    const auto wanted = memory ? bytes + bytes / 4 : bytes;
-    memory = Tensor();  // both at once would be more than is needed
-    memory = Tensor::empty(DType::u8, {std::max<std::int64_t>(wanted, 1)}, device.name());
-  }
-  return memory.data();
-}
-
 template <class T>
 std::span<const std::byte> bytes_at(const T* data, std::int64_t bytes) {
   return {reinterpret_cast<const std::byte*>(data), static_cast<std::size_t>(bytes)};
@@ -77,10 +67,9 @@ void SparseMemory::allocate(tenon_tensor& tensor, std::int64_t stored) {
   const auto values = value_bytes(tensor, stored), indices = index_bytes(stored);
   const auto starts = csr ? row_start_bytes(tensor) : 0;
   auto& parts = parts_of(tensor);
-  const Device& device = device_of(tensor.dense);
-  tensor.dense.data = grow(parts.values, device, values);
-  tensor.indices = grow(parts.indices, device, indices);
-  tensor.row_starts = csr ? grow(parts.row_starts, device, starts) : nullptr;
+  tensor.dense.data = grow(parts.values, tensor, values);
+  tensor.indices = grow(parts.indices, tensor, indices);
+  tensor.row_starts = csr ? grow(parts.row_starts, tensor, starts) : nullptr;
   tensor.index_dtype = TENON_I64;
   tensor.stored = stored;
 }
@@ -97,7 +86,7 @@ void SparseMemory::allocate_dense(tenon_tensor& tensor, std::span<const std::int
   auto bytes = static_cast<std::int64_t>(size_of(static_cast<DType>(tensor.dtype)));
   if (std::find(dims.begin(), dims.end(), 0) != dims.end()) bytes = 0;
   for (const auto dim : dims) bytes = product(bytes, dim);
-  dense.data = grow(parts_of(tensor).values, device_of(dense), bytes);
+  dense.data = grow(parts_of(tensor).values, tensor, bytes);
   dense.ndim = static_cast<std::int32_t>(dims.size());
   std::copy(dims.begin(), dims.end(), dense.shape);
   tensor.storage = TENON_DENSE;
@@ -106,6 +95,18 @@ void SparseMemory::allocate_dense(tenon_tensor& tensor, std::span<const std::int
 SparseMemory::Parts& SparseMemory::parts_of(const tenon_tensor& tensor) {
   const std::scoped_lock lock(mutex_);
   return parts_[&tensor];
+}
+
+// The first memory is as large as it must be; what turns out too small gets a quarter more than that.
+void* SparseMemory::grow(Tensor& memory, const tenon_tensor& tensor, std::int64_t bytes) const {
+  if (source_) {
+    memory = source_(tensor, bytes);
+  } else if (!memory || memory.bytes() < bytes) {
+    const auto wanted = memory ? bytes + bytes / 4 : bytes;
+    memory = Tensor();  // both at once would be more than is needed
+    memory = Tensor::empty(DType::u8, {std::max<std::int64_t>(wanted, 1)}, device_of(tensor.dense).name());
+  }
+  return memory.data();
 }
 
 std::shared_ptr<const SparseMemory::Parts> SparseMemory::give_away(const tenon_tensor& tensor) {

@@ -3,6 +3,7 @@
 #include <tenon/abi.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -16,6 +17,15 @@ namespace tenon {
 /// lies; of a GPU, any stream may use it. Threads: allocate() from any, for different tensors; the rest from one at a time.
 class SparseMemory {
  public:
+  /// Gives new memory of exactly that many bytes for what the tensor points to.
+  using Source = std::function<Tensor(const tenon_tensor& tensor, std::int64_t bytes)>;
+
+  SparseMemory() : source_(source_of_all_) {}
+  /// All memory comes from `source`, anew each time.
+  explicit SparseMemory(Source source) : source_(std::move(source)) {}
+  /// From now on, that of all others of this process comes from there, too: for checks of kernels, on one thread.
+  static void use_for_all(Source source) { source_of_all_ = std::move(source); }
+
   /// Memory for `stored` values (csr) or rows (row_sparse), with int64 indices; the tensor then points to it. Throws Failure where its
   /// shape cannot hold so many, their bytes cannot be counted or memory runs out. What it gave the tensor before may be gone then, and the
   /// tensor stores -1.
@@ -40,8 +50,11 @@ class SparseMemory {
     Tensor values, indices, row_starts;  // as bytes
   };
   Parts& parts_of(const tenon_tensor& tensor);
+  void* grow(Tensor& memory, const tenon_tensor& tensor, std::int64_t bytes) const;
   std::shared_ptr<const Parts> give_away(const tenon_tensor& tensor);
 
+  static inline Source source_of_all_;
+  Source source_;
   std::unordered_map<const tenon_tensor*, Parts> parts_;
   std::mutex mutex_;  // guards the map, not what is in it
 };

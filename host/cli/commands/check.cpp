@@ -35,7 +35,10 @@ class Results {
   void add(const CheckResult& result) {
     const auto& [op, check, verdict, sentence, calls] = result;
     ++tally_[static_cast<std::size_t>(verdict)];
-    if (verdict == Verdict::untried && (untried_.empty() || untried_.back() != op)) untried_.push_back(op);
+    if (verdict == Verdict::untried) {
+      auto& names = sentence.find("there is no kernel for") == std::string::npos ? untried_ : without_kernel_;
+      if (names.empty() || names.back() != op) names.push_back(op);
+    }
     if (only_failed_ && (verdict < Verdict::failed || verdict == Verdict::untried)) return;
     const auto* word = verdict_names[static_cast<std::size_t>(verdict)];
     if (json_) {
@@ -63,9 +66,11 @@ class Results {
     if (!untried_.empty())
       tell(
           "some checks found nothing to try with {}\nhint: describe() can give calls: op.example(...); or give them with --shape, --set "
-          "and "
-          "--input\n",
+          "and --input\n",
           fmt::join(untried_, ", "));
+    if (!without_kernel_.empty())
+      tell("no plugin that was given has a kernel of {} for the CPU\nhint: tenon --plugins DIR check ... takes it from the plugin in DIR\n",
+           fmt::join(without_kernel_, ", "));
   }
   int exit_code() const {
     const auto count = [&](Verdict verdict) { return tally_[static_cast<std::size_t>(verdict)]; };
@@ -77,7 +82,7 @@ class Results {
   bool json_, only_failed_, verbose_;
   std::array<int, verdict_names.size()> tally_{};
   std::string last_;
-  std::vector<std::string> untried_;  // operators
+  std::vector<std::string> untried_, without_kernel_;  // operators
   std::vector<JsonItem> items_;
 };
 
@@ -108,8 +113,13 @@ std::shared_ptr<const OperatorInfo> operator_of(const Arguments& arguments, Host
   const auto plugin = arguments.get("PLUGIN");
   host.add_plugins(plugin);
   std::vector<std::string> names;
-  for (const auto& file : host.catalog().files())
-    if (file.path == std::filesystem::absolute(plugin).lexically_normal()) names = file.operators;
+  for (const auto& file : host.catalog().files()) {
+    if (file.path != std::filesystem::absolute(plugin).lexically_normal()) continue;
+    names = file.operators;
+    if (names.empty())
+      for (const auto& kernel : file.kernels)
+        if (std::find(names.begin(), names.end(), kernel.op) == names.end()) names.push_back(kernel.op);
+  }
   auto op = arguments.get("op");
   if (op.empty() && names.size() == 1) op = names.front();
   const auto catalog = host.catalog();
@@ -137,6 +147,7 @@ std::vector<CheckCall> calls_to_try(const Arguments& arguments, const Context& c
   options.trust_writable = context.trust_writable();
   options.trusted_only = context.trusted_only();
   Host host(options);
+  for (const auto& plugins : context.global().all("plugins")) host.add_plugins(plugins);
   const auto info = operator_of(arguments, host);
   for (const auto& [name, texts] : values)
     multiply(calls, texts, [&, &name = name](CheckCall& call, const std::string& text) {
@@ -145,7 +156,7 @@ std::vector<CheckCall> calls_to_try(const Arguments& arguments, const Context& c
   return calls;
 }
 
-// A plugin of kernels alone has nothing to check on the CPU.
+// A plugin of kernels for devices has nothing to check on the CPU.
 std::string hint_for(const std::filesystem::path& plugin, Context& context) {
   context.host().add_plugins(plugin);
   for (const auto& file : context.host().catalog().files())
@@ -190,9 +201,12 @@ std::string details() {
   return text +
          "\nCalls come from the examples in the manifest, and from infer(): shapes of rank 0 to 6 and of several sizes, and parameters "
          "varied.\n"
-         "--shape, --set and --input name the calls to try instead; given again for the same name, they make another call. A check that "
-         "found\n"
-         "no call is UNTRIED.\n"
+         "--shape, --set and --input name the calls to try instead; given again for the same name, they make another call. What they "
+         "leave\n"
+         "open is as in the manifest's examples where that fits, and searched for. What a kernel refuses with a reason of its own is no\n"
+         "fault. A check that found no call is UNTRIED.\n"
+         "A plugin of kernels only is checked with the operators that they are for, and an operator with kernels that are elsewhere: name\n"
+         "the other plugin with --plugins.\n"
          "The exit code is 1 if a check failed or crashed, else 5 if one was untried.";
 }
 

@@ -28,6 +28,7 @@ constexpr Words words[] = {
     {"choose that device", "--device D"},
     {"say the hash of the pack", "--trust sha256:HASH"},
     {"name one operator to check", "--op NAME"},
+    {"add the plugin that has the operators", "--plugins DIR"},
     {"give it another name", "--name NAME"},
     {"the graph's plan says what it needs", "tenon show --memory"},
     {"make that input a constant", "tenon import --fix NAME=VALUE"},

@@ -14,6 +14,7 @@
 
 #include "io/at_end.hpp"
 #include "io/crash/crash_report.hpp"
+#include "io/crash/fault_access.hpp"
 #include "io/crash/signal_stack.hpp"
 #include "io/crash/slots_of_copy.hpp"
 #include "io/mapping_guard.hpp"
@@ -49,11 +50,11 @@ void fill_in_address(Ending& ending, const siginfo_t& info, const void* context)
   if (info.si_code <= 0 || (ending.number != SIGSEGV && ending.number != SIGBUS)) return;
   ending.address = reinterpret_cast<std::uintptr_t>(info.si_addr);
   ending.has_address = true;
+  ending.access = access_of_fault(context);
 #if defined(__x86_64__)
   const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
-  constexpr std::uint64_t page_fault = 14, general_protection = 13, reach = 64 << 10;
+  constexpr std::uint64_t general_protection = 13, reach = 64 << 10;
   if (registers[REG_TRAPNO] == general_protection) ending.has_address = false;  // an address that is none
-  if (registers[REG_TRAPNO] == page_fault) ending.access = (registers[REG_ERR] & 2) != 0 ? Ending::Access::write : Ending::Access::read;
   const auto stack = static_cast<std::uint64_t>(registers[REG_RSP]);
   ending.stack_overflow = ending.number == SIGSEGV && ending.address < stack + reach && ending.address + reach > stack;
 #elif defined(__aarch64__)

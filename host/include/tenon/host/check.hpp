@@ -34,7 +34,7 @@ struct CheckInfo {
 /// order in which they run.
 TENON_API std::vector<CheckInfo> list_checks(std::string_view device = {});
 
-/// A call to try. What it leaves open is found: required parameters, and the shapes and elements of the other required inputs.
+/// A call to try. What it leaves open is as in examples that fit, and found: parameters, and shapes and elements of required inputs.
 struct CheckCall {
   Attributes parameters{};
   std::map<std::string, Shape> shapes{};   ///< of inputs, whole; elements are made up

@@ -1,0 +1,97 @@
+// Whether examples are accepted, and whether each value of a switch or a choice has a call that works.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "check/sample_search.hpp"
+#include "check/test_call.hpp"
+
+namespace tenon::checks {
+namespace {
+
+/// Those of the inputs without a dtype of their own; the one that says most comes first.
+std::vector<DType> shared_dtypes(const OperatorInfo& info) {
+  std::vector<DType> dtypes{most_telling(info)};
+  for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i)
+    if (const auto dtype = static_cast<DType>(i); allows(info.types, dtype) && dtype != dtypes[0]) dtypes.push_back(dtype);
+  return dtypes;
+}
+
+std::string words_for_example(const ExampleInfo& example) {
+  std::vector<std::string> parts;
+  for (const auto& input : example.inputs) parts.push_back(fmt::format("{} [{}]", input.name, fmt::join(input.shape, ", ")));
+  for (const auto& [name, value] : example.params) parts.push_back(fmt::format("{}={}", name, to_string(value)));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// Whether one of the samples works.
+bool is_accepted(const CheckedOperator& subject, const std::vector<TestInput>& samples, Refusals& refusals) {
+  return std::any_of(samples.begin(), samples.end(),
+                     [&](const TestInput& sample) { return accepted_by_kernel(subject, sample, refusals).has_value(); });
+}
+
+/// Why the example is refused, with each dtype; empty where it is not.
+std::string refusal_of(const CheckedOperator& subject, const ExampleInfo& example) {
+  std::string first;
+  for (const auto dtype : shared_dtypes(*subject.op.info)) {
+    auto samples = SampleSearch(subject.op, dtype, TestInputKind::ordinary).of_example(example);
+    if (is_accepted(subject, samples.found, samples.refusals)) return {};
+    if (first.empty()) first = samples.refusals.nearest();
+  }
+  return first;
+}
+
+std::vector<AttributeValue> all_values(const ParamInfo& param) {
+  if (param.kind == ParamKind::boolean) return {AttributeValue(false), AttributeValue(true)};
+  if (param.kind != ParamKind::choice && param.kind != ParamKind::text) return {};
+  return {param.choices.begin(), param.choices.end()};
+}
+
+bool has_call(const CheckedOperator& subject, const ParamInfo& param, const AttributeValue& value, Refusals& refusals) {
+  constexpr std::size_t most = 8;
+  std::vector<TestInput> with_it;
+  for (const auto& sample : find_samples(subject, TestInputKind::ordinary).found)
+    if (with_it.size() < most && value_in(sample.attributes, param) == value) with_it.push_back(sample);
+  if (is_accepted(subject, with_it, refusals)) return true;
+  for (const auto dtype : shared_dtypes(*subject.op.info)) {
+    const auto samples = SampleSearch(subject.op, dtype, TestInputKind::ordinary).with_value(param.name, value);
+    refusals.add(samples.refusals);
+    if (is_accepted(subject, samples.found, refusals)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// An example that is refused is the author's word against itself. Of a value without a call, the search may be to blame, unless infer()
+// accepts all inputs and still does not know the outputs.
+Outcome check_examples(const CheckedOperator& subject) {
+  const auto& info = *subject.op.info;
+  if (!subject.calls.empty()) return skipped("the calls to try are named");
+  for (std::size_t i = 0; i < info.examples.size(); ++i)
+    if (const auto refusal = refusal_of(subject, info.examples[i]); !refusal.empty())
+      return failed(fmt::format("op.example() {}, with ({}), is refused: {}", i + 1, words_for_example(info.examples[i]), refusal));
+  std::vector<std::string> without;
+  Refusals of_first;
+  std::size_t values = 0;
+  for (const auto& param : info.params)
+    for (const auto& value : all_values(param)) {
+      ++values;
+      Refusals refusals;
+      if (has_call(subject, param, value, refusals)) continue;
+      const auto words = fmt::format("{}={}", param.name, to_string(value));
+      if (refusals.reached() == Refusals::unknown_outputs)
+        return failed(fmt::format("no call works, with {}: {}", words, refusals.nearest()));
+      if (without.empty()) of_first = refusals;
+      without.push_back(words);
+    }
+  if (!without.empty())
+    return {Verdict::untried, fmt::format("no call was found that works with {}: {}, the nearest one with: {}", fmt::join(without, ", "),
+                                          counted(of_first.count(), "try was refused", "tries were refused"), of_first.nearest())};
+  if (info.examples.empty() && values == 0) return skipped("it has no example, and no switch or choice");
+  return passed(fmt::format("{}, {}", counted(info.examples.size(), "example"),
+                            counted(values, "value of switches and choices", "values of switches and choices")));
+}
+
+}  // namespace tenon::checks

@@ -1,0 +1,51 @@
+// Calls that an operator accepts, searched for by what it says of them.
+#pragma once
+#include "check/check.hpp"
+#include "check/input_search.hpp"
+
+namespace tenon::checks {
+
+/// Parameters, and what an author or a user says of the inputs.
+struct CallBase {
+  Attributes parameters;
+  FixedInputs fixed{};
+  std::vector<TestInput> found{};
+};
+
+class SampleSearch {
+ public:
+  SampleSearch(const LoadedOperator& op, DType shared, TestInputKind kind);
+
+  /// Those of examples and of small legal parameters, and with those varied.
+  TestInputs all();
+  /// The first of them, or none.
+  TestInputs first();
+  /// Only these calls; what they leave open is as in an example that fits, and is looked for.
+  TestInputs named(const std::vector<CheckCall>& calls);
+  /// What infer() accepts of one example, or nothing.
+  TestInputs of_example(const ExampleInfo& example);
+  /// Some with this value of a parameter.
+  TestInputs with_value(const std::string& parameter, const AttributeValue& value);
+
+ private:
+  std::vector<CallBase> bases() const;
+  std::size_t most() const;
+  void add(TestInput sample);
+  void add_turn(std::vector<CallBase>& bases, std::size_t turn);
+  std::optional<TestInput> find(const Attributes& parameters, const Shape& shape, const Connected& way, std::size_t turn,
+                                const FixedInputs& fixed = {});
+  bool find_fixed(const Attributes& parameters, const FixedInputs& fixed);
+  void find_as_in_examples(const Attributes& parameters, const FixedInputs& fixed);
+  std::vector<TestInput> with_shapes(const Attributes& parameters);
+  void vary(const CallBase& base);
+
+  const LoadedOperator& op_;
+  const OperatorInfo& info_;
+  DType shared_;
+  TestInputKind kind_;
+  std::vector<Shape> shapes_;
+  std::vector<Connected> ways_;
+  TestInputs result_;
+};
+
+}  // namespace tenon::checks

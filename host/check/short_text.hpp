@@ -1,0 +1,39 @@
+// A text of limited length, put together without the heap: for signal handlers.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tenon::checks {
+
+/// Async-signal-safe. What does not fit is left out.
+class ShortText {
+ public:
+  ShortText& operator<<(std::string_view text) {
+    for (const char letter : text)
+      if (size_ < sizeof text_) text_[size_++] = letter;
+    return *this;
+  }
+  ShortText& operator<<(std::int64_t number) {
+    if (number < 0) *this << "-";
+    return digits(number < 0 ? 0 - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number), 10);
+  }
+  ShortText& hexadecimal(std::uint64_t number) { return (*this << "0x").digits(number, 16); }
+  void clear() { size_ = 0; }
+  std::string_view text() const { return {text_, size_}; }
+
+ private:
+  ShortText& digits(std::uint64_t number, unsigned base) {
+    char reversed[24];
+    std::size_t count = 0;
+    do reversed[count++] = "0123456789abcdef"[number % base];
+    while ((number /= base) != 0);
+    while (count > 0) *this << std::string_view(&reversed[--count], 1);
+    return *this;
+  }
+
+  char text_[1500];
+  std::size_t size_ = 0;
+};
+
+}  // namespace tenon::checks

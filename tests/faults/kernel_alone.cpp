@@ -1,0 +1,3 @@
+// No fault: the kernel of kernel_elsewhere.cpp.
+#define KERNEL
+#include "kernel_elsewhere.cpp"

@@ -1,0 +1,40 @@
+// What a plugin throws, as the host reads it.
+#include <doctest/doctest.h>
+
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <tenon/host_error.hpp>
+
+namespace {
+
+struct NoText : std::exception {
+  const char* what() const noexcept override { return nullptr; }
+};
+struct NoTextOfError : tenon::Error {
+  NoTextOfError() : tenon::Error("lost", tenon::ErrorKind::type) {}
+  const char* what() const noexcept override { return nullptr; }
+};
+
+template <class Body>
+std::pair<std::string, std::int32_t> told(Body&& body) {
+  char text[128] = "";
+  tenon_error error{sizeof(tenon_error), 0, 0, text, sizeof text};
+  CHECK(tenon::guarded(&error, body) == 1);
+  return {text, error.kind};
+}
+
+}  // namespace
+
+TEST_CASE("guarded: every exception becomes a text and a kind, those whose what() returns null, too") {
+  using tenon::Error;
+  using Told = std::pair<std::string, std::int32_t>;
+  CHECK(told([] { throw Error("k is ", 3); }) == Told{"k is 3", TENON_ERROR_FAILED});
+  CHECK(told([] { throw Error(tenon::ErrorKind::type, "no"); }) == Told{"no", TENON_ERROR_TYPE});
+  CHECK(told([] { throw std::runtime_error("runtime"); }) == Told{"runtime", TENON_ERROR_FAILED});
+  CHECK(told([] { throw std::runtime_error(""); }) == Told{"", TENON_ERROR_FAILED});
+  CHECK(told([] { throw std::bad_alloc(); }) == Told{"out of memory", TENON_ERROR_MEMORY});
+  CHECK(told([] { throw 42; }) == Told{"an exception was thrown that is not a std::exception", TENON_ERROR_UNKNOWN});
+  CHECK(told([] { throw NoText(); }) == Told{"an exception was thrown whose what() returns null", TENON_ERROR_FAILED});
+  CHECK(told([] { throw NoTextOfError(); }) == Told{"an exception was thrown whose what() returns null", TENON_ERROR_TYPE});
+}
