@@ -187,3 +187,69 @@ def test_checks_run_from_a_script_whose_host_has_run():
         [sys.executable, "-W", "error", "-c", textwrap.dedent(source)], capture_output=True, text=True, timeout=300
     )
     assert (done.stdout.strip(), done.stderr) == ("end", "")
+
+
+class Chosen:
+    """-log p of each row's label, summed; labels are below the number of classes."""
+
+    ignore_index = -100
+
+    def describe(op):
+        op.types("float32", "float64")
+        op.input("p")
+        op.input("label").types("int64")
+        op.output("loss")
+        op.param("ignore_index")
+
+    def infer(self, io):
+        io.set_output("loss", ())
+
+    def forward(self, call):
+        count = call.label != self.ignore_index
+        rows = np.flatnonzero(count)
+        label = call.label[count]
+        if (
+            call.p.ndim != 2
+            or call.label.shape != call.p.shape[:1]
+            or np.any(label < 0)
+            or np.any(label >= call.p.shape[1])
+        ):
+            raise ValueError(f"labels {call.label} of {call.p.shape}")
+        call.loss[...] = -np.log(call.p[rows, label]).sum()
+
+
+def test_calls_to_try_are_named_by_shape_set_and_input(tmp_path):
+    made = tenon.operator(Chosen)
+    label = np.array([2, -7], np.int64)
+    given = {"shape": {"p": (2, 3)}, "set": {"ignore_index": -7}, "input": {"label": label}}
+    report = tenon.check(made, checks=["coverage", "save_load", "examples"], **given)
+    assert verdicts(report) == {"coverage": "passed", "save_load": "passed", "examples": "skipped"}, report
+    assert report["save_load"].calls == ["(p float32 [2, 3], label int64 [2]) ignore_index=-7"]
+    refused = tenon.check(made, checks=["coverage"], **given | {"set": {"ignore_index": -6}})
+    assert verdicts(refused) == {"coverage": "untried"} and "labels [ 2 -7] of (2, 3)" in refused[0].sentence
+    tenon.save_array(tmp_path / "label.npy", label)
+    from_file = given | {
+        "set": [{"ignore_index": -7}, {"ignore_index": -6}],
+        "input": {"label": tmp_path / "label.npy"},
+    }
+    both = tenon.check(made, checks=["save_load"], **from_file)
+    assert both[0].sentence == "1 call" and any("ignore_index=-6" in call for call in both[0].calls)
+    with pytest.raises(tenon.UsageError, match="no input 'labels'"):
+        tenon.check(made, input={"labels": label})
+
+
+def test_calls_of_a_plugin_are_named_the_same_way(tmp_path):
+    info = ops["tenon.embedding"].info
+    sizes = {"input_dim": 4, "output_dim": 2}
+    given = {"op": "embedding", "checks": ["coverage", "save_load"], "shape": {"weight": [4, 2]}, "set": sizes}
+    indices = np.array([3, 0, 3], np.int32)
+    report = tenon.check(info.path, **given, input={"indices": indices})
+    assert verdicts(report) == {"coverage": "passed", "save_load": "passed"}, report
+    assert report["save_load"].calls[0].startswith("(indices int32 [3], weight float32 [4, 2])"), report[
+        "save_load"
+    ].calls
+    np.save(tmp_path / "indices.npy", indices + 1)
+    report = tenon.check(info.path, **given, input={"indices": tmp_path / "indices.npy"})
+    assert verdicts(report)["coverage"] == "untried" and "there are 4" in report["coverage"].sentence, report
+    report = tenon.check(ops["tenon.clip"].info.path, op="clip", checks=["gradient"], set={"low": -0.25, "high": 2})
+    assert report.ok and all("low=-0.25 high=2" in call for call in report[0].calls), report[0].calls

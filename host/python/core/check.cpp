@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <tenon/host/arrays.hpp>
 #include <tenon/host/check.hpp>
 
+#include "python/core/arrays.hpp"
+#include "python/core/attributes.hpp"
 #include "python/core/python_operator.hpp"
 
 namespace tenon::python {
@@ -15,6 +18,17 @@ namespace {
 const char* word_for(CheckVerdict verdict) {
   constexpr const char* words[] = {"passed", "skipped", "warning", "failed", "crashed", "untried"};
   return words[static_cast<std::size_t>(verdict)];
+}
+
+/// Elements are a tensor, or the path of a file.
+CheckCall call_from(nb::dict given) {
+  CheckCall call;
+  call.parameters = attributes_from(nullptr, nb::cast<nb::dict>(given["set"]));
+  for (const auto& [name, shape] : nb::cast<nb::dict>(given["shape"])) call.shapes[nb::cast<std::string>(name)] = shape_from(shape);
+  for (const auto& [name, elements] : nb::cast<nb::dict>(given["input"]))
+    call.inputs[nb::cast<std::string>(name)] =
+        nb::isinstance<nb::str>(elements) ? load_array(nb::cast<std::string>(elements)) : nb::cast<const Tensor&>(elements);
+  return call;
 }
 
 CheckOptions options_from(nb::dict given) {
@@ -27,6 +41,7 @@ CheckOptions options_from(nb::dict given) {
   options.memory_limit = nb::cast<std::uint64_t>(given["memory_limit"]);
   options.trust_writable = nb::cast<bool>(given["trust_writable"]);
   for (const auto& path : nb::cast<std::vector<std::string>>(given["plugins"])) options.plugins.emplace_back(path);
+  for (const auto& call : nb::cast<nb::list>(given["calls"])) options.calls.push_back(call_from(nb::cast<nb::dict>(call)));
   return options;
 }
 

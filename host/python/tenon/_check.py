@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +22,7 @@ from ._compile import Compiled
 from ._define import Definition, decorated
 from ._errors import ExecutionError, UsageError
 from ._host import Host
+from ._tensors import save_array, tensor
 
 FAULTS = ("failed", "crashed", "untried")
 
@@ -94,6 +99,9 @@ class CheckReport(Sequence[CheckResult]):
         return "".join(tables)
 
 
+_Calls = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
+
+
 def check(
     what: Any,
     *,
@@ -104,6 +112,9 @@ def check(
     timeout: float = 60.0,
     plugins: Sequence[str | os.PathLike[str]] = (),
     memory_limit: int = 0,
+    shape: _Calls = None,
+    set: _Calls = None,
+    input: _Calls = None,
 ) -> CheckReport:
     """Checks whether operators do what they declare: inference, gradients, what they read and write, bits that stay the same, files.
 
@@ -112,13 +123,17 @@ def check(
     seconds for each check. plugins: folders and files of others that the operators may need. memory_limit: bytes that the checks may take,
     0 for no limit.
 
+    shape, set, input: the calls to try instead of those that are found: shapes of inputs, values of parameters, and elements of inputs as
+    arrays or as paths of files. Each is a mapping by name, or a list of them: every combination is a call. What they leave open is as in
+    the operator's examples where that fits, and searched for.
+
     All of it runs in processes of its own: whatever an operator does there is a result, and this process stays as it is. An operator in
     Python is checked in a fork of this process, without other threads; it may call other operators of the default host, on one thread.
     Raises UsageError and FileError for what cannot be checked at all.
     """
     options = {
         "op": op, "checks": list(checks), "device": device, "seed": seed, "time_limit": float(timeout), "memory_limit": memory_limit,
-        "trust_writable": False, "plugins": [os.fspath(path) for path in plugins],
+        "trust_writable": False, "plugins": [os.fspath(path) for path in plugins], "calls": _calls(shape, set, input),
     }  # fmt: skip
     if isinstance(what, _core.Operator):
         found = decorated(what.info.full_name)
@@ -133,6 +148,29 @@ def check(
             raise TypeError(f"a class with @tenon.operator is needed, not {what!r}")
         return _report(_of_class(what, definition, options))
     return _report(_of_plugin(os.fspath(what), options))
+
+
+def _calls(shape: _Calls, values: _Calls, arrays: _Calls) -> list[dict[str, dict[str, Any]]]:
+    if shape is None and values is None and arrays is None:
+        return []
+    several = [
+        [{}] if given is None else [given] if isinstance(given, Mapping) else list(given)
+        for given in (shape, values, arrays)
+    ]
+    return [
+        {
+            "shape": dict(shapes),
+            "set": dict(parameters),
+            "input": {
+                name: tensor(array) if not _is_path(array) else os.fspath(array) for name, array in elements.items()
+            },
+        }
+        for shapes, parameters, elements in itertools.product(*several)
+    ]
+
+
+def _is_path(array: Any) -> bool:
+    return isinstance(array, str | os.PathLike)
 
 
 def _report(lines: Iterator[dict[str, Any]]) -> CheckReport:
@@ -217,21 +255,34 @@ def _use_one_thread(before: _core.Host) -> None:
 
 
 def _of_plugin(path: str, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """In a new interpreter: the checks fork, which a process with threads must not."""
+    """In a new interpreter: the checks fork, which a process with threads must not. Arrays go there as files."""
+    with tempfile.TemporaryDirectory(prefix="tenon-check-") as folder:
+        for number, call in enumerate(options["calls"]):
+            for name, array in call["input"].items():
+                if not _is_path(array):
+                    call["input"][name] = os.path.join(folder, f"{number}-{name}.npy")
+                    save_array(call["input"][name], array.to("cpu").to_storage("dense"))
+        yield from _in_interpreter(path, options)
+
+
+def _in_interpreter(path: str, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",
     }
-    command = [sys.executable, "-c", "from tenon._check import _main; _main()", path, json.dumps(options)]
+    command = [sys.executable, "-c", "from tenon._check import _main; _main()"]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
     ) as process:
-        assert process.stdout is not None and process.stderr is not None
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         try:
+            with contextlib.suppress(BrokenPipeError):  # it has ended, and says why
+                process.stdin.write(pickle.dumps((path, options)))
+                process.stdin.close()
             for line in process.stdout:
                 yield json.loads(line)
-            said = process.stderr.read()
+            said = process.stderr.read().decode(errors="replace")
         except BaseException:
             process.kill()
             raise
@@ -242,5 +293,5 @@ def _of_plugin(path: str, options: Mapping[str, Any]) -> Iterator[dict[str, Any]
 
 
 def _main() -> None:
-    path, options = sys.argv[1], json.loads(sys.argv[2])
+    path, options = pickle.load(sys.stdin.buffer)
     _told(lambda line: _write_all(1, line), lambda report: _core.check_plugin(path, options, report))
