@@ -64,7 +64,7 @@ const std::vector<Check>& checks() {
   static const std::vector<Check> all = {
       {"manifest", "the manifest says what the functions are, and every part has its sentence", check_manifest, false, false, true},
       {"process", "descriptors, folder, environment, signals and threads of the process stay as they were", check_process, true},
-      {"examples", "every example is accepted, and every switch and choice has a call that works", check_examples},
+      {"examples", "every example is accepted, and each value of switches and choices has a call that works", check_examples},
       {"inference", "what is inferred from less does not contradict what is inferred from all", check_inference},
       {"dtypes", "every dtype it claims runs, and floating ones give about the same numbers, in precision bfloat16, too", check_dtypes},
       {"shapes", "empty, 0-d, odd-sized and unaligned inputs run or are refused", check_shapes},

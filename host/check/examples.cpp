@@ -1,8 +1,9 @@
-// Whether examples are accepted, and whether each value of a switch or a choice has a call that works.
+// Whether examples are accepted, and whether each value of a parameter that has few has a call that works.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "check/sample_search.hpp"
 #include "check/test_call.hpp"
@@ -42,10 +43,16 @@ std::string refusal_of(const CheckedOperator& subject, const ExampleInfo& exampl
   return first;
 }
 
+/// Of a switch, a choice, or a whole number within a few; none of others.
 std::vector<AttributeValue> all_values(const ParamInfo& param) {
+  constexpr double most = 8;
   if (param.kind == ParamKind::boolean) return {AttributeValue(false), AttributeValue(true)};
-  if (param.kind != ParamKind::choice && param.kind != ParamKind::text) return {};
-  return {param.choices.begin(), param.choices.end()};
+  if (param.kind == ParamKind::choice || param.kind == ParamKind::text) return {param.choices.begin(), param.choices.end()};
+  const bool whole = param.kind == ParamKind::int32 || param.kind == ParamKind::int64;
+  std::vector<AttributeValue> values;
+  if (whole && param.min && param.max && *param.max - *param.min < most)
+    for (auto number = std::llround(*param.min); number <= std::llround(*param.max); ++number) values.emplace_back(std::int64_t{number});
+  return values;
 }
 
 bool has_call(const CheckedOperator& subject, const ParamInfo& param, const AttributeValue& value, Refusals& refusals) {
@@ -89,9 +96,9 @@ Outcome check_examples(const CheckedOperator& subject) {
   if (!without.empty())
     return {Verdict::untried, fmt::format("no call was found that works with {}: {}, the nearest one with: {}", fmt::join(without, ", "),
                                           counted(of_first.count(), "try was refused", "tries were refused"), of_first.nearest())};
-  if (info.examples.empty() && values == 0) return skipped("it has no example, and no switch or choice");
-  return passed(fmt::format("{}, {}", counted(info.examples.size(), "example"),
-                            counted(values, "value of switches and choices", "values of switches and choices")));
+  if (info.examples.empty() && values == 0) return skipped("it has no example, and no parameter of few values");
+  return passed(
+      fmt::format("{}, {}", counted(info.examples.size(), "example"), counted(values, "value of a parameter", "values of parameters")));
 }
 
 }  // namespace tenon::checks

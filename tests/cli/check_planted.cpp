@@ -47,13 +47,14 @@ TEST_CASE("check examples: those that are refused, and parameters without any ca
     const char* words;
   };
   const Case cases[] = {
-      {"sound_switch", CheckVerdict::passed, "2 examples, 2 values of switches and choices"},
+      {"sound_switch", CheckVerdict::passed, "2 examples, 2 values of parameters"},
       {"unknown_example", CheckVerdict::failed,
        "op.example() 1, with (x [3], scalar=true), is refused: infer() leaves output 'y' unknown (x float32 [3])"},
       {"unknown_switch", CheckVerdict::failed, "no call works, with scalar=true: infer() leaves output 'y' unknown (x "},
       {"rank_example", CheckVerdict::failed, "op.example() 2, with (x [2, 2]), is refused: input 'x' is [2, 2] but needs [?]"},
       {"kernel_example", CheckVerdict::failed, "op.example() 1, with (x [5]), is refused: a multiple of five"},
       {"refused_choice", CheckVerdict::untried, "no call was found that works with mode=\"fancy\": "},
+      {"refused_number", CheckVerdict::untried, "no call was found that works with level=3: "},
       {"refused_by_kernel", CheckVerdict::untried, "the nearest one with: fancy is not written yet (x "},
   };
   for (const auto& test : cases) {

@@ -100,6 +100,20 @@ struct RefusedChoice : Sound {
 };
 TENON_OPERATOR(refused_choice, RefusedChoice)
 
+/// And here a whole number.
+struct RefusedNumber : Sound {
+  int level = 1;
+  static constexpr void describe(auto& op) {
+    Sound::describe(op);
+    op.param("level", &RefusedNumber::level, "how much").at_least(1).at_most(3);
+  }
+  void infer(Infer& io) const {
+    io.require(level < 3, "level ", level, " is not written yet");
+    io.set_output(0, io.input("x").shape);
+  }
+};
+TENON_OPERATOR(refused_number, RefusedNumber)
+
 /// And its kernel another one's.
 struct RefusedByKernel : RefusedChoice {
   static constexpr void describe(auto& op) {

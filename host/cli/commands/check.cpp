@@ -36,7 +36,7 @@ class Results {
     const auto& [op, check, verdict, sentence, calls] = result;
     ++tally_[static_cast<std::size_t>(verdict)];
     if (verdict == Verdict::untried) {
-      auto& names = sentence.find("there is no kernel for") == std::string::npos ? untried_ : without_kernel_;
+      auto& names = sentence.find(" in any plugin") == std::string::npos ? untried_ : without_kernel_;
       if (names.empty() || names.back() != op) names.push_back(op);
     }
     if (only_failed_ && (verdict < Verdict::failed || verdict == Verdict::untried)) return;
