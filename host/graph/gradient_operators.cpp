@@ -6,6 +6,8 @@
 #include <tenon/operator.hpp>
 #include <vector>
 
+#include "tensor/number_fits.hpp"
+
 namespace tenon {
 namespace {
 
@@ -97,7 +99,7 @@ struct FillLike : Operator {
   }
   void forward(const Call& call) const {
     visit<floating + any_complex>(call.output_type(0).dtype, [&]<class T>() {
-      const auto number = static_cast<T>(static_cast<float>(value));
+      const auto number = number_as<T>(value);
       for (auto& element : call.output<T>(0)) element = call.write(0) == Write::add ? static_cast<T>(element + number) : number;
     });
   }
@@ -186,12 +188,7 @@ struct SumLike : Operator {
         for (int axis = from.rank(); axis-- > 0 && ++place[static_cast<std::size_t>(axis)] == from[axis];)
           place[static_cast<std::size_t>(axis)] = 0;
       }
-      std::transform(sums.begin(), sums.end(), call.output<T>(0).begin(), [](double sum) {
-        if constexpr (std::is_same_v<T, double>)
-          return sum;
-        else
-          return static_cast<T>(static_cast<float>(sum));
-      });
+      std::transform(sums.begin(), sums.end(), call.output<T>(0).begin(), [](double sum) { return static_cast<T>(sum); });
     });
   }
   void gradient(Gradient& g) const { g.set_input_grad(0, g.add("broadcast_like", {g.output_grad(0), g.input(0)})); }

@@ -8,16 +8,14 @@
 
 namespace tenon {
 
-/// The number in dtype T; the 16-bit floats are rounded from float. Integers need a number that fits.
+/// The number in dtype T, rounded once. Integers need a number that fits.
 template <class T>
 T number_as(double value) {
   static_assert(std::numeric_limits<float>::is_iec559, "a double too large for float must become infinite");
   if constexpr (is_complex<T>)
     return static_cast<decltype(T::re)>(value);
-  else if constexpr (std::is_integral_v<T> || sizeof(T) >= sizeof(float))
-    return static_cast<T>(value);
   else
-    return static_cast<T>(static_cast<float>(value));
+    return static_cast<T>(value);
 }
 
 /// Whether dtype T holds the number: integers its whole part, floating dtypes NaN, infinities, and what rounds to a finite number.

@@ -123,7 +123,7 @@ struct FillLikeCuda : tenon::Operator {
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.output_type(0).dtype, [&]<class T>() {
       const auto to = call.output<T>(0);
-      const auto number = static_cast<T>(static_cast<float>(value));
+      const auto number = static_cast<T>(value);
       tenon::gpu::for_each(call, to.size(), Fill<T>{to.data(), number, call.write(0) == tenon::Write::add});
     });
   }

@@ -18,8 +18,6 @@ TENON_FN To convert(From value) {
     return convert<To>(static_cast<float>(value));
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);
-  } else if constexpr (tenon::is_half<To>) {
-    return To(static_cast<float>(value));
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
     return saturate<To>(value);
   } else {

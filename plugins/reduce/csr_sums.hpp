@@ -66,7 +66,7 @@ void reduce_csr(const tenon::Call& call, unsigned reduced, Finish finish) {
   if (call.write(0) == tenon::Write::none) return;
   const auto x = call.csr<T>(0);
   Out* const y = call.output<Out>(0).data();
-  const auto put = [&](std::int64_t i, Acc sum) { y[i] = static_cast<Out>(static_cast<Plain<Out>>(finish(sum))); };
+  const auto put = [&](std::int64_t i, Acc sum) { y[i] = static_cast<Out>(finish(sum)); };
   if (reduced == 1) return sum_each_column<Acc>(call, x, put);
   if (reduced == 2) return sum_each_row<Acc>(call, x, put);
   put(0, sum_whole<Acc>(call, x));

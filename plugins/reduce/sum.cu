@@ -14,7 +14,7 @@ struct Put {
 
   TENON_FN void operator()(std::int64_t i, Acc sum) const {
     const auto value = finish(sum);
-    y[i] = static_cast<Out>(static_cast<Plain<Out>>(add ? static_cast<Acc>(static_cast<Plain<Out>>(y[i])) + value : value));
+    y[i] = static_cast<Out>(add ? static_cast<Acc>(static_cast<Plain<Out>>(y[i])) + value : value);
   }
 };
 

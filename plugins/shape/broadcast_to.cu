@@ -8,7 +8,7 @@ template <class T>
 struct PutSum {
   T* dx;
 
-  TENON_FN void operator()(std::int64_t i, double sum) const { dx[i] = static_cast<T>(static_cast<Plain<T>>(sum)); }
+  TENON_FN void operator()(std::int64_t i, double sum) const { dx[i] = static_cast<T>(sum); }
 };
 
 }  // namespace

@@ -34,26 +34,54 @@ void check_widening(Format format) {
   }
 }
 
-// Each gap between neighbours is tried at its ends, at its middle (the tie) and one float on both sides of the middle.
-template <class T>
+// Each gap between neighbours is tried at its ends, at its middle (the tie) and one Number on both sides of the middle.
+template <class T, class Number>
 void check_rounding(Format format) {
   const int infinity = ((1 << format.exponent_bits) - 1) << format.fraction_bits;
   for (int low = 0; low < infinity; ++low) {
     const int high = low + 1;
     const double top = high == infinity ? 2 * decode(format, low) - decode(format, low - 1) : decode(format, high);
-    const auto middle = static_cast<float>((decode(format, low) + top) / 2);
+    const auto middle = static_cast<Number>((decode(format, low) + top) / 2);
     const struct {
-      float value;
+      Number value;
       int bits;
-    } cases[] = {{static_cast<float>(decode(format, low)), low},
-                 {std::nextafter(middle, 0.f), low},
+    } cases[] = {{static_cast<Number>(decode(format, low)), low},
+                 {std::nextafter(middle, Number(0)), low},
                  {middle, low % 2 ? high : low},
-                 {std::nextafter(middle, std::numeric_limits<float>::infinity()), high}};
+                 {std::nextafter(middle, std::numeric_limits<Number>::infinity()), high}};
     for (const auto& [value, bits] : cases) {
       if (T(value).bits() != bits) FAIL(value, " became bits ", T(value).bits(), ", not ", bits);
       if (T(-value).bits() != (bits | 0x8000)) FAIL(-value, " became bits ", T(-value).bits(), ", not ", bits | 0x8000);
     }
   }
+}
+
+// The integers around each middle that is one, where Whole holds them.
+template <class T, class Whole>
+void check_rounding_of_integers(Format format) {
+  const int infinity = ((1 << format.exponent_bits) - 1) << format.fraction_bits;
+  const double most = std::ldexp(1, std::numeric_limits<Whole>::digits);
+  for (int low = 0; low + 1 < infinity; ++low) {
+    const double middle = (decode(format, low) + decode(format, low + 1)) / 2;
+    if (middle < 2 || middle != std::floor(middle) || middle + 1 >= most) continue;
+    const auto whole = static_cast<Whole>(middle);
+    const int bits[] = {low, low % 2 ? low + 1 : low, low + 1};
+    for (int i = 0; i < 3; ++i) {
+      const auto value = static_cast<Whole>(whole + static_cast<Whole>(i) - Whole(1));
+      const bool inside = decode(format, low) <= middle - 1;  // where numbers are two apart, the neighbours are numbers themselves
+      if (inside && T(value).bits() != bits[i]) FAIL(value, " became bits ", T(value).bits(), ", not ", bits[i]);
+      if constexpr (std::is_signed_v<Whole>)
+        if (inside && T(-value).bits() != (bits[i] | 0x8000)) FAIL(-value, " became bits ", T(-value).bits(), ", not ", bits[i] | 0x8000);
+    }
+  }
+}
+
+template <class T>
+void check_integers(Format format) {
+  check_rounding_of_integers<T, std::int32_t>(format);
+  check_rounding_of_integers<T, std::uint32_t>(format);
+  check_rounding_of_integers<T, std::int64_t>(format);
+  check_rounding_of_integers<T, std::uint64_t>(format);
 }
 
 template <class T>
@@ -81,11 +109,17 @@ TEST_CASE("every half widens to its value") {
 TEST_CASE("every bfloat16 widens to its value") {
   check_widening<tenon::bfloat16>(brain16);
 }
-TEST_CASE("floats round to the nearest half, ties to even") {
-  check_rounding<tenon::half>(binary16);
+TEST_CASE("floats and doubles round once to the nearest half, ties to even") {
+  check_rounding<tenon::half, float>(binary16);
+  check_rounding<tenon::half, double>(binary16);
 }
-TEST_CASE("floats round to the nearest bfloat16, ties to even") {
-  check_rounding<tenon::bfloat16>(brain16);
+TEST_CASE("floats and doubles round once to the nearest bfloat16, ties to even") {
+  check_rounding<tenon::bfloat16, float>(brain16);
+  check_rounding<tenon::bfloat16, double>(brain16);
+}
+TEST_CASE("integers round once to the nearest half or bfloat16, ties to even") {
+  check_integers<tenon::half>(binary16);
+  check_integers<tenon::bfloat16>(brain16);
 }
 TEST_CASE("infinities, NaN and zeros stay what they are as half") {
   check_special<tenon::half>();

@@ -286,9 +286,8 @@ void put_mask(const tenon::Call& call, const std::vector<W>& scores, const Atten
     for (std::int64_t n = 0; n < (mask.one ? sizes.all() : mask.keys); ++n)
       sums[static_cast<std::size_t>(first + (mask.one ? 0 : n))] += scores[static_cast<std::size_t>(row * sizes.all() + n)];
   }
-  tenon::visit<tenon::floating>(type.dtype, [&]<class M>() {
-    put<M>(call, "mask", 3, [&](std::int64_t i) { return static_cast<Wide<M>>(sums[static_cast<std::size_t>(i)]); });
-  });
+  tenon::visit<tenon::floating>(
+      type.dtype, [&]<class M>() { put<M>(call, "mask", 3, [&](std::int64_t i) { return sums[static_cast<std::size_t>(i)]; }); });
 }
 
 template <class T>

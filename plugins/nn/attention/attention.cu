@@ -201,7 +201,7 @@ struct PutMask {
   tenon::Write write;
   M* to;
 
-  TENON_FN void operator()(std::int64_t i) const { store(write, to[i], static_cast<Wide<M>>(sums[i])); }
+  TENON_FN void operator()(std::int64_t i) const { store(write, to[i], sums[i]); }
 };
 
 /// How many elements of scratch each part of a call takes. Some samples are computed at a time.

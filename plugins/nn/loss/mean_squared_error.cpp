@@ -26,7 +26,7 @@ void MeanSquaredError::forward(const tenon::Call& call) const {
     if (reduction == Reduction::none)
       put_each(call, call.write(0), loss.data(), n, square);
     else
-      store(call.write(0), loss[0], static_cast<Wide<T>>(parallel_sum(call, n, square) * weight(n)));
+      store(call.write(0), loss[0], parallel_sum(call, n, square) * weight(n));
   });
 }
 

@@ -47,7 +47,7 @@ void losses(const SoftmaxCrossEntropy& op, const tenon::Call& call) {
   if (op.reduction == Reduction::none)
     return store_each(call.write(0), loss, samples, [&](std::int64_t i) { return terms[std::size_t(i)]; });
   const double total = sum(samples, [terms = terms.data()](std::int64_t i) { return terms[i]; });
-  store(call.write(0), loss[0], static_cast<Wide<T>>(total * op.weight(samples)));
+  store(call.write(0), loss[0], total * op.weight(samples));
 }
 
 /// dlogits = (probabilities - 1 at the label) * dloss

@@ -134,8 +134,8 @@ void normalise(const BatchNorm& op, const tenon::Call& call) {
         moving_var[c] = blend(op.momentum, moving_var[c], used.variance);
       }
       const double inverse = 1 / std::sqrt(used.variance + op.epsilon);
-      if (mean) store(call.write(1), mean[c], static_cast<Wide<T>>(used.mean));
-      if (inverse_std) store(call.write(2), inverse_std[c], static_cast<Wide<T>>(inverse));
+      if (mean) store(call.write(1), mean[c], used.mean);
+      if (inverse_std) store(call.write(2), inverse_std[c], inverse);
       const auto centre = static_cast<Wide<T>>(used.mean), scale = static_cast<Wide<T>>(inverse) * Wide<T>(gamma[c]),
                  offset = Wide<T>(beta[c]);
       if (by_rows) {
@@ -189,8 +189,8 @@ void gradients(const BatchNorm& op, const tenon::Call& call) {
         return GradientSums{sum_over(channels, c, [=](std::int64_t i) { return W(dy[i]); }),
                             sum_over(channels, c, [=](std::int64_t i) { return W(dy[i]) * normal(i); })};
       });
-      if (dgamma) store(call.write(1), dgamma[c], static_cast<W>(of.dy_normal));
-      if (dbeta) store(call.write(2), dbeta[c], static_cast<W>(of.dy));
+      if (dgamma) store(call.write(1), dgamma[c], of.dy_normal);
+      if (dbeta) store(call.write(2), dbeta[c], of.dy);
       if (!dx || by_rows) continue;
       const auto mean_dy = static_cast<W>(of.dy / n), mean_dy_normal = static_cast<W>(of.dy_normal / n);
       const auto scale = W(gamma[c]) * inverse_std[c];

@@ -118,8 +118,8 @@ struct PutGradients {
   tenon::Write write_gamma, write_beta;
 
   TENON_DEVICE void operator()(std::int64_t c, const TwoSums& total) const {
-    if (dgamma) store(write_gamma, dgamma[c], static_cast<Wide<T>>(total.second));
-    if (dbeta) store(write_beta, dbeta[c], static_cast<Wide<T>>(total.first));
+    if (dgamma) store(write_gamma, dgamma[c], total.second);
+    if (dbeta) store(write_beta, dbeta[c], total.first);
     averages[c] = {total.first / n, total.second / n};
   }
 };

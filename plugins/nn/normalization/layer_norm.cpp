@@ -52,9 +52,7 @@ void gradients(const LayerNorm& op, const tenon::Call& call) {
     return (Wide<T>(data[row * size + i]) - means[row]) * inverse_stds[row];
   };
   const auto put = [&](int input) {
-    return [write = call.write(input), to = call.input_grad<T>(input)](std::int64_t i, double sum) {
-      store(write, to[i], static_cast<Wide<T>>(sum));
-    };
+    return [write = call.write(input), to = call.input_grad<T>(input)](std::int64_t i, double sum) { store(write, to[i], sum); };
   };
   // Before data's gradient, which may lie where the output's gradient does.
   if (call.write(1) != tenon::Write::none)

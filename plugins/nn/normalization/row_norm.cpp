@@ -94,7 +94,7 @@ void backward(const tenon::Call& call, const NormRows& rows, bool centred, doubl
       return input == 2 ? slope : slope * (static_cast<W>(data[row * rows.size + i]) - of(row).mean) * of(row).scale;
     };
     if (rows.per_group == 0) {
-      sum_columns(call, rows.count, rows.size, term, [=](std::int64_t i, double sum) { to[i] = T(static_cast<W>(sum)); });
+      sum_columns(call, rows.count, rows.size, term, [=](std::int64_t i, double sum) { to[i] = T(sum); });
       continue;
     }
     call.parallel_for(channels, 1, [&](std::int64_t begin, std::int64_t end) {

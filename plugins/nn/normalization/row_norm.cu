@@ -107,7 +107,7 @@ struct ChannelGradient {
     for (std::int64_t i = block.thread(); i < count * rows.repeat; i += tenon::gpu::block_threads)
       sum += static_cast<double>(term(i / rows.repeat * rows.groups + group, first + i % rows.repeat));
     sum = block.sum(sum);
-    if (block.thread() == 0) to[channel] = T(static_cast<Wide<T>>(sum));
+    if (block.thread() == 0) to[channel] = T(sum);
   }
 };
 

@@ -7,9 +7,9 @@
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-/// Puts `value` into `to`, or adds it there.
-template <class T>
-TENON_FN void store(tenon::Write write, T& to, Wide<T> value) {
+/// Puts `value` into `to`, or adds it there. A sum in double is rounded once.
+template <class T, class Value>
+TENON_FN void store(tenon::Write write, T& to, Value value) {
   if (write == tenon::Write::add)
     to = T(Wide<T>(to) + value);
   else if (write != tenon::Write::none)

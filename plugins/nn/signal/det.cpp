@@ -16,7 +16,7 @@ struct Det : DetShapes {
         for (auto i = begin; i < end; ++i) {
           for (std::int64_t k = 0; k < n * n; ++k)
             matrix[static_cast<std::size_t>(k)] = static_cast<double>(static_cast<Wide<T>>(data[i * n * n + k]));
-          output[i] = T(static_cast<Wide<T>>(determinants::determinant(matrix.data(), n)));
+          output[i] = T(determinants::determinant(matrix.data(), n));
         }
       });
     });
@@ -37,7 +37,7 @@ struct Det : DetShapes {
           for (std::int64_t k = 0; k < n * n; ++k) cofactors.matrix[k] = static_cast<double>(static_cast<W>(data[i * n * n + k]));
           cofactors.compute();
           const auto slope = static_cast<double>(static_cast<W>(dy[i]));
-          for (std::int64_t k = 0; k < n * n; ++k) dx[i * n * n + k] = T(static_cast<W>(slope * cofactors.found[k]));
+          for (std::int64_t k = 0; k < n * n; ++k) dx[i * n * n + k] = T(slope * cofactors.found[k]);
         }
       });
     });

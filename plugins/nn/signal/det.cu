@@ -16,7 +16,7 @@ struct Determinant {
   TENON_FN void operator()(std::int64_t i) const {
     double* const matrix = memory + i * n * n;
     for (std::int64_t k = 0; k < n * n; ++k) matrix[k] = static_cast<double>(static_cast<Wide<T>>(data[i * n * n + k]));
-    output[i] = T(static_cast<Wide<T>>(determinants::determinant(matrix, n)));
+    output[i] = T(determinants::determinant(matrix, n));
   }
 };
 
@@ -34,7 +34,7 @@ struct DeterminantBack {
     for (std::int64_t k = 0; k < n * n; ++k) cofactors.matrix[k] = static_cast<double>(static_cast<Wide<T>>(data[i * n * n + k]));
     cofactors.compute();
     const auto slope = static_cast<double>(static_cast<Wide<T>>(dy[i]));
-    for (std::int64_t k = 0; k < n * n; ++k) dx[i * n * n + k] = T(static_cast<Wide<T>>(slope * cofactors.found[k]));
+    for (std::int64_t k = 0; k < n * n; ++k) dx[i * n * n + k] = T(slope * cofactors.found[k]);
   }
 };
 

@@ -107,8 +107,8 @@ struct Dft : DftShapes {
           };
           const auto write = [&](std::int64_t n, std::int64_t length_of, std::int64_t parts, dft::Number number) {
             T* const place = to + of.at(i, n, length_of, parts);
-            place[0] = T(static_cast<Wide<T>>(number.real()));
-            if (parts == 2) place[1] = T(static_cast<Wide<T>>(number.imag()));
+            place[0] = T(number.real());
+            if (parts == 2) place[1] = T(number.imag());
           };
           std::fill(x.begin(), x.end(), dft::Number());
           if (!back) {

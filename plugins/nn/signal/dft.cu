@@ -105,8 +105,8 @@ struct PutLines {
     if (!back || n < of.used) number = {from[line * of.size + n].re * of.scale, from[line * of.size + n].im * of.scale};
     if (back && of.mirrored) number = of.twice(n) ? DftNumber{2 * number.re, 2 * number.im} : DftNumber{number.re, 0};
     T* const place = to + of.at(line, n, length, parts);
-    place[0] = T(static_cast<Wide<T>>(number.re));
-    if (parts == 2) place[1] = T(static_cast<Wide<T>>(number.im));
+    place[0] = T(number.re);
+    if (parts == 2) place[1] = T(number.im);
   }
 };
 

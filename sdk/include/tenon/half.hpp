@@ -20,13 +20,45 @@
 #pragma GCC visibility push(hidden)
 namespace tenon {
 
-/// IEEE 754 binary16: 1 sign, 5 exponent, 10 fraction bits. From float: to nearest, ties to even; infinity from 65520 on. The largest
-/// finite number is 65504, the smallest normal one 2^-14, the smallest above 0 2^-24. A double is converted to float first: it rounds
-/// twice.
+namespace halves {
+
+/// Numbers that a 16-bit float is made from by way of a float rounded to odd.
+template <class Number>
+inline constexpr bool rounds_to_half = std::is_arithmetic_v<Number> && !std::is_same_v<Number, float> && sizeof(Number) <= 8;
+
+/// The float next to value towards zero, with its last bit set unless it is exact ("rounding to odd"). Rounding that float to 22 bits or
+/// fewer gives what rounding value once gives: a midpoint between two shorter numbers is never hit by accident.
+TENON_FN TENON_HIDDEN constexpr float round_to_odd(double value) {
+  const float nearest = static_cast<float>(value);
+  const double back = nearest;
+  const std::uint64_t magnitude = ~(std::uint64_t(1) << 63);
+  const bool inexact = back != value, beyond = (bits_as<std::uint64_t>(back) & magnitude) > (bits_as<std::uint64_t>(value) & magnitude);
+  return bits_as<float>((bits_as<std::uint32_t>(nearest) - std::uint32_t(beyond)) | std::uint32_t(inexact));  // NaN stays NaN
+}
+
+/// Integers above 53 bits lose their last 12 to a bit that says whether these were 0, which a double then holds exactly.
+template <class Number>
+TENON_FN TENON_HIDDEN constexpr float odd_float(Number value) {
+  if constexpr (std::is_integral_v<Number> && sizeof(Number) == 8) {
+    constexpr Number exact = Number(1) << 53, rest = 0xfff;
+    const bool large = value > exact || (std::is_signed_v<Number> && value < Number(0) - exact);
+    const Number odd = Number((value & Number(~rest)) | Number((value & rest) != 0 ? 0x800 : 0));
+    return round_to_odd(static_cast<double>(large ? odd : value));
+  } else {
+    return round_to_odd(static_cast<double>(value));
+  }
+}
+
+}  // namespace halves
+
+/// IEEE 754 binary16: 1 sign, 5 exponent, 10 fraction bits. Every number is rounded once: to nearest, ties to even; infinity from 65520 on.
+/// The largest finite number is 65504, the smallest normal one 2^-14, the smallest above 0 2^-24.
 class TENON_OPEN half {
  public:
   half() = default;                                                             ///< undefined bits, as of a float; half{} is 0
   TENON_FN TENON_HIDDEN constexpr half(float value) : bits_(rounded(value)) {}  // implicit, as float from double is
+  template <class Number>
+  requires halves::rounds_to_half<Number> TENON_FN TENON_HIDDEN constexpr half(Number value) : half(halves::odd_float(value)) {}
   /// Exact. `a + b` of two halves is a float; assign it to a half to round it.
   TENON_FN TENON_HIDDEN constexpr operator float() const { return widened(bits_); }
 
@@ -89,11 +121,13 @@ class TENON_OPEN half {
 };
 
 /// bfloat16, which keeps the range of float and two to three decimal digits: take half if digits matter. It is the upper half of a float: 1
-/// sign, 8 exponent, 7 fraction bits, so the range of float. From float: to nearest, ties to even; NaN stays NaN.
+/// sign, 8 exponent, 7 fraction bits, so the range of float. Every number is rounded once: to nearest, ties to even; NaN stays NaN.
 class TENON_OPEN bfloat16 {
  public:
   bfloat16() = default;  ///< undefined bits; bfloat16{} is 0
   TENON_FN TENON_HIDDEN constexpr bfloat16(float value) : bits_(round(bits_as<std::uint32_t>(value))) {}
+  template <class Number>
+  requires halves::rounds_to_half<Number> TENON_FN TENON_HIDDEN constexpr bfloat16(Number value) : bfloat16(halves::odd_float(value)) {}
   /// Exact; it only appends 16 zero bits.
   TENON_FN TENON_HIDDEN constexpr operator float() const { return bits_as<float>(static_cast<std::uint32_t>(bits_) << 16); }
 

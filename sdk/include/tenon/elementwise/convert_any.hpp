@@ -28,8 +28,7 @@ inline void convert_any(DType from, DType to, const void* in, void* out, std::in
     const auto* source = static_cast<const unsigned char*>(in) + done * static_cast<std::int64_t>(size_of(from));
     auto* target = static_cast<unsigned char*>(out) + done * static_cast<std::int64_t>(size_of(to));
     if (from == u64 && floating.has(to)) {  // may be above int64
-      convert_block<std::uint64_t, double>(source, wide.real, count);
-      convert_from(to, wide.real, target, count);
+      visit<floating>(to, [&]<class To>() { convert_block<std::uint64_t, To>(source, target, count); });
       continue;
     }
     visit<any_real + Types{boolean}>(from, [&]<class From>() {

@@ -133,7 +133,8 @@ class BroadcastSum {
         if (job_->result == DType::f64) {
           static_cast<double*>(place)[i] = totals[done + i];
         } else {
-          static_cast<float*>(place)[i] = static_cast<float>(totals[done + i]);
+          const double total = totals[done + i];
+          static_cast<float*>(place)[i] = target_.stored == DType::f32 ? static_cast<float>(total) : halves::round_to_odd(total);
         }
       }
       writer.write(first + done, place, n);

@@ -65,7 +65,12 @@ TENON_FN void store_sum(const DeviceSum& sum, std::int64_t i, double total) {
   const DeviceMap& map = sum.results;
   std::int64_t offset[1] = {};
   map.space.add_offsets(offset, i, [&](int, int axis) { return map.out.strides[axis]; });
-  store<Stored>(map.out, offset[0], static_cast<typename Function::Number>(total), map.add);
+  typename Function::Number number = 0;
+  if constexpr (is_half<Stored>)
+    number = halves::round_to_odd(total);  // store() rounds to 16 bits, once
+  else
+    number = static_cast<typename Function::Number>(total);
+  store<Stored>(map.out, offset[0], number, map.add);
 }
 
 /// The body of a kernel for many results of few terms: a thread for each result.
