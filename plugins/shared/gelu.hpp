@@ -10,7 +10,7 @@ struct GeluFormula : tenon::Elementwise {
 #if !defined(__CUDA_ARCH__)
     if constexpr (std::is_same_v<T, float>) return float_gelu(x);
 #endif
-    return x * normal_cdf(x);
+    return where(x < T(-100), T(-0.0), x * normal_cdf(x));  // the limit also for -infinity, as in float
   }
 
  private:
@@ -30,6 +30,6 @@ struct GeluFormula : tenon::Elementwise {
     const float scaled = smooth * scale, tail = where(size > 13.2f, 0.0f, scaled + scaled * fraction);
     const float z = x * x;
     const float slope = (((1.0416712e-4f * z - 1.18243508e-3f) * z + 9.97268036e-3f) * z - 6.64903224e-2f) * z + 0.398942292f;
-    return where(size < 0.7f, x * (0.5f + x * slope), where(x < 0.0f, 0.0f, x) - tail);
+    return where(size < 0.7f, x * (0.5f + x * slope), where(x < 0.0f, -0.0f, x) - tail);
   }
 };

@@ -10,6 +10,7 @@ class GraphArithmetic {
   explicit GraphArithmetic(tenon::Gradient& g) : g_(&g) {}
 
   Value add(Value left, Value right) { return g_->add("add", {left, right}); }
+  Value neg(Value value) { return g_->add("neg", {value}); }
   Value sub(Value left, Value right) { return g_->add("sub", {left, right}); }
   Value mul(Value left, Value right) { return g_->add("mul", {left, right}); }
   Value div(Value left, Value right) { return g_->add("div", {left, right}); }

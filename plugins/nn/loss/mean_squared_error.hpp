@@ -34,9 +34,9 @@ struct MeanSquaredError : Loss {
   void gradient(tenon::Gradient& g) const {
     GraphArithmetic math(g);
     const auto prediction = math.wide(g.input(0));
-    const auto slope = math.scaled(math.sub(prediction, math.wide(g.input(1))), 2);
+    const auto difference = math.sub(prediction, math.wide(g.input(1))), slope = math.add(difference, difference);
     const auto by_prediction = math.mul(slope, weighted(g, math.wide(g.output_grad(0)), g.ones_like(prediction)));
     math.set_input_grad(0, by_prediction);
-    math.set_input_grad(1, math.scaled(by_prediction, -1));
+    math.set_input_grad(1, math.neg(by_prediction));
   }
 };

@@ -66,7 +66,7 @@ TENON_FN inline float vector_expm1(float x) {
   const ReducedExponent reduced = reduce_exponent<126>(inside);
   const float scale = bits_as<float>(reduced.bits << 23);  // half of 2^n, for 2^128 does not exist
   const float result = 2.0f * (exponential_fraction(reduced) * scale + (scale - 0.5f));
-  return select((x == x) & (x != 0.0f), result, x);  // -0 stays -0
+  return select(x * x >= 0x1p-50f, result, x);  // below, and of NaN, it is x: -0 stays -0, and no denormal is lost
 }
 
 TENON_FN inline float vector_tanh(float x) {

@@ -187,19 +187,31 @@ requires std::is_arithmetic_v<Number> TENON_FN Number abs(Number x) {
   }
 }
 
-/// NaN if either is NaN, as numpy's minimum and maximum, unlike std::fmin. Of equal arguments the right one, which matters for zeros:
-/// max(0, -0) is -0. Both arguments have one type; functions.hpp converts others to their common type.
+/// IEEE 754's minimum and maximum: NaN if either is NaN, as in numpy and unlike std::fmin, and -0 is below +0. Both arguments have one
+/// type; functions.hpp converts others to their common type.
 ///
 /// Example, a value between two bounds; NaN stays NaN:
 ///
 ///     y = min(max(x, low), high);
 template <class Number>
 requires std::is_arithmetic_v<Number> TENON_FN constexpr Number min(Number left, Number right) {
-  return select((left < right) | (left != left), left, right);
+  const Number smaller = select((left < right) | (left != left), left, right);
+  if constexpr (std::is_floating_point_v<Number> && sizeof(Number) <= 8) {
+    using Bits = std::conditional_t<sizeof(Number) == 4, std::uint32_t, std::uint64_t>;
+    return select(left == right, bits_as<Number>(Bits(bits_as<Bits>(left) | bits_as<Bits>(right))), smaller);
+  } else {
+    return smaller;
+  }
 }
 template <class Number>
 requires std::is_arithmetic_v<Number> TENON_FN constexpr Number max(Number left, Number right) {
-  return select((left > right) | (left != left), left, right);
+  const Number larger = select((left > right) | (left != left), left, right);
+  if constexpr (std::is_floating_point_v<Number> && sizeof(Number) <= 8) {
+    using Bits = std::conditional_t<sizeof(Number) == 4, std::uint32_t, std::uint64_t>;
+    return select(left == right, bits_as<Number>(Bits(bits_as<Bits>(left) & bits_as<Bits>(right))), larger);
+  } else {
+    return larger;
+  }
 }
 
 /// Of integers, by repeated squaring: at most 64 steps. Exact modulo 2^bits, so 2^8 is 0 in uint8. A negative exponent gives 0, also of
