@@ -62,8 +62,8 @@ class TENON_API Tensor {
 
   /// A matrix that stores some of its elements, row by row: values [n], the column of each [n], and the position where each row starts
   /// [rows + 1]. Row starts ascend from 0 to n; columns ascend within a row, without duplicates. Both are int32, or both int64. All arrays
-  /// must be on one device. They are shared, not copied, unless they are strided. Throws Failure that names the first rule broken; to check
-  /// them, indices on a GPU are copied to the CPU.
+  /// must be on one device. Values are shared unless they are strided; indices are copied, for kernels follow them unchecked, and the
+  /// copies are read_only(). Throws Failure that names the first rule broken; to check them, indices on a GPU are copied to the CPU.
   static Tensor csr(const Tensor& values, const Tensor& columns, const Tensor& row_starts, const Shape& shape);
   /// A tensor that stores some of its rows: values [n, shape[1], ...], and the index of each row [n], ascending, without duplicates.
   static Tensor row_sparse(const Tensor& values, const Tensor& row_ids, const Shape& shape);
@@ -75,7 +75,7 @@ class TENON_API Tensor {
   std::int64_t size() const;          ///< elements, stored or not
   std::int64_t bytes() const;         ///< of what is stored, indices included
   const std::string& device() const;  ///< of the elements: `cpu`, `cuda:0`
-  /// Whether the elements, or some part of a sparse tensor, are borrowed from memory that must not be written. Views such as reshape() are
+  /// Whether the elements, those stored of a sparse tensor, are borrowed from memory that must not be written. Views such as reshape() are
   /// read-only, too; copies are not. The host refuses to write there. data() and values() do not stop you, but you must not, either.
   bool read_only() const;
 
