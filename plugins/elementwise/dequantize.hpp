@@ -16,7 +16,7 @@ struct Dequantize : tenon::Operator {
     op.input("x", "integers");
     op.input("scale", "one number, or one for each index along the axis, or x's shape with one for each block along the axis")
         .types(results);
-    op.input("zero_point", "what becomes 0, of scale's shape; by default 0").optional();
+    op.input("zero_point", "what becomes 0, of scale's shape, or one number beside one scale; by default 0").optional();
     op.output("y", "same shape as x");
     op.param("axis", &Dequantize::axis, "axis of the scales; negative ones count from the last");
     op.param("block_size", &Dequantize::block_size, "elements along the axis that share a scale; 0: scale has one dimension or none")
@@ -40,7 +40,7 @@ struct Dequantize : tenon::Operator {
   }
 
   void infer(tenon::Infer& io) const {
-    if (io.has_input(2)) io.set_input("zero_point", io.input("scale").shape);
+    quantization::infer_zero_point(io);
     quantization::check(io, axis, block_size);
     io.set_output(0, io.input("x").shape, result(io.input("scale").dtype));
     io.set_input(0, io.output(0).shape);

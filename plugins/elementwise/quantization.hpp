@@ -35,6 +35,15 @@ inline void check(const tenon::Infer& io, std::int64_t axis, std::int64_t size) 
   io.require(fits, "scale is ", scale, " and x is ", x, ": needs one scale for each block of ", size, " along axis ", at);
 }
 
+/// The zero point has scale's shape, but [] and [1] are both one number.
+inline void infer_zero_point(tenon::Infer& io) {
+  if (!io.has_input("zero_point")) return;
+  const auto zero = io.input("zero_point").shape, scale = io.input("scale").shape;
+  const auto may_be_single = [](const tenon::Shape& shape) { return is_single(shape) || shape == tenon::Shape{tenon::unknown}; };
+  if (zero != scale && may_be_single(zero) && may_be_single(scale)) return;  // a run knows
+  io.set_input("zero_point", scale);
+}
+
 /// Parts of x along which scales are either one or one for each element.
 class Parts {
  public:

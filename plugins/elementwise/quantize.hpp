@@ -14,7 +14,9 @@ struct Quantize : tenon::Operator {
     op.input("x", "any numbers").types(number_types);
     op.input("scale", "one number, or one for each index along the axis, or x's shape with one for each block along the axis")
         .types(scale_types);
-    op.input("zero_point", "what 0 becomes, of y's dtype and scale's shape; by default 0").optional().types(quantized_types);
+    op.input("zero_point", "what 0 becomes, of y's dtype and scale's shape, or one number beside one scale; by default 0")
+        .optional()
+        .types(quantized_types);
     op.output("y", "same shape as x; nan becomes 0");
     op.param("axis", &Quantize::axis, "axis of the scales; negative ones count from the last");
     op.param("block_size", &Quantize::block_size, "elements along the axis that share a scale; 0: scale has one dimension or none")
@@ -42,7 +44,7 @@ struct Quantize : tenon::Operator {
   void infer(tenon::Infer& io) const {
     const bool has_zero = io.has_input(2);
     const auto given = io.input(2).dtype;
-    if (has_zero) io.set_input("zero_point", io.input("scale").shape);
+    quantization::infer_zero_point(io);
     io.require(!has_zero || dtype == tenon::u8 || given == tenon::unknown_dtype || given == dtype, "zero_point is ", given,
                ", but parameter 'dtype' is ", dtype);
     quantization::check(io, axis, block_size);
