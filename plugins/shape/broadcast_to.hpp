@@ -32,8 +32,8 @@ struct BroadcastTo : tenon::Operator {
       const auto wanted = shape_of(io, *sizes);
       if (!wanted.known()) io.param_error("shape", "is ", wanted, ", but every size must be known");
       io.set_output(0, both_ways ? joined(wanted, x) : wanted);
-    } else if (const auto length = io.input("sizes").shape; !both_ways && length.known() && length[0] <= tenon::max_rank) {
-      io.set_output(0, tenon::Shape::of_rank(static_cast<int>(length[0])));
+    } else {
+      infer_rank(io, x);
     }
     const auto y = io.output(0).shape;
     if (!x.has_rank() || !y.has_rank()) return;
@@ -73,6 +73,15 @@ struct BroadcastTo : tenon::Operator {
   }
 
  private:
+  /// The length of sizes gives y's rank. Where x has another size than 1, y has it, too.
+  void infer_rank(tenon::Infer& io, const tenon::Shape& x) const {
+    const auto length = io.input("sizes").shape;
+    if (!length.known() || length[0] > tenon::max_rank || (both_ways && !x.has_rank())) return;
+    auto y = tenon::Shape::of_rank(std::max(static_cast<int>(length[0]), both_ways ? x.rank() : 0));
+    for (int a = 1; a <= std::min(x.rank(), y.rank()); ++a) y.set(-a, x[-a] == 1 ? tenon::unknown : x[-a]);
+    io.set_output(0, y);
+  }
+
   tenon::Shape wanted_of(const tenon::Call& call, const tenon::Shape& x) const {
     const auto sizes = given_numbers(call, "sizes", shape);
     const tenon::Shape wanted(sizes.data(), static_cast<int>(sizes.size()));
