@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "graph/declarations.hpp"
+#include "graph/dim_name.hpp"
 #include "graph/inference.hpp"
 #include "graph/operator_use.hpp"
 #include "graph/parameters.hpp"
@@ -80,8 +81,9 @@ void GraphBuilder::name_dims(ValueId input, const std::vector<std::string>& name
   std::vector<StringId> ids;
   for (const auto& name : names) {
     if (!name.empty()) check_name_text(name, "a dimension");
-    ids.push_back(model_.strings.intern(name));
+    ids.push_back(is_placeholder(name) ? 0 : model_.strings.intern(name));
   }
+  if (std::all_of(ids.begin(), ids.end(), [](StringId id) { return id == 0; })) return;
   value.dims = static_cast<std::uint32_t>(model_.dim_names.size());
   model_.dim_names.push_back(std::move(ids));
 }

@@ -32,7 +32,8 @@ class GraphBuilder {
   GraphBuilder(GraphModel& model, Binding& binding, PluginSet& plugins) : model_(model), binding_(binding), plugins_(plugins) {}
 
   ValueId input(std::string_view name, const tenon_type& type);
-  /// A name for each dimension, empty where it has none; equal names mean equal sizes. Throws Failure (usage).
+  /// A name for each dimension, empty where it has none; equal names mean equal sizes. Placeholders such as "?" are dropped. Throws
+  /// Failure (usage).
   void name_dims(ValueId input, const std::vector<std::string>& names);
   /// A variable or state that gets its values later. A node that leaves out the input or state of this name (node_input) takes it.
   ValueId unset(std::string_view name, Role role, const tenon_type& type, const Init& init = {});

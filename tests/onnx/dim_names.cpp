@@ -1,8 +1,11 @@
 // Names of dimensions: equal names mean equal sizes.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "../failure_of.hpp"
+#include "graph/dim_name.hpp"
 #include "imported.hpp"
+#include "run/graph_impl.hpp"
 
 using namespace imported;
 
@@ -38,4 +41,47 @@ TEST_CASE("names of dimensions are kept, shown and saved, and equal names want e
   tenon::onnx::ImportOptions options;
   options.shapes.emplace("z", tenon::Shape{3, 7});
   CHECK(tenon::type_text(tenon::onnx::load(on.host, path, options).inputs()[1]) == "float32 [3, 7]");
+}
+
+TEST_CASE("dimensions whose names are placeholders may differ, in every kind of file") {
+  OnnxHost on;
+  for (const auto* name :
+       {"?", "-1", " ", "??", "*", "None", "none", "null", "unk", "unk__0", "unk__17", "Unknown", "unknown_3", "any", "-", "0"}) {
+    CAPTURE(name);
+    CHECK(tenon::is_placeholder(name));
+    onnx_bytes::ModelParts model;
+    model.graph.nodes = {{"Relu", {"x"}, {"y"}}};
+    model.graph.inputs = {onnx_bytes::value("x", onnx_bytes::tensor_type(1, {{-1, name}, {3}, {-1, name}, {-1, "side"}}))};
+    model.graph.outputs = {onnx_bytes::value("y", onnx_bytes::tensor_type(1, {}))};
+    const auto path = on.folder / "m.onnx";
+    std::ofstream(path, std::ios::binary) << model.bytes();
+    auto graph = tenon::onnx::load(on.host, path);
+    graph.save(on.folder / "m.tenon");
+    const auto json = fmt::format(
+        R"({{"tenon": 1, "inputs": {{"x": {{"dtype": "float32", "shape": ["{0}", 3, "{0}", "side"]}}}},
+            "nodes": [{{"name": "r", "op": "relu", "inputs": ["x"]}}], "outputs": {{"y": "r"}}}})",
+        name);
+    for (const auto& one : {graph, tenon::Graph::load(on.host, on.folder / "m.tenon"), tenon::Graph::from_json(on.host, json)}) {
+      CHECK(tenon::type_text(one.inputs()[0]) == "float32 [?, 3, ?, side]");
+      tenon::Session session(one);
+      for (const std::int64_t size : {48, 5, 1})
+        CHECK(session.run({{"x", tenon::Tensor::zeros(tenon::f32, {2, 3, size, 4})}}).at("y").shape()[2] == size);
+    }
+  }
+  for (const auto* name : {"batch", "N", "unkempt", "anything", "none_left", "u_n_k", "s0", "h/2", "nandu", "\u00fcnk"})
+    CHECK_FALSE(tenon::is_placeholder(name));
+}
+
+TEST_CASE("a .tenon file whose dimensions have placeholders for names") {  // as older versions wrote them
+  OnnxHost on;
+  tenon::Graph graph(on.host);
+  graph.output("y", graph.add("relu", {graph.input("x", tenon::f32, {-1, -1})}));
+  auto& model = tenon::impl_of(graph).edit().model;
+  const auto name = model.strings.intern("?");
+  model.values[model.inputs[0]].dims = 0;
+  model.dim_names = {{name, name}};
+  CHECK(failure_of([&] { tenon::Session(graph).run({{"x", tenon::Tensor::zeros(tenon::f32, {2, 3})}}); }).kind == 1);
+  graph.save(on.folder / "old.tenon");
+  tenon::Session session(tenon::Graph::load(on.host, on.folder / "old.tenon"));
+  CHECK(session.run({{"x", tenon::Tensor::zeros(tenon::f32, {2, 3})}}).at("y").shape() == tenon::Shape{2, 3});
 }

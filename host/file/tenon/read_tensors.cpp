@@ -1,5 +1,6 @@
 // Types, buffers, tensors: from offsets in a file to memory that kernels may trust.
 #include "file/tenon/read_context.hpp"
+#include "graph/dim_name.hpp"
 #include "tensor/element_count.hpp"
 #include "tensor/held_tensor.hpp"
 
@@ -111,7 +112,9 @@ std::vector<StringId> read_dim_names(const ReadContext& reading, const format::T
   std::vector<StringId> names;
   for (const auto name : *from.dim_names()) {
     names.push_back(reading.index(name, reading.model.strings.size(), "a name of a dimension of type {}", i));
-    if (name != 0) require_name(reading, name, "a dimension of type", i);
+    if (name == 0) continue;
+    require_name(reading, name, "a dimension of type", i);
+    if (is_placeholder(reading.text(name))) names.back() = 0;  // older versions kept such names
   }
   return names;
 }

@@ -1,0 +1,26 @@
+#include "graph/dim_name.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace tenon {
+
+// A word for "unknown" and perhaps a number, or nothing that a name could be made of.
+bool is_placeholder(std::string_view dim_name) {
+  constexpr std::array<std::string_view, 10> words = {"", "unk", "unknown", "undefined", "none", "nil", "null", "nan", "any", "dynamic"};
+  const auto is_ascii_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  std::string word;
+  for (const char c : dim_name) {
+    if (is_ascii_letter(c))
+      word += static_cast<char>(c | 0x20);
+    else if (static_cast<unsigned char>(c) > 127)
+      return false;
+  }
+  if (std::find(words.begin(), words.end(), word) == words.end()) return false;
+  const auto first = std::find_if(dim_name.begin(), dim_name.end(), is_ascii_letter);  // the word in one piece
+  const auto length = std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(word.size()), dim_name.end() - first);
+  return std::all_of(first, first + length, is_ascii_letter);
+}
+
+}  // namespace tenon
