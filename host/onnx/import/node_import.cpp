@@ -221,7 +221,8 @@ Operand NodeImport::scalar(double value, const Operand& like) const {
   auto made = Tensor::empty(dtype(like), Shape::scalar());
   visit<every_type>(made.dtype(), [&]<class T>() {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-      require(value >= static_cast<double>(std::numeric_limits<T>::min()) && value < std::ldexp(1.0, std::numeric_limits<T>::digits),
+      require(value == std::trunc(value) && value >= static_cast<double>(std::numeric_limits<T>::min()) &&
+                  value < std::ldexp(1.0, std::numeric_limits<T>::digits),
               fmt::format("{} is no {}", value, name_of(made.dtype())));
     *static_cast<T*>(made.data()) = static_cast<T>(value);
   });

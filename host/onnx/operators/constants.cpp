@@ -8,7 +8,7 @@
 
 #include "graph/type.hpp"
 #include "onnx/dtype.hpp"
-#include "onnx/import/node_import.hpp"
+#include "onnx/operators/matrix.hpp"
 
 namespace tenon::onnx {
 namespace {
@@ -63,15 +63,10 @@ void constant_of_shape(NodeImport& node) {
   node.output(node.constant(filled(value, whole)));
 }
 
+// A slice of the sizes, clipped as in Python: needs no rank.
 void shape(NodeImport& node) {
-  const auto rank = node.version() < 15 ? std::int64_t{0} : std::int64_t{node.rank(node.input(0))};
-  const auto limited = [&](std::int64_t at) { return std::clamp(at < 0 ? at + rank : at, std::int64_t{0}, rank); };
-  auto sizes = node.shape_of(node.input(0));
-  if (node.attribute("start") != nullptr || node.attribute("end") != nullptr) {
-    const auto begin = limited(node.integer("start", 0)), end = limited(node.integer("end", rank));
-    sizes = node.add("tenon.slice", std::vector{sizes}, {{"axes", {0}}, {"begin", {begin}}, {"end", {std::max(begin, end)}}});
-  }
-  node.output(sizes);
+  const auto start = node.integer("start", 0), end = node.integer("end", INT64_MAX);
+  node.output(start == 0 && end == INT64_MAX ? node.shape_of(node.input(0)) : sizes_along(node, node.input(0), start, end));
 }
 
 void size(NodeImport& node) {
@@ -91,22 +86,26 @@ void has_element(NodeImport& node) {
   node.output(node.constant(made));
 }
 
+// Ones where column = row + k. A matrix that is not known, or large, is made when the model runs.
 void eye_like(NodeImport& node) {
   const auto like = node.input(0);
-  const auto shape = node.shape(like);
-  node.require(shape.known() && shape.rank() == 2, "the shape of its input must be known, and have 2 dimensions");
   auto dtype = node.dtype(like);
   if (const auto* given = node.attribute("dtype"); given != nullptr) {
     const auto* element = element_type(static_cast<std::int32_t>(node.integer("dtype", 0)));
     node.require(element != nullptr && element->dtype != unknown_dtype, "its dtype is one that Tenon has not");
     dtype = element->dtype;
   }
-  const auto k = node.integer("k", 0);
-  node.require(node.importer().may_make(type_of(f32, shape)), "its matrix is too large to be made while the model is read");
-  auto made = Tensor::zeros(f32, shape);
-  for (std::int64_t row = 0; row < shape[0]; ++row)
-    if (k >= -row && k < shape[1] - row) static_cast<float*>(made.data())[row * shape[1] + row + k] = 1;
-  node.output(node.cast(node.constant(made), dtype));
+  const auto rank = node.shape(like).rank();
+  node.require(rank < 0 || rank == 2, fmt::format("its input has {} dimensions, and 2 are needed", rank));
+  auto sizes = node.shape_of(like);
+  if (rank < 0) sizes = node.add("tenon.reshape", std::vector{sizes}, {{"shape", {2}}});  // refuses others
+  const auto along = [&](std::int64_t axis) {
+    return count_to(node, node.add("tenon.slice", std::vector{sizes}, {{"axes", {0}}, {"begin", {axis}}, {"end", {axis + 1}}}));
+  };
+  const auto k = node.constant(Tensor::from({node.integer("k", 0)}, Shape::scalar()));
+  const auto diagonal = node.add("tenon.add", std::vector{along(0), k});
+  const auto rows = node.add("tenon.expand_dims", std::vector{diagonal}, {{"axis", {1}}});
+  node.output(node.cast(node.add("tenon.equal", std::vector{rows, along(1)}), dtype));
 }
 
 void range(NodeImport& node) {

@@ -1,5 +1,5 @@
-// Conversions, places of the largest, products of halves.
-#include "onnx/import/node_import.hpp"
+// Conversions, and indices of the largest elements.
+#include "onnx/operators/matrix.hpp"
 
 namespace tenon::onnx {
 namespace {
@@ -9,26 +9,24 @@ void cast_like(NodeImport& node) {
   node.output(node.cast(node.input(0), node.dtype(node.input(1))));
 }
 
+// A one at the first of the largest elements along the axis.
+Operand hot(NodeImport& node, const Operand& x, std::int64_t axis) {
+  const auto size = sizes_along(node, x, axis, axis == -1 ? INT64_MAX : axis + 1);
+  const auto largest = node.add("tenon.argmax", std::vector{x}, {{"axis", {axis}}});
+  const Attributes along{{"axis", axis}, {"dtype", "float32"}};
+  return node.cast(node.add("tenon.one_hot", Importer::Named{{"indices", largest}, {"size", size}}, along), node.dtype(x));
+}
+
+// Before 13 all axes from `axis` on are one.
 void hardmax(NodeImport& node) {
   const auto x = node.input(0);
-  const int rank = node.rank(x), axis = node.axis(node.integer("axis", node.version() < 13 ? 1 : -1), rank);
-  node.require(node.version() >= 13 || axis == rank - 1,
-               "before opset 13 it takes all axes from its axis on as one, which is done for the last one alone");
-  const auto shape = node.shape(x);
-  node.require(shape.has_rank() && shape[axis] != unknown, "the size along its axis is not known");
-  const auto largest = node.add("tenon.argmax", std::vector{x}, {{"axis", {axis}}});
-  node.output(node.cast(node.add("tenon.one_hot", std::vector{largest}, {{"depth", shape[axis]}, {"axis", axis}, {"dtype", "float32"}}),
-                        node.dtype(x)));
+  if (node.version() >= 13) return node.output(hot(node, x, node.integer("axis", -1)));
+  const auto axis = node.integer("axis", 1);
+  if (axis == -1) return node.output(hot(node, x, axis));
+  node.output(reshaped(node, hot(node, as_matrix(node, x, axis), -1), node.shape_of(x)));
 }
 
-// Halves are multiplied in float32 and rounded once.
-void product(NodeImport& node) {
-  const auto type = node.dtype(node.input(0));
-  node.require(type == f16 || type == bf16, "matmul computes floating numbers alone");
-  node.output(node.cast(node.add("tenon.matmul", std::vector{node.widened(node.input(0)), node.widened(node.input(1))}), type));
-}
-
-const Composition conversions_read[] = {{"CastLike", cast_like}, {"Hardmax", hardmax}, {"MatMul", product}};
+const Composition conversions_read[] = {{"CastLike", cast_like}, {"Hardmax", hardmax}};
 
 }  // namespace
 }  // namespace tenon::onnx

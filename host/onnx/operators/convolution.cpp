@@ -1,6 +1,8 @@
 // Convolution: what ONNX reads off the weight's shape are parameters here.
 #include <algorithm>
+#include <functional>
 
+#include "onnx/operators/matrix.hpp"
 #include "onnx/operators/window.hpp"
 
 namespace tenon::onnx {
@@ -37,53 +39,153 @@ void conv(NodeImport& node) {
   node.output(node.cast(node.add("tenon.convolution", filters.inputs, attributes), filters.type));
 }
 
-// output_shape stands for the padding that gives it.
-void pad_to(NodeImport& node, const Filters& filters, const Numbers& sizes, Attributes& attributes) {
-  const auto axes = filters.kernel.size();
-  const auto data = node.shape(filters.inputs[0].second);
-  const bool upper = node.text("auto_pad", "NOTSET") == "SAME_UPPER";
-  const auto stride = numbers_of(node, "strides", axes, 1), dilate = numbers_of(node, "dilations", axes, 1);
-  auto extra = numbers_of(node, "output_padding", axes, 0);
-  const auto rank = static_cast<int>(axes) + 2;
-  node.require(data.has_rank() && data.rank() == rank && (sizes.size() == axes || sizes.size() == axes + 2),
-               "its output_shape does not fit its input");
-  Numbers begin(axes), end(axes);
-  for (std::size_t a = 0; a < axes; ++a) {
-    const auto size = data[static_cast<int>(a) + 2], wanted = sizes[sizes.size() - axes + a];
-    node.require(size != unknown, "its output_shape needs sizes that are not known");
-    constexpr std::int64_t most = 1 << 30;
-    const auto fits = [&](std::int64_t number) { return number >= 0 && number <= most; };
-    node.require(fits(size) && fits(wanted) && fits(stride[a]) && fits(dilate[a]) && fits(extra[a]) && fits(filters.kernel[a]),
-                 "its output_shape, strides, dilations or output_padding are no sizes");
-    const auto total = stride[a] * (size - 1) + extra[a] + dilate[a] * (filters.kernel[a] - 1) + 1 - wanted;
-    if (total < 0) extra[a] -= total;
-    const auto cut = std::max<std::int64_t>(total, 0);
-    begin[a] = upper ? cut / 2 : cut - cut / 2;
-    end[a] = cut - begin[a];
+/// A transposed convolution, and what is cut off or added at its ends.
+class Transposed {
+ public:
+  explicit Transposed(NodeImport& node)
+      : node_(node),
+        filters_(node),
+        axes_(filters_.kernel.size()),
+        stride_(numbers_of(node, "strides", axes_, 1)),
+        dilate_(numbers_of(node, "dilations", axes_, 1)),
+        extra_(numbers_of(node, "output_padding", axes_, 0)),
+        groups_(node.integer("group", 1)),
+        mode_(node.text("auto_pad", "NOTSET")) {
+    for (const Numbers* numbers : std::initializer_list<const Numbers*>{&stride_, &dilate_, &extra_, &filters_.kernel})
+      for (const auto number : *numbers)
+        node.require(number >= 0 && number <= most, "its strides, dilations, output_padding or kernel are negative or too large");
   }
-  attributes.set("pad", begin);
-  attributes.set("pad_end", end);
-  attributes.set("output_padding", extra);
-}
+
+  Operand result() {
+    const auto sizes = node_.integers("output_shape");
+    const auto window = sizes ? Attributes() : window_of(node_, filters_.kernel);
+    if (sizes) node_.ignore("pads");
+    return node_.cast(sizes ? of_sizes(*sizes) : of_window(window), filters_.type);
+  }
+
+ private:
+  static constexpr std::int64_t most = 1 << 30;
+
+  bool is_upper() const { return mode_ == "SAME_UPPER"; }
+  bool is_same() const { return is_upper() || mode_ == "SAME_LOWER"; }
+  bool in_stride() const { return std::equal(extra_.begin(), extra_.end(), stride_.begin(), std::less<>()); }
+  std::int64_t reach(std::size_t a) const { return dilate_[a] * (filters_.kernel[a] - 1) + 1; }
+
+  Operand add(Attributes attributes, bool with_bias) {
+    attributes.set("num_filter", filters_.shape[1] * groups_);
+    attributes.set("groups", groups_);
+    auto inputs = filters_.inputs;
+    if (!with_bias) inputs.resize(2);
+    attributes.set("no_bias", inputs.size() < 3);
+    return node_.add("tenon.conv_transpose", inputs, attributes);
+  }
+  Attributes without_padding() const { return {{"kernel", filters_.kernel}, {"stride", stride_}, {"dilate", dilate_}}; }
+
+  Operand of_window(Attributes window) {
+    if (in_stride()) {
+      window.set("output_padding", extra_);
+      return add(std::move(window), true);
+    }
+    Numbers begin(axes_), end(axes_);
+    const auto pads = is_same() || mode_ == "VALID" ? Numbers(2 * axes_) : numbers_of(node_, "pads", 2 * axes_, 0);
+    for (std::size_t a = 0; a < axes_; ++a)
+      if (is_same())
+        cut(a, reach(a) + extra_[a] - stride_[a], begin, end);
+      else
+        begin[a] = pads[a], end[a] = pads[a + axes_];
+    return cut_by(begin, end);
+  }
+
+  // output_shape stands for the padding that gives it.
+  Operand of_sizes(const Numbers& sizes) {
+    const auto data = node_.shape(filters_.inputs[0].second);
+    node_.require((!data.has_rank() || data.rank() == static_cast<int>(axes_) + 2) && (sizes.size() == axes_ || sizes.size() == axes_ + 2),
+                  "its output_shape does not fit its input");
+    const Numbers wanted(sizes.end() - static_cast<std::ptrdiff_t>(axes_), sizes.end());
+    for (const auto size : wanted) node_.require(size > 0 && size <= most, "its output_shape has a size below 1, or above 2^30");
+    Numbers begin(axes_), end(axes_);
+    for (std::size_t a = 0; a < axes_; ++a) {
+      const auto size = data.has_rank() ? data[static_cast<int>(a) + 2] : unknown;
+      if (size == unknown) return cut_at_run(wanted);
+      node_.require(size <= most, "its input is too large");
+      cut(a, stride_[a] * (size - 1) + reach(a) + extra_[a] - wanted[a], begin, end);
+    }
+    return cut_by(begin, end);
+  }
+
+  // Takes `total` elements off both ends; a negative number of them is added at the end.
+  void cut(std::size_t a, std::int64_t total, Numbers& begin, Numbers& end) {
+    if (total < 0) extra_[a] -= total;
+    const auto less = std::max<std::int64_t>(total, 0);
+    begin[a] = is_upper() ? less / 2 : less - less / 2;
+    end[a] = less - begin[a];
+  }
+
+  // The operator takes output_padding below the stride. More of it holds nothing but the bias.
+  Operand cut_by(const Numbers& begin, Numbers end) {
+    for (std::size_t a = 0; a < axes_; ++a) {
+      const auto both = extra_[a] >= stride_[a] ? std::min(extra_[a], end[a]) : 0;
+      extra_[a] -= both;
+      end[a] -= both;
+    }
+    auto attributes = without_padding();
+    attributes.set("pad", begin);
+    attributes.set("pad_end", end);
+    if (in_stride()) {
+      attributes.set("output_padding", extra_);
+      return add(std::move(attributes), true);
+    }
+    Numbers after(2);
+    after.insert(after.end(), extra_.begin(), extra_.end());
+    return biased(
+        node_.add("tenon.pad", std::vector{add(std::move(attributes), false)}, {{"before", Numbers(axes_ + 2)}, {"after", after}}));
+  }
+
+  Operand biased(const Operand& x) {
+    if (filters_.inputs.size() < 3) return x;
+    Numbers spatial;
+    for (std::size_t a = 0; a < axes_; ++a) spatial.push_back(static_cast<std::int64_t>(a) + 1);
+    const auto bias = node_.add("tenon.expand_dims", std::vector{filters_.inputs[2].second}, {{"axis", spatial}});
+    return node_.add("tenon.add", std::vector{x, bias});
+  }
+
+  // Image sizes are not known yet: everything is computed, then cut to these sizes.
+  Operand cut_at_run(const Numbers& wanted) {
+    const auto numbers = [&](auto&& number_of) {
+      Numbers all(axes_);
+      for (std::size_t a = 0; a < axes_; ++a) all[a] = number_of(a);
+      return node_.constant(all);
+    };
+    const auto with = [&](const char* op, const Operand& left, const Operand& right) { return node_.add(op, std::vector{left, right}); };
+    const auto zero = numbers([](std::size_t) { return std::int64_t{0}; });
+    const auto along = numbers([](std::size_t a) { return static_cast<std::int64_t>(a) + 2; });
+    const auto full = add(without_padding(), false);
+    const auto lengths = sizes_along(node_, full, 2, INT64_MAX);
+    const auto total = with("tenon.add", lengths, numbers([&](std::size_t a) { return extra_[a] - wanted[a]; }));
+    const auto less = with("tenon.maximum", total, zero);
+    const auto half = with("tenon.int_divide", less, numbers([](std::size_t) { return std::int64_t{2}; }));
+    const auto begin = is_upper() ? half : with("tenon.sub", less, half);
+    const auto end = with("tenon.add", begin, numbers([&](std::size_t a) { return wanted[a]; }));
+    const auto after = with("tenon.maximum", with("tenon.sub", end, lengths), zero);
+    const auto widths = node_.add("tenon.concat", std::vector{zero, after}, {{"axis", 0}});
+    const auto padded = node_.add("tenon.pad", Importer::Named{{"x", full}, {"widths", widths}, {"along", along}});
+    const auto cut = node_.add("tenon.slice", Importer::Named{{"x", padded}, {"begins", begin}, {"ends", end}, {"along", along}});
+    Numbers shape{0, filters_.shape[1] * groups_};
+    shape.insert(shape.end(), wanted.begin(), wanted.end());
+    return biased(node_.add("tenon.reshape", std::vector{cut}, {{"shape", shape}, {"copy_zeros", true}}));
+  }
+
+  NodeImport& node_;
+  const Filters filters_;
+  const std::size_t axes_;
+  const Numbers stride_, dilate_;
+  Numbers extra_;
+  const std::int64_t groups_;
+  const std::string mode_;
+};
 
 void conv_transpose(NodeImport& node) {
-  const Filters filters(node);
-  const auto axes = filters.kernel.size();
-  const auto groups = node.integer("group", 1);
-  Attributes attributes;
-  if (const auto sizes = node.integers("output_shape")) {
-    attributes = Attributes{
-        {"kernel", filters.kernel}, {"stride", numbers_of(node, "strides", axes, 1)}, {"dilate", numbers_of(node, "dilations", axes, 1)}};
-    node.ignore("pads");
-    pad_to(node, filters, *sizes, attributes);
-  } else {
-    attributes = window_of(node, filters.kernel);
-    attributes.set("output_padding", numbers_of(node, "output_padding", axes, 0));
-  }
-  attributes.set("num_filter", filters.shape[1] * groups);
-  attributes.set("groups", groups);
-  attributes.set("no_bias", filters.inputs.size() < 3);
-  node.output(node.cast(node.add("tenon.conv_transpose", filters.inputs, attributes), filters.type));
+  node.output(Transposed(node).result());
 }
 
 // With the places of the largest, which its form leaves out.

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "onnx/import/node_import.hpp"
+#include "onnx/operators/matrix.hpp"
 
 namespace tenon::onnx {
 namespace {
@@ -93,19 +93,26 @@ class Equation {
     auto second = first + 1;
     while (term.labels[second] != term.labels[first]) ++second;
     const auto shape = node_.shape(term.x);
-    const auto size = shape[static_cast<int>(first)];
-    node_.require(size != unknown && size == shape[static_cast<int>(second)] && size <= 4096,
-                  "its equation takes a diagonal, for which two equal sizes up to 4096 must be known");
-    node_.make_room(size * size);
-    auto mask = Tensor::zeros(boolean, {size, size});
-    for (std::int64_t i = 0; i < size; ++i) static_cast<bool*>(mask.data())[i * size + i] = true;
-    std::vector<std::int64_t> shown(term.labels.size(), 1);
-    shown[first] = shown[second] = size;
-    const auto on = node_.add("tenon.reshape", std::vector{node_.constant(mask)}, {{"shape", shown}});
-    const auto kept = node_.add("tenon.where", std::vector{on, term.x, node_.scalar(0, term.x)});
+    const auto size = shape[static_cast<int>(first)], other = shape[static_cast<int>(second)];
+    node_.require(size == unknown || other == unknown || size == other,
+                  fmt::format("its equation takes a diagonal of {}, whose sizes differ", to_string(node_.importer().type_of(term.x))));
+    const auto kept = node_.add("tenon.where", std::vector{on_diagonal(term, first, second), term.x, node_.scalar(0, term.x)});
     auto labels = term.labels;
     labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(second));
-    return {node_.add("tenon.sum", std::vector{kept}, {{"axis", {static_cast<std::int64_t>(second)}}}), labels};
+    return {sum(kept, {static_cast<std::int64_t>(second)}), labels};
+  }
+
+  // bool, broadcasts to the term. Sizes that turn out to differ are refused by the reshape.
+  Operand on_diagonal(const Term& term, std::size_t first, std::size_t second) {
+    const auto size_at = [&](std::size_t axis) {
+      return sizes_along(node_, term.x, static_cast<std::int64_t>(axis), static_cast<std::int64_t>(axis) + 1);
+    };
+    const auto size = size_at(first);
+    const auto rows = node_.add("tenon.expand_dims", std::vector{count_to(node_, size)}, {{"axis", {1}}});
+    const auto mask = node_.add("tenon.equal", std::vector{rows, count_to(node_, size_at(second))});
+    std::vector<Operand> shown(term.labels.size(), node_.constant(std::vector<std::int64_t>{1}));
+    shown[first] = shown[second] = size;
+    return reshaped(node_, mask, node_.add("tenon.concat", shown, {{"axis", 0}}));
   }
 
   Labels implied() const {
@@ -120,6 +127,11 @@ class Equation {
     return all;
   }
 
+  // In x's dtype: sums of narrow integers are int64.
+  Operand sum(const Operand& x, const std::vector<std::int64_t>& axes) {
+    return node_.cast(node_.add("tenon.sum", std::vector{x}, {{"axis", axes}}), node_.dtype(x));
+  }
+
   Term summed(const Term& term, const Labels& away) {
     std::vector<std::int64_t> axes;
     Labels left;
@@ -129,7 +141,7 @@ class Equation {
       else
         left.push_back(term.labels[i]);
     if (axes.empty()) return term;
-    return {node_.add("tenon.sum", std::vector{term.x}, {{"axis", axes}}), left};
+    return {sum(term.x, axes), left};
   }
 
   // Its axes in this order; those that it lacks have one element.

@@ -7,8 +7,9 @@ namespace {
 // A scale or zero point: one, or one for each row.
 Operand one_or_by_row(NodeImport& node, std::size_t input, DType dtype) {
   const auto wide = node.cast(node.input(input), dtype);
-  const bool several = node.rank(wide) == 1 && node.shape(wide)[0] != 1;
-  return several ? node.add("tenon.expand_dims", std::vector{wide}, {{"axes", {1}}}) : wide;
+  const auto shape = node.shape(wide);
+  const bool several = !shape.has_rank() || (shape.rank() == 1 && shape[0] != 1);
+  return several ? node.add("tenon.reshape", std::vector{wide}, {{"shape", {-1, 1}}}) : wide;
 }
 
 // The product of two matrices less their zero points.

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "onnx/import/node_import.hpp"
+#include "onnx/operators/matrix.hpp"
 
 namespace tenon::onnx {
 namespace {
@@ -34,17 +34,10 @@ void reshape(NodeImport& node) {
 // Before 13 all axes from `axis` on are one.
 void flattened(NodeImport& node, const char* op) {
   const auto data = node.input(0);
-  const int rank = node.rank(data), axis = node.axis(node.integer("axis", 1), std::max(rank, 1));
-  if (axis == rank - 1) return node.output(node.add(op, std::vector{data}, {{"axis", axis}}));
-  const auto sizes = node.shape_of(data);
-  const auto front = node.add("tenon.slice", std::vector{sizes}, {{"axes", {0}}, {"begin", {0}}, {"end", {axis}}});
-  const auto flat = node.add("tenon.concat", std::vector{front, node.constant(std::vector<std::int64_t>{-1})}, {{"axis", 0}});
-  const auto reshaped = [&](const Operand& from, const Operand& to) {
-    if (!to.known()) return node.add("tenon.reshape", Importer::Named{{"x", from}, {"sizes", to}});
-    const auto numbers = to.elements.values<std::int64_t>();
-    return node.add("tenon.reshape", std::vector{from}, {{"shape", std::vector<std::int64_t>(numbers.begin(), numbers.end())}});
-  };
-  node.output(reshaped(node.add(op, std::vector{reshaped(data, flat)}, {{"axis", -1}}), sizes));
+  const auto axis = node.integer("axis", 1);
+  const auto shape = node.shape(data);
+  if (axis == -1 || (shape.has_rank() && axis == shape.rank() - 1)) return node.output(node.add(op, std::vector{data}, {{"axis", axis}}));
+  node.output(reshaped(node, node.add(op, std::vector{as_matrix(node, data, axis)}, {{"axis", -1}}), node.shape_of(data)));
 }
 void softmax(NodeImport& node) {
   flattened(node, "tenon.softmax");
