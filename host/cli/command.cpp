@@ -107,6 +107,7 @@ const std::vector<Option>& global_options() {
       {"trust-writable", "", "accept plugins in files or folders that other users may write to"},
       {"trusted-only", "", "load only installed plugins, those that tenon trust add put on your list, and those that a key on it signed"},
       {"trust", "HASH", "the SHA-256 of GRAPH, which is a pack: what tenon pack printed when it was made"},
+      {"trust-links", "", "read an ONNX model's weights behind links that lead out of its folder, too"},
       {"strict-storage", "", "fail instead of warning if a sparse tensor must be converted to dense"},
       {"isolate", "PLUGIN",
        "run this plugin, by its name or file, in a worker process without files, network and this program's memory; all: every plugin",

@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "graph/given_name.hpp"
+
 namespace tenon {
 namespace {
 
@@ -24,7 +26,9 @@ WantedOutputs::WantedOutputs(const GraphModel& model, std::span<const std::strin
   std::unordered_map<StringId, ValueId> all(model.outputs.begin(), model.outputs.end());
   std::unordered_set<StringId> taken;
   for (const auto& name : names) {
-    const auto found = all.find(model.strings.find(name));
+    auto found = all.find(model.strings.find(name));
+    if (found == all.end())
+      if (const auto own = own_name(output_names_of(model), name); !own.empty()) found = all.find(model.strings.find(own));
     if (found == all.end()) report_unknown(model, name);
     if (taken.insert(found->first).second) outputs.push_back(*found);
   }

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "file/tenon/refuse_file.hpp"
@@ -15,6 +16,7 @@ namespace tenon::onnx {
 namespace {
 
 constexpr std::uint64_t map_above = std::uint64_t{1} << 20;  // a model may have many: what is read takes memory
+constexpr const char* link_hint = "put a copy of the file there, or trust the model's links";
 constexpr int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 
 struct Place {
@@ -25,15 +27,7 @@ struct Place {
   [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) const {
     refuse_file(model, "its data in '{}' {}", shown(location), fmt::format(text, std::forward<Args>(args)...));
   }
-  [[noreturn]] void refuse_error(int error) const {
-    if (error == ELOOP || error == EXDEV || error == ENOTDIR)
-      throw Failure(
-          FailureKind::file,
-          fmt::format("{}: its data in '{}' are behind a link, or in no folder, and only files in the model's folder itself are read",
-                      model.string(), shown(location)),
-          "put a copy of the file there");
-    refuse("cannot be read: {}", system_reason(error));
-  }
+  [[noreturn]] void refuse_error(int error) const { refuse("cannot be read: {}", system_reason(error)); }
 };
 
 // Calls visit() with each part of the path; throws where one leads up or nowhere.
@@ -58,39 +52,83 @@ void for_each_part(const Place& place, Visit&& visit) {
 
 OpenFile open_step_by_step(const Place& place, OpenFile folder) {
   for_each_part(place, [&](const std::string& part, bool last) {
-    OpenFile next(::openat(folder.descriptor(), part.c_str(), last ? flags : O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-    if (next.descriptor() < 0) place.refuse_error(errno);
-    folder = std::move(next);
+    if (folder.descriptor() < 0) return;  // errno says why
+    folder = OpenFile(::openat(folder.descriptor(), part.c_str(), last ? flags : O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   });
   return folder;
 }
 
-}  // namespace
-
-OpenFile open_beneath(const std::filesystem::path& model, std::string_view location, bool resolve_by_hand) {
-  const Place place{model, location};
-  for_each_part(place, [](const std::string&, bool) {});
-  const auto parent = model.parent_path();
-  OpenFile folder(::open(parent.empty() ? "." : parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (folder.descriptor() < 0) place.refuse("cannot be read: {}", system_reason(errno));
-  OpenFile file(-1);
+// No descriptor: errno says why, ELOOP, EXDEV or ENOTDIR where there is a link.
+OpenFile open_without_links(const Place& place, const OpenFile& folder, bool resolve_by_hand) {
   if (!resolve_by_hand) {
     struct open_how how {};
     how.flags = flags;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-    file = OpenFile(static_cast<int>(::syscall(SYS_openat2, folder.descriptor(), std::string(location).c_str(), &how, sizeof how)));
+    OpenFile file(static_cast<int>(::syscall(SYS_openat2, folder.descriptor(), std::string(place.location).c_str(), &how, sizeof how)));
     // Sandboxes that do not know the call refuse it by EPERM.
-    if (file.descriptor() < 0 && errno != ENOSYS && errno != EPERM) place.refuse_error(errno);
+    if (file.descriptor() >= 0 || (errno != ENOSYS && errno != EPERM)) return file;
   }
-  if (file.descriptor() < 0) file = open_step_by_step(place, std::move(folder));
+  return open_step_by_step(place, OpenFile(::fcntl(folder.descriptor(), F_DUPFD_CLOEXEC, 0)));
+}
+
+// Where an open file lies, without links; empty if the system does not say.
+std::filesystem::path real_path(const OpenFile& file) {
+  std::error_code error;
+  auto path = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", file.descriptor()), error);
+  return path.is_absolute() ? path : std::filesystem::path();
+}
+
+bool is_within(const std::filesystem::path& file, const std::filesystem::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
+}
+
+// Hugging Face's cache: the files in REPOSITORY/snapshots/REVISION are links to REPOSITORY/blobs/HASH.
+bool is_blob_of(const std::filesystem::path& file, const std::filesystem::path& folder) {
+  for (auto at = folder; at.has_relative_path(); at = at.parent_path())
+    if (at.parent_path().filename() == "snapshots") return file.parent_path() == at.parent_path().parent_path() / "blobs";
+  return false;
+}
+
+// Follows links, then judges the file that is open: what the links become meanwhile does not matter.
+OpenFile open_link(const Place& place, const OpenFile& folder, bool trust_links) {
+  const std::string location(place.location);
+  const OpenFile found(::openat(folder.descriptor(), location.c_str(), O_PATH | O_CLOEXEC));
+  if (found.descriptor() < 0) {
+    const int error = errno;
+    std::error_code none;
+    const auto target = std::filesystem::read_symlink(place.model.parent_path() / location, none);
+    if (target.empty()) place.refuse_error(error);
+    place.refuse("cannot be read: it is a link to '{}': {}", shown(target.string()), system_reason(error));
+  }
+  const auto real = real_path(found), home = real_path(folder);
+  if (real.empty() || home.empty()) place.refuse("cannot be read: they are behind a link, and /proc does not say where it leads");
+  if (!trust_links && !is_within(real, home) && !is_blob_of(real, home))
+    throw Failure(FailureKind::file,
+                  fmt::format("{}: its data in '{}' are behind a link to '{}', which is outside of the model's folder",
+                              place.model.string(), shown(place.location), shown(real.string())),
+                  link_hint);
+  return OpenFile(::open(fmt::format("/proc/self/fd/{}", found.descriptor()).c_str(), flags & ~O_NOFOLLOW));
+}
+
+}  // namespace
+
+OpenFile open_beneath(const std::filesystem::path& model, std::string_view location, bool trust_links, bool resolve_by_hand) {
+  const Place place{model, location};
+  for_each_part(place, [](const std::string&, bool) {});
+  const auto parent = model.parent_path();
+  const OpenFile folder(::open(parent.empty() ? "." : parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (folder.descriptor() < 0) place.refuse("cannot be read: {}", system_reason(errno));
+  auto file = open_without_links(place, folder, resolve_by_hand);
+  if (file.descriptor() < 0 && (errno == ELOOP || errno == EXDEV || errno == ENOTDIR)) file = open_link(place, folder, trust_links);
+  if (file.descriptor() < 0) place.refuse_error(errno);
   struct stat status {};
   if (::fstat(file.descriptor(), &status) != 0) place.refuse_error(errno);
   if (!S_ISREG(status.st_mode)) place.refuse("cannot be read: it is a folder, a pipe or a device, and a file is needed");
-  if (status.st_nlink > 1)
+  if (status.st_nlink > 1 && !trust_links)
     throw Failure(FailureKind::file,
                   fmt::format("{}: its data in '{}' cannot be read: the file has {} names (hard links), and may be one from elsewhere",
                               model.string(), shown(location), status.st_nlink),
-                  "put a copy of the file there");
+                  link_hint);
   return {file.release(), status};
 }
 
@@ -106,7 +144,7 @@ ExternalFiles::File& ExternalFiles::open(std::string_view location, bool& added)
   const auto found = files_.find(location);
   added = found == files_.end();
   if (!added) return found->second;
-  auto file = open_beneath(model_, location);
+  auto file = open_beneath(model_, location, trust_links_);
   const auto path = model_.parent_path() / location;
   return files_.emplace(location, File{FileMemory::of(path, std::move(file), map_above)}).first->second;
 }

@@ -12,14 +12,17 @@
 
 namespace tenon::onnx {
 
-/// Opens what a model calls `location`: a regular file with no other name, in the folder or below, reached through no link and no `..`. Who
-/// made the model must not be able to read another file by it. Throws Failure (file). `resolve_by_hand`: as on kernels before 5.6.
-OpenFile open_beneath(const std::filesystem::path& model, std::string_view location, bool resolve_by_hand = false);
+/// Opens the file that a model calls `location`: a regular file with no other name, in the model's folder or below. Who made the model must
+/// not be able to read another file by it: no `..`, and links only to files in the folder or, in Hugging Face's cache, in the `blobs` of
+/// the same repository. `trust_links`: other links, and files with several names, are read, too. Throws Failure (file). `resolve_by_hand`:
+/// as on kernels older than 5.6.
+OpenFile open_beneath(const std::filesystem::path& model, std::string_view location, bool trust_links = false,
+                      bool resolve_by_hand = false);
 
 /// Such files, each mapped once.
 class ExternalFiles {
  public:
-  explicit ExternalFiles(std::filesystem::path model) : model_(std::move(model)) {}
+  ExternalFiles(std::filesystem::path model, bool trust_links) : model_(std::move(model)), trust_links_(trust_links) {}
 
   struct File {
     std::shared_ptr<const FileMemory> memory;
@@ -33,6 +36,7 @@ class ExternalFiles {
 
  private:
   std::filesystem::path model_;
+  bool trust_links_;
   std::map<std::string, File, std::less<>> files_;
 };
 

@@ -126,10 +126,10 @@ std::unordered_set<std::string> take_constants(GraphModel& graph) {
   return constants;
 }
 
-void take_elements(GraphModel& graph, const Model& model) {
+void take_elements(GraphModel& graph, const Model& model, bool trust_links) {
   std::unordered_map<std::string_view, const proto::Tensor*> initializers;
   for (const auto& tensor : model.graph.initializers) initializers.emplace(tensor.name, &tensor);
-  TensorReader reader(model);
+  TensorReader reader(model, trust_links);
   const auto constants = take_constants(graph);
   for (auto& value : graph.values) {
     if (!has_elements(value)) continue;
@@ -173,7 +173,7 @@ std::string digest(const std::string& bytes, const GraphModel& graph) {
   return digest(read_model({"model.onnx", {begin, bytes.size()}, owner}), graph);
 }
 
-std::optional<GraphModel> kept_graph(const Model& model, std::string& why) {
+std::optional<GraphModel> kept_graph(const Model& model, std::string& why, bool trust_links) {
   const auto text = entry(model, kept_graph_key);
   if (text.empty()) return {};
   try {
@@ -186,7 +186,7 @@ std::optional<GraphModel> kept_graph(const Model& model, std::string& why) {
       why = "the model has changed since";
       return {};
     }
-    take_elements(*graph, model);
+    take_elements(*graph, model, trust_links);
     return graph;
   } catch (const Failure& failure) {
     why = failure.what();

@@ -18,6 +18,6 @@ std::string digest(const std::string& bytes, const GraphModel& graph);
 
 /// The kept graph with the elements of the model's initializers; nothing where there is none, or where something else than these
 /// elements has changed since. `why`: what is wrong with one that is there. Needs no plugin.
-std::optional<GraphModel> kept_graph(const Model& model, std::string& why);
+std::optional<GraphModel> kept_graph(const Model& model, std::string& why, bool trust_links = false);
 
 }  // namespace tenon::onnx

@@ -12,8 +12,8 @@ namespace tenon::onnx {
 /// which tells whether they changed. What is copied is charged to the model's budget.
 class TensorReader {
  public:
-  /// The model must outlive this.
-  explicit TensorReader(const Model& model) : model_(model), files_(model.path) {}
+  /// The model must outlive this. `trust_links`: as of open_beneath.
+  explicit TensorReader(const Model& model, bool trust_links = false) : model_(model), files_(model.path, trust_links) {}
 
   /// Throws Failure (file) that names the tensor: element types that Tenon has not (strings, 8-bit floats, 4 and 2 bits), more than 8
   /// dimensions, numbers that the element type cannot hold, files that may not be read. `name`: for messages, where it has none.

@@ -5,6 +5,7 @@
 #include <tenon/host/failure.hpp>
 
 #include "io/counted.hpp"
+#include "run/given_run.hpp"
 #include "run/session_impl.hpp"
 #include "tensor/backing_files.hpp"
 #include "tensor/row_range.hpp"
@@ -182,6 +183,11 @@ NamedTensors on_cpu(NamedTensors outputs) {
 
 NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options,
                             const Shard& shard) {
+  if (const auto given = GivenRun::of(impl_of(session).model(), inputs, options)) {
+    auto made = run_in_batches(session, given->inputs, batch, given->request, shard);
+    given->name(made);
+    return made;
+  }
   const Rows rows = begin(session, inputs, batch, options, shard);
   if (!rows.outputs.empty()) return rows.outputs;
   if (rows.rows <= batch) return on_cpu(session.run(rows.between(0, rows.rows), options));
@@ -198,6 +204,13 @@ NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::i
 void run_each_batch(Session& session, const NamedTensors& inputs, std::int64_t batch,
                     const std::function<void(const NamedTensors& outputs, std::int64_t rows)>& take, const RunOptions& options,
                     const Shard& shard) {
+  if (const auto given = GivenRun::of(impl_of(session).model(), inputs, options)) {
+    const auto take_named = [&](NamedTensors outputs, std::int64_t rows) {
+      given->name(outputs);
+      take(outputs, rows);
+    };
+    return run_each_batch(session, given->inputs, batch, take_named, given->request, shard);
+  }
   const Rows rows = begin(session, inputs, batch, options, shard);
   if (!rows.outputs.empty()) return take(rows.outputs, 0);
   std::int64_t taken = 0;

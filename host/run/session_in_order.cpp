@@ -3,6 +3,7 @@
 
 #include "io/crash/crash_handler.hpp"
 #include "io/file_memory.hpp"
+#include "run/given_run.hpp"
 #include "run/session_impl.hpp"
 #include "run/watched_stop.hpp"
 
@@ -76,7 +77,9 @@ NamedTensors Session::run(const NamedTensors& inputs, const RunOptions& request)
   if (plain)
     if (auto made = impl_->repeat(inputs, request.stop)) return *std::move(made);
   int stages = 0;
-  auto made = impl_->run(inputs, request, impl_->step++, stages);
+  const auto given = GivenRun::of(impl_->model(), inputs, request);
+  auto made = given ? impl_->run(given->inputs, given->request, impl_->step++, stages) : impl_->run(inputs, request, impl_->step++, stages);
+  if (given) given->name(made);
   if (plain) impl_->remember(stages);
   return made;
 }

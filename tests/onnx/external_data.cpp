@@ -120,12 +120,24 @@ TEST_CASE("files that a model may not read") {
   fs::create_symlink("plain", folder / "model/in");
   fs::create_directory_symlink("sub", folder / "model/way");
   fs::create_directory_symlink("..", folder / "model/up");
+  fs::create_symlink("/etc/passwd", folder / "model/absolute");
+  fs::create_symlink("/proc/self/exe", folder / "model/magic");
+  fs::create_symlink("nowhere", folder / "model/dangling");
+  fs::create_symlink("ring2", folder / "model/ring");
+  fs::create_symlink("ring", folder / "model/ring2");
+  fs::create_symlink("sub", folder / "model/folder");
+  fs::create_symlink("pipe", folder / "model/to_pipe");
+  fs::create_symlink("hard", folder / "model/to_hard");
+  fs::create_directories(folder / "blobs");
+  write_bytes(folder / "blobs/own", "own");
+  fs::create_symlink("../blobs/own", folder / "model/blob");  // no cache: the folder has no snapshots
   fs::create_hard_link(folder / "secret", folder / "model/hard");
   REQUIRE(::mkfifo((folder / "model/pipe").c_str(), 0600) == 0);
   using namespace std::string_literals;
   struct Case {
     std::string location, sentence;
   };
+  const auto outside = fs::canonical(folder.path()).string();
   const Case cases[] = {
       {"", "a path relative to the model's folder"},
       {"/etc/passwd", "a path relative to the model's folder"},
@@ -137,11 +149,17 @@ TEST_CASE("files that a model may not read") {
       {".", "the place is a folder"},
       {"sub", "it is a folder, a pipe or a device"},
       {"pipe", "it is a folder, a pipe or a device"},
-      {"out", "are behind a link"},
-      {"in", "are behind a link"},
-      {"way/linked", "are behind a link"},
-      {"up/secret", "are behind a link"},
-      {"plain/secret", "are behind a link, or in no folder"},
+      {"out", "are behind a link to '" + outside + "/secret', which is outside of the model's folder"},
+      {"up/secret", "are behind a link to '" + outside + "/secret', which"},
+      {"absolute", "are behind a link to '/etc/passwd', which is outside"},
+      {"magic", "which is outside of the model's folder"},
+      {"blob", "are behind a link to '" + outside + "/blobs/own', which is outside"},
+      {"dangling", "it is a link to 'nowhere': there is no such file"},
+      {"ring", "it is a link to 'ring2'"},
+      {"folder", "it is a folder, a pipe or a device"},
+      {"to_pipe", "it is a folder, a pipe or a device"},
+      {"to_hard", "the file has 2 names (hard links)"},
+      {"plain/secret", "cannot be read"},
       {"hard", "the file has 2 names (hard links)"},
       {"missing", "no such file"},
       {"missing/file", "no such file"},
@@ -151,12 +169,43 @@ TEST_CASE("files that a model may not read") {
     CAPTURE(by_hand);
     for (const auto& one : cases) {
       CAPTURE(one.location);
-      const auto found = failure_of([&] { tenon::onnx::open_beneath(model, one.location, by_hand); });
+      const auto found = failure_of([&] { tenon::onnx::open_beneath(model, one.location, false, by_hand); });
       CHECK(found.kind == 4);
       CHECK(found.message.find(model.string()) == 0);
       CHECK_MESSAGE(found.message.find(one.sentence) != std::string::npos, found.message);
     }
-    for (const auto* location : {"plain", "./plain", ".//plain", "sub/linked", "sub//./linked"})
-      CHECK(tenon::onnx::open_beneath(model, location, by_hand).size() != 0);
+    for (const auto* location : {"plain", "./plain", ".//plain", "sub/linked", "sub//./linked", "in", "way/linked", "up/model/plain"})
+      CHECK(tenon::onnx::open_beneath(model, location, false, by_hand).size() != 0);
+    for (const auto* location : {"out", "up/secret", "hard", "blob", "absolute"})
+      CHECK(tenon::onnx::open_beneath(model, location, true, by_hand).size() != 0);
+    for (const auto* location : {"../secret", "/etc/passwd", "dangling", "ring", "to_pipe", "folder"})
+      CHECK(failure_of([&] { tenon::onnx::open_beneath(model, location, true, by_hand); }).kind == 4);
+  }
+}
+
+TEST_CASE("Hugging Face's cache: links to the blobs of the same repository, and no others, are followed") {
+  const TemporaryFolder folder;
+  const auto home = folder / "hub/models--a--b";
+  const auto revision = home / "snapshots/1234/onnx";
+  fs::create_directories(revision);
+  fs::create_directories(home / "blobs/deep");
+  fs::create_directories(folder / "hub/models--c/blobs");
+  for (const auto* file : {"hub/models--a--b/blobs/own", "hub/models--a--b/blobs/deep/er", "hub/models--c/blobs/other", "secret"})
+    write_bytes(folder / file, "data");
+  fs::create_symlink("../../../secret", home / "blobs/way_out");
+  fs::create_symlink("../../../blobs/own", revision / "own");
+  fs::create_symlink("../../../blobs/deep/er", revision / "deep");
+  fs::create_symlink("../../../blobs/way_out", revision / "way_out");
+  fs::create_symlink("../../../../models--c/blobs/other", revision / "other");
+  fs::create_symlink("../../../blobs/own", revision / "m.onnx");
+  for (const bool by_hand : {false, true}) {
+    const auto open = [&](const char* location, bool trust) {
+      return failure_of([&] { tenon::onnx::open_beneath(revision / "m.onnx", location, trust, by_hand); }).message;
+    };
+    CHECK(open("own", false).empty());
+    for (const auto* location : {"deep", "way_out", "other"}) {
+      CHECK(open(location, false).find("outside of the model's folder") != std::string::npos);
+      CHECK(open(location, true).empty());
+    }
   }
 }

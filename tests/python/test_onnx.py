@@ -3,41 +3,15 @@
 import numpy as np
 import pytest
 import tenon
+from onnx_models import field, model, node, value
 
 X = np.array([[-1, 2], [3, -4]], np.float32)
-
-
-def field(number, value):
-    """One of protobuf's: an int, a text, or a message."""
-
-    def varint(n):
-        return bytes([n & 127 | 128]) + varint(n >> 7) if n > 127 else bytes([n])
-
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    data = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(data)) + data
-
-
-def node(kind, inputs, output, domain=""):
-    return b"".join(field(1, name) for name in inputs) + field(2, output) + field(4, kind) + field(7, domain)
-
-
-def value(name, *dims):
-    sizes = b"".join(field(1, field(1, dim) if isinstance(dim, int) else field(2, dim)) for dim in dims)
-    return field(1, name) + field(2, field(1, field(1, 1) + field(2, sizes)))
-
-
-def model(nodes, inputs, output):
-    graph = b"".join(field(1, one) for one in nodes) + b"".join(field(11, value(*one)) for one in inputs)
-    opsets = field(8, field(2, 17)) + field(8, field(1, "my.ops") + field(2, 1))
-    return field(1, 8) + field(7, graph + field(12, value(output))) + opsets
 
 
 @pytest.fixture
 def path(tmp_path):
     nodes = [node("Add", ("x", "k"), "s"), node("Odd", ("s",), "y", "my.ops")]
-    (tmp_path / "odd.onnx").write_bytes(model(nodes, [("x", "rows", 2), ("k",)], "y"))
+    (tmp_path / "odd.onnx").write_bytes(model(nodes, [value("x", ("rows", 2)), value("k")], [value("y")]))
     return tmp_path / "odd.onnx"
 
 
@@ -85,3 +59,73 @@ def test_options_are_for_models(tmp_path):
     (tmp_path / "page.onnx").write_text("<!DOCTYPE html>")
     with pytest.raises(tenon.FileError, match="web page"):
         tenon.load(tmp_path / "page.onnx")
+
+
+def test_names_that_no_graph_can_have(tmp_path):
+    """Runs take the model's names and the graph's, and the change is said."""
+    nodes = [node("Neg", ["x:0"], "y:0"), node("Relu", ["x:0"], "z"), node("Add", ["x:0", "b"], "s:1")]
+    inputs, outputs = [value("x:0", ("n", 2)), value("b", (2,))], [value("y:0"), value("z"), value("s:1")]
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model(nodes, inputs, outputs))
+    with pytest.warns(tenon.Warning) as warnings:
+        loaded = tenon.load(path)
+    renamed = [("input", "x:0", "x_0"), ("output", "s:1", "s_1"), ("output", "y:0", "y_0")]
+    said = [f"{kind} '{theirs}' is called '{ours}' in the graph" for kind, theirs, ours in renamed]
+    assert sorted(str(one.message) for one in warnings) == sorted(said)
+    loaded.save(tmp_path / "m.tenon")
+    b = np.ones(2, np.float32)
+    for graph in (loaded, tenon.load(tmp_path / "m.tenon")):
+        session = tenon.Session(graph)
+        for name in ("x:0", "x_0"):
+            for made in (
+                session.run({name: X, "b": b}),
+                graph(**{name: X, "b": b}),
+                session.run({name: X, "b": b}, batch=1),
+            ):
+                np.testing.assert_array_equal(made["y:0"], -X)
+                np.testing.assert_array_equal(made["y_0"], -X)
+                np.testing.assert_array_equal(made["s:1"], X + 1)
+            made = session.run({name: X.tolist()}, outputs=["y:0", "z"])
+            assert len(made) == 2 and made["y:0"].tolist() == (-X).tolist() == made["y_0"].tolist()
+            into = np.empty_like(X)
+            session.run({name: X, "b": b}, into={"y:0": into})
+            np.testing.assert_array_equal(into, -X)
+            session.plan(**{name: (3, 2)})
+        with pytest.raises(tenon.UsageError, match="no input 'x:1'"):
+            session.run({"x:1": X, "b": b})
+        with pytest.raises(KeyError):
+            made["y:1"]
+    for name in ("x:0", "x_0"):
+        assert tenon.load(path, shape={name: (3, 2)}).inputs["x_0"].shape == (3, 2)
+        assert "x_0" not in tenon.load(path, fix={name: X}).inputs
+    # x_0 is another input: which one is meant is not guessed
+    nodes, inputs = [node("Sub", ["x:0", "x_0"], "y")], [value("x_0", (2,)), value("x:0", (2,))]
+    path.write_bytes(model(nodes, inputs, [value("y")]))
+    with pytest.warns(tenon.Warning, match="'x:0' is called 'x_0_1'"):
+        graph = tenon.load(path)
+    assert graph(x_0=b, x_0_1=3 * b).y.tolist() == [2, 2]
+    with pytest.raises(tenon.UsageError, match="no input 'x:0'"):
+        graph(**{"x_0": b, "x:0": b})
+
+
+def test_links(tmp_path):
+    """Weights behind links: in the folder, out of it."""
+    (tmp_path / "model").mkdir()
+    external = field(13, field(1, "location") + field(2, "w.bin"))
+    w = field(1, 2) + field(2, 1) + field(8, "w") + external + field(14, 1)
+    graph = node("Mul", ["x", "w"], "y")
+    path = tmp_path / "model" / "m.onnx"
+    path.write_bytes(
+        field(1, 8)
+        + field(7, field(1, graph) + field(5, w) + field(11, value("x", (2, 2))) + field(12, value("y")))
+        + field(8, field(2, 17))
+    )
+    np.array([2, 3], np.float32).tofile(tmp_path / "model" / "real.bin")
+    (tmp_path / "model" / "w.bin").symlink_to("real.bin")
+    np.testing.assert_array_equal(tenon.load(path)(x=X).y, X * np.array([2, 3], np.float32))
+    (tmp_path / "model" / "real.bin").rename(tmp_path / "real.bin")
+    (tmp_path / "model" / "w.bin").unlink()
+    (tmp_path / "model" / "w.bin").symlink_to("../real.bin")
+    with pytest.raises(tenon.FileError, match="behind a link to '.*/real.bin', which is outside of the model's folder"):
+        tenon.load(path)
+    np.testing.assert_array_equal(tenon.load(path, trust_links=True)(x=X).y, X * np.array([2, 3], np.float32))

@@ -28,8 +28,9 @@ Tensor fixed_value(const std::string& text) {
   return Tensor::from(numbers, {static_cast<std::int64_t>(numbers.size())});
 }
 
-onnx::ImportOptions read_options(const Arguments& arguments) {
+onnx::ImportOptions read_options(const Context& context, const Arguments& arguments) {
   onnx::ImportOptions options;
+  options.trust_links = context.global().has("trust-links");
   for (const auto& [name, dims] : arguments.named("shape")) options.shapes.emplace(name, parse_shape(dims));
   for (const auto& [name, value] : arguments.named("fix")) options.fixed.emplace(name, fixed_value(value));
   options.map = arguments.named("map");
@@ -43,7 +44,7 @@ int run_import(Context& context, const Arguments& arguments) {
   const auto to = arguments.get("output");
   if (to.empty()) throw Failure(FailureKind::usage, "there is no --output to write to", "tenon import model.onnx -o model.tenon");
   if (!to.ends_with(".tenon")) throw Failure(FailureKind::usage, fmt::format("--output is '{}' but must end in .tenon", to));
-  auto graph = onnx::load(context.host(), arguments.get("MODEL"), read_options(arguments));
+  auto graph = onnx::load(context.host(), arguments.get("MODEL"), read_options(context, arguments));
   graph.save(to);
   tell("wrote {}: {}, {}\n", to, counted(graph.nodes().size(), "node"), counted(graph.operators().size(), "operator"));
   return 0;

@@ -125,6 +125,20 @@ bool describes_model(const Arguments& arguments) {
   return std::none_of(std::begin(of_graphs), std::end(of_graphs), given) && onnx::is_model(arguments.get("GRAPH"));
 }
 
+// What a run would refuse of the model besides operators that are missing.
+std::optional<Failure> refusal_of(Context& context, const std::string& path, const onnx::ModelInfo& model) {
+  onnx::ImportOptions options;
+  options.keep_unknown = !model.missing.empty();
+  options.trust_links = context.global().has("trust-links");
+  try {
+    const auto graph = onnx::load(context.host(), path, options);
+    if (model.missing.empty()) plan_if_known(context, graph);
+  } catch (const Failure& failure) {
+    if (model.missing.empty() || failure.kind() != FailureKind::plugin) return failure;
+  }
+  return {};
+}
+
 // As it is written, or as a session runs it.
 Graph wanted_graph(Context& context, const Arguments& arguments, const LoadOptions& options) {
   auto graph = load_graph(context, arguments.get("GRAPH"), options);
@@ -141,7 +155,8 @@ int run_show(Context& context, const Arguments& arguments) {
   refuse_lost_inputs({{"--svg", arguments.get("svg")}}, {{"GRAPH", arguments.get("GRAPH")}});
   const auto path = arguments.get("GRAPH");
   if (describes_model(arguments)) {
-    return show_onnx(context, onnx::describe(context.host(), path));
+    const auto model = onnx::describe(context.host(), path);
+    return show_onnx(context, model, refusal_of(context, path, model));
   }
   const LoadOptions unread{.verify = false};  // only JSON has the weights in it
   if (arguments.has("plan") || arguments.has("memory")) {
@@ -159,12 +174,13 @@ int run_show(Context& context, const Arguments& arguments) {
 const bool added_show = add_command(
     {.name = "show",
      .doc = "show a graph: as text, as graph.json with --json, drawn, as its plan, or its plan's memory",
-     .details = "Text, JSON and drawings of a .tenon file need no plugin; --plan and --memory need them all. Both can be had as "
-                "JSON with --json, the memory as a picture with --svg: steps across, offset up, a box for each value. Inputs, "
-                "variables and outputs are not part of a plan's memory. No plan can need less than the lower bound, the largest "
-                "sum of bytes that are alive at one step. Of an ONNX model, text and JSON tell versions, inputs, outputs, operators, "
-                "functions, the size of its weights and all operators that are missing, and the exit code is 3 where one is; the other "
-                "forms show the graph that it becomes.",
+     .details =
+         "Text, JSON and drawings of a .tenon file need no plugin; --plan and --memory need them all. Both can be had as "
+         "JSON with --json, the memory as a picture with --svg: steps across, offset up, a box for each value. Inputs, "
+         "variables and outputs are not part of a plan's memory. No plan can need less than the lower bound, the largest "
+         "sum of bytes that are alive at one step. Of an ONNX model, text and JSON tell versions, inputs, outputs, operators, "
+         "functions, the size of its weights, all operators that are missing, and the first other reason for which it cannot run; the "
+         "exit code is 3 where an operator is missing, and 4 where the model is refused. The other forms show the graph that it becomes.",
      .positionals = {{"GRAPH", "a .tenon, graph.json or ONNX file"}},
      .options = {{"dot", "", "print the graph in graphviz's language"},
                  {"svg", "FILE", "draw the graph into FILE (needs graphviz), or with --memory its plan's memory (needs nothing)"},

@@ -29,7 +29,10 @@ Counts count(const Graph& graph) {
 int run_validate(Context& context, const Arguments& arguments) {
   const auto path = arguments.get("GRAPH");
   auto graph = load_graph(context, path);
-  if (!arguments.has("file-only")) graph.bind();
+  if (!arguments.has("file-only")) {
+    graph.bind();
+    plan_if_known(context, graph);
+  }
   const auto [nodes, values, tensors] = count(graph);
   if (context.json()) {
     print(json_object("graph", path, "sound", true, "bound", !arguments.has("file-only"), "nodes", nodes, "values", values, "tensors",
@@ -41,14 +44,15 @@ int run_validate(Context& context, const Arguments& arguments) {
   return 0;
 }
 
-const bool added_validate =
-    add_command({.name = "validate",
-                 .doc = "check a graph file: structure, checksums of all tensors, operators, parameters, shapes",
-                 .details = "The exit code says what is wrong: 4 the file, 3 a plugin is missing, 2 a parameter, 1 shapes.",
-                 .positionals = {{"GRAPH", graph_doc}},
-                 .options = {{"file-only", "", "only the file itself; needs no plugin"}},
-                 .run = run_validate,
-                 .plugins = Plugins::loads});
+const bool added_validate = add_command(
+    {.name = "validate",
+     .doc = "check a graph file: structure, checksums of all tensors, operators, parameters, shapes",
+     .details = "Where all shapes of inputs are known, the graph is planned, too, as for a run. The exit code says what is wrong: 4 the "
+                "file, 3 a plugin is missing, 2 a parameter, 1 shapes.",
+     .positionals = {{"GRAPH", graph_doc}},
+     .options = {{"file-only", "", "only the file itself; needs no plugin"}},
+     .run = run_validate,
+     .plugins = Plugins::loads});
 
 }  // namespace
 }  // namespace tenon::cli

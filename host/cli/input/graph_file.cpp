@@ -2,6 +2,7 @@
 
 #include <tenon/host/onnx.hpp>
 #include <tenon/host/pack.hpp>
+#include <tenon/host/session.hpp>
 
 #include "cli/streams.hpp"
 
@@ -11,11 +12,24 @@ Graph load_graph(Context& context, const std::string& path, const LoadOptions& o
   if (is_pack(path)) return load_pack(context.host(), path, {.sha256 = context.global().get("trust")}, options);
   if (context.global().has("trust"))
     throw Failure(FailureKind::usage, "--trust is for packs, and " + path + " is none", "tenon pack makes packs");
-  if (!onnx::is_model(path)) return Graph::load(context.host(), path, options);
+  if (!onnx::is_model(path)) {
+    if (context.global().has("trust-links"))
+      throw Failure(FailureKind::usage, "--trust-links is for ONNX models, and " + path + " is none");
+    return Graph::load(context.host(), path, options);
+  }
   onnx::ImportOptions import;
+  import.trust_links = context.global().has("trust-links");
   import.note = [](const std::string& text) { tell("note: {}\n", text);
 };
 return onnx::load(context.host(), path, import);
+}
+
+void plan_if_known(const Context& context, const Graph& graph) {
+  for (const auto& input : graph.inputs())
+    if (!input.dtype || !input.shape.known()) return;
+  SessionOptions options;
+  options.device = context.device();
+  Session(graph, options).plan({});
 }
 
 }  // namespace tenon::cli

@@ -7,7 +7,6 @@
 #include <tenon/host/arrays.hpp>
 #include <tenon/host/tensor_functions.hpp>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "cli/print/show_graph.hpp"
 #include "cli/streams.hpp"
@@ -33,14 +32,18 @@ std::vector<std::string> value_names(const std::vector<ValueInfo>& values) {
   return names;
 }
 
-/// Throws Failure (usage) for a name that is no input of the graph, with near ones in the hint.
-void check_input_names(const std::vector<std::string>& names, const std::map<std::string, std::string>& given) {
-  const std::unordered_set<std::string_view> known(names.begin(), names.end());
+/// By the graph's own names. Throws Failure (usage) for a name that is no input of the graph, with near ones in the hint.
+std::map<std::string, std::string> by_own_names(const std::vector<std::string>& names, const std::map<std::string, std::string>& given) {
+  std::map<std::string, std::string> own;
   for (const auto& [name, text] : given) {
-    if (known.contains(name)) continue;
+    const auto found = own_name(names, name);
+    if (!found.empty() && !own.emplace(found, text).second)
+      throw Failure(FailureKind::usage, fmt::format("input '{}' is named twice", found));
+    if (!found.empty()) continue;
     throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name),
                   did_you_mean(near_names(name, names), fmt::format("its inputs are {}", fmt::join(names, ", "))));
   }
+  return own;
 }
 
 }  // namespace
@@ -71,10 +74,8 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments) {
 }
 
 NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const std::vector<ValueInfo>& inputs, bool widen) {
-  const auto files = arguments.named("input"), shapes = arguments.named("shape");
   const auto names = value_names(graph.inputs());
-  check_input_names(names, files);
-  check_input_names(names, shapes);
+  const auto files = by_own_names(names, arguments.named("input")), shapes = by_own_names(names, arguments.named("shape"));
   std::unordered_map<std::string_view, std::uint64_t> numbers;
   for (const auto& name : names) numbers.emplace(name, numbers.size());
   NamedTensors tensors;
@@ -98,9 +99,8 @@ NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const 
 
 NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const std::string& option,
                           const std::vector<std::string>& inputs) {
-  const auto given = arguments.named(option);
   const auto all = graph.inputs();
-  check_input_names(value_names(all), given);
+  const auto given = by_own_names(value_names(all), arguments.named(option));
   std::unordered_map<std::string_view, const ValueInfo*> known;
   for (const auto& input : all) known.emplace(input.name, &input);
   NamedTensors examples;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/print/json_text.hpp"
+#include "cli/print/report.hpp"
 #include "cli/streams.hpp"
 #include "io/counted.hpp"
 #include "io/utf8.hpp"
@@ -49,7 +50,11 @@ JsonItem function_item(const onnx::FunctionInfo& function) {
                      "outputs", texts(function.outputs), "attributes", texts(function.attributes), "nodes", function.nodes);
 }
 
-JsonItem model_item(const onnx::ModelInfo& model) {
+JsonItem refusal_item(const std::optional<Failure>& refusal) {
+  return refusal ? json_object("message", refusal->what(), "hint", refusal->hint()) : JsonItem::null();
+}
+
+JsonItem model_item(const onnx::ModelInfo& model, const std::optional<Failure>& refusal) {
   const auto pair = [](const char* first, const char* second) {
     return [=](const auto& entry) { return json_object(first, entry.first, second, entry.second); };
   };
@@ -61,7 +66,7 @@ JsonItem model_item(const onnx::ModelInfo& model) {
                      "functions", items(model.functions, function_item), "initializers", model.initializers, "sparse_initializers",
                      model.sparse_initializers, "initializer_bytes", model.initializer_bytes, "external_initializers",
                      model.external_initializers, "external_bytes", model.external_bytes, "missing", items(model.missing, missing_item),
-                     "searched", texts(model.searched));
+                     "searched", texts(model.searched), "refused", refusal_item(refusal));
 }
 
 void line(const char* what, const std::string& name, const std::string& text) {
@@ -81,7 +86,7 @@ std::string weights_text(const onnx::ModelInfo& model) {
   return text;
 }
 
-void print_text(const onnx::ModelInfo& model) {
+void print_text(const onnx::ModelInfo& model, const std::optional<Failure>& refusal) {
   std::string made = model.producer.empty() ? "" : ", by " + model.producer;
   if (!model.producer_version.empty()) made += " " + model.producer_version;
   line("model", model.graph, fmt::format("ONNX, IR {}{}", model.ir_version, made));
@@ -107,16 +112,20 @@ void print_text(const onnx::ModelInfo& model) {
   }
   if (!model.missing.empty())
     write_result("searched  {}\n", model.searched.empty() ? "no folder" : printable(fmt::format("{}", fmt::join(model.searched, ", "))));
+  if (!refusal) return;
+  line("refused", "", refusal->what());
+  if (const auto hint = hint_of(*refusal); !hint.empty()) line("", "", hint);
 }
 
 }  // namespace
 
-int show_onnx(const Context& context, const onnx::ModelInfo& model) {
+int show_onnx(const Context& context, const onnx::ModelInfo& model, const std::optional<Failure>& refusal) {
   if (context.json())
-    print(model_item(model));
+    print(model_item(model, refusal));
   else
-    print_text(model);
-  return model.missing.empty() ? 0 : 3;
+    print_text(model, refusal);
+  if (!model.missing.empty()) return static_cast<int>(FailureKind::plugin);
+  return refusal ? static_cast<int>(refusal->kind()) : 0;
 }
 
 }  // namespace tenon::cli

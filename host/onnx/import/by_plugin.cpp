@@ -232,7 +232,7 @@ void FormUse::apply() {
 
 }  // namespace
 
-bool Importer::by_plugin(NodeImport& node) {
+bool Importer::by_plugin(NodeImport& node, std::optional<Failure>& refusal) {
   const auto& at = node.node();
   const auto& claims = kind_of(at, node.version()).claims;
   std::string first;
@@ -251,11 +251,12 @@ bool Importer::by_plugin(NodeImport& node) {
     chosen.emplace(std::move(use));
     by = claim.op;
   }
-  // What the operator refuses of this node, its composition may still express.
+  // A composition may express a node that the operator refuses.
   if (chosen) try {
       chosen->apply();
-    } catch (const Failure&) {
+    } catch (const Failure& failure) {
       if (find_composition(at.domain, at.type, node.version()) == nullptr) throw;
+      refusal = failure;
       return false;
     }
   if (!chosen && !first.empty() && find_composition(at.domain, at.type, node.version()) == nullptr &&

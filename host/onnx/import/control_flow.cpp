@@ -43,7 +43,7 @@ Importer::Importer(Importer& outer, const proto::Graph& graph)
       model_(outer.model_),
       options_(outer.options_),
       catalog_(outer.catalog_),
-      tensors_(outer.model_),
+      tensors_(outer.model_, outer.options_.trust_links),
       graph_(outer.host_),
       builder_(impl_of(graph_).builder()),
       placeholders_(impl_of(graph_).edit().model, impl_of(graph_).edit().binding),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "graph/given_name.hpp"
 #include "graph/type.hpp"
 #include "io/utf8.hpp"
 #include "onnx/dtype.hpp"
@@ -30,21 +31,18 @@ bool stays_inside(const Operand& operand) {
   return !weight && operand.elements.storage() == Storage::dense && operand.elements.size() <= 512;
 }
 
-// A colon means one of several outputs here, and no name has control characters.
-std::string allowed_name(std::string_view name) {
-  if (name.empty()) return "value";
-  std::string allowed(name);
-  for (auto& c : allowed)
-    if (c == ':' || static_cast<unsigned char>(c) < ' ' || c == 127 || (!is_utf8(name) && static_cast<unsigned char>(c) > 127)) c = '_';
-  if (!is_plain_text(allowed))
-    for (auto& c : allowed)
-      if (static_cast<unsigned char>(c) > 127) c = '_';
-  return allowed;
-}
-
 // Empty where the graph cannot have it: another name could be that of another dimension.
 std::string dim_name(std::string_view name) {
   return !name.empty() && allowed_name(name) == name ? std::string(name) : std::string();
+}
+
+// The names that inputs get in the graph, where those are others, and their names in the model: users may say either.
+std::map<std::string, std::string> renamed_inputs(List<proto::ValueInfo> inputs) {
+  std::map<std::string, std::string> names;
+  for (const auto& input : inputs)
+    if (auto allowed = allowed_name(input.name); allowed != input.name) names.emplace(std::move(allowed), input.name);
+  for (const auto& input : inputs) names.erase(std::string(input.name));
+  return names;
 }
 
 DType dtype_of(const proto::ValueInfo& input) {
@@ -59,7 +57,7 @@ Importer::Importer(Host& host, const Model& model, const ImportOptions& options)
       model_(model),
       options_(options),
       catalog_(host.catalog()),
-      tensors_(model),
+      tensors_(model, options.trust_links),
       graph_(host),
       builder_(impl_of(graph_).builder()),
       placeholders_(impl_of(graph_).edit().model, impl_of(graph_).edit().binding) {}
@@ -126,6 +124,9 @@ Tensor Importer::as_declared(const proto::ValueInfo& input, const Tensor& elemen
 void Importer::import_inputs() {
   auto shapes = options_.shapes;
   auto fixed = options_.fixed;
+  const auto renamed = renamed_inputs(model_.graph.inputs);
+  rename_keys(shapes, renamed);
+  rename_keys(fixed, renamed);
   for (const auto& input : model_.graph.inputs) {
     if (initializers_.contains(input.name) || sparse_initializers_.contains(input.name)) continue;
     const std::string name(input.name);
@@ -304,6 +305,7 @@ const proto::Attribute* Importer::resolved(const proto::Attribute& attribute) co
 void Importer::import_node(const proto::Node& node) {
   const auto version = version_of(node, function_ != nullptr ? function_->opset_imports : model_.opset_imports);
   NodeImport at(*this, node, version);
+  std::optional<Failure> refusal;
   try {
     const auto& kind = kind_of(node, version);
     if (!missing_.empty() && missing_.contains(kind.name)) return;
@@ -316,7 +318,7 @@ void Importer::import_node(const proto::Node& node) {
     if (kind.mapped == nullptr && function != nullptr && options_.prefer_functions) return import_function(at, *function);
     if (kind.mapped != nullptr) {
       import_as(at, *kind.mapped);
-    } else if (by_plugin(at)) {
+    } else if (by_plugin(at, refusal)) {
     } else if (kind.written != nullptr) {
       import_as(at, kind.written->info);
     } else if (kind.composition != nullptr) {
@@ -330,10 +332,11 @@ void Importer::import_node(const proto::Node& node) {
       return;
     }
     at.finish();
-  } catch (const Failure& failure) {
+  } catch (const Failure& last) {
+    const auto& failure = refusal ? *refusal : last;  // the operator says why better than the composition, which came second
     if (options_.keep_unknown && outer_ == nullptr && follows_kept(node)) return keep(at);
-    if (std::string_view(failure.what()).find(at.label()) != std::string_view::npos) throw;
-    if (std::string_view(failure.what()).starts_with(model_.path.string() + ": ")) throw;  // it names a node already
+    if (std::string_view(failure.what()).find(at.label()) != std::string_view::npos) throw failure;
+    if (std::string_view(failure.what()).starts_with(model_.path.string() + ": ")) throw failure;  // it names a node already
     at.refuse(failure.what(), failure.hint());
   }
 }
@@ -370,7 +373,7 @@ Graph load(Host& host, const std::filesystem::path& path, const ImportOptions& o
   const auto model = read_model(path);
   std::string why;
   if (options.shapes.empty() && options.fixed.empty() && options.map.empty() && !options.prefer_functions)
-    if (auto kept = kept_graph(model, why)) {
+    if (auto kept = kept_graph(model, why, options.trust_links)) {
       Graph graph(host);
       impl_of(graph).edit().model = std::move(*kept);
       return graph;

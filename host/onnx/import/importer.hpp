@@ -2,8 +2,10 @@
 #pragma once
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <tenon/host/failure.hpp>
 #include <tenon/host/graph.hpp>
 #include <tenon/host/onnx.hpp>
 #include <tuple>
@@ -79,7 +81,8 @@ class Importer {
   Tensor as_declared(const proto::ValueInfo& input, const Tensor& elements);
   void import_node(const proto::Node& node);
   void import_function(NodeImport& node, const proto::Function& function);
-  bool by_plugin(NodeImport& node);
+  /// False: no form fits. `refusal`: that of the operator whose form does.
+  bool by_plugin(NodeImport& node, std::optional<Failure>& refusal);
   bool by_name(NodeImport& node);
   void import_as(NodeImport& node, const std::string& op);
   void import_as(NodeImport& node, const OperatorInfo& info);

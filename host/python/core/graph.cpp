@@ -106,15 +106,20 @@ GraphHandle load_pack(const HostHandle& host, const std::string& path, const std
   return without_gil([&] { return GraphHandle(tenon::load_pack(*of, path, {.sha256 = sha256}, {.verify = verify})); });
 }
 
-GraphHandle load_onnx(const HostHandle& host, const std::string& path, nb::dict shapes, nb::dict fixed,
-                      std::map<std::string, std::string> map, bool prefer_functions, bool keep_unknown) {
+/// The graph, and what the importer notes.
+std::pair<GraphHandle, std::vector<std::string>> load_onnx(const HostHandle& host, const std::string& path, nb::dict shapes, nb::dict fixed,
+                                                           std::map<std::string, std::string> map, bool prefer_functions, bool keep_unknown,
+                                                           bool trust_links) {
   onnx::ImportOptions options;
   options.shapes = shapes_from(std::move(shapes));
   for (auto& [name, tensor] : named_tensors_from(std::move(fixed))) options.fixed.emplace(name, tensor.clone());
   options.map = std::move(map);
-  options.prefer_functions = prefer_functions, options.keep_unknown = keep_unknown;
+  options.prefer_functions = prefer_functions, options.keep_unknown = keep_unknown, options.trust_links = trust_links;
+  std::vector<std::string> notes;
+  options.note = [&](const std::string& text) { notes.push_back(text); };
   const auto of = host.use();
-  return without_gil([&] { return GraphHandle(onnx::load(*of, path, options)); });
+  auto graph = without_gil([&] { return GraphHandle(onnx::load(*of, path, options)); });
+  return {std::move(graph), std::move(notes)};
 }
 
 GraphHandle from_bytes(const HostHandle& host, nb::bytes bytes, const std::string& name) {
@@ -282,7 +287,8 @@ void bind_graph(nb::module_& module) {
   module.def(
       "is_onnx_model", [](const std::string& path) { return without_gil([&] { return onnx::is_model(path); }); }, nb::arg("path"));
   module.def("load_onnx", &load_onnx, nb::arg("host"), nb::arg("path"), nb::arg("shape"), nb::arg("fix"), nb::arg("map"),
-             nb::arg("prefer_functions"), nb::arg("keep_unknown"));
+             nb::arg("prefer_functions"), nb::arg("keep_unknown"), nb::arg("trust_links") = false);
+  module.def("own_name", &own_name, nb::arg("names"), nb::arg("given"));
   module.def("graph_from_bytes", &from_bytes, nb::arg("host"), nb::arg("data"), nb::arg("name") = "graph");
   module.def(
       "graph_from_json",

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from . import _core
 from ._arrays import to_tensor
-from ._errors import UsageError, plain_type_errors, plainly
+from ._errors import UsageError, plain_type_errors, plainly, say
 from ._host import path_text
 from ._nodes import GraphOperators
 from ._session import Results, Session, by_name
@@ -311,16 +311,18 @@ def load(
     map: Mapping[str, str] | None = None,  # noqa: A002 - the command's word
     functions: Literal["plugin", "body"] = "plugin",
     keep_unknown: bool = False,
+    trust_links: bool = False,
 ) -> Graph:
     """Reads a .tenon or graph.json file, an ONNX model or a pack, whatever it is called. A .tenon file opens without plugins; runs need them.
 
     `trust`: the hash of a pack, "sha256:...", as `tenon pack` printed it. A pack is code: without it, only one is opened that
     `tenon trust add` put on the user's list. Its plugins are added to the host.
 
-    The last five are for ONNX models, as in `tenon import`. `shape`: sizes of inputs that the model leaves open. `fix`: inputs that become
+    The last six are for ONNX models, as in `tenon import`. `shape`: sizes of inputs that the model leaves open. `fix`: inputs that become
     constants. `map`: which operator computes nodes of a type, {"my.ops::Foo": "foo"}. `functions`: "body" takes the model's functions where
-    a plugin computes the same, too. `keep_unknown`: nodes that nothing here computes stay in the graph, which then cannot run. Weights
-    become variables, so that the graph can be trained.
+    a plugin computes the same, too. `keep_unknown`: nodes that nothing here computes stay in the graph, which then cannot run. `trust_links`:
+    weights in other files are read behind links that lead out of the model's folder, too. Weights become variables, so that the graph can
+    be trained. Inputs and outputs whose names no graph can have ("x:0") get others, with a warning; runs take either name.
 
     Raises FileError with what is wrong, PluginError with all operators that are missing, and UsageError for options that do not fit.
     """
@@ -338,6 +340,7 @@ def load(
             "map": map,
             "keep_unknown": keep_unknown,
             "functions": functions != "plugin",
+            "trust_links": trust_links,
         }
         if unfit := [name for name, value in given.items() if value]:
             raise UsageError(f"{unfit[0]}= is for ONNX models, and {text} is none")
@@ -346,9 +349,13 @@ def load(
         return Graph(of, _handle=_core.load_graph(of, text, verify))
     constants = {name: to_tensor(value) for name, value in (fix or {}).items()}
     body = functions == "body"
-    return Graph(
-        of, _handle=_core.load_onnx(of, text, dict(shape or {}), constants, dict(map or {}), body, keep_unknown)
+    made, notes = _core.load_onnx(
+        of, text, dict(shape or {}), constants, dict(map or {}), body, keep_unknown, trust_links
     )
+    for note in notes:
+        if " is called " in note or " found by its name" in note or " any more: " in note:  # the others were requested
+            say("warning", note)
+    return Graph(of, _handle=made)
 
 
 @plainly

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,12 @@ class Profile:
         return "\n".join(lines)
 
 
+def own_name(names: Iterable[str], name: Any) -> str:
+    """The one of a graph's names that an ONNX model's, "x:0", became; empty for other names."""
+    has_colon = isinstance(name, str) and ":" in name and name.isprintable()
+    return _core.own_name(list(names), name) if has_colon else ""
+
+
 class Results(dict[str, Any]):
     """Outputs by name: `out["digit"]` or `out.digit`."""
 
@@ -42,6 +48,12 @@ class Results(dict[str, Any]):
             return self[name]
         except KeyError:
             raise AttributeError(f"there is no output '{name}'; there are {', '.join(self)}") from None
+
+    def __missing__(self, name: str) -> Any:
+        """By the name that an ONNX model has, `out["y:0"]`."""
+        if own := own_name(self, name):
+            return self[own]
+        raise KeyError(name)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self]
@@ -113,6 +125,9 @@ class Session(_core.SessionBase):
             )
         names = [outputs] if isinstance(outputs, str) else list(outputs or ())
         given = dict(inputs or {})
+        for name in [name for name in given if name not in self._inputs]:
+            if (own := own_name(self._inputs, name)) and own not in given:
+                given[own] = given.pop(name)
         kind = _arrays.NUMPY
         for name, value in given.items():
             if type(value) is not _arrays.ndarray:

@@ -30,6 +30,10 @@ struct ValueInfo {
   bool hidden = false;   ///< whether only backward reads it
 };
 
+/// The one of a graph's names that `given` means: the same one, or the one that it got because graphs have no names with colons or control
+/// characters, as the "x_0" of an ONNX model's "x:0". Empty if there is none, or several.
+TENON_API std::string own_name(const std::vector<std::string>& names, const std::string& given);
+
 /// Storage, dtype and shape as text: `float32 [2, ?]`, `float32 [N, 3]`, `csr float32 [2, 3]`; what is not known is ? or [...].
 TENON_API std::string type_text(const ValueInfo& value);
 

@@ -87,6 +87,9 @@ struct ImportOptions {
   std::map<std::string, Tensor> fixed{};     ///< inputs that become constants
   std::map<std::string, std::string> map{};  ///< `domain::Type`, or `Type` of ONNX's own, to the operator that stands for it
   bool prefer_functions = false;             ///< the model's functions, where plugins compute the same, too
+  /// Reads weights in other files behind any symbolic link, and from files with several names. Without it: links to files in the model's
+  /// folder, and those of Hugging Face's cache to the `blobs` of the same repository.
+  bool trust_links = false;
   /// Nodes that nothing computes become nodes of operators of that name without code, as in a .tenon file whose plugins are missing: the
   /// graph can be looked at, edited and saved, and does not run. So do nodes that read values of types that are not known for that reason.
   /// In the graphs of If, Loop and Scan they are missed all the same: what computes these runs their graphs.

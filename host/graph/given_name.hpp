@@ -1,0 +1,37 @@
+// Names as users have them from elsewhere, and the graph's own.
+#pragma once
+#include <map>
+#include <string>
+#include <string_view>
+#include <tenon/host/graph_info.hpp>
+#include <vector>
+
+#include "graph/model.hpp"
+
+namespace tenon {
+
+/// The name that a graph can have: a colon means one of several outputs of a node, and no name has control characters.
+std::string allowed_name(std::string_view name);
+
+std::vector<std::string> input_names_of(const GraphModel& model);
+std::vector<std::string> output_names_of(const GraphModel& model);
+
+/// Names by which something is given, mapped to the graph's own where those differ.
+template <class Given>
+std::map<std::string, std::string> own_names(const std::vector<std::string>& names, const Given& given) {
+  std::map<std::string, std::string> own;
+  for (const auto& [name, value] : given)
+    if (allowed_name(name) != name)
+      if (auto found = own_name(names, name); !found.empty() && found != name) own.emplace(name, std::move(found));
+  return own;
+}
+
+/// Renames keys; a key that is taken stays, so that nothing is lost.
+template <class Values>
+void rename_keys(Values& values, const std::map<std::string, std::string>& names) {
+  for (const auto& [from, to] : names)
+    if (!values.contains(to))
+      if (auto entry = values.extract(from)) entry.key() = to, values.insert(std::move(entry));
+}
+
+}  // namespace tenon
