@@ -100,14 +100,8 @@ std::string_view entry(const Model& model, std::string_view key) {
 }
 
 std::optional<GraphModel> decoded(const Model& model, std::string_view text) {
-  const std::shared_ptr<std::byte[]> bytes = allocate(BASE64_DECODE_LENGTH(text.size()) + 1);
-  base64_decode_ctx context;
-  base64_decode_init(&context);
-  std::size_t size = 0;
-  if (base64_decode_update(&context, &size, reinterpret_cast<std::uint8_t*>(bytes.get()), text.size(), text.data()) == 0 ||
-      base64_decode_final(&context) == 0)
-    return {};
-  return read_tenon({model.path, {bytes.get(), size}, bytes}, FileCheck::everything);
+  const auto file = from_base64(text, model.path);
+  return file ? std::make_optional(read_tenon(*file, FileCheck::everything)) : std::nullopt;
 }
 
 // Takes the names of constants out of the notes again.
@@ -161,9 +155,24 @@ std::string keep(const GraphModel& graph) {
   bare.tensors.clear();
   if (!constants.empty()) bare.meta.emplace_back(bare.strings.intern(constants_note), bare.strings.intern(constants));
   const auto bytes = write_tenon(bare);
+  return to_base64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+std::string to_base64(std::string_view bytes) {
   std::string text(BASE64_ENCODE_RAW_LENGTH(bytes.size()), '\0');
   base64_encode_raw(text.data(), bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
   return text;
+}
+
+std::optional<FileBytes> from_base64(std::string_view text, const std::filesystem::path& name) {
+  const std::shared_ptr<std::byte[]> bytes = allocate(BASE64_DECODE_LENGTH(text.size()) + 1);
+  base64_decode_ctx context;
+  base64_decode_init(&context);
+  std::size_t size = 0;
+  if (base64_decode_update(&context, &size, reinterpret_cast<std::uint8_t*>(bytes.get()), text.size(), text.data()) == 0 ||
+      base64_decode_final(&context) == 0)
+    return {};
+  return FileBytes{name, {bytes.get(), size}, bytes};
 }
 
 // The reader writes nothing.

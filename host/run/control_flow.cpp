@@ -326,7 +326,7 @@ void add_control_operators(Host::Impl& host) {
 }
 
 bool keeps_host(const OperatorInfo& info) {
-  static constexpr std::string_view names[] = {"if", "while", "scan", "branch", "loop"};
+  static constexpr std::string_view names[] = {"if", "while", "scan", "branch", "loop", "onnx_node"};
   return info.space == bundled_space && std::find(std::begin(names), std::end(names), info.name) != std::end(names);
 }
 

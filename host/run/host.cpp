@@ -7,6 +7,7 @@
 #include "graph/gradient_operators.hpp"
 #include "graph/storage_operators.hpp"
 #include "plugin/library_place.hpp"
+#include "run/builtin_operators.hpp"
 #include "run/call_cache.hpp"
 #include "run/control_flow.hpp"
 #include "run/host_impl.hpp"
@@ -43,6 +44,12 @@ Host::Impl::Impl(HostOptions given)
   add_gradient_operators(plugin_set);
   add_storage_operators(plugin_set);
   add_control_operators(*this);
+  BuiltinOperators::add_to(*this);
+}
+
+std::vector<BuiltinOperators::Add>& BuiltinOperators::all() {
+  static std::vector<Add> all;
+  return all;
 }
 
 Host::Impl::~Impl() = default;

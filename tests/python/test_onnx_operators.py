@@ -100,7 +100,7 @@ EQUATIONS = [
 
 
 @pytest.mark.parametrize("dtype", "int8 uint8 int16 uint16 int32 uint32 int64 uint64 float32 float64".split())
-@pytest.mark.parametrize("known", ["whole", OPEN])
+@pytest.mark.parametrize("known", ["whole", OPEN, NONE])
 def test_einsum(tmp_path, known, dtype):
     for equation, shapes in EQUATIONS:
         arrays = {f"x{i}": rng.integers(0, 120, shape).astype(dtype) for i, shape in enumerate(shapes)}
@@ -110,7 +110,7 @@ def test_einsum(tmp_path, known, dtype):
 
 
 def test_einsum_refuses_a_diagonal_of_different_sizes(tmp_path):
-    for known, shape in itertools.product(["whole", OPEN], [(2, 3), (1, 3), (3, 1)]):
+    for known, shape in itertools.product(["whole", OPEN, NONE], [(2, 3), (1, 3), (3, 1)]):
         with pytest.raises(tenon.Error):
             run(tmp_path, [node("Einsum", ["x"], "y", equation="ii->i")], {"x": np.ones(shape, np.float32)}, known)
 
@@ -288,3 +288,67 @@ def test_qlinear_matmul_has_one_scale_or_one_for_each_row(tmp_path, known, shape
     real = (column["as"] * (column["a"] - column["az"])) @ (column["bs"] * (column["b"] - column["bz"]))
     expected = np.clip(np.rint(real / column["ys"]) + column["yz"], 0, 255).astype(np.uint8)
     equal(run(tmp_path, [node("QLinearMatMul", list(arrays), "y")], arrays, known), expected)
+
+
+def layer_norm(x, scale):
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * scale
+
+
+def test_nodes_that_need_ranks_wait_for_those_of_a_run(tmp_path):
+    """One session, several ranks and sizes, in every kind of file."""
+    nodes = [
+        node("LayerNormalization", ["x", "s"], "n", axis=-1, name="norm"),
+        node("LpNormalization", ["n"], "l", axis=-1),
+        node("Mul", ["l", "l"], "y"),
+    ]
+    (tmp_path / "m.onnx").write_bytes(
+        model_for(nodes, {"x": np.zeros(1, np.float32), "s": np.zeros(1, np.float32)}, dims={"x": None, "s": None})
+    )
+    graph = tenon.load(tmp_path / "m.onnx")
+    graph.save(tmp_path / "m.tenon")
+    for one in (graph, tenon.load(tmp_path / "m.tenon"), tenon.from_json(graph.to_json())):
+        session = tenon.Session(one)
+        for shape in [(2, 3), (2, 3), (4, 2, 5), (3, 2, 2, 4), (2, 3), (5, 3), (7,)]:
+            x, s = rng.standard_normal(shape).astype(np.float32), rng.standard_normal(shape[-1:]).astype(np.float32)
+            normed = layer_norm(x.astype(float), s)
+            expected = normed**2 / (normed**2).sum(-1, keepdims=True)
+            np.testing.assert_allclose(session.run({"x": x, "s": s})["y"], expected, rtol=1e-4, atol=1e-6)
+        with pytest.raises(tenon.Error, match="norm"):
+            session.run({"x": np.zeros((2, 3), np.float32), "s": np.zeros(2, np.float32)})
+
+
+def test_nodes_that_wait_may_have_optional_inputs_constants_and_several_outputs(tmp_path):
+    x, w, b = (rng.standard_normal(shape).astype(np.float32) for shape in [(2, 2, 5, 4), (3, 2, 3, 3), (3,)])
+    cases = [
+        ([node("Conv", ["x", "w", ""], "y", pads=[1, 1, 1, 1])], {"x": x, "w": w}, {}),
+        ([node("Conv", ["x", "w", "b"], "y")], {"x": x, "w": w}, {"b": b}),
+        (
+            [node("BatchNormalization", ["x", "s", "s", "m", "v"], "y")],
+            {"x": x, "s": b[:2], "m": b[1:], "v": b[:2] ** 2},
+            {},
+        ),
+        ([node("LRN", ["x"], "y", size=3)], {"x": x}, {}),
+        (
+            [
+                node("LayerNormalization", ["x", "s"], ["n", "mean", "d"], axis=2),
+                node("Add", ["n", "mean"], "t"),
+                node("Mul", ["t", "d"], "y"),
+            ],
+            {"x": x},
+            {"s": rng.standard_normal((5, 4)).astype(np.float32)},
+        ),
+    ]
+    for nodes, arrays, initializers in cases:
+        expected = run(tmp_path, nodes, arrays, "whole", initializers)
+        for known in (OPEN, NONE):
+            np.testing.assert_allclose(
+                run(tmp_path, nodes, arrays, known, initializers), expected, rtol=1e-5, atol=1e-6
+            )
+
+
+def test_nodes_that_are_refused_with_every_shape_are_refused_when_the_model_is_read(tmp_path):
+    arrays = {"x": np.zeros((2, 3), np.float32)}
+    for nodes in ([node("LRN", ["x"], "y", size=-1)], [node("RandomUniformLike", ["x"], "y")]):
+        (tmp_path / "m.onnx").write_bytes(model_for(nodes, arrays, dims={"x": None}))
+        with pytest.raises(tenon.FileError):
+            tenon.load(tmp_path / "m.onnx")

@@ -49,6 +49,7 @@ Importer::Importer(Importer& outer, const proto::Graph& graph)
       placeholders_(impl_of(graph_).edit().model, impl_of(graph_).edit().binding),
       function_(outer.function_),
       arguments_(outer.arguments_),
+      may_wait_(outer.may_wait_),
       outer_(&outer),
       home_(outer.function_) {
   for (const auto& tensor : graph.initializers) initializers_.emplace(tensor.name, &tensor);
@@ -404,9 +405,9 @@ void scan(NodeImport& node) {
   for (std::size_t i = 0; i < rows; ++i) {
     auto x = moved(node, node.input(carries + i), in.axes[i], true);
     if (in.directions[i] == 1 && !reverse) x = turned(node, x);
-    node.require(node.rank(x) > 0, fmt::format("its input {} has no axis to take parts from", carries + i));
     const auto whole = node.shape(x);
-    body.input(type_of(node.dtype(x), Shape(whole.begin() + 1, whole.rank() - 1)));
+    node.require(whole.rank() != 0, fmt::format("its input {} has no axis to take parts from", carries + i));
+    body.input(type_of(node.dtype(x), whole.has_rank() ? Shape(whole.begin() + 1, whole.rank() - 1) : Shape()));
     inputs.push_back(std::move(x));
   }
   if (!body.import()) return;

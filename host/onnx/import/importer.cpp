@@ -52,7 +52,7 @@ DType dtype_of(const proto::ValueInfo& input) {
 
 }  // namespace
 
-Importer::Importer(Host& host, const Model& model, const ImportOptions& options)
+Importer::Importer(Host& host, const Model& model, const ImportOptions& options, bool may_wait)
     : host_(host),
       model_(model),
       options_(options),
@@ -60,7 +60,8 @@ Importer::Importer(Host& host, const Model& model, const ImportOptions& options)
       tensors_(model, options.trust_links),
       graph_(host),
       builder_(impl_of(graph_).builder()),
-      placeholders_(impl_of(graph_).edit().model, impl_of(graph_).edit().binding) {}
+      placeholders_(impl_of(graph_).edit().model, impl_of(graph_).edit().binding),
+      may_wait_(may_wait) {}
 
 Graph Importer::import() {
   const InferenceBudget budget(least_inferred + model_.bytes.size() / 16);
@@ -335,6 +336,10 @@ void Importer::import_node(const proto::Node& node) {
   } catch (const Failure& last) {
     const auto& failure = refusal ? *refusal : last;  // the operator says why better than the composition, which came second
     if (options_.keep_unknown && outer_ == nullptr && follows_kept(node)) return keep(at);
+    try {
+      if (wait(at)) return;
+    } catch (const Failure&) {  // `failure` says more
+    }
     if (std::string_view(failure.what()).find(at.label()) != std::string_view::npos) throw failure;
     if (std::string_view(failure.what()).starts_with(model_.path.string() + ": ")) throw failure;  // it names a node already
     at.refuse(failure.what(), failure.hint());

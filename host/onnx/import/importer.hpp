@@ -31,7 +31,8 @@ enum class CapturedTypes { whole, ranks, dtypes };
 class Importer {
  public:
   /// Both must outlive this.
-  Importer(Host& host, const Model& model, const ImportOptions& options);
+  /// `may_wait`: nodes that need shapes which only a run knows may wait for them.
+  Importer(Host& host, const Model& model, const ImportOptions& options, bool may_wait = true);
   /// For the graph of an attribute: names that it does not make are looked up outside. `outer` must outlive this.
   Importer(Importer& outer, const proto::Graph& graph);
   /// Once. Throws Failure: (file) for what the model says, (plugin) for operators that are missing, all at once.
@@ -90,6 +91,8 @@ class Importer {
   Kind& kind_of(const proto::Node& node, std::int64_t version);
   const LoadedOperator& loaded(const std::string& op);
   void keep(NodeImport& node);  // as it is written
+  /// Until the shapes of its inputs are known. False: they are known, or the node is refused for all shapes.
+  bool wait(NodeImport& node);
   bool follows_kept(const proto::Node& node);
   tenon_type type_said_of(std::string_view name) const;
   /// In a function, what the calling node or the function says; null: neither.
@@ -136,6 +139,7 @@ class Importer {
   std::map<std::string_view, const proto::Attribute*> arguments_;       // of that function
   std::unordered_map<const void*, std::pair<ValueId, Tensor>> placed_;  // elements that the graph has, which keep their place
   CapturedTypes captured_types_ = CapturedTypes::whole;
+  const bool may_wait_ = true;
   Importer* const outer_ = nullptr;                    // of the graph in whose node this one's is
   const proto::Function* const home_ = nullptr;        // the function that has that node
   std::vector<std::pair<ValueId, ValueId>> captures_;  // values of the outer graph, and inputs that stand for them

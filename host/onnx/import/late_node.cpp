@@ -1,0 +1,304 @@
+// onnx_node: a node whose composition needs ranks or sizes that only a run knows.
+#include "onnx/import/late_node.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "graph/type.hpp"
+#include "onnx/dtype.hpp"
+#include "onnx/export/message.hpp"
+#include "onnx/fields.hpp"
+#include "onnx/import/node_import.hpp"
+#include "onnx/kept_graph.hpp"
+#include "run/builtin_operators.hpp"
+#include "run/held_subgraph.hpp"
+#include "run/inference_budget.hpp"
+
+namespace tenon::onnx {
+namespace {
+
+constexpr const char* shape_hint = "give the inputs whole shapes";
+constexpr std::size_t most_kept = 16;  // graphs of a node, one for each combination of types
+
+tenon_type plain_type(const tenon_type& type) {
+  return tenon::type_of(static_cast<DType>(type.dtype), tenon::shape_of(type));
+}
+
+Model read_text(std::string_view text) {
+  const auto file = from_base64(text, "onnx_node");
+  if (!file) throw Failure(FailureKind::usage, "the parameter 'model' is no base64 text");
+  return read_model(*file);
+}
+
+// Numbers of a seed of its own, or states that nobody saves, would be silently wrong.
+void require_pure(const Graph& graph) {
+  const auto& values = model_of(graph).values;
+  const auto& nodes = impl_of(graph).binding().nodes;
+  if (std::any_of(values.begin(), values.end(), [](const ValueRecord& value) { return value.role == Role::state; }))
+    throw Failure(FailureKind::file, "it has a state, for which the shapes of its inputs must be known", shape_hint);
+  if (std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return node.info->random; }))
+    throw Failure(FailureKind::file, "it draws random numbers, for which the shapes of its inputs must be known", shape_hint);
+}
+
+bool all_known(std::span<const tenon_type> types) {
+  return std::all_of(types.begin(), types.end(), [](const tenon_type& type) { return is_known(type); });
+}
+
+}  // namespace
+
+LateNode::LateNode(Host::Impl& host, std::string_view text) : host_(host), model_(read_text(text)) {}
+
+LateNode::Imported& LateNode::imported(std::span<const tenon_type> inputs) {
+  std::vector<tenon_type> types;
+  for (const auto& input : inputs) types.push_back(plain_type(input));
+  const auto same = [&](const Imported& one) {
+    return std::memcmp(one.inputs.data(), types.data(), types.size() * sizeof(tenon_type)) == 0;
+  };
+  if (const auto found = std::find_if(imported_.begin(), imported_.end(), same); found != imported_.end()) {
+    imported_.splice(imported_.begin(), imported_, found);
+    return imported_.front();
+  }
+  ImportOptions options;
+  for (std::size_t i = 0; i < types.size(); ++i)
+    if (types[i].rank >= 0) options.shapes.emplace(model_.graph.inputs[i].name, tenon::shape_of(types[i]));
+  auto& made = imported_.emplace_front(Imported{types, {}, {}, {}});
+  if (imported_.size() > most_kept) imported_.pop_back();
+  try {
+    Host handle = Inner::handle(host_.shared_from_this());
+    auto graph = Importer(handle, model_, options, false).import();
+    require_pure(graph);
+    made.graph = std::move(graph);
+  } catch (const Failure& failure) {
+    made.refusal = failure;
+  }
+  return made;
+}
+
+std::vector<tenon_type> LateNode::infer(std::span<const tenon_type> inputs) {
+  const std::lock_guard lock(mutex_);
+  std::vector<tenon_type> outputs;
+  const bool typed = std::all_of(inputs.begin(), inputs.end(), [](const tenon_type& type) { return type.dtype != TENON_DTYPE_UNKNOWN; });
+  if (const auto* made = typed ? &imported(inputs) : nullptr; made != nullptr && made->graph) {
+    const auto& model = model_of(*made->graph);
+    for (const auto& [name, value] : model.outputs) outputs.push_back(model.values[value].type);
+    return outputs;
+  } else if (made != nullptr && all_known(inputs)) {
+    throw *made->refusal;
+  }
+  for (const auto& output : model_.graph.outputs) {
+    const auto* element = output.type == nullptr ? nullptr : element_type(output.type->dtype);
+    outputs.push_back(tenon::type_of(element == nullptr ? unknown_dtype : element->dtype, Shape()));
+  }
+  return outputs;
+}
+
+void LateNode::run(bool training, const std::vector<Tensor>& inputs, std::vector<Tensor> outputs) {
+  std::vector<tenon_type> types;
+  for (const auto& input : inputs) types.push_back(tenon::type_of(input));
+  const std::lock_guard lock(mutex_);
+  auto& made = imported(types);
+  if (made.refusal) throw *made.refusal;
+  auto& session = made.sessions[training ? 1 : 0];
+  if (!session) session.emplace(*made.graph, SessionOptions{.training = training, .optimize = Optimize::exact});
+  session->run_in_order(inputs, outputs);
+}
+
+namespace {
+
+/// A pointer to something of the object's own, in a class that describe() makes at compile time.
+class HeldNode {
+ public:
+  constexpr HeldNode() = default;
+  constexpr HeldNode(const HeldNode&) {}
+  HeldNode& operator=(HeldNode&&) noexcept { return *this; }
+  constexpr ~HeldNode() { delete held_; }
+  void hold(Host::Impl& host, const Text& text) { held_ = new LateNode(host, text); }
+  LateNode* operator->() const { return held_; }
+
+ private:
+  LateNode* held_ = nullptr;
+};
+
+struct OnnxNode : Operator {
+  Text model;
+  std::int32_t outputs = 1;
+  Host::Impl* host = nullptr;
+  HeldNode node;
+
+  static constexpr void describe(auto& op) {
+    op.doc("a node of an ONNX model, which becomes a graph when the shapes of its inputs are known");
+    op.input("data", "the inputs of the model, in its order").types(every_type).variadic();
+    op.output("output", "the outputs of the model").count(&OnnxNode::outputs);
+    op.param("model", &OnnxNode::model, "an ONNX model of the node, in base64").required();
+    op.param("outputs", &OnnxNode::outputs, "how many outputs the model has").at_least(1);
+  }
+
+  void configure() {
+    if (host != nullptr) node.hold(*host, model);
+  }
+
+  void infer(Infer& io) const {
+    if (at(io.inputs()) != node->inputs() || at(io.outputs()) != node->outputs())
+      throw Error("the model has ", node->inputs(), " inputs and ", node->outputs(), " outputs, but ", io.inputs(), " and ", io.outputs(),
+                  " are connected");
+    const auto types = node->infer(input_types(io, 0, at(io.inputs())));
+    for (int i = 0; i < io.outputs(); ++i) set_output(io, i, types[at(i)]);
+  }
+
+  void forward(const Call& call) const {
+    node->run(call.training(), tensors_at(call.raw().inputs, at(call.inputs())), tensors_at(call.raw().outputs, at(call.outputs())));
+  }
+
+  void gradient(Gradient&) const { throw Error("an onnx_node has no gradient: load the model with the shapes of its inputs"); }
+};
+
+const BuiltinOperators added([](Host::Impl& host) { add_flow_operator<OnnxNode>(host, "onnx_node"); });
+
+/// The node as a model of its own: what is known stays in it, other inputs are the model's.
+class Waiting {
+ public:
+  Waiting(NodeImport& node, std::vector<std::pair<std::size_t, tenon_type>> inputs) : node_(node), inputs_(std::move(inputs)) {}
+
+  /// Nothing if an attribute is a graph, or of another kind that no parameter has.
+  std::optional<std::string> bytes(std::span<const DType> outputs) {
+    written::Node written;
+    written.type = node_.node().type, written.domain = node_.node().domain, written.name = node_.node().name;
+    for (const auto& attribute : node_.node().attributes) {
+      const auto* given = node_.attribute(attribute.name);
+      if (given == nullptr) continue;
+      const auto value = node_.value_of(*given);
+      if (!value) return {};
+      written.attributes.push_back({std::string(attribute.name), *value});
+    }
+    std::string graph;
+    protozero::pbf_writer to(graph);
+    for (std::size_t i = 0; i < node_.inputs(); ++i) written.inputs.push_back(node_.has(i) ? fmt::format("x{}", i) : "");
+    for (std::size_t i = 0; i < outputs.size(); ++i) written.outputs.push_back(node_.wants(i) ? fmt::format("y{}", i) : "");
+    to.add_message(field::graph::node, written::node_message(written));
+    to.add_string(field::graph::name, "node");
+    for (std::size_t i = 0; i < node_.inputs(); ++i) {
+      const auto is_input = std::any_of(inputs_.begin(), inputs_.end(), [&](const auto& input) { return input.first == i; });
+      if (is_input || !node_.has(i)) continue;
+      protozero::pbf_writer tensor(to, field::graph::initializer);
+      written::write_tensor(tensor, written.inputs[i], node_.input(i).elements);
+    }
+    for (const auto& [i, type] : inputs_)
+      to.add_message(field::graph::input,
+                     written::value_message({written.inputs[i], tenon::type_of(static_cast<DType>(type.dtype), Shape())}));
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (node_.wants(i))
+        to.add_message(field::graph::output, written::value_message({written.outputs[i], tenon::type_of(outputs[i], Shape())}));
+    std::string model;
+    protozero::pbf_writer file(model);
+    file.add_int64(field::model::ir_version, 10);
+    file.add_message(field::model::graph, graph);
+    const auto& domain = written.domain;
+    if (!domain.empty()) file.add_message(field::model::opset_import, written::opset_message("", 17));
+    file.add_message(field::model::opset_import, written::opset_message(domain, node_.version()));
+    return model;
+  }
+
+  /// Dtypes of the outputs, from ranks and sizes that the inputs may have; empty if the node is refused for all of them.
+  std::vector<DType> find_outputs() {
+    const std::vector<DType> unknown_ones(node_.node().outputs.size(), unknown_dtype);
+    const auto text = bytes(unknown_ones);
+    if (!text) return {};
+    LateNode late(*host(), to_base64(*text));
+    const auto charged = [] {  // a file may have many such nodes
+      try {
+        InferenceBudget::charge();
+        return true;
+      } catch (const Failure&) {
+        return false;
+      }
+    };
+    for (const int rank : {3, 4, 2, 1, 5, 0})
+      for (const int other : {rank, 1, 2})
+        for (const auto size : sizes_to_try()) {
+          if (rank == 0 && size != 1) continue;
+          if (!charged()) return {};
+          if (auto found = dtypes_for(late, rank, other, size); !found.empty()) return found;
+        }
+    return {};
+  }
+
+ private:
+  // Some numbers, and the sizes of the node's inputs that are known.
+  std::vector<std::int64_t> sizes_to_try() {
+    std::vector<std::int64_t> sizes{unknown, 1, 2, 4, 8, 64};
+    for (std::size_t i = 0; i < node_.inputs() && sizes.size() < 12; ++i)
+      if (node_.has(i))
+        for (const auto size : node_.shape(node_.input(i)))
+          if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
+    return sizes;
+  }
+
+  std::shared_ptr<Host::Impl> host() const { return impl_of(node_.host()).shared_from_this(); }
+
+  // The first input whose rank is not known gets `rank`, the others `other`.
+  std::vector<DType> dtypes_for(LateNode& late, int rank, int other, std::int64_t size) {
+    std::vector<tenon_type> types;
+    bool first = true;
+    for (const auto& [i, type] : inputs_) {
+      auto guess = plain_type(type);
+      if (guess.rank < 0) guess.rank = std::exchange(first, false) ? rank : other, std::fill_n(guess.dims, guess.rank, unknown);
+      for (int axis = 0; axis < guess.rank; ++axis)
+        if (guess.dims[axis] == unknown) guess.dims[axis] = size;
+      types.push_back(guess);
+    }
+    std::vector<tenon_type> made;
+    try {
+      made = late.infer(types);
+    } catch (const Failure&) {
+      return {};
+    }
+    std::vector<DType> dtypes;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < node_.node().outputs.size(); ++i)
+      dtypes.push_back(node_.wants(i) ? static_cast<DType>(made[next++].dtype) : unknown_dtype);
+    for (const auto& type : made)
+      if (type.dtype == TENON_DTYPE_UNKNOWN) return {};
+    return dtypes;
+  }
+
+  NodeImport& node_;
+  std::vector<std::pair<std::size_t, tenon_type>> inputs_;  // of the node, and their types
+};
+
+}  // namespace
+
+// A refusal for want of ranks or sizes: the node waits for those of a run.
+bool Importer::wait(NodeImport& node) {
+  const auto& outputs = node.node().outputs;
+  const auto count = std::count_if(outputs.begin(), outputs.end(), [](std::string_view name) { return !name.empty(); });
+  if (!may_wait_ || node.inputs() == 0 || count == 0) return false;
+  constexpr std::int64_t most_elements = 512;  // of what stays in the node
+  std::vector<std::pair<std::size_t, tenon_type>> inputs;
+  std::vector<ValueId> values;
+  bool open = false;
+  for (std::size_t i = 0; i < node.inputs(); ++i) {
+    if (!node.has(i)) continue;
+    auto& operand = find(node.node().inputs[i]);
+    const auto type = type_of(operand);
+    if (type.dtype == TENON_DTYPE_UNKNOWN || (type.storage != TENON_DENSE && type.storage != TENON_STORAGE_UNKNOWN)) return false;
+    if (operand.known() && operand.value == none && operand.elements.size() <= most_elements) continue;
+    open = open || !is_known(type);
+    inputs.emplace_back(i, type);
+  }
+  if (!open) return false;
+  Waiting waiting(node, inputs);
+  const auto dtypes = waiting.find_outputs();
+  if (dtypes.empty()) return false;
+  for (const auto& [i, type] : inputs) values.push_back(value_of(find(node.node().inputs[i])));
+  const Attributes attributes{{"model", to_base64(*waiting.bytes(dtypes))}, {"outputs", static_cast<std::int64_t>(count)}};
+  const auto made = add_node(
+      {.op = "tenon.onnx_node", .name = {}, .inputs = std::move(values), .named_inputs = {}, .attributes = attributes}, node.name());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < node.node().outputs.size(); ++i)
+    if (node.wants(i)) scope_.erase(node.node().outputs[i]), node.output(i, made[next++]);
+  return true;
+}
+
+}  // namespace tenon::onnx
