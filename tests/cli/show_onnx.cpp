@@ -132,3 +132,62 @@ TEST_CASE("a graph becomes an ONNX model of the opset that is asked for, and a g
   CHECK(at.run({"import", "net.onnx", "-o", "again.tenon"}).code == 0);
   CHECK(at.run({"show", "again.tenon", "--json"}).out == at.run({"show", "net.json", "--json"}).out);
 }
+
+TEST_CASE("a model that cannot run for another reason than a missing operator is shown with it") {
+  Workplace at;
+  onnx_bytes::ModelParts parts;
+  const auto input = [](const char* name, int type, std::int64_t rows, std::int64_t columns) {
+    return onnx_bytes::value(name, onnx_bytes::tensor_type(type, {{rows}, {columns}}));
+  };
+  parts.graph.nodes = {{"MatMul", {"a", "b"}, {"y"}, {}, "product"}};
+  parts.graph.inputs = {input("a", 1, 5, 3), input("b", 1, 4, 2)};
+  parts.graph.outputs = {onnx_bytes::value("y")};
+  parts.opsets.emplace_back("my.ops", 1);
+  at.write("m.onnx", parts.bytes());
+  const std::string sentence = "MatMul node 'product': [matmul] node 'product': a has 3 columns but b has 4 rows";
+  const auto shown = at.run({"show", "m.onnx"});
+  CHECK(shown.code == 4);
+  CHECK_MESSAGE(shown.out.find("refused") != std::string::npos, shown.out);
+  CHECK_MESSAGE(shown.out.find(sentence) != std::string::npos, shown.out);
+  const auto json = nlohmann::json::parse(at.run({"show", "m.onnx", "--json"}).out);
+  CHECK(json["refused"]["message"].get<std::string>().find(sentence) != std::string::npos);
+  const auto validated = at.run({"validate", "m.onnx"});
+  CHECK(validated.code == 4);
+  CHECK(validated.err.find(sentence) != std::string::npos);
+
+  parts.graph.nodes = {{"Odd", {"a"}, {"y"}, {}, "", "my.ops"}};
+  parts.graph.inputs = {input("a", 8, 5, 3)};
+  at.write("m.onnx", parts.bytes());
+  const auto both = at.run({"show", "m.onnx"});
+  CHECK(both.code == 3);
+  CHECK(both.out.find("missing   my.ops::Odd") != std::string::npos);
+  CHECK(both.out.find("input 'a' has elements of type string, which Tenon has not") != std::string::npos);
+
+  parts.graph.nodes = {{"Neg", {"a"}, {"y"}}};
+  parts.graph.inputs = {input("a", 1, 5, 3)};
+  at.write("m.onnx", parts.bytes());
+  CHECK(at.run({"show", "m.onnx"}).code == 0);
+  CHECK(nlohmann::json::parse(at.run({"show", "m.onnx", "--json"}).out)["refused"].is_null());
+  CHECK(at.run({"validate", "m.onnx"}).code == 0);
+}
+
+TEST_CASE("inputs and outputs may be named as the model names them") {
+  Workplace at;
+  onnx_bytes::ModelParts parts;
+  parts.graph.nodes = {{"Neg", {"x:0"}, {"y:0"}}};
+  parts.graph.inputs = {onnx_bytes::value("x:0", onnx_bytes::tensor_type(1, {{-1, "n"}}))};
+  parts.graph.outputs = {onnx_bytes::value("y:0", onnx_bytes::tensor_type(1, {{-1, "n"}}))};
+  at.write("m.onnx", parts.bytes());
+  const auto imported = at.run({"import", "m.onnx", "-o", "m.tenon"});
+  CHECK(imported.err.starts_with("note: input 'x:0' is called 'x_0' in the graph\nnote: output 'y:0' is called 'y_0' in the graph\n"));
+  for (const auto* name : {"x:0", "x_0"})
+    for (const auto* graph : {"m.onnx", "m.tenon"}) {
+      CHECK(at.run({"run", graph, "--shape", std::string(name) + "=2", "--output", "y:0=y.npy"}).code == 0);
+      CHECK(at.run({"run", graph, "--input", std::string(name) + "=y.npy", "--output", "y_0=z.npy"}).code == 0);
+      CHECK(at.run({"run", graph, "--input", std::string(name) + "=y.npy", "--batch", "1", "--output", "y:0=z.npy"}).code == 0);
+      CHECK(at.run({"show", graph, "--plan", "--shape", std::string(name) + "=2"}).code == 0);
+    }
+  CHECK(at.run({"import", "m.onnx", "-o", "n.tenon", "--shape", "x_0=3"}).code == 0);
+  CHECK(at.run({"import", "m.onnx", "-o", "n.tenon", "--shape", "x:0=3"}).code == 0);
+  CHECK(at.run({"run", "m.onnx", "--shape", "x:1=2"}).err.find("the graph has no input 'x:1'") != std::string::npos);
+}
