@@ -8,6 +8,7 @@
 #include "abi.h"
 #include "dtype.hpp"
 #include "host_function.hpp"
+#include "index_or_name.hpp"
 #include "names.hpp"
 #include "parallel.hpp"
 #include "random.hpp"
@@ -36,6 +37,8 @@ enum class Log : std::int32_t { info = TENON_LOG_INFO, warning = TENON_LOG_WARNI
 ///     input_grad       -          -                          write                      write; allocate_*
 ///     state            read and write in all of them; the host keeps it between calls
 class Call {
+  using Which = detail::IndexOrName;
+
  public:
   Call(const tenon_call& raw, const detail::Names& names) : raw_(&raw), names_(&names) {}
   const tenon_call& raw() const { return *raw_; }
@@ -50,16 +53,21 @@ class Call {
   /// Whether an optional input is connected; false for unknown names. In backward: whether its value or its gradient is at hand.
   ///
   ///     const float* bias = call.has_input("bias") ? call.input<float>("bias").data() : nullptr;
-  bool has_input(std::string_view name) const { return has_input(names_->inputs.find(name, inputs())); }
-  bool has_input(int i) const { return i >= 0 && i < inputs() && (raw_->inputs[i] || (backward() && raw_->input_grads[i])); }
-  /// In backward: false if the gradient of output i is zero everywhere: then there is no tensor of it.
-  bool has_output_grad(int i) const { return backward() && i >= 0 && i < outputs() && raw_->output_grads[i]; }
+  bool has_input(Which input) const {
+    const int i = input.in(names_->inputs, inputs());
+    return i >= 0 && i < inputs() && (raw_->inputs[i] || (backward() && raw_->input_grads[i]));
+  }
+  /// In backward: false if the gradient of the output is zero everywhere: then there is no tensor of it.
+  bool has_output_grad(Which output) const {
+    const int i = output.in(names_->outputs, outputs());
+    return backward() && i >= 0 && i < outputs() && raw_->output_grads[i];
+  }
 
   /// Shape and dtype, known in full but for outputs that the kernel allocates. Legal for every connected input and every requested output,
   /// in all four functions, read or not, sparse or dense: `tenon::visit(call.input_type(0).dtype, [&]<class T>() { run(call.input<T>(0));
   /// });`
-  TensorType input_type(int i) const { return type(Slot::input, i, backward() ? Slot::input_grad : Slot::input); }
-  TensorType output_type(int i) const { return type(Slot::output, i, backward() ? Slot::output_grad : Slot::output); }
+  TensorType input_type(Which input) const { return type(Slot::input, input, backward() ? Slot::input_grad : Slot::input); }
+  TensorType output_type(Which output) const { return type(Slot::output, output, backward() ? Slot::output_grad : Slot::output); }
 
   // ---- dense tensors. T must be the element type of the dtype: float for float32, tenon::half for float16 ...
   //
@@ -69,31 +77,19 @@ class Call {
 
   /// The elements of an input. Backward has them only if op.backward_reads names the input, or if describe() does not call it at all.
   template <class T>
-  View<const T> input(int i) const {
-    return view<const T>(Slot::input, i);
-  }
-  template <class T>
-  View<const T> input(std::string_view name) const {
-    return view<const T>(Slot::input, find(Slot::input, name));
+  View<const T> input(Which input) const {
+    return view<const T>(Slot::input, input);
   }
   /// In forward: the output to write, as write(i) says. With Write::add its elements are a valid sum to add to; otherwise their content is
   /// undefined, or the input's with Write::in_place. Errors: called in backward; write(i) is none.
   template <class T>
-  View<T> output(int i) const {
-    return view<T>(Slot::output, forward_only(i));
-  }
-  template <class T>
-  View<T> output(std::string_view name) const {
-    return view<T>(Slot::output, forward_only(find(Slot::output, name)));
+  View<T> output(Which output) const {
+    return view<T>(Slot::output, forward_only(index(Slot::output, output)));
   }
   /// In backward: the gradient of the loss by output i, with the output's shape and dtype. Error: has_output_grad(i) is false.
   template <class T>
-  View<const T> output_grad(int i) const {
-    return view<const T>(Slot::output_grad, i);
-  }
-  template <class T>
-  View<const T> output_grad(std::string_view name) const {
-    return view<const T>(Slot::output_grad, find(Slot::output, name));
+  View<const T> output_grad(Which output) const {
+    return view<const T>(Slot::output_grad, output);
   }
   /// In backward: the gradient by input i, to write as write(i) says, with the input's shape and dtype. Error: write(i) is none.
   ///
@@ -102,31 +98,19 @@ class Call {
   ///     const auto dx = call.input_grad<float>(0);
   ///     for (std::int64_t i = 0; i < dx.size(); ++i) dx[i] = 2 * x[i] * dy[i];
   template <class T>
-  View<T> input_grad(int i) const {
-    return view<T>(Slot::input_grad, i);
-  }
-  template <class T>
-  View<T> input_grad(std::string_view name) const {
-    return view<T>(Slot::input_grad, find(Slot::input, name));
+  View<T> input_grad(Which input) const {
+    return view<T>(Slot::input_grad, input);
   }
   /// In backward: the output that forward wrote, if op.backward_reads names it or describe() does not call that. Hidden outputs too.
   template <class T>
-  View<const T> output_value(int i) const {
-    return view<const T>(Slot::output, i);
-  }
-  template <class T>
-  View<const T> output_value(std::string_view name) const {
-    return view<const T>(Slot::output, find(Slot::output, name));
+  View<const T> output_value(Which output) const {
+    return view<const T>(Slot::output, output);
   }
   /// A tensor that the host keeps for this node between calls: always dense, read and written in place.
+  /// Error: describe() has no such state.
   template <class T>
-  View<T> state(int i) const {
-    return view<T>(Slot::state, i);
-  }
-  /// The name as in op.state("mean", "..."). Error: describe() has no such state.
-  template <class T>
-  View<T> state(std::string_view name) const {
-    return view<T>(Slot::state, find(Slot::state, name));
+  View<T> state(Which state) const {
+    return view<T>(Slot::state, state);
   }
 
   /// How to write output i in forward, input_grad i in backward: not at all (none), every element (to), every element over the memory of
@@ -135,14 +119,15 @@ class Call {
   ///
   ///     const bool add = call.write(0) == tenon::Write::add;
   ///     y[i] = add ? y[i] + value : value;
-  Write write(int i) const {
-    if (i < 0 || i >= (backward() ? inputs() : outputs())) refuse(backward() ? Slot::input_grad : Slot::output, i, {});
+  Write write(Which output) const {
+    const int i = index(written(), output);
+    if (i < 0 || i >= count(written())) refuse_position(written(), i);
     return static_cast<Write>(raw_->writes[i]);
   }
 
   /// Bytes of all elements of a dense tensor of this type, for kernels that only move them.
-  std::size_t input_bytes(int i) const { return bytes(input_type(i)); }
-  std::size_t output_bytes(int i) const { return bytes(output_type(i)); }
+  std::size_t input_bytes(Which input) const { return bytes(input_type(input)); }
+  std::size_t output_bytes(Which output) const { return bytes(output_type(output)); }
 
   /// In forward: memory for output i, which op.output(...).allocated() leaves to the kernel: once in each call, for shapes without
   /// elements, too, and from one thread. Its elements are for the kernel to write. On CUDA it is memory of the call's device, and the shape
@@ -151,12 +136,8 @@ class Call {
   ///
   ///     const auto found = call.allocate<std::int64_t>("indices", {count, x.rank()});
   template <class T>
-  View<T> allocate(int i, const Shape& shape) const {
-    return View<T>(allocate_dense(forward_only(i), dtype_of<T>, shape).dense);
-  }
-  template <class T>
-  View<T> allocate(std::string_view name, const Shape& shape) const {
-    return allocate<T>(find(Slot::output, name), shape);
+  View<T> allocate(Which output, const Shape& shape) const {
+    return View<T>(allocate_dense(forward_only(index(Slot::output, output)), dtype_of<T>, shape).dense);
   }
 
   // ---- sparse tensors: only in forward_sparse and backward_sparse. Everywhere else all tensors are dense.
@@ -168,29 +149,29 @@ class Call {
   //     for (std::int64_t i = 0; i < x.nnz; ++i) y.values[i] = 2 * x.values[i];
 
   /// Storage of input i; dense for one that is not connected.
-  Storage storage(int i) const { return storage(Slot::input, i); }
-  /// The same of output gradient i; dense if it is zero and not stored.
-  Storage output_grad_storage(int i) const { return storage(Slot::output_grad, i); }
+  Storage storage(Which input) const { return storage(Slot::input, input); }
+  /// Storage of an output's gradient; dense if it is zero and not stored.
+  Storage output_grad_storage(Which output) const { return storage(Slot::output_grad, output); }
   /// What infer_storage() chose for output i in forward, for the gradient of input i in backward.
   /// Decides between allocate_csr, allocate_row_sparse and output.
-  Storage output_storage(int i) const { return storage(written(), i); }
+  Storage output_storage(Which output) const { return storage(written(), output); }
 
   /// Stored values and int64 indices of a sparse input. Errors: it has another storage or dtype; ask storage(i) if both are possible.
   template <class T>
-  Csr<const T> csr(int input) const {
+  Csr<const T> csr(Which input) const {
     return csr<T>(Slot::input, input);
   }
   template <class T>
-  RowSparse<const T> row_sparse(int input) const {
+  RowSparse<const T> row_sparse(Which input) const {
     return row_sparse<T>(Slot::input, input);
   }
   /// In backward_sparse: the same of a sparse output gradient.
   template <class T>
-  Csr<const T> csr_output_grad(int output) const {
+  Csr<const T> csr_output_grad(Which output) const {
     return csr<T>(Slot::output_grad, output);
   }
   template <class T>
-  RowSparse<const T> row_sparse_output_grad(int output) const {
+  RowSparse<const T> row_sparse_output_grad(Which output) const {
     return row_sparse<T>(Slot::output_grad, output);
   }
   /// Memory for a sparse output, in backward_sparse for the gradient of that input: nnz values, or this many rows. Call it once for each
@@ -198,14 +179,14 @@ class Call {
   /// indices (in csr, within each row), row_starts from 0 to nnz. The host checks this. Errors: another storage or dtype was chosen; more
   /// than the shape can hold; out of memory.
   template <class T>
-  CsrOut<T> allocate_csr(int output, std::int64_t nnz) const {
-    const tenon_tensor& t = allocate(output, Storage::csr, dtype_of<T>, nnz);
+  CsrOut<T> allocate_csr(Which output, std::int64_t nnz) const {
+    const tenon_tensor& t = allocate(index(written(), output), Storage::csr, dtype_of<T>, nnz);
     return {values<T>(t), const_cast<std::int64_t*>(indices(t.indices)), const_cast<std::int64_t*>(indices(t.row_starts))};
   }
   /// The same for row_sparse: `rows` rows of the shape behind the first axis; values and row_ids are for the kernel to fill.
   template <class T>
-  RowSparseOut<T> allocate_row_sparse(int output, std::int64_t rows) const {
-    const tenon_tensor& t = allocate(output, Storage::row_sparse, dtype_of<T>, rows);
+  RowSparseOut<T> allocate_row_sparse(Which output, std::int64_t rows) const {
+    const tenon_tensor& t = allocate(index(written(), output), Storage::row_sparse, dtype_of<T>, rows);
     return {values<T>(t), const_cast<std::int64_t*>(indices(t.indices))};
   }
 
@@ -224,9 +205,8 @@ class Call {
   }
   /// Whether an input, or an output, is channels-last: [N, C, H, W] with the strides of N, H, W, C. Only in operators that say
   /// op.takes_channels_last(); everywhere else all tensors are plain.
-  bool channels_last(int i) const { return channels_last(slot(Slot::input, i)); }
-  bool channels_last(std::string_view name) const { return channels_last(slot(Slot::input, find(Slot::input, name))); }
-  bool output_channels_last(int i) const { return channels_last(slot(Slot::output, i)); }
+  bool channels_last(Which input) const { return is_channels_last(slot(Slot::input, input)); }
+  bool output_channels_last(Which output) const { return is_channels_last(slot(Slot::output, output)); }
 
   /// This run's random numbers for this node; backward gets the same as forward. Declare op.uses_random().
   Random random() const { return {raw_->seed, raw_->step, raw_->node}; }
@@ -282,8 +262,10 @@ class Call {
            : slot == Slot::output || slot == Slot::output_grad ? outputs()
                                                                : inputs();
   }
-  /// The tensor, null where it is not there. Error: there is no position i.
-  const tenon_tensor* slot(Slot slot, int i) const {
+  int index(Slot slot, Which which) const { return which.named() ? find(slot, which.name()) : which.index(); }
+  /// The tensor, null where it is not there. Error: there is no such index or name.
+  const tenon_tensor* slot(Slot slot, Which which) const {
+    const int i = index(slot, which);
     if (i < 0 || i >= count(slot)) refuse_position(slot, i);
     switch (slot) {
       case Slot::input:
@@ -301,14 +283,15 @@ class Call {
   }
 
   template <class T>
-  View<T> view(Slot where, int i) const {
+  View<T> view(Slot where, Which which) const {
     constexpr DType wanted = dtype_of<std::remove_const_t<T>>;
+    const int i = index(where, which);
     const tenon_tensor* tensor = slot(where, i);
     if (!tensor || tensor->dtype != static_cast<std::uint8_t>(wanted) || tensor->storage != TENON_DENSE) [[unlikely]]
       refuse(where, i, wanted);
     return View<T>(tensor->dense);
   }
-  static bool channels_last(const tenon_tensor* tensor) {
+  static bool is_channels_last(const tenon_tensor* tensor) {
     if (!tensor || tensor->storage != TENON_DENSE || !tensor->dense.strides || tensor->dense.ndim < 3) return false;
     const tenon_dense& dense = tensor->dense;
     if (dense.strides[1] != 1) return false;
@@ -322,18 +305,18 @@ class Call {
   }
   // What the kernel writes: outputs in forward, input gradients in backward.
   Slot written() const { return backward() ? Slot::input_grad : Slot::output; }
-  Storage storage(Slot where, int i) const {
-    const tenon_tensor* tensor = slot(where, i);
+  Storage storage(Slot where, Which which) const {
+    const tenon_tensor* tensor = slot(where, which);
     return tensor ? static_cast<Storage>(tensor->storage) : Storage::dense;
   }
   template <class T>
-  Csr<const T> csr(Slot where, int i) const {
-    const tenon_tensor& t = sparse(where, i, Storage::csr, dtype_of<T>);
+  Csr<const T> csr(Slot where, Which which) const {
+    const tenon_tensor& t = sparse(where, index(where, which), Storage::csr, dtype_of<T>);
     return {t.dense.shape[0], t.dense.shape[1], t.stored, values<const T>(t), indices(t.indices), indices(t.row_starts)};
   }
   template <class T>
-  RowSparse<const T> row_sparse(Slot where, int i) const {
-    const tenon_tensor& t = sparse(where, i, Storage::row_sparse, dtype_of<T>);
+  RowSparse<const T> row_sparse(Slot where, Which which) const {
+    const tenon_tensor& t = sparse(where, index(where, which), Storage::row_sparse, dtype_of<T>);
     return {t.dense.shape[0], t.stored, row_size(t), values<const T>(t), indices(t.indices)};
   }
   template <class T>
@@ -349,7 +332,8 @@ class Call {
   static std::size_t bytes(const TensorType& type) { return static_cast<std::size_t>(type.shape.size()) * size_of(type.dtype); }
 
   // Of the tensor, or of the other one that has the same type.
-  TensorType type(Slot where, int i, Slot otherwise) const {
+  TensorType type(Slot where, Which which, Slot otherwise) const {
+    const int i = index(where, which);
     const tenon_tensor* tensor = slot(where, i);
     if (!tensor) tensor = slot(otherwise, i);
     if (!tensor) refuse_missing(where, i);

@@ -30,7 +30,7 @@ namespace tenon::TENON_SDK {
 inline int Call::find(Slot slot, std::string_view name) const {
   const int i = names(slot).find(name, count(slot));
   if (i >= 0) return i;
-  const char* kind = slot == Slot::state ? "state" : slot == Slot::output ? "output" : "input";
+  const char* kind = slot == Slot::state ? "state" : slot == Slot::output || slot == Slot::output_grad ? "output" : "input";
   fail(ErrorKind::failed, {"the kernel asks for ", kind, " '", name, "', but describe() names ", names(slot).list()});
 }
 
@@ -129,8 +129,8 @@ inline const tenon_tensor& Call::allocate_dense(int output, DType wanted, const 
 
 /// More than was asked for could be anybody's memory.
 [[gnu::cold]] inline void Call::refuse_workspace(std::size_t count, std::size_t size) const {
-  fail(ErrorKind::memory, {"the kernel asks for a workspace of ", count, " times ", size, " bytes, but workspace() asked the host for ",
-                           raw_->workspace_size});
+  fail(ErrorKind::memory, {backward() ? "backward" : "the kernel", " asks for a workspace of ", count, " times ", size, " bytes, but ",
+                           backward() ? "backward_workspace()" : "workspace()", " asked the host for ", raw_->workspace_size});
 }
 
 }  // namespace tenon::TENON_SDK

@@ -34,9 +34,10 @@ class Compose : public OperatorGraph {
   Compose(tenon_gradient& raw, const detail::Names& names) : OperatorGraph(raw, names, "forward()") {}
 
   /// Says which value an output is. Each output is set once; it may be an input. Error: no such output; it is set already.
-  void set_output(int i, Value value) { check(raw_->set_output(raw_, static_cast<std::uint32_t>(i), id_of(value))); }
-  /// The same by the output's name: "part1" for the second of an output with a count.
-  void set_output(std::string_view name, Value value) { set_output(find(names_->outputs, "output", name, outputs()), value); }
+  /// "part1" is the second of an output "part" with a count.
+  void set_output(Which output, Value value) {
+    check(raw_->set_output(raw_, static_cast<std::uint32_t>(find(names_->outputs, "output", output, outputs())), id_of(value)));
+  }
 };
 
 }  // namespace tenon::TENON_SDK

@@ -29,18 +29,18 @@ class Gradient : public OperatorGraph {
   Gradient(tenon_gradient& raw, const detail::Names& names) : OperatorGraph(raw, names, "gradient()") {}
 
   /// An output that forward wrote: often cheaper to keep than the inputs, as for exp and tanh.
-  Value output(int i) { return value(TENON_GRADIENT_OUTPUT, i); }
+  Value output(Which output) { return value(TENON_GRADIENT_OUTPUT, find(names_->outputs, "output", output, outputs())); }
   /// The gradient of the loss by an output. If that output does not reach the loss, this is a tensor of zeros.
-  Value output_grad(int i) { return value(TENON_GRADIENT_OUTPUT_GRAD, i); }
+  Value output_grad(Which output) { return value(TENON_GRADIENT_OUTPUT_GRAD, find(names_->outputs, "output", output, outputs())); }
   /// False if the output does not reach the loss: its gradient is zero, and what follows from it alone need not be computed. Hosts before
   /// 0.2 cannot tell: true.
-  bool has_output_grad(int i) const { return connected(TENON_GRADIENT_OUTPUT_GRAD, i); }
+  bool has_output_grad(Which output) const { return connected(TENON_GRADIENT_OUTPUT_GRAD, output.in(names_->outputs, outputs())); }
 
   /// Sets the gradient of an input, which must have the input's shape and dtype. Set it once for each input, or not at all for zero. One
   /// value may be the gradient of several inputs: for left + right, set_input_grad(0, dy) and set_input_grad(1, dy).
-  void set_input_grad(int i, Value value) { check(raw_->set_input_grad(raw_, static_cast<std::uint32_t>(i), id_of(value))); }
-  /// The same by the input's name.
-  void set_input_grad(std::string_view name, Value value) { set_input_grad(find(names_->inputs, "input", name, inputs()), value); }
+  void set_input_grad(Which input, Value value) {
+    check(raw_->set_input_grad(raw_, static_cast<std::uint32_t>(find(names_->inputs, "input", input, inputs())), id_of(value)));
+  }
 };
 
 }  // namespace tenon::TENON_SDK

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "abi.h"
+#include "index_or_name.hpp"
 #include "names.hpp"
 #include "shape.hpp"
 #include "version.hpp"
@@ -56,6 +58,8 @@ class Known {
 /// infer() must not depend on anything but parameters, types and values(). Threads: this object is used by one, but infer()
 /// of one operator object may run on several at once.
 class Infer {
+  using Which = detail::IndexOrName;
+
  public:
   Infer(const tenon_infer& raw, const detail::Names& names) : raw_(&raw), names_(&names) {}
   const tenon_infer& raw() const { return *raw_; }
@@ -64,15 +68,16 @@ class Infer {
   /// not.
   int inputs() const { return static_cast<int>(raw_->input_count); }
   int outputs() const { return static_cast<int>(raw_->output_count); }
-  /// Whether an input is connected; true for every required one.
-  bool has_input(int i) const { return i >= 0 && i < inputs() && raw_->inputs[i].present; }
-  /// For optional inputs: io.require(has_bias == io.has_input("bias"), "...") needs no type of it. False for unknown names.
-  bool has_input(std::string_view name) const { return has_input(names_->inputs.find(name, inputs())); }
+  /// Whether an input is connected; true for every required one, false for unknown names:
+  /// io.require(has_bias == io.has_input("bias"), "...") needs no type of it.
+  bool has_input(Which input) const {
+    const int i = input.in(names_->inputs, inputs());
+    return i >= 0 && i < inputs() && raw_->inputs[i].present;
+  }
 
   /// In workspace() and supports(): whether the call's tensor will be channels-last; see op.takes_channels_last().
-  bool channels_last(int i) const { return inputs_group().entry(i).layout == TENON_LAYOUT_CHANNELS_LAST; }
-  bool channels_last(std::string_view name) const { return inputs_group().entry(name).layout == TENON_LAYOUT_CHANNELS_LAST; }
-  bool output_channels_last(int i) const { return outputs_group().entry(i).layout == TENON_LAYOUT_CHANNELS_LAST; }
+  bool channels_last(Which input) const { return inputs_group().entry(input).layout == TENON_LAYOUT_CHANNELS_LAST; }
+  bool output_channels_last(Which output) const { return outputs_group().entry(output).layout == TENON_LAYOUT_CHANNELS_LAST; }
 
   /// In supports(): f32, or bf16 where the session asks for that: products of f32 may then round what they multiply to it, and add in f32.
   /// A kernel that does so is a TENON_KERNEL_VARIANT, which supports nothing else. The types stay f32.
@@ -80,37 +85,33 @@ class Infer {
 
   /// What is known so far: unknown_dtype and a shape without rank for what is not, as for an optional input that is not connected. Error:
   /// no such position or name.
-  TensorType input(int i) const { return read(inputs_group().entry(i)); }
-  TensorType input(std::string_view name) const { return read(inputs_group().entry(name)); }
-  TensorType output(int i) const { return read(outputs_group().entry(i)); }
-  TensorType output(std::string_view name) const { return read(outputs_group().entry(name)); }
+  TensorType input(Which input) const { return read(inputs_group().entry(input)); }
+  TensorType output(Which output) const { return read(outputs_group().entry(output)); }
   /// A state's type is what set_state made it; before that it is unknown.
-  TensorType state(std::string_view name) const { return read(states_group().entry(name)); }
+  TensorType state(Which state) const { return read(states_group().entry(state)); }
 
-  /// Merges this into what is known of the input. For an optional input that is not connected it requests one: a graph then creates a
-  /// variable of this type, and an eager call leaves the input out. Error (type): a contradiction.
-  void set_input(int i, const Shape& shape, DType dtype = unknown_dtype) { inputs_group().merge(i, shape, dtype); }
-  void set_input(std::string_view name, const Shape& shape, DType dtype = unknown_dtype) { inputs_group().merge(name, shape, dtype); }
+  /// Merges this into what is known of the input. For an optional .weight() that is not connected it requests one: a graph then creates a
+  /// variable of this type. Any other optional input stays left out, as all of them do in eager calls. Error (type): a contradiction.
+  void set_input(Which input, const Shape& shape, DType dtype = unknown_dtype) { inputs_group().merge(input, shape, dtype); }
   /// Merges this into what is known of the output. Without a dtype here, the output has the dtype that the inputs without .types() of their
   /// own share, even if infer() returns early: name the dtype of an index or a mask on every path.
   ///
   ///     io.set_output("indices", io.input(0).shape, tenon::i64);  // before any `return`
-  void set_output(int i, const Shape& shape, DType dtype = unknown_dtype) {
+  /// A scalar is Shape::scalar(); Shape() says nothing.
+  void set_output(Which output, const Shape& shape, DType dtype = unknown_dtype) {
+    const int i = outputs_group().index(output);
     outputs_group().merge(i, shape, dtype);
     if (dtype != unknown_dtype) raw_->outputs[i].layout = 1;  // a mark until share_dtype(): infer() knows no layouts
   }
-  void set_output(std::string_view name, const Shape& shape, DType dtype = unknown_dtype) {
-    set_output(outputs_group().position(name), shape, dtype);
-  }
   /// A state's shape follows from inputs and parameters alone; states are made before the first call. float32 unless you name a dtype.
-  void set_state(std::string_view name, const Shape& shape, DType dtype = DType::f32) { states_group().merge(name, shape, dtype); }
+  void set_state(Which state, const Shape& shape, DType dtype = DType::f32) { states_group().merge(state, shape, dtype); }
 
   /// These inputs and outputs have one shape: what is known of one becomes known of all. Error (type): a contradiction, with both shapes;
   /// no such name.
   ///
   ///     io.require_same_shape("left", "right", "sum");  // all that infer() of left + right needs
   template <class... Names>
-  void require_same_shape(Names... names) {
+  requires(std::is_convertible_v<Names, detail::OnlyName>&&...) void require_same_shape(Names... names) {
     Shape known;
     for (int pass = 0; pass < 2; ++pass)  // the second one tells the first names what the last ones know
       (merge_named(names, known), ...);
@@ -126,8 +127,9 @@ class Infer {
   ///
   /// Hosts before 0.2 know no elements. Errors: no such input; an input whose dtype is known to be another one.
   template <class T>
-  Known<T> values(int i) const {
+  Known<T> values(Which which) const {
     constexpr DType wanted = dtype_of<T>;
+    const int i = inputs_group().index(which);
     const TensorType type = input(i);
     if (type.dtype != unknown_dtype && type.dtype != wanted)
       fail(ErrorKind::type,
@@ -138,10 +140,6 @@ class Infer {
     if (!tensor || tensor->dtype != static_cast<std::uint8_t>(wanted)) return {};
     const View<const T> view(tensor->dense);
     return Known<T>(view.begin(), view.size());
-  }
-  template <class T>
-  Known<T> values(std::string_view name) const {
-    return values<T>(inputs_group().position(name));
   }
 
   /// For the SDK, called after infer(): outputs that were set without a dtype, or not at all, have that of this input.
@@ -163,8 +161,8 @@ class Infer {
   }
   /// Throws Error (parameter): io.param_error("axis", "is ", axis, " but data has ", rank, " dimensions").
   template <class... Reason>
-  [[noreturn]] void param_error(std::string_view param, const Reason&... reason) const {
-    fail(ErrorKind::parameter, {"parameter '", param, "' ", reason...});
+  [[noreturn]] void param_error(detail::OnlyName param, const Reason&... reason) const {
+    fail(ErrorKind::parameter, {"parameter '", std::string_view(param), "' ", reason...});
   }
 
  private:
@@ -175,20 +173,17 @@ class Infer {
     int count;
     const detail::NameGroup* names;
 
-    [[gnu::cold]] tenon_type& entry(int i) const {
-      if (i < 0 || i >= count)
-        fail(ErrorKind::failed, {"infer() asks for ", kind, " ", i, ", but there are ", count, " (", names->list(), ")"});
-      return types[i];
+    [[gnu::cold]] tenon_type& entry(Which which) const { return types[index(which)]; }
+    [[gnu::cold]] int index(Which which) const {
+      const int i = which.in(*names, count);
+      if (i >= 0 && i < count) return i;
+      if (which.named())
+        fail(ErrorKind::failed, {"infer() asks for ", kind, " '", which.name(), "', but describe() names ", names->list()});
+      fail(ErrorKind::failed, {"infer() asks for ", kind, " ", i, ", but there are ", count, " (", names->list(), ")"});
     }
-    tenon_type& entry(std::string_view name) const { return types[position(name)]; }
-    [[gnu::cold]] int position(std::string_view name) const {
-      const int i = names->find(name, count);
-      if (i < 0) fail(ErrorKind::failed, {"infer() asks for ", kind, " '", name, "', but describe() names ", names->list()});
-      return i;
-    }
-    void merge(std::string_view name, const Shape& shape, DType dtype) const { merge(position(name), shape, dtype); }
-    [[gnu::cold]] void merge(int i, const Shape& shape, DType dtype) const {
-      tenon_type& known = entry(i);
+    [[gnu::cold]] void merge(Which which, const Shape& shape, DType dtype) const {
+      const int i = index(which);
+      tenon_type& known = types[i];
       merge_shape(known, i, shape);
       if (dtype == unknown_dtype) return;
       if (known.dtype != TENON_DTYPE_UNKNOWN && known.dtype != static_cast<std::uint8_t>(dtype))
@@ -211,7 +206,7 @@ class Infer {
   };
   // Merges the shape with that of an input or output; both then know what either knew. No input has the name of an output:
   // description_checks.hpp rejects that.
-  void merge_named(std::string_view name, Shape& known) {
+  void merge_named(detail::OnlyName name, Shape& known) {
     const int output = names_->outputs.find(name, outputs());
     if (output >= 0) {
       set_output(output, known);

@@ -10,6 +10,7 @@
 
 #include "abi.h"
 #include "attribute_layout.hpp"
+#include "index_or_name.hpp"
 #include "list.hpp"
 #include "names.hpp"
 #include "number_table.hpp"
@@ -35,6 +36,9 @@ namespace tenon::TENON_SDK {
 /// Errors are thrown with the host's reason: an operator that is missing, a parameter that it does not take, types that do not match, an
 /// input that is not connected. Threads: this object is used by one.
 class OperatorGraph {
+ protected:
+  using Which = detail::IndexOrName;
+
  public:
   /// A tensor of the graph, without elements. Copy it freely, and pass it only to the object that returned it. A default
   /// constructed one is empty: add() takes it for an optional input that is left out, and nothing else takes it.
@@ -66,7 +70,8 @@ class OperatorGraph {
       }
     }
     /// A text, or the name of an enum's value.
-    Attr(const char* name, const char* text) : Attr(name, std::string_view(text)) {}
+    Attr(const char* name, const char* text) : Attr(name, std::string_view(detail::OnlyName(text))) {}
+    Attr(const char* name, std::nullptr_t) = delete;
     Attr(const char* name, std::string_view text) : raw_(make(name, TENON_ATTR_TEXT, text.size())) { raw_.text = text.data(); }
     /// A list, usually a member of the operator's class.
     Attr(const char* name, const Ints& ints) : raw_(make(name, TENON_ATTR_INTS, ints.size())) { raw_.ints = ints.begin(); }
@@ -92,6 +97,7 @@ class OperatorGraph {
     friend class OperatorGraph;
     static tenon_attribute make(const char* name, tenon_attribute_kind kind, std::size_t count = 0) {
       tenon_attribute raw{};
+      if (!name) fail(ErrorKind::failed, {"a parameter of an added node has a null pointer as its name"});
       raw.name = name;
       raw.kind = static_cast<std::uint32_t>(kind);
       raw.count = count;
@@ -108,12 +114,10 @@ class OperatorGraph {
   int inputs() const { return static_cast<int>(raw_->input_count); }
   int outputs() const { return static_cast<int>(raw_->output_count); }
   /// An input of the node, as forward reads it. Error: no such input, or an optional one that is not connected.
-  Value input(int i) { return value(TENON_GRADIENT_INPUT, i); }
-  /// "data", or "data2" for the third tensor of a variadic input. Error: describe() has no such input.
-  Value input(std::string_view name) { return input(find(names_->inputs, "input", name, inputs())); }
+  /// "data2" is the third tensor of a variadic input "data".
+  Value input(Which input) { return value(TENON_GRADIENT_INPUT, find(names_->inputs, "input", input, inputs())); }
   /// Whether an optional input is connected; true for every required one, false for unknown names.
-  bool has_input(int i) const { return connected(TENON_GRADIENT_INPUT, i); }
-  bool has_input(std::string_view name) const { return has_input(names_->inputs.find(name, inputs())); }
+  bool has_input(Which input) const { return connected(TENON_GRADIENT_INPUT, input.in(names_->inputs, inputs())); }
   /// Dtype and shape of a value, as far as they are known: a graph may be made for any batch size. Nothing is known with hosts before 0.2.
   TensorType type(Value value) const {
     tenon_type found{};
@@ -130,7 +134,7 @@ class OperatorGraph {
 
   /// Adds a node and returns its first output. Error: the operator is missing; parameters or inputs that it does not accept, weights that
   /// are left out among them; it has no outputs.
-  Value add(std::string_view op, std::initializer_list<Value> inputs, std::initializer_list<Attr> attrs = {}) {
+  Value add(detail::OnlyName op, std::initializer_list<Value> inputs, std::initializer_list<Attr> attrs = {}) {
     return add(op, inputs.begin(), inputs.size(), attrs);
   }
   /// The same with inputs in a number that is known at run time only, as of an operator with a variadic input:
@@ -138,34 +142,34 @@ class OperatorGraph {
   ///     std::vector<tenon::Gradient::Value> parts;
   ///     for (int i = 0; i < g.outputs(); ++i) parts.push_back(g.output_grad(i));
   ///     g.set_input_grad(0, g.add("concat", parts.data(), parts.size(), {{"axis", axis}}));
-  Value add(std::string_view op, const Value* inputs, std::size_t count, std::initializer_list<Attr> attrs = {}) {
+  Value add(detail::OnlyName op, const Value* inputs, std::size_t count, std::initializer_list<Attr> attrs = {}) {
     static_assert(sizeof(Value) == sizeof(tenon_value));
     detail::AttributeLayout attributes(attrs.size());
     for (const Attr& attr : attrs) attributes.add(attr.raw_, attr.held_);
     tenon_value added = 0;
-    check(raw_->add(raw_, std::string(op).c_str(), reinterpret_cast<const tenon_value*>(inputs), static_cast<std::uint32_t>(count),
-                    attributes.data(), attributes.size(), &added));
+    check(raw_->add(raw_, std::string(std::string_view(op)).c_str(), reinterpret_cast<const tenon_value*>(inputs),
+                    static_cast<std::uint32_t>(count), attributes.data(), attributes.size(), &added));
     return Value(added);
   }
   /// Adds a node and returns its first `count` outputs, hidden ones included: auto [largest, place] = g.add_outputs<2>(...).
   /// Errors: those of add(); the node has fewer; the host is older than 0.2.
   template <std::size_t count>
-  std::array<Value, count> add_outputs(std::string_view op, std::initializer_list<Value> inputs, std::initializer_list<Attr> attrs = {}) {
+  std::array<Value, count> add_outputs(detail::OnlyName op, std::initializer_list<Value> inputs, std::initializer_list<Attr> attrs = {}) {
     std::array<Value, count> outputs;
     add_outputs(op, inputs.begin(), inputs.size(), outputs.data(), count, attrs);
     return outputs;
   }
   /// The same with numbers that are known at run time only: fills outputs[0 ... count).
-  void add_outputs(std::string_view op, const Value* inputs, std::size_t input_count, Value* outputs, std::size_t count,
+  void add_outputs(detail::OnlyName op, const Value* inputs, std::size_t input_count, Value* outputs, std::size_t count,
                    std::initializer_list<Attr> attrs = {}) {
     if (!has_minor_1()) throw Error("this Tenon cannot give more than the first output of an added node: update Tenon");
     detail::AttributeLayout attributes(attrs.size());
     for (const Attr& attr : attrs) attributes.add(attr.raw_, attr.held_);
     std::uint32_t added = 0;
-    check(raw_->add_all(raw_, std::string(op).c_str(), reinterpret_cast<const tenon_value*>(inputs),
+    check(raw_->add_all(raw_, std::string(std::string_view(op)).c_str(), reinterpret_cast<const tenon_value*>(inputs),
                         static_cast<std::uint32_t>(input_count), attributes.data(), attributes.size(),
                         reinterpret_cast<tenon_value*>(outputs), static_cast<std::uint32_t>(count), &added));
-    if (added < count) throw Error("'", op, "' has ", added, " outputs, but ", count, " are asked for");
+    if (added < count) throw Error("'", std::string_view(op), "' has ", added, " outputs, but ", count, " are asked for");
   }
 
  protected:
@@ -189,9 +193,11 @@ class OperatorGraph {
     check(raw_->value(raw_, source, static_cast<std::uint32_t>(i), &id));
     return Value(id);
   }
-  int find(const detail::NameGroup& names, const char* what, std::string_view name, int total) const {
-    const int i = names.find(name, total);
-    if (i < 0) fail(ErrorKind::failed, {function_, " asks for ", what, " '", name, "', but describe() names ", names.list()});
+  // An index that is out of range is the host's to refuse.
+  int find(const detail::NameGroup& names, const char* what, Which which, int total) const {
+    const int i = which.in(names, total);
+    if (i < 0 && which.named())
+      fail(ErrorKind::failed, {function_, " asks for ", what, " '", which.name(), "', but describe() names ", names.list()});
     return i;
   }
   void check(std::int32_t failed) const {  // the host has written its reason into the error that the caller will read

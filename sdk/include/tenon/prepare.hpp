@@ -8,6 +8,7 @@
 
 #include "abi.h"
 #include "host_error.hpp"
+#include "index_or_name.hpp"
 #include "names.hpp"
 #include "shape.hpp"
 #include "version.hpp"
@@ -38,6 +39,8 @@ namespace tenon::TENON_SDK {
 /// the plan first runs. Both times prepare() must ask for the same: it depends on parameters, types, threads() and backward() alone, never
 /// on elements. Threads: this object is used by one, but prepare() of one operator object may run on several at once.
 class Prepare {
+  using Which = detail::IndexOrName;
+
  public:
   Prepare(tenon_prepare& raw, const detail::Names& names) : raw_(&raw), names_(&names) {}
   const tenon_prepare& raw() const { return *raw_; }
@@ -50,33 +53,27 @@ class Prepare {
   int outputs() const { return static_cast<int>(raw_->output_count); }
 
   /// Whether an input is connected; false for unknown names.
-  bool has_input(int i) const { return i >= 0 && i < inputs() && raw_->inputs[i].present; }
-  bool has_input(std::string_view name) const { return has_input(names_->inputs.find(name, inputs())); }
+  bool has_input(Which input) const {
+    const int i = input.in(names_->inputs, inputs());
+    return i >= 0 && i < inputs() && raw_->inputs[i].present;
+  }
   /// Whole shapes and dtypes, as the plan has them; another plan, of other shapes, asks again. Unknown for an input that is not connected.
   /// Error: no such position or name.
-  TensorType input(int i) const { return read(raw_->inputs[input_position(i)]); }
-  TensorType input(std::string_view name) const { return input(input_position(name)); }
+  TensorType input(Which input) const { return read(raw_->inputs[input_index(input)]); }
   /// The same of an output, hidden ones included. In backward it is the output that forward wrote, not a gradient. Error: no such output.
-  TensorType output(int i) const { return read(raw_->outputs[output_position(i)]); }
-  TensorType output(std::string_view name) const { return output(names_->outputs.find(name, outputs())); }
+  TensorType output(Which output) const { return read(raw_->outputs[output_index(output)]); }
   /// Whether the call's tensor of that input or output will be channels-last. A constant is always plain here: what the kernel keeps of it
   /// may have any layout that suits the other tensors. See op.takes_channels_last().
-  bool channels_last(int i) const { return raw_->inputs[input_position(i)].layout == TENON_LAYOUT_CHANNELS_LAST; }
-  bool channels_last(std::string_view name) const { return channels_last(input_position(name)); }
-  bool output_channels_last(int i) const { return raw_->outputs[output_position(i)].layout == TENON_LAYOUT_CHANNELS_LAST; }
+  bool channels_last(Which input) const { return raw_->inputs[input_index(input)].layout == TENON_LAYOUT_CHANNELS_LAST; }
+  bool output_channels_last(Which output) const { return raw_->outputs[output_index(output)].layout == TENON_LAYOUT_CHANNELS_LAST; }
 
   /// Of one position or name, as describe() has it; a variadic input's tensors are asked one by one.
   /// Whether the elements of an input stay the same for as long as the session lives; false for one that is not connected.
-  bool is_constant(int i) const { return raw_->constants[input_position(i)] != nullptr; }
-  bool is_constant(std::string_view name) const { return is_constant(input_position(name)); }
+  bool is_constant(Which input) const { return raw_->constants[input_index(input)] != nullptr; }
   /// The elements of a constant input: contiguous, borrowed until prepare() returns. Errors: the input is not constant; another dtype.
   template <class T>
-  View<const T> constant(int i) const {
-    return View<const T>(constant(input_position(i), dtype_of<T>).dense);
-  }
-  template <class T>
-  View<const T> constant(std::string_view name) const {
-    return constant<T>(input_position(name));
+  View<const T> constant(Which input) const {
+    return View<const T>(constant_tensor(input_index(input), dtype_of<T>).dense);
   }
 
   /// Keeps `bytes` bytes, aligned to 64, that fill(void* memory) makes of this constant input, perhaps of parameters and types besides; the
@@ -85,12 +82,8 @@ class Prepare {
   /// called at most once, before this returns. Errors: no such input, or it may change; a slot that is taken; no bytes; what fill throws;
   /// out of memory.
   template <class Fill>
-  void keep(int slot, int input, std::string_view key, std::size_t bytes, Fill&& fill) {
-    keep_by(slot, input_position(input), key, bytes, &call_fill<std::remove_reference_t<Fill>>, &fill);
-  }
-  template <class Fill>
-  void keep(int slot, std::string_view input, std::string_view key, std::size_t bytes, Fill&& fill) {
-    keep(slot, input_position(input), key, bytes, fill);
+  void keep(int slot, Which input, detail::OnlyName key, std::size_t bytes, Fill&& fill) {
+    keep_by(slot, input_index(input), key, bytes, &call_fill<std::remove_reference_t<Fill>>, &fill);
   }
 
  private:
@@ -111,22 +104,15 @@ class Prepare {
     raw_->error = own;
     if (failed) error.raise();
   }
-  [[gnu::cold]] int input_position(std::string_view name) const {
-    const int i = names_->inputs.find(name, inputs());
-    if (i < 0) fail(ErrorKind::failed, {"prepare() asks for input '", name, "', but describe() names ", names_->inputs.list()});
-    return i;
+  [[gnu::cold]] int index(const char* kind, const detail::NameGroup& names, int count, Which which) const {
+    const int i = which.in(names, count);
+    if (i >= 0 && i < count) return i;
+    if (which.named()) fail(ErrorKind::failed, {"prepare() asks for ", kind, " '", which.name(), "', but describe() names ", names.list()});
+    fail(ErrorKind::failed, {"prepare() asks for ", kind, " ", i, ", but there are ", count, " (", names.list(), ")"});
   }
-  int input_position(int i) const {
-    if (i < 0 || i >= inputs()) [[unlikely]]
-      fail(ErrorKind::failed, {"prepare() asks for input ", i, ", but there are ", inputs(), " (", names_->inputs.list(), ")"});
-    return i;
-  }
-  int output_position(int i) const {
-    if (i < 0 || i >= outputs()) [[unlikely]]
-      fail(ErrorKind::failed, {"prepare() asks for an output that there is not: there are ", outputs(), " (", names_->outputs.list(), ")"});
-    return i;
-  }
-  [[gnu::cold]] const tenon_tensor& constant(int i, DType wanted) const {
+  int input_index(Which input) const { return index("input", names_->inputs, inputs(), input); }
+  int output_index(Which output) const { return index("output", names_->outputs, outputs(), output); }
+  [[gnu::cold]] const tenon_tensor& constant_tensor(int i, DType wanted) const {
     const tenon_tensor* const tensor = raw_->constants[i];
     if (!tensor) fail(ErrorKind::failed, {"input '", names_->inputs.at(i, inputs()), "' may change: ask is_constant() first"});
     const auto dtype = static_cast<DType>(tensor->dtype);
