@@ -3,6 +3,13 @@
 // around what it defines.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "Tenon needs C++20: compile with -std=c++20"
+// A file that is missing ends the compilation, so that no other error follows.
+#define TENON_NEEDS_CXX20 "-std=c++20"
+#include TENON_NEEDS_CXX20
+#endif
+
 // For types that functions of the host's library take: a hidden one would hide those. Their own functions are hidden one by one.
 #define TENON_OPEN __attribute__((visibility("default")))
 #define TENON_HIDDEN __attribute__((visibility("hidden")))
