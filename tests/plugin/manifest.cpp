@@ -303,6 +303,24 @@ TEST_CASE("one thing wrong is named, with the way to it") {
       {"renamed[0][2] is 'rat', but there is no such parameter", [](Json& m) { m["renamed"][0][2] = "rat"; }},
       {"renamed[0] renames 'scale' to itself", [](Json& m) { m["renamed"] = {{2, "scale", "scale"}}; }},
       {"added[0][1] is 'modes', but there is no such parameter", [](Json& m) { m["added"][0][1] = "modes"; }},
+      {"removed[0][0] is 4; the operator's own version is 3", [](Json& m) { m["removed"] = Json::array({Json::array({4, "d"})}); }},
+      {"removed[0] has 4 entries but needs 2", [](Json& m) { m["removed"] = Json::array({Json::array({2, "d", 1, 1})}); }},
+      {"added_inputs[0][1] is 'gain', but there is no such input",
+       [](Json& m) { m["added_inputs"] = Json::array({Json::array({2, "gain"})}); }},
+      {"added_inputs[0][0] is 4; the operator's own version is 3",
+       [](Json& m) { m["added_inputs"] = Json::array({Json::array({4, "rest"})}); }},
+      {"added_inputs has input 'index' before one of an older version",
+       [](Json& m) { m["added_inputs"] = Json::array({Json::array({2, "data"})}); }},
+      {"added_inputs[0] names input 'data', which is not optional",
+       [](Json& m) {
+         m["added_inputs"] = Json::array({Json::array({2, "data"}), Json::array({2, "index"}), Json::array({2, "rest"})});
+       }},
+      {"added_outputs[0][1] is 'data', but there is no such output",
+       [](Json& m) { m["added_outputs"] = Json::array({Json::array({2, "data"})}); }},
+      {"added_states[0][1] is 'mask', but there is no such state",
+       [](Json& m) { m["added_states"] = Json::array({Json::array({2, "mask"})}); }},
+      {"was[0][0] is 'scale', but no such parameter was added", [](Json& m) { m["was"] = Json::array({Json::array({"scale", 1.0})}); }},
+      {"was[0][1] is 'middle', which is not among its choices", [](Json& m) { m["was"] = Json::array({Json::array({"mode", "middle"})}); }},
       {"random is a string but must be true or false", [](Json& m) { m["random"] = "yes"; }},
   };
   for (const Case& c : cases) {

@@ -49,6 +49,17 @@ struct Everything : Operator {
     op.uses_random();
     op.renamed(2, "speed", "rate");
     op.added(3, "pad");
+    op.added(2, "exact").was(0.5);
+    op.added(2, "weights").was({0.5, 2.0});
+    op.added(2, "sizes").was({7, 8});
+    op.removed(2, "any");
+    op.removed(3, "mode").was("max");
+    op.removed(3, "limits").was({1.5, 3.0});
+    op.added_input(2, "index");
+    op.added_input(3, "rest");
+    op.added_output(3, "mask");
+    op.added_state(3, "variance");
+    op.derived(&Everything::parts);
   }
   void forward(const Call&) const {}
 };
@@ -141,6 +152,23 @@ TEST_CASE("the host reads what the SDK writes") {
   CHECK(info.functions == std::vector<std::string>{"forward"});
   CHECK(info.renamed[0].to == "rate");
   CHECK(info.added[0].second == "pad");
+  using Added = OperatorInfo::Added;
+  CHECK(info.added_inputs == Added{{2, "index"}, {3, "rest"}});
+  CHECK(info.added_outputs == Added{{3, "mask"}});
+  CHECK(info.added_states == Added{{3, "variance"}});
+  const std::pair<std::string, AttributeValue> was[] = {{"exact", 0.5}, {"weights", {0.5, 2.0}}, {"sizes", {7, 8}}};
+  CHECK(std::equal(info.was.begin(), info.was.end(), std::begin(was), std::end(was)));
+  REQUIRE(info.removed.size() == 3);
+  CHECK(info.removed[0].name == "any");
+  CHECK(!info.removed[0].was);
+  CHECK(info.removed[1].was == AttributeValue("max"));
+  CHECK(info.removed[2].was == AttributeValue({1.5, 3.0}));
+}
+
+TEST_CASE("a former value is nothing that a host may ignore, and the other words are") {
+  const std::string needs_was = "eneeds\x81\x63was";  // in CBOR: the text needs, a list of one, the text was
+  CHECK(manifest_of<Everything>("everything").ends_with(needs_was));
+  CHECK(manifest_of<Worded>("worded").find("eneeds") == std::string::npos);
 }
 
 TEST_CASE("the host reads texts and their choices") {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t manifest_limit = std::size_t{1} << 16;
 /// Of SDK 0.2 and later: what hosts before could not do.
-constexpr std::array known_needs = {"allocate", "communicate", "compose", "dtypes", "parameters"};
+constexpr std::array known_needs = {"allocate", "communicate", "compose", "dtypes", "parameters", "was"};
 constexpr std::array known_functions = {"forward", "forward_sparse", "backward", "backward_sparse", "gradient", "infer_storage", "compose"};
 
 template <class Read>
@@ -44,20 +44,6 @@ std::string read_function(const JsonField& field) {
   if (std::find(known_functions.begin(), known_functions.end(), name) == known_functions.end())
     field.refuse("is {}, which is not a function of an operator", in_quotes(name));
   return name;
-}
-
-int read_version(const JsonField& field) {
-  return static_cast<int>(field.integer({}, 1, std::numeric_limits<std::int32_t>::max()));
-}
-
-OperatorInfo::Renamed read_renamed(const JsonField& entry) {
-  require_entries(entry, 3);
-  return {read_version(entry.at(0)), identifier(entry.at(1)), identifier(entry.at(2))};
-}
-
-std::pair<int, std::string> read_added(const JsonField& entry) {
-  require_entries(entry, 2);
-  return {read_version(entry.at(0)), identifier(entry.at(1))};
 }
 
 // Fields by their types, and where one type has several meanings, by their keys.
@@ -153,6 +139,10 @@ double not_nan(const JsonField& field) {
   return found;
 }
 
+int read_version(const JsonField& field) {
+  return static_cast<int>(field.integer({}, 1, std::numeric_limits<std::int32_t>::max()));
+}
+
 void require_entries(const JsonField& list, std::size_t count) {
   if (list.size() != count) list.refuse("has {} but needs {}", counted(list.size(), "entry", "entries"), count);
 }
@@ -170,8 +160,6 @@ OperatorInfo read_manifest(std::span<const std::byte> bytes) {
   OperatorInfo info;
   OperatorInfo::each_field(info, FieldReader(root));
   info.own_space = !info.space.empty();
-  info.renamed = read_list(root["renamed"], read_renamed);
-  info.added = read_list(root["added"], read_added);
   read_references(root, info);
   info.manifest.assign(bytes.begin(), bytes.end());
   return info;

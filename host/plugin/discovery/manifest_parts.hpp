@@ -11,6 +11,7 @@ std::string plain_text(const JsonField& field);
 std::string identifier(const JsonField& field);
 DType read_dtype(const JsonField& field, std::string_view what = {});
 double not_nan(const JsonField& field);
+int read_version(const JsonField& field);
 void require_entries(const JsonField& list, std::size_t count);
 /// For error messages: the text in quotes, where it is short.
 std::string in_quotes(const std::string& text);
@@ -24,6 +25,8 @@ int output_at(const JsonField& field, const OperatorInfo& info);
 /// Of `linear`: the inputs that a term of the only output is linear in, one or two; the second is -1 where there is one.
 std::pair<int, int> read_term(const JsonField& names, const OperatorInfo& info);
 
+/// What changed since older versions of the operator: "renamed" and "added", and what 0.2 knows besides. Parameters are read before.
+void read_history(const JsonField& root, OperatorInfo& info);
 /// What SDK 0.2 added: "conditions", "rules" and "examples", each of which may be missing. Parameters are read before.
 void read_conditions(const JsonField& root, OperatorInfo& info);
 void read_rules(const JsonField& root, OperatorInfo& info);

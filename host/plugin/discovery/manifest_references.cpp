@@ -120,29 +120,6 @@ void read_channels_last(const JsonField& root, OperatorInfo& info) {
     root["prefers_channels_last"].refuse("is true, but channels_last names nothing");
 }
 
-/// A parameter has this name now, or had it until it was renamed (which may happen more than once).
-bool was_ever_known(const OperatorInfo& info, std::string_view name) {
-  return info.find_param(name) >= 0 ||
-         std::any_of(info.renamed.begin(), info.renamed.end(), [&](const OperatorInfo::Renamed& entry) { return entry.from == name; });
-}
-
-void check_history(const JsonField& root, const OperatorInfo& info) {
-  const std::string newest = "; the operator's own version is " + std::to_string(info.version);
-  for (std::size_t i = 0; i < info.renamed.size(); ++i) {
-    const auto& [version, from, to] = info.renamed[i];
-    const auto entry = root["renamed"].at(i);
-    if (version > info.version) entry.at(0).refuse("is {}{}", version, newest);
-    if (!was_ever_known(info, to)) entry.at(2).refuse("is '{}', but there is no such parameter", to);
-    if (from == to) entry.refuse("renames '{}' to itself", from);
-  }
-  for (std::size_t i = 0; i < info.added.size(); ++i) {
-    const auto& [version, name] = info.added[i];
-    const auto entry = root["added"].at(i);
-    if (version > info.version) entry.at(0).refuse("is {}{}", version, newest);
-    if (!was_ever_known(info, name)) entry.at(1).refuse("is '{}', but there is no such parameter", name);
-  }
-}
-
 }  // namespace
 
 void read_references(const JsonField& root, OperatorInfo& info) {
@@ -162,7 +139,7 @@ void read_references(const JsonField& root, OperatorInfo& info) {
             names.refuse("has '{}', as a term before it", info.inputs[static_cast<std::size_t>(input)].name);
       info.linear.push_back(term);
     }
-  check_history(root, info);
+  read_history(root, info);
   read_conditions(root, info);
   read_rules(root, info);
   read_examples(root, info);

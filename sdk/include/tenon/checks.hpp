@@ -137,7 +137,8 @@ struct Verdict {
   TENON_SENTENCE(too_many,
                  "describe exceeds the limits of the SDK: at most 24 inputs, 16 outputs, 12 states, 32 parameters, 64 choices, 64 "
                  "values in the defaults of lists and 64 texts in those of lists of texts, 24 in-place pairs, 40 names in backward_reads, "
-                 "24 in zero_where, 40 in takes_channels_last, 16 renamed, 16 added, 16 terms of linear, 8 aliases, 8 conditions of 8 "
+                 "24 in zero_where, 40 in takes_channels_last, 16 renamed, 16 added, 16 removed, 8 added inputs, outputs and states each, "
+                 "16 terms of linear, 8 aliases, 8 conditions of 8 "
                  "values each, 16 rules between parameters, 24 rules of rewriting, 16 forms of onnx with 64 words, 8 examples "
                  "with 32 inputs, 32 parameters, 96 dimensions and 96 values in all");
   TENON_SENTENCE(same_input_or_output, "two inputs or outputs have the same name");
@@ -167,7 +168,15 @@ struct Verdict {
                  "zero_where is for classes that derive from tenon::Elementwise: others choose their storage in infer_storage");
   TENON_SENTENCE(renamed_unknown, "renamed(version, from, to) leads to a parameter that does not exist");
   TENON_SENTENCE(added_unknown, "added(version, param) names a parameter that does not exist");
-  TENON_SENTENCE(version_too_new, "renamed or added names a version later than the operator's own: raise op.version");
+  TENON_SENTENCE(removed_known, "removed(version, param) names a parameter that the operator still has");
+  TENON_SENTENCE(added_input_unknown, "added_input(version, input) names an input that does not exist");
+  TENON_SENTENCE(added_input_needed, "added_input(version, input) needs an input that is .optional(): older files do not connect it");
+  TENON_SENTENCE(added_output_unknown, "added_output(version, output) names an output that does not exist");
+  TENON_SENTENCE(added_state_unknown, "added_state(version, state) names a state that does not exist");
+  TENON_SENTENCE(added_not_last,
+                 "an input, output or state that was added must come after all that older versions have: files and callers know them by "
+                 "their order");
+  TENON_SENTENCE(version_too_new, "renamed, added or removed names a version later than the operator's own: raise op.version");
   TENON_SENTENCE(no_forward,
                  "the class has no forward: write void forward(const tenon::Call& call) const, or call op.kernels_elsewhere() if another "
                  "file defines it");

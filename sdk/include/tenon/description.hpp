@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "dtype.hpp"
+#include "fixed.hpp"
 #include "version.hpp"
 
 // The space of a plugin's operators whose describe() says none: tenon_add_plugin(... SPACE acme), or -DTENON_SPACE='"acme"'.
@@ -20,29 +21,6 @@
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
-
-/// An array that grows up to N. One that was asked to hold more stays full and says so.
-template <class T, int N>
-struct Fixed {
-  static constexpr int capacity = N;
-  T items[N] = {};
-  int size = 0;
-  bool overflow = false;  ///< more than N were pushed
-
-  /// The item where it now lies; if there is no room, the last one, so that describe() can go on.
-  constexpr T& push(const T& item) {
-    if (size == N) {
-      overflow = true;
-      return items[N - 1];
-    }
-    return items[size++] = item;
-  }
-  // Those that were pushed, in their order.
-  constexpr const T* begin() const { return items; }
-  constexpr const T* end() const { return items + size; }
-  constexpr const T& operator[](int i) const { return items[i]; }
-  constexpr T& operator[](int i) { return items[i]; }
-};
 
 /// What an author can get wrong, roughly in the order in which it is looked for; only the first is reported. checks.hpp has the sentences,
 /// and tests/compile_errors a source for each.
@@ -74,6 +52,12 @@ enum class ClassFault {
   channels_last_unknown,
   renamed_unknown,
   added_unknown,
+  removed_known,
+  added_input_unknown,
+  added_input_needed,
+  added_output_unknown,
+  added_state_unknown,
+  added_not_last,
   version_too_new,
   no_forward,
   forward_signature,
@@ -234,14 +218,14 @@ struct NamePair {
 struct TermsOf {
   const Fixed<NamePair, 16>& terms;
 };
-/// A value of a parameter as an author writes it in an example or a condition: true, 2, 0.5, "max", {3, 3}, {"a", "b"}. Lists lie in
-/// Description::literals, of texts in Description::texts.
+/// A value of a parameter as an author writes it in an example or a condition: true, 2, 0.5, "max", {3, 3}, {0.5, 1.0}, {"a", "b"}. Lists
+/// lie in Description::literals, of doubles in example_values, of texts in texts.
 struct LiteralEntry {
-  enum class Type : std::uint8_t { boolean, integer, number, text, list, texts } type = Type::integer;
+  enum class Type : std::uint8_t { boolean, integer, number, text, list, numbers, texts } type = Type::integer;
   std::int64_t integer = 0;  ///< of boolean, too
   double number = 0;
   const char* text = "";
-  int first = 0, count = 0;  ///< of list and texts
+  int first = 0, count = 0;  ///< of lists
 };
 /// What .when() says of something else that describe() said: it holds while the parameter has one of these values.
 struct ConditionEntry {
@@ -320,10 +304,21 @@ struct Renaming {
   const char* from = "";
   const char* to = "";
 };
-/// op.added(version, param): since that version.
+/// op.added(version, name), and the same of inputs, outputs and states: since that version.
 struct Addition {
   int version = 0;
+  const char* name = "";
+};
+/// op.removed(version, param): since that version.
+struct Removal {
+  int version = 0;
   const char* param = "";
+  Maybe<LiteralEntry> was;  ///< the one value that may be dropped; not given: any
+};
+/// op.added(version, param).was(value).
+struct FormerValue {
+  const char* param = "";
+  LiteralEntry value;
 };
 
 /// Everything describe() said. All texts are literals of the author's.
@@ -356,6 +351,9 @@ struct Description {
   bool accumulates = false, strides = false, random = false, elementwise = false, kernels_elsewhere = false;
   Fixed<Renaming, 16> renamed;  ///< in the order of describe(), which need not be that of the versions
   Fixed<Addition, 16> added;
+  Fixed<Addition, 8> added_inputs, added_outputs, added_states;
+  Fixed<Removal, 16> removed;
+  Fixed<FormerValue, 16> was;  ///< of parameters that were added
   Fixed<ConditionEntry, 8> conditions;
   Fixed<RuleEntry, 16> rules;
   Fixed<RewriteEntry, 24> rewrites;
@@ -397,6 +395,11 @@ struct Description {
     if (prefers_channels_last) key("prefers_channels_last", prefers_channels_last);
     if (surrogate_gradient) key("surrogate_gradient", surrogate_gradient);
     if (communicates) key("communicates", communicates);
+    if (added_inputs.size > 0) key("added_inputs", added_inputs);
+    if (added_outputs.size > 0) key("added_outputs", added_outputs);
+    if (added_states.size > 0) key("added_states", added_states);
+    if (removed.size > 0) key("removed", removed);
+    if (was.size > 0) key("was", was);
   }
 };
 

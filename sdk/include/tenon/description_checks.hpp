@@ -25,7 +25,8 @@ constexpr bool overflows(const Description& d) {
   return d.aliases.overflow || d.inputs.overflow || d.outputs.overflow || d.states.overflow || d.params.overflow || d.ints.overflow ||
          d.floats.overflow || d.texts.overflow || d.choices.overflow || d.inplace.overflow || d.backward_inplace.overflow ||
          d.backward_reads.value.overflow || d.zero_where.overflow || d.channels_last.overflow || d.linear.overflow || d.renamed.overflow ||
-         d.added.overflow || d.conditions.overflow || d.rules.overflow || d.rewrites.overflow || d.examples.overflow || d.onnx.overflow ||
+         d.added.overflow || d.added_inputs.overflow || d.added_outputs.overflow || d.added_states.overflow || d.removed.overflow ||
+         d.was.overflow || d.conditions.overflow || d.rules.overflow || d.rewrites.overflow || d.examples.overflow || d.onnx.overflow ||
          d.onnx_parts.overflow || d.example_tensors.overflow || d.example_params.overflow || d.literals.overflow ||
          d.example_values.overflow;
 }
@@ -155,24 +156,67 @@ constexpr Found check_references(const Description& d) {
   return ClassFault::none;
 }
 
-/// Whether a parameter has this name now or had it until it was renamed. A parameter may be renamed twice: 2: a -> b, 3: b -> c.
+/// Whether a parameter has this name now or had it until it was renamed or removed. A parameter may be renamed twice: 2: a -> b, 3: b -> c.
 constexpr bool ever_named(const Description& d, std::string_view name) {
   if (index_of(d.params, name) >= 0) return true;
   for (const auto& renaming : d.renamed)
     if (name == renaming.from) return true;
+  for (const auto& removal : d.removed)
+    if (name == removal.param) return true;
   return false;
 }
 
-/// renamed and added: they lead to parameters of the operator, at versions up to its own.
+/// Whether another parameter has had this name since that version: one that was added, or renamed to it.
+constexpr bool named_since(const Description& d, int version, std::string_view name) {
+  for (const auto& addition : d.added)
+    if (name == addition.name && addition.version >= version) return true;
+  for (const auto& renaming : d.renamed)
+    if (name == renaming.to && renaming.version >= version) return true;
+  return false;
+}
+
+/// The version since which an input, output or state exists; 1 if nothing says it.
+template <class Entry>
+constexpr int since(const Fixed<Addition, 8>& added, const Entry& entry) {
+  for (const auto& addition : added)
+    if (std::string_view(entry.name) == addition.name) return addition.version;
+  return 1;
+}
+
+/// op.added_input(), added_output() or added_state(): each names an entry, of a version up to the operator's own; entries are in the order
+/// of their versions, since files and callers know tensors by their index.
+template <class Entries>
+constexpr Found check_added(const Entries& entries, const Fixed<Addition, 8>& added, int version, ClassFault unknown) {
+  for (const auto& addition : added) {
+    if (index_of(entries, addition.name) < 0) return {unknown, addition.name};
+    if (addition.version > version) return {ClassFault::version_too_new, addition.name};
+  }
+  for (int i = 1; i < entries.size; ++i)
+    if (since(added, entries[i]) < since(added, entries[i - 1])) return {ClassFault::added_not_last, entries[i - 1].name};
+  return ClassFault::none;
+}
+
+/// renamed, added and removed: they lead to parameters of the operator, at versions up to its own.
 constexpr Found check_versions(const Description& d) {
   for (const auto& renaming : d.renamed) {
     if (!ever_named(d, renaming.to)) return {ClassFault::renamed_unknown, renaming.to};
     if (renaming.version > d.version) return {ClassFault::version_too_new, renaming.to};
   }
   for (const auto& addition : d.added) {
-    if (!ever_named(d, addition.param)) return {ClassFault::added_unknown, addition.param};
-    if (addition.version > d.version) return {ClassFault::version_too_new, addition.param};
+    if (!ever_named(d, addition.name)) return {ClassFault::added_unknown, addition.name};
+    if (addition.version > d.version) return {ClassFault::version_too_new, addition.name};
   }
+  for (const auto& removal : d.removed) {
+    if (index_of(d.params, removal.param) >= 0 && !named_since(d, removal.version, removal.param))
+      return {ClassFault::removed_known, removal.param};
+    if (removal.version > d.version) return {ClassFault::version_too_new, removal.param};
+  }
+  for (const auto& input : d.inputs)
+    if (since(d.added_inputs, input) > 1 && !input.optional && !input.variadic) return {ClassFault::added_input_needed, input.name};
+  for (const Found& found : {check_added(d.inputs, d.added_inputs, d.version, ClassFault::added_input_unknown),
+                             check_added(d.outputs, d.added_outputs, d.version, ClassFault::added_output_unknown),
+                             check_added(d.states, d.added_states, d.version, ClassFault::added_state_unknown)})
+    if (found.fault != ClassFault::none) return found;
   return ClassFault::none;
 }
 

@@ -5,12 +5,8 @@
 //     op.onnx("", "ReduceSum").attribute("keepdims", "keepdims", 1);
 //
 // Which kind of literal it is follows from the C++ type; whether it fits the parameter's kind, the host checks when it reads the manifest.
-//
-//     op.example({{"data", {2, 3}}}, {{"axis", 1}, {"kernel", {3, 3}}, {"mode", "max"}});
-//     op.onnx("", "ReduceSum").attribute("keepdims", "keepdims", 1);
-//
-// Which kind of literal it is follows from the C++ type; whether it fits the parameter's, the host checks when it reads the manifest.
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <type_traits>
@@ -21,8 +17,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// A value in op.example(), .when() and op.onnx(): true, 2, 0.5, "max", or a list of integers or texts. A number is an integer if its C++
-/// type is one.
+/// A value in op.example(), .when(), .was() and op.onnx(): true, 2, 0.5, "max", or a list of integers, of doubles or of texts. A number is
+/// an integer if its C++ type is one.
 struct LiteralValue {
   template <class T>
   requires std::is_arithmetic_v<T>
@@ -37,21 +33,34 @@ struct LiteralValue {
   }
   constexpr LiteralValue(const char* text) { literal.type = LiteralEntry::Type::text, literal.text = text; }
   constexpr LiteralValue(std::initializer_list<std::int64_t> values) : list(values) { literal.type = LiteralEntry::Type::list; }
+  template <std::same_as<double> Number>
+  constexpr LiteralValue(std::initializer_list<Number> values) : numbers(values) {
+    literal.type = LiteralEntry::Type::numbers;
+  }
   constexpr LiteralValue(std::initializer_list<const char*> values) : texts(values) { literal.type = LiteralEntry::Type::texts; }
   LiteralEntry literal;                      ///< without the lists
   std::initializer_list<std::int64_t> list;  ///< lives as long as the call
+  std::initializer_list<double> numbers;
   std::initializer_list<const char*> texts;
 };
 
-/// {3, 3} becomes two of d.literals, {"a", "b"} two of d.texts; everything else is in the literal itself.
 /// Copies a literal, and its list into the description's pool: an initializer_list ends with the statement that wrote it.
+///
+///     {3, 3}        two of d.literals
+///     {0.5, 1.0}    two of d.example_values
+///     {"a", "b"}    two of d.texts
+///     2, true, "a"  nothing: all of it is in the literal itself
+///
+/// A pool that is full says so (Fixed::overflow), and the description's checks report it.
 constexpr LiteralEntry stored_literal(Description& d, const LiteralValue& value) {
   LiteralEntry literal = value.literal;
-  const bool texts = literal.type == LiteralEntry::Type::texts;
-  literal.first = texts ? d.texts.size : d.literals.size;
-  literal.count = static_cast<int>(texts ? value.texts.size() : value.list.size());
-  for (const std::int64_t item : value.list) d.literals.push(item);
-  for (const char* text : value.texts) d.texts.push(text);
+  const auto store = [&](auto& pool, const auto& items) {
+    literal.first = pool.size, literal.count = static_cast<int>(items.size());
+    for (const auto& item : items) pool.push(item);
+  };
+  if (literal.type == LiteralEntry::Type::list) store(d.literals, value.list);
+  if (literal.type == LiteralEntry::Type::numbers) store(d.example_values, value.numbers);
+  if (literal.type == LiteralEntry::Type::texts) store(d.texts, value.texts);
   return literal;
 }
 

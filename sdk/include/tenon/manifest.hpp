@@ -42,9 +42,13 @@
 //     prefers_channels_last  true: the kernel is faster so
 //     surrogate_gradient  true: the gradient is not the derivative of forward, on purpose
 //     communicates      true: kernels wait for other processes
+//     added_inputs, added_outputs, added_states  array of [version, name]; each comes after those of older versions
+//     removed           array of [version, parameter], which older files may have with any value, or [version, parameter, value]: with
+//                       that value alone
+//     was               array of [parameter, value]: the value of a parameter of `added` in older files
 //     needs             array of what a host must be able to do; one that lacks it rejects the operator. allocate: outputs
 //                       whose shape the kernel tells; communicate: order among those that wait for other processes; compose: graphs of
-//                       other operators; dtypes: those of 0.2; parameters: those of the kinds texts and tensor
+//                       other operators; dtypes: those of 0.2; parameters: those of the kinds texts and tensor; was: the key
 //
 // Whatever has no place in a form is a reason to refuse a node, so that a reader must not pass over a key of one that it does not know.
 //
@@ -98,7 +102,7 @@ namespace tenon::TENON_SDK::detail {
 
 /// The functions that a class has, by the names that the manifest has for them.
 struct FunctionNames {
-  const char* names[7] = {};
+  const char* names[8] = {};
   std::size_t size = 0;
 };
 
@@ -130,6 +134,7 @@ constexpr FunctionNames needs_of(const Description& d, const FunctionNames& func
       needs.names[needs.size++] = "parameters";
       break;
     }
+  if (d.was.size > 0) needs.names[needs.size++] = "was";
   return needs;
 }
 
@@ -279,6 +284,8 @@ class ManifestWriter {
         return value(literal.text);
       case LiteralEntry::Type::list:
         return pool(d_->literals, literal.first, literal.count);
+      case LiteralEntry::Type::numbers:
+        return pool(d_->example_values, literal.first, literal.count);
       case LiteralEntry::Type::texts:
         return pool(d_->texts, literal.first, literal.count);
     }
@@ -305,7 +312,12 @@ class ManifestWriter {
   }
   constexpr void value(const NamePair& pair) { out_.array(2), value(pair.first), value(pair.second); }
   constexpr void value(const Renaming& r) { out_.array(3), value(r.version), value(r.from), value(r.to); }
-  constexpr void value(const Addition& a) { out_.array(2), value(a.version), value(a.param); }
+  constexpr void value(const Addition& a) { out_.array(2), value(a.version), value(a.name); }
+  constexpr void value(const FormerValue& f) { out_.array(2), value(f.param), value(f.value); }
+  constexpr void value(const Removal& r) {
+    out_.array(r.was.given ? 3 : 2), value(r.version), value(r.param);
+    if (r.was.given) value(r.was.value);
+  }
   constexpr void value(ParamName name) { name.index < 0 ? out_.null() : value(d_->params[name.index].name); }
 
   constexpr void value(Kind kind) {

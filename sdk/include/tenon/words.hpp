@@ -15,6 +15,7 @@
 #include "parameter_words.hpp"
 #include "text.hpp"
 #include "version.hpp"
+#include "version_words.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
@@ -104,7 +105,10 @@ constexpr void add_example(Description& d, std::initializer_list<ExampleInput> i
 /// The words that say one thing of an operator. Each is written once, for everything that runs describe(): where `records`, it goes into a
 /// Description; elsewhere it is passed over.
 template <bool records>
-class Words {
+class Words : public VersionWords<records> {
+ protected:
+  using VersionWords<records>::description_;
+
  public:
   /// What op.input() returns: op.input("bias", "[units]").optional().initial(0.1).
   class Argument {
@@ -168,7 +172,7 @@ class Words {
     int first_;  // of those that it was said of, in the description's list
   };
 
-  constexpr explicit Words(Description* description) : description_(description) {}
+  constexpr explicit Words(Description* description) : VersionWords<records>(description) {}
 
   /// What the operator computes; required.
   constexpr void doc(const char* sentence) { set(&Description::doc, sentence); }
@@ -176,8 +180,8 @@ class Words {
   /// or else the plugin's name. Operators of one name in several spaces live side by side. `tenon` is for the operators that come with
   /// Tenon, `app` for those of an application without a space.
   constexpr void space(const char* name) { set(&Description::space, name); }
-  /// Raise it whenever files of the operator change their meaning; default: 1. Then op.renamed() and op.added() say how to read older
-  /// ones. Of two plugins with the operator, the higher version is used.
+  /// Raise it whenever files of the operator change their meaning; default: 1. The words of version_words.hpp then say how to read older
+  /// ones. A file runs on the newest version that reads it.
   constexpr void version(int version) { set(&Description::version, version); }
   /// Graphs may call the operator by this name, too; at most 8.
   constexpr void alias(const char* name) { add(&Description::aliases, name); }
@@ -330,14 +334,10 @@ class Words {
   /// TENON_KERNEL gives the CPU kernel, too: for operators whose CPU kernel keeps data between calls, and for those that have a CUDA kernel
   /// only.
   constexpr void kernels_elsewhere() { set(&Description::kernels_elsewhere, true); }
-  /// Since this version the parameter `from` is called `to`: op.renamed(2, "num_hiden", "num_hidden"). Older files still load.
-  constexpr void renamed(int version, const char* from, const char* to) { add(&Description::renamed, Renaming{version, from, to}); }
-  /// This parameter exists since this version; older files get its default.
-  ///
-  ///     op.version(3);
-  ///     op.renamed(2, "num_hiden", "num_hidden");  // files of version 1 say num_hiden
-  ///     op.added(3, "use_bias");                   // and those of versions 1 and 2 lack it
-  constexpr void added(int version, const char* param) { add(&Description::added, Addition{version, param}); }
+  /// Members that configure() computes from the parameters, op.derived(&Filter::taps, &Filter::sum): a graph's file need not have them.
+  /// Without it, Tenon compares them with those of a new object with the same parameters.
+  template <class... Members>
+  constexpr void derived(Members...) {}
 
  protected:
   template <class T>
@@ -354,7 +354,6 @@ class Words {
     if constexpr (records) first = (description_->*list).size, (description_->*list).push(pair);
     return Conditional(description_, of, first);
   }
-  Description* description_;  // null where nothing is recorded
 };
 
 /// What op.output() returns. Class is the operator's; void where nothing is recorded.

@@ -284,8 +284,16 @@ struct TENON_API OperatorInfo {
     int version;
     std::string from, to;
   };
+  struct Removed {
+    int version;
+    std::string name;
+    std::optional<AttributeValue> was;  ///< the one value that may be dropped; nothing: any
+  };
+  using Added = std::vector<std::pair<int, std::string>>;  ///< since that version
   std::vector<Renamed> renamed;
-  std::vector<std::pair<int, std::string>> added;
+  std::vector<Removed> removed;
+  Added added, added_inputs, added_outputs, added_states;
+  std::vector<std::pair<std::string, AttributeValue>> was;  ///< of parameters of `added` in older files, where that is not the default
   std::vector<ConditionInfo> conditions;
   std::vector<RuleInfo> rules;
   std::vector<RewriteInfo> rewrites;
