@@ -44,14 +44,25 @@ SavedOperator saved(const GraphModel& model, const OperatorUse& use, const std::
           use.plugin == none};
 }
 
+PluginSet::Fits fitting(const GraphModel& model, std::size_t op) {
+  return [&model, op](const OperatorInfo& here) { return fits(model, static_cast<std::uint32_t>(op), here); };
+}
+
 void find_operators(GraphModel& model, PluginSet& plugins, Binding& binding) {
   std::vector<MissingOperator> missing;
   for (auto op = binding.operators.size(); op < model.operators.size(); ++op)
     if (const auto name = model.operators[op].info->full_name(); plugins.find(saved(model, model.operators[op], name)).name.empty())
       missing.push_back({name, use_of(model, static_cast<std::uint32_t>(op))});
   if (!missing.empty()) throw missing_operators(plugins.catalog(), missing);
+  std::vector<const LoadedOperator*> found;
   for (auto op = binding.operators.size(); op < model.operators.size(); ++op)
-    binding.operators.push_back(&plugins.load(saved(model, model.operators[op], model.operators[op].info->full_name())));
+    found.push_back(&plugins.load(saved(model, model.operators[op], model.operators[op].info->full_name()), fitting(model, op)));
+  for (const auto* loaded : found) {
+    const auto op = static_cast<std::uint32_t>(binding.operators.size());
+    upgrade(model, op, *loaded->info, false);
+    if (model.operators[op].version != loaded->info->version) refresh(model, model.operators[op], plugins, loaded->info, loaded->file);
+    binding.operators.push_back(loaded);
+  }
 }
 
 void require_connected(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info) {
@@ -136,6 +147,22 @@ static void find_devices(const GraphModel& model) {
     devices();
 }
 
+// What cannot be done now, bind() refuses.
+void upgrade_outputs(GraphModel& model, PluginSet& plugins) {
+  for (std::uint32_t op = 0; op < model.operators.size(); ++op) {
+    auto& use = model.operators[op];
+    const auto name = use.info->full_name();
+    const auto here = plugins.choose(saved(model, use, name), fitting(model, op));
+    if (here.info == nullptr || use.version >= here.info->version) continue;
+    if (here.info->outputs.size() <= use.info->outputs.size() && here.info->inputs.size() <= use.info->inputs.size()) continue;
+    try {
+      upgrade(model, op, *here.info, true);
+      refresh(model, use, plugins, here.info, here.file);
+    } catch (const Failure&) {
+    }
+  }
+}
+
 void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
   if (binding.nodes.empty()) find_devices(model);
   const auto first_new = binding.operators.size();
@@ -149,8 +176,6 @@ void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
     // A node that is made from another is of its operator, which may have been replaced since.
     const auto& op = node.pass == Pass::forward ? *binding.operators[node.op] : *binding.nodes[node.origin].op;
     at_node(model, id, [&] {
-      if (model.operators[node.op].version != op.info->version && node.pass != Pass::backward)
-        upgrade(model, node, model.operators[node.op].version, *op.info);
       if (node.pass == Pass::backward) {
         check_inputs_agree(*model.operators[node.op].info, *op.info);
         return binding.nodes.push_back(bind_backward(model, node, binding));
@@ -171,7 +196,7 @@ void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
   }
   for (auto op = first_new; op < model.operators.size(); ++op) {
     const auto& here = *binding.operators[op];
-    if (!describes(model.operators[op], here)) refresh(model, model.operators[op], plugins, here);
+    if (!describes(model.operators[op], here)) refresh(model, model.operators[op], plugins, here.info, here.file);
   }
 }
 

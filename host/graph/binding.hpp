@@ -27,6 +27,10 @@ struct Binding {
 /// model.
 void bind(GraphModel& model, PluginSet& plugins, Binding& binding);
 
+/// For a graph that was just read, whose values nobody knows by their numbers yet: gives nodes the outputs that newer versions of their
+/// operators make besides, as far as those are here.
+void upgrade_outputs(GraphModel& model, PluginSet& plugins);
+
 /// `[quadratic] node 'act'`: how messages begin.
 std::string node_label(const GraphModel& model, NodeId node);
 

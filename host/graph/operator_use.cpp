@@ -23,11 +23,11 @@ std::uint32_t use_plugin(GraphModel& model, PluginSet& plugins, int index) {
 
 }  // namespace
 
-void refresh(GraphModel& model, OperatorUse& use, PluginSet& plugins, const LoadedOperator& op) {
-  use.name = op.info->name;
-  use.version = op.info->version;
-  use.info = op.info;
-  use.plugin = op.file < 0 ? none : use_plugin(model, plugins, op.file);
+void refresh(GraphModel& model, OperatorUse& use, PluginSet& plugins, std::shared_ptr<const OperatorInfo> info, int file) {
+  use.name = info->name;
+  use.version = info->version;
+  use.info = std::move(info);
+  use.plugin = file < 0 ? none : use_plugin(model, plugins, file);
 }
 
 bool describes(const OperatorUse& use, const LoadedOperator& op) {
@@ -42,7 +42,7 @@ std::uint32_t use_operator(GraphModel& model, Binding& binding, PluginSet& plugi
     return i;
   }
   auto& use = model.operators.emplace_back();
-  refresh(model, use, plugins, op);
+  refresh(model, use, plugins, op.info, op.file);
   binding.operators.push_back(&op);
   return static_cast<std::uint32_t>(model.operators.size() - 1);
 }

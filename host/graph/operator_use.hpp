@@ -16,7 +16,7 @@ std::uint32_t use_operator(GraphModel& model, Binding& binding, PluginSet& plugi
 bool describes(const OperatorUse& use, const LoadedOperator& op);
 
 /// Makes a record describe the operator that is here now, after nodes were brought up to date.
-void refresh(GraphModel& model, OperatorUse& use, PluginSet& plugins, const LoadedOperator& op);
+void refresh(GraphModel& model, OperatorUse& use, PluginSet& plugins, std::shared_ptr<const OperatorInfo> info, int file);
 
 /// How many outputs of this name a node has with its parameters. Throws Failure (usage).
 std::uint32_t count_of(const GraphModel& model, const NodeRecord& node, const OutputInfo& output);

@@ -14,6 +14,7 @@
 #include "graph/joined_texts.hpp"
 #include "graph/table_parameter.hpp"
 #include "io/utf8.hpp"
+#include "plugin/operator_history.hpp"
 
 namespace tenon {
 namespace {
@@ -259,9 +260,13 @@ std::string_view name_of(ParamKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-void add_parameters(GraphModel& model, NodeRecord& node, const OperatorInfo& info, const Attributes& attributes) {
-  for (const auto& [name, value] : attributes)
-    if (info.find_param(name) < 0 && !derivative_parameter(info, name)) refuse_unknown(info, name);
+void add_parameters(GraphModel& model, NodeRecord& node, const OperatorInfo& info, const Attributes& all_given) {
+  const auto is_unknown = [&](const auto& entry) { return info.find_param(entry.first) < 0 && !derivative_parameter(info, entry.first); };
+  const bool has_unknown = std::any_of(all_given.begin(), all_given.end(), is_unknown);
+  const auto renamed = has_unknown ? with_todays_names(all_given, info) : Attributes();
+  const auto& attributes = has_unknown ? renamed : all_given;
+  if (const auto unknown = std::find_if(attributes.begin(), attributes.end(), is_unknown); unknown != attributes.end())
+    refuse_unknown(info, unknown->first);
   node.first_attribute = static_cast<std::uint32_t>(model.attributes.size());
   node.attribute_count = static_cast<std::uint32_t>(info.params.size());
   for (const auto& param : info.params) {

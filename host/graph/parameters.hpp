@@ -10,7 +10,8 @@
 
 namespace tenon {
 
-/// Appends a record for every parameter the operator declares, defaults written out, to the model; sets the node's range.
+/// Appends a record for every parameter the operator declares, defaults written out, to the model; sets the node's range. A name that the
+/// operator has had in an older version is taken for what became of it.
 /// Throws Failure (usage) for unknown names (with near ones), missing required, wrong kinds and values out of range; the message is a
 /// reason without the node, e.g. `parameter 'scale' is -1 but must be above 0`.
 void add_parameters(GraphModel& model, NodeRecord& node, const OperatorInfo& info, const Attributes& attributes);

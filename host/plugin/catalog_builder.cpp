@@ -23,14 +23,18 @@ class Building {
 
  private:
   std::shared_ptr<const Definition> before(const Winner& winner) const;
-  std::shared_ptr<const Definition> define(const Winner& winner, OwnOperator own) const;
-  std::string reason_unused(const PluginSource& file) const;
+  std::shared_ptr<const Definition> define(const Winner& winner, OwnOperator own, const KernelTable& table,
+                                           std::shared_ptr<const Definition> old) const;
+  void find_other_versions(const std::vector<Winner>& claims, const Winner& winner);
+  void define_other_version(Winner other, const Winner& winner);
+  std::string reason_unused(std::size_t file) const;
 
   const PluginSources& sources_;
   const CatalogIndex& before_;
   CatalogIndex& index_;
   Winners winners_;
   KernelTable kernels_;
+  std::map<int, int> other_files_;  // those that only have other versions, and one that they have
 };
 
 void Building::settle(const Claims& claims) {
@@ -43,7 +47,39 @@ void Building::settle(const Claims& claims) {
     auto& winner = winners_.emplace(name, *contest.winner()).first->second;
     const auto old = before(winner);
     winner.since = old ? old->since : winner.rank.layer;
+    find_other_versions(of_name, winner);
   }
+}
+
+// Of each version the claim that would win without those of other versions.
+void Building::find_other_versions(const std::vector<Winner>& claims, const Winner& winner) {
+  std::map<int, std::vector<Winner>> by_version;
+  for (const auto& claim : claims)
+    if (claim.info->version != winner.info->version) by_version[claim.info->version].push_back(claim);
+  for (const auto& [version, of_version] : by_version) {
+    std::vector<std::string> notes;
+    const OperatorContest contest(of_version, sources_, notes);
+    if (contest.winner() && contest.winner()->file >= 0) define_other_version(*contest.winner(), winner);
+  }
+}
+
+// It has the kernels of its own file, and those of its folder if the operator that the name stands for is in another one.
+void Building::define_other_version(Winner other, const Winner& winner) {
+  auto sources = sources_;
+  for (std::size_t i = 0; i < sources.files.size(); ++i)
+    sources.files[i].sound = sources.files[i].sound &&
+                             (static_cast<int>(i) == other.file || (sources.files[i].rank == other.rank && !(winner.rank == other.rank)));
+  const auto name = other.info->full_name();
+  other.since = other.rank.layer;
+  KernelTable kernels;
+  kernels.settle(sources, {{name, other}});
+  const auto old = before_.other_versions.find(name);
+  const auto known = [&](const auto& definition) { return definition->info == other.info; };
+  std::shared_ptr<const Definition> same;
+  if (old != before_.other_versions.end())
+    if (const auto found = std::find_if(old->second.begin(), old->second.end(), known); found != old->second.end()) same = *found;
+  index_.other_versions[name].push_back(define(other, {}, kernels, same));
+  other_files_[other.file] = other.info->version;
 }
 
 void Building::list(const std::function<OwnOperator(const std::string&)>& own_of, const std::vector<std::string>& preferred) {
@@ -60,7 +96,7 @@ void Building::list(const std::function<OwnOperator(const std::string&)>& own_of
       for (const auto& variant : kernels_.variants(name, device)) listed.variants.push_back({variant.variant, device, variant.file});
     }
     for (const auto& form : listed.info.onnx) index_.onnx[form.type][form.domain].emplace_back(index_.operators.size() - 1, &form);
-    index_.definitions.push_back(define(winner, winner.file < 0 ? own_of(name) : OwnOperator()));
+    index_.definitions.push_back(define(winner, winner.file < 0 ? own_of(name) : OwnOperator(), kernels_, before(winner)));
   }
   ShortNames(sources_, winners_, preferred, index_).settle();
   for (auto& sentence : kernel_notes) index_.notes.push_back(std::move(sentence));
@@ -77,15 +113,16 @@ std::shared_ptr<const Definition> Building::before(const Winner& winner) const {
 }
 
 // What is the same stays the same object, which knows whether it is loaded.
-std::shared_ptr<const Definition> Building::define(const Winner& winner, OwnOperator own) const {
+std::shared_ptr<const Definition> Building::define(const Winner& winner, OwnOperator own, const KernelTable& table,
+                                                   std::shared_ptr<const Definition> old) const {
   const auto name = winner.info->full_name();
   ByDevice<KernelChoice> kernels;
   ByDevice<std::vector<KernelChoice>> variants;
   for (const auto& type : device_types) {
-    kernels[type.number] = kernels_.find(name, type.name);
-    variants[type.number] = kernels_.variants(name, type.name);
+    kernels[type.number] = table.find(name, type.name);
+    variants[type.number] = table.variants(name, type.name);
   }
-  if (auto old = before(winner); old && old->kernels == kernels && old->variants == variants) return old;
+  if (old && old->kernels == kernels && old->variants == variants) return old;
   auto made = std::make_shared<Definition>();
   made->info = winner.info;
   made->file = winner.file;
@@ -102,16 +139,20 @@ std::vector<std::string> Building::unused() const {
     if (winner.file >= 0) used[static_cast<std::size_t>(winner.file)] = true;
   std::vector<std::string> reasons(sources_.files.size());
   for (std::size_t i = 0; i < used.size(); ++i)
-    if (!used[i] && !kernels_.uses(static_cast<int>(i))) reasons[i] = reason_unused(sources_.files[i]);
+    if (!used[i] && !kernels_.uses(static_cast<int>(i))) reasons[i] = reason_unused(i);
   return reasons;
 }
 
-std::string Building::reason_unused(const PluginSource& file) const {
+std::string Building::reason_unused(std::size_t number) const {
+  const PluginSource& file = sources_.files[number];
   if (file.changed) return "is not used: it has changed since, and was read again";
   if (file.operators.empty()) return "has only kernels that other files have too, or of operators that were replaced";
   const auto name = file.operators[0]->full_name();
   if (const auto dispute = index_.disputed.find(name); dispute != index_.disputed.end()) return "is not used: " + dispute->second;
   const std::string rest = file.operators.size() > 1 ? ", and likewise all else in it" : "";
+  if (const auto other = other_files_.find(static_cast<int>(number)); other != other_files_.end())
+    return "is used only for graphs that need version " + std::to_string(other->second) + ": operator '" + name + "' is taken from " +
+           sources_.path_of(winners_.at(name).file) + rest;
   return "is not used: operator '" + name + "' is taken from " + sources_.path_of(winners_.at(name).file) + rest;
 }
 

@@ -41,11 +41,16 @@ struct Definition {
 struct ShortName {
   std::vector<std::size_t> operators;  // indices into CatalogIndex::operators
   std::size_t chosen;                  // the one that is meant where no space is said; nowhere: nothing decides
+  /// For whoever uses the short name: what it means, where a plugin that was added, or the application, has it, too, and no preference
+  /// decided. Mostly empty.
+  std::string warning{};
 };
 
 struct CatalogIndex {
   std::vector<CatalogOperator> operators;                      // sorted by name, then space
   std::vector<std::shared_ptr<const Definition>> definitions;  // one for each operator
+  /// Of operators that are here in several versions, those that their names do not stand for: graphs that were saved may need them.
+  std::map<std::string, std::vector<std::shared_ptr<const Definition>>, std::less<>> other_versions;
   std::vector<std::string> notes;
   std::vector<std::filesystem::path> searched;
   std::map<std::string, ShortName, std::less<>> names;  // aliases, too

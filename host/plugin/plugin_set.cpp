@@ -51,6 +51,10 @@ struct PluginSet::Impl {
   void publish();
   std::shared_ptr<const CatalogIndex> current() const;
   std::shared_ptr<const Definition> find(std::string_view name, std::string_view home = {}) const;
+  std::shared_ptr<const Definition> choose(const SavedOperator& saved, const Fits& fits, std::string& note) const;
+  template <class StillMeant>
+  const LoadedOperator* load(const std::shared_ptr<const Definition>& definition, std::string_view name, StillMeant still_meant);
+  void warn_of_short_name(const LoadedOperator& op, std::string_view name) const;
 
   FileRecords files;
   OperatorLoader loader;
@@ -73,6 +77,42 @@ std::shared_ptr<const Definition> PluginSet::Impl::find(std::string_view name, s
   const auto all = current();
   const auto found = all->find(name, home);
   return found == CatalogIndex::nowhere ? nullptr : all->definitions[found];
+}
+
+std::shared_ptr<const Definition> PluginSet::Impl::choose(const SavedOperator& saved, const Fits& fits, std::string& note) const {
+  const auto all = current();
+  const auto found = find_saved(*all, *files.all(), saved, note);
+  if (found == CatalogIndex::nowhere) return nullptr;
+  const auto& meant = all->definitions[found];
+  const auto others = all->other_versions.find(meant->info->full_name());
+  if (others == all->other_versions.end()) return meant;
+  std::vector<std::shared_ptr<const Definition>> versions{meant};
+  versions.insert(versions.end(), others->second.begin(), others->second.end());
+  const auto first = versions.begin() + (saved.info == nullptr ? 1 : 0);
+  std::stable_sort(first, versions.end(), [](const auto& left, const auto& right) { return left->info->version > right->info->version; });
+  const auto chosen = std::find_if(versions.begin(), versions.end(), [&](const auto& version) { return fits(*version->info); });
+  return chosen == versions.end() ? meant : *chosen;
+}
+
+void PluginSet::Impl::warn_of_short_name(const LoadedOperator& op, std::string_view name) const {
+  if (op.warn == nullptr || !*op.warn) return;
+  const auto all = current();
+  if (const auto found = all->names.find(name); found != all->names.end() && !found->second.warning.empty())
+    (*op.warn)("short name " + std::string(name), found->second.warning);
+}
+
+/// Null where the name means another operator by now: what went wrong with the old one is nobody's concern any more.
+template <class StillMeant>
+const LoadedOperator* PluginSet::Impl::load(const std::shared_ptr<const Definition>& definition, std::string_view name,
+                                            StillMeant still_meant) {
+  try {
+    return &loader.load(definition);
+  } catch (const PluginError& error) {
+    if (!still_meant()) return nullptr;
+    const auto file = files.file(definition->file);
+    throw Failure(FailureKind::plugin, "operator '" + std::string(name) + "' cannot be used: " + file.path.string() + " " + error.what(),
+                  next_step(file));
+  }
 }
 
 /// Their numbers. What was read before and has not changed since is not read again, unless it was refused.
@@ -196,11 +236,23 @@ PluginSet::Found PluginSet::find(const SavedOperator& saved) const {
   return found;
 }
 
-const LoadedOperator& PluginSet::load(const SavedOperator& saved) {
-  const auto found = find(saved);
-  const auto& op = load(found.name.empty() ? saved.name : std::string_view(found.name));
-  if (!found.note.empty() && op.warn != nullptr && *op.warn) (*op.warn)(found.note, found.note);
-  return op;
+PluginSet::Chosen PluginSet::choose(const SavedOperator& saved, const Fits& fits) const {
+  std::string note;
+  const auto chosen = impl_->choose(saved, fits, note);
+  return chosen == nullptr ? Chosen() : Chosen{chosen->info, chosen->file};
+}
+
+const LoadedOperator& PluginSet::load(const SavedOperator& saved, const Fits& fits) {
+  for (;;) {
+    std::string note;
+    const auto chosen = impl_->choose(saved, fits, note);
+    if (chosen == nullptr) return load(saved.name);
+    const auto* op = impl_->load(chosen, saved.name, [&] { return impl_->choose(saved, fits, note) == chosen; });
+    if (op == nullptr) continue;
+    if (!note.empty() && op->warn != nullptr && *op->warn) (*op->warn)(note, note);
+    if (saved.info == nullptr) impl_->warn_of_short_name(*op, saved.name);
+    return *op;
+  }
 }
 
 std::vector<std::string> PluginSet::served_by(int file, std::string_view device) const {
@@ -228,19 +280,14 @@ std::uint64_t PluginSet::generation() const {
   return impl_->generation.load(std::memory_order_acquire);
 }
 
-// Where the operator was replaced while it was being loaded, what went wrong with the old one is nobody's concern any more.
 const LoadedOperator& PluginSet::load(std::string_view name, std::string_view home) {
   for (;;) {
     const auto definition = impl_->find(name, home);
     if (definition == nullptr) throw missing_operators(catalog(), std::vector<MissingOperator>{{std::string(name), {}}});
-    try {
-      return impl_->loader.load(definition);
-    } catch (const PluginError& error) {
-      if (impl_->find(name, home) != definition) continue;
-      const auto file = impl_->files.file(definition->file);
-      throw Failure(FailureKind::plugin, "operator '" + std::string(name) + "' cannot be used: " + file.path.string() + " " + error.what(),
-                    next_step(file));
-    }
+    const auto* op = impl_->load(definition, name, [&] { return impl_->find(name, home) == definition; });
+    if (op == nullptr) continue;
+    if (home.empty()) impl_->warn_of_short_name(*op, name);
+    return *op;
   }
 }
 

@@ -127,8 +127,17 @@ class PluginSet {
     std::string name, note;
   };
   Found find(const SavedOperator& saved) const;
+  /// Whether what was saved can run on the operator of this description.
+  using Fits = std::function<bool(const OperatorInfo&)>;
+  /// Of all versions of that operator that are here, the newest that fits; for a text, whose author knows what the name means today, the
+  /// one that the name stands for if it fits. If none does, that one, for the caller to refuse. No info: there is no such operator.
+  struct Chosen {
+    std::shared_ptr<const OperatorInfo> info;
+    int file = -1;  ///< as LoadedOperator::file
+  };
+  Chosen choose(const SavedOperator& saved, const Fits& fits) const;
   /// The same, loaded; warns where it is another one's. Throws as load() does.
-  const LoadedOperator& load(const SavedOperator& saved);
+  const LoadedOperator& load(const SavedOperator& saved, const Fits& fits);
   /// Another number after each addition.
   std::uint64_t generation() const;
 

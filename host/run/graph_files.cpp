@@ -51,6 +51,7 @@ Graph Graph::from_bytes(Host& host, std::span<const std::byte> bytes, const std:
   std::copy(bytes.begin(), bytes.end(), copy.get());
   Graph graph(host);
   graph.impl_->current->model = read_tenon({name, {copy.get(), bytes.size()}, copy}, FileCheck::everything);
+  upgrade_outputs(graph.impl_->current->model, graph.impl_->plugins());
   warn_of_lost_members(graph, name);
   return graph;
 }
@@ -63,6 +64,7 @@ Graph Graph::load(Host& host, const std::filesystem::path& path, const LoadOptio
                     host.catalog());
   } else {
     graph.impl_->current->model = read_tenon(path, options.verify ? FileCheck::everything : FileCheck::structure, options.map_above);
+    upgrade_outputs(graph.impl_->current->model, graph.impl_->plugins());
   }
   warn_of_lost_members(graph, path.string());
   return graph;

@@ -21,13 +21,22 @@ TEST_CASE("a node that does not fit the operator that is here is refused when it
   } cases[] = {
       {"counter", {"counter", {"data"}, {"sum"}, {"calls"}, {}}, {0, 1}, ""},
       {"counter", {"counter", {"data?"}, {"sum"}, {"calls"}, {}}, {none, 1}, "[counter] node 'n': input 'data' is not connected"},
-      {"counter", {"counter", {"data"}, {"sum"}, {}, {}}, {0}, "[counter] node 'n': has 0 states but the operator has 1"},
-      {"cosine", {"cosine", {"x"}, {"y"}, {"s"}, {}}, {0, 1}, "[cosine] node 'n': has 1 state but the operator has 0"},
+      {"counter",
+       {"counter", {"data"}, {"sum"}, {}, {}},
+       {0},
+       "[counter] node 'n': was made with another version 1 of the operator: the one that is here has the new state 'calls'"},
+      {"cosine",
+       {"cosine", {"x"}, {"y"}, {"s"}, {}},
+       {0, 1},
+       "[cosine] node 'n': was made with another version 1 of the operator: the one that is here has no state 's' any more"},
       {"counter",
        {"counter", {"data", "more"}, {"sum"}, {"calls"}, {}},
        {0, 0, 1},
-       "[counter] node 'n': has 2 inputs but the operator takes 1"},
-      {"reverse", {"reverse", {"data"}, {"a", "b"}, {}, {}}, {0}, "[reverse] node 'n': has 2 outputs but the operator makes 1"},
+       "[counter] node 'n': was made with another version 1 of the operator: the one that is here has no input 'more' any more"},
+      {"reverse",
+       {"reverse", {"data"}, {"a", "b"}, {}, {}},
+       {0},
+       "[reverse] node 'n': was made with another version 1 of the operator: the one that is here has no output 'b' any more"},
   };
   const TemporaryFolder folder;
   ApplicationHost host;

@@ -195,6 +195,40 @@ TEST_CASE("what a later call brings replaces what was there, whatever its versio
   }
 }
 
+TEST_CASE("other versions of an operator stay for graphs that need them, each with the kernels of its own file or folder") {
+  struct Case {
+    const char* what;
+    std::vector<Folder> calls;
+    std::string winner;
+    std::vector<std::string> others, cuda;  // files; whose cuda kernels they have
+  };
+  const std::vector<KernelInfo> cuda{{"x", "cuda"}};
+  const Case cases[] = {
+      {"one version", {{{"a", {{"x"}}}, {"b", {{"x"}}}}}, "a", {}, {}},
+      {"one folder", {{{"a", {{"x", 1}}, cuda}, {"b", {{"x", 3}}}, {"c", {{"x", 2}}}}}, "b", {"a", "c"}, {"a", "nobody"}},
+      {"the later call has the older one", {{{"a", {{"x", 3}}}}, {{"b", {{"x", 1}}}}}, "b", {"a"}, {"nobody"}},
+      {"kernels elsewhere", {{{"a", {{"x", 1}}}, {"k", {}, cuda}}, {{"b", {{"x", 2}}}}}, "b", {"a"}, {"k"}},
+      {"kernels of the other folder are not its", {{{"a", {{"x", 1}}}}, {{"b", {{"x", 2}}}, {"k", {}, cuda}}}, "b", {"a"}, {"nobody"}},
+      {"two that differ are neither", {{{"a", {{"x", 1}}}, {"b", {{"x", 1, "other"}}}, {"c", {{"x", 2}}}}}, "c", {}, {}},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(std::string(c.what));
+    Built built;
+    for (const Folder& folder : c.calls) built.call({folder});
+    CHECK(built.winner("x") == c.winner);
+    std::vector<std::string> others, kernels;
+    for (const auto& [name, versions] : built.index->other_versions)
+      for (const auto& version : versions) {
+        others.push_back(built.path(version->file));
+        const auto& kernel = version->kernels[TENON_CUDA];
+        kernels.push_back(kernel.source == KernelChoice::Source::none ? "nobody" : built.path(kernel.file));
+        CHECK(version->kernels[TENON_CPU].source == KernelChoice::Source::own);
+      }
+    CHECK(others == c.others);
+    CHECK(kernels == c.cuda);
+  }
+}
+
 TEST_CASE("of the folders of one call the first wins, and the default folders come last whenever they are read") {
   using Layer = CatalogBuilder::Layer;
   Built built;

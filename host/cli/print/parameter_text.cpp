@@ -84,6 +84,15 @@ AttributeValue parse(const ParamInfo& param, const std::string& what, const std:
   }
 }
 
+// A parameter goes by the names of older versions, too.
+std::string todays_name(const OperatorInfo& info, std::string name) {
+  auto renamed = info.renamed;
+  std::stable_sort(renamed.begin(), renamed.end(), [](const auto& left, const auto& right) { return left.version < right.version; });
+  for (const auto& entry : renamed)
+    if (info.find_param(name) < 0 && entry.from == name) name = entry.to;
+  return name;
+}
+
 }  // namespace
 
 Attributes parse_parameters(const OperatorInfo& info, const std::map<std::string, std::string>& texts) {
@@ -91,7 +100,7 @@ Attributes parse_parameters(const OperatorInfo& info, const std::map<std::string
   for (const auto& param : info.params) names.push_back(param.name);
   Attributes parameters;
   for (const auto& [name, text] : texts) {
-    const auto found = std::find(names.begin(), names.end(), name);
+    const auto found = std::find(names.begin(), names.end(), todays_name(info, name));
     if (found == names.end())
       throw Failure(FailureKind::usage, fmt::format("'{}' has no parameter '{}'", info.name, name),
                     did_you_mean(near_names(name, names),

@@ -119,6 +119,7 @@ class GraphJsonReader {
       names_.push_back(node.name);
     }
     require_operators(nodes);
+    nodes_ = &nodes;
     for (const auto i : build_order(nodes)) build(nodes[i]);
   }
 
@@ -149,7 +150,7 @@ class GraphJsonReader {
         named.emplace_back(name, value);
     }
     const LoadedOperator* op = nullptr;
-    at(node.field.value().offset, [&] { op = &builder_.plugins().load(SavedOperator{.name = node.op}); });
+    at(node.field.value().offset, [&] { op = &load(node.op); });
     const auto attributes = read_json_attributes(node, *op->info);
     const auto type = op->info->full_name();
     if (node.attributes)
@@ -157,9 +158,24 @@ class GraphJsonReader {
         if (entry.value.get<JsonValue::Object>() != nullptr)
           if (const auto graph = entry.value.find("graph")) used_graphs_.insert(graph->text());
     at(node.field.value().offset, [&] {
-      builder_.node(
-          {.op = type, .name = node.name, .inputs = inputs, .named_inputs = named, .attributes = attributes, .device = node.device});
+      builder_.node({.op = type,
+                     .name = node.name,
+                     .inputs = inputs,
+                     .named_inputs = named,
+                     .attributes = attributes,
+                     .device = node.device,
+                     .loaded = op});
     });
+  }
+
+  // All nodes of an operator run on one version of it.
+  const LoadedOperator& load(const std::string& op) {
+    auto& loaded = loaded_[op];
+    if (loaded == nullptr)
+      loaded = &builder_.plugins().load(SavedOperator{.name = op}, [&](const OperatorInfo& info) {
+        return std::all_of(nodes_->begin(), nodes_->end(), [&](const JsonNode& node) { return node.op != op || may_be_node(node, info); });
+      });
+    return *loaded;
   }
 
   // Inputs by position, those left out at the end not connected.
@@ -201,7 +217,9 @@ class GraphJsonReader {
   JsonField root_;
   std::unordered_set<ValueId> states_;                      // that nodes have
   std::unordered_map<std::string, std::string> operators_;  // full names, by what the text says
-  std::vector<std::string> names_;                          // of all nodes, those to come too
+  std::unordered_map<std::string, const LoadedOperator*> loaded_;
+  const std::vector<JsonNode>* nodes_ = nullptr;
+  std::vector<std::string> names_;  // of all nodes, those to come too
   std::set<std::string, std::less<>> used_graphs_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "file/json/json_tensor.hpp"
 #include "io/json_text.hpp"
+#include "plugin/operator_history.hpp"
 
 namespace tenon {
 namespace {
@@ -213,11 +214,27 @@ std::vector<std::size_t> build_order(const std::vector<JsonNode>& nodes) {
   return Sorter(nodes).run();
 }
 
+bool may_be_node(const JsonNode& node, const OperatorInfo& info) {
+  if (node.pass != Pass::forward) return true;
+  const auto known = [&](const JsonField::Entry& entry) {
+    const auto now = todays_name(std::string(entry.key), 0, info);
+    return info.find_param(entry.key) >= 0 || now.removed != nullptr || info.find_param(*now.name) >= 0;
+  };
+  if (node.attributes) {
+    const auto given = node.attributes->object("");
+    if (!std::all_of(given.begin(), given.end(), known)) return false;
+  }
+  const auto unknown_input = [&](const auto& input) { return !input.first.empty() && info.find_input(input.first) < 0; };
+  const bool too_many = node.inputs.size() > info.inputs.size() && !info.variadic();
+  return !too_many && std::none_of(node.inputs.begin(), node.inputs.end(), unknown_input);
+}
+
 Attributes read_json_attributes(const JsonNode& node, const OperatorInfo& info) {
   Attributes attributes;
   if (!node.attributes) return attributes;
   for (const auto& entry : node.attributes->object(fmt::format("'attrs' of node '{}'", node.name))) {
-    const int index = info.find_param(entry.key);
+    const auto now = info.find_param(entry.key) >= 0 ? std::string(entry.key) : todays_name(std::string(entry.key), 0, info).name;
+    const int index = now ? info.find_param(*now) : -1;
     const auto* param = index < 0 ? nullptr : &info.params[static_cast<std::size_t>(index)];
     attributes.set(std::string(entry.key),
                    attribute_value(entry.value, param, fmt::format("parameter '{}' of node '{}'", entry.key, node.name)));

@@ -27,6 +27,9 @@ std::vector<JsonNode> read_json_nodes(const JsonField& list);
 /// The order to build them in: as they stand, but each after those it reads. Throws Failure (file) that names the nodes of a circle.
 std::vector<std::size_t> build_order(const std::vector<JsonNode>& nodes);
 
+/// Whether an operator of this description has the parameters and inputs that the node names, today or in an older version.
+bool may_be_node(const JsonNode& node, const OperatorInfo& info);
+
 /// Numbers stay what they are in the text; "inf" and its like become numbers where the operator declares a number.
 Attributes read_json_attributes(const JsonNode& node, const OperatorInfo& info);
 

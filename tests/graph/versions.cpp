@@ -1,0 +1,217 @@
+// Graphs that were made for one version of an operator, under another one: what each word lets it change, and what is said without it.
+#include <doctest/doctest.h>
+
+#include <tenon/host/session.hpp>
+#include <tenon/host/udf.hpp>
+
+#include "application_host.hpp"
+#include "failure_of.hpp"
+
+using namespace tenon;
+
+namespace {
+
+/// y = a x + d, as version 1 of the operator `line`.
+struct Line1 : Operator {
+  double a = 2, d = 0;
+  static constexpr void describe(auto& op) {
+    op.doc("a x + d");
+    op.types({f32});
+    op.input("x", "any shape");
+    op.output("y", "same shape as x");
+    op.param("a", &Line1::a, "factor");
+    op.param("d", &Line1::d, "offset");
+    op.backward_reads("x");
+  }
+  void infer(Infer& io) const { io.set_output(0, io.input(0).shape); }
+  void forward(const Call& call) const {
+    const auto x = call.input<float>("x");
+    const auto y = call.output<float>("y");
+    for (std::int64_t i = 0; i < x.size(); ++i) y[i] = static_cast<float>(a * x[i] + d);
+  }
+  void backward(const Call& call) const {
+    const auto dy = call.output_grad<float>("y");
+    const auto dx = call.input_grad<float>("x");
+    for (std::int64_t i = 0; i < dx.size(); ++i) dx[i] = static_cast<float>(a) * dy[i];
+  }
+};
+
+/// An optional input, a hidden output that backward reads, an output and a state that came with version 2.
+template <bool says>
+struct Line2 : Operator {
+  double a = 2, d = 0;
+  static constexpr void describe(auto& op) {
+    op.doc("a x + d + gain + count");
+    op.version(2);
+    op.types({f32});
+    op.input("x", "any shape");
+    op.input("gain", "same shape").optional();
+    op.output("y", "same shape as x");
+    op.output("slope", "of y").hidden();
+    op.output("sum", "of all y, a scalar");
+    op.state("count", "a scalar").initial(100);
+    op.param("a", &Line2::a, "factor");
+    op.param("d", &Line2::d, "offset");
+    op.backward_reads("slope");
+    if (says) op.added_input(2, "gain"), op.added_output(2, "slope"), op.added_output(2, "sum"), op.added_state(2, "count");
+  }
+  void infer(Infer& io) const {
+    io.set_output("y", io.input(0).shape);
+    io.set_output("slope", io.input(0).shape);
+    io.set_output("sum", Shape::scalar());
+    io.set_state("count", Shape::scalar());
+  }
+  void forward(const Call& call) const {
+    const auto x = call.input<float>("x");
+    const auto y = call.output<float>("y"), slope = call.output<float>("slope");
+    auto& count = call.state<float>("count")[0];
+    double sum = 0;
+    for (std::int64_t i = 0; i < x.size(); ++i) {
+      slope[i] = static_cast<float>(a);
+      y[i] = static_cast<float>(a * x[i] + d) + (call.has_input("gain") ? call.input<float>("gain")[i] : 0) + count;
+      sum += y[i];
+    }
+    if (call.write("sum") != Write::none) call.output<float>("sum")[0] = static_cast<float>(sum);
+    count += 1;
+  }
+  void backward(const Call& call) const {
+    const auto dy = call.output_grad<float>("y"), slope = call.output_value<float>("slope");
+    if (call.write("x") != Write::none)
+      for (std::int64_t i = 0; i < dy.size(); ++i) call.input_grad<float>("x")[i] = slope[i] * dy[i];
+    if (call.write("gain") != Write::none)
+      for (std::int64_t i = 0; i < dy.size(); ++i) call.input_grad<float>("gain")[i] = dy[i];
+  }
+};
+
+/// d was removed, a became b, c came.
+template <int kind>
+struct Line3 : Operator {
+  double b = 2, c = 1;
+  static constexpr void describe(auto& op) {
+    op.doc("(b x + 7) c");
+    op.version(3);
+    op.types({f32});
+    op.input("x", "any shape");
+    op.output("y", "same shape as x");
+    op.param("b", &Line3::b, "factor");
+    op.param("c", &Line3::c, "factor of all");
+    if (kind > 0) op.renamed(2, "a", "b");
+    if (kind == 1) op.removed(3, "d");
+    if (kind == 2) op.removed(3, "d").was(7);
+    if (kind > 0) op.added(3, "c").was(10.0);
+  }
+  void infer(Infer& io) const { io.set_output(0, io.input(0).shape); }
+  void forward(const Call& call) const {
+    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i)
+      call.output<float>(0)[i] = static_cast<float>((b * call.input<float>(0)[i] + 7) * c);
+  }
+  void backward(const Call& call) const {
+    for (std::int64_t i = 0; i < call.input_grad<float>(0).size(); ++i)
+      call.input_grad<float>(0)[i] = static_cast<float>(b * c) * call.output_grad<float>(0)[i];
+  }
+};
+
+/// A graph of version 1 as the bytes of its file: two nodes one after the other, and a gradient.
+std::vector<std::byte> old_file(double d = 0) {
+  ApplicationHost host;
+  host.add<Line1>("line");
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {2});
+  const auto first = graph.add("line", {x}, {{"a", 3.0}, {"d", d}}, "first");
+  const auto second = graph.add("line", {first}, {{"d", d}}, "second");
+  graph.output("y", second);
+  graph.output("between", first);
+  graph.output("dx", graph.gradient(second, {x})[0]);
+  return graph.to_bytes();
+}
+
+const Tensor x = Tensor::from({1.f, -2.f}, {2});
+
+std::vector<float> values(const Tensor& tensor) {
+  return {tensor.values<float>().begin(), tensor.values<float>().end()};
+}
+
+template <class Line>
+FailureText refusal(double d = 0) {
+  const auto file = old_file(d);
+  ApplicationHost host;
+  host.add<Line>("line");
+  return failure_of([&] { Session(Graph::from_bytes(host, file)); });
+}
+
+}  // namespace
+
+TEST_CASE("versions: inputs, outputs and states that came since are absent, made and new in an older file") {
+  const auto file = old_file(1);
+  ApplicationHost host;
+  host.add<Line2<true>>("line");
+  auto graph = Graph::from_bytes(host, file);
+  const auto between = graph.find("first");  // found before it is bound, used after
+  graph.output("again", between);
+  Session session(graph);
+  for (int run = 0; run < 3; ++run) {
+    const auto made = session.run({{"x", x}});
+    const float count = 100 + static_cast<float>(run);
+    const std::vector<float> first{3 + 1 + count, -6 + 1 + count};
+    CHECK(values(made.at("between")) == first);
+    CHECK(values(made.at("again")) == first);
+    CHECK(values(made.at("y")) == std::vector<float>{2 * first[0] + 1 + count, 2 * first[1] + 1 + count});
+    CHECK(values(made.at("dx")) == std::vector<float>{6, 6});
+  }
+  // what is saved now is of version 2
+  const auto saved = graph.to_bytes();
+  auto again = Graph::from_bytes(host, saved);
+  CHECK(again.operators()[0].version == 2);
+  CHECK(values(Session(again).run({{"x", x}}).at("between")) == std::vector<float>{104, 95});
+}
+
+TEST_CASE("versions: without a word, the version found, the version needed and the change are said") {
+  const auto failure = refusal<Line2<false>>();
+  CHECK(failure.message == "[line] node 'first': needs version 1 of the operator, but version 2 is here, which has the new input 'gain'");
+  CHECK(failure.hint == "use a plugin with version 1; older graphs load if its author says op.added_input(2, \"gain\")");
+  CHECK(refusal<Line3<0>>().message ==
+        "[line] node 'first': needs version 1 of the operator, but version 3 is here, which has no parameter 'a' any more");
+}
+
+TEST_CASE("versions: parameters that were renamed, removed and added") {
+  const auto run = [](auto* line, double d) {
+    const auto file = old_file(d);
+    ApplicationHost host;
+    host.add<std::remove_pointer_t<decltype(line)>>("line");
+    return values(Session(Graph::from_bytes(host, file)).run({{"x", x}}).at("between"));
+  };
+  CHECK(run(static_cast<Line3<1>*>(nullptr), 5) == std::vector<float>{100, 10});  // a is b, any d is dropped, c was 10
+  CHECK(run(static_cast<Line3<2>*>(nullptr), 7) == std::vector<float>{100, 10});  // d was 7
+  CHECK(refusal<Line3<2>>(5).message ==
+        "[line] node 'first': parameter 'd' is 5, but version 3 of the operator has it no more and computes what it did for 7");
+}
+
+TEST_CASE("versions: a graph.json may have the names of older versions, and what it leaves out has today's default") {
+  ApplicationHost host;
+  host.add<Line3<2>>("line");
+  const auto text = [](const char* parameters) {
+    return std::string(
+               R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}}, "nodes": [{"name": "n", "op": "line", "inputs": ["x"],
+      "attrs": {)") +
+           parameters + R"(}}], "outputs": {"y": "n"}})";
+  };
+  const auto run = [&](const char* parameters) {
+    return values(Session(Graph::from_json(host, text(parameters))).run({{"x", x}}).at("y"));
+  };
+  CHECK(run(R"("a": 3, "d": 7)") == std::vector<float>{10, 1});
+  CHECK(run(R"("b": 3, "c": 2)") == std::vector<float>{20, 2});
+  CHECK(failure_of([&] { run(R"("a": 3, "d": 6)"); }).message.find("computes what it did for 7") != std::string::npos);
+  CHECK(failure_of([&] { run(R"("a": 3, "b": 3)"); }).message.find("parameter 'b' is given twice") != std::string::npos);
+  CHECK(failure_of([&] { run(R"("e": 3)"); }).message.find("unknown parameter 'e'") != std::string::npos);
+  CHECK(values(host.call("line", {x}, {{"a", 3.0}})) == std::vector<float>{10, 1});
+}
+
+TEST_CASE("versions: what fails changes nothing, so that the graph runs once its version is there") {
+  const auto file = old_file();
+  ApplicationHost host;
+  host.add<Line3<2>>("line");
+  auto graph = Graph::from_bytes(host, file);
+  CHECK_THROWS(Session(graph));
+  host.add<Line1>("line");
+  CHECK(values(Session(graph).run({{"x", x}}).at("between")) == std::vector<float>{3, -6});
+}
