@@ -8,6 +8,7 @@
 #include "graph/parameters.hpp"
 #include "io/counted.hpp"
 #include "io/utf8.hpp"
+#include "plugin/operator_history.hpp"
 #include "run/graph_impl.hpp"
 #include "run/session_impl.hpp"
 #include "tensor/add_elements.hpp"
@@ -30,6 +31,24 @@ std::string parameters_text(const Attributes& parameters) {
   std::string text;
   for (const auto& [name, value] : parameters) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, to_string(value));
   return text;
+}
+
+// The record does not say of which version of the optimizer its parameters are.
+Attributes todays_parameters(const Attributes& stored, const OperatorInfo& optimizer) {
+  const auto named = with_todays_names(stored, optimizer);
+  const auto value_in = [](const auto& entries, const std::string& name) -> const AttributeValue* {
+    for (const auto& [key, value] : entries)
+      if (key == name) return &value;
+    return nullptr;
+  };
+  Attributes today;
+  for (const auto& param : optimizer.params) {
+    const auto* value = value_in(named, param.name);
+    if (value == nullptr && added_in(optimizer, param.name) == 1) continue;
+    if (value == nullptr) value = value_in(optimizer.was, param.name);
+    today.set(param.name, value != nullptr ? *value : param.default_value);
+  }
+  return today;
 }
 
 void require_same_nodes(const GraphModel& there, const GraphModel& here, const std::filesystem::path& path) {
@@ -105,10 +124,11 @@ void check_record(const Graph& checkpoint, const Graph& forward, const Graph& up
                     "use the checkpoint's value, or start a new training");
   };
   auto& host = checkpoint.host();
-  const auto here = find_optimizer(host, options.optimizer)->full_name();
+  const auto optimizer = find_optimizer(host, options.optimizer);
   const auto there = impl_of(host).plugins().find({.name = record->optimizer}).name;
-  if (there != here) differ("optimizer", record->optimizer, here);
-  differ("optimizer parameters", parameters_text(record->parameters), parameters_text(parameters_of(update, trained.front())));
+  if (there != optimizer->full_name()) differ("optimizer", record->optimizer, optimizer->full_name());
+  differ("optimizer parameters", parameters_text(todays_parameters(record->parameters, *optimizer)),
+         parameters_text(parameters_of(update, trained.front())));
   differ("seed", std::to_string(record->seed), std::to_string(options.seed));
 }
 
@@ -136,12 +156,16 @@ void restore_slots(const Graph& checkpoint, const Session& update, const std::ve
                    const std::filesystem::path& path) {
   const auto& model = model_of(checkpoint);
   const auto& slots = model.training->slots;
+  const auto& added = find_optimizer(checkpoint.host(), model.training->optimizer)->added_states;
   std::size_t used = 0;
   for (const auto& one : trained)
     for (const auto& [name, state] : states_of(impl_of(update).graph, one)) {
       const auto found = std::find_if(slots.begin(), slots.end(), [&, &wanted = name](const TrainingSlot& slot) {
         return slot.name == wanted && value_label(model, slot.variable) == one.variable;
       });
+      const bool came_since =
+          std::any_of(added.begin(), added.end(), [&, &wanted = name](const auto& entry) { return entry.second == wanted; });
+      if (found == slots.end() && came_since) continue;  // it keeps its first values
       if (found == slots.end()) refuse(path, fmt::format("it has no '{}' for '{}'", name, one.variable));
       copy(model.tensors[found->tensor], impl_of(update).tensor(state), fmt::format("'{}' of '{}'", name, one.variable), path);
       ++used;

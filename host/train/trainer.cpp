@@ -263,7 +263,8 @@ struct Trainer::Impl {
   }
 
   void resume(const std::filesystem::path& path) {
-    const auto checkpoint = Graph::load(forward.host(), path);
+    auto checkpoint = Graph::load(forward.host(), path);
+    checkpoint.initialize(options.seed);  // nodes of older versions of their operators get what those lack
     check_record(checkpoint, forward, impl_of(update).graph, parts.trained, options, path);
     const auto& record = *model_of(checkpoint).training;
     if (record.data_position >= static_cast<std::uint64_t>(batches.examples()))
