@@ -289,11 +289,22 @@ void Inference::infer(NodeId id) {
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
     if (edges[i] != none)
       learn(id, edges[i], types.inputs[i]);
-    else if (types.inputs[i].rank >= 0)
+    else if (types.inputs[i].rank >= 0 && becomes_variable(id, i))
       wanted_.emplace_back(node.first_edge + i, types.inputs[i]);
   }
   for (std::uint32_t i = 0; i < node.state_count; ++i) learn(id, edges[node.input_count + i], types.states[i]);
   for (std::uint32_t i = 0; i < node.output_count; ++i) learn(id, node.first_output + i, types.outputs[i]);
+}
+
+// An optional input that is left out stays out, unless it is a weight or the graph has a variable for it.
+bool Inference::becomes_variable(NodeId id, std::uint32_t input) const {
+  const auto& node = model_.nodes[id];
+  const auto& info = *binding_.nodes[id].op->info;
+  const auto& declared = info.inputs[declared_input(info, input)];
+  if (!declared.optional || declared.weight.value_or(true)) return true;
+  const auto name = fmt::format("{}_{}", model_.strings[node.name], declared.name);
+  const auto given = model_.value_names.find(model_.strings.find(name));
+  return given != none && model_.values[given].role == Role::variable;
 }
 
 // The same value may stand at several inputs, so each may have learned a part.

@@ -53,7 +53,7 @@ class Inference {
   /// One node; what it learns about its inputs goes on to the rest of the graph. Where it throws, the types are as they were.
   void run_from(NodeId node);
 
-  /// Unconnected optional inputs whose operator inferred a type: a variable must be created for each. (edge, type)
+  /// Unconnected inputs whose operator inferred a type, and that become a variable. (edge, type)
   const std::vector<std::pair<std::uint32_t, tenon_type>>& wanted() const { return wanted_; }
 
   /// Values of nodes whose elements infer() asked for, and which follow from shapes and from known elements alone.
@@ -74,6 +74,7 @@ class Inference {
   void agree(NodeId node, ValueId left, ValueId right);
   void learn(NodeId node, ValueId value, const tenon_type& type);
   bool may_tell(NodeId node) const;
+  bool becomes_variable(NodeId node, std::uint32_t input) const;
   bool counts(NodeId node) const { return only_ == nullptr || (*only_)[node]; }
   void wake(NodeId node);
   void find_readers();

@@ -79,15 +79,18 @@ TEST_CASE("an input that a graph leaves out is an error of the node, unless it i
   CHECK(host.warnings.empty());
 }
 
-TEST_CASE("an optional input that the operator wants after all is an error, too, unless it is a weight") {
+TEST_CASE("an optional input that is left out stays out, whatever infer() says of it, unless it is a weight") {
   ScoredHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {3});
-  const auto failure = failure_of([&] { graph.add("scored", {x, x}, {{"no_offset", false}}, "n"); });
-  CHECK(failure.message == "[scored] node 'n': input 'offset' is missing: the shape of left; absent when no_offset");
-  CHECK(graph.variables().empty());
-  graph.add("scored", {x, x, {}, x}, {{"no_offset", false}}, "n");
-  CHECK(names_of(graph.variables()) == std::vector<std::string>{"n_weight"});
+  const auto with_offset = Attributes{{"no_offset", false}};
+  graph.add("scored", {x, x}, with_offset, "n");
+  graph.add("scored", {x, x, {}, x}, with_offset, "m");
+  CHECK(names_of(graph.variables()) == std::vector<std::string>{"n_weight", "m_weight"});
+  graph.variable("k_offset", f32, {3});
+  graph.add("scored", {x, x}, with_offset, "k");
+  CHECK(graph.nodes()[0].inputs[3].empty());
+  CHECK(graph.nodes()[2].inputs[3] == "k_offset");
 }
 
 TEST_CASE("a variable that the graph has under the input's name is the input") {
