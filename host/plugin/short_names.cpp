@@ -20,6 +20,7 @@ void ShortNames::settle() {
     std::sort(operators.begin(), operators.end(), [&](auto left, auto right) { return info(left).space < info(right).space; });
     meaning.chosen = choose(operators);
     if (operators.size() > 1) index_.notes.push_back(note(name, meaning));
+    if (operators.size() > 1) meaning.warning = warning(name, meaning);
   }
 }
 
@@ -55,6 +56,23 @@ std::string ShortNames::note(const std::string& name, const ShortName& meaning) 
   if (meaning.chosen == CatalogIndex::nowhere)
     return "'" + name + "' may be " + others + ": graphs write the full name, or a preferred plugin decides";
   return "'" + name + "' is " + info(meaning.chosen).full_name() + "; write " + others + " in full, or prefer its plugin";
+}
+
+// What lies in the default folders is there for everybody, and says nothing of what this user means.
+std::string ShortNames::warning(const std::string& name, const ShortName& meaning) const {
+  if (meaning.chosen == CatalogIndex::nowhere) return {};
+  std::string others;
+  for (const auto op : meaning.operators) {
+    const auto file = index_.operators[op].file;
+    const auto is_preferred = [&](const std::string& word) { return sources_.is_preferred(info(op), file, word); };
+    if (std::any_of(preferred_.begin(), preferred_.end(), is_preferred)) return {};
+    const auto layer = winners_.at(info(op).full_name()).rank.layer;
+    if (op == meaning.chosen || layer == 0 || layer == Rank::own_layer) continue;
+    others += (others.empty() ? "" : " and ") + info(op).full_name() + " of " + sources_.path_of(file);
+  }
+  if (others.empty()) return {};
+  return "'" + name + "' is " + info(meaning.chosen).full_name() + ", and " + others +
+         " has that name, too: write the full name of the one that you mean, or prefer its plugin";
 }
 
 }  // namespace tenon

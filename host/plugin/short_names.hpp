@@ -24,6 +24,7 @@ class ShortNames {
   std::size_t settle_alias(const std::string& alias, const std::string& space, const std::vector<std::size_t>& claims);
   std::size_t choose(const std::vector<std::size_t>& operators) const;
   std::string note(const std::string& name, const ShortName& meaning) const;
+  std::string warning(const std::string& name, const ShortName& meaning) const;
   const OperatorInfo& info(std::size_t op) const { return index_.operators[op].info; }
 
   const PluginSources& sources_;

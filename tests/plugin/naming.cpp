@@ -163,6 +163,36 @@ TEST_CASE("what an author calls by a short name is his own, or else Tenon's, wha
   CHECK(full(built, "rope") == "beta.rope");
 }
 
+TEST_CASE("a short name says whose it is where a plugin that was added, or the application, has it, too") {
+  using Layer = CatalogBuilder::Layer;
+  const auto warning = [](const Built& built) {
+    const auto found = built.index->names.find("rope");
+    return found == built.index->names.end() ? std::string() : found->second.warning;
+  };
+  const File tenon{"t", {in_space("tenon", "rope")}}, acme{"a", {in_space("acme", "rope")}, {}, "acme_plugin"};
+  const std::string said =
+      "'rope' is tenon.rope, and acme.rope of a has that name, too: write the full name of the one that you mean, or prefer its plugin";
+  Built added;
+  added.call({{tenon}}, Layer::defaults);
+  CHECK(warning(added).empty());
+  added.call({{acme}});
+  CHECK(warning(added) == said);
+  Built defaults;
+  defaults.call({{tenon, acme}}, Layer::defaults);
+  CHECK(warning(defaults).empty());
+  for (const char* preferred : {"acme", "acme_plugin", "tenon"}) {
+    Built decided;
+    decided.builder.prefer({preferred});
+    decided.call({{tenon}}, Layer::defaults);
+    decided.call({{acme}});
+    CHECK(warning(decided).empty());
+  }
+  Built own;
+  own.call({{tenon}}, Layer::defaults);
+  own.own(in_space("app", "rope"));
+  CHECK(warning(own).starts_with("'rope' is tenon.rope, and app.rope of the application has that name, too"));
+}
+
 TEST_CASE("the application's operators are beside Tenon's") {
   Built built({{"t", {in_space("tenon", "square")}}});
   CHECK(built.builder.add_own(info_of({"square"}), {}) == "app.square");

@@ -58,29 +58,30 @@ struct OneNode {
   Graph graph;
   NodeInfo node;
 
-  OneNode(Host& host, const OperatorInfo& info, const NamedTensors& inputs, const Attributes& attributes) : graph(host) {
+  OneNode(Host& host, const std::string& name, const OperatorInfo& info, const NamedTensors& inputs, const Attributes& attributes)
+      : graph(host) {
     std::map<std::string, Value> values;
-    const auto decides_sizes = [&](const std::string& name) {  // nothing is trained by sizes and the like
+    const auto decides_sizes = [&](const std::string& input) {  // nothing is trained by sizes and the like
       return std::any_of(info.inputs.begin(), info.inputs.end(),
-                         [&](const InputInfo& input) { return input.on_cpu && input.name == name; });
+                         [&](const InputInfo& declared) { return declared.on_cpu && declared.name == input; });
     };
-    for (const auto& [name, tensor] : inputs)
-      values.emplace(name, decides_sizes(name) ? graph.constant(name, tensor) : graph.input(name, tensor.dtype(), tensor.shape()));
+    for (const auto& [input, tensor] : inputs)
+      values.emplace(input, decides_sizes(input) ? graph.constant(input, tensor) : graph.input(input, tensor.dtype(), tensor.shape()));
     std::vector<Value> placed;
-    for (const auto& name : placed_names(info, inputs)) placed.push_back(values[name]);
-    add(info, placed, attributes);
+    for (const auto& input : placed_names(info, inputs)) placed.push_back(values[input]);
+    add(name, info, placed, attributes);
     node = graph.nodes().back();
   }
 
   // What the graph says of an input that is missing ends in advice for graphs.
-  void add(const OperatorInfo& info, const std::vector<Value>& placed, const Attributes& attributes) {
+  void add(const std::string& name, const OperatorInfo& info, const std::vector<Value>& placed, const Attributes& attributes) {
     for (std::size_t i = 0; i < info.inputs.size(); ++i) {
       const auto& input = info.inputs[i];
       if (input.optional || input.variadic || input.weight.value_or(true) || (i < placed.size() && !placed[i].empty())) continue;
       throw Failure(FailureKind::usage, fmt::format("[{}] input '{}' is missing: {}", info.name, input.name, input.doc),
                     fmt::format("give it by --input {}=FILE or --input {}=random:2x3", input.name, input.name));
     }
-    graph.add(info.full_name(), placed, attributes);
+    graph.add(name, placed, attributes);
   }
 
   void add_outputs() {
@@ -101,7 +102,8 @@ struct OneNode {
 int run_call(Context& context, const Arguments& arguments) {
   auto& host = context.host();
   const auto catalog = host.catalog();
-  const auto& info = operator_called(catalog, arguments.get("OPERATOR"));
+  const auto name = arguments.get("OPERATOR");
+  const auto& info = operator_called(catalog, name);
   const auto wanted = wanted_outputs(arguments);
   std::vector<NamedFile> files;
   add_output_files(files, wanted);
@@ -111,7 +113,7 @@ int run_call(Context& context, const Arguments& arguments) {
   const auto attributes = parse_parameters(info, arguments.named("set"));
   const auto inputs = read_call_inputs(arguments);
 
-  OneNode call(host, info, inputs, attributes);
+  OneNode call(host, name, info, inputs, attributes);
   call.add_outputs();
   if (arguments.has("gradient")) call.add_gradients(inputs);
   SessionOptions options;
@@ -119,7 +121,7 @@ int run_call(Context& context, const Arguments& arguments) {
   options.training = arguments.has("training");
   options.device = context.device();
   RunOptions request;
-  for (const auto& [name, file] : wanted) request.outputs.push_back(name);
+  for (const auto& [output, file] : wanted) request.outputs.push_back(output);
   Session session(call.graph, options);
   // Inputs that nothing needs are no mistake here.
   NamedTensors needed;

@@ -55,8 +55,6 @@ struct PluginSources {
         if (const auto [op, file] = as_source(*entry); is_preferred(*op, file, word)) return entry;
     return std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return as_source(entry).first->space == bundled_space; });
   }
-
- private:
   /// `word` is the operator's space, or its plugin as is_called() takes it.
   bool is_preferred(const OperatorInfo& op, int file, const std::string& word) const;
 };
