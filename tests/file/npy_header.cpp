@@ -29,6 +29,16 @@ TEST_CASE("headers as others write them") {
       {"{'descr': '<b1', 'fortran_order': False, 'shape': (), }", boolean, Shape::scalar()},
       {"{'descr': '|V2', 'fortran_order': False, 'shape': (1, 1, 1, 1, 1, 1, 1, 1), }", bf16, {1, 1, 1, 1, 1, 1, 1, 1}},
       {"{'descr': '|i1', 'fortran_order': False, 'shape': (9223372036854775807,), }", i8, {INT64_MAX}},
+      // What numpy.dtype() makes of them is what it makes of '<f4', '<c16' ...
+      {"{'descr': 'f4', 'fortran_order': False, 'shape': (2,), }", f32, {2}},
+      {"{'descr': '|f4', 'fortran_order': False, 'shape': (2,), }", f32, {2}},
+      {"{'descr': '=u8', 'fortran_order': False, 'shape': (2,), }", u64, {2}},
+      {"{'descr': 'c16', 'fortran_order': False, 'shape': (2,), }", c128, {2}},
+      {"{'descr': 'float64', 'fortran_order': False, 'shape': (2,), }", f64, {2}},
+      {"{'descr': '?', 'fortran_order': False, 'shape': (2,), }", boolean, {2}},
+      {"{'descr': '|?', 'fortran_order': False, 'shape': (2,), }", boolean, {2}},
+      {"{'descr': 'bool', 'fortran_order': False, 'shape': (2,), }", boolean, {2}},
+      {"{'descr': 'V2', 'fortran_order': False, 'shape': (2,), }", bf16, {2}},
   };
   for (const auto& test : cases) {
     CAPTURE(test.text);
@@ -103,8 +113,8 @@ TEST_CASE("headers that are refused") {
        "its elements are of numpy's type '<c32', which Tenon does not have"},
       {with_text("{'descr': '<U12', 'fortran_order': False, 'shape': ()}"),
        "its elements are of numpy's type '<U12', which Tenon does not have"},
-      {with_text("{'descr': '|f4', 'fortran_order': False, 'shape': ()}"),
-       "its elements are of numpy's type '|f4', which Tenon does not have"},
+      {with_text("{'descr': '<float32', 'fortran_order': False, 'shape': ()}"),
+       "its elements are of numpy's type '<float32', which Tenon does not have"},
       {with_text("{'descr': '', 'fortran_order': False, 'shape': ()}"), "its elements are of numpy's type '', which Tenon does not have"},
   };
   for (const auto& test : cases) {

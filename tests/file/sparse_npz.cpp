@@ -77,6 +77,41 @@ TEST_CASE("a matrix written byte by byte in scipy's layout is read") {
   }
 }
 
+TEST_CASE("csr matrices: indices, indptr and shape of any integer types are read") {
+  const TemporaryFolder folder;
+  const std::pair<const char*, int> types[] = {{"|i1", 1}, {"<i2", 2}, {"<i4", 4}, {"<i8", 8},
+                                               {"|u1", 1}, {"<u2", 2}, {"<u4", 4}, {"<u8", 8}};
+  const auto list = [](const char* name, const std::pair<const char*, int>& type, const std::vector<std::uint64_t>& values) {
+    std::string bytes;
+    for (const auto value : values)
+      for (int i = 0; i < type.second; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xff);
+    return BuiltMember{.name = name, .content = npy(type.first, "(" + std::to_string(values.size()) + ",)", bytes)};
+  };
+  const auto archive = [&](const auto& indices, const auto& starts, std::uint64_t column = 2) {
+    return zip_of({list("indices.npy", indices, {column, 0}),
+                   list("indptr.npy", starts, {0, 1, 2}),
+                   {.name = "format.npy", .content = npy("|S3", "()", "csr")},
+                   list("shape.npy", starts, {2, 3}),
+                   {.name = "data.npy", .content = npy("<f4", "(2,)", numbers({0x3f800000, 0x40000000}))}});
+  };
+  for (const auto& indices : types)
+    for (const auto& starts : types) {
+      CAPTURE(indices.first);
+      CAPTURE(starts.first);
+      write_bytes(folder / "x.npz", archive(indices, starts));
+      const auto matrix = read_npz(folder / "x.npz").at("");
+      CHECK(matrix.to_string() == "csr float32 [2, 3], 2 stored  (0, 2) 1 (1, 0) 2");
+    }
+  const auto reason_of = [&](const std::string& bytes) {
+    write_bytes(folder / "x.npz", bytes);
+    return failure_of([&] { read_npz(folder / "x.npz"); }).message;
+  };
+  CHECK(reason_of(archive(types[7], types[3], UINT64_MAX)).ends_with("'indices' has 18446744073709551615, which int64 does not hold"));
+  CHECK(reason_of(archive(types[4], types[3], 255)).ends_with("column index 0 is 255, but there are 3 columns"));
+  CHECK(reason_of(archive(types[0], types[3], 255)).ends_with("column index 0 is -1, but there are 3 columns"));
+  CHECK(reason_of(archive(std::pair{"<f4", 4}, types[3])).ends_with("'indices' is float32, and integers are needed"));
+}
+
 TEST_CASE("matrices that are refused") {
   const TemporaryFolder folder;
   const std::string path = (folder / "x.npz").string();

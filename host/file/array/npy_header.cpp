@@ -230,15 +230,15 @@ static std::string kind_of(DType dtype) {
   return numpy_letter(dtype) + std::to_string(size_of(dtype));
 }
 
+// As numpy.dtype(text) reads it: the byte order is the machine's where it is left out or '|', and a type may have its name.
 std::optional<NpyDtype> npy_dtype_from(std::string_view text) {
-  const char order = text.empty() ? ' ' : text[0];
-  for (int i = 0; i < dtype_count && !text.empty(); ++i) {
+  const bool ordered = text.find_first_of("<>=|") == 0;
+  const auto type = text.substr(ordered ? 1 : 0);
+  for (int i = 0; i < dtype_count; ++i) {
     const auto dtype = static_cast<DType>(i);
-    if (text.substr(1) != kind_of(dtype)) continue;
-    const bool ordered = size_of(dtype) > 1;
-    if (order == '<' || order == '=') return NpyDtype{dtype, false};
-    if (order == '>') return NpyDtype{dtype, ordered};
-    if (order == '|' && (!ordered || dtype == bf16)) return NpyDtype{dtype, false};
+    const bool named = !ordered && numpy_letter(dtype) != 'V' && type == name_of(dtype);
+    if (type == kind_of(dtype) || named || (dtype == boolean && type == "?"))
+      return NpyDtype{dtype, ordered && text[0] == '>' && size_of(dtype) > 1};
   }
   return std::nullopt;
 }

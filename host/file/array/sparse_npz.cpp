@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/host/failure.hpp>
+#include <tenon/visit.hpp>
+#include <utility>
 
 #include "file/array/npz.hpp"
 #include "io/counted.hpp"
@@ -18,13 +20,13 @@ class SparseNpz {
     for (const auto& [name, tensor] : arrays_)
       if (name != "data" && name != "indices" && name != "indptr" && name != "shape" && name != "_is_array")
         fail("a sparse matrix has no array '" + name + "'");
-    const Tensor data = list("data"), indices = list("indices"), starts = list("indptr");
+    const Tensor data = list("data");
+    Tensor indices = list("indices"), starts = list("indptr");
     const Shape shape = read_shape();
     if (shape[0] == INT64_MAX || starts.size() != shape[0] + 1)
       fail(join("'indptr' has ", counted(starts.size(), "entry", "entries"), ", but a matrix of ", counted(shape[0], "row"),
                 " needs one more than it has rows"));
-    if (indices.dtype() != starts.dtype()) fail(join("'indices' are ", indices.dtype(), ", but 'indptr' is ", starts.dtype()));
-    if (indices.dtype() != i32 && indices.dtype() != i64) fail(join("'indices' are ", indices.dtype(), ", not int32 or int64"));
+    if (indices.dtype() != i32 || starts.dtype() != i32) indices = widened(indices, "indices"), starts = widened(starts, "indptr");
     if (ascends(starts, indices)) return Tensor::csr(data, HeldTensor::frozen(indices), HeldTensor::frozen(starts), shape);
     const Tensor sorted = csr_from_coordinates(data, rows_, indices, shape);
     return cast_storage(sorted, Storage::csr, indices.dtype());
@@ -38,15 +40,26 @@ class SparseNpz {
     return found->second;
   }
 
+  // Any integers as int64.
+  Tensor widened(const Tensor& integers, const char* name) const {
+    if (!any_integer.has(integers.dtype())) fail(join("'", name, "' is ", integers.dtype(), ", and integers are needed"));
+    if (integers.dtype() == i64) return integers;
+    const Tensor wide = Tensor::empty(i64, integers.shape());
+    visit<any_integer>(integers.dtype(), [&]<class T>() {
+      std::transform(integers.data<T>(), integers.data<T>() + integers.size(), wide.data<std::int64_t>(), [&](T number) {
+        if (!std::in_range<std::int64_t>(number)) fail(join("'", name, "' has ", number, ", which int64 does not hold"));
+        return static_cast<std::int64_t>(number);
+      });
+    });
+    return wide;
+  }
+
   Shape read_shape() {
-    const Tensor shape = list("shape");
+    const Tensor shape = widened(list("shape"), "shape");
     if (shape.size() != 2) fail(join("'shape' has ", shape.size(), " entries, and a matrix has 2"));
-    if (shape.dtype() != i32 && shape.dtype() != i64) fail(join("'shape' is ", shape.dtype(), ", not int32 or int64"));
-    std::int64_t dims[2];
-    for (int axis = 0; axis < 2; ++axis) {
-      dims[axis] = shape.dtype() == i32 ? shape.data<std::int32_t>()[axis] : shape.data<std::int64_t>()[axis];
+    const auto* const dims = shape.data<std::int64_t>();
+    for (int axis = 0; axis < 2; ++axis)
       if (dims[axis] < 0) fail(join("'shape' has a dimension of ", dims[axis]));
-    }
     return {dims[0], dims[1]};
   }
 
