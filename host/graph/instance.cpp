@@ -3,6 +3,7 @@
 #include <cstring>
 #include <exception>
 #include <tenon/host/failure.hpp>
+#include <tenon/host_error.hpp>
 
 #include "graph/conditions.hpp"
 #include "io/utf8.hpp"
@@ -16,7 +17,7 @@ static void* made_by(const OperatorFactory& make, std::span<const tenon_attribut
   try {
     object = make(attributes.data(), attributes.size());
   } catch (const std::exception& error) {
-    throw Failure(FailureKind::usage, printable(error.what()));
+    throw Failure(FailureKind::usage, printable(text_of(error)));
   } catch (...) {
     throw Failure(FailureKind::usage, "its factory failed without giving a reason");
   }

@@ -6,6 +6,7 @@
 #include <bitset>
 #include <cstring>
 #include <exception>
+#include <tenon/host_error.hpp>
 
 #include "io/counted.hpp"
 #include "io/utf8.hpp"
@@ -85,7 +86,7 @@ std::int32_t Asking::keep(tenon_prepare* self, std::uint32_t slot, std::uint32_t
     own.keep(slot, input, key, bytes, fill, fill_context);
     return 0;
   } catch (const std::exception& failure) {
-    own.refusal_ = failure.what();
+    own.refusal_ = text_of(failure);
   }
   self->error->kind = TENON_ERROR_FAILED;
   std::snprintf(self->error->text, self->error->capacity, "%s", own.refusal_.c_str());

@@ -51,17 +51,23 @@ class HostError {
   error->kind = static_cast<std::int32_t>(kind);
 }
 
+/// The exception's own text, which may be null although it should not.
+inline std::string_view text_of(const std::exception& failure) noexcept {
+  const char* text = failure.what();
+  return text != nullptr ? std::string_view(text) : "an exception was thrown whose what() returns null";
+}
+
 /// Call it inside a catch block: writes what was thrown. Error keeps its kind, std::bad_alloc becomes `memory`, other std::exceptions
 /// `failed`, and anything else `unknown`.
 [[gnu::cold]] inline void write_current_exception(tenon_error* error) noexcept {
   try {
     throw;
   } catch (const Error& failure) {
-    write_error(error, failure.kind, failure.what());
+    write_error(error, failure.kind, text_of(failure));
   } catch (const std::bad_alloc&) {
     write_error(error, ErrorKind::memory, "out of memory");
   } catch (const std::exception& failure) {
-    write_error(error, ErrorKind::failed, failure.what());
+    write_error(error, ErrorKind::failed, text_of(failure));
   } catch (...) {
     write_error(error, ErrorKind::unknown, "an exception was thrown that is not a std::exception");
   }
