@@ -192,6 +192,9 @@ class Winograd {
     const auto count = down.size() * across.size();
     const auto top = [&](std::int64_t tile) { return (down.first + tile / across.size()) * places; };
     const auto left = [&](std::int64_t tile) { return (across.first + tile % across.size()) * places; };
+    // First of all, so that what it reads is in the cache for tiles.
+    const TileRange::Region region{top(0) + top_, left(0) + left_, down.size() * places + 2, across.size() * places + 2};
+    const auto uneven = of.range.uneven_tiles(of.data, {height_, width_, channels_}, region, {rows_ - top(0), columns_ - left(0)});
     // Some vectors apart, for products whose distance is a power of two share few sets of a cache.
     const auto seen = count * channels_ + vector, made = count * block + vector;
     auto* const transformed = reinterpret_cast<float*>(onednn::scratch(static_cast<std::size_t>(points * (seen + made)) * sizeof(float)));
@@ -206,9 +209,7 @@ class Winograd {
                                  {sums + point * made, block}, {}, {0, count, filter, width});
       for (std::int64_t tile = 0; tile < count; ++tile) write_tile(sums + tile * block, made, top(tile), left(tile), of, filter, width);
     }
-    const TileRange::Region region{top(0) + top_, left(0) + left_, down.size() * places + 2, across.size() * places + 2};
-    for (const auto tile : of.range.uneven_tiles(of.data, {height_, width_, channels_}, region, {rows_ - top(0), columns_ - left(0)}))
-      sum_tile(top(tile), left(tile), of);
+    for (const auto tile : uneven) sum_tile(top(tile), left(tile), of);
   }
 
   /// The places from (y, x) of the output on as sums of products: rows of a matrix that hold the windows, times the weights.
