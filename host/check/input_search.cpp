@@ -321,7 +321,8 @@ bool InputSearch::finish(const OperatorTypes& types, TestInput& found) {
       if (!is_known(type) || byte_count(type) < 0 || byte_count(type) > most_bytes) {
         const auto name = group == &types.outputs ? output_words(call_, i) : "state '" + call_.info().states[i].name + "'";
         refusals_.add(certain ? Refusals::unknown_outputs : Refusals::unknown_outputs - 1,
-                      fmt::format("infer() leaves {} unknown{}", name, describe_inputs(call_.info(), types.inputs)));
+                      fmt::format("infer() leaves {} unknown{}{}", name, describe_inputs(call_.info(), types.inputs),
+                                  type.rank < 0 ? "; a scalar is Shape::scalar(), Shape{} is not known" : ""));
         return false;
       }
     }

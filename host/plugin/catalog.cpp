@@ -85,11 +85,12 @@ std::vector<std::string> Catalog::near(std::string_view name) const {
     if (!full && meaning.chosen != CatalogIndex::nowhere) names.push_back(known);
     for (const auto op : meaning.operators) {
       auto other = index_->operators[op].info.space + '.' + known;
-      if (known == short_name(name)) same.push_back(other);
+      if (known == name) same.push_back(other);
       if (full) names.push_back(std::move(other));
     }
   }
-  if (!same.empty()) return same.size() > 3 ? std::vector(same.begin(), same.begin() + 3) : same;
+  // the operator of another vendor is not what a full name means, however alike they are called
+  if (!full && !same.empty()) return same.size() > 3 ? std::vector(same.begin(), same.begin() + 3) : same;
   return near_names(name, names);
 }
 

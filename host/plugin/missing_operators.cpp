@@ -37,7 +37,10 @@ Failure missing_operators(const Catalog& catalog, std::span<const MissingOperato
   }
   return {FailureKind::plugin,
           std::string("no plugin has the operator") + (missing.size() == 1 ? "" : "s") + texts + "; searched " + searched_in(catalog),
-          did_you_mean(near, "add the folder of its plugin")};
+          space_in(first.name) == application_space
+              ? "the application's own operators are added before a graph that has them is loaded: by host.add<T>() in C++, by the module "
+                "with their @tenon.operator in Python"
+              : did_you_mean(near, "add the folder of its plugin")};
 }
 
 }  // namespace tenon

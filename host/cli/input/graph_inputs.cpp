@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <tenon/host/arrays.hpp>
 #include <tenon/host/tensor_functions.hpp>
 #include <unordered_map>
@@ -46,6 +47,15 @@ std::map<std::string, std::string> by_own_names(const std::vector<std::string>& 
   return own;
 }
 
+// What `tenon call` takes.
+void refuse_random(const std::string& input, const std::string& text) {
+  std::error_code ignored;
+  if (!text.starts_with("random:") || std::filesystem::exists(text, ignored)) return;
+  const auto shape = text.substr(7, text.find(':', 7) - 7);
+  throw Failure(FailureKind::file, fmt::format("cannot read {}: there is no such file", text),
+                fmt::format("inputs without --input are random: --shape {}={}", input, shape));
+}
+
 }  // namespace
 
 std::vector<Option> input_options() {
@@ -83,6 +93,7 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const s
     const auto dtype = input.dtype.value_or(DType::f32);
     input.dtype = dtype;
     if (const auto file = files.find(input.name); file != files.end()) {
+      refuse_random(input.name, file->second);
       tensors.emplace(input.name, widen ? load_input(file->second, input) : load_input_unwidened(file->second, input));
       continue;
     }

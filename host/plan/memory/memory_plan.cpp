@@ -34,6 +34,13 @@ std::string wanted_values(const GraphModel& model, const Binding& binding, NodeI
   return {};
 }
 
+// Whether infer() knew all that it could know, and said nothing of the output's rank.
+bool lacks_shape(const GraphModel& model, const NodeRecord& node, ValueId output, const std::vector<tenon_type>& types) {
+  const auto* edges = model.edges.data() + node.first_edge;
+  return types[output].rank < 0 &&
+         std::all_of(edges, edges + node.input_count, [&](ValueId value) { return value == none || is_known(types[value]); });
+}
+
 void require_known(const GraphModel& model, const Binding& binding, NodeId id, const std::vector<tenon_type>& types,
                    const std::vector<std::uint32_t>& readers) {
   const auto& node = model.nodes[id];
@@ -58,8 +65,11 @@ void require_known(const GraphModel& model, const Binding& binding, NodeId id, c
                               to_string(types[value]), what),
                   overflow          ? ""
                   : !wanted.empty() ? wanted
-                                    : fmt::format("give the missing dimensions or dtypes at the graph's inputs and variables; {} takes {}",
-                                                  info.name, counted(info.inputs.size(), "input")));
+                  : output && lacks_shape(model, node, value, types)
+                      ? "its infer() gives the output no shape; a scalar is tenon::Shape::scalar(), and tenon::Shape{} is a shape that is "
+                        "not known"
+                      : fmt::format("give the missing dimensions or dtypes at the graph's inputs and variables; {} takes {}", info.name,
+                                    counted(info.inputs.size(), "input")));
   }
 }
 
