@@ -91,13 +91,13 @@ TEST_CASE("operators of other spaces are in classes, and short names where they 
 TEST_CASE("a module adds the plugin beside it and calls its operators by their full names") {
   const TypingPlace place;
   fs::copy_file(fault("speaks_markup"), place.folder / "mine.so");
-  const auto result = place.run({"typing", "mine.so", "-o", "mine.py"});
+  const auto result = place.run({"typing", "mine.so", "-o", "mine_ops.py"});
   CHECK(result.code == 0);
   CHECK(result.err == "");
   if (!has_python()) return;
   fs::create_directory(place.folder / "elsewhere");  // which is where it is called from
   fs::copy_file(TENON_TEST_SOURCE "/tests/cli/called_module.py", place.folder / "called_module.py");
-  CHECK(python(place.folder, "called_module.py mine.py") ==
+  CHECK(python(place.folder, "called_module.py mine_ops.py") ==
         "['global_', 'lambda_', 'tuple']\n"
         "positional_or_keyword self_: Any\n"
         "positional_or_keyword from_: Any = None\n"
@@ -140,6 +140,11 @@ TEST_CASE("typing refuses what it cannot write") {
       {{"typing", "-o", "ops.py"}, 2, "error: a module is made of a plugin's file, which it adds when it is imported\n"},
       {{"typing", "tenon_nn", "-o", "ops.py"}, 2, "error: a module is made of a plugin's file, which it adds when it is imported\n"},
       {{"typing", "reluu"}, 3, "error: there is no operator or plugin 'reluu'\nhint: did you mean relu?\n"},
+      {{"typing", "broken.so", "-o", "broken.py"},
+       2,
+       "error: Python cannot import broken.py beside broken.so: it takes the plugin for a module of its own\n"
+       "hint: give the module another name: -o broken_ops.py\n"},
+      {{"typing", "broken.so", "-o", "sub/broken.pyi"}, 2, "error: Python cannot import broken.pyi beside broken.so: "},
       {{"typing", "none.so"}, 4, "error: cannot read none.so: there is no such file\n"},
       {{"typing", "broken.so", "-o", "ops.py"}, 3, "error: broken.so "},
       {{"typing", fault("split_kernel"), "-o", "ops.py"}, 3, "error: " + fault("split_kernel") + " has no operators\n"},

@@ -55,7 +55,13 @@ int run_typing(Context& context, const Arguments& arguments) {
                   "a .pyi file has types; a .py file is a module that adds the plugin beside it");
   if (is_module && !is_plugin)
     throw Failure(FailureKind::usage, "a module is made of a plugin's file, which it adds when it is imported",
-                  "name the file: tenon typing my_op.so -o my_op.py; or write types with -o ops.pyi");
+                  "name the file: tenon typing my_op.so -o my_op_ops.py; or write types with -o ops.pyi");
+  if (is_plugin && arguments.has("output") && output.stem() == fs::path(what).stem())
+    throw Failure(FailureKind::usage,
+                  fmt::format("Python cannot import {} beside {}: it takes the plugin for a module of its own", output.filename().string(),
+                              fs::path(what).filename().string()),
+                  fmt::format("give the module another name: -o {}",
+                              (output.parent_path() / (output.stem().string() + "_ops" + output.extension().string())).string()));
   std::error_code ignored;
   if (is_plugin && !fs::exists(what, ignored))
     throw Failure(FailureKind::file, fmt::format("cannot read {}: there is no such file", what),
@@ -77,10 +83,10 @@ const bool added_typing = add_command(
     {.name = "typing",
      .doc = "write operators as typed Python functions: a type file, or a module that goes with a plugin",
      .details =
-         "tenon typing -o ops.pyi writes the types of tenon.ops, for all operators that are found. tenon typing my_op.so -o my_op.py "
-         "writes "
-         "a module to ship with the plugin: it adds the plugin that lies beside it, and has a typed and documented function for each "
-         "operator; with -o my_op.pyi its types alone. Nothing of a plugin runs: all of it is in its manifests.",
+         "tenon typing -o ops.pyi writes the types of tenon.ops, for all operators that are found. tenon typing my_op.so -o my_op_ops.py "
+         "writes a module to ship with the plugin: it adds the plugin that lies beside it, and has a typed and documented function for "
+         "each "
+         "operator; with -o my_op_ops.pyi its types alone. Nothing of a plugin runs: all of it is in its manifests.",
      .positionals = {{"WHAT", "an operator, a plugin, or a plugin's file (default: all operators)", false}},
      .options = {{"output", "FILE", "the file to write, .pyi or .py (default: types on stdout)", Text{}, "", 'o'}},
      .run = run_typing});
