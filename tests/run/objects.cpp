@@ -86,6 +86,33 @@ struct ObjectHost : ApplicationHost {
   }
 };
 
+/// x times the square of a parameter, which configure() computes.
+struct Tripled : Operator {
+  float factor = 1, square = 0, extra = 0;
+  static constexpr void describe(auto& op) {
+    op.doc("x factor^2");
+    op.types({f32});
+    op.input("x", "any shape");
+    op.output("y", "same shape as x");
+    op.param("factor", &Tripled::factor, "factor");
+  }
+  void configure() { square = factor * factor; }
+  void forward(const Call& call) const { call.output<float>(0)[0] = square * call.input<float>(0)[0]; }
+};
+
+/// The same with a pointer, which differs from object to object.
+struct DeclaredTripled : Tripled {
+  const float* start = nullptr;
+  static constexpr void describe(auto& op) {
+    Tripled::describe(op);
+    op.derived(&DeclaredTripled::square, &DeclaredTripled::extra, &DeclaredTripled::start);
+  }
+  void configure() {
+    Tripled::configure();
+    start = &factor;
+  }
+};
+
 template <class Op>
 float run_on(Host& host, const Op& op, float x) {
   Graph graph(host);
@@ -140,6 +167,28 @@ TEST_CASE("a file says which nodes ran on objects with more than parameters") {
   Graph::from_json(host, text);
   REQUIRE(host.warnings.size() == 2);
   CHECK(host.warnings[1] == "graph.json: " + lost);
+}
+
+TEST_CASE("members that follow from the parameters are no loss") {
+  ObjectHost host;
+  const auto lost = [&](const auto& op) {
+    Graph graph(host);
+    graph.output("y", graph.udf(op, {graph.input("x", f32, {1})}));
+    const auto before = host.warnings.size();
+    auto loaded = Graph::from_bytes(host, graph.to_bytes());
+    CHECK(first_of(Session(loaded).run({{"x", vector_of({1})}}).at("y")) == 9);
+    return host.warnings.size() > before;
+  };
+  Tripled op;
+  op.factor = 3;
+  CHECK(!lost(op));  // configure() was not called yet
+  op.configure();
+  CHECK(!lost(op));
+  op.extra = 1;
+  CHECK(lost(op));
+  DeclaredTripled declared;
+  declared.factor = 3;
+  CHECK(!lost(declared));
 }
 
 TEST_CASE("classes of one short name are told apart or refused") {

@@ -62,23 +62,71 @@ OperatorFactory factory_of(Make make) {
   };
 }
 
-/// Where the parameters of an object lie in it.
+/// Gives an object the parameters of another one.
 template <class Op>
-class MemberSpans : public detail::NullDescriber {
+class CopyParameters : public detail::NullDescriber {
  public:
-  explicit MemberSpans(const Op& object) : object_(&object) { Op::describe(*this); }
+  CopyParameters(const Op& from, Op& to) : from_(&from), to_(&to) {}
 
   template <class Base, class M>
   detail::Parameter<M, detail::IgnoredParameter> param(const char*, M Base::*member, const char*) {
-    const auto* begin = reinterpret_cast<const char*>(&(object_->*member));
-    spans_.push_back({static_cast<std::size_t>(begin - reinterpret_cast<const char*>(object_)), sizeof(M), alignof(M)});
+    to_->*member = from_->*member;
     return detail::Parameter<M, detail::IgnoredParameter>({});
   }
 
-  /// Whether nothing but padding lies between and behind them. A member that fits into padding is overlooked.
-  bool all_parameters() {
-    if (std::is_empty_v<Op>) return true;
+ private:
+  const Op* from_;
+  Op* to_;
+};
+
+/// Where those members of an object lie that a file has, or that configure() computes: parameters, and what op.derived() names.
+template <class Op>
+class MemberSpans : public detail::NullDescriber {
+ public:
+  explicit MemberSpans(const Op& object) : object_(&object) {
+    Op::describe(*this);
     std::sort(spans_.begin(), spans_.end(), [](const Span& left, const Span& right) { return left.begin < right.begin; });
+  }
+
+  template <class Base, class M>
+  detail::Parameter<M, detail::IgnoredParameter> param(const char*, M Base::*member, const char*) {
+    add(member);
+    return detail::Parameter<M, detail::IgnoredParameter>({});
+  }
+  template <class... Members>
+  void derived(Members... members) {
+    (add(members), ...);
+  }
+
+  /// Whether an object that is made from the parameters alone has all that this one has once it is configured. Members that neither of
+  /// the two words names are compared byte by byte; one that fits into padding is overlooked.
+  bool follow_from_parameters() const {
+    if (std::is_empty_v<Op> || are_all()) return true;
+    if constexpr (std::is_trivially_copyable_v<Op> && std::is_copy_constructible_v<Op>) {
+      try {
+        auto given = std::make_unique<Completed<Op>>(), fresh = std::make_unique<Completed<Op>>();
+        static_cast<Op&>(*given) = *object_;
+        CopyParameters<Op> copy(*object_, *fresh);
+        Op::describe(copy);
+        given->configure(), fresh->configure();
+        return same_elsewhere(reinterpret_cast<const char*>(static_cast<const Op*>(given.get())),
+                              reinterpret_cast<const char*>(static_cast<const Op*>(fresh.get())));
+      } catch (...) {  // the node is refused where it is added
+      }
+    }
+    return false;
+  }
+
+ private:
+  struct Span {
+    std::size_t begin, size, alignment;
+  };
+  template <class Base, class M>
+  void add(M Base::*member) {
+    const auto* begin = reinterpret_cast<const char*>(&(object_->*member));
+    spans_.push_back({static_cast<std::size_t>(begin - reinterpret_cast<const char*>(object_)), sizeof(M), alignof(M)});
+  }
+  bool are_all() const {
     std::size_t end = 0;
     for (const Span& span : spans_) {
       if (span.begin > aligned(end, span.alignment)) return false;
@@ -86,11 +134,14 @@ class MemberSpans : public detail::NullDescriber {
     }
     return aligned(end, alignof(Op)) == sizeof(Op);
   }
-
- private:
-  struct Span {
-    std::size_t begin, size, alignment;
-  };
+  bool same_elsewhere(const char* left, const char* right) const {
+    std::size_t end = 0;
+    for (const Span& span : spans_) {
+      if (span.begin > end && !std::equal(left + end, left + span.begin, right + end)) return false;
+      end = std::max(end, span.begin + span.size);
+    }
+    return std::equal(left + end, left + sizeof(Op), right + end);
+  }
   static std::size_t aligned(std::size_t offset, std::size_t alignment) { return (offset + alignment - 1) / alignment * alignment; }
   const Op* object_;
   std::vector<Span> spans_;
@@ -117,8 +168,8 @@ Value Graph::udf(const Op& op, const std::vector<Value>& inputs, std::string_vie
   attributes_of(
       op, [&](std::string_view parameter, const auto& value) { attributes.set(std::string(parameter), internal::attribute_from(value)); });
   const std::string class_name(internal::class_name<Op>());
-  return add_object({table_of<Op>(), class_name, internal::MemberSpans(op).all_parameters() ? std::string() : class_name, manifest_of<Op>,
-                     internal::factory_of<Op>([op] { return op; })},
+  return add_object({table_of<Op>(), class_name, internal::MemberSpans(op).follow_from_parameters() ? std::string() : class_name,
+                     manifest_of<Op>, internal::factory_of<Op>([op] { return op; })},
                     inputs, attributes, name);
 }
 
