@@ -313,6 +313,15 @@ def test_to_cpp_writes_a_class_that_compiles_with_the_same_manifest():
             op.require("count", "less_than", "needed")
             op.renamed(2, "counts", "count")
             op.added(3, "text")
+            op.added(2, "factor").was(0.25)
+            op.added(2, "weights").was([0.5, 2.0])
+            op.added(2, "axes").was([7])
+            op.removed(2, "any")
+            op.removed(3, "old").was("max")
+            op.added_input(2, "w")
+            op.added_input(3, "rest")
+            op.added_output(3, "h")
+            op.added_state(2, "mean")
             op.example(
                 {"x": (3,), "w": np.array([1.0, 2.5, 3.0])}, {"count": 2, "mode": "3d", "axes": [1, 3], "factor": 0.25}
             )
@@ -337,6 +346,11 @@ def test_to_cpp_writes_a_class_that_compiles_with_the_same_manifest():
         key: value for key, value in theirs.items() if key not in known
     }
     assert "// " in text and "call.y = call.x" in text
+    for word in (
+        'added(2, "factor").was(0.25);', 'added(2, "weights").was({0.5, 2.0});', 'added(2, "axes").was({7});', 'removed(2, "any");',
+        'removed(3, "old").was("max");', 'added_input(3, "rest");', 'added_output(3, "h");', 'added_state(2, "mean");',
+    ):  # fmt: skip
+        assert "op." + word in text
     with pytest.raises(tenon.Error, match="write infer here"):
         mine.everything(X, needed=5)
     with pytest.raises(tenon.UsageError, match="'count' is 5 but must be less than 'needed', which is 5"):

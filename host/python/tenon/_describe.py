@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _cbor, _core
 from ._errors import UsageError
+from ._versions import Versions
 
 FLOATING = (
     "float16",
@@ -199,10 +200,11 @@ class Conditional:
                 self._op._pairs[self._of].remove(names)
 
 
-class Describer:
+class Describer(Versions):
     """The `op` of describe(op): each word says one thing of the operator, as in C++."""
 
     def __init__(self, types: Mapping[str, Any], default_of: Callable[[str], Any], fallback: str) -> None:
+        super().__init__()
         self._types_of_params, self._default_of, self._fallback = types, default_of, fallback
         self._doc = self._space = ""
         self._version = 1
@@ -218,8 +220,6 @@ class Describer:
         self._conditions: list[dict[str, Any]] = []
         self._rules: list[list[str]] = []
         self._examples: list[dict[str, Any]] = []
-        self._renamed: list[list[Any]] = []
-        self._added: list[list[Any]] = []
         self.conversions: dict[str, Callable[[str], Any]] = {}
 
     def doc(self, sentence: str) -> None:
@@ -326,19 +326,12 @@ class Describer:
                 tensors[name] = {"shape": [int(dim) for dim in given], "dtype": None, "values": None}
         self._examples.append({"inputs": tensors, "params": dict(params or {})})
 
-    def renamed(self, version: int, before: str, now: str) -> None:
-        """Since this version the parameter `before` is called `now`."""
-        self._renamed.append([version, before, now])
-
-    def added(self, version: int, param: str) -> None:
-        """This parameter exists since this version."""
-        self._added.append([version, param])
-
     def told(self, name: str, functions: Sequence[str]) -> dict[str, Any]:
         """The manifest as a dict, its keys in the order of the format."""
         inputs, outputs = [one.entry for one in self._inputs], [one.entry for one in self._outputs]
         needs = [] if not self._uses_new_dtypes(inputs) else ["dtypes"]
         needs += ["parameters"] if any(one.entry["kind"] == "texts" for one in self._params) else []
+        needs += ["was"] if self._was else []
         manifest: dict[str, Any] = {
             "tenon": 2 if needs else 1, "name": name, "doc": self._doc or self._fallback, "version": self._version, "aliases": self._aliases,
             "types": self._shared, "inputs": inputs, "outputs": outputs, "states": [one.entry for one in self._states],
@@ -349,7 +342,8 @@ class Describer:
         }  # fmt: skip
         optional = {
             "space": self._space, "conditions": self._conditions, "rules": self._rules, "examples": self._examples,
-            "linear": self._pairs["linear"], "surrogate_gradient": self._surrogate, "needs": needs,
+            "linear": self._pairs["linear"], "surrogate_gradient": self._surrogate,
+            **self._added_tensors, "removed": self._removed, "was": self._was, "needs": needs,
         }  # fmt: skip
         return manifest | {key: value for key, value in optional.items() if value}
 

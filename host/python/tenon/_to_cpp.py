@@ -140,6 +140,13 @@ def _said_of_pairs(manifest: dict[str, Any]) -> list[str]:
     return lines
 
 
+_NOTHING = object()
+
+
+def _changed(word: str, entry: list[Any], was: Any = _NOTHING) -> str:
+    return _call(word, *entry) + ("" if was is _NOTHING else f".was({literal(was)})")
+
+
 def _describe(cls: str, manifest: dict[str, Any]) -> list[str]:
     lines = [_call("doc", manifest["doc"])]
     lines += [_call("space", manifest["space"])] if manifest.get("space") else []
@@ -161,9 +168,12 @@ def _describe(cls: str, manifest: dict[str, Any]) -> list[str]:
         f"op.require({literal(left)}, tenon::{relation}, {literal(right)})"
         for left, relation, right in manifest.get("rules", [])
     ]
-    lines += [_call("renamed", *entry) for entry in manifest["renamed"]] + [
-        _call("added", *entry) for entry in manifest["added"]
-    ]
+    was = dict(manifest.get("was", []))
+    lines += [_call("renamed", *entry) for entry in manifest["renamed"]]
+    lines += [_changed("added", entry, was.get(entry[1], _NOTHING)) for entry in manifest["added"]]
+    lines += [_changed("removed", entry[:2], *entry[2:]) for entry in manifest.get("removed", [])]
+    for kind in ("input", "output", "state"):
+        lines += [_call(f"added_{kind}", *entry) for entry in manifest.get(f"added_{kind}s", [])]
     return [line + ";" for line in lines + [_example(example) for example in manifest.get("examples", [])]]
 
 
