@@ -14,8 +14,8 @@ namespace {
 /// One catalog in the making.
 class Building {
  public:
-  Building(const PluginSources& sources, const CatalogIndex& before, CatalogIndex& index)
-      : sources_(sources), before_(before), index_(index) {}
+  Building(const PluginSources& sources, const std::set<int>& named, const CatalogIndex& before, CatalogIndex& index)
+      : sources_(sources), named_(named), before_(before), index_(index) {}
 
   void settle(const Claims& claims);
   void list(const std::function<OwnOperator(const std::string&)>& own_of, const std::vector<std::string>& preferred);
@@ -30,6 +30,7 @@ class Building {
   std::string reason_unused(std::size_t file) const;
 
   const PluginSources& sources_;
+  const std::set<int>& named_;
   const CatalogIndex& before_;
   CatalogIndex& index_;
   Winners winners_;
@@ -54,8 +55,10 @@ void Building::settle(const Claims& claims) {
 // Of each version the claim that would win without those of other versions.
 void Building::find_other_versions(const std::vector<Winner>& claims, const Winner& winner) {
   std::map<int, std::vector<Winner>> by_version;
+  const bool only_named = named_.contains(winner.file);
   for (const auto& claim : claims)
-    if (claim.info->version != winner.info->version) by_version[claim.info->version].push_back(claim);
+    if (claim.info->version != winner.info->version && (!only_named || named_.contains(claim.file)))
+      by_version[claim.info->version].push_back(claim);
   for (const auto& [version, of_version] : by_version) {
     std::vector<std::string> notes;
     const OperatorContest contest(of_version, sources_, notes);
@@ -192,6 +195,11 @@ void CatalogBuilder::add_layer(const std::vector<std::vector<int>>& folders, Lay
   }
 }
 
+void CatalogBuilder::add_named(const std::vector<int>& files) {
+  add_layer({files});
+  named_.insert(files.begin(), files.end());
+}
+
 std::string CatalogBuilder::add_own(OperatorInfo info, OwnOperator own) {
   if (info.space.empty()) info.space = application_space;
   if (info.space == bundled_space) {
@@ -222,7 +230,7 @@ CatalogBuilder::Built CatalogBuilder::build(const CatalogIndex& before) const {
       claims[info->full_name()].push_back({info, static_cast<int>(i), sources_.files[i].rank});
   }
   auto index = std::make_shared<CatalogIndex>();
-  Building building(sources_, before, *index);
+  Building building(sources_, named_, before, *index);
   building.settle(claims);
   building.list(
       [&](const std::string& name) {

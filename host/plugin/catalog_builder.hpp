@@ -8,6 +8,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,9 @@ class CatalogBuilder {
   void supersede(int number);
   /// What one call brings: folders of files, by their numbers. A file that was there already moves.
   void add_layer(const std::vector<std::vector<int>>& folders, Layer layer = Layer::latest);
+  /// These files were given one by one, as those of a pack are: where a name stands for an operator of theirs, versions in folders do not
+  /// count, whatever a graph's file needs.
+  void add_named(const std::vector<int>& files);
   /// Whose operators short names mean where several have them; the first that has one.
   void prefer(std::vector<std::string> plugins) { preferred_ = std::move(plugins); }
   void add_searched(std::filesystem::path folder) { searched_.push_back(std::move(folder)); }
@@ -59,6 +63,7 @@ class CatalogBuilder {
   std::map<std::string, Own, std::less<>> builtin_, own_;  // by full name
   std::vector<std::filesystem::path> searched_;
   std::vector<std::string> preferred_;
+  std::set<int> named_;
   int layers_ = 0;  // 0: the default folders
 };
 

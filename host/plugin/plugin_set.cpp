@@ -187,7 +187,7 @@ void PluginSet::scan_defaults(const std::vector<fs::path>& folders) {
 
 void PluginSet::add_file(const fs::path& file) {
   const std::lock_guard lock(impl_->adding);
-  impl_->builder.add_layer({impl_->read({absolute_path(file)})});
+  impl_->builder.add_named(impl_->read({absolute_path(file)}));
   impl_->publish();
 }
 

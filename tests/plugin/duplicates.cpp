@@ -229,6 +229,22 @@ TEST_CASE("other versions of an operator stay for graphs that need them, each wi
   }
 }
 
+TEST_CASE("a file that was given by itself is not passed over for a version in a folder") {
+  Built built;
+  built.call({{{"a", {{"x", 3}}}}});
+  const auto name = [&](const File& file) {
+    built.paths.push_back(file.name);
+    built.builder.add_named({built.builder.add_file(candidate_of(file))});
+    built.build();
+  };
+  name({"b", {{"x", 1}}});
+  CHECK(built.winner("x") == "b");
+  CHECK(built.index->other_versions.empty());
+  name({"c", {{"x", 2}}});
+  REQUIRE(built.index->other_versions.at("x").size() == 1);
+  CHECK(built.path(built.index->other_versions.at("x")[0]->file) == "b");
+}
+
 TEST_CASE("of the folders of one call the first wins, and the default folders come last whenever they are read") {
   using Layer = CatalogBuilder::Layer;
   Built built;
