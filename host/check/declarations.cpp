@@ -1,10 +1,14 @@
 // Whether the manifest and what is inferred agree with themselves.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <tenon/host/failure.hpp>
 
 #include "check/check.hpp"
 #include "check/test_call.hpp"
+#include "io/counted.hpp"
+#include "plugin/loading/copy_changes.hpp"
+#include "plugin/plugin_set.hpp"
 #include "tensor/kernel_function.hpp"
 
 namespace tenon::checks {
@@ -82,6 +86,21 @@ std::string infer_from_less(const OperatorCall& call, const TestInput& sample, s
 }  // namespace
 
 // That its bytes decode and refer to nothing that is not there was settled when the catalog was read.
+/// A warning about symbols that one process has only once, so that in programs other than Tenon plugins share what they stand for. Those of
+/// the standard library are not the author's choice.
+static std::string shared_symbols(const CheckedOperator& subject) {
+  if (subject.op.file < 0) return {};
+  auto names = own_unique_symbols(subject.op.plugins->file(subject.op.file).path);
+  std::erase_if(names, [](const std::string& name) {
+    const auto text = std::string_view(name).substr(std::min(name.size(), name.find_first_not_of("_ZGVTN")));
+    return text.starts_with("St") || text.starts_with("KSt") || text.starts_with("9__gnu_cxx") || text.starts_with("K9__gnu_cxx");
+  });
+  if (names.empty()) return {};
+  return "it exports " + counted(names.size(), "symbol") + " that a process has only once (STB_GNU_UNIQUE), such as " + names.front() +
+         ": Tenon makes them the plugin's own, other programs let plugins share them; compile all of it with -fvisibility=hidden or "
+         "-fno-gnu-unique";
+}
+
 Outcome check_manifest(const CheckedOperator& subject) {
   const auto& info = *subject.op.info;
   const auto& table = *subject.op.table;
@@ -94,6 +113,7 @@ Outcome check_manifest(const CheckedOperator& subject) {
       return failed(std::string("it says that there is a function ") + name + ", but the table has none");
   if (info.has("forward") && !table.forward) return failed("it says that there is a function forward, but the table has none");
   if (const auto what = missing_doc(info); !what.empty()) return {Verdict::warning, what + " has no sentence that says what it is"};
+  if (const auto what = shared_symbols(subject); !what.empty()) return {Verdict::warning, what};
   return passed(std::to_string(info.manifest.size()) + " bytes, all of them sound");
 }
 

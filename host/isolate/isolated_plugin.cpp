@@ -21,7 +21,7 @@ std::shared_ptr<WorkerProcess> IsolatedPlugin::worker() {
   try {
     worker_ = std::make_shared<WorkerProcess>(plugin_, options_);
   } catch (const WorkerStartError& error) {
-    throw Failure(FailureKind::failed, "its worker process cannot be started again: " + plugin_.name + " " + error.what());
+    throw Failure(FailureKind::failed, "its worker process cannot be started again: " + name() + " " + error.what());
   }
   return worker_;
 }

@@ -23,7 +23,7 @@ class IsolatedPlugin : public std::enable_shared_from_this<IsolatedPlugin> {
   IsolatedPlugin(const IsolatedPlugin&) = delete;
   IsolatedPlugin& operator=(const IsolatedPlugin&) = delete;
 
-  const std::string& name() const { return plugin_.name; }
+  std::string name() const { return plugin_.path.filename(); }
   /// One that has not ended. Throws Failure whose text reads on after an operator's name.
   std::shared_ptr<WorkerProcess> worker();
   /// What stands for the table that the symbol's function gives; its size and version are that table's own. Null where the function gives

@@ -19,7 +19,7 @@ inline constexpr std::uint64_t gradient_message_limit = 1u << 20;  ///< bytes of
 inline constexpr std::uint32_t callback_limit = 1u << 20;
 
 // The worker's descriptors. 0, 1 and 2 are /dev/null.
-inline constexpr int plugin_descriptor = 3, socket_descriptor = 4, crash_descriptor = 5;
+inline constexpr int plugin_descriptor = 3, socket_descriptor = 4, crash_descriptor = 5, first_library_descriptor = 6;
 
 // What the worker sends once on its first socket: a line of a word, and for all but the first a blank and a text.
 inline constexpr const char* ready = "ready";            // then which limits are in force

@@ -43,6 +43,20 @@ std::string signal_name(int signal) {
   return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
 }
 
+/// LD_LIBRARY_PATH with the folders that are relative to this process's, which a worker leaves. Other variables stay as they are.
+std::string with_absolute_folders(const std::string& variable) {
+  constexpr std::string_view name = "LD_LIBRARY_PATH=";
+  if (!variable.starts_with(name) || variable.size() == name.size()) return variable;
+  std::string text(name);
+  for (auto begin = name.size(); begin <= variable.size();) {
+    const auto end = std::min(variable.find_first_of(":;", begin), variable.size());
+    const auto folder = variable.substr(begin, end - begin);
+    text += (begin == name.size() ? "" : ":") + std::filesystem::absolute(folder.empty() ? "." : folder).string();
+    begin = end + 1;
+  }
+  return text;
+}
+
 /// What the loader, the C library, libraries of kernels and sanitizers read, and nothing else: an environment may hold passwords.
 std::vector<std::string> environment_of_worker() {
   std::vector<std::string> found;
@@ -50,7 +64,7 @@ std::vector<std::string> environment_of_worker() {
     for (const char* begin : {"LD_", "LC_", "LANG", "TZ=", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "ONEDNN_", "DNNL_", "MALLOC_",
                               "GLIBC_TUNABLES=", "TENON_", "ASAN_OPTIONS=", "UBSAN_OPTIONS=", "TSAN_OPTIONS=", "LSAN_OPTIONS="})
       if (std::string_view(*variable).starts_with(begin)) {
-        found.emplace_back(*variable);
+        found.push_back(with_absolute_folders(*variable));
         break;
       }
   return found;
@@ -59,22 +73,17 @@ std::vector<std::string> environment_of_worker() {
 }  // namespace
 
 WorkerProcess::WorkerProcess(const WorkerPlugin& plugin, const WorkerOptions& options)
-    : options_(options), name_(plugin.name), crash_(sizeof(CrashRecord), SharedBlock::Access::write, "its report of a crash") {
+    : options_(options), name_(plugin.path.filename()), crash_(sizeof(CrashRecord), SharedBlock::Access::write, "its report of a crash") {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     throw Failure(FailureKind::failed, "cannot speak to a worker process: " + system_reason(errno));
   socket_ = OpenFile(ends[0]);
   OpenFile theirs(ends[1]);
-  std::vector<std::string> arguments{options.program.string(),
-                                     std::to_string(getpid()),
-                                     std::to_string(options.memory),
-                                     std::to_string(options.threads),
-                                     name_,
-                                     std::to_string(plugin.dependencies.size())};
-  for (const auto* paths : {&plugin.dependencies, &plugin.readable})
-    for (const auto& path : *paths) arguments.push_back(path.string());
-  const std::vector<int> descriptors{Child::nothing,    Child::nothing,      Child::nothing,
-                                     plugin.descriptor, theirs.descriptor(), crash_.descriptor()};
+  std::vector<std::string> arguments{options.program.string(),        std::to_string(getpid()), std::to_string(options.memory),
+                                     std::to_string(options.threads), plugin.path.string(),     std::to_string(plugin.libraries.size())};
+  for (const auto& path : plugin.readable) arguments.push_back(path.string());
+  std::vector<int> descriptors{Child::nothing, Child::nothing, Child::nothing, plugin.descriptor, theirs.descriptor(), crash_.descriptor()};
+  descriptors.insert(descriptors.end(), plugin.libraries.begin(), plugin.libraries.end());
   std::promise<void> started;
   auto start = started.get_future();
   try {

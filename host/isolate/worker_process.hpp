@@ -33,11 +33,11 @@ struct WorkerOptions {
 
 /// What a worker loads.
 struct WorkerPlugin {
-  std::string name;     ///< for messages: `half_square.so`
-  int descriptor = -1;  ///< of the bytes that were checked
-  std::vector<std::filesystem::path> dependencies{};
+  std::filesystem::path path;    ///< the file's, for its own code; messages have its name: `half_square.so`
+  int descriptor = -1;           ///< of the bytes that were checked
+  std::vector<int> libraries{};  ///< copies of libraries, which the plugin's bytes name by isolate::first_library_descriptor and so on
   std::vector<std::filesystem::path> readable{};  ///< libraries that the loader may read besides the system's
-  std::shared_ptr<const void> kept{};             ///< while it lives, the dependencies are copies that nobody changes
+  std::shared_ptr<const void> kept{};             ///< owns `libraries`
 };
 
 /// Why there is no worker. `what()` reads on after the plugin's path.

@@ -14,7 +14,7 @@
 #include "pack/pack_list.hpp"
 #include "plugin/discovery/input_file.hpp"
 #include "plugin/library_place.hpp"
-#include "plugin/loading/bundled_dependencies.hpp"
+#include "plugin/loading/needed_libraries.hpp"
 #include "plugin/plugin_error.hpp"
 #include "run/graph_impl.hpp"
 
@@ -57,13 +57,14 @@ class Files {
     list.plugins.push_back(add(path));
     if (const fs::path signature = path.native() + ".sig"; fs::exists(signature)) add(signature);
     try {
-      for (const auto& library : find_bundled_dependencies(InputFile(path), path.parent_path())) {
-        if (!fs::equivalent(library.parent_path(), path.parent_path()))
+      for (const auto& library : find_needed_libraries(InputFile(path), path.parent_path(), SearchEnvironment::ignored)) {
+        if (library.path.filename().empty() || library.found != NeededLibrary::Found::bundled) continue;
+        if (!fs::equivalent(library.path.parent_path(), path.parent_path()))
           throw Failure(
               FailureKind::file,
-              fmt::format("{} needs {}, which lies in another folder, and a pack has one for both", path.string(), library.string()),
+              fmt::format("{} needs {}, which lies in another folder, and a pack has one for both", path.string(), library.path.string()),
               "build the plugin to find the library beside itself");
-        add(library);
+        add(library.path);
       }
     } catch (const PluginError& fault) {
       throw Failure(FailureKind::file, path.string() + " " + fault.what());

@@ -37,7 +37,8 @@ TEST_CASE("quarantine, from a crash to a second chance") {
   const Suspects suspects;
   const auto path = suspects.plugin("crash_at_load").string();
   const std::string how = "crashed with SIGSEGV when it was loaded in a child process";
-  const auto hint = "hint: it stays in quarantine until it is built anew; `tenon trust " + path + "` lets it be tried again\n";
+  const auto hint = "hint: it stays in quarantine until it, or a library that it needs, is built again; `tenon trust " + path +
+                    "` lets it be tried again\n";
   const auto nothing = suspects.run({"trust"});
   CHECK(nothing.code == 0);
   CHECK(nothing.out == "");

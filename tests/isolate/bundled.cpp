@@ -1,10 +1,12 @@
 // Isolated plugins of several files: libraries that one brings along, and kernels that lie elsewhere than their operator.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "failure_of.hpp"
 #include "isolate/isolated_plugin.hpp"
 #include "plugin/folder_of_faults.hpp"
-#include "plugin/loading/bundled_dependencies.hpp"
+#include "plugin/loading/needed_libraries.hpp"
 
 using namespace tenon;
 
@@ -73,7 +75,10 @@ TEST_CASE("a worker's loader may read the sound libraries that absolute run path
   REQUIRE(run_path.size() < libraries.string().size());
   bytes.replace(at, libraries.string().size(), run_path + std::string(libraries.string().size() - run_path.size(), '/'));
   const auto moved = folder.write("moved.so", bytes);
-  const auto found = [&] { return find_dependencies_elsewhere(InputFile(moved), folder.plugins()).size(); };
+  const auto found = [&] {
+    const auto all = find_needed_libraries(InputFile(moved), folder.plugins());
+    return std::count_if(all.begin(), all.end(), [](const auto& library) { return library.found == NeededLibrary::Found::by_path; });
+  };
   write_bytes(place / "libbeside.so", "a secret");
   CHECK(found() == 0);
   for (const std::string name : {"libbeside.so", "libbelow.so"}) {

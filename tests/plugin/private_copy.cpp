@@ -16,7 +16,8 @@ TEST_CASE("nobody changes a private copy any more, not even this process") {
   const TemporaryFolder folder;
   write_bytes(folder / "x.so", "what was checked");
   const tenon::InputFile file(folder / "x.so");
-  const tenon::PrivateCopy copy(file, folder / "x.so");
+  tenon::PrivateCopy copy(file, folder / "x.so");
+  copy.seal();
   CHECK(copy.content_hash() == tenon::content_hash(file));
   CHECK(read_bytes(copy.path()) == "what was checked");
   write_bytes(folder / "x.so", "something else");

@@ -1,6 +1,6 @@
-// tenon-worker PARENT MEMORY THREADS NAME COUNT [/COPY]... [/LIBRARY]...: loads a plugin from descriptor 3 after COUNT copies of libraries
-// that it brings along, takes from itself what kernels do not need, and runs the plugin's functions for the process that started it, as
-// protocol.hpp says. LIBRARY: one that the loader may read although it is not the system's.
+// tenon-worker PARENT MEMORY THREADS PATH COUNT [/LIBRARY]...: loads the plugin of that path from descriptor 3, takes from itself what
+// kernels do not need, and runs the plugin's functions for the process that started it, as protocol.hpp says. COUNT: of the copies of its
+// libraries, which it finds under the descriptors from 6 on. LIBRARY: one that the loader may read although it is not the system's.
 // tenon-worker limits: prints what this machine lets a worker take from itself.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -18,8 +18,8 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
-#include <vector>
 
+#include "io/loaded_file_name.hpp"
 #include "isolate/worker/conversation.hpp"
 #include "isolate/worker/crash.hpp"
 #include "isolate/worker/limits.hpp"
@@ -47,11 +47,6 @@ void* open_or_end(const char* path) {
   if (library != nullptr) return library;
   const char* reason = dlerror();
   end(std::string(not_opened) + " " + (reason != nullptr ? reason : "for no reason given"));
-}
-
-/// A path of this process for one of the host's copies of libraries, which cannot be opened once this process is confined.
-std::string opened_before(const char* copy) {
-  return "/proc/self/fd/" + std::to_string(open(copy, O_RDONLY | O_CLOEXEC));
 }
 
 /// What the copy is called, whose descriptor is a link to `/memfd:NAME (deleted)`.
@@ -104,27 +99,25 @@ int print_limits() {
 int main(int count, char** arguments) {
   if (count == 2 && std::string_view(arguments[1]) == "limits") return print_limits();
   const std::uint64_t copies = count < 6 ? 0 : number_in(arguments[5]);
-  if (count < 6 || copies > static_cast<std::uint64_t>(count - 6)) {
-    std::fputs(
-        "usage: tenon-worker PARENT MEMORY THREADS NAME COUNT [/COPY]... [/LIBRARY]...\nRuns a plugin for Tenon, which starts it itself.\n",
-        stderr);
+  if (count < 6) {
+    std::fputs("usage: tenon-worker PARENT MEMORY THREADS PATH COUNT [/LIBRARY]...\nRuns a plugin for Tenon, which starts it itself.\n",
+               stderr);
     return 2;
   }
-  const std::span<char*> paths(arguments + 6, arguments + count);
   limit_resources(number_in(arguments[2]), static_cast<int>(copies));
   if (getppid() != static_cast<pid_t>(number_in(arguments[1]))) _exit(1);  // it ended before this could be told
   if (chdir("/") != 0) _exit(1);
   auto& crash = crash_record();
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) std::signal(signal, SIG_DFL);
-  std::vector<std::string> dependencies;
-  std::map<std::string, std::string> names{{plugin_path, arguments[4]}};
-  for (const char* path : paths.first(copies)) {
-    dependencies.push_back(opened_before(path));
-    names[dependencies.back()] = name_of(dependencies.back());
+  std::map<std::string, std::string> names;
+  for (std::uint64_t i = 0; i < copies; ++i) {
+    const auto copy = "/proc/self/fd/" + std::to_string(first_library_descriptor + i);
+    names[copy] = name_of(copy);
   }
-  confine_loading(paths.subspan(copies));
-  for (const auto& dependency : dependencies) open_or_end(dependency.c_str());
-  static Plugin plugin(open_or_end(plugin_path), worker_host());
+  confine_loading({arguments + 6, arguments + count});
+  void* const library = open_or_end(plugin_path);
+  tenon::name_loaded_file(library, arguments[4]);
+  static Plugin plugin(library, worker_host());
   const auto confinement = confine_calls();
   try {
     start_threads(static_cast<int>(number_in(arguments[3])));

@@ -3,7 +3,9 @@
 #include <gelf.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <span>
 
 #include "io/counted.hpp"
 #include "plugin/discovery/elf_header.hpp"
@@ -13,7 +15,6 @@ namespace tenon {
 namespace {
 
 constexpr std::uint64_t table_limit = std::uint64_t{64} << 20;  // bytes of a symbol or string table; a large plugin's have 1 % of it
-constexpr std::size_t name_limit = 512;
 constexpr std::size_t export_limit = 8192;
 
 [[noreturn]] void refuse_object(const std::string& what) {
@@ -82,15 +83,16 @@ void ElfFile::find_symbol_table() {
     }
     symbols_ = section_data(section, header, file_.size());
     symbol_count_ = symbols_->d_size / sizeof(Elf64_Sym);
+    symbols_offset_ = header.sh_offset;
     const Elf_Data* names = section_data(strings, string_header, file_.size());
     names_ = {static_cast<const char*>(names->d_buf), names->d_size};
     return;
   }
 }
 
-std::string_view ElfFile::name_at(std::uint64_t offset) const {
+std::string_view ElfFile::name_at(std::uint64_t offset, std::size_t limit) const {
   if (offset >= names_.size()) return {};
-  const std::string_view rest = names_.substr(offset, name_limit);
+  const std::string_view rest = names_.substr(offset, limit);
   const auto end = rest.find('\0');
   return end == std::string_view::npos ? std::string_view() : rest.substr(0, end);
 }
@@ -149,22 +151,40 @@ std::vector<std::byte> ElfFile::bytes(const ElfSymbol& symbol, std::uint64_t lim
   return {};
 }
 
-std::vector<std::string> ElfFile::dynamic_texts(std::int64_t tag) const {
+std::vector<std::string_view> ElfFile::visible_names() const {
+  std::vector<std::string_view> names;
+  has_symbol([&](const GElf_Sym& symbol, std::string_view name) {
+    if (is_visible(symbol)) names.push_back(name);
+    return false;
+  });
+  return names;
+}
+
+std::vector<ElfFile::UniqueSymbol> ElfFile::unique_symbols() const {
+  std::vector<UniqueSymbol> found;
+  std::uint64_t index = 0;
+  has_symbol([&](const GElf_Sym& symbol, std::string_view name) {
+    ++index;  // the first symbol is passed over
+    if (is_visible(symbol) && GELF_ST_BIND(symbol.st_info) == STB_GNU_UNIQUE)
+      found.push_back({name, symbols_offset_ + index * sizeof(Elf64_Sym) + offsetof(Elf64_Sym, st_info), symbol.st_info});
+    return false;
+  });
+  return found;
+}
+
+std::vector<Elf64_Dyn> ElfFile::dynamic_entries() const {
   constexpr std::size_t entry_limit = 4096;
+  std::vector<Elf64_Dyn> entries(std::min<std::size_t>(dynamic_.size / sizeof(Elf64_Dyn), entry_limit));
+  file_.read_at(dynamic_.offset, std::as_writable_bytes(std::span(entries)));
+  return entries;
+}
+
+std::vector<std::string> ElfFile::dynamic_texts(std::int64_t tag) const {
   std::vector<std::string> texts;
-  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_.get(), section)) != nullptr;) {
-    GElf_Shdr header;
-    if (!gelf_getshdr(section, &header)) refuse_object("its section table cannot be read");
-    if (header.sh_type != SHT_DYNAMIC) continue;
-    Elf_Data* data = section_data(section, header, file_.size());
-    const std::size_t count = std::min(data->d_size / sizeof(Elf64_Dyn), entry_limit);
-    for (std::size_t i = 0; i < count; ++i) {
-      GElf_Dyn entry;
-      if (!gelf_getdyn(data, static_cast<int>(i), &entry) || entry.d_tag == DT_NULL) break;
-      if (entry.d_tag != tag) continue;
-      if (const std::string_view text = name_at(entry.d_un.d_val); !text.empty()) texts.emplace_back(text);
-    }
-    return texts;
+  for (const auto& entry : dynamic_entries()) {
+    if (entry.d_tag == DT_NULL) break;
+    if (entry.d_tag != tag) continue;
+    if (const std::string_view text = text_at(entry.d_un.d_val); !text.empty()) texts.emplace_back(text);
   }
   return texts;
 }

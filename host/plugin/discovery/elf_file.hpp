@@ -43,8 +43,22 @@ class ElfFile {
   /// not in the file, or are more than `limit`.
   std::vector<std::byte> bytes(const ElfSymbol& symbol, std::uint64_t limit) const;
 
+  /// The dynamic section's entries, those after its end included; empty if it has no such section.
+  std::vector<Elf64_Dyn> dynamic_entries() const;
   /// What the dynamic section says under a tag that stands for a text, like DT_NEEDED; in the file's order.
   std::vector<std::string> dynamic_texts(std::int64_t tag) const;
+  /// The text that a dynamic entry's value stands for; empty if it lies outside of the file's texts.
+  std::string_view text_at(std::uint64_t offset) const { return name_at(offset, text_limit); }
+
+  /// Names of all symbols that others can see.
+  std::vector<std::string_view> visible_names() const;
+  /// A symbol that is one for the whole process (STB_GNU_UNIQUE), and where its Elf64_Sym::st_info lies in the file.
+  struct UniqueSymbol {
+    std::string_view name;
+    std::uint64_t info_offset;
+    unsigned char info;
+  };
+  std::vector<UniqueSymbol> unique_symbols() const;
 
   /// Whether the symbol's address can be run as code.
   bool is_code(const ElfSymbol& symbol) const;
@@ -60,7 +74,8 @@ class ElfFile {
 
   void read_segments();
   void find_symbol_table();
-  std::string_view name_at(std::uint64_t offset) const;
+  static constexpr std::size_t name_limit = 512, text_limit = 1 << 16;
+  std::string_view name_at(std::uint64_t offset, std::size_t limit = name_limit) const;
 
   const InputFile& file_;
   std::unique_ptr<Elf, Close> elf_;
@@ -71,7 +86,7 @@ class ElfFile {
   Place dynamic_;
   Elf_Data* symbols_ = nullptr;  // owned by elf_; null where there is no table
   std::string_view names_;       // the string table, also elf_'s
-  std::uint64_t symbol_count_ = 0;
+  std::uint64_t symbol_count_ = 0, symbols_offset_ = 0;
 };
 
 }  // namespace tenon

@@ -11,6 +11,7 @@
 
 #include "device/float_modes.hpp"
 #include "io/crash/crash_handler.hpp"
+#include "io/loaded_file_name.hpp"
 #include "io/utf8.hpp"
 #include "plugin/loading/loader_message.hpp"
 #include "plugin/plugin_error.hpp"
@@ -32,13 +33,6 @@ const dll::shared_library* keep(dll::shared_library library) {
   return &kept.emplace_back(std::move(library));
 }
 
-/// Never closed, as plugins are not.
-void load_dependency(const std::filesystem::path& path) {
-  if (dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return;
-  const char* reason = dlerror();
-  throw explain_loader_message(reason ? reason : "for no reason that the system's loader gives");
-}
-
 /// Puts the modes back when it goes, and keeps as words what they were.
 class ModesAround {
  public:
@@ -57,17 +51,13 @@ class ModesAround {
   FloatModes before_ = FloatModes::now();
 };
 
-const dll::shared_library* open_library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& dependencies,
-                                        const CodeOwner* owner, std::string& left_modes) {
+const dll::shared_library* open_library(const std::filesystem::path& path, const CodeOwner* owner, std::string& left_modes) {
   const ModesAround around(left_modes);
   const RunningCall running(owner, PluginFunction::load);
   dll::shared_library library;
   std::error_code error;
   try {
-    for (const auto& dependency : dependencies) load_dependency(dependency);
     library.load(path, error, dll::load_mode::rtld_now | dll::load_mode::rtld_local);
-  } catch (const PluginError&) {
-    throw;
   } catch (const std::exception& thrown) {
     throw threw("an initialiser", thrown.what());
   } catch (...) {
@@ -94,10 +84,10 @@ const tenon_operator* call(tenon_get_function get, const std::string& symbol, co
 
 }  // namespace
 
-Library::Library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& dependencies,
-                 const std::filesystem::path& shown_as)
-    : owner_(code_owner("", shown_as.empty() ? path.native() : shown_as.native())),
-      library_(open_library(path, dependencies, owner_, left_modes_)) {}
+Library::Library(const std::filesystem::path& path, const std::filesystem::path& file)
+    : owner_(code_owner("", file.empty() ? path.native() : file.native())), library_(open_library(path, owner_, left_modes_)) {
+  if (!file.empty()) name_loaded_file(library_->native(), file.c_str());
+}
 
 const tenon_operator* Library::table(const std::string& symbol, TableRole role, const tenon_host& host) {
   if (!library_->has(symbol)) throw PluginError(PluginStatus::broken_manifest, "is broken: once loaded, it lacks the function " + symbol);

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "io/crash/running.hpp"
 #include "plugin/operator_table.hpp"
@@ -20,9 +19,8 @@ namespace tenon {
 class Library {
  public:
   /// Throws PluginError: unresolved symbol, not loadable, crashed (an initialiser threw).
-  /// `dependencies` are loaded before it. `shown_as`: its name for people, where `path` is that of a copy.
-  explicit Library(const std::filesystem::path& path, const std::vector<std::filesystem::path>& dependencies = {},
-                   const std::filesystem::path& shown_as = {});
+  /// `file`: where it comes from, if `path` is that of a copy; then it has that name, for people and for its own code (dladdr).
+  explicit Library(const std::filesystem::path& path, const std::filesystem::path& file = {});
 
   /// Calls the function of that name with the host's table. Throws PluginError if there is none, if it throws, or if its table is broken.
   const tenon_operator* table(const std::string& symbol, TableRole role, const tenon_host& host);

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <tenon/host/failure.hpp>
 
+#include "io/absolute_path.hpp"
 #include "io/atomic_file.hpp"
 #include "io/utf8.hpp"
 #include "plugin/loading/user_folders.hpp"
@@ -23,12 +24,6 @@ namespace fs = std::filesystem;
 constexpr const char* first_line = "tenon plugin record 1";
 constexpr std::uintmax_t size_limit = 16384;
 
-fs::path whole_path(const fs::path& path) {
-  std::error_code error;
-  const fs::path whole = fs::absolute(path, error);
-  return error ? path : whole.lexically_normal();
-}
-
 /// Another process sees the whole file or none.
 bool write_whole(const fs::path& path, const std::string& text) {
   if (!make_user_folder(path.parent_path())) return false;
@@ -40,7 +35,7 @@ bool write_whole(const fs::path& path, const std::string& text) {
   }
 }
 
-/// Lines: what this is, content hash, reason; then the plugin's path up to the end, for a path may have lines.
+/// Lines: what this is, key, reason; then the plugin's path up to the end, for a path may have lines.
 std::optional<QuarantineEntry> read_entry(const fs::path& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > size_limit || error) return std::nullopt;
@@ -49,7 +44,7 @@ std::optional<QuarantineEntry> read_entry(const fs::path& path) {
   QuarantineEntry entry;
   if (!std::getline(file, kind) || kind != first_line || !std::getline(file, hash) || !std::getline(file, entry.reason))
     return std::nullopt;
-  const auto [end, parse_error] = std::from_chars(hash.data(), hash.data() + hash.size(), entry.content_hash, 16);
+  const auto [end, parse_error] = std::from_chars(hash.data(), hash.data() + hash.size(), entry.key, 16);
   if (parse_error != std::errc() || end != hash.data() + hash.size() || !is_plain_text(entry.reason)) return std::nullopt;
   entry.plugin = std::string(std::istreambuf_iterator<char>(file), {});
   entry.record = path;
@@ -67,38 +62,38 @@ LoadHistory::LoadHistory(fs::path folder) : folder_(std::move(folder)) {
   }
 }
 
-fs::path LoadHistory::record(const char* kind, const fs::path& plugin, std::uint64_t content_hash) const {
-  const std::string path = whole_path(plugin).string();
-  return folder_ / kind / fmt::format("{:016x}-{:016x}", XXH3_64bits(path.data(), path.size()), content_hash);
+fs::path LoadHistory::record(const char* kind, const fs::path& plugin, std::uint64_t key) const {
+  const std::string path = absolute_path(plugin).string();
+  return folder_ / kind / fmt::format("{:016x}-{:016x}", XXH3_64bits(path.data(), path.size()), key);
 }
 
-bool LoadHistory::was_loaded(const fs::path& plugin, std::uint64_t content_hash) const {
+bool LoadHistory::was_loaded(const fs::path& plugin, std::uint64_t key) const {
   std::error_code error;
-  return !folder_.empty() && fs::exists(record("loaded", plugin, content_hash), error);
+  return !folder_.empty() && fs::exists(record("loaded", plugin, key), error);
 }
 
-void LoadHistory::remember_loaded(const fs::path& plugin, std::uint64_t content_hash) const {
-  if (!folder_.empty()) write_whole(record("loaded", plugin, content_hash), "");
+void LoadHistory::remember_loaded(const fs::path& plugin, std::uint64_t key) const {
+  if (!folder_.empty()) write_whole(record("loaded", plugin, key), "");
 }
 
-const QuarantineEntry* LoadHistory::find_quarantined(const fs::path& plugin, const std::function<std::uint64_t()>& content_hash) const {
+const QuarantineEntry* LoadHistory::find_quarantined(const fs::path& plugin, const std::function<std::uint64_t()>& key) const {
   if (quarantine_.empty()) return nullptr;
-  const fs::path whole = whole_path(plugin);
+  const fs::path whole = absolute_path(plugin);
   for (const QuarantineEntry& entry : quarantine_) {
-    if (entry.plugin == whole && entry.content_hash == content_hash()) return &entry;
+    if (entry.plugin == whole && entry.key == key()) return &entry;
   }
   return nullptr;
 }
 
-bool LoadHistory::add_to_quarantine(const fs::path& plugin, std::uint64_t content_hash, const std::string& reason) {
-  const fs::path whole = whole_path(plugin);
-  const fs::path file = folder_.empty() ? fs::path() : record("quarantine", plugin, content_hash);
-  quarantine_.push_back({whole, content_hash, reason, file});
-  return !folder_.empty() && write_whole(file, fmt::format("{}\n{:016x}\n{}\n{}", first_line, content_hash, reason, whole.string()));
+bool LoadHistory::add_to_quarantine(const fs::path& plugin, std::uint64_t key, const std::string& reason) {
+  const fs::path whole = absolute_path(plugin);
+  const fs::path file = folder_.empty() ? fs::path() : record("quarantine", plugin, key);
+  quarantine_.push_back({whole, key, reason, file});
+  return !folder_.empty() && write_whole(file, fmt::format("{}\n{:016x}\n{}\n{}", first_line, key, reason, whole.string()));
 }
 
 int LoadHistory::forget(const fs::path& plugin) {
-  const fs::path whole = whole_path(plugin);
+  const fs::path whole = absolute_path(plugin);
   return static_cast<int>(std::erase_if(quarantine_, [&](const QuarantineEntry& entry) {
     if (entry.plugin != whole) return false;
     return entry.record.empty() || unlink(entry.record.c_str()) == 0 || errno == ENOENT;

@@ -5,7 +5,6 @@
 #include "plugin/discovery/candidate.hpp"
 #include "plugin/discovery/plugin_symbols.hpp"
 #include "plugin/library_place.hpp"
-#include "plugin/loading/bundled_dependencies.hpp"
 #include "plugin/loading/loaded_libraries.hpp"
 #include "plugin/loading/loader_message.hpp"
 #include "plugin/loading/probe.hpp"
@@ -60,7 +59,7 @@ void PluginLoader::admit_place(const std::filesystem::path& path, const InputFil
   if (!options_.trust_writable) {
     if (const std::string fault = trust_.fault(path, file); !fault.empty()) throw PluginError(PluginStatus::untrusted, fault);
   }
-  const QuarantineEntry* entry = history_.find_quarantined(path, [&] { return content_hash(file); });
+  const QuarantineEntry* entry = history_.find_quarantined(path, [&] { return load_key(path, file); });
   if (entry) throw PluginError(PluginStatus::quarantined, "is quarantined: it " + entry->reason);
 }
 
@@ -83,11 +82,7 @@ void PluginLoader::try_to(PluginFile& file, const Operators& expected, Work work
 
 Library& PluginLoader::open(int number, PluginFile& file, const Operators& expected) {
   if (const auto loaded = libraries_.find(number); loaded != libraries_.end()) return loaded->second;
-  try_to(file, expected, [&](PrivateCopy& bytes) {
-    Library library = load(file, bytes);
-    history_.remember_loaded(file.path, file.content_hash);
-    libraries_.emplace(number, library);
-  });
+  try_to(file, expected, [&](PrivateCopy& bytes) { libraries_.emplace(number, load(file, bytes)); });
   return libraries_.at(number);
 }
 
@@ -110,34 +105,40 @@ std::shared_ptr<IsolatedPlugin> PluginLoader::start_worker(const PluginFile& fil
     throw Failure(FailureKind::failed, "the program tenon-worker, which runs isolated plugins, is not beside Tenon's library",
                   "install Tenon whole");
   }
-  const auto sealed = std::make_shared<Sealed>();  // a worker that is started again must run the same code
-  const auto dependencies = admit_dependencies(file, copy, true, *sealed);
+  const auto libraries = admit_libraries(file, copy);
+  const auto key = load_key(copy.content_hash(), libraries);
+  // Kept, because a worker that is started again must run the same code.
+  const auto sealed = std::make_shared<Sealed>(seal(file, copy, libraries, Where::worker));
+  WorkerPlugin plugin{.path = file.path, .descriptor = copy.descriptor(), .libraries = {}, .readable = {}, .kept = sealed};
+  for (const auto& library : *sealed) plugin.libraries.push_back(library->descriptor());
+  for (const auto& library : libraries)
+    if (library.found == NeededLibrary::Found::by_path) plugin.readable.push_back(std::filesystem::absolute(library.path));
   copy.keep_open();
   try {
     return std::make_shared<IsolatedPlugin>(
-        WorkerPlugin{file.path.filename().string(), copy.descriptor(), dependencies,
-                     find_dependencies_elsewhere(InputFile(copy.path()), file.path.parent_path()), sealed},
-        WorkerOptions{isolation.program, options_.probe_timeout_ms, std::min(isolation.call_seconds, longest_call_seconds),
-                      isolation.memory, isolation.threads});
+        plugin, WorkerOptions{isolation.program, options_.probe_timeout_ms, std::min(isolation.call_seconds, longest_call_seconds),
+                              isolation.memory, isolation.threads});
   } catch (const WorkerStartError& error) {
     using Reason = WorkerStartError::Reason;
     if (error.reason() == Reason::not_opened) throw explain_loader_message(error.what());
-    const std::lock_guard lock(admitting_);
-    history_.add_to_quarantine(file.path, copy.content_hash(), error.what());
+    quarantine(file, key, error.what());
     throw PluginError(error.reason() == Reason::hung ? PluginStatus::hung : PluginStatus::crashed, error.what());
   }
 }
 
 Library PluginLoader::load(const PluginFile& file, PrivateCopy& copy) {
-  Sealed sealed;
-  const auto dependencies = admit_dependencies(file, copy, false, sealed);
+  const auto libraries = admit_libraries(file, copy);
   auto& all = LoadedLibraries::of_this_process();
   if (const auto loaded = all.find(file.path, copy.content_hash())) return *loaded;
-  try_in_child(file, copy, dependencies);
-  Library library(copy.path(), dependencies, file.path);
+  const auto key = load_key(copy.content_hash(), libraries);
+  const auto sealed = seal(file, copy, libraries, all.clash(libraries) ? Where::apart : Where::here);
+  try_in_child(file, copy, key);
+  Library library(copy.path(), file.path);
   copy.keep_open();
-  for (const auto& dependency : sealed) dependency->keep_open();
+  for (const auto& made : sealed) made->keep_open();
+  history_.remember_loaded(file.path, key);
   all.add(file.path, copy.content_hash(), library);
+  all.add(libraries);
   return library;
 }
 
@@ -146,45 +147,99 @@ std::unique_ptr<PrivateCopy> PluginLoader::copy(const PluginFile& file, const Op
   const std::lock_guard lock(admitting_);
   admit_place(file.path, input);
   auto copy = std::make_unique<PrivateCopy>(input, file.path);
-  if (lists_) admit_content(file.path, InputFile(copy->path()));  // the sealed bytes: the file may be another by now
+  if (lists_) admit_content(file.path, InputFile(copy->path()));  // the copied bytes: the file may be another by now
   require_unchanged(*copy, file, expected);
-  return std::make_unique<PrivateCopy>(InputFile(copy->path()), file.path, PrivateCopy::Symbols::own_first);
+  return copy;
 }
 
-std::vector<std::filesystem::path> PluginLoader::admit_dependencies(const PluginFile& file, const PrivateCopy& copy, bool seal,
-                                                                    Sealed& sealed) {
-  auto dependencies = find_bundled_dependencies(InputFile(copy.path()), file.path.parent_path());
+/// Throws if there is a fault of the library.
+static void require_none(const std::string& fault, PluginStatus status, const NeededLibrary& library) {
+  if (!fault.empty()) throw PluginError(status, "needs the library " + library.path.string() + ", which " + fault);
+}
+
+PluginLoader::Libraries PluginLoader::admit_libraries(const PluginFile& file, const PrivateCopy& copy) {
+  auto libraries = find_needed_libraries(InputFile(copy.path()), file.path.parent_path());
   const std::lock_guard lock(admitting_);
-  for (auto& dependency : dependencies) {
-    const auto refuse = [&](PluginStatus status, const std::string& fault) {
-      if (!fault.empty()) throw PluginError(status, "needs the library " + dependency.string() + ", which " + fault);
-    };
-    const InputFile library(dependency);
-    if (!options_.trust_writable) refuse(PluginStatus::untrusted, trust_.fault(dependency, library));
-    if (!lists_ && !seal) continue;
-    sealed.push_back(std::make_unique<PrivateCopy>(library, dependency));
-    if (lists_) refuse(PluginStatus::unlisted, lists_->fault(dependency, InputFile(sealed.back()->path())));
-    dependency = sealed.back()->path();
+  for (auto library = libraries.rbegin(); library + 1 != libraries.rend(); ++library) {
+    if (library->found != NeededLibrary::Found::bundled) continue;
+    const InputFile content(library->path);
+    if (!options_.trust_writable) require_none(trust_.fault(library->path, content), PluginStatus::untrusted, *library);
+    if (lists_) require_none(lists_->fault(library->path, content), PluginStatus::unlisted, *library);
   }
-  return dependencies;
+  return libraries;
 }
 
-void PluginLoader::try_in_child(const PluginFile& file, const PrivateCopy& copy, const std::vector<std::filesystem::path>& dependencies) {
-  if (!options_.probe || history_.was_loaded(file.path, copy.content_hash())) return;
+/// In a run path, a colon ends a folder, and a dollar may begin a token.
+static bool can_be_searched(const std::filesystem::path& folder) {
+  return folder.native().find_first_of(":$") == std::string::npos;
+}
+
+bool PluginLoader::is_copied(const NeededLibrary& library, Where where, const std::filesystem::path& folder) const {
+  using Found = NeededLibrary::Found;
+  if (library.found == Found::bundled) return where != Where::here || lists_ || !can_be_searched(folder);
+  return library.found == Found::by_path && where == Where::apart;
+}
+
+PluginLoader::Sealed PluginLoader::seal(const PluginFile& file, PrivateCopy& copy, const Libraries& libraries, Where where) {
+  const auto folder = file.path.parent_path();
+  Sealed sealed;
+  std::map<std::size_t, PrivateCopy*> copies{{0, &copy}};
+  std::map<std::size_t, std::string> paths;  // of copies, for the loader
+  for (std::size_t i = 1; i < libraries.size(); ++i) {
+    const auto& library = libraries[i];
+    if (!is_copied(library, where, folder)) continue;
+    const auto number = isolate::first_library_descriptor + static_cast<int>(sealed.size());
+    const auto& made = sealed.emplace_back(std::make_unique<PrivateCopy>(InputFile(library.path), library.path));
+    if (lists_) {
+      const std::lock_guard lock(admitting_);
+      require_none(lists_->fault(library.path, InputFile(made->path())), PluginStatus::unlisted,
+                   library);  // the file may be another by now
+    }
+    copies[i] = made.get();
+    paths[i] = where == Where::worker ? "/proc/self/fd/" + std::to_string(number) : made->path().string();
+  }
+  for (const auto& [i, made] : copies)
+    made->seal(changes_of(libraries, i, i == 0 ? folder : libraries[i].path.parent_path(), paths, where));
+  return sealed;
+}
+
+CopyChanges PluginLoader::changes_of(const Libraries& libraries, std::size_t object, const std::filesystem::path& folder,
+                                     const std::map<std::size_t, std::string>& copies, Where where) {
+  CopyChanges changes{.own_symbols = object == 0, .own_unique = true};
+  for (std::size_t i = 1; i < libraries.size(); ++i)
+    if (!copies.contains(i)) changes.shared_with.push_back(libraries[i].path);
+  if (can_be_searched(folder)) changes.origin = folder;
+  for (const auto& [name, i] : libraries[object].needs) {
+    const auto copied = copies.find(i);
+    // A worker runs in another folder than this process, and paths may be relative.
+    const bool by_path =
+        libraries[i].found != NeededLibrary::Found::by_system && (where == Where::worker || name.find('/') != std::string::npos);
+    if (copied != copies.end())
+      changes.needed[name] = copied->second;
+    else if (by_path)
+      changes.needed[name] = std::filesystem::absolute(libraries[i].path).string();
+  }
+  return changes;
+}
+
+void PluginLoader::try_in_child(const PluginFile& file, const PrivateCopy& copy, std::uint64_t key) {
+  if (!options_.probe || history_.was_loaded(file.path, key)) return;
   if (options_.probe_program.empty()) {
     throw Failure(FailureKind::failed, "the program tenon-probe, which tries a plugin before its first load, is not beside Tenon's library",
                   "install Tenon whole, or give its path as PluginOptions::probe_program");
   }
   try {
-    probe_library(copy.descriptor(), dependencies, table_symbols(file), {options_.probe_program, options_.probe_timeout_ms});
+    probe_library(copy.descriptor(), table_symbols(file), {options_.probe_program, options_.probe_timeout_ms});
   } catch (const PluginError& error) {
     const bool dangerous = error.status() == PluginStatus::crashed || error.status() == PluginStatus::hung;
-    if (dangerous) {
-      const std::lock_guard lock(admitting_);
-      history_.add_to_quarantine(file.path, copy.content_hash(), error.what());
-    }
+    if (dangerous) quarantine(file, key, error.what());
     throw;
   }
+}
+
+void PluginLoader::quarantine(const PluginFile& file, std::uint64_t key, const std::string& reason) {
+  const std::lock_guard lock(admitting_);
+  history_.add_to_quarantine(file.path, key, reason);
 }
 
 }  // namespace tenon

@@ -12,6 +12,7 @@
 #include "isolate/isolated_plugin.hpp"
 #include "plugin/loading/library.hpp"
 #include "plugin/loading/load_history.hpp"
+#include "plugin/loading/needed_libraries.hpp"
 #include "plugin/loading/private_copy.hpp"
 #include "plugin/loading/trust.hpp"
 #include "plugin/loading/trust_lists.hpp"
@@ -45,11 +46,23 @@ class PluginLoader {
   void try_to(PluginFile& file, const Operators& expected, Work work);
   Library load(const PluginFile& file, PrivateCopy& copy);
   std::shared_ptr<IsolatedPlugin> start_worker(const PluginFile& file, PrivateCopy& copy);
+
+  using Libraries = std::vector<NeededLibrary>;
   using Sealed = std::vector<std::unique_ptr<PrivateCopy>>;
-  /// Libraries that the plugin brings along; others may not be able to write to them either. With `seal`, or where only what is trusted may
-  /// be loaded, copies of them are, which are `sealed`. Throws PluginError (untrusted, unlisted).
-  std::vector<std::filesystem::path> admit_dependencies(const PluginFile& file, const PrivateCopy& copy, bool seal, Sealed& sealed);
-  void try_in_child(const PluginFile& file, const PrivateCopy& copy, const std::vector<std::filesystem::path>& dependencies);
+  /// The plugin's libraries; others may not be able to write to those that it brings along either. Throws PluginError (untrusted,
+  /// unlisted).
+  Libraries admit_libraries(const PluginFile& file, const PrivateCopy& copy);
+  /// Where a plugin is loaded; apart: here, where the loader would take other plugins' libraries for its own.
+  enum class Where { here, apart, worker };
+  /// Whether it is loaded from a copy.
+  bool is_copied(const NeededLibrary& library, Where where, const std::filesystem::path& folder) const;
+  /// Seals the copy, changed so that the loader finds the same libraries for it as for the file, and makes copies of those to be copied.
+  /// Throws PluginError (unlisted).
+  Sealed seal(const PluginFile& file, PrivateCopy& copy, const Libraries& libraries, Where where);
+  static CopyChanges changes_of(const Libraries& libraries, std::size_t object, const std::filesystem::path& folder,
+                                const std::map<std::size_t, std::string>& copies, Where where);
+  void try_in_child(const PluginFile& file, const PrivateCopy& copy, std::uint64_t key);
+  void quarantine(const PluginFile& file, std::uint64_t key, const std::string& reason);
 
   PluginOptions options_;
   std::mutex admitting_;  // trust_, lists_ and history_: files are admitted while others are loaded

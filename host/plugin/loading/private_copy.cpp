@@ -10,7 +10,6 @@
 
 #include "io/memory_file.hpp"
 #include "plugin/loading/loader_message.hpp"
-#include "plugin/loading/own_symbols.hpp"
 #include "plugin/plugin_error.hpp"
 
 namespace tenon {
@@ -34,7 +33,7 @@ void write_all(int descriptor, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-PrivateCopy::PrivateCopy(const InputFile& file, const std::filesystem::path& shown_as, Symbols symbols) {
+PrivateCopy::PrivateCopy(const InputFile& file, const std::filesystem::path& shown_as) {
   descriptor_ = make_memory_file(shown_as.filename().string().substr(0, 200).c_str());
   if (descriptor_ < 0) refuse("no memory file");
   try {
@@ -42,12 +41,15 @@ PrivateCopy::PrivateCopy(const InputFile& file, const std::filesystem::path& sho
     // as the loader will open it
     if (OpenFile::anything(path()).descriptor() < 0)
       refuse(errno == ENOENT ? "/proc, through which it is loaded, is not mounted" : "it cannot be opened again");
-    if (symbols == Symbols::own_first) prefer_own_symbols(descriptor_, InputFile(path()));
-    if (!seal_memory_file(descriptor_, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) refuse("no seal");
   } catch (...) {
     close(descriptor_);
     throw;
   }
+}
+
+void PrivateCopy::seal(const CopyChanges& changes) {
+  change_copy(descriptor_, InputFile(path()), changes);
+  if (!seal_memory_file(descriptor_, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) refuse("no seal");
 }
 
 PrivateCopy::~PrivateCopy() {

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "plugin/discovery/input_file.hpp"
+#include "plugin/loading/copy_changes.hpp"
 
 namespace tenon {
 
@@ -11,19 +12,20 @@ namespace tenon {
 //  - no folder is needed that may be written to and run from, and nothing is left behind by a crash;
 //  - its inode is its own, so the loader never takes it for an older file of the same path (it compares path, device and inode);
 //  - sealed, it cannot be written to or cut off, not even by this process.
-// The descriptor stays open for good, for two reasons: the loader also compares names, so the number must not be used again; and gdb finds
-// code and symbols under that name (hence the process's number in it, "self" would be gdb). perf records the mapping as
-// "/memfd:NAME": `perf record --buildid-mmap` finds the symbols by build id once `perf buildid-cache --add PLUGIN.so` knows the file.
-// The price: the loader's $ORIGIN does not mean the plugin's folder; bundled_dependencies.hpp makes up for it.
+// The descriptor stays open for good, for the loader also compares names, so that the number must not be used again. Once loaded, the
+// plugin has the name of its file (name_loaded_file): dladdr() and gdb find that. perf records the mapping as "/memfd:NAME":
+// `perf record --buildid-mmap` finds the symbols by build id once `perf buildid-cache --add PLUGIN.so` knows the file.
+// The price: for the loader $ORIGIN is not the plugin's folder; copy_changes.hpp makes up for it.
 class PrivateCopy {
  public:
   /// Throws PluginError (not loadable) where there is no memory or no descriptor left.
-  /// own_first: the loader is to look for symbols in the plugin first, which changes the copy (see own_symbols.hpp), but not its hash.
-  enum class Symbols : bool { as_in_file, own_first };
-  explicit PrivateCopy(const InputFile& file, const std::filesystem::path& shown_as, Symbols symbols = Symbols::as_in_file);
+  explicit PrivateCopy(const InputFile& file, const std::filesystem::path& shown_as);
   ~PrivateCopy();
   PrivateCopy(const PrivateCopy&) = delete;
   PrivateCopy& operator=(const PrivateCopy&) = delete;
+
+  /// Changes what is to be changed, which leaves the hash as it is, and seals the copy. Once, before anybody loads it.
+  void seal(const CopyChanges& changes = {});
 
   int descriptor() const { return descriptor_; }
   std::uint64_t content_hash() const { return content_hash_; }

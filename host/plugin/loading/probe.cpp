@@ -46,11 +46,9 @@ void judge(std::string_view line) {
 
 }  // namespace
 
-void probe_library(int library, const std::vector<std::filesystem::path>& dependencies, const std::vector<std::string>& symbols,
-                   const ProbeOptions& options) {
+void probe_library(int library, const std::vector<std::string>& symbols, const ProbeOptions& options) {
   std::vector<std::string> arguments{options.program.string(), "/proc/self/fd/" + std::to_string(library_in_child),
                                      std::to_string(report_in_child)};
-  for (const auto& dependency : dependencies) arguments.push_back(dependency.string());
   arguments.insert(arguments.end(), symbols.begin(), symbols.end());
   Child child(arguments, {Child::nothing, Child::nothing, Child::nothing, library, Child::report},
               {"a plugin cannot be tried in a child process: " + options.program.string(), ""});

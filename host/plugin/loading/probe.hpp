@@ -13,8 +13,7 @@ struct ProbeOptions {
 
 /// `library` is open for reading and stays so; `symbols` are the functions that return tables. Returns where all is well. Throws
 /// PluginError: unresolved symbol, not loadable, broken manifest (a table is wrong), crashed, hung; and Failure where the program cannot be
-/// started. `dependencies` are loaded before it, by absolute paths.
-void probe_library(int library, const std::vector<std::filesystem::path>& dependencies, const std::vector<std::string>& symbols,
-                   const ProbeOptions& options);
+/// started.
+void probe_library(int library, const std::vector<std::string>& symbols, const ProbeOptions& options);
 
 }  // namespace tenon

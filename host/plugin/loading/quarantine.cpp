@@ -4,6 +4,7 @@
 #include <tenon/host/trust.hpp>
 
 #include "plugin/loading/load_history.hpp"
+#include "plugin/loading/needed_libraries.hpp"
 #include "plugin/loading/trust.hpp"
 #include "plugin/loading/user_folders.hpp"
 #include "plugin/plugin_error.hpp"
@@ -15,7 +16,7 @@ namespace {
 QuarantinedPlugin quarantined(const QuarantineEntry& entry) {
   QuarantinedPlugin plugin{.path = entry.plugin, .reason = entry.reason};
   try {
-    if (content_hash(InputFile(entry.plugin)) != entry.content_hash) plugin.file = QuarantinedPlugin::File::changed;
+    if (load_key(entry.plugin, InputFile(entry.plugin)) != entry.key) plugin.file = QuarantinedPlugin::File::changed;
   } catch (const PluginError&) {
     plugin.file = QuarantinedPlugin::File::missing;
   }
@@ -43,7 +44,7 @@ std::vector<QuarantinedPlugin> release_plugins(const std::filesystem::path& file
   std::vector<QuarantinedPlugin> released;
   for (const auto& entry : entries) {
     if (entry.plugin != path && entry.plugin.parent_path() != path) continue;
-    if (history.forget(entry.plugin) == 0 && history.find_quarantined(entry.plugin, [&] { return entry.content_hash; }) != nullptr)
+    if (history.forget(entry.plugin) == 0 && history.find_quarantined(entry.plugin, [&] { return entry.key; }) != nullptr)
       throw Failure(FailureKind::file, fmt::format("{} cannot be taken out of quarantine: its record {} cannot be removed",
                                                    entry.plugin.string(), entry.record.string()));
     released.push_back(quarantined(entry));

@@ -1,6 +1,5 @@
-// tenon-probe FILE DESCRIPTOR [/LIBRARY]... SYMBOL...: loads a plugin after the libraries that it brings along, and asks for its tables, in
-// a process that may die of it. It links nothing of the host, so that it starts in a millisecond and a plugin that dies here dies of
-// itself.
+// tenon-probe FILE DESCRIPTOR SYMBOL...: loads a plugin and asks for its tables, in a process that may die of it. It links nothing of the
+// host, so that it starts in a millisecond and a plugin that dies here dies of itself.
 #include <dlfcn.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -75,15 +74,12 @@ int main(int count, char** arguments) {
   if (count >= 3) std::from_chars(arguments[2], arguments[2] + std::strlen(arguments[2]), descriptor);
   if (descriptor < 0) {
     std::fputs(
-        "usage: tenon-probe FILE DESCRIPTOR [/LIBRARY]... SYMBOL...\nLoads a plugin for Tenon and reports on the descriptor; Tenon runs it "
-        "itself.\n",
+        "usage: tenon-probe FILE DESCRIPTOR SYMBOL...\nLoads a plugin for Tenon and reports on the descriptor; Tenon runs it itself.\n",
         stderr);
     return 2;
   }
   prepare(descriptor);
-  int first_symbol = 3;
-  while (first_symbol < count && arguments[first_symbol][0] == '/') open_or_report(arguments[first_symbol++], descriptor);
   void* library = open_or_report(arguments[1], descriptor);
-  for (int i = first_symbol; i < count; ++i) check_table(library, arguments[i], descriptor);
+  for (int i = 3; i < count; ++i) check_table(library, arguments[i], descriptor);
   report(descriptor, tenon::probe::passed);
 }

@@ -1,0 +1,6 @@
+// A shared library that counts in the variable of its header.
+#include "counter.hpp"
+
+__attribute__((visibility("default"))) int count_in_library() {
+  return ++calls();
+}

@@ -1,0 +1,29 @@
+// Multiplies by the number in the file factor.txt next to it, which it finds in two ways.
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <tenon/plugin_folder.hpp>
+
+#include "../doubling.hpp"
+
+static float number_in(const std::filesystem::path& file) {
+  float number = 0;
+  std::FILE* in = std::fopen(file.c_str(), "r");
+  const bool read = in != nullptr && std::fscanf(in, "%f", &number) == 1;
+  if (in != nullptr) std::fclose(in);
+  if (!read) throw tenon::Error("cannot read ", file.string());
+  return number;
+}
+
+struct ReadsBeside : Doubling {
+  void forward(const tenon::Call& call) const {
+    Dl_info info{};
+    dladdr(reinterpret_cast<const void*>(&number_in), &info);
+    const float number = number_in(tenon::plugin_folder() / "factor.txt");
+    const float again = number_in(std::filesystem::path(info.dli_fname).parent_path() / "factor.txt");
+    const auto x = call.input<float>(0);
+    auto y = call.output<float>(0);
+    for (std::int64_t i = 0; i < y.size(); ++i) y[i] = (i % 2 == 0 ? number : again) * x[i];
+  }
+};
+TENON_OPERATOR(reads_beside, ReadsBeside)

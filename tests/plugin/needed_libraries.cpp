@@ -1,0 +1,137 @@
+// Libraries that plugins need: where they are found, and what a private copy says of them.
+#include "plugin/loading/needed_libraries.hpp"
+
+#include <doctest/doctest.h>
+#include <elf.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "failure_of.hpp"
+#include "plugin/folder_of_faults.hpp"
+#include "plugin/loading/private_copy.hpp"
+
+using namespace tenon;
+
+namespace {
+
+void put(const PluginFolder& folder, const std::string& name) {
+  folder.write(name, read_bytes(std::filesystem::path(TENON_TEST_FAULTS) / "beside" / name));
+}
+
+/// The texts of a tag as the loader finds them: by addresses, in the segments that the header names.
+std::vector<std::string> loaded_texts(const std::filesystem::path& path, std::int64_t tag) {
+  const auto bytes = read_bytes(path);
+  const auto at = [&]<class Struct>(std::uint64_t offset, Struct) {
+    Struct read;
+    std::memcpy(&read, bytes.data() + offset, sizeof read);
+    return read;
+  };
+  const auto header = at(0, Elf64_Ehdr());
+  std::vector<Elf64_Phdr> segments;
+  for (std::size_t i = 0; i < header.e_phnum; ++i) segments.push_back(at(header.e_phoff + i * sizeof(Elf64_Phdr), Elf64_Phdr()));
+  const auto offset_of = [&](std::uint64_t address) {
+    for (const auto& segment : segments)
+      if (segment.p_type == PT_LOAD && address >= segment.p_vaddr && address < segment.p_vaddr + segment.p_filesz)
+        return segment.p_offset + address - segment.p_vaddr;
+    throw std::runtime_error("an address outside of all segments");
+  };
+  std::uint64_t dynamic = 0, texts = 0;
+  for (const auto& segment : segments)
+    if (segment.p_type == PT_DYNAMIC) dynamic = segment.p_offset;
+  std::vector<std::uint64_t> values;
+  for (auto entry = at(dynamic, Elf64_Dyn()); entry.d_tag != DT_NULL; entry = at(dynamic += sizeof entry, Elf64_Dyn())) {
+    if (entry.d_tag == DT_STRTAB) texts = entry.d_un.d_ptr;
+    if (entry.d_tag == tag) values.push_back(entry.d_un.d_val);
+  }
+  std::vector<std::string> found;
+  for (const auto value : values) found.emplace_back(bytes.c_str() + offset_of(texts + value));
+  return found;
+}
+
+// Errors first: a library that is loaded once is found by every later plugin of the process.
+FailureText load(const PluginFolder& folder) {
+  PluginSet set(folder.options(), idle_host());
+  set.add_file(folder / "needs_beside.so");
+  return failure_of([&] { set.load("needs_beside"); });
+}
+
+}  // namespace
+
+TEST_CASE("a library beside a plugin is found by $ORIGIN, and as trusted as the plugin") {
+  PluginFolder folder;
+  put(folder, "needs_beside.so");
+  const auto missing = load(folder);
+  CHECK(missing.kind == static_cast<int>(FailureKind::plugin));
+  CHECK(missing.message.find("needs_beside.so needs the library libbeside.so, which was not found: install it, or put it beside") !=
+        std::string::npos);
+
+  put(folder, "libbeside.so");
+  REQUIRE(chmod((folder / "libbeside.so").c_str(), 0757) == 0);
+  const auto open = load(folder);
+  CHECK(open.kind == static_cast<int>(FailureKind::plugin));
+  CHECK(open.message == "operator 'needs_beside' cannot be used: " + (folder / "needs_beside.so").string() + " needs the library " +
+                            (folder / "libbeside.so").string() + ", which is not trusted: everybody may write to the file " +
+                            (folder / "libbeside.so").string());
+
+  REQUIRE(chmod((folder / "libbeside.so").c_str(), 0755) == 0);
+  put(folder, "libbelow.so");
+  REQUIRE(chmod((folder / "libbelow.so").c_str(), 0757) == 0);
+  CHECK(load(folder).message.find("needs the library " + (folder / "libbelow.so").string() + ", which is not trusted") !=
+        std::string::npos);
+  folder.write("libbelow.so", "no library");
+  CHECK(load(folder).message.find("needs the library " + (folder / "libbelow.so").string() + ", which is ") != std::string::npos);
+
+  put(folder, "libbelow.so");
+  CHECK(load(folder).message == "");
+}
+
+TEST_CASE("a run path's $ORIGIN is a folder as the loader expands it") {
+  struct Case {
+    const char *text, *expanded;
+  };
+  for (const auto& each : {Case{"$ORIGIN", "/p"},
+                           {"${ORIGIN}/../lib", "/p/../lib"},
+                           {"$ORIGIN/a:$ORIGIN", "/p/a:/p"},
+                           {"/x/$ORIGIN", "/x//p"},
+                           {"$ORIGINAL", "$ORIGINAL"},
+                           {"$ORIGIN_", "$ORIGIN_"},
+                           {"${ORIGIN", "${ORIGIN"},
+                           {"$LIB/x", "$LIB/x"},
+                           {"", ""}}) {
+    CAPTURE(each.text);
+    CHECK(expand_origin(each.text, "/p") == each.expanded);
+  }
+}
+
+TEST_CASE("a private copy states other libraries and run paths, and its unique symbols are ordinary ones") {
+  const std::filesystem::path built = TENON_TEST_FAULTS "/libraries";
+  const auto texts_of = [](const std::filesystem::path& plugin, const CopyChanges& changes, std::int64_t tag) {
+    PrivateCopy copy(InputFile(plugin), plugin);
+    copy.seal(changes);
+    return loaded_texts(copy.path(), tag);
+  };
+  const auto plugin = built / "runpath/from_library.so";
+  const std::string folder(3000, 'x');  // longer than anything in the file
+  CHECK(texts_of(plugin, {.origin = "/" + folder}, DT_RUNPATH) ==
+        std::vector<std::string>{"/nowhere:/" + folder + "/none:/" + folder + "/../lib"});
+  CHECK(texts_of(built / "rpath/from_library.so", {.origin = "/p"}, DT_RPATH) == std::vector<std::string>{"/p/../lib"});
+  const auto needed = texts_of(plugin, {.needed = {{"libnumber.so", "/l/other.so"}}}, DT_NEEDED);
+  CHECK(std::find(needed.begin(), needed.end(), "/l/other.so") != needed.end());
+  CHECK(std::find(needed.begin(), needed.end(), "libnumber.so") == needed.end());
+
+#if defined(__GNUC__) && !defined(__clang__)  // clang makes no unique symbols
+  const PluginFolder apart;
+  const auto counts = [](const std::filesystem::path& path) {
+    const auto names = own_unique_symbols(path);
+    return std::count(names.begin(), names.end(), "_ZZ5callsvE5count");
+  };
+  const auto alone = apart.write("one.so", read_bytes(built / "shared/one.so"));
+  CHECK(counts(alone) == 1);
+  CHECK(counts(built / "shared/one.so") == 0);  // its library has it, too
+  PrivateCopy copy(InputFile(alone), alone);
+  copy.seal({.own_unique = true});
+  CHECK(own_unique_symbols(copy.path()).empty());
+#endif
+}
