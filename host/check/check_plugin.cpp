@@ -64,9 +64,8 @@ struct CheckedPlugin {
   }
 
   int number_at_path() const {
-    const auto whole = fs::absolute(path).lexically_normal();
     const auto files = plugins.catalog().files();
-    const auto found = std::find_if(files.rbegin(), files.rend(), [&](const PluginFile& file) { return file.path == whole; });
+    const auto found = std::find_if(files.rbegin(), files.rend(), [&](const PluginFile& file) { return is_at(file, path); });
     return static_cast<int>(files.rend() - found) - 1;
   }
 
@@ -80,7 +79,7 @@ struct CheckedPlugin {
     auto own = plugins.served_by(number, kernels_on);
     const bool lacks_operators = needs_others && own.size() < file.operators.size() + kernels;
     if (lacks_operators || std::any_of(own.begin(), own.end(), [&](const auto& name) { return is_made_elsewhere(name); })) {
-      plugins.scan_defaults(default_plugin_folders());
+      plugins.scan_defaults(default_plugins());
       own = plugins.served_by(number, kernels_on);
     }
     std::copy_if(own.begin(), own.end(), std::back_inserter(names),
@@ -261,7 +260,7 @@ std::vector<CheckResult> check_operator(std::string_view manifest, const tenon_o
   add_gradient_operators(plugins);
   add_storage_operators(plugins);
   for (const auto& path : options.plugins) fs::is_regular_file(path) ? plugins.add_file(path) : plugins.scan(path);
-  plugins.scan_defaults(default_plugin_folders());
+  plugins.scan_defaults(default_plugins());
   const auto name = plugins.add(std::as_bytes(std::span(manifest)), table, make);
   const auto load = [&] {
     checks::CheckedOperator subject{plugins.load(name), options.plugins, options.trust_writable, options.seed, "", options.calls};

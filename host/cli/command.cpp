@@ -204,8 +204,19 @@ static void require_plugins(const char* option, const Catalog& catalog, const st
 }
 
 Host& Context::host() {
+  return host([](const Failure& failure) { throw Failure(failure); });
+}
+
+Host& Context::host(const std::function<void(const Failure&)>& report) {
   if (host_) return *host_;
-  device();  // CUDA starts before the first plugin is loaded
+  const auto try_to = [&](const auto& work) {
+    try {
+      work();
+    } catch (const Failure& failure) {
+      report(failure);
+    }
+  };
+  try_to([&] { device(); });  // CUDA starts before the first plugin is loaded
   HostOptions options;
   options.threads = static_cast<int>(global_.integer("threads"));
   options.memory_limit = global_.count("memory-limit");
@@ -215,10 +226,11 @@ Host& Context::host() {
   options.isolate = isolation(global_);
   options.prefer = global_.all("prefer");
   options.warn = [](const std::string& what) { tell("warning: {}\n", what); };
-  host_ = std::make_unique<Host>(options);
-  for (const auto& folder : global_.all("plugins")) host_->add_plugins(folder);
-  if (!options.isolate.plugins.empty()) require_plugins("isolate", host_->catalog(), options.isolate.plugins, false);
-  if (!options.prefer.empty()) require_plugins("prefer", host_->catalog(), options.prefer, true);
+  auto host = std::make_unique<Host>(options);
+  for (const auto& place : global_.all("plugins")) try_to([&] { host->add_plugins(place); });
+  if (!options.isolate.plugins.empty()) try_to([&] { require_plugins("isolate", host->catalog(), options.isolate.plugins, false); });
+  if (!options.prefer.empty()) try_to([&] { require_plugins("prefer", host->catalog(), options.prefer, true); });
+  host_ = std::move(host);
   return *host_;
 }
 

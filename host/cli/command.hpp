@@ -89,6 +89,8 @@ class Context {
   std::string device() const;
   const Arguments& global() const { return global_; }
   Host& host();
+  /// The same, but what --plugins, --isolate and --prefer name wrongly is passed to `report` and left out.
+  Host& host(const std::function<void(const Failure&)>& report);
 
  private:
   const Arguments& global_;

@@ -52,7 +52,7 @@ int print_manual(Context&, const Arguments&) {
       "5: nothing could be checked. 128 + N: signal N ended the work (130: SIGINT, 143: SIGTERM). A plugin that crashes or ends the "
       "process "
       "is named, and the exit status is 1.\n");
-  put(".SH ENVIRONMENT\n.TP\n.B TENON_PLUGIN_PATH\nfolders of plugins, with colons between them.\n");
+  put(".SH ENVIRONMENT\n.TP\n.B TENON_PLUGIN_PATH\nfolders of plugins, and plugin files, with colons between them.\n");
   put(".TP\n.B TENON_NO_PARENT\nif set, commands that load plugins run in the process that was started, and not in a child of it that it "
       "watches. It is so under a debugger in any case.\n");
   return 0;

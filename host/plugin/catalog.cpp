@@ -11,7 +11,11 @@ std::size_t CatalogIndex::find(std::string_view name, std::string_view home) con
   if (found == names.end()) return nowhere;
   const auto in_space = [&](std::string_view space) {
     const auto& all = found->second.operators;
-    const auto op = std::find_if(all.begin(), all.end(), [&](auto i) { return operators[i].info.space == space; });
+    auto op = std::find_if(all.begin(), all.end(), [&](auto i) { return operators[i].info.space == space; });
+    if (op == all.end())
+      op = std::find_if(all.begin(), all.end(), [&](auto i) {
+        return operators[i].has_file_space() && also_spaces.contains({std::string(space), operators[i].file});
+      });
     return op == all.end() ? nowhere : *op;
   };
   if (name.size() != found->first.size()) return in_space(space_in(name));
@@ -50,6 +54,19 @@ const std::vector<std::filesystem::path>& Catalog::searched() const& {
 }
 std::vector<std::filesystem::path> Catalog::searched() const&& {
   return index_->searched;
+}
+
+const std::vector<std::string>& Catalog::not_searched() const& {
+  return index_->not_searched;
+}
+std::vector<std::string> Catalog::not_searched() const&& {
+  return index_->not_searched;
+}
+
+std::string Catalog::not_searched_text() const {
+  std::string text;
+  for (const auto& sentence : index_->not_searched) text += "; " + sentence;
+  return text;
 }
 
 const CatalogOperator* Catalog::find(std::string_view name) const& {
@@ -126,8 +143,10 @@ std::string Catalog::why_missing(std::string_view name) const {
 std::string Catalog::next_step(std::string_view name) const {
   if (find(name)) return {};
   if (!ambiguity(name).empty()) {
-    const auto& first = index_->operators[index_->names.find(name)->second.operators.front()];
-    return "write the full name, or prefer a plugin or space, such as '" + first.info.space + "'";
+    const auto& several = index_->names.find(name)->second.operators;
+    const auto hint = "write the full name, or prefer a plugin or space, such as '" + index_->operators[several.front()].info.space + "'";
+    const bool by_file = std::any_of(several.begin(), several.end(), [&](auto i) { return index_->operators[i].has_file_space(); });
+    return (by_file ? file_space_hint + ("; " + hint) : hint);
   }
   if (!index_->dispute(name).empty()) return {};
   const PluginFile* file = refused_file(name);

@@ -104,8 +104,11 @@ void Building::list(const std::function<OwnOperator(const std::string&)>& own_of
   ShortNames(sources_, winners_, preferred, index_).settle();
   for (auto& sentence : kernel_notes) index_.notes.push_back(std::move(sentence));
   for (const auto& [name, sentence] : index_.disputed) index_.notes.push_back(sentence);
-  for (const auto& file : sources_.files)
+  for (std::size_t i = 0; i < sources_.files.size(); ++i) {
+    const auto& file = sources_.files[i];
     if (file.sound && !file.note.empty()) index_.notes.push_back(file.note);
+    for (const auto& path : file.also_at) index_.also_spaces.emplace(space_of_plugin(path.stem().string()), static_cast<int>(i));
+  }
 }
 
 /// The operator's definition, where it had the name already; null where it did not.
@@ -168,6 +171,7 @@ int CatalogBuilder::add_file(Candidate candidate, int old) {
   }
   PluginSource& file = sources_.files[static_cast<std::size_t>(old)];
   file.path = std::move(candidate.file.path);
+  file.also_at.clear();
   file.name = std::move(candidate.file.name);
   file.note = std::move(candidate.note);
   file.stamp = candidate.stamp;
@@ -175,6 +179,11 @@ int CatalogBuilder::add_file(Candidate candidate, int old) {
   file.kernels = std::move(candidate.file.kernels);
   file.sound = candidate.file.usable();
   return old;
+}
+
+void CatalogBuilder::add_path(int number, const std::filesystem::path& path) {
+  auto& paths = sources_.files[static_cast<std::size_t>(number)].also_at;
+  if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
 }
 
 void CatalogBuilder::supersede(int number) {
@@ -239,6 +248,8 @@ CatalogBuilder::Built CatalogBuilder::build(const CatalogIndex& before) const {
       },
       preferred_);
   index->searched = searched_;
+  index->not_searched = not_searched_;
+  index->notes.insert(index->notes.end(), not_searched_.begin(), not_searched_.end());
   auto unused = building.unused();
   return {std::move(index), std::move(unused)};
 }

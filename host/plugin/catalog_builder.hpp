@@ -30,6 +30,8 @@ class CatalogBuilder {
   int add_file(Candidate candidate, int old = -1);
   /// The file of that number when it was last read, for others to compare with.
   const PluginSource& file(int number) const { return sources_.files[static_cast<std::size_t>(number)]; }
+  /// The path leads to that file, too.
+  void add_path(int number, const std::filesystem::path& path);
   /// The file has changed and was read again under another number.
   void supersede(int number);
   /// What one call brings: folders of files, by their numbers. A file that was there already moves.
@@ -40,6 +42,8 @@ class CatalogBuilder {
   /// Whose operators short names mean where several have them; the first that has one.
   void prefer(std::vector<std::string> plugins) { preferred_ = std::move(plugins); }
   void add_searched(std::filesystem::path folder) { searched_.push_back(std::move(folder)); }
+  void add_not_searched(std::string sentence) { not_searched_.push_back(std::move(sentence)); }
+  int file_count() const { return static_cast<int>(sources_.files.size()); }
   /// An operator of the application; returns its full name. Throws Failure (usage) where it claims the space of those that come with Tenon.
   std::string add_own(OperatorInfo info, OwnOperator own);
   /// One of the host's own.
@@ -62,6 +66,7 @@ class CatalogBuilder {
   PluginSources sources_;
   std::map<std::string, Own, std::less<>> builtin_, own_;  // by full name
   std::vector<std::filesystem::path> searched_;
+  std::vector<std::string> not_searched_;
   std::vector<std::string> preferred_;
   std::set<int> named_;
   int layers_ = 0;  // 0: the default folders

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tenon/host/catalog.hpp>
@@ -37,6 +38,10 @@ struct Definition {
   mutable std::atomic<const LoadedOperator*> loaded = nullptr;  // set once; what it points to keeps this
 };
 
+/// Part of a hint or a note about operators with CatalogOperator::has_file_space().
+inline constexpr const char* file_space_hint =
+    "a plugin without op.space() has its file's name as its space: with one, versions of a plugin are one plugin";
+
 /// What a short name or alias stands for: in each space at most one operator.
 struct ShortName {
   std::vector<std::size_t> operators;  // indices into CatalogIndex::operators
@@ -53,7 +58,10 @@ struct CatalogIndex {
   std::map<std::string, std::vector<std::shared_ptr<const Definition>>, std::less<>> other_versions;
   std::vector<std::string> notes;
   std::vector<std::filesystem::path> searched;
+  std::vector<std::string> not_searched;
   std::map<std::string, ShortName, std::less<>> names;  // aliases, too
+  /// Spaces that a file's operators without op.space() would have under its other names, and the file.
+  std::set<std::pair<std::string, int>> also_spaces;
   /// Who claims an operator of ONNX, by its type and domain, in the order of `operators`.
   std::map<std::string, std::map<std::string, std::vector<std::pair<std::size_t, const OnnxForm*>>, std::less<>>, std::less<>> onnx;
   std::map<std::string, std::string, std::less<>> disputed;  // full names that several files claim, and no operator has; a sentence

@@ -1,5 +1,7 @@
 #include "plugin/file_records.hpp"
 
+#include <algorithm>
+
 namespace tenon {
 
 void FileRecords::put(int number, PluginFile file, PluginLoader::Operators operators) {
@@ -32,6 +34,13 @@ void FileRecords::came_to(int number, const PluginFile& after) {
 void FileRecords::set_hash(int number, std::uint64_t hash) {
   const std::lock_guard lock(mutex_);
   at(number).file.content_hash = hash;
+  all_.reset();
+}
+
+void FileRecords::add_path(int number, const std::filesystem::path& path) {
+  const std::lock_guard lock(mutex_);
+  auto& paths = at(number).file.also_at;
+  if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
   all_.reset();
 }
 

@@ -21,6 +21,7 @@ class FileRecords {
   /// What came of loading it: status, reason and content hash.
   void came_to(int number, const PluginFile& after);
   void set_hash(int number, std::uint64_t hash);
+  void add_path(int number, const std::filesystem::path& path);
   /// Of each file why it is not used, or nothing, for those that were neither refused nor loaded.
   void judge(const std::vector<std::string>& unused);
 

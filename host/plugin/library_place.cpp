@@ -39,13 +39,13 @@ bool is_bundled(const fs::path& plugin) {
   return !installed.empty() && fs::equivalent(plugin.has_parent_path() ? plugin.parent_path() : ".", installed, error);
 }
 
-std::vector<std::filesystem::path> default_plugin_folders() {
+std::vector<std::filesystem::path> default_plugins() {
   std::vector<std::filesystem::path> folders;
   std::error_code error;
   if (const char* list = std::getenv("TENON_PLUGIN_PATH"); list != nullptr) {
     std::istringstream stream(list);
     for (std::string folder; std::getline(stream, folder, ':');)
-      if (!folder.empty() && std::filesystem::is_directory(folder, error)) folders.emplace_back(folder);
+      if (!folder.empty()) folders.emplace_back(folder);
   }
   if (auto installed = find_beside_library("plugins"); std::filesystem::is_directory(installed, error))
     folders.push_back(std::move(installed));

@@ -12,8 +12,8 @@ std::filesystem::path library_file();
 /// neither.
 std::filesystem::path find_beside_library(const std::filesystem::path& name);
 
-/// The folders of TENON_PLUGIN_PATH (colons between them), then the installed one. Only those that exist.
-std::vector<std::filesystem::path> default_plugin_folders();
+/// The folders and files of TENON_PLUGIN_PATH (colons between them), whether they exist or not, then the installed folder if there is one.
+std::vector<std::filesystem::path> default_plugins();
 
 /// Whether the file lies in the folder of the plugins that come with Tenon.
 bool is_bundled(const std::filesystem::path& plugin);

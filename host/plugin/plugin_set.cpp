@@ -4,11 +4,14 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <system_error>
 #include <utility>
 
+#include "io/absolute_path.hpp"
 #include "plugin/catalog_builder.hpp"
 #include "plugin/discovery/plugin_folder.hpp"
+#include "plugin/discovery/same_plugin.hpp"
 #include "plugin/file_records.hpp"
 #include "plugin/missing_operators.hpp"
 #include "plugin/operator_loader.hpp"
@@ -19,10 +22,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path absolute_path(const fs::path& path) {
-  std::error_code error;
-  const fs::path whole = fs::absolute(path, error).lexically_normal();
-  return error ? path : whole;
+KnownPlugin known(const Candidate& candidate) {
+  return {candidate.file.path, candidate.stamp, candidate.operators};
+}
+KnownPlugin known(const PluginSource& file) {
+  return {file.path, file.stamp, file.operators};
 }
 
 OperatorInfo read_own_manifest(std::span<const std::byte> manifest, const tenon_operator* table) {
@@ -47,6 +51,10 @@ struct PluginSet::Impl {
   }
 
   std::vector<int> read(const std::vector<fs::path>& paths);
+  int known_number(const fs::path& path) const;
+  int same_number(const Candidate& candidate, SamePlugins& same) const;
+  std::vector<int> numbers_of(std::vector<Candidate> candidates);
+  void place(const fs::path& path, int number, const FileStamp& stamp);
   int number_of(Candidate candidate);
   void publish();
   std::shared_ptr<const CatalogIndex> current() const;
@@ -61,7 +69,11 @@ struct PluginSet::Impl {
 
   std::mutex adding;  // one call adds at a time
   CatalogBuilder builder;
-  std::map<fs::path, int> newest;  // number of what was last read from there
+  struct Read {
+    int number;
+    FileStamp stamp;
+  };
+  std::map<fs::path, Read> newest;  // what was last read from there
 
   mutable std::mutex swapping;  // held for the pointer alone
   std::shared_ptr<const CatalogIndex> index = std::make_shared<const CatalogIndex>();
@@ -115,35 +127,108 @@ const LoadedOperator* PluginSet::Impl::load(const std::shared_ptr<const Definiti
   }
 }
 
+/// The number of what was read from that path, if it is sound and has not changed since; -1.
+int PluginSet::Impl::known_number(const fs::path& path) const {
+  const auto known = newest.find(path);
+  if (known == newest.end() || known->second.stamp != FileStamp::of(path)) return -1;
+  const auto& file = builder.file(known->second.number);
+  return file.sound && file.stamp == FileStamp::of(file.path) ? known->second.number : -1;
+}
+
+/// Which candidates are one plugin: of each, the one with the shortest file name, as in rope.so -> rope-1.2.so.
+static std::vector<std::size_t> find_same(const std::vector<Candidate>& candidates, SamePlugins& same) {
+  const auto length = [&](std::size_t i) { return candidates[i].file.path.filename().native().size(); };
+  std::vector<std::size_t> order(candidates.size()), stands_for(candidates.size()), first;
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return length(a) < length(b); });
+  for (const auto i : order) {
+    stands_for[i] = i;
+    if (!candidates[i].file.usable()) continue;
+    const auto found =
+        std::find_if(first.begin(), first.end(), [&](auto j) { return same.are_same(known(candidates[i]), known(candidates[j])); });
+    if (found == first.end())
+      first.push_back(i);
+    else
+      stands_for[i] = *found;
+  }
+  return stands_for;
+}
+
+/// The number of what was read before and is the same plugin by another path; -1.
+int PluginSet::Impl::same_number(const Candidate& candidate, SamePlugins& same) const {
+  for (int i = 0; candidate.file.usable() && i < builder.file_count(); ++i) {
+    const auto& file = builder.file(i);
+    if (file.sound && file.path != candidate.file.path && file.stamp == FileStamp::of(file.path) &&
+        same.are_same(known(candidate), known(file)))
+      return i;
+  }
+  return -1;
+}
+
+/// The numbers of candidates. Those that are one plugin have one number; in a folder, the shorter file name takes its place.
+std::vector<int> PluginSet::Impl::numbers_of(std::vector<Candidate> candidates) {
+  SamePlugins same;
+  const auto stands_for = find_same(candidates, same);
+  std::vector<int> numbers(candidates.size(), -1);
+  std::vector<std::pair<fs::path, FileStamp>> read;
+  for (auto& candidate : candidates) read.emplace_back(candidate.file.path, candidate.stamp);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (stands_for[i] != i) continue;
+    const int known = same_number(candidates[i], same);
+    const auto before = known < 0 ? fs::path() : builder.file(known).path;
+    const bool takes_place = known >= 0 && before.parent_path() == read[i].first.parent_path() &&
+                             read[i].first.filename().native().size() < before.filename().native().size();
+    numbers[i] = known < 0 || takes_place ? number_of(std::move(candidates[i])) : known;
+    if (!takes_place) continue;
+    builder.supersede(known);
+    place(before, numbers[i], builder.file(known).stamp);
+  }
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    numbers[i] = numbers[stands_for[i]];
+    place(read[i].first, numbers[i], read[i].second);
+  }
+  return numbers;
+}
+
+/// Notes that the path leads to the plugin of that number.
+void PluginSet::Impl::place(const fs::path& path, int number, const FileStamp& stamp) {
+  const auto known = newest.find(path);
+  if (known != newest.end() && known->second.number != number && builder.file(known->second.number).path == path &&
+      builder.file(known->second.number).sound)
+    builder.supersede(known->second.number);
+  newest[path] = {number, stamp};
+  if (builder.file(number).path == path) return;
+  builder.add_path(number, path);
+  files.add_path(number, path);
+}
+
 /// Their numbers. What was read before and has not changed since is not read again, unless it was refused.
 std::vector<int> PluginSet::Impl::read(const std::vector<fs::path>& paths) {
   std::vector<int> numbers;
   std::vector<fs::path> unknown;
   for (const auto& path : paths) {
-    const auto known = newest.find(path);
-    if (known != newest.end() && builder.file(known->second).sound && builder.file(known->second).stamp == FileStamp::of(path))
-      numbers.push_back(known->second);
+    if (const int known = known_number(path); known >= 0)
+      numbers.push_back(known);
     else
       unknown.push_back(path);
   }
-  auto candidates = read_candidates(unknown, [&](const fs::path& path, const InputFile& file) { loader.admit(path, file); });
-  for (auto& candidate : candidates) numbers.push_back(number_of(std::move(candidate)));
+  const auto read = numbers_of(read_candidates(unknown, [&](const fs::path& path, const InputFile& file) { loader.admit(path, file); }));
+  numbers.insert(numbers.end(), read.begin(), read.end());
   return numbers;
 }
 
 int PluginSet::Impl::number_of(Candidate candidate) {
   const auto known = newest.find(candidate.file.path);
   int old = -1;
-  if (known != newest.end()) {
-    if (builder.file(known->second).sound)
-      builder.supersede(known->second);
+  if (known != newest.end() && builder.file(known->second.number).path == candidate.file.path) {
+    if (builder.file(known->second.number).sound)
+      builder.supersede(known->second.number);
     else
-      old = known->second;  // nothing was ever taken from a file that was refused: its place is free
+      old = known->second.number;  // nothing was ever taken from a file that was refused: its place is free
   }
   auto file = candidate.file;
   auto operators = candidate.operators;
   const int number = builder.add_file(std::move(candidate), old);
-  newest[file.path] = number;
   files.put(number, std::move(file), std::move(operators));
   return number;
 }
@@ -170,18 +255,27 @@ void PluginSet::scan(const fs::path& folder) {
   impl_->publish();
 }
 
-void PluginSet::scan_defaults(const std::vector<fs::path>& folders) {
+void PluginSet::scan_defaults(const std::vector<fs::path>& places) {
   const std::lock_guard lock(impl_->adding);
-  std::vector<std::vector<fs::path>> files;
-  files.reserve(folders.size());
-  for (const auto& folder : folders) files.push_back(list_plugin_files(absolute_path(folder)));
+  auto& builder = impl_->builder;
+  const int count = builder.file_count();
   std::vector<std::vector<int>> numbers;
-  for (auto& paths : files) {  // what the application gave itself stays where that put it
-    std::erase_if(paths, [&](const fs::path& path) { return impl_->newest.contains(path); });
-    numbers.push_back(impl_->read(paths));
+  for (const auto& place : places) {
+    const auto whole = absolute_path(place);
+    std::error_code error;
+    const bool is_file = fs::is_regular_file(whole, error);
+    try {
+      auto files = is_file ? std::vector<fs::path>{whole} : list_plugin_files(whole);
+      // What the application added itself stays where that put it.
+      std::erase_if(files, [&](const fs::path& path) { return impl_->newest.contains(path); });
+      numbers.push_back(impl_->read(files));
+      std::erase_if(numbers.back(), [&](int number) { return number < count; });
+      if (!is_file) builder.add_searched(whole);
+    } catch (const Failure& failure) {
+      builder.add_not_searched(std::string(failure.what()) + " (TENON_PLUGIN_PATH)");
+    }
   }
-  impl_->builder.add_layer(numbers, CatalogBuilder::Layer::defaults);
-  for (const auto& folder : folders) impl_->builder.add_searched(absolute_path(folder));
+  builder.add_layer(numbers, CatalogBuilder::Layer::defaults);
   impl_->publish();
 }
 

@@ -107,8 +107,9 @@ class PluginSet {
   /// Reads the folder's files NAME.so (sorted) into the catalog, where they replace what was there of their operators' names (see
   /// CatalogBuilder). What is wrong with a file becomes its status. A folder that cannot be read is a Failure (file) that names it.
   void scan(const std::filesystem::path& folder);
-  /// Folders that come after all others, whenever they are read; of them the first wins. Files that are there already are left alone.
-  void scan_defaults(const std::vector<std::filesystem::path>& folders);
+  /// Folders and files that come after all others, whenever they are read; of them the first wins. Files that are there already are left
+  /// alone. What cannot be read is passed over, and Catalog::not_searched() says so.
+  void scan_defaults(const std::vector<std::filesystem::path>& places);
   /// One file by its path, whatever it is called.
   void add_file(const std::filesystem::path& file);
   /// An operator of the application itself; `table` must live as long as the process. With `make` its objects come from there and not from

@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <tenon/host/catalog.hpp>
+
+#include "io/absolute_path.hpp"
 
 namespace tenon {
 
@@ -38,11 +41,16 @@ std::string_view name_of(PluginStatus status) {
   return "unknown";
 }
 
+bool is_at(const PluginFile& file, const std::filesystem::path& path) {
+  const auto whole = absolute_path(path);
+  return whole == file.path || std::find(file.also_at.begin(), file.also_at.end(), whole) != file.also_at.end();
+}
+
 bool is_called(const PluginFile& file, const std::string& word) {
   if (word.empty()) return false;
-  std::error_code error;
-  const auto path = std::filesystem::absolute(word, error).lexically_normal();
-  return word == file.name || word == file.path.filename() || word == file.path.stem() || path == file.path;
+  const auto is_its_name = [&](const std::filesystem::path& path) { return word == path.filename() || word == path.stem(); };
+  return word == file.name || is_its_name(file.path) || std::any_of(file.also_at.begin(), file.also_at.end(), is_its_name) ||
+         is_at(file, word);
 }
 
 std::string next_step(const PluginFile& file) {
@@ -50,7 +58,8 @@ std::string next_step(const PluginFile& file) {
     case PluginStatus::crashed:
     case PluginStatus::hung:
     case PluginStatus::quarantined:
-      return "it stays in quarantine until it is built anew; `tenon trust " + file.path.string() + "` lets it be tried again";
+      return "it stays in quarantine until it, or a library that it needs, is built again; `tenon trust " + file.path.string() +
+             "` lets it be tried again";
     case PluginStatus::untrusted:
       return "take the right to write away from others (chmod go-w), or accept plugins that others may write to";
     case PluginStatus::unlisted:

@@ -1,17 +1,23 @@
 #include "plugin/saved_operator.hpp"
 
+#include <algorithm>
+
 #include "plugin/operator_name.hpp"
 
 namespace tenon {
 namespace {
 
-std::string_view plugin_of(const CatalogOperator& op, const std::vector<PluginFile>& files) {
-  return op.file < 0 ? std::string_view() : std::string_view(files[static_cast<std::size_t>(op.file)].name);
+/// Whether the operator's plugin has that name, by itself or by a path of it.
+bool is_of_plugin(const CatalogOperator& op, const std::vector<PluginFile>& files, std::string_view plugin) {
+  if (plugin.empty() || op.file < 0) return false;
+  const auto& file = files[static_cast<std::size_t>(op.file)];
+  return file.name == plugin ||
+         std::any_of(file.also_at.begin(), file.also_at.end(), [&](const auto& path) { return path.stem().native() == plugin; });
 }
 
 bool may_stand_in(const CatalogOperator& op, const std::vector<PluginFile>& files, const SavedOperator& saved) {
   if (op.file >= 0 && !op.info.own_space) return true;
-  if (!saved.plugin.empty() && plugin_of(op, files) == saved.plugin) return true;
+  if (is_of_plugin(op, files, saved.plugin)) return true;
   if (saved.info == nullptr) return false;
   if (saved.info->manifest == op.info.manifest) return true;
   return saved.info->own_space ? saved.info->space == op.info.space : op.info.space != bundled_space;
@@ -24,7 +30,7 @@ std::size_t find_short(const CatalogIndex& index, const std::vector<PluginFile>&
   int count = 0;
   for (const auto i : found->second.operators) {
     const auto& op = index.operators[i];
-    const bool fits = saved.of_application ? op.file < 0 : !saved.plugin.empty() && plugin_of(op, files) == saved.plugin;
+    const bool fits = saved.of_application ? op.file < 0 : is_of_plugin(op, files, saved.plugin);
     if (fits) theirs = i, ++count;
   }
   return count == 1 ? theirs : found->second.chosen;

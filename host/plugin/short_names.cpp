@@ -53,8 +53,11 @@ std::string ShortNames::note(const std::string& name, const ShortName& meaning) 
   std::string others;
   for (const auto op : meaning.operators)
     if (op != meaning.chosen) others += (others.empty() ? "" : " and ") + info(op).full_name();
+  const bool by_file =
+      std::any_of(meaning.operators.begin(), meaning.operators.end(), [&](auto op) { return index_.operators[op].has_file_space(); });
   if (meaning.chosen == CatalogIndex::nowhere)
-    return "'" + name + "' may be " + others + ": graphs write the full name, or a preferred plugin decides";
+    return "'" + name + "' may be " + others + ": graphs write the full name, or a preferred plugin decides" +
+           (by_file ? std::string("; ") + file_space_hint : "");
   return "'" + name + "' is " + info(meaning.chosen).full_name() + "; write " + others + " in full, or prefer its plugin";
 }
 

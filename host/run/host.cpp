@@ -58,7 +58,7 @@ Host::Impl::~Impl() = default;
 PluginSet& Host::Impl::plugins() {
   std::call_once(defaults_scanned, [this] {
     if (!options.search_defaults) return;
-    plugin_set.scan_defaults(default_plugin_folders());
+    plugin_set.scan_defaults(default_plugins());
   });
   return plugin_set;
 }

@@ -32,7 +32,8 @@ std::shared_ptr<const OperatorInfo> find_optimizer(Host& host, const std::string
                                   : did_you_mean(near_names(name, known), fmt::format("optimizers are {}", fmt::join(known, ", ")));
   if (const auto why = catalog.why_missing(name); !why.empty())
     throw Failure(FailureKind::plugin, fmt::format("optimizer '{}' cannot be used: {}", name, why), catalog.next_step(name));
-  if (found == nullptr) throw Failure(FailureKind::plugin, fmt::format("there is no optimizer '{}'", name), hint);
+  if (found == nullptr)
+    throw Failure(FailureKind::plugin, fmt::format("there is no optimizer '{}'{}", name, catalog.not_searched_text()), hint);
   throw Failure(
       FailureKind::usage,
       fmt::format("'{}' is not an optimizer: an optimizer takes the inputs weight, grad and learning_rate, and returns updated", name),

@@ -12,14 +12,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Copies of one plugin that names neither itself nor a space: each file's name is the space of its `keeps_bounds`.
+/// Builds of one plugin that names neither itself nor a space: each file's name is the space of its `keeps_bounds`.
 struct NamedPlugins {
   explicit NamedPlugins(const std::vector<std::string>& names) {
     fs::create_directory(place.folder() / "plugins");
     for (const auto& name : names) add(name);
     place.write("q.json", text("keeps_bounds"));
   }
-  void add(const std::string& name) const { fs::copy_file(fault("keeps_bounds"), place.folder() / "plugins" / (name + ".so")); }
+  void add(const std::string& name) const {
+    write_bytes(place.folder() / "plugins" / (name + ".so"),
+                read_bytes(fault("keeps_bounds")) + name);  // no copies, which would be one plugin
+  }
   void rename(const std::string& from, const std::string& to) const {
     fs::rename(place.folder() / "plugins" / (from + ".so"), place.folder() / "plugins" / (to + ".so"));
   }
@@ -39,9 +42,10 @@ TEST_CASE("two plugins with one operator: list, inspect and run tell them apart"
   CHECK(result.code == 0);
   CHECK(has(result.out, "one.keeps_bounds  "));
   CHECK(has(result.out, "two.keeps_bounds  "));
-  CHECK(has(
-      result.err,
-      "note: 'keeps_bounds' may be one.keeps_bounds and two.keeps_bounds: graphs write the full name, or a preferred plugin decides\n"));
+  CHECK(has(result.err,
+            "note: 'keeps_bounds' may be one.keeps_bounds and two.keeps_bounds: graphs write the full name, or a preferred plugin decides; "
+            "a plugin "
+            "without op.space() has its file's name as its space: with one, versions of a plugin are one plugin\n"));
   result = plugins.run({"inspect", "two.keeps_bounds"});
   CHECK(has(result.out, "name             two.keeps_bounds\n"));
   CHECK(has(result.out, "two.so"));
@@ -49,7 +53,9 @@ TEST_CASE("two plugins with one operator: list, inspect and run tell them apart"
   CHECK(result.code == 3);
   CHECK(has(result.err, "it may be one.keeps_bounds of "));
   CHECK(has(result.err, "one.so or two.keeps_bounds of "));
-  CHECK(has(result.err, "hint: write the full name, or prefer a plugin or space, such as 'one' (--prefer NAME)\n"));
+  CHECK(has(result.err,
+            "hint: a plugin without op.space() has its file's name as its space: with one, versions of a plugin are one plugin; write "
+            "the full name, or prefer a plugin or space, such as 'one' (--prefer NAME)\n"));
   CHECK(has(plugins.run({"inspect", "thre.keeps_bounds"}).err, "did you mean one.keeps_bounds or two.keeps_bounds?"));
 
   result = plugins.run({"run", "q.json", "--input", "x=x.npy", "--output", "y"});
@@ -94,7 +100,8 @@ TEST_CASE("a plugin that was renamed finds its files again, with a warning") {
 TEST_CASE("a file of version 0.1 means the operator of the plugin that it names") {
   const TemporaryFolder folder, cache;
   const auto old_files = fs::path(TENON_TEST_DATA) / "v0.1.0";
-  for (const char* name : {"quadratic.so", "another.so"}) fs::copy_file(old_files / "quadratic.so", folder / name);
+  for (const char* name : {"quadratic.so", "another.so"})  // one plugin, which has both names
+    fs::copy_file(old_files / "quadratic.so", folder / name);
   for (const bool present : {true, false}) {  // Tenon has one of that name, too
     if (!present) fs::remove(folder / "quadratic.so");
     tenon::HostOptions options;
@@ -110,7 +117,7 @@ TEST_CASE("a file of version 0.1 means the operator of the plugin that it names"
     };
     CHECK(names() == Words{"fully_connected", "batch_norm", "quadratic", "mean_squared_error"});
     graph.bind();
-    CHECK(names() == Words{"tenon.fully_connected", "tenon.batch_norm", present ? "quadratic.quadratic" : "tenon.quadratic",
+    CHECK(names() == Words{"tenon.fully_connected", "tenon.batch_norm", present ? "another.quadratic" : "tenon.quadratic",
                            "tenon.mean_squared_error"});
   }
 }

@@ -167,7 +167,7 @@ TEST_CASE("a folder that is missing is named") {
 
 TEST_CASE("files are read in sorted order, once each, and need not be called .so when they are named") {
   PluginFolder folder;
-  for (const char* name : {"c.so", "a.so", "b.so"}) folder.put("plain", name);
+  for (const std::string name : {"c.so", "a.so", "b.so"}) folder.write(name, plain() + std::string(static_cast<std::size_t>(name[0]), ' '));
   const auto odd = folder.put("split_operator", "odd");
   PluginSet set(folder.options(), idle_host());
   set.scan(folder.plugins());

@@ -19,7 +19,7 @@ namespace {
 const OperatorInfo& operator_called(const Catalog& catalog, const std::string& name) {
   if (const auto* op = catalog.find(name)) return op->info;
   const auto why = catalog.why_missing(name);
-  throw Failure(FailureKind::plugin, why.empty() ? fmt::format("there is no operator '{}'", name) : why,
+  throw Failure(FailureKind::plugin, why.empty() ? fmt::format("there is no operator '{}'{}", name, catalog.not_searched_text()) : why,
                 did_you_mean(catalog.near(name), why.empty() ? "tenon list shows the operators" : catalog.next_step(name)));
 }
 

@@ -114,7 +114,7 @@ std::shared_ptr<const OperatorInfo> operator_of(const Arguments& arguments, Host
   host.add_plugins(plugin);
   std::vector<std::string> names;
   for (const auto& file : host.catalog().files()) {
-    if (file.path != std::filesystem::absolute(plugin).lexically_normal()) continue;
+    if (!is_at(file, plugin)) continue;
     names = file.operators;
     if (names.empty())
       for (const auto& kernel : file.kernels)
@@ -160,7 +160,7 @@ std::vector<CheckCall> calls_to_try(const Arguments& arguments, const Context& c
 std::string hint_for(const std::filesystem::path& plugin, Context& context) {
   context.host().add_plugins(plugin);
   for (const auto& file : context.host().catalog().files())
-    if (file.path == std::filesystem::absolute(plugin).lexically_normal() && file.operators.empty())
+    if (is_at(file, plugin) && file.operators.empty())
       for (const auto& kernel : file.kernels)
         if (kernel.device != "cpu") return fmt::format("--device {} compares its kernels with the CPU's", kernel.device);
   return {};

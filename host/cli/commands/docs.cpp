@@ -34,9 +34,11 @@ std::vector<const CatalogOperator*> meant_operators(const Catalog& catalog, cons
   for (const auto& op : catalog.operators())
     if (what.empty() || is_of_plugin(catalog, op, what) || &op == catalog.find(what)) operators.push_back(&op);
   if (!operators.empty()) return operators;
-  throw Failure(FailureKind::plugin, what.empty() ? "no operators were found" : fmt::format("there is no operator or plugin '{}'", what),
-                what.empty() ? "tenon doctor shows the folders that are searched"
-                             : did_you_mean(catalog.near(what), "tenon list shows the operators"));
+  throw Failure(
+      FailureKind::plugin,
+      (what.empty() ? "no operators were found" : fmt::format("there is no operator or plugin '{}'", what)) + catalog.not_searched_text(),
+      what.empty() ? "tenon doctor shows the folders that are searched"
+                   : did_you_mean(catalog.near(what), "tenon list shows the operators"));
 }
 
 // Those of each file under its name, and then those that are part of Tenon itself.

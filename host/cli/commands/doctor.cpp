@@ -75,8 +75,9 @@ Finding processes(const Catalog& catalog) {
   return {"processes", fmt::format("rank {} of {}, by {}; {}", started.rank, started.size, started.name(), reach), transports.empty()};
 }
 
-std::vector<Finding> examine(Host& host) {
-  std::vector<Finding> findings;
+std::vector<Finding> examine(Context& context) {
+  std::vector<Finding> findings, refused;
+  auto& host = context.host([&](const Failure& failure) { refused.push_back({"option", failure.what(), true}); });
   findings.push_back({"tenon", fmt::format("{}, ABI {}.{}", TENON_VERSION, TENON_ABI_MAJOR, TENON_ABI_MINOR)});
   findings.push_back({"threads", fmt::format("{} in use; {}", host.threads(), describe(usable_cores()))});
   findings.push_back(cuda());
@@ -88,6 +89,8 @@ std::vector<Finding> examine(Host& host) {
   std::size_t usable = 0;
   const auto catalog = host.catalog();
   for (const auto& folder : catalog.searched()) findings.push_back({"plugin folder", folder.string()});
+  for (const auto& sentence : catalog.not_searched()) findings.push_back({"plugin folder", sentence, true});
+  findings.insert(findings.end(), refused.begin(), refused.end());
   if (catalog.searched().empty()) findings.push_back({"plugin folder", "none; name one with --plugins or TENON_PLUGIN_PATH", true});
   for (const auto& file : catalog.files()) {
     if (file.usable())
@@ -103,7 +106,7 @@ std::vector<Finding> examine(Host& host) {
 int run_doctor(Context& context, const Arguments&) {
   bool error = false;
   std::vector<JsonItem> items;
-  for (const auto& finding : examine(context.host())) {
+  for (const auto& finding : examine(context)) {
     error = error || finding.error;
     if (!context.json()) write_result("{:<14} {}{}\n", finding.what, finding.found, finding.error ? "   <-- look here" : "");
     items.push_back(json_object("what", finding.what, "found", finding.found, "error", finding.error));

@@ -110,7 +110,7 @@ int run_inspect(Context& context, const Arguments& arguments) {
   if (const auto why = catalog.why_missing(what); !why.empty())
     throw Failure(FailureKind::plugin, fmt::format("operator '{}' cannot be used: {}", what, why), catalog.next_step(what));
   if (op == nullptr)
-    throw Failure(FailureKind::plugin, fmt::format("there is no operator, plugin file or graph '{}'", what),
+    throw Failure(FailureKind::plugin, fmt::format("there is no operator, plugin file or graph '{}'{}", what, catalog.not_searched_text()),
                   did_you_mean(catalog.near(what), "tenon list shows the operators"));
   if (context.json())
     write_result(json_text(op->info) + '\n');

@@ -38,11 +38,11 @@ std::vector<const CatalogOperator*> wanted_operators(const Catalog& catalog, con
     std::vector<std::string> names;
     for (const auto& file : catalog.files()) names.push_back(file.name);
     if (std::none_of(catalog.files().begin(), catalog.files().end(), [&](const auto& file) { return is_called(file, plugin); }))
-      throw Failure(FailureKind::plugin, fmt::format("there is no plugin '{}'", plugin),
+      throw Failure(FailureKind::plugin, fmt::format("there is no plugin '{}'{}", plugin, catalog.not_searched_text()),
                     did_you_mean(near_names(plugin, names), "tenon doctor shows the folders that are searched"));
   }
   if (const auto pattern = arguments.get("PATTERN"); !pattern.empty())
-    throw Failure(FailureKind::plugin, fmt::format("no operator matches '{}'", pattern),
+    throw Failure(FailureKind::plugin, fmt::format("no operator matches '{}'{}", pattern, catalog.not_searched_text()),
                   did_you_mean(catalog.near(pattern), "tenon list shows all operators"));
   return wanted;
 }

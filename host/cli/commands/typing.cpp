@@ -41,7 +41,7 @@ std::string file_of_catalog(Context& context, const std::string& what) {
     if (what.empty() || is_of || &op == catalog.find(what)) operators.push_back(&op);
   }
   if (operators.empty())
-    throw Failure(FailureKind::plugin, fmt::format("there is no operator or plugin '{}'", what),
+    throw Failure(FailureKind::plugin, fmt::format("there is no operator or plugin '{}'{}", what, catalog.not_searched_text()),
                   did_you_mean(catalog.near(what), "tenon list shows the operators"));
   return python_type_file(catalog, operators);
 }

@@ -268,7 +268,9 @@ bool Importer::by_plugin(NodeImport& node, std::optional<Failure>& refusal) {
 // Inputs by their places, attributes by the names of parameters.
 void Importer::import_as(NodeImport& node, const std::string& op) {
   const auto* found = catalog_.find(op);
-  if (found == nullptr) node.refuse(fmt::format("there is no operator '{}'", op), did_you_mean(catalog_.near(op), catalog_.next_step(op)));
+  if (found == nullptr)
+    node.refuse(fmt::format("there is no operator '{}'{}", op, catalog_.not_searched_text()),
+                did_you_mean(catalog_.near(op), catalog_.next_step(op)));
   import_as(node, found->info);
 }
 

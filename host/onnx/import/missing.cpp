@@ -154,8 +154,8 @@ Failure refuse_missing(const Catalog& catalog, const Model& model, const std::ve
   std::vector<std::string> folders;
   for (const auto& folder : catalog.searched()) folders.push_back(folder.string());
   return {FailureKind::plugin,
-          fmt::format("{}: {} missing: {}; searched {}{}", model.path.string(), missing.size() == 1 ? "an operator is" : "operators are",
-                      list, folders.empty() ? "no folder" : "in ", fmt::join(folders, ", ")),
+          fmt::format("{}: {} missing: {}; searched {}{}{}", model.path.string(), missing.size() == 1 ? "an operator is" : "operators are",
+                      list, folders.empty() ? "no folder" : "in ", fmt::join(folders, ", "), catalog.not_searched_text()),
           hint};
 }
 

@@ -19,6 +19,7 @@ bool PluginSources::is_preferred(const OperatorInfo& op, int file, const std::st
   const auto& source = files[static_cast<std::size_t>(file)];
   PluginFile plugin;
   plugin.path = source.path;
+  plugin.also_at = source.also_at;
   plugin.name = source.name;
   return is_called(plugin, word);
 }

@@ -27,7 +27,8 @@ struct Rank {
 
 struct PluginSource {
   std::filesystem::path path;
-  std::string name, note;  ///< of the plugin; see Candidate::note
+  std::vector<std::filesystem::path> also_at;  ///< as PluginFile::also_at
+  std::string name, note;                      ///< of the plugin; see Candidate::note
   FileStamp stamp;
   std::vector<std::shared_ptr<const OperatorInfo>> operators;
   std::vector<KernelInfo> kernels;

@@ -78,7 +78,7 @@ nb::dict describe_operator(Host& host, const std::string& name) {
   const auto* op = catalog.find(name);
   if (op == nullptr) {
     const auto why = catalog.why_missing(name);
-    throw Failure(FailureKind::plugin, why.empty() ? "there is no operator '" + name + "'" : why,
+    throw Failure(FailureKind::plugin, why.empty() ? "there is no operator '" + name + "'" + catalog.not_searched_text() : why,
                   why.empty() ? did_you_mean(catalog.near(name), "dir(tenon.ops) lists the operators") : catalog.next_step(name));
   }
   nb::dict all = nb::cast<nb::dict>(to_python(op->info));

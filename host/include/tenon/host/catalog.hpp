@@ -47,6 +47,7 @@ struct KernelInfo {
 /// One file of a plugin folder, and whether it can be used.
 struct PluginFile {
   std::filesystem::path path;
+  std::vector<std::filesystem::path> also_at{};  ///< other paths of it: links to it, and copies with other names
   PluginStatus status = PluginStatus::indexed;
   std::string reason;  ///< why not, to follow the path in a sentence: "is built for ..."; empty if the file is usable
   std::string name, version, compiler;
@@ -56,7 +57,9 @@ struct PluginFile {
   std::vector<KernelInfo> kernels;
   bool usable() const { return status == PluginStatus::loaded || status == PluginStatus::indexed; }
 };
-/// By its name, the file's name with or without `.so`, or its path.
+/// Whether it is the file at that path, or one that it stands for.
+TENON_API bool is_at(const PluginFile& file, const std::filesystem::path& path);
+/// By its name, the file's name with or without `.so`, or a path of it.
 TENON_API bool is_called(const PluginFile& file, const std::string& word);
 TENON_API std::string next_step(const PluginFile& file);  ///< how to make an unusable file usable, as a hint
 
@@ -74,6 +77,8 @@ struct CatalogOperator {
   };
   std::vector<Variant> variants{};  ///< kernels beside those, which are chosen by types and priority
   std::string full_name() const { return info.full_name(); }
+  /// Whether its space is the name of its plugin's file, because its source states none.
+  bool has_file_space() const { return file >= 0 && !info.own_space && info.space != "tenon"; }
 };
 
 /// An operator that says which operator of ONNX it computes, and the form that says so.
@@ -96,10 +101,16 @@ class TENON_API Catalog {
   std::vector<PluginFile> files() const&& { return *files_; }
   const std::vector<CatalogOperator>& operators() const&;  ///< sorted by name, then space
   std::vector<CatalogOperator> operators() const&&;
-  const std::vector<std::string>& notes() const&;  ///< one sentence for each duplicate and which of the files is used
+  /// A sentence for each duplicate and which of the files is used, and those of not_searched().
+  const std::vector<std::string>& notes() const&;
   std::vector<std::string> notes() const&&;
   const std::vector<std::filesystem::path>& searched() const&;
   std::vector<std::filesystem::path> searched() const&&;
+  /// A sentence for each folder or file that TENON_PLUGIN_PATH names and that cannot be read.
+  const std::vector<std::string>& not_searched() const&;
+  std::vector<std::string> not_searched() const&&;
+  /// The same, to follow what is said of an operator that was not found: "; SENTENCE"; empty if everything was searched.
+  std::string not_searched_text() const;
   /// By name or alias, in full (`acme.rope`) or short. Where operators of several spaces have a short name, it stands for that of a
   /// preferred plugin (HostOptions::prefer), or else for the one that comes with Tenon. Null if no operator has it, or several and neither
   /// decides.
