@@ -11,6 +11,7 @@
 #include <tenon/host/failure.hpp>
 
 #include "device/device.hpp"
+#include "device/devices.hpp"
 #include "io/readable_bytes.hpp"
 
 namespace tenon {
@@ -22,9 +23,11 @@ constexpr std::uint64_t huge_page = 2u << 20;
 constexpr std::uint64_t large = 4 * huge_page;
 
 #if defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t most_kept = 0;  // so that it finds who uses what was freed
+constexpr std::uint64_t most_kept = 0;                                             // so that it finds who uses what was freed
+constexpr std::uint64_t least_mapped = std::numeric_limits<std::uint64_t>::max();  // and who leaves a block
 #else
 constexpr std::uint64_t most_kept = 128u << 20;
+constexpr std::uint64_t least_mapped = 128u << 10;  // smaller holes in the heap are filled soon
 #endif
 
 std::byte* allocate_new(std::uint64_t whole, std::uint64_t alignment) {
@@ -113,6 +116,36 @@ Memory allocate(std::uint64_t bytes) {
   }
   if (memory == nullptr) throw Failure(FailureKind::failed, "cannot allocate " + readable_bytes(bytes) + ": out of memory");
   return Memory(memory);
+}
+
+namespace {
+
+std::byte* map_pages(std::uint64_t bytes) {
+  if (bytes < least_mapped) return allocate_new(bytes, memory_alignment);
+  auto* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  if (bytes >= large) ::madvise(memory, bytes, MADV_HUGEPAGE);
+  return static_cast<std::byte*>(memory);
+}
+
+}  // namespace
+
+Pages::Pages(std::uint64_t bytes, const char* what) : memory_(nullptr, Unmap{std::max(bytes, memory_alignment)}) {
+  const bool countable = bytes <= std::numeric_limits<std::uint64_t>::max() / 2;
+  auto* memory = countable ? map_pages(this->bytes()) : nullptr;
+  if (memory == nullptr && countable) {
+    free_kept_blocks();
+    memory = map_pages(this->bytes());
+  }
+  if (memory == nullptr) throw out_of_memory(cpu_device().name(), what, bytes, cpu_device().memory());
+  memory_.reset(memory);
+}
+
+void Pages::Unmap::operator()(std::byte* memory) const {
+  if (bytes < least_mapped)
+    std::free(memory);
+  else
+    ::munmap(memory, bytes);
 }
 
 Failure out_of_memory(const std::string& device, const std::string& what, std::uint64_t bytes, const DeviceMemory& memory) {

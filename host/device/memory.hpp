@@ -28,16 +28,21 @@ void free_kept_blocks();
 /// was asked for.
 Memory allocate(std::uint64_t bytes);
 
-/// One block for all values of a plan, which knows the offset of each: allocated once, then used by every run.
-class Arena {
+/// Memory in pages of its own, if it is large, which the system gets back: what is replaced by larger memory would leave holes in the
+/// heap, between what was allocated meanwhile.
+class Pages {
  public:
-  explicit Arena(std::uint64_t bytes) : memory_(allocate(bytes)), size_(bytes) {}
-  std::byte* at(std::uint64_t offset) const { return memory_.get() + offset; }  ///< offset: at most size()
-  std::uint64_t size() const { return size_; }
+  /// `what` needs it, for the Failure (failed) if there is not enough.
+  Pages(std::uint64_t bytes, const char* what);
+  std::byte* data() const { return memory_.get(); }
+  std::uint64_t bytes() const { return memory_.get_deleter().bytes; }
 
  private:
-  Memory memory_;
-  std::uint64_t size_;
+  struct Unmap {
+    std::uint64_t bytes;
+    void operator()(std::byte* memory) const;
+  };
+  std::unique_ptr<std::byte, Unmap> memory_;
 };
 
 }  // namespace tenon

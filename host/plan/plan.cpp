@@ -48,7 +48,7 @@ void require_equal_sizes(const GraphModel& model, const std::map<ValueId, tenon_
       if (name == 0 || type.dims[i] < 0) continue;
       const auto [first, is_new] = sizes.try_emplace(name, Dim{value, type.dims[i]});
       if (!is_new && first->second.size != type.dims[i])
-        throw Failure(FailureKind::failed,
+        throw Failure(FailureKind::usage,
                       fmt::format("dimension '{}' is {} in input '{}' and {} in input '{}', but must be one size", model.strings[name],
                                   first->second.size, value_label(model, first->second.input), type.dims[i], value_label(model, value)));
     }
@@ -92,8 +92,8 @@ Inferred infer_with(const GraphModel& model, const Binding& binding, const Tenso
     const auto merged = merge(types[value], type);
     news[value] = merged == Merge::learned;
     if (merged == Merge::contradiction)
-      throw Failure(FailureKind::failed, fmt::format("input '{}' is {} but the graph needs {}", value_label(model, value), to_string(type),
-                                                     to_string(model.values[value].type)));
+      throw Failure(FailureKind::usage, fmt::format("input '{}' is {} but the graph needs {}", value_label(model, value), to_string(type),
+                                                    to_string(model.values[value].type)));
   }
   require_equal_sizes(model, inputs);
   if (known.elements != nullptr)

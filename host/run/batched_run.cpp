@@ -174,9 +174,44 @@ Rows begin(Session& session, const NamedTensors& inputs, std::int64_t batch, con
   return rows;
 }
 
+/// While it lives, runs of the session succeed together: without done(), none has changed anything.
+class RunsTogether {
+ public:
+  explicit RunsTogether(Session& session) : session_(impl_of(session)), backup_(session_.streams), step_(session_.step) {
+    session_.batches = &backup_;
+  }
+  ~RunsTogether() {
+    session_.batches = nullptr;
+    if (done_) return;
+    backup_.put_back();
+    session_.step = step_;
+  }
+  RunsTogether(const RunsTogether&) = delete;
+  RunsTogether& operator=(const RunsTogether&) = delete;
+  void done() { done_ = true; }
+
+ private:
+  Session::Impl& session_;
+  StateBackup backup_;
+  const std::uint64_t step_;
+  bool done_ = false;
+};
+
 NamedTensors on_cpu(NamedTensors outputs) {
   for (auto& [name, tensor] : outputs) tensor = tensor.to("cpu");
   return outputs;
+}
+
+NamedTensors run_all(Session& session, const Rows& rows, std::int64_t batch, const RunOptions& options) {
+  if (rows.rows <= batch) return on_cpu(session.run(rows.between(0, rows.rows), options));
+  auto request = options;
+  Joined joined(session.run(rows.between(0, batch), request), rows.rows);
+  for (auto begin = batch; begin < rows.rows; begin += batch) {
+    const auto end = std::min(begin + batch, rows.rows);
+    request.destinations = joined.between(begin, end);
+    joined.add(session.run(rows.between(begin, end), request));
+  }
+  return joined.take();
 }
 
 }  // namespace
@@ -188,17 +223,11 @@ NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::i
     given->name(made);
     return made;
   }
+  RunsTogether runs(session);
   const Rows rows = begin(session, inputs, batch, options, shard);
-  if (!rows.outputs.empty()) return rows.outputs;
-  if (rows.rows <= batch) return on_cpu(session.run(rows.between(0, rows.rows), options));
-  auto request = options;
-  Joined joined(session.run(rows.between(0, batch), request), rows.rows);
-  for (auto begin = batch; begin < rows.rows; begin += batch) {
-    const auto end = std::min(begin + batch, rows.rows);
-    request.destinations = joined.between(begin, end);
-    joined.add(session.run(rows.between(begin, end), request));
-  }
-  return joined.take();
+  auto outputs = rows.outputs.empty() ? run_all(session, rows, batch, options) : rows.outputs;
+  runs.done();
+  return outputs;
 }
 
 void run_each_batch(Session& session, const NamedTensors& inputs, std::int64_t batch,
@@ -211,14 +240,18 @@ void run_each_batch(Session& session, const NamedTensors& inputs, std::int64_t b
     };
     return run_each_batch(session, given->inputs, batch, take_named, given->request, shard);
   }
+  RunsTogether runs(session);
   const Rows rows = begin(session, inputs, batch, options, shard);
-  if (!rows.outputs.empty()) return take(rows.outputs, 0);
   std::int64_t taken = 0;
-  do {
-    const auto end = std::min(taken + batch, rows.rows);
-    take(on_cpu(session.run(rows.between(taken, end), options)), rows.rows);
-    taken = end;
-  } while (taken < rows.rows);
+  if (!rows.outputs.empty())
+    take(rows.outputs, 0);
+  else
+    do {
+      const auto end = std::min(taken + batch, rows.rows);
+      take(on_cpu(session.run(rows.between(taken, end), options)), rows.rows);
+      taken = end;
+    } while (taken < rows.rows);
+  runs.done();
 }
 
 }  // namespace tenon

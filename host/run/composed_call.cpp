@@ -49,7 +49,7 @@ ComposedCall::ComposedCall(const LoadedOperator& op, const Instance& object, Dev
   }
   auto inferred = infer_with(graph_->model, graph_->binding, no_tensors_, given).types;
   auto plan = make_plan(graph_, *kernels_, no_tensors_, std::move(inferred), request);
-  if (!arenas_.hold(*plan)) arenas_.grow(*plan, streams_);
+  if (!arenas_.hold(*plan)) arenas_.grow(*plan, streams_, false);
   execution_.emplace(
       std::move(plan), *kernels_, no_tensors_,
       ExecutionContext{&host_table(), &setting.threads, &streams_, &arenas_, &error_, setting.log, setting.training, setting.seed});

@@ -40,7 +40,10 @@ Execution& PlanCache::execution_of(Planned& planned, const Kernels& kernels, con
             ? 0
             : KeptMemory(plan, kernels, tensors, context.threads->count(), context.constant_weights, context.session).missing_bytes();
     require_memory(plan, arenas_, destinations, kept, memory_limit);
-    if (!arenas_.hold(*planned.plan)) make_room(*planned.plan, *context.streams);
+    if (!arenas_.hold(plan)) {
+      const auto spare = static_cast<std::uint64_t>(plan.memory.bytes() / Arenas::spare_part);
+      make_room(plan, *context.streams, has_memory(plan, arenas_, destinations, kept + spare, memory_limit));
+    }
     context.arenas = &arenas_;
     if (planned.refusals == most_refusals) context.lanes = LanePolicy::never;
     if (planned.refusals > 0) context.runs_before_lanes = first_pause << 3 * (planned.refusals - 1);
@@ -64,10 +67,10 @@ void PlanCache::move_on(Planned& planned, const Destinations& destinations, std:
 }
 
 // What ran before uses the addresses of the arenas that go.
-void PlanCache::make_room(const Plan& plan, Streams& streams) {
+void PlanCache::make_room(const Plan& plan, Streams& streams, bool spare) {
   last_ = nullptr;
   for (auto& [key, planned] : plans_) planned.execution.reset();
-  arenas_.grow(plan, streams);
+  arenas_.grow(plan, streams, spare);
 }
 
 }  // namespace tenon

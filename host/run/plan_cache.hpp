@@ -41,7 +41,7 @@ class PlanCache {
 
  private:
   void move_on(Planned& planned, const Destinations& destinations, std::uint64_t memory_limit);
-  void make_room(const Plan& plan, Streams& streams);
+  void make_room(const Plan& plan, Streams& streams, bool spare);
 
   std::size_t most_;
   std::uint64_t uses_ = 0;

@@ -6,6 +6,7 @@
 #include "graph/initialize.hpp"
 #include "io/counted.hpp"
 #include "plugin/device_kernel.hpp"
+#include "plugin/operator_name.hpp"
 #include "run/prepared_call_impl.hpp"
 #include "tensor/tensor_device.hpp"
 #include "tensor/tensor_impl.hpp"
@@ -156,6 +157,23 @@ void require_writable(const Tensor& tensor, std::string_view what, const Argumen
                   "a copy may be written");
 }
 
+/// The caller's states, for a call that fails. Operators that come with Tenon refuse what they cannot do before they write.
+class StatesAsBefore {
+ public:
+  StatesAsBefore(const OperatorInfo& info, std::span<const Tensor> states) : states_(states) {
+    if (states.empty() || info.space == bundled_space) return;
+    for (const auto& state : states) before_.push_back(state ? state.clone() : Tensor());
+  }
+  void put_back() const {
+    for (std::size_t i = 0; i < before_.size(); ++i)
+      if (before_[i]) copy_bytes(before_[i].abi().dense, states_[i].abi().dense, static_cast<std::uint64_t>(states_[i].bytes()));
+  }
+
+ private:
+  std::span<const Tensor> states_;
+  std::vector<Tensor> before_;
+};
+
 }  // namespace
 
 std::vector<Tensor> PreparedCall::Impl::make_states() const {
@@ -227,9 +245,15 @@ void PreparedCall::Impl::forward(std::span<const Tensor> given, std::span<Tensor
     pass.tensors.outputs[i] = &pass.written[i];
   }
   random_ = host.next_random();
-  run(pass);
-  for (std::size_t i = 0; i < made.size(); ++i)
-    if (pass.choice.outputs[i] != TENON_DENSE) made[i] = take(pass, i);
+  const StatesAsBefore as_before(info(), given_states);
+  try {
+    run(pass);
+    for (std::size_t i = 0; i < made.size(); ++i)
+      if (pass.choice.outputs[i] != TENON_DENSE) made[i] = take(pass, i);
+  } catch (...) {
+    as_before.put_back();
+    throw;
+  }
   kept_.clear();
 }
 

@@ -225,10 +225,11 @@ NamedTensors Session::Impl::each_stage(const NamedTensors& inputs, const RunOpti
     std::vector<Tensor> kept;
     auto& planned = prepare_apart(stage, first ? inputs : given, request.destinations, kept);
     const auto later = planned.later;
-    if (first && !later) return visit(*planned.execution, inputs, request.destinations);
+    if (first && !later) return visit(*planned.execution, inputs, request.destinations, false);
     if (first) check_names(*stage, request.destinations);
     if (first) given = inputs;
-    for (auto& [name, tensor] : visit(*planned.execution, given, destinations_in(planned.plan->model(), request.destinations))) {
+    const auto destinations = destinations_in(planned.plan->model(), request.destinations);
+    for (auto& [name, tensor] : visit(*planned.execution, given, destinations, later != nullptr)) {
       if (name.starts_with(for_later))
         given.insert_or_assign(name.substr(1), tensor);
       else
@@ -309,12 +310,13 @@ void Session::Impl::require_unchanged_files(const NamedTensors& inputs) const {
 }
 
 NamedTensors Session::Impl::run(Execution& execution, const NamedTensors& inputs, const Destinations& destinations,
-                                const RunOptions& request, std::uint64_t number) {
+                                const RunOptions& request, std::uint64_t number, bool more) {
   const auto& stop = request.stop;
   auto outputs = bind_outputs(execution, inputs, destinations);
   execution.set_step(number);
   const WatchedStop watched(execution, stop);
   try {
+    back_up(execution, inputs, request, more);
     if (options.debug)
       execute_debug(execution, stop);
     else if (request.finished && options.trace.empty() && !options.profile && execution.runs_in_order() && execution.gpu() == nullptr)
@@ -335,14 +337,54 @@ NamedTensors Session::Impl::run(Execution& execution, const NamedTensors& inputs
   return outputs;
 }
 
-NamedTensors Session::Impl::run(const NamedTensors& inputs, const RunOptions& request, std::uint64_t number, int& stages) {
+void Session::Impl::back_up(const Execution& execution, const NamedTensors& inputs, const RunOptions& request, bool more) {
+  if (execution.changes().empty()) return;
+  BackingFiles checked;  // after the run
+  for (const auto& [name, tensor] : inputs) checked.add(tensor);
+  const bool may_fail_late = more || options.debug || !checked.empty() || !files.empty();
+  if (may_fail_late || batches != nullptr || request.stop.stop_possible() || !execution.changes_last())
+    for (const auto value : execution.changes()) back_up(tensors[value]);
+}
+
+void Session::Impl::back_up(const Execution& execution, const std::stop_token& stop) {
+  if (batches != nullptr || stop.stop_possible() || !files.empty() || !execution.changes_last())
+    for (const auto value : execution.changes()) back_up(tensors[value]);
+}
+
+void Session::Impl::back_up(const Tensor& changed) {
+  if (!changed) return;
+  backup.save(changed);
+  if (batches != nullptr) batches->save(changed);
+}
+
+NamedTensors Session::Impl::run(const NamedTensors& inputs, const RunOptions& request, int& stages) {
   require_current_constants();
-  return as_optimized_or_written([&] {
-    stages = 0;
-    return each_stage(inputs, request, [&](Execution& execution, const NamedTensors& given, const Destinations& destinations) {
-      ++stages;
-      return run(execution, given, destinations, request, number);
-    });
+  const auto number = step++;
+  try {
+    auto made = as_optimized_or_original([&] { return run_stages(inputs, request, number, stages); });
+    backup.forget();
+    return made;
+  } catch (...) {
+    backup.put_back();
+    step = number;
+    throw;
+  }
+}
+
+// What is finished is reported when all stages have plans: until then, the run may begin again with the original graph.
+NamedTensors Session::Impl::run_stages(const NamedTensors& inputs, const RunOptions& request, std::uint64_t number, int& stages) {
+  stages = 0;
+  std::vector<std::string> finished;
+  RunOptions early;
+  return each_stage(inputs, request, [&](Execution& execution, const NamedTensors& given, const Destinations& destinations, bool more) {
+    ++stages;
+    if (more && stages == 1) {
+      early.stop = request.stop;
+      if (request.finished) early.finished = [&](const std::string& name) { finished.push_back(name); };
+    }
+    if (!more)
+      for (const auto& name : std::exchange(finished, {})) request.finished(name);
+    return run(execution, given, destinations, more ? early : request, number, more);
   });
 }
 
@@ -360,21 +402,28 @@ std::string Session::first_non_finite(const NamedTensors& inputs) {
   const Impl::Use use(impl_);
   const Impl::StepByStep each_node(*impl_);
   std::string found;
-  impl_->as_optimized_or_written([&] {
-    return impl_->each_stage(inputs, {}, [&](Execution& execution, const NamedTensors& given, const Destinations&) {
-      auto outputs = impl_->bind_outputs(execution, given, {});
-      execution.set_step(impl_->step > 0 ? impl_->step - 1 : 0);
-      if (found.empty()) found = impl_->watch(execution);
-      impl_->take_sparse_outputs(execution, outputs);
-      return outputs;
+  try {
+    impl_->as_optimized_or_original([&] {
+      return impl_->each_stage(inputs, {}, [&](Execution& execution, const NamedTensors& given, const Destinations&, bool) {
+        auto outputs = impl_->bind_outputs(execution, given, {});
+        execution.set_step(impl_->step > 0 ? impl_->step - 1 : 0);
+        impl_->back_up(execution, given, {}, true);
+        if (found.empty()) found = impl_->watch(execution);
+        impl_->take_sparse_outputs(execution, outputs);
+        return outputs;
+      });
     });
-  });
+  } catch (...) {
+    impl_->backup.put_back();
+    throw;
+  }
+  impl_->backup.put_back();
   return found;
 }
 
 PlanInfo Session::plan(const std::map<std::string, Shape>& shapes) {
   const Impl::Use use(impl_);
-  return impl_->as_optimized_or_written([&] {
+  return impl_->as_optimized_or_original([&] {
     const auto& planned = impl_->plan_for(shapes);
     auto info = info_of(*planned.plan);
     if (planned.later) info.later = node_names(*planned.later);
@@ -388,7 +437,7 @@ std::string Session::describe_plan(const std::map<std::string, Shape>& shapes) {
 
 std::int64_t Session::plan_bytes(const std::map<std::string, Shape>& shapes) {
   const Impl::Use use(impl_);
-  return impl_->as_optimized_or_written([&] { return impl_->plan_for(shapes).plan->memory.bytes(); });
+  return impl_->as_optimized_or_original([&] { return impl_->plan_for(shapes).plan->memory.bytes(); });
 }
 
 std::uint64_t Session::step() const {

@@ -7,6 +7,7 @@
 #include "run/one_thread.hpp"
 #include "run/plan_cache.hpp"
 #include "run/quick_run.hpp"
+#include "run/state_backup.hpp"
 #include "run/trace.hpp"
 #include "tensor/backing_files.hpp"
 
@@ -37,13 +38,15 @@ struct Session::Impl {
   Planned& plan_for(const std::shared_ptr<const Stage>& stage, const std::map<ValueId, tenon_type>& inputs,
                     const std::map<ValueId, Device*>& devices, const Inference::Elements& elements);
   Planned& plan_for(const std::map<std::string, Shape>& shapes) { return plan_for(stage_for({}), input_types(model(), shapes), {}, {}); }
-  /// All stages, one after the other: `visit(planned, inputs, destinations)` runs one and returns its outputs.
+  /// All stages, one after the other: `visit(execution, inputs, destinations, more)` runs one and returns its outputs. `more`: it is one
+  /// of several, and not the last.
   template <class Visit>
   NamedTensors each_stage(const NamedTensors& inputs, const RunOptions& request, Visit&& visit);
-  /// A run of all stages; adds their number to `stages`.
-  NamedTensors run(const NamedTensors& inputs, const RunOptions& request, std::uint64_t number, int& stages);
+  /// A run of all stages, and their number. It changes states, variables and destinations that it adds to once, or not at all.
+  NamedTensors run(const NamedTensors& inputs, const RunOptions& request, int& stages);
+  NamedTensors run_stages(const NamedTensors& inputs, const RunOptions& request, std::uint64_t number, int& stages);
   NamedTensors run(Execution& execution, const NamedTensors& inputs, const Destinations& destinations, const RunOptions& request,
-                   std::uint64_t number);
+                   std::uint64_t number, bool more);
   void run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop);
   /// A run like the one that was remembered; false where it is not, and then nothing has happened.
   bool repeat(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop);
@@ -53,25 +56,33 @@ struct Session::Impl {
   void execute_watched(Execution& execution, const std::stop_token& stop);
   void execute_debug(Execution& execution, const std::stop_token& stop);
 
-  /// Thrown by plan_for() where the graph that runs is not the one that was written, and cannot be planned for these inputs.
+  /// Copies what the run of this plan changes, unless nothing can fail once it has begun to. `more`: stages follow.
+  void back_up(const Execution& execution, const NamedTensors& inputs, const RunOptions& request, bool more);
+  /// The same for a run of one stage whose inputs are of no files.
+  void back_up(const Execution& execution, const std::stop_token& stop);
+  void back_up(const Tensor& changed);
+
+  /// Thrown by plan_for() if the optimized graph cannot be planned for these inputs.
   struct CannotPlan {};
-  /// Calls f, which plans and maybe runs. What fails is tried with the graph as it was written, which stays if that succeeds: a rule looked
-  /// at less than all shapes.
+  /// Calls f, which plans and maybe runs. If the optimized graph cannot be planned, a rule looked at less than all shapes or the inputs
+  /// are wrong: f is called with the original graph, from the state before the first call. The original graph stays if that succeeds.
   template <class F>
-  auto as_optimized_or_written(F&& f) {
+  auto as_optimized_or_original(F&& f) {
     try {
       return f();
     } catch (const CannotPlan&) {
-      const auto optimized = running;
+      backup.put_back();
+    }
+    auto optimized = set_aside();
+    try {
       use(written);
-      try {
-        auto done = f();
-        sources.clear();  // it stays so
-        return done;
-      } catch (...) {
-        if (plans.all().empty()) use(optimized);  // it is the inputs' fault
-        throw;
-      }
+      auto done = f();
+      sources.clear();
+      return done;
+    } catch (...) {
+      backup.put_back();
+      take_back(std::move(optimized));
+      throw;
     }
   }
 
@@ -125,7 +136,10 @@ struct Session::Impl {
   OneThread used;
   ErrorBuffer error;
   Streams streams;
-  std::optional<Kernels> kernels;
+  StateBackup backup{streams};
+  StateBackup* batches = nullptr;  // of a run in batches, which succeed together
+  bool puts_back_sums = true;      // destinations that are added to; false: who runs drops them
+  std::unique_ptr<Kernels> kernels;
   ExecutionContext context;
   PlanCache plans;
   std::unique_ptr<QuickRun> quick;                                          // for the plan that was used last
@@ -144,6 +158,16 @@ struct Session::Impl {
   void hold_constants();
   std::vector<bool> constants() const;
   void use(std::shared_ptr<const GraphSnapshot> graph);
+  /// What a session runs, with plans that are ready.
+  struct Running {
+    std::shared_ptr<const GraphSnapshot> graph;
+    TensorTable tensors;
+    std::unique_ptr<Kernels> kernels;
+    PlanCache plans;
+    std::map<std::vector<std::string>, std::shared_ptr<const Stage>> stages;
+  };
+  Running set_aside();
+  void take_back(Running running);
   void place();
   void optimize();
   void look_at_sources();

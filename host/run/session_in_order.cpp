@@ -13,15 +13,21 @@ bool Session::Impl::repeat(std::span<const Tensor> inputs, std::span<Tensor> out
   if (!quick || FileMemory::any_mapped() || !quick->fits(inputs, outputs) || !quick->stays() || !quick->apart(inputs, outputs))
     return false;
   auto& execution = quick->bind(inputs, outputs);
-  execution.set_step(step++);
+  const auto number = step++;
+  execution.set_step(number);
   const WatchedStop watched(execution, stop);
   try {
+    if (!execution.changes().empty()) [[unlikely]]
+      back_up(execution, stop);
     execution.run_steps(stop);
     end_copied_process();
     execution.finish();
+    backup.forget();
     return true;
   } catch (...) {
     execution.abandon();
+    backup.put_back();
+    step = number;
     throw;
   }
 }
@@ -46,16 +52,16 @@ void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tenso
     if (inputs[i]) given.emplace(names.strings[names.values[names.inputs[i]].name], inputs[i]);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i]) options_of_run.destinations.emplace(names.strings[names.outputs[i].first], Destination{outputs[i]});
-  const auto number = step++;
   int stages_run = 0;
-  auto made = run(given, options_of_run, number, stages_run);
+  auto made = run(given, options_of_run, stages_run);
   for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = made.at(std::string(names.strings[names.outputs[i].first]));
   remember(stages_run);
 }
 
-void Session::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop) {
+bool Session::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop) {
   const Impl::Use use(impl_);
   impl_->run_in_order(inputs, outputs, stop);
+  return impl_->quick != nullptr;  // of this run, whose outputs the plan knows
 }
 
 std::optional<NamedTensors> Session::Impl::repeat(const NamedTensors& inputs, const std::stop_token& stop) {
@@ -78,7 +84,7 @@ NamedTensors Session::run(const NamedTensors& inputs, const RunOptions& request)
     if (auto made = impl_->repeat(inputs, request.stop)) return *std::move(made);
   int stages = 0;
   const auto given = GivenRun::of(impl_->model(), inputs, request);
-  auto made = given ? impl_->run(given->inputs, given->request, impl_->step++, stages) : impl_->run(inputs, request, impl_->step++, stages);
+  auto made = given ? impl_->run(given->inputs, given->request, stages) : impl_->run(inputs, request, stages);
   if (given) given->name(made);
   if (plain) impl_->remember(stages);
   return made;

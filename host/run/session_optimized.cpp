@@ -21,9 +21,24 @@ void Session::Impl::use(std::shared_ptr<const GraphSnapshot> other) {
     if (value.role == Role::output) tensors[id] = Tensor();
     if (value.tensor != none && !tensors[id]) tensors[id] = model().tensors[value.tensor];
   }
-  kernels.emplace(model(), binding(), host().plugins().load("tenon.cast_storage"),
-                  find_device(options.device.empty() ? "cpu" : options.device), options.precision);
+  kernels = std::make_unique<Kernels>(model(), binding(), host().plugins().load("tenon.cast_storage"),
+                                      find_device(options.device.empty() ? "cpu" : options.device), options.precision);
   place();
+}
+
+Session::Impl::Running Session::Impl::set_aside() {
+  quick.reset();
+  return {running, tensors, std::move(kernels), std::exchange(plans, PlanCache(options.plans)), std::exchange(stages, {})};
+}
+
+// What ran meanwhile has failed, and changed nothing.
+void Session::Impl::take_back(Running optimized) {
+  quick.reset();
+  plans = std::move(optimized.plans);
+  kernels = std::move(optimized.kernels);
+  running = std::move(optimized.graph);
+  tensors = std::move(optimized.tensors);
+  stages = std::move(optimized.stages);
 }
 
 void Session::Impl::place() {

@@ -23,6 +23,8 @@ NamedTensors Session::Impl::bind_outputs(Execution& execution, const NamedTensor
     auto& tensor = made[value];
     const auto& record = model.values[value];
     const auto wanted = destinations.find(std::string(model.strings[name]));
+    if (puts_back_sums && wanted != destinations.end() && wanted->second.write == Write::add)
+      backup.save_destination(wanted->second.tensor);
     if (record.role == Role::output && plan.types()[value].storage != TENON_DENSE) continue;  // made by the run
     if (!tensor && record.role == Role::output) {
       // what a kernel added to something else is not the value that a second name gives out

@@ -21,6 +21,8 @@ class BackingFiles {
     if (FileMemory::any_mapped()) look_up(tensor);
   }
 
+  bool empty() const { return files_.empty(); }
+
   /// Throws Failure (file) that names the first one that has changed. An fstat for each, so nothing where there is none.
   void require_unchanged() const {
     for (const auto& file : files_) file->require_unchanged();

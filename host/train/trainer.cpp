@@ -94,6 +94,7 @@ struct Trainer::Impl {
         states(impl_of(gradient)),
         processes(options.distributed ? Processes(forward.host(), options.comm_timeout) : Processes(forward.host())),
         gradients(gradient, parts, options, states, exchange_with_others()) {
+    impl_of(gradient).puts_back_sums = false;  // a step that fails drops them
     share(update, forward, variables_of(parts.trained));
     share(gradient, forward, states_of(model_of(forward)));
     if (options.schedule.total == 0) options.schedule.total = std::max<std::uint64_t>(1, options.epochs * steps_per_epoch());
@@ -152,9 +153,7 @@ struct Trainer::Impl {
     const double rate = options.schedule.at(step);
     auto inputs = gradients.gradients();
     inputs[rate_input] = filled(DType::f32, Shape::scalar(), rate);
-    const bool before = std::exchange(half_updated, true);
     update.run(inputs);
-    half_updated = before;
     return {metrics_of(means_of(sums)), ++step, epoch, examples, rate, exchange && exchange->stops};
   }
 
@@ -232,15 +231,8 @@ struct Trainer::Impl {
     return metrics_of(evaluator.evaluate(data));
   }
 
-  void require_whole() const {
-    if (half_updated)
-      throw Failure(FailureKind::failed, "a step failed while it updated the variables, so that some of them are new and others are not",
-                    "go on from the last checkpoint");
-  }
-
   // With copies of what the next step changes.
   Graph graph_now() const {
-    require_whole();
     auto graph = forward.clone();
     impl_of(graph).set_tensors([&](ValueId id) {
       const auto& value = model_of(forward).values[id];
@@ -251,7 +243,6 @@ struct Trainer::Impl {
   }
 
   void save_checkpoint(const std::filesystem::path& path) const {
-    require_whole();
     auto graph = forward.clone();
     TrainingRecord record;
     record.step = step;
@@ -280,7 +271,6 @@ struct Trainer::Impl {
     epoch = record.epoch;
     position = static_cast<std::int64_t>(record.data_position);
     gradient.set_step(record.random_step);
-    half_updated = false;
     agreed = false;
     agreed_at = step;
     warn_of_changes(checkpoint, options, batches.examples(), path);
@@ -304,8 +294,7 @@ struct Trainer::Impl {
   StepGradients gradients;
   std::uint64_t step = 0, epoch = 0;
   std::int64_t position = 0;
-  bool half_updated = false;  // an update failed
-  bool agreed = false;        // the processes do the same, as far as was looked at
+  bool agreed = false;  // the processes do the same, as far as was looked at
   std::uint64_t agreed_at = 0;
   std::atomic<bool> asked_to_stop = false;
 };
@@ -365,7 +354,7 @@ Graph Trainer::graph() const {
 }
 bool Trainer::can_be_saved() const {
   const Impl::Use use(impl_);
-  return !impl_->half_updated;
+  return true;
 }
 void Trainer::save_checkpoint(const std::filesystem::path& path) const {
   const Impl::Use use(impl_);

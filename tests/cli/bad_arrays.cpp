@@ -43,8 +43,8 @@ TEST_CASE("wrong inputs") {
   const auto before = place.folder().names();
   const auto with = [](const std::string& file) { return Words{"run", "g.tenon", "--input", "x=" + file, "--output", "y=y.npy"}; };
   const FailedCommand cases[] = {
-      {with("three.npy"), 1, "error: input 'x' is float32 [2, 3] but the graph needs float32 [?, 4]\n"},
-      {with("flat.npy"), 1, "error: input 'x' is float32 [4] but the graph needs float32 [?, 4]\n"},
+      {with("three.npy"), 2, "error: input 'x' is float32 [2, 3] but the graph needs float32 [?, 4]\n"},
+      {with("flat.npy"), 2, "error: input 'x' is float32 [4] but the graph needs float32 [?, 4]\n"},
       {with("int64.npy"), 2, "error: input 'x' is int64 in its file but the graph needs float32, and not every value would survive that\n"},
       {with("longdouble.npy"), 4,
        "error: cannot read longdouble.npy: its elements are of numpy's type '<f16', which Tenon does not have\nhint: convert "},

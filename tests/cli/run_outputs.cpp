@@ -61,6 +61,23 @@ TEST_CASE("run: named outputs alone are computed, and ask for no other inputs") 
   CHECK(has(given.out, "loss  float32 []  "));
 }
 
+TEST_CASE("run: results are in the order of the graph's outputs") {
+  const Workplace site;
+  site.write("order.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1]}},
+ "nodes": [{"name": "n", "op": "neg", "inputs": ["x"]}, {"name": "r", "op": "relu", "inputs": ["x"]}],
+ "outputs": {"z": "n", "b": "r", "a": "n", "B": "x"}})");
+  for (const auto& more : {Words{}, Words{"--batch", "2"}, Words{"--output", "a", "--output", "z", "--output", "B", "--output", "b"}}) {
+    Words words{"run", "order.json", "--input", "x=random:4"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto text = site.run(words).out;
+    const auto z = text.find("z  float32"), b = text.find("b  float32"), a = text.find("a  float32"), large = text.find("B  float32");
+    CHECK((z < b && b < a && a < large && large != std::string::npos));
+    words.emplace_back("--json");
+    const auto json = site.run(words).out;
+    CHECK((json.find("\"z\"") < json.find("\"b\"") && json.find("\"b\"") < json.find("\"a\"") && json.find("\"a\"") < json.find("\"B\"")));
+  }
+}
+
 TEST_CASE("run --gradient: by each floating input and variable, as outputs") {
   const ClassifierWorkplace site;
   site.write("cube.json", R"({"tenon": 1,

@@ -49,11 +49,23 @@ TEST_CASE("few large blocks are kept, and none where they are asked for") {
 }
 #endif
 
-TEST_CASE("an arena gives offsets into one block") {
-  const Arena arena(1000);
-  CHECK(arena.size() == 1000);
-  CHECK(arena.at(640) - arena.at(0) == 640);
-  CHECK(reinterpret_cast<std::uintptr_t>(arena.at(640)) % 64 == 0);
+TEST_CASE("pages: small or large, they are aligned, and go back to the system") {
+  for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1000}, std::uint64_t{1} << 20, std::uint64_t{9} << 20}) {
+    const std::byte* at = nullptr;
+    {
+      const Pages pages(bytes, "the test");
+      at = pages.data();
+      CHECK(pages.bytes() >= bytes);
+      CHECK(reinterpret_cast<std::uintptr_t>(at) % 64 == 0);
+      std::memset(pages.data(), 1, bytes);
+    }
+#if !defined(__SANITIZE_ADDRESS__)
+    if (bytes >= std::uint64_t{1} << 20) CHECK(::msync(const_cast<std::byte*>(at), 1, MS_ASYNC) != 0);
+#endif
+  }
+  const auto failure = failure_of([] { Pages(UINT64_MAX, "the test"); });
+  CHECK(failure.message.starts_with("cpu is out of memory: the test needs 15.9 EiB, and "));
+  CHECK(failure_of([] { Pages(std::uint64_t{1} << 60, "the test"); }).kind == 1);
 }
 
 TEST_CASE("more memory than there is is refused with its size") {

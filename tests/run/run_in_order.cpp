@@ -65,7 +65,7 @@ TEST_CASE("runs by names, one like the other: what a new session gives, in new t
     CHECK(same_bits(mine, found_and_expected.back().second.at("a")));
     CHECK(session.run({{"x", inputs.at("x")}, {"y", arange(f32, length, 100)}}).size() == 2);
   }
-  CHECK(session.step() == 11 * 9);
+  CHECK(session.step() == 11 * 6);  // what is refused is no run
   for (const auto& each : found_and_expected) {
     REQUIRE(each.first.size() == 2);
     CHECK(same_bits(each.first.at("z"), each.second.at("z")));

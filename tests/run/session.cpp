@@ -214,8 +214,8 @@ TEST_CASE("session: bad inputs and failing kernels are told before and after") {
   const Case cases[] = {
       {{}, 2, "no value is given for input x"},
       {{{"x", Tensor::zeros(DType::f32, {2})}, {"z", Tensor::zeros(DType::f32, {2})}}, 2, "the graph has no input 'z'"},
-      {{{"x", Tensor::zeros(DType::f64, {2})}}, 1, "input 'x' is float64 [2] but the graph needs float32 [?]"},
-      {{{"x", Tensor::zeros(DType::f32, {2, 2})}}, 1, "input 'x' is float32 [2, 2] but the graph needs float32 [?]"},
+      {{{"x", Tensor::zeros(DType::f64, {2})}}, 2, "input 'x' is float64 [2] but the graph needs float32 [?]"},
+      {{{"x", Tensor::zeros(DType::f32, {2, 2})}}, 2, "input 'x' is float32 [2, 2] but the graph needs float32 [?]"},
       {{{"x", Tensor::from({1.f, -2.f}, {2})}}, 1, "[reverse] node 'back': element is negative (data float32 [2])"},
   };
   for (const auto& c : cases) {

@@ -122,6 +122,22 @@ TEST_CASE("requests are joined where only their rows differ, and split where out
   CHECK(different.instance.batches == std::vector<std::uint64_t>{1, 1});
 }
 
+TEST_CASE("outputs whose shapes only a run knows are served again, for requests of other shapes and with other elements") {
+  Model model(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1]}},
+    "nodes": [{"name": "a", "op": "unique", "inputs": ["x"]}], "outputs": {"y": "a"}})",
+              R"({"max_batch_size": 0, "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [-1]}],
+    "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [-1]}]})");
+  REQUIRE(model.error == "");
+  const std::pair<Floats, Floats> cases[] = {
+      {{1, 2, 1}, {1, 2}}, {{2, 2, 2}, {2}}, {{3, 1, 2}, {1, 2, 3}}, {{5}, {5}}, {{1, 2, 1}, {1, 2}}};
+  for (const auto& [x, y] : cases) {
+    std::vector<ServerRequest> requests = {request(x, {static_cast<std::int64_t>(x.size())})};
+    model.execute(requests);
+    CHECK(requests[0].error == "");
+    CHECK(floats(requests[0]) == y);
+  }
+}
+
 TEST_CASE("inputs of a request have as many rows, and outputs that are not served are not computed") {
   const auto* const graph = R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]},
     "w": {"dtype": "float32", "shape": [-1, 2]}, "unused": {"dtype": "float32", "shape": [-1]}},

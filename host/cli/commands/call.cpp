@@ -126,7 +126,7 @@ int run_call(Context& context, const Arguments& arguments) {
   // Inputs that nothing needs are no mistake here.
   NamedTensors needed;
   for (const auto& input : call.graph.needed_inputs(request.outputs, options.training)) needed.emplace(input.name, inputs.at(input.name));
-  give_outputs(context, session.run(needed, request), wanted);
+  give_outputs(context, call.graph, session.run(needed, request), wanted);
   return 0;
 }
 

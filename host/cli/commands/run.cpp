@@ -103,14 +103,14 @@ int run_graph(Context& context, const Arguments& arguments) {
   const auto inputs = read_inputs(graph, arguments, graph.needed_inputs(request.outputs, options.training), batch == 0);
   Session session(graph, options);
   if (batch == 0) {
-    give_outputs(context, session.run(inputs, request), wanted);
+    give_outputs(context, graph, session.run(inputs, request), wanted);
   } else if (all_to_npy(context, wanted)) {
     BatchFiles files(wanted);
     run_each_batch(
         session, inputs, batch, [&](const NamedTensors& made, std::int64_t rows) { files.take(made, rows); }, request, shard);
     files.commit();
   } else {
-    give_outputs(context, run_in_batches(session, inputs, batch, request, shard), wanted);
+    give_outputs(context, graph, run_in_batches(session, inputs, batch, request, shard), wanted);
   }
   if (options.profile) {
     if (batch == 0) run_warm(session, inputs, request);

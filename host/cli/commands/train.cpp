@@ -195,10 +195,7 @@ class Training {
     } catch (const std::exception&) {
       progress_->end();
       if (trainer_.rank() > 0) throw;
-      if (!trainer_.can_be_saved())
-        tell("warning: no checkpoint is written: some variables are updated and others are not\n");
-      else if (trainer_.steps() > first_step_)
-        keep("failed");
+      if (trainer_.steps() > first_step_) keep("failed");
       throw;
     }
   }

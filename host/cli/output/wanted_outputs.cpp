@@ -64,12 +64,15 @@ void BatchFiles::commit() {
   for (auto& [name, file] : files_) file.commit();
 }
 
-void give_outputs(const Context& context, const NamedTensors& outputs, const WantedOutputs& wanted) {
+void give_outputs(const Context& context, const Graph& graph, const NamedTensors& outputs, const WantedOutputs& wanted) {
   write_files(outputs, wanted);
+  OrderedTensors ordered;
+  for (const auto& output : graph.outputs())
+    if (const auto found = outputs.find(output.name); found != outputs.end()) ordered.push_back(*found);
   if (context.json()) {
-    write_result(json_text(outputs) + '\n');
+    write_result(json_text(ordered) + '\n');
   } else {
-    for (const auto& [name, tensor] : outputs)
+    for (const auto& [name, tensor] : ordered)
       if (const auto found = wanted.find(name); found == wanted.end() || found->second.empty())
         write_result("{}  {}\n", name, tensor.to_string());
   }

@@ -31,7 +31,7 @@ class BatchFiles {
   const WantedOutputs& wanted_;
   std::map<std::string, NpyWriter> files_;  // by output
 };
-/// Writes files, and prints the other outputs, or all as JSON. Throws Failure where a file cannot be written.
-void give_outputs(const Context& context, const NamedTensors& outputs, const WantedOutputs& wanted);
+/// Writes files, and prints the other outputs, or all as JSON, in the graph's order. Throws Failure if a file cannot be written.
+void give_outputs(const Context& context, const Graph& graph, const NamedTensors& outputs, const WantedOutputs& wanted);
 
 }  // namespace tenon::cli

@@ -241,7 +241,7 @@ std::string json_text(const PlanInfo& plan) {
                               json_list(memory), "devices", json_list(devices), "bytes", plan.bytes(), "kept_bytes", plan.kept_bytes()));
 }
 
-std::string json_text(const NamedTensors& tensors) {
+std::string json_text(const OrderedTensors& tensors) {
   std::vector<JsonItem> members;
   for (const auto& [name, tensor] : tensors) members.insert(members.end(), {name, describe(tensor)});
   return indented(json_members(members));

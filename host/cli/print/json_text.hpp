@@ -47,6 +47,7 @@ std::string json_text(const PluginFile& file);
 /// {"operators": [...], "files": [...], "notes": [...], "searched": [...]}
 std::string json_text(const Catalog& catalog, const std::vector<const CatalogOperator*>& operators);
 std::string json_text(const PlanInfo& plan);         ///< {"steps": [...], "memory": [...], "bytes", "lower_bound", ...}
-std::string json_text(const NamedTensors& tensors);  ///< dtype, shape and, up to 4096 elements, the values
+using OrderedTensors = std::vector<std::pair<std::string, Tensor>>;
+std::string json_text(const OrderedTensors& tensors);  ///< dtype, shape and, up to 4096 elements, the values
 
 }  // namespace tenon::cli

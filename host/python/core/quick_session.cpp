@@ -54,10 +54,10 @@ nb::object results_of(const Arrays& arrays, nb::object* made) {
   return results;
 }
 
-void run_in_order(Arrays& arrays, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+bool run_in_order(Arrays& arrays, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const auto stop = interrupt_token();
   try {
-    arrays.session->use([&](Session& session) { session.run_in_order(inputs, outputs, stop); });
+    return arrays.session->use([&](Session& session) { return session.run_in_order(inputs, outputs, stop); });
   } catch (const Failure&) {
     raise_interrupt();
     throw;
@@ -85,7 +85,7 @@ nb::object run_arrays(Arrays& arrays, PyObject* const* given) {
     run_in_order(arrays, {inputs, count}, results);
     return results_of(arrays, made);
   }
-  run_in_order(arrays, {inputs, count}, results);
+  const bool repeats = run_in_order(arrays, {inputs, count}, results);  // otherwise only a run knows the types of its outputs
   std::vector<ArrayType> types;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const bool plain = outputs[i].storage() == Storage::dense && outputs[i].device() == "cpu" && outputs[i].dtype() != bf16;
@@ -94,7 +94,7 @@ nb::object run_arrays(Arrays& arrays, PyObject* const* given) {
   }
   arrays.given.clear();
   arrays.made.clear();
-  if (types.size() == results.size()) {
+  if (repeats && types.size() == results.size()) {
     for (std::size_t i = 0; i < count; ++i) arrays.given.push_back({inputs[i].dtype(), inputs[i].shape()});
     arrays.made = std::move(types);
   }
@@ -214,8 +214,9 @@ PyMethodDef methods[] = {
      "Runs the graph with arrays by name, and returns outputs by name.\n\n"
      "outputs: those to compute, a name or several; all where none is named. into: arrays, by output, to write to, or with `add` to add "
      "to.\n"
-     "batch: rows of one run, for inputs that are longer than one run can take. Raises UsageError for inputs that are missing, unknown or\n"
-     "of another type, before anything runs; ExecutionError for what a kernel refuses."},
+     "batch: rows of one run, for inputs that are longer than one run can take. The results are in the order of the graph's outputs.\n"
+     "Raises UsageError for inputs that are missing, unknown or of another dtype or shape than the graph's, before anything runs;\n"
+     "ExecutionError for what an operator refuses. A run that fails changes no state and no variable, and does not count in `step`."},
     {"_attach", attach, METH_VARARGS, nullptr},
     {}};
 

@@ -104,8 +104,9 @@ class Session(_core.SessionBase):
         self._inputs: dict[str, str | None] = {each["name"]: each["dtype"] for each in graph._core.inputs()}
         self._core = _core.Session(graph._core, **self._options)
         outputs = graph._core.outputs()
+        self._outputs = tuple(output["name"] for output in outputs)
         alias = any(output["value"] in self._inputs for output in outputs)  # its memory would be the caller's
-        self._attach(self._core, tuple(self._inputs), tuple(output["name"] for output in outputs), Results, not alias)
+        self._attach(self._core, tuple(self._inputs), self._outputs, Results, not alias)
 
     def _run(
         self,
@@ -135,7 +136,8 @@ class Session(_core.SessionBase):
                 kind = _arrays.kind_of_one(value) or kind
         try:
             if kind is _arrays.NUMPY:
-                return Results(self._core.run(given, names, dict(into or {}), add, batch))
+                made = self._core.run(given, names, dict(into or {}), add, batch)
+                return Results({name: made[name] for name in self._outputs if name in made})
             made = self._core.run(given, names, dict(into or {}), add, batch, False)
         except TypeError as error:
             wrong = plain_error(
@@ -144,7 +146,7 @@ class Session(_core.SessionBase):
             if wrong is None:
                 raise
             raise wrong from None
-        return Results({name: kind.from_tensor(tensor) for name, tensor in made.items()})
+        return Results({name: kind.from_tensor(made[name]) for name in self._outputs if name in made})
 
     def _tensor(self, name: str, value: Any) -> _core.Tensor:
         """Numbers and lists have the dtype of the input."""

@@ -69,8 +69,7 @@ class Trainer:
 
     The same graph, data, options and seed give the same bits as `tenon train`, on any number of threads, stopped and
     resumed or not. Ctrl-C lets a step come to its end. A step that fails raises ExecutionError and changes nothing: the
-    next one may be taken. If the update itself failed, can_be_saved is false until resume(). Threads: one at a time; a
-    second one gets a UsageError, as does any call after close().
+    next one may be taken. Threads: one at a time; a second one gets a UsageError, as does any call after close().
     """
 
     def __init__(
@@ -223,6 +222,7 @@ class Trainer:
 
     @property
     def can_be_saved(self) -> bool:
+        """True: a step that fails changes nothing. For programs written for 0.1."""
         return bool(self._core.can_be_saved)
 
     def close(self) -> None:
@@ -242,11 +242,7 @@ class Trainer:
             self.close()
 
     def _keep(self) -> None:
-        if not self.can_be_saved:
-            warnings.warn(
-                "no checkpoint is written: some variables are updated and others are not", Warning, stacklevel=3
-            )
-        elif self.steps > self._first_step:
+        if self.steps > self._first_step:
             self._try_to_save()
 
     def _try_to_save(self) -> None:

@@ -5,7 +5,8 @@
 namespace tenon {
 
 std::byte* Arenas::data(const DeviceArena& arena) const {
-  return is_shared(arena) ? shared_.at(arena.writer)->data() : blocks_.at(arena.device).data();
+  if (is_shared(arena)) return shared_.at(arena.writer)->data();
+  return arena.device->is_cpu() ? pages_->data() : blocks_.at(arena.device).data();
 }
 
 std::int64_t Arenas::bytes(const DeviceArena& arena) const {
@@ -13,6 +14,7 @@ std::int64_t Arenas::bytes(const DeviceArena& arena) const {
     const auto found = shared_.find(arena.writer);
     return found == shared_.end() ? -1 : static_cast<std::int64_t>(found->second->bytes());
   }
+  if (arena.device->is_cpu()) return pages_ ? static_cast<std::int64_t>(pages_->bytes()) : -1;
   const auto found = blocks_.find(arena.device);
   return found == blocks_.end() ? -1 : static_cast<std::int64_t>(found->second.bytes());
 }
@@ -24,25 +26,29 @@ bool Arenas::hold(const Plan& plan) const {
 }
 
 // The old memory goes first: both at once would be more than any plan needs.
-void Arenas::make(const DeviceArena& arena, Streams& streams) {
-  const auto bytes = static_cast<std::uint64_t>(arena.placement.bytes);
+void Arenas::make(const DeviceArena& arena, Streams& streams, bool spare) {
+  const bool grows = spare && this->bytes(arena) > 0;
+  const auto bytes = static_cast<std::uint64_t>(arena.placement.bytes + (grows ? arena.placement.bytes / spare_part : 0));
   if (is_shared(arena)) {
     shared_.erase(arena.writer);
     const auto access = arena.writer == nullptr ? SharedBlock::Access::read : SharedBlock::Access::write;
     shared_.emplace(arena.writer, shared_memory::make(bytes, access, "the values of the plan"));
+  } else if (arena.device->is_cpu()) {
+    pages_.reset();
+    pages_.emplace(bytes, "the plan");
   } else {
     blocks_.erase(arena.device);
     blocks_.try_emplace(arena.device, streams.of(*arena.device), bytes, "the plan");
   }
 }
 
-void Arenas::grow(const Plan& plan, Streams& streams) {
+void Arenas::grow(const Plan& plan, Streams& streams, bool spare) {
   if (plan.memory.isolates && !shares_) {
-    blocks_.erase(plan.memory.arenas.front().device);
+    pages_.reset();
     shares_ = true;
   }
   for (const auto& arena : plan.memory.arenas)
-    if (bytes(arena) < arena.placement.bytes) make(arena, streams);
+    if (bytes(arena) < arena.placement.bytes) make(arena, streams, spare);
   if (const auto wanted = plan.gpus.staging_bytes; wanted > staging_bytes()) {
     staging_.reset();
     staging_.emplace(Staging{PinnedBlock(*plan.gpus.devices.front(), static_cast<std::uint64_t>(wanted), "what the plan copies"), wanted});

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "device/stream.hpp"
+#include "plugin/operator_name.hpp"
 #include "plugin/plugin_call.hpp"
 #include "run/execution/runner.hpp"
 #include "run/execution/step_failure.hpp"
@@ -20,6 +21,26 @@ std::deque<CopyStep> make_copies(const Plan& plan, PlanTensors& tensors, Streams
                         streams.of(stream_of(plan.graph, plan.types(), copy)), sparse);
   }
   return copies;
+}
+
+// What the step changes in memory that outlives the run.
+std::vector<ValueId> changed_by(const Plan& plan, std::size_t step) {
+  std::vector<ValueId> changed;
+  if (plan.copy_of(step) != none || plan.chain_of(step) != none) return changed;
+  const auto& node = plan.node(step);
+  const auto& forward = forward_of(plan.model(), node);
+  const auto* states = plan.model().edges.data() + forward.first_edge + forward.input_count;
+  changed.assign(states, states + forward.state_count);
+  for (ValueId value = node.first_output; value < node.first_output + node.output_count; ++value)
+    if (const auto found = plan.memory.updated.find(value); found != plan.memory.updated.end()) changed.push_back(found->second);
+  return changed;
+}
+
+// The optimizers that come with Tenon refuse what they cannot do before they write; so does scaling by the gradients' norm.
+bool cannot_fail(const Plan& plan, std::size_t step, bool changes) {
+  if (plan.copy_of(step) != none || plan.chain_of(step) != none || plan.graph.worker_of(plan.node_of(step)) != nullptr) return false;
+  const auto& info = *plan.operator_of(plan.node_of(step)).info;
+  return info.space == bundled_space && (changes || info.name == "scale_by");
 }
 
 }  // namespace
@@ -42,9 +63,20 @@ Execution::Execution(std::shared_ptr<const Plan> plan, const Kernels& kernels, c
   if (!plan_->gpus.devices.empty()) gpu_.emplace(*plan_, calls_, tensors_, copies_, *context.streams, *context.arenas);
   if (plan_->lanes.lanes > 0) add_lanes();
   runner_ = Runner::of(*this, kernels, *context.threads, context.lanes, context.runs_before_lanes);
+  find_changes();
 }
 
 Execution::~Execution() = default;
+
+void Execution::find_changes() {
+  changes_last_ = plan_->lanes.lanes == 0;
+  for (std::size_t step = 0; step < plan_->step_count(); ++step) {
+    const auto changed = changed_by(*plan_, step);
+    changes_.insert(changes_.end(), changed.begin(), changed.end());
+    if (!changes_.empty()) changes_last_ = changes_last_ && cannot_fail(*plan_, step, !changed.empty());
+  }
+  for (const auto& [variable, value] : plan_->memory.copies) changes_.push_back(variable);
+}
 
 void Execution::add_lanes() {
   for (std::uint32_t lane = 0; lane < plan_->lanes.lanes; ++lane)

@@ -61,6 +61,10 @@ class Execution {
   /// The plan that later runs are to use, by an execution of its own; null: this one.
   const std::shared_ptr<const Plan>& next_plan() const { return next_; }
   void keep_plan();  ///< where there is no memory for that
+  /// States and variables that a run changes where they lie: values of the session's graph.
+  const std::vector<ValueId>& changes() const { return changes_; }
+  /// Whether nothing can fail in a run that has begun to change them.
+  bool changes_last() const { return changes_last_; }
   /// Whether run_steps() calls the steps one after the other, and will go on to.
   bool runs_in_order() const { return runner_ == nullptr; }
   /// The first of the GPUs whose kernels run; null: none.
@@ -142,6 +146,7 @@ class Execution {
   void add_lanes();
   CallContext& context_of(const Step& step) { return lanes_.empty() ? call_context_ : *static_cast<CallContext*>(step.call->context); }
   void update_variables();
+  void find_changes();
   [[gnu::cold]] void put_modes_back(const FloatModes& modes, const FloatModes& left, const Step& step);
 
   std::shared_ptr<const Plan> plan_;
@@ -156,6 +161,8 @@ class Execution {
   std::deque<Lane> lanes_;          // of a plan in lanes
   std::unique_ptr<Runner> runner_;  // null: steps run one after the other
   std::shared_ptr<const Plan> next_;
+  std::vector<ValueId> changes_;
+  bool changes_last_ = false;
 };
 
 }  // namespace tenon

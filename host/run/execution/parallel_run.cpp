@@ -8,9 +8,7 @@
 namespace tenon {
 
 void stop_where_asked(const std::stop_token& stop) {
-  if (stop.stop_requested())
-    throw Failure(FailureKind::failed, "the run was stopped",
-                  "states, and variables in training, keep what nodes that had run made of them");
+  if (stop.stop_requested()) throw Failure(FailureKind::failed, "the run was stopped", "it has changed no state and no variable");
 }
 
 ParallelRun::ParallelRun(Execution& execution)

@@ -38,6 +38,8 @@ class ConvolutionGradient {
     });
   }
 
+  std::size_t bytes() const { return steps_of_parts_.size() * onednn::Step::bytes; }
+
   /// Null: not wanted.
   void run(const tenon::Call& call, const float* data, const float* output_grad, float* weight_grad, float* bias_grad) const {
     if (parts_.empty()) {

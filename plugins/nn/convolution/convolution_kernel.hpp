@@ -18,6 +18,12 @@ class ConvolutionKernel {
     if (groups == 1 && Winograd::suits(window, shape)) winograd_.emplace(window, shape);
   }
 
+  /// What its passes hold.
+  std::size_t bytes() const {
+    const auto of = [](const auto& pass) { return pass ? pass->bytes() : 0; };
+    return of(forward_) + of(backward_data_) + of(gradient_);
+  }
+
   /// What computes forward instead of forward_pass(), where that is faster.
   const FewPlaces* forward_of_few_places() const { return few_places_ && few_places_->suits_forward() ? &*few_places_ : nullptr; }
 

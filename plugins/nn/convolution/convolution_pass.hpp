@@ -31,6 +31,13 @@ class ConvolutionPass {
       layouts_[i].from_plain.copy(slice_at(plain, slice_, slice), const_cast<void*>(slice_at(to, layouts_[i].desc, slice)));
   }
 
+  /// What it holds: code, and weights that nobody keeps.
+  std::size_t bytes() const {
+    auto bytes = works_.size() * onednn::Step::bytes;
+    for (const auto& layout : layouts_) bytes += layout.laid_out.bytes();
+    return bytes;
+  }
+
   /// body(part, step, weights), inside of use(), for each part. kept(i): the weights in layout i, where somebody keeps them; otherwise
   /// null.
   template <class Kept, class Body>

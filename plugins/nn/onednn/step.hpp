@@ -20,6 +20,7 @@ struct Port {
 class Step {
  public:
   static constexpr std::size_t most_ports = 4;
+  static constexpr std::size_t bytes = 100 << 10;  ///< of its code and descriptions, on average: 1,024 of them take 100 MiB
 
   Step(dnnl::primitive primitive, const Desc& scratchpad, const std::vector<Port>& ports)
       : primitive_(std::move(primitive)), scratchpad_(scratchpad), shared_bytes_(scratchpad.get_size()) {

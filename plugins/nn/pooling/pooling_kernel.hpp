@@ -37,6 +37,8 @@ class PoolingKernel {
     if (data_[0] > 0) parts_ = rows ? parts.of_rows(most_chunks) : parts.of_samples(most_chunks);
   }
 
+  std::size_t bytes() const { return steps_.size() * onednn::Step::bytes; }  // backward's are as few
+
   void forward(const tenon::Call& call, const float* data, float* output) {
     if (steps_.empty()) onednn::use([&] { make_steps(); });
     const auto in = onednn::strides_of(data_, layout_), out = onednn::strides_of(output_, layout_);

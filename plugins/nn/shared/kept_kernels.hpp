@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 template <class Shape, class Kernel>
 class KeptKernels {
  public:
-  /// The kernel for a shape; make() gives it where it is not kept yet. The one that was not used for the longest time makes room.
+  /// The kernel for a shape; make() gives it if it is not kept yet. Those that were not used for the longest time make room: a node keeps
+  /// its last kernel, and at most 7 more of at most most_bytes together.
   template <class Make>
   Kernel& of(const Shape& shape, Make&& make) {
     const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Entry& entry) { return entry.shape == shape; });
@@ -17,14 +19,21 @@ class KeptKernels {
       std::rotate(kept_.begin(), found, found + 1);
     } else {
       auto made = std::make_unique<Kernel>(make());
-      if (kept_.size() == most) kept_.pop_back();
+      while (kept_.size() == most || bytes() > most_bytes) kept_.pop_back();
       kept_.insert(kept_.begin(), Entry{shape, std::move(made)});
     }
     return *kept_.front().kernel;
   }
 
  private:
-  static constexpr std::size_t most = 8;
+  static constexpr std::size_t most = 8, most_bytes = std::size_t{1} << 20;
+
+  // Kernels get larger as their passes are made.
+  std::size_t bytes() const {
+    return std::accumulate(kept_.begin(), kept_.end(), std::size_t{0},
+                           [](std::size_t sum, const Entry& entry) { return sum + entry.kernel->bytes(); });
+  }
+
   struct Entry {
     Shape shape;
     std::unique_ptr<Kernel> kernel;

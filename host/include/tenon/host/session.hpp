@@ -55,7 +55,7 @@ struct SessionOptions {
   bool constant_weights = false;
 };
 
-using NamedTensors = std::map<std::string, Tensor>;
+using NamedTensors = std::map<std::string, Tensor>;  ///< sorted by name; Graph::outputs() and run_in_order() have the graph's order
 
 /// How long a node took, in all runs of a session together.
 struct NodeTime {
@@ -81,8 +81,8 @@ struct RunOptions {
   /// such a run updates only the variables that are named here, and changes only the states of nodes that run.
   std::vector<std::string> outputs{};
   Destinations destinations{};  ///< for some outputs; the others are new tensors
-  /// Checked before each node; a stopped run throws Failure (failed). As after any run that fails, states, and in training variables, keep
-  /// what the nodes that ran made of them.
+  /// Checked before each node; a stopped run throws Failure (failed). As any run that fails, it changes no state, no variable and no
+  /// destination that is added to, and does not count as a run.
   std::stop_token stop{};
   /// Called with the name of an output that goes to a destination, as soon as no later node of the run writes it, by the thread that runs:
   /// for work beside the rest of the run, such as sending it. It must not throw. Outputs that it was not called with are complete when the
@@ -112,10 +112,11 @@ class TENON_API Session {
     return run(inputs, RunOptions{.destinations = destinations});
   }
 
-  /// All outputs, by places instead of names, for small runs: `inputs` in the order of Graph::inputs(), `outputs` in
-  /// that of Graph::outputs(). An empty output is made; another one must be dense and contiguous, is overwritten, and has the output's
-  /// dtype and shape. Throws Failure as run(), and (usage) for other numbers of them.
-  void run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop = {});
+  /// All outputs, by position instead of by name, for small runs: `inputs` in the order of Graph::inputs(), `outputs` in that of
+  /// Graph::outputs(). An empty output is made; another one must be dense and contiguous, is overwritten, and has the output's dtype and
+  /// shape. Returns whether inputs of these types always give outputs of these types. Throws Failure as run(), and (usage) for other
+  /// numbers.
+  bool run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop = {});
 
   /// The plan for inputs of these shapes (others have the shapes that the graph declares), on the CPU: what runs in which order and where,
   /// and where each value lies. Nothing is allocated and nothing runs. Throws Failure, (usage) for a name that is no input.

@@ -106,12 +106,12 @@ class TENON_API Trainer {
   std::int64_t examples() const;  ///< in one epoch
   std::uint64_t steps_per_epoch() const;
 
-  /// The trained graph, with copies of its current variables and states. Throws Failure (failed) if can_be_saved() is false.
+  /// The trained graph, with copies of its current variables and states.
   Graph graph() const;
-  /// False from an update that failed to the next resume().
+  /// True: a step that fails changes nothing, its update included. For programs written for 0.1.
   bool can_be_saved() const;
   /// Writes a .tenon file, completely or not at all, from which resume() continues on any device. The file also runs like any other graph.
-  /// Throws Failure (failed) if it cannot be written, or can_be_saved() is false.
+  /// Throws Failure (failed) if it cannot be written.
   void save_checkpoint(const std::filesystem::path& path) const;
   /// Continues from a checkpoint. Throws Failure: (file) if it has no training state or belongs to another graph or other data, (usage) if
   /// its seed, optimizer or the optimizer's parameters differ. Other options that differ are warned of, one by one.

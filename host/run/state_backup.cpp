@@ -1,0 +1,57 @@
+#include "run/state_backup.hpp"
+
+#include <cstring>
+#include <tenon/host/failure.hpp>
+
+#include "tensor/tensor_device.hpp"
+
+namespace tenon {
+
+void StateBackup::copy(const Tensor& from, const Tensor& to) {
+  auto& device = device_of(from);
+  if (device.is_cpu())
+    std::memcpy(to.data(), from.data(), static_cast<std::size_t>(from.bytes()));
+  else
+    tenon::copy(place_of(to.abi().dense), place_of(from.abi().dense), static_cast<std::uint64_t>(from.bytes()), streams_.of(device));
+}
+
+void StateBackup::save(const Tensor& state) {
+  if (state.bytes() == 0) return;
+  auto& copied = states_[state.data()];
+  if (copied.saved) return;
+  if (!copied.before || copied.before.bytes() < state.bytes() || copied.before.device() != state.device())
+    copied.before = Tensor::empty(state.dtype(), state.shape(), state.device());
+  copied.now = state;
+  copy(state, copied.before);
+  copied.saved = true;
+  saved_.push_back(&copied);
+}
+
+void StateBackup::save_destination(const Tensor& destination) {
+  if (destination.bytes() == 0) return;
+  destinations_.push_back({destination, destination.clone()});
+}
+
+void StateBackup::put_back() noexcept {
+  try {
+    for (auto* state : saved_) copy(state->before, state->now);
+    for (auto* state : saved_)
+      if (auto& device = device_of(state->now); !device.is_cpu()) streams_.of(device).synchronize();
+    for (const auto& [now, before, saved] : destinations_)
+      copy_bytes(before.abi().dense, now.abi().dense, static_cast<std::uint64_t>(now.bytes()));
+  } catch (const Failure&) {
+    // the run's own failure is on its way
+  }
+  forget();
+}
+
+void StateBackup::clear() {
+  for (auto* state : saved_) {
+    state->saved = false;
+    state->now = Tensor();
+  }
+  saved_.clear();
+  destinations_.clear();
+}
+
+}  // namespace tenon

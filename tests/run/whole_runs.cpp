@@ -1,0 +1,336 @@
+// A run changes states, variables and destinations that are added to once, or, if it fails, not at all.
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <tenon/host/batched_run.hpp>
+#include <tenon/host/session.hpp>
+#include <tenon/host/udf.hpp>
+
+#include "application_host.hpp"
+#include "failure_of.hpp"
+#include "run/session_impl.hpp"
+#include "vectors.hpp"
+
+using namespace tenon;
+
+namespace {
+
+/// x plus the number of runs; every run counts.
+struct TallyRuns : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x plus the number of runs so far");
+    op.types({f32});
+    op.input("x", "any shape");
+    op.output("y", "same shape");
+    op.state("runs", "[2]");
+  }
+  void infer(Infer& io) const {
+    io.set_output(0, io.input(0).shape);
+    io.set_state("runs", {2});
+  }
+  void forward(const Call& call) const {
+    const auto runs = call.state<float>("runs");
+    for (auto& each : runs) each += 1;
+    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i) call.output<float>(0)[i] = call.input<float>(0)[i] + runs[0];
+  }
+};
+
+/// w + x, in the place of w if nobody reads it later.
+struct Drifts : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("w + x");
+    op.types({f32});
+    op.input("w", "[n]");
+    op.input("x", "[n]");
+    op.output("moved", "[n]");
+    op.inplace("w", "moved");
+  }
+  void infer(Infer& io) const { io.set_output(0, io.input(0).shape); }
+  void forward(const Call& call) const {
+    for (std::int64_t i = 0; i < call.output<float>(0).size(); ++i)
+      call.output<float>(0)[i] = call.input<float>(0)[i] + call.input<float>(1)[i];
+  }
+};
+
+/// A copy of x; adds to its output where it is asked to.
+struct CopiesOrAdds : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x");
+    op.types({f32});
+    op.input("x", "[n]");
+    op.output("y", "[n]");
+    op.accumulates();
+  }
+  void infer(Infer& io) const { io.set_output(0, io.input(0).shape); }
+  void forward(const Call& call) const {
+    for (std::int64_t i = 0; i < call.output<float>(0).size(); ++i) {
+      auto& y = call.output<float>(0)[i];
+      y = call.input<float>(0)[i] + (call.write(0) == Write::add ? y : 0.0F);
+    }
+  }
+};
+
+/// A copy of x. Fails, or asks the run to stop, where x has a number that says so.
+struct RefusesOrStops : Operator {
+  static constexpr float fails = -1, stops = -2;
+  static inline std::stop_source source;
+  static constexpr void describe(auto& op) {
+    op.doc("x");
+    op.types({f32});
+    op.input("x", "[n]");
+    op.output("y", "[n]");
+    op.state("seen", "[1]");
+  }
+  void infer(Infer& io) const {
+    io.set_output(0, io.input(0).shape);
+    io.set_state("seen", {1});
+  }
+  void forward(const Call& call) const {
+    call.state<float>("seen")[0] = call.input<float>(0)[0];
+    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i) {
+      const auto x = call.input<float>(0)[i];
+      if (x == fails) throw Error("it met ", x);
+      if (x == stops) source.request_stop();
+      call.output<float>(0)[i] = x;
+    }
+  }
+};
+
+/// The elements above 0.
+struct AboveZero : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("the elements above 0");
+    op.types({f32});
+    op.input("x", "[n]");
+    op.output("values", "[count]").allocated();
+  }
+  void infer(Infer& io) const { io.set_output(0, {unknown}); }
+  void forward(const Call& call) const {
+    const auto x = call.input<float>(0);
+    const auto values = call.allocate<float>(0, {std::count_if(x.begin(), x.end(), [](float each) { return each > 0; })});
+    std::copy_if(x.begin(), x.end(), values.begin(), [](float each) { return each > 0; });
+  }
+};
+
+/// A copy of x, which has an even number of elements.
+struct EvenSized : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x");
+    op.types({f32});
+    op.input("x", "[n], n even");
+    op.output("y", "[n]");
+  }
+  void infer(Infer& io) const {
+    const auto x = io.input(0).shape;
+    io.require(!x.known() || x[0] % 2 == 0, "x is ", x, " but needs an even number of elements");
+    io.set_output(0, x);
+  }
+  void forward(const Call& call) const { std::ranges::copy(call.input<float>(0), call.output<float>(0).begin()); }
+};
+
+struct FailingHost : ApplicationHost {
+  explicit FailingHost(int threads = 1) : ApplicationHost(threads) {
+    add<TallyRuns>("tally");
+    add<Drifts>("drift");
+    add<CopiesOrAdds>("copied");
+    add<RefusesOrStops>("picky");
+    add<AboveZero>("positive");
+    add<EvenSized>("even");
+  }
+};
+
+/// Changes states, a variable in place and one that is copied, and an output that kernels add to; then a node, and a later stage, that may
+/// fail. A constant that is computed once makes the optimized graph another one.
+Graph changing_graph(Host& host, bool late = true) {
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1});
+  const auto tallied = graph.add("tally", {x}, {}, "tally");
+  const auto in_place = graph.variable("in_place", vector_of({1, 2, 3, 4})), copied = graph.variable("copied", vector_of({5, 6, 7, 8}));
+  const auto step = graph.constant("step", vector_of({0.5F, 0.25F, 2, 1}));
+  graph.update(in_place, graph.add("drift", {in_place, step}));
+  const auto moved = graph.add("drift", {copied, graph.add("drift", {step, step})});
+  graph.update(copied, moved);
+  graph.output("moved", graph.add("copied", {moved}));
+  graph.output("sum", graph.add("copied", {tallied}));
+  graph.output("direct", x);
+  const auto checked = graph.add("picky", {tallied}, {}, "picky");
+  graph.output("checked", checked);
+  if (late) graph.output("late", graph.add("even", {graph.add("positive", {checked})}, {}, "even"));
+  return graph;
+}
+
+NamedTensors kept_by_runs(const Session& session) {
+  NamedTensors kept;
+  for (const char* name : {"tally_runs", "picky_seen", "in_place", "copied"})
+    if (const auto tensor = session.tensor(name)) kept.emplace(name, tensor.clone());
+  return kept;
+}
+
+bool same_tensors(const NamedTensors& left, const NamedTensors& right) {
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [](const auto& one, const auto& other) { return one.first == other.first && same_bits(one.second, other.second); });
+}
+
+Tensor four_from(float first) {
+  return vector_of({first, 2, 3, 4});
+}
+
+/// A session, and one that makes the same runs but for those that fail.
+struct SessionPair {
+  SessionPair(const Graph& graph, const SessionOptions& options) : tried(graph, options), untouched(graph, options) {}
+
+  void succeed(float first) {
+    const NamedTensors inputs{{"x", four_from(first)}};
+    CHECK(same_tensors(tried.run(inputs), untouched.run(inputs)));
+    compare();
+  }
+  void compare() const {
+    CHECK(same_tensors(kept_by_runs(tried), kept_by_runs(untouched)));
+    CHECK(tried.step() == untouched.step());
+  }
+
+  Session tried, untouched;
+};
+
+}  // namespace
+
+TEST_CASE("whole runs: states, variables and destinations that are added to stay as they were") {
+  struct Case {
+    const char* name;
+    float first;  // the first element of x
+    bool late;
+    const char* message;
+  };
+  const Case cases[] = {{"a kernel", RefusesOrStops::fails - 1, false, "[picky] node 'picky': it met -1"},  // tally adds 1 or more
+                        {"a later stage", -9, true, "[even] node 'even': x is [3] but needs an even number of elements"},
+                        {"a stop", RefusesOrStops::stops - 1, true, "the run was stopped"}};
+  for (const bool training : {false, true})
+    for (const auto optimize : {Optimize::full, Optimize::none})
+      for (const auto& [name, first, late, message] : cases) {
+        CAPTURE(std::string(name));
+        CAPTURE(training);
+        CAPTURE(optimize == Optimize::full);
+        FailingHost host;
+        SessionPair pair(changing_graph(host, late), {.training = training, .plans = 1, .optimize = optimize});
+        for (int round = 0; round < 4; ++round) {
+          const auto runs = static_cast<float>(round);  // which tally will add one more than
+          RefusesOrStops::source = {};
+          const Tensor sum = vector_of({1, 1, 1, 1}), moved = sum.clone(), direct = sum.clone();
+          RunOptions request{.destinations = {{"sum", {sum, Write::add}}, {"moved", {moved, Write::add}}, {"direct", {direct, Write::add}}},
+                             .stop = RefusesOrStops::source.get_token()};
+          const auto failure = failure_of([&] { pair.tried.run({{"x", four_from(first - runs)}}, request); });
+          CAPTURE(failure.message);
+          CHECK(failure.message.starts_with(message));
+          CHECK(same_bits(sum, vector_of({1, 1, 1, 1})));
+          CHECK(same_bits(moved, vector_of({1, 1, 1, 1})));
+          CHECK(same_bits(direct, vector_of({1, 1, 1, 1})));
+          if (round > 0) pair.compare();  // before the first run, some states have no elements yet
+          pair.succeed(1);
+        }
+        CHECK(first_of(pair.tried.tensor("tally_runs")) == 4);
+        CHECK(first_of(pair.tried.tensor("in_place")) == (training ? 3 : 1));
+        CHECK(first_of(pair.tried.tensor("copied")) == (training ? 9 : 5));
+      }
+}
+
+TEST_CASE("whole runs: runs by position that repeat the last one change nothing, either") {
+  FailingHost host;
+  for (const bool training : {false, true}) {
+    auto graph = changing_graph(host, false);
+    Session session(graph, {.training = training});
+    for (int run = 1; run <= 4; ++run) {
+      std::vector<Tensor> outputs(graph.outputs().size());
+      const auto number = session.step();
+      CHECK(failure_of([&] {
+              session.run_in_order(std::vector{four_from(-1 - static_cast<float>(run))}, outputs);
+            }).message.starts_with("[picky] node 'picky': it met -1"));
+      CHECK(session.step() == number);
+      outputs.assign(outputs.size(), {});
+      session.run_in_order(std::vector{four_from(1)}, outputs);
+      CHECK(first_of(session.tensor("tally_runs")) == static_cast<float>(run));
+      CHECK(first_of(session.tensor("in_place")) == (training ? 1 + 0.5F * static_cast<float>(run) : 1));
+    }
+  }
+}
+
+TEST_CASE("whole runs: with steps at once, too") {
+  FailingHost host(4);
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1});
+  for (int branch = 0; branch < 4; ++branch) {
+    auto value = x;
+    for (int i = 0; i < 4; ++i) value = graph.add("tally", {value}, {}, "tally" + std::to_string(4 * branch + i));
+    graph.output("y" + std::to_string(branch), graph.add("picky", {value}, {}, "picky" + std::to_string(branch)));
+  }
+  Session session(graph);
+  impl_of(session).context.lanes = LanePolicy::always;
+  for (int run = 0; run < 6; ++run) {
+    const auto sum = static_cast<float>(4 * (run + 1));
+    CHECK(failure_of([&] { session.run({{"x", vector_of({-1 - sum})}}); }).message.find("it met -1") != std::string::npos);
+    session.run({{"x", vector_of({1})}});
+    for (int i = 0; i < 16; ++i) CHECK(first_of(session.tensor("tally" + std::to_string(i) + "_runs")) == static_cast<float>(run + 1));
+  }
+}
+
+TEST_CASE("whole runs: batches that run one after the other succeed together") {
+  FailingHost host;
+  Graph graph(host);
+  graph.output("y", graph.add("picky", {graph.add("tally", {graph.input("x", f32, {-1})}, {}, "tally")}, {}, "picky"));
+  Session session(graph);
+  const NamedTensors good{{"x", vector_of({1, 1, 1, 1, 1, 1})}}, bad{{"x", vector_of({1, 1, 1, 1, 1, -4})}};
+  int taken = 0;
+  for (int round = 0; round < 3; ++round) {
+    const auto before = static_cast<float>(3 * round);
+    const NamedTensors worse{{"x", vector_of({1, 1, 1, 1, 1, -4 - before})}};
+    CHECK(failure_of([&] { run_in_batches(session, worse, 2); }).message.starts_with("[picky] node 'picky': it met -1"));
+    CHECK(failure_of([&] { run_each_batch(session, worse, 2, [&](const NamedTensors&, std::int64_t) { ++taken; }); }).kind == 1);
+    CHECK(session.step() == static_cast<std::uint64_t>(before));
+    if (round > 0) CHECK(first_of(session.tensor("tally_runs")) == before);
+    run_in_batches(session, good, 2);
+    CHECK(first_of(session.tensor("tally_runs")) == before + 3);
+  }
+  CHECK(taken == 6);
+}
+
+TEST_CASE("whole runs: looking for what is not finite changes nothing") {
+  FailingHost host;
+  Session session(changing_graph(host), {.training = true});
+  const NamedTensors inputs{{"x", four_from(1)}};
+  session.run(inputs);
+  const auto before = kept_by_runs(session);
+  CHECK(session.first_non_finite(inputs).empty());
+  CHECK(same_tensors(kept_by_runs(session), before));
+  CHECK(failure_of([&] { session.first_non_finite({{"x", four_from(-9)}}); }).kind == 1);
+  CHECK(same_tensors(kept_by_runs(session), before));
+}
+
+TEST_CASE("whole runs: outputs are finished once, in a run of several stages, too") {
+  FailingHost host;
+  for (const auto optimize : {Optimize::full, Optimize::none}) {
+    Session session(changing_graph(host), {.optimize = optimize});
+    std::vector<std::string> finished;
+    const Tensor sum = vector_of({0, 0, 0, 0});
+    RunOptions request{.destinations = {{"sum", {sum, Write::to}}}, .finished = [&](const std::string& name) { finished.push_back(name); }};
+    CHECK(failure_of([&] { session.run({{"x", four_from(-9)}}, request); }).kind == 1);
+    CHECK(finished.size() <= 1);
+    finished.clear();
+    session.run({{"x", four_from(1)}}, request);
+    CHECK(finished == std::vector<std::string>{"sum"});
+    CHECK(first_of(sum) == 2);
+  }
+}
+
+TEST_CASE("whole runs: a refused input leaves plans and what they have made ready") {
+  FailingHost host;
+  Graph graph(host);
+  const auto constant = graph.add("drift", {graph.constant("a", vector_of({1})), graph.constant("b", vector_of({2}))});
+  graph.output("constant", constant);
+  graph.output("y", graph.add("even", {graph.input("x", f32, {-1})}, {}, "even"));
+  Session session(graph);
+  session.run({{"x", vector_of({1, 2})}});
+  const auto* const before = impl_of(session).plans.all().begin()->second.execution.get();
+  CHECK(failure_of([&] { session.run({{"x", vector_of({1, 2, 3})}}); }).message.find("needs an even number") != std::string::npos);
+  CHECK(impl_of(session).plans.all().size() == 1);
+  CHECK(impl_of(session).plans.all().begin()->second.execution.get() == before);
+  CHECK(first_of(session.run({{"x", vector_of({1, 2})}}).at("y")) == 1);
+}
