@@ -87,7 +87,7 @@ TEST_CASE("a training whose worker dies in a step goes on, or is resumed, with t
   CHECK(resumed.saved() == disturbed.saved());
 }
 
-TEST_CASE("a training whose optimizer dies between two variables gives nothing away until it is resumed") {
+TEST_CASE("a training whose optimizer dies between two variables goes on, or is resumed, with the bits of one that nothing disturbed") {
   Training undisturbed("nowhere", "fails_to_update");
   undisturbed.steps(4);
   setenv("TENON_FAULT_AFTER", "9", 1);  // four variables a step: in the third
@@ -98,12 +98,10 @@ TEST_CASE("a training whose optimizer dies between two variables gives nothing a
   write_bytes(checkpoint, before);
   CHECK(failure_of([&] { disturbed.trainer.step(); }).message.find("crashed with SIGABRT (fails_to_update.so)") != std::string::npos);
   unsetenv("TENON_FAULT_AFTER");  // the next worker goes on
-  for (int i = 0; i < 2; ++i, disturbed.trainer.step()) {
-    CHECK_FALSE(disturbed.trainer.can_be_saved());
-    const std::string half = "a step failed while it updated the variables, so that some of them are new and others are not";
-    CHECK(failure_of([&] { disturbed.saved(); }).message == half);
-    CHECK(failure_of([&] { disturbed.trainer.graph(); }).message == half);
-  }
+  CHECK(disturbed.trainer.can_be_saved());
+  CHECK(disturbed.saved() == before);
+  disturbed.steps(2);
+  CHECK(disturbed.values() == undisturbed.values());
   disturbed.trainer.resume(checkpoint);
   CHECK(disturbed.saved() == before);
   disturbed.steps(2);
