@@ -343,44 +343,6 @@ def test_states_change_in_training_and_are_kept():
     assert [session.run({"x": x}).y[0] for _ in range(3)] == [11, 12, 13]
 
 
-def test_a_run_that_fails_changes_no_state_and_is_no_run():
-    @tenon.operator
-    class Tallied:
-        """x plus how often it ran."""
-
-        def describe(op):
-            op.input("x")
-            op.output("y")
-            op.state("runs", "so far")
-
-        def infer(self, io):
-            io.set_output("y", io.shape("x"))
-            io.set_state("runs", (1,))
-
-        def forward(self, call):
-            call.runs += 1
-            if call.x[0] == -1:
-                raise ValueError("in the middle")
-            call.y = call.x + call.runs[0]
-
-    graph = tenon.Graph()
-    x = graph.input("x", "float32", (None,))
-    y = ops.tallied(x, name="tally")
-    graph.outputs(y=y, even=ops.reshape(ops.unique(y), shape=(-1, 2)))
-    good, odd, middle = (np.array(each, np.float32) for each in ([1, 2, 3, 4], [1, 2, 3, 3], [-1, 2, 3, 4]))
-    for options in ({}, {"optimize": "none"}, {"training": True}):
-        session = tenon.Session(graph, **options)
-        for run in (1, 2, 3):
-            for bad in (odd, middle, odd):
-                with pytest.raises(tenon.Error):
-                    session.run({"x": bad})
-                assert session.step == run - 1 and (run == 1 or session.tensor("tally_runs").numpy()[0] == run - 1)
-            assert session.run({"x": good}).y[0] == 1 + run
-        with pytest.raises(tenon.Error):
-            session.run({"x": np.concatenate([good, good, middle])}, outputs="y", batch=4)
-        assert session.step == 3 and session.tensor("tally_runs").numpy()[0] == 3
-
-
 def test_random_numbers_depend_on_seed_step_and_node_alone():
     @tenon.operator
     class Noise:

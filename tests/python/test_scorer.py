@@ -31,7 +31,7 @@ def batch(rows: int = 3):
 
 def test_a_scorer_is_a_function_of_batches(network):
     scored = tenon.Scorer(network)(batch())
-    assert list(scored) == ["positive", "y"] and scored["y"].tolist() == [[10], [32], [54]]
+    assert list(scored) == ["y", "positive"] and scored["y"].tolist() == [[10], [32], [54]]
     kept = tenon.Scorer(network, outputs="y", keep="id")(batch())
     assert list(kept) == ["id", "y"] and kept["id"].tolist() == [0, 1, 2]
     assert tenon.Scorer(network, outputs="y").columns(batch()["x"]).tolist() == [[10], [32], [54]]
@@ -155,7 +155,7 @@ def test_what_a_batch_lacks_is_said(network):
         tenon.Scorer(network, keep="row")(batch())
     with pytest.raises(TypeError, match="a batch is a dict of arrays or an Arrow record batch, not ndarray"):
         scorer(np.ones((2, 2), np.float32))
-    with pytest.raises(tenon.UsageError, match="the graph has the outputs positive, y: Scorer"):
+    with pytest.raises(tenon.UsageError, match="the graph has the outputs y, positive: Scorer"):
         scorer.columns(batch()["x"])
     with pytest.raises(tenon.UsageError, match="the graph has the inputs x, but 2 columns are given"):
         scorer.columns(batch()["x"], batch()["x"])

@@ -119,35 +119,6 @@ def test_inputs_that_do_not_fit(session, inputs, error, text):
         assert np.array_equal(session(X, K)["y"], X * 2)
 
 
-def test_results_are_in_the_order_of_the_graph():
-    graph = tenon.Graph()
-    x = graph.input("x", "float32", (None, 4))
-    graph.outputs(z=ops.relu(x), b=-x, a=x * 2, B=x + 1)
-    want = ["z", "b", "a", "B"]
-    session = tenon.Session(graph)
-    for _ in range(3):
-        for x in (X, X[::-1], np.asfortranarray(X), X.tolist(), X.astype(">f4")):
-            assert list(session.run({"x": x})) == list(session(x)) == list(graph(x)) == want
-        assert list(session.run({"x": X}, outputs=["a", "z"])) == ["z", "a"]
-        assert list(session.run({"x": X}, batch=2)) == want
-        assert list(session.run({"x": X}, into={"a": np.empty_like(X)})) == want
-        assert list(session.run({"x": tenon.tensor(X)})) == want
-
-
-def test_outputs_whose_shapes_only_a_run_knows():
-    graph = tenon.Graph()
-    x = graph.input("x", "float32", (None, 4))
-    found = ops.nonzero(x)
-    graph.outputs(values=ops.unique(x)[0], found=found, twice=ops.cast(found, dtype="float32") * 2, y=x + 1)
-    session, rng = tenon.Session(graph), np.random.default_rng(0)
-    for rows in (2, 2, 2, 3, 2, 3, 0, 1, 1):
-        x = rng.integers(0, 3, (rows, 4)).astype("float32")
-        for made in (session.run({"x": x}), session.run({"x": x}), session(x), graph(x)):
-            assert np.array_equal(made["values"], np.unique(x)) and np.array_equal(made.y, x + 1)
-            assert np.array_equal(np.sort(made.found, None), np.sort(np.nonzero(x), None))
-            assert np.array_equal(made.twice, made.found * 2)
-
-
 def test_arguments_that_do_not_fit(session):
     given = {"x": X, "k": K}
     for call, error in (
