@@ -69,6 +69,8 @@ void give_outputs(const Context& context, const Graph& graph, const NamedTensors
   OrderedTensors ordered;
   for (const auto& output : graph.outputs())
     if (const auto found = outputs.find(output.name); found != outputs.end()) ordered.push_back(*found);
+  for (const auto& output : outputs)  // under other names that the caller gave
+    if (std::none_of(ordered.begin(), ordered.end(), [&](const auto& one) { return one.first == output.first; })) ordered.push_back(output);
   if (context.json()) {
     write_result(json_text(ordered) + '\n');
   } else {

@@ -137,7 +137,7 @@ class Session(_core.SessionBase):
         try:
             if kind is _arrays.NUMPY:
                 made = self._core.run(given, names, dict(into or {}), add, batch)
-                return Results({name: made[name] for name in self._outputs if name in made})
+                return Results(self._in_order(made))
             made = self._core.run(given, names, dict(into or {}), add, batch, False)
         except TypeError as error:
             wrong = plain_error(
@@ -146,7 +146,11 @@ class Session(_core.SessionBase):
             if wrong is None:
                 raise
             raise wrong from None
-        return Results({name: kind.from_tensor(made[name]) for name in self._outputs if name in made})
+        return Results({name: kind.from_tensor(tensor) for name, tensor in self._in_order(made).items()})
+
+    def _in_order(self, made: dict[str, Any]) -> dict[str, Any]:
+        """In the order of the graph's outputs; under other names that the caller gave, at the end."""
+        return {name: made[name] for name in self._outputs if name in made} | made
 
     def _tensor(self, name: str, value: Any) -> _core.Tensor:
         """Numbers and lists have the dtype of the input."""
