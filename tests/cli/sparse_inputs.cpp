@@ -36,6 +36,17 @@ struct SparseWorkplace : Workplace {
 
 }  // namespace
 
+TEST_CASE("svmlight inputs: a file without feature 0 counts from 0 where another file of the command does") {
+  const SparseWorkplace site;
+  site.write("sum.json",
+             R"({"tenon": 1, "inputs": {"a": {"dtype": "float32", "shape": [-1, 4]}, "b": {"dtype": "float32", "shape": [-1, 4]}},
+ "nodes": [{"name": "y", "op": "add", "inputs": ["a", "b"]}], "outputs": {"y": "y"}})");
+  site.write("a.svm", "0 0:1\n");
+  site.write("b.svm", "0 3:2\n");
+  CHECK(site.run({"run", "sum.json", "--input", "a=a.svm", "--input", "b=b.svm", "--output", "y=y.npz"}).code == 0);
+  CHECK(read_npz(site.folder() / "y.npz").at("").to_string() == "csr float32 [1, 4], 2 stored  (0, 0) 1 (0, 3) 2");
+}
+
 TEST_CASE("sparse files as inputs: sparse where a kernel takes them, dense elsewhere") {
   const SparseWorkplace site;
   const char* const whole = "y  csr float32 [3, 3], 3 stored  (0, 0) 0.5 (0, 2) 2 (2, 1) 1\n";

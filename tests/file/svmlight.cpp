@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <random>
+#include <tenon/host/arrays.hpp>
 
 #include "failure_of.hpp"
 #include "temporary_folder.hpp"
@@ -14,6 +15,26 @@ namespace {
 constexpr auto automatic = SvmOptions::First::automatic, zero = SvmOptions::First::zero, one = SvmOptions::First::one;
 
 }  // namespace
+
+TEST_CASE("svmlight files that belong together count their features alike") {
+  const TemporaryFolder folder;
+  const auto file = [&](const char* name, const char* text) {
+    write_bytes(folder / name, text);
+    return (folder / name).string();
+  };
+  const auto zero_based = file("zero.svm", "1 2:5\n# 0:1\n-1 +0:2 1:1\n"), without = file("without.libsvm", "1 1:0.5\n0 10:1 20:3\n");
+  const auto also_without = file("also.svmlight", "0 qid:0 3:1\r\n0 1:2 # 0:1"), array = file("x.npy", "");
+  using Sources = std::vector<std::string>;
+  CHECK(with_common_features({zero_based, without, array}) == Sources{zero_based + ":from-0", without + ":from-0", array});
+  CHECK(with_common_features({without + "[0:1]", zero_based}) == Sources{without + ":from-0[0:1]", zero_based + ":from-0"});
+  CHECK(with_common_features({without, also_without}) == Sources{without, also_without});
+  CHECK(with_common_features({zero_based, without + ":labels"}) == Sources{zero_based, without + ":labels"});
+  CHECK(with_common_features({zero_based, without + ":from-1"}) == Sources{zero_based, without + ":from-1"});
+  CHECK(with_common_features({zero_based, zero_based + "[0:1]"}) == Sources{zero_based, zero_based + "[0:1]"});
+  CHECK(load_array(with_common_features({without, zero_based})[0]).to_string() ==
+        "csr float32 [2, 21], 3 stored  (0, 1) 0.5 (1, 10) 1 (1, 20) 3");
+  CHECK(failure_of([&] { with_common_features({without, (folder / "none.svm").string()}); }).kind == 4);
+}
 
 TEST_CASE("examples as svmlight and libsvm write them") {
   const TemporaryFolder folder;

@@ -56,6 +56,19 @@ void refuse_random(const std::string& input, const std::string& text) {
                 fmt::format("inputs without --input are random: --shape {}={}", input, shape));
 }
 
+// The files of an option. All svmlight files of a command count their features alike.
+std::map<std::string, std::string> files_of(const Arguments& arguments, const std::string& option) {
+  std::vector<std::string> sources;
+  std::vector<std::string*> found;
+  auto files = arguments.named(option);
+  for (auto& [name, file] : files) found.push_back(&file), sources.push_back(file);
+  for (const char* other : {"input", "data", "validate"})
+    for (const auto& [name, file] : arguments.named(other)) sources.push_back(file);
+  sources = with_common_features(std::move(sources));
+  for (std::size_t i = 0; i < found.size(); ++i) *found[i] = sources[i];
+  return files;
+}
+
 }  // namespace
 
 std::vector<Option> input_options() {
@@ -85,7 +98,7 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments) {
 
 NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const std::vector<ValueInfo>& inputs, bool widen) {
   const auto names = value_names(graph.inputs());
-  const auto files = by_own_names(names, arguments.named("input")), shapes = by_own_names(names, arguments.named("shape"));
+  const auto files = by_own_names(names, files_of(arguments, "input")), shapes = by_own_names(names, arguments.named("shape"));
   std::unordered_map<std::string_view, std::uint64_t> numbers;
   for (const auto& name : names) numbers.emplace(name, numbers.size());
   NamedTensors tensors;
@@ -111,7 +124,7 @@ NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const 
 NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const std::string& option,
                           const std::vector<std::string>& inputs) {
   const auto all = graph.inputs();
-  const auto given = by_own_names(value_names(all), arguments.named(option));
+  const auto given = by_own_names(value_names(all), files_of(arguments, option));
   std::unordered_map<std::string_view, const ValueInfo*> known;
   for (const auto& input : all) known.emplace(input.name, &input);
   NamedTensors examples;

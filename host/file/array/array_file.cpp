@@ -126,6 +126,19 @@ const std::vector<ArrayFormat>& array_formats() {
   return formats;
 }
 
+std::vector<std::string> with_common_features(std::vector<std::string> sources) {
+  std::map<std::string, std::vector<std::string*>> undecided;  // by file
+  for (auto& source : sources) {
+    auto parsed = parse_rows(source);
+    if (find_format(parsed).words && parsed.word.empty()) undecided[parsed.file].push_back(&source);
+  }
+  const auto counts_from_zero = [](const auto& entry) { return has_feature_zero(entry.first); };
+  if (undecided.size() < 2 || std::none_of(undecided.begin(), undecided.end(), counts_from_zero)) return sources;
+  for (const auto& [file, all] : undecided)
+    for (auto* source : all) source->insert(file.size(), ":from-0");
+  return sources;
+}
+
 Tensor read_array(const std::string& source, const std::string& name, const tenon_type& type) {
   auto parsed = parse_rows(source);
   const auto& format = find_format(parsed);

@@ -125,7 +125,26 @@ class SvmReader {
   bool zero_ = false;
 };
 
+bool is_zero(std::string_view number) {
+  if (number.starts_with('+')) number.remove_prefix(1);
+  return !number.empty() && number.find_first_not_of('0') == std::string_view::npos;
+}
+
 }  // namespace
+
+bool has_feature_zero(const std::filesystem::path& path) {
+  const auto file = FileMemory::open(path);
+  std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    auto line = text.substr(0, std::min(text.find('#'), end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    next_word(line);  // the label
+    for (auto word = next_word(line); !word.empty(); word = next_word(line))
+      if (is_zero(word.substr(0, word.find(':')))) return true;
+  }
+  return false;
+}
 
 SvmExamples read_svmlight(const std::filesystem::path& path, const SvmOptions& options) {
   if (!floating.has(options.dtype))

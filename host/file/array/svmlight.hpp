@@ -23,4 +23,7 @@ struct SvmExamples {
 /// decimal, `inf` and `nan` among them. Features ascend within a line. Throws Failure (file) that names the line of the first fault.
 SvmExamples read_svmlight(const std::filesystem::path& path, const SvmOptions& options = {});
 
+/// Whether any line has a feature 0. Lines are not checked. Throws Failure (file) if the file cannot be read.
+bool has_feature_zero(const std::filesystem::path& path);
+
 }  // namespace tenon

@@ -7,6 +7,7 @@
 #include <tenon/host/api.hpp>
 #include <tenon/host/graph_info.hpp>
 #include <tenon/host/tensor.hpp>
+#include <vector>
 
 namespace tenon {
 
@@ -22,12 +23,16 @@ TENON_API std::string array_suffixes();
 
 /// The array for an input of a graph, in the input's storage and dtype: of a .npz file the member with the input's name or the only one; of
 /// `train.svm` the features, of `train.svm:labels` the labels. Features count from 0 if any line has a feature 0, else from 1;
-/// `train.svm:from-0` and `train.svm:from-1` say it. A dtype is widened if nothing is lost. Throws Failure as load_array(), and (usage) if
-/// the file's dtype does not fit.
+/// `train.svm:from-0` and `train.svm:from-1` say it (see with_common_features() for several files). A dtype is widened if nothing is lost.
+/// Throws Failure as load_array(), and (usage) if the file's dtype does not fit.
 TENON_API Tensor load_input(const std::string& source, const ValueInfo& input);
 
-/// The same in the file's own dtype, where that widens to the input's: run_in_batches() widens the rows of one batch at a time, so that the
-/// array may be longer than memory. Throws Failure as load_input().
+/// Sources that belong together, as training and validation data do: if an svmlight file among them has a feature 0, features count from 0
+/// in all that do not say it, which become `valid.svm:from-0`. Throws Failure (file) if one of several such files cannot be read.
+TENON_API std::vector<std::string> with_common_features(std::vector<std::string> sources);
+
+/// load_input() in the file's own dtype, where that widens to the input's: run_in_batches() widens the rows of one batch at a time, so that
+/// the array may be longer than memory. Throws Failure as load_input().
 TENON_API Tensor load_input_unwidened(const std::string& source, const ValueInfo& input);
 
 /// All arrays of a .npz file, by name. Throws Failure (file).
