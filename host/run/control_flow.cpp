@@ -88,7 +88,7 @@ struct While : Operator {
 
   static constexpr void describe(auto& op) {
     op.doc("runs `body` on its own outputs as long as `condition` returns true of them");
-    op.input("data", "what the loop begins with: the inputs of both graphs, in their order").types(any_type).variadic();
+    op.input("data", "what the loop begins with: the inputs of both graphs, in their order").types(every_type).variadic();
     op.output("output", "what the last run of `body` returned, or data; of the same types").count(&While::outputs);
     op.param("condition", &While::condition, "a graph that returns one boolean").required();
     op.param("body", &While::body, "a graph with as many outputs as inputs, of the same types").required();
@@ -149,7 +149,7 @@ struct Scan : Operator {
     op.doc("runs `body` for each row of some inputs; part of what it returns goes into its next run, the rest is stacked");
     op.input("data",
              "first the values that are carried from run to run, then the inputs that are taken row by row, then those that stay the same")
-        .types(any_type)
+        .types(every_type)
         .variadic();
     op.output("output", "the carried values after the last run, then the others with a first axis for the runs").count(&Scan::outputs);
     op.param(

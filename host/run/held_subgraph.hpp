@@ -88,7 +88,7 @@ struct TwoBranches : Operator {
  protected:
   static constexpr void describe_branches(auto& op, const char* outputs_doc) {
     op.input("condition", "one element").types({boolean});
-    op.input("data", "the inputs of both graphs, in their order").types(any_type).variadic();
+    op.input("data", "the inputs of both graphs, in their order").types(every_type).variadic();
     op.output("output", outputs_doc).count(&TwoBranches::outputs);
     op.param("then", &TwoBranches::then, "a graph").required();
     op.param("else", &TwoBranches::otherwise, "a graph with as many inputs and outputs").required();

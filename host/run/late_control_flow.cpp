@@ -24,7 +24,7 @@ bool generalize(tenon_type& into, const tenon_type& other) {
 
 /// Output `i` of the call, of this shape.
 Tensor allocated(const Call& call, std::size_t i, DType dtype, const Shape& shape) {
-  visit<any_type>(dtype, [&]<class T>() { call.allocate<T>(static_cast<int>(i), shape); });
+  visit<every_type>(dtype, [&]<class T>() { call.allocate<T>(static_cast<int>(i), shape); });
   return tensor_at(call.raw().outputs[i]);
 }
 
@@ -65,7 +65,7 @@ struct Loop : Operator {
         "the rest is stacked. Shapes of carried values may change from run to run");
     op.input("limit", "the most runs").types({i64});
     op.input("condition", "whether there is a first run").types({boolean});
-    op.input("data", "first the values that are carried from run to run, then those that stay the same").types(any_type).variadic();
+    op.input("data", "first the values that are carried from run to run, then those that stay the same").types(every_type).variadic();
     op.output("output", "the carried values after the last run, then the others with a first axis for the runs").count(&Loop::outputs);
     op.param("body", &Loop::body,
              "a graph: its inputs are the number of the run, int64 [], the condition, boolean [], the carried values and the inputs that "

@@ -136,6 +136,23 @@ TEST_CASE("branches: a graph that does not fit does not matter unless it runs") 
   }
 }
 
+TEST_CASE("branches: they take and return values of every dtype") {
+  LateHost host;
+  for (const auto dtype : {u16, i16, u32, u64, i8, f16, f64, c64, boolean}) {
+    CAPTURE(name_of(dtype));
+    Graph part(host);
+    const auto data = part.input("x", dtype, {-1});
+    part.output("y", part.add("slice", {data}, {{"begin", {1}}, {"end", {3}}}));
+    Graph graph(host);
+    const auto c = graph.input("c", boolean, Shape::scalar()), x = graph.input("x", dtype, {-1});
+    for (const char* op : {"if", "branch"}) graph.output(op, graph.add(op, {c, x}, {{"then", part.to_json()}, {"else", part.to_json()}}));
+    for (const auto& [name, made] : Session(graph).run({{"c", boolean_of(true)}, {"x", Tensor::zeros(dtype, {4})}})) {
+      CHECK(made.dtype() == dtype);
+      CHECK(made.shape() == Shape{2});
+    }
+  }
+}
+
 TEST_CASE("branches: their graphs return values of different ranks") {
   LateHost host;
   Graph graph(host);
