@@ -341,7 +341,7 @@ const LoadedOperator& PluginSet::load(const SavedOperator& saved, const Fits& fi
     std::string note;
     const auto chosen = impl_->choose(saved, fits, note);
     if (chosen == nullptr) return load(saved.name);
-    const auto* op = impl_->load(chosen, saved.name, [&] { return impl_->choose(saved, fits, note) == chosen; });
+    const auto* op = impl_->load(chosen, chosen->info->full_name(), [&] { return impl_->choose(saved, fits, note) == chosen; });
     if (op == nullptr) continue;
     if (!note.empty() && op->warn != nullptr && *op->warn) (*op->warn)(note, note);
     if (saved.info == nullptr) impl_->warn_of_short_name(*op, saved.name);

@@ -33,7 +33,7 @@ TEST_CASE("train: a kernel that ends the process in a step is named; checkpoint 
     CHECK_FALSE(std::filesystem::exists(site.folder() / "m.tenon"));
     const auto resumed = site.train_until(1000, {"--resume"});
     INFO(resumed.err);
-    CHECK(has(resumed.err, "going on after step 5, in epoch 2\n"));
+    CHECK(has(resumed.err, "going on after step 4, in epoch 2\n"));
     CHECK(resumed.code == 0);
     CHECK(site.written() == FailingTraining::undisturbed(row.deed));
   }
@@ -71,5 +71,5 @@ TEST_CASE("train: an update that fails halfway changes nothing, and the steps be
   CHECK(has(result.err, "error: [fails_to_update] node "));
   const auto resumed = site.train(failing_update({"--resume"}));
   CHECK(resumed.code == 0);
-  CHECK(has(resumed.err, "going on after step 4, in epoch 2\n"));
+  CHECK(has(resumed.err, "going on after step 5, in epoch 2\n"));
 }

@@ -94,7 +94,10 @@ TEST_CASE("a plugin that was renamed finds its files again, with a warning") {
   const auto result = plugins.run({"run", "q.tenon", "--input", "x=x.npy", "--output", "y"});
   CHECK(result.code == 3);
   CHECK(has(result.err, "no plugin has the operator 'one.keeps_bounds' (version 1 from plugin one) of node 'a'"));
-  CHECK(has(result.err, "did you mean another.keeps_bounds or second.keeps_bounds?"));
+  INFO(result.err);
+  CHECK(has(result.err, "hint: did you mean "));
+  CHECK(has(result.err, "another.keeps_bounds"));
+  CHECK(has(result.err, "second.keeps_bounds"));
 }
 
 TEST_CASE("a file of version 0.1 means the operator of the plugin that it names") {

@@ -93,7 +93,9 @@ def test_compiled_operators_are_functions_and_come_from_the_cache(cache):
 def test_headers_that_the_source_includes_are_looked_at(tmp_path):
     folder = tmp_path / "own headers"
     folder.mkdir()
-    source = SOURCE.replace("factor * x\");", "FACTOR * x\");").replace("static_cast<T>(factor)", "static_cast<T>(FACTOR)")
+    source = SOURCE.replace('factor * x");', 'FACTOR * x");').replace(
+        "static_cast<T>(factor)", "static_cast<T>(FACTOR)"
+    )
     source = source.replace("#include", '#include "outer.hpp"\n#include', 1)
     flags = [*FLAGS, "-DTENON_NO_WIDE", f"-I{folder}"]
     (folder / "outer.hpp").write_text('#pragma once\n#include "inner.hpp"\n')

@@ -74,6 +74,9 @@ def test_graphs_of_an_older_version_run_on_a_newer_one(tmp_path):
     old = tenon.load(tmp_path / "old.tenon")
     np.testing.assert_array_equal(old(x=values)["y"], (3 * values + 7) * 10 + 100)
     newer(6)
-    with pytest.raises(tenon.Error, match="parameter 'd' is 7, but version 2 of the operator has it no more and computes what it did for 6"):
+    with pytest.raises(
+        tenon.Error,
+        match="parameter 'd' is 7, but version 2 of the operator has it no more and computes what it did for 6",
+    ):
         tenon.load(tmp_path / "old.tenon")(x=values)
     assert older is not None  # the class of an operator must live
