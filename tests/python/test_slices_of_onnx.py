@@ -59,7 +59,7 @@ def list_of(name, *numbers):
 def test_imported(tmp_path, size, begin):
     lists = [list_of("b", begin), list_of("e", -20), list_of("a", 0), list_of("s", -1)]
     nodes = field(1, node("Slice", ("x", "b", "e", "a", "s"), "y"))
-    graph = nodes + b"".join(lists) + field(11, value("x", size)) + field(12, value("y"))
+    graph = nodes + b"".join(lists) + field(11, value("x", (size,))) + field(12, value("y"))
     (tmp_path / "slice.onnx").write_bytes(field(1, 8) + field(7, graph) + field(8, field(2, 17)))
     x = np.arange(10, dtype="float32")
     for _ in range(3):

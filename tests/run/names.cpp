@@ -130,10 +130,10 @@ TEST_CASE("a graph keeps its operators' full names, in files and texts") {
   CHECK(failure.kind == 3);
   CHECK(failure.message.find("no plugin has the operator 'acme.rope' (version 1 of the application that built the graph) of node 'rope'") ==
         0);
-  CHECK(failure.hint == "did you mean beta.rope?");
+  CHECK(failure.hint == "add the folder of its plugin");  // another author's is no spelling of it
   failure = failure_of([&] { Graph::from_json(beta_only, text); });
   CHECK(failure.kind == 3);
-  CHECK(failure.hint == "did you mean beta.rope?");
+  CHECK(failure.hint == "add the folder of its plugin");  // another author's is no spelling of it
 }
 
 TEST_CASE("an application's operator and the host's own of one name") {
