@@ -37,6 +37,10 @@ TENON_FN TENON_HIDDEN constexpr float round_to_odd(double value) {
 }
 
 /// Integers above 53 bits lose their last 12 to a bit that says whether these were 0, which a double then holds exactly.
+///
+/// Example, the smallest number above the midpoint of two halves:
+///
+///     half(2049.0 + 1e-9) == half(2050)  // by way of a float that is rounded to nearest it would be 2048
 template <class Number>
 TENON_FN TENON_HIDDEN constexpr float odd_float(Number value) {
   if constexpr (std::is_integral_v<Number> && sizeof(Number) == 8) {
@@ -121,7 +125,8 @@ class TENON_OPEN half {
 };
 
 /// bfloat16, which keeps the range of float and two to three decimal digits: take half if digits matter. It is the upper half of a float: 1
-/// sign, 8 exponent, 7 fraction bits, so the range of float. Every number is rounded once: to nearest, ties to even; NaN stays NaN.
+/// sign, 8 exponent, 7 fraction bits, so the range of float. The largest finite number is about 3.39e38. Every number is rounded once: to
+/// nearest, ties to even; NaN stays NaN.
 class TENON_OPEN bfloat16 {
  public:
   bfloat16() = default;  ///< undefined bits; bfloat16{} is 0

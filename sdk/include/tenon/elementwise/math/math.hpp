@@ -187,8 +187,11 @@ requires std::is_arithmetic_v<Number> TENON_FN Number abs(Number x) {
   }
 }
 
-/// IEEE 754's minimum and maximum: NaN if either is NaN, as in numpy and unlike std::fmin, and -0 is below +0. Both arguments have one
-/// type; functions.hpp converts others to their common type.
+/// IEEE 754's minimum and maximum: NaN if either is NaN, as in numpy and unlike std::fmin, and -0 is below +0, whichever comes first. Both
+/// arguments have one type; functions.hpp converts others to their common type.
+///
+/// Equal numbers differ in their sign bit at most, so the bits of both, joined by `or`, are those of the smaller one; by `and`, of the
+/// larger one. Integers have one zero and need none of this.
 ///
 /// Example, a value between two bounds; NaN stays NaN:
 ///
