@@ -153,7 +153,7 @@ def check(
 def _calls(shape: _Calls, values: _Calls, arrays: _Calls) -> list[dict[str, dict[str, Any]]]:
     if shape is None and values is None and arrays is None:
         return []
-    several = [
+    several: list[list[Mapping[str, Any]]] = [
         [{}] if given is None else [given] if isinstance(given, Mapping) else list(given)
         for given in (shape, values, arrays)
     ]
