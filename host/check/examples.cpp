@@ -43,7 +43,7 @@ std::string refusal_of(const CheckedOperator& subject, const ExampleInfo& exampl
   return first;
 }
 
-/// Of a switch, a choice, or a whole number within a few; none of others.
+/// Returns the values of a switch, a choice or a small range of integers; empty for other parameters.
 std::vector<AttributeValue> all_values(const ParamInfo& param) {
   constexpr double most = 8;
   if (param.kind == ParamKind::boolean) return {AttributeValue(false), AttributeValue(true)};

@@ -146,7 +146,7 @@ std::optional<TestInput> SampleSearch::find(const Attributes& parameters, const 
   }
 }
 
-/// Optional inputs that nobody names are left out.
+/// Leaves out optional inputs that the call does not name.
 bool SampleSearch::find_fixed(const Attributes& parameters, const FixedInputs& fixed) {
   Connected named(info_.inputs.size(), true);
   for (std::size_t i = 0; i < named.size(); ++i) named[i] = !info_.inputs[i].optional || fixed.contains(i);

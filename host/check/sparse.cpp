@@ -59,7 +59,7 @@ Tensor numbers_at(const tenon_type& type, Storage storage, Content content, std:
   return cast_storage(places, storage);
 }
 
-/// The same elements, each part of them right before a page that may not be touched.
+/// Copies the elements so that each part ends right before a page that may not be accessed.
 Tensor guarded(const Tensor& tensor, const std::string& words) {
   const auto part = [&](const Tensor& from, const char* what) {
     auto copy = guarded_tensor(from.dtype(), from.shape(), Placement::before_guard, 0, what + words);
@@ -209,7 +209,7 @@ class Comparison {
   const std::string& refusal() const { return refusal_; }  ///< the last one
 
  private:
-  /// Of a graph input: `input 'x'`.
+  /// Names a graph input: `input 'x'`.
   std::string words_for_input(const std::string& name) const {
     const auto number = std::stoul(name.substr(name.find('_') + 1));
     return name.starts_with("input_") ? input_words(*subject_.op.info, number) : fmt::format("the gradient of output {}", number);

@@ -27,7 +27,7 @@ struct Binding {
 /// model.
 void bind(GraphModel& model, PluginSet& plugins, Binding& binding);
 
-/// For a graph that was just read, whose values nobody knows by their numbers yet: gives nodes the outputs that newer versions of their
+/// For a graph that was just read, before anything refers to its values by number: gives nodes the outputs that newer versions of their
 /// operators make besides, as far as those are here.
 void upgrade_outputs(GraphModel& model, PluginSet& plugins);
 
