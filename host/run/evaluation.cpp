@@ -14,9 +14,9 @@ std::vector<Tensor> run_node(const GraphSnapshot& graph, NodeId id, OperatorType
   CallTensors tensors;
   std::vector<tenon_tensor> unread(types.inputs.size());
   for (std::size_t i = 0; i < types.inputs.size(); ++i) {
-    unread[i] = tensor_of(types.inputs[i], TENON_DENSE);
-    const auto* known = types.values[i];
-    tensors.inputs.push_back(known != nullptr ? known : types.inputs[i].present != 0 ? &unread[i] : nullptr);
+    const bool read = types.values[i] != nullptr, present = types.inputs[i].present != 0;
+    if (present && !read) unread[i] = tensor_of(types.inputs[i], TENON_DENSE);
+    tensors.inputs.push_back(read ? types.values[i] : present ? &unread[i] : nullptr);
   }
   std::vector<Tensor> made;
   std::vector<tenon_tensor> written;

@@ -16,7 +16,8 @@ DlpackType dlpack_type(DType dtype) {
     for (int i = 0; i < dtype_count; ++i) all[i] = static_cast<std::uint8_t>(letters.find(numpy_letter(static_cast<DType>(i))));
     return all;
   }();
-  return {codes[static_cast<std::size_t>(dtype)], static_cast<std::uint8_t>(8 * size_of(dtype))};
+  const auto number = static_cast<std::size_t>(dtype);
+  return {number < codes.size() ? codes[number] : std::uint8_t{0}, static_cast<std::uint8_t>(8 * size_of(dtype))};
 }
 
 static std::int64_t checked_size(DType dtype, const Shape& shape) {
