@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <tenon/host/udf.hpp>
+#include <utility>
 
 #include "graph/type.hpp"
 #include "io/counted.hpp"
@@ -13,20 +14,30 @@
 
 namespace tenon {
 
-/// A pointer to something of the object's own, in a class that describe() makes at compile time.
-class HeldSubgraph {
+/// Owns a T for an operator, whose class describe() makes at compile time. A copy holds nothing: its configure() makes its own.
+template <class T>
+class Held {
  public:
-  constexpr HeldSubgraph() = default;
-  constexpr HeldSubgraph(const HeldSubgraph&) {}
-  HeldSubgraph& operator=(HeldSubgraph&&) noexcept { return *this; }
-  constexpr ~HeldSubgraph() { delete held_; }
-  void hold(Host::Impl& host, const Text& text, const char* param) { held_ = new Subgraph(host, text, param); }
-  Subgraph& operator*() const { return *held_; }
-  Subgraph* operator->() const { return held_; }
+  constexpr Held() = default;
+  constexpr Held(const Held&) {}
+  constexpr Held(Held&& other) noexcept : held_(std::exchange(other.held_, nullptr)) {}
+  constexpr Held& operator=(Held&& other) noexcept {
+    std::swap(held_, other.held_);
+    return *this;
+  }
+  constexpr ~Held() { delete held_; }
+  template <class... Arguments>
+  void hold(Host::Impl& host, const Text& text, const Arguments&... arguments) {
+    delete std::exchange(held_, new T(host, text, arguments...));
+  }
+  T& operator*() const { return *held_; }
+  T* operator->() const { return held_; }
 
  private:
-  Subgraph* held_ = nullptr;
+  T* held_ = nullptr;
 };
+
+using HeldSubgraph = Held<Subgraph>;
 
 inline std::size_t at(std::int64_t position) {
   return static_cast<std::size_t>(position);

@@ -107,25 +107,11 @@ void LateNode::run(bool training, const std::vector<Tensor>& inputs, std::vector
 
 namespace {
 
-/// A pointer to something of the object's own, in a class that describe() makes at compile time.
-class HeldNode {
- public:
-  constexpr HeldNode() = default;
-  constexpr HeldNode(const HeldNode&) {}
-  HeldNode& operator=(HeldNode&&) noexcept { return *this; }
-  constexpr ~HeldNode() { delete held_; }
-  void hold(Host::Impl& host, const Text& text) { held_ = new LateNode(host, text); }
-  LateNode* operator->() const { return held_; }
-
- private:
-  LateNode* held_ = nullptr;
-};
-
 struct OnnxNode : Operator {
   Text model;
   std::int32_t outputs = 1;
   Host::Impl* host = nullptr;
-  HeldNode node;
+  Held<LateNode> node;
 
   static constexpr void describe(auto& op) {
     op.doc("a node of an ONNX model, which becomes a graph when the shapes of its inputs are known");
