@@ -2,7 +2,6 @@
 
 #include <execinfo.h>
 #include <fcntl.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -91,16 +90,6 @@ void read_modules(std::size_t count) {
       name.copy(modules[i].name, sizeof modules[i].name - 1);
     }
   }
-}
-
-std::uintptr_t interrupted_code(const void* context) {
-#if defined(__x86_64__)
-  return static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
-#elif defined(__aarch64__)
-  return static_cast<const ucontext_t*>(context)->uc_mcontext.pc;
-#else
-  return 0;
-#endif
 }
 
 /// The interrupted code and its callers, innermost first, as far as they are not code of this library.

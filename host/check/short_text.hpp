@@ -1,7 +1,9 @@
 // A text of limited length, put together without the heap: for signal handlers.
 #pragma once
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 
 namespace tenon::checks {
@@ -23,13 +25,9 @@ class ShortText {
   std::string_view text() const { return {text_, size_}; }
 
  private:
-  ShortText& digits(std::uint64_t number, unsigned base) {
-    char reversed[24];
-    std::size_t count = 0;
-    do reversed[count++] = "0123456789abcdef"[number % base];
-    while ((number /= base) != 0);
-    while (count > 0) *this << std::string_view(&reversed[--count], 1);
-    return *this;
+  ShortText& digits(std::uint64_t number, int base) {
+    char text[24];
+    return *this << std::string_view(text, std::to_chars(text, std::end(text), number, base).ptr);
   }
 
   char text_[1500];

@@ -1,7 +1,9 @@
 #include "io/crash/ending.hpp"
 
+#include <charconv>
 #include <csignal>
 #include <cstring>
+#include <iterator>
 
 #include "io/crash/crash_memory.hpp"
 
@@ -20,13 +22,10 @@ class Text {
   Text& hexadecimal(std::uint64_t number) { return (*this << "0x").digits(number, 16); }
 
  private:
-  Text& digits(std::uint64_t number, unsigned base) {
-    char reversed[24];
-    std::size_t count = 0;
-    do reversed[count++] = "0123456789abcdef"[number % base];
-    while ((number /= base) != 0);
-    while (count > 0) put(reversed[--count]);
-    return *this;
+  Text& digits(std::uint64_t number, int base) {
+    char text[24] = {};
+    std::to_chars(text, std::end(text) - 1, number, base);
+    return *this << text;
   }
   void add(unsigned char c) {
     if (c >= ' ' && c < 0x7f) return put(static_cast<char>(c));

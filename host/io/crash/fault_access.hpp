@@ -1,4 +1,4 @@
-// What the processor tells of an access that it refused.
+// What the processor tells of a fault. Async-signal-safe.
 #pragma once
 #include <ucontext.h>
 
@@ -6,7 +6,18 @@
 
 namespace tenon {
 
-/// From the context of SIGSEGV or SIGBUS. Async-signal-safe.
+/// Where the code of a signal's context was interrupted; 0 on processors that are not known.
+inline std::uintptr_t interrupted_code([[maybe_unused]] const void* context) noexcept {
+#if defined(__x86_64__)
+  return static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return static_cast<const ucontext_t*>(context)->uc_mcontext.pc;
+#else
+  return 0;
+#endif
+}
+
+/// From the context of SIGSEGV or SIGBUS.
 inline Ending::Access access_of_fault([[maybe_unused]] const void* context) noexcept {
 #if defined(__x86_64__)
   constexpr std::uint64_t page_fault = 14, writes = 2;

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "io/crash/fault_access.hpp"
+
 namespace tenon::isolate {
 namespace {
 
@@ -60,22 +62,12 @@ void add_frame(std::uintptr_t address, bool returns_there) {
   crash->frame_count.store(count + 1, std::memory_order_release);
 }
 
-std::uintptr_t address_of_fault(const void* context) {
-#if defined(__x86_64__)
-  return static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
-#elif defined(__aarch64__)
-  return static_cast<const ucontext_t*>(context)->uc_mcontext.pc;
-#else
-  return 0;
-#endif
-}
-
 // Async-signal-safe: backtrace() has loaded what it needs by now, and libgcc finds tables of frames without a lock. A signal in here kills.
 void on_signal(int signal, siginfo_t*, void* context) {
   std::uint32_t nobody = 0;
   if (crash->signal.compare_exchange_strong(nobody, static_cast<std::uint32_t>(signal))) {
     crash->conversation = conversation_here;
-    const auto fault = address_of_fault(context);
+    const auto fault = interrupted_code(context);
     add_frame(fault, false);
     void* addresses[CrashRecord::most_frames + 4];
     const int count = backtrace(addresses, static_cast<int>(std::size(addresses)));
