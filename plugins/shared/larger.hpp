@@ -5,5 +5,5 @@
 /// Whether value takes the place of the largest element before it. NaN counts as the largest, and the first of several stays.
 template <class T>
 TENON_FN constexpr bool is_larger(T value, T than) {
-  return (value > than) | ((value != value) & (than == than));
+  return !(value <= than) & (than == than);
 }

@@ -171,7 +171,7 @@ class LargestOfWindows {
       for (auto from = start + left; from < start + left + columns_.kernel; ++from) {
         Floats values;
         load<constant>(plane + from, columns_.stride, values);
-        const Places more = (values > largest) | ((values != values) & (largest == largest));
+        const Places more = ~(values <= largest) & (largest == largest);  // larger, or NaN, and no NaN found yet
         found = more ? steps + static_cast<std::int32_t>(from) : found;
         largest = more ? values : largest;
       }
