@@ -30,6 +30,7 @@ TEST_CASE("svmlight files that belong together count their features alike") {
   CHECK(with_common_features({without, also_without}) == Sources{without, also_without});
   CHECK(with_common_features({zero_based, without + ":labels"}) == Sources{zero_based, without + ":labels"});
   CHECK(with_common_features({zero_based, without + ":from-1"}) == Sources{zero_based, without + ":from-1"});
+  CHECK(with_common_features({without + ":from-0", also_without, array}) == Sources{without + ":from-0", also_without + ":from-0", array});
   CHECK(with_common_features({zero_based, zero_based + "[0:1]"}) == Sources{zero_based, zero_based + "[0:1]"});
   CHECK(load_array(with_common_features({without, zero_based})[0]).to_string() ==
         "csr float32 [2, 21], 3 stored  (0, 1) 0.5 (1, 10) 1 (1, 20) 3");

@@ -128,12 +128,16 @@ const std::vector<ArrayFormat>& array_formats() {
 
 std::vector<std::string> with_common_features(std::vector<std::string> sources) {
   std::map<std::string, std::vector<std::string*>> undecided;  // by file
+  bool from_zero = false;
   for (auto& source : sources) {
     auto parsed = parse_rows(source);
-    if (find_format(parsed).words && parsed.word.empty()) undecided[parsed.file].push_back(&source);
+    if (!find_format(parsed).words) continue;
+    if (parsed.word.empty()) undecided[parsed.file].push_back(&source);
+    from_zero = from_zero || parsed.word == "from-0";
   }
-  const auto counts_from_zero = [](const auto& entry) { return has_feature_zero(entry.first); };
-  if (undecided.size() < 2 || std::none_of(undecided.begin(), undecided.end(), counts_from_zero)) return sources;
+  if (!from_zero && undecided.size() < 2) return sources;
+  if (!from_zero && std::none_of(undecided.begin(), undecided.end(), [](const auto& entry) { return has_feature_zero(entry.first); }))
+    return sources;
   for (const auto& [file, all] : undecided)
     for (auto* source : all) source->insert(file.size(), ":from-0");
   return sources;

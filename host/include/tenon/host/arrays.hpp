@@ -27,8 +27,9 @@ TENON_API std::string array_suffixes();
 /// Throws Failure as load_array(), and (usage) if the file's dtype does not fit.
 TENON_API Tensor load_input(const std::string& source, const ValueInfo& input);
 
-/// Sources that belong together, as training and validation data do: if an svmlight file among them has a feature 0, features count from 0
-/// in all that do not say it, which become `valid.svm:from-0`. Throws Failure (file) if one of several such files cannot be read.
+/// Sources that belong together, as training and validation data do: if an svmlight file among them has a feature 0 or says :from-0,
+/// features count from 0 in all that do not say it, which become `valid.svm:from-0`. Throws Failure (file) if one of several such files
+/// cannot be read.
 TENON_API std::vector<std::string> with_common_features(std::vector<std::string> sources);
 
 /// load_input() in the file's own dtype, where that widens to the input's: run_in_batches() widens the rows of one batch at a time, so that
