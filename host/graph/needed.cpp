@@ -1,7 +1,6 @@
 #include "graph/needed.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <tenon/host/failure.hpp>
@@ -9,6 +8,7 @@
 #include <unordered_set>
 
 #include "graph/given_name.hpp"
+#include "io/listed.hpp"
 
 namespace tenon {
 namespace {
@@ -16,8 +16,7 @@ namespace {
 [[noreturn]] void report_unknown(const GraphModel& model, const std::string& name) {
   std::vector<std::string_view> names;
   for (const auto& [output, value] : model.outputs) names.push_back(model.strings[output]);
-  throw Failure(FailureKind::usage, fmt::format("the graph has no output '{}'", name),
-                fmt::format("its outputs are {}", fmt::join(names, ", ")));
+  throw Failure(FailureKind::usage, fmt::format("the graph has no output '{}'", name), fmt::format("its outputs are {}", listed(names)));
 }
 
 }  // namespace

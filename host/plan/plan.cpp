@@ -1,13 +1,13 @@
 #include "plan/plan.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
 
 #include "graph/given_name.hpp"
+#include "io/listed.hpp"
 #include "plan/chains/join_chains.hpp"
 #include "plan/layouts.hpp"
 
@@ -30,7 +30,7 @@ void require_tensors(const GraphModel& model, const TensorTable& tensors, NodeId
 std::string input_names(const GraphModel& model) {
   std::vector<std::string_view> names;
   for (const auto id : model.inputs) names.push_back(model.strings[model.values[id].name]);
-  return fmt::format("{}", fmt::join(names, ", "));
+  return listed(names);
 }
 
 // Equal names of dimensions mean equal sizes.

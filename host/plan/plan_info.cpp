@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -8,6 +7,7 @@
 #include <tuple>
 
 #include "io/counted.hpp"
+#include "io/listed.hpp"
 #include "isolate/isolated_plugin.hpp"
 #include "plan/memory/memory_use.hpp"
 #include "plan/plan.hpp"
@@ -184,7 +184,7 @@ std::string describe(const PlanInfo& plan) {
   if (plan.left_out.size() > most_left_out) fmt::format_to(to, "    -  and {} more\n", plan.left_out.size() - most_left_out);
   if (!plan.later.empty())
     fmt::format_to(to, "then {} that {} planned when the shapes are known: {}\n", counted(plan.later.size(), "node"),
-                   plan.later.size() == 1 ? "is" : "are", fmt::join(plan.later, ", "));
+                   plan.later.size() == 1 ? "is" : "are", listed(plan.later));
   if (plan.in_lanes > 0)
     fmt::format_to(to, "in lanes {:.3f} ms are expected, one step after the other {:.3f}\n", static_cast<double>(plan.in_lanes) / 1e6,
                    static_cast<double>(plan.alone) / 1e6);

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -10,6 +9,8 @@
 #include "graph/initialize.hpp"
 #include "graph/rewrite/graph_part.hpp"
 #include "io/crash/crash_handler.hpp"
+#include "io/listed.hpp"
+#include "io/owners.hpp"
 #include "run/evaluation.hpp"
 #include "run/execution/overlaps.hpp"
 #include "run/execution/telling_run.hpp"
@@ -22,15 +23,10 @@
 namespace tenon {
 namespace {
 
-// 4 MiB of names would not help anybody either
-std::string list_of(const std::vector<std::string>& names) {
-  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
-}
-
 [[noreturn]] void refuse_unknown_input(const GraphModel& model, const std::string& name) {
   std::vector<std::string> names;
   for (const auto id : model.inputs) names.emplace_back(model.strings[model.values[id].name]);
-  throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name), fmt::format("its inputs are {}", list_of(names)));
+  throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name), fmt::format("its inputs are {}", listed(names)));
 }
 
 void append_elements(PlanCache::Key& key, const tenon_tensor& tensor) {
@@ -120,7 +116,7 @@ std::map<ValueId, tenon_type> Session::Impl::check_inputs(const NamedTensors& in
   for (const auto& [name, tensor] : inputs)
     if (find_input(model, name) == none) refuse_unknown_input(model, name);
   if (!missing.empty())
-    throw Failure(FailureKind::usage, fmt::format("no value is given for input {}", list_of(missing)),
+    throw Failure(FailureKind::usage, fmt::format("no value is given for input {}", listed(missing)),
                   stage.part ? "" : "a run of some outputs, named, needs only their inputs");
   return types;
 }
@@ -323,7 +319,7 @@ NamedTensors Session::Impl::run_stages(const NamedTensors& inputs, const RunOpti
 Session::Session(const Graph& graph, SessionOptions options) : impl_(std::make_unique<Impl>(graph, std::move(options))) {}
 Session::Session(Graph&& graph, SessionOptions options) {
   const Graph taken = std::move(graph);
-  if (taken.impl_.use_count() == 1) taken.impl_->bind();  // where it is
+  if (!has_owners(taken.impl_, 2)) taken.impl_->bind();  // where it is
   impl_ = std::make_unique<Impl>(taken, std::move(options));
 }
 Session::~Session() = default;

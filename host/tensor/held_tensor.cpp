@@ -1,7 +1,9 @@
 #include "tensor/held_tensor.hpp"
 
 #include <atomic>
+#include <mutex>
 
+#include "io/owners.hpp"
 #include "tensor/tensor_device.hpp"
 #include "tensor/tensor_impl.hpp"
 
@@ -9,15 +11,18 @@ namespace tenon {
 namespace {
 
 std::atomic<std::uint64_t> given_out{0};
+std::mutex counting;  // of Impl::holds: is_held_outside() compares it with another count
 
 }  // namespace
 
-// In this order, which the destructor reverses: whoever counts meanwhile finds a handle too many, never one too few.
+// A hold counts while it has its handle: a comparison meanwhile finds a handle too many, never one too few.
 Tensor::Hold::Hold(std::shared_ptr<Impl> held) : of(std::move(held)) {
-  of->holds.fetch_add(1);
+  const std::lock_guard lock(counting);
+  ++of->holds;
 }
 Tensor::Hold::~Hold() {
-  of->holds.fetch_sub(1);
+  const std::lock_guard lock(counting);
+  --of->holds;
 }
 
 Tensor HeldTensor::hold(const Tensor& tensor) {
@@ -63,7 +68,9 @@ Constancy HeldTensor::constancy(const Tensor& tensor) {
 
 bool HeldTensor::is_held_outside(const Tensor& tensor) {
   const auto* hold = tensor.impl_->hold.get();
-  return hold != nullptr && static_cast<std::uint64_t>(hold->of.use_count()) > hold->of->holds.load();
+  if (hold == nullptr) return false;
+  const std::lock_guard lock(counting);
+  return has_owners(hold->of, hold->of->holds + std::size_t{1});
 }
 
 std::uint64_t HeldTensor::version(const Tensor& tensor) {

@@ -59,7 +59,7 @@ struct Tensor::Impl {
   bool frozen = false;                // indices of a sparse tensor: kernels follow them unchecked, so nobody writes them
   std::unique_ptr<const Hold> hold;   // of what HeldTensor::hold() made; it keeps the elements alive
 
-  std::atomic<std::uint32_t> holds = 0;  // of this object
+  std::uint32_t holds = 0;  // of this object; under the lock of held_tensor.cpp
   std::atomic<std::uint64_t> times_given_out = 0;
   Parts parts;  // of sparse tensors; they own what abi points to
 };

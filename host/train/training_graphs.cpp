@@ -1,7 +1,6 @@
 #include "train/training_graphs.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -10,6 +9,7 @@
 
 #include "graph/model.hpp"
 #include "graph/parameters.hpp"
+#include "io/listed.hpp"
 #include "run/graph_impl.hpp"
 #include "train/gradient_buckets.hpp"
 #include "train/optimizer.hpp"
@@ -93,7 +93,7 @@ void check_accuracy(const Graph& graph, const std::string& scores, const std::st
   if (find_input(model_of(graph), label) != none) return;
   const auto names = inputs_of(graph);
   throw Failure(FailureKind::usage, fmt::format("accuracy needs the labels, but the graph has no input '{}'", label),
-                did_you_mean(near_names(label, names), fmt::format("its inputs are {}", fmt::join(names, ", "))));
+                did_you_mean(near_names(label, names), fmt::format("its inputs are {}", listed(names))));
 }
 
 void check_data(const Graph& graph, const NamedTensors& data) {
@@ -102,7 +102,7 @@ void check_data(const Graph& graph, const NamedTensors& data) {
   for (const auto& [name, tensor] : data)
     if (find_input(model, name) == none)
       throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name),
-                    did_you_mean(near_names(name, names), fmt::format("its inputs are {}", fmt::join(names, ", "))));
+                    did_you_mean(near_names(name, names), fmt::format("its inputs are {}", listed(names))));
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto given = data.find(names[i]);
     if (given == data.end() || !given->second)

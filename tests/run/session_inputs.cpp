@@ -36,3 +36,20 @@ TEST_CASE("session: a value with two names is added to each destination by itsel
     CHECK(second.values<float>()[0] == (write == Write::add ? 11 : 1));
   }
 }
+
+TEST_CASE("session: messages list few of a graph's many inputs and outputs") {
+  ApplicationHost host;
+  Graph graph(host);
+  for (int i = 0; i < 1000; ++i) {
+    const auto number = std::to_string(i);
+    graph.output("y" + number, graph.input("x" + number, f32, {1}));
+  }
+  Session session(graph);
+  const auto missing = failure_of([&] { session.run({}); });
+  const auto unknown = failure_of([&] { session.run({{"none", Tensor::zeros(f32, {1})}}); });
+  const auto no_output = failure_of([&] { session.run({}, {.outputs = {"none"}}); });
+  for (const auto& failure : {missing, unknown, no_output}) CHECK(failure.message.size() + failure.hint.size() < 400);
+  CHECK(missing.message.ends_with(" and 984 more"));
+  CHECK(unknown.hint.ends_with(" and 984 more"));
+  CHECK(no_output.hint.ends_with(" and 984 more"));
+}

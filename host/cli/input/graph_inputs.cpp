@@ -1,7 +1,6 @@
 #include "cli/input/graph_inputs.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,6 +10,7 @@
 
 #include "cli/print/show_graph.hpp"
 #include "cli/streams.hpp"
+#include "io/listed.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -42,7 +42,7 @@ std::map<std::string, std::string> by_own_names(const std::vector<std::string>& 
       throw Failure(FailureKind::usage, fmt::format("input '{}' is named twice", found));
     if (!found.empty()) continue;
     throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name),
-                  did_you_mean(near_names(name, names), fmt::format("its inputs are {}", fmt::join(names, ", "))));
+                  did_you_mean(near_names(name, names), fmt::format("its inputs are {}", listed(names))));
   }
   return own;
 }

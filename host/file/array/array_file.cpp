@@ -1,7 +1,6 @@
 #include "file/array/array_file.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -13,6 +12,7 @@
 #include "file/array/npz.hpp"
 #include "file/array/svmlight.hpp"
 #include "io/counted.hpp"
+#include "io/listed.hpp"
 #include "tensor/number_fits.hpp"
 #include "tensor/row_range.hpp"
 
@@ -92,9 +92,9 @@ Tensor pick(const Arrays& arrays, const std::string& file, const std::string& na
   for (const auto& [other, tensor] : arrays) names.push_back(other);
   if (name.empty())
     throw Failure(FailureKind::usage, fmt::format("'{}' holds {} arrays, and one is needed", file, arrays.size()),
-                  arrays.empty() ? "" : fmt::format("it has {}; load_arrays() reads them all by name", fmt::join(names, ", ")));
+                  arrays.empty() ? "" : fmt::format("it has {}; load_arrays() reads them all by name", listed(names)));
   throw Failure(FailureKind::usage, fmt::format("'{}' has no array '{}' for input '{}'", file, name, name),
-                fmt::format("it has {}", fmt::join(names, ", ")));
+                fmt::format("it has {}", listed(names)));
 }
 
 /// The rows as they lie in the whole tensor's memory; of csr, copied.

@@ -1,0 +1,36 @@
+#include "tensor/held_tensor.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <thread>
+
+using namespace tenon;
+
+TEST_CASE("held tensors: an application's handle is found while other threads hold the tensor and let it go") {
+  const Tensor handle = Tensor::zeros(f32, {4});
+  const Tensor held = HeldTensor::hold(handle);
+  std::atomic<bool> done = false;
+  std::thread others([&] {
+    while (!done) HeldTensor::hold(handle);
+  });
+  int missed = 0;
+  for (int i = 0; i < 200000; ++i) missed += HeldTensor::is_held_outside(held) ? 0 : 1;
+  done = true;
+  others.join();
+  CHECK(missed == 0);
+}
+
+TEST_CASE("held tensors: what was written through the last handle is seen once it is gone") {
+  for (int i = 0; i < 200; ++i) {
+    Tensor handle = Tensor::zeros(f32, {1});
+    const Tensor held = HeldTensor::hold(handle);
+    std::thread writer([last = std::move(handle)]() mutable {
+      *static_cast<float*>(last.data()) = 1;
+      last = Tensor();
+    });
+    while (HeldTensor::is_held_outside(held)) std::this_thread::yield();
+    CHECK(held.values<float>()[0] == 1.0F);
+    writer.join();
+  }
+}
