@@ -25,6 +25,7 @@ from ._places import include_dir
 OPERATOR = re.compile(r"^[^/\n]*\bTENON_(?:OPERATOR|KERNEL\w*)\s*\(\s*(\w+)", re.MULTILINE)
 SPACE = "compiled"
 KEPT_DAYS = 30
+_INCLUDE_VARIABLES = ("CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH")
 
 
 class Compiled:
@@ -69,9 +70,9 @@ def compile(  # noqa: A001 - tenon.compile
     space; default: that of its first operator, and the space `compiled`, which the op.space() of a describe() goes before. A source that
     changed replaces the operators that it made before, for what is made from then on.
 
-    What was compiled is kept in the user's cache folder (XDG_CACHE_HOME) by source, flags, compiler and all headers that the source
-    includes. The compiler is $CXX, c++,
-    g++ or clang++; of CUDA sources $CUDACXX or nvcc. Raises CompileError with the author's lines first and the compiler's whole output as
+    What was compiled is kept in the user's cache folder (XDG_CACHE_HOME) by source, flags, compiler, all headers that the source includes,
+    and the files that the flags name. A source that may include headers of its own is preprocessed by each call, which finds headers that
+    are new, too; others take no process. The compiler is $CXX, c++, g++ or clang++; of CUDA sources $CUDACXX or nvcc. Raises CompileError with the author's lines first and the compiler's whole output as
     `.output`; UsageError without compiler; FileError where the cache folder cannot be used, or another process builds the same source for
     longer than `timeout` seconds.
 
@@ -89,13 +90,12 @@ def compile(  # noqa: A001 - tenon.compile
     compiler = _compiler(cuda)
     headers = _headers()
     kept = _cache() / _key(source, space, cuda, flags, compiler, headers)
-    path = _made(kept, name)
+    build = _Build(source, kept, name, _command(compiler, cuda, headers, name, space), flags)
+    path = build.made()
     if path is None:
         with _locked(kept, timeout):
-            path = _made(kept, name)
-            if path is None:
-                path = _build(source, kept, name, [*_command(compiler, cuda, headers, name, space), *flags])
-                _forget_old(kept.parent)
+            path = build.made() or build.make()
+            _forget_old(kept.parent)
     os.utime(kept)
     return _added(name, space, path, host if host is not None else _core.default_host())
 
@@ -186,7 +186,7 @@ def _command(compiler: str, cuda: bool, headers: Path, name: str, space: str) ->
 def _key(source: str, space: str, cuda: bool, flags: Sequence[str], compiler: str, headers: Path) -> str:
     """Another one wherever the compiler could give something else. Compiler and headers count by size and time, which takes no process."""
     parts: list[Any] = [source, space, cuda, list(flags), compiler, *_stamp(os.path.realpath(compiler))]
-    parts += [os.environ.get(name) for name in ("CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH")]
+    parts += [os.environ.get(name) for name in _INCLUDE_VARIABLES]
     if any(flag.startswith(("-I", "-i")) or not flag.startswith("-") for flag in flags):
         parts.append(os.getcwd())  # which paths may be relative to
     for folder, folders, files in os.walk(headers / "tenon"):
@@ -240,41 +240,64 @@ def _locked(folder: Path, timeout: float) -> Iterator[None]:
         yield
 
 
-def _made(kept: Path, name: str) -> Path | None:
-    """The plugin of the headers as they are now. The compiler told last time which ones there are; what one of them says decides that."""
-    try:
-        included = json.loads((kept / "headers.json").read_text())
-        path = kept / _state_of(included) / f"{name}.so"
-    except (OSError, ValueError):
-        return None
-    return path if path.exists() else None
+class _Build:
+    """A plugin in a folder of the cache, with one more folder for each state of what the compiler reads."""
 
+    def __init__(self, source: str, kept: Path, name: str, command: Sequence[str], flags: Sequence[str]) -> None:
+        self._source, self._kept, self._name = source, kept, name
+        self._command, self._flags = list(command), list(flags)
+        # Headers besides Tenon's and the system's: which ones they are may change while none of those that were included does.
+        self._has_own_headers = (
+            any(word in source for word in ('#include "', "__has_include", "#embed"))
+            or any(flag.startswith(("-I", "-i", "@", "-B")) for flag in flags)
+            or any(os.environ.get(name) for name in _INCLUDE_VARIABLES)
+        )
 
-def _state_of(headers: Sequence[str]) -> str:
-    """System headers count by size and time, which takes no reading."""
-    parts: list[Any] = []
-    for header in headers:
-        of_system = header.startswith(("/usr/include/", "/usr/lib/"))
-        parts += [header, _stamp(header) if of_system else hashlib.sha256(Path(header).read_bytes()).hexdigest()]
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+    def made(self) -> Path | None:
+        """The plugin of what the compiler would read now, if it is there."""
+        try:
+            included = json.loads((self._kept / "headers.json").read_text())
+            path = self._kept / self._state(included) / f"{self._name}.so"
+        except (OSError, ValueError):
+            return None
+        return path if path.exists() else None
 
+    def make(self) -> Path:
+        """Nothing is left of a build that fails; the plugin appears whole or not at all."""
+        with tempfile.TemporaryDirectory(dir=self._kept) as folder:
+            written, made, rule = (Path(folder) / f"{self._name}{end}" for end in (".cpp", ".so", ".d"))
+            written.write_text(self._source)
+            began = time.time_ns()
+            before = self._state([])
+            self._run([*self._command, "-MD", "-MF", str(rule), str(written), "-o", str(made), *self._flags], written)
+            included = _included(rule.read_text(errors="surrogateescape"), written)
+            # What changed meanwhile, or is in no header, makes this a plugin for one use.
+            once = any(os.stat(each).st_mtime_ns > began for each in included) or self._state([]) != before
+            once = once or ".incbin" in self._source or any(".incbin" in _text(each) for each in included)
+            path = self._kept / ("once-" + Path(folder).name if once else self._state(included)) / made.name
+            path.parent.mkdir(exist_ok=True, mode=0o700)
+            listed = Path(folder) / "headers.json"
+            listed.write_text(json.dumps(included))
+            os.replace(written, path.with_suffix(".cpp"))
+            os.replace(made, path)
+            if not once:
+                os.replace(listed, self._kept / "headers.json")
+            return path
 
-def _included(rule: str, source: Path) -> list[str]:
-    """The files that a rule for make names after its target, but for the source itself."""
-    named = re.findall(r"(?:\\[ #]|\$\$|[^\s\\])+", rule.partition(": ")[2].replace("\\\n", " "))
-    paths = [re.sub(r"\\([ #])", r"\1", each).replace("$$", "$") for each in named]
-    return sorted({os.path.abspath(each) for each in paths} - {str(source)})
+    def _state(self, included: Sequence[str]) -> str:
+        """Of the headers that were included, the text that the compiler makes of all now, and the files that the flags name."""
+        parts: list[Any] = [_content(each) for each in [*included, *_files_of(self._flags)]]
+        if self._has_own_headers:
+            with tempfile.TemporaryDirectory(dir=self._kept) as folder:
+                written = Path(folder) / f"{self._name}.cpp"
+                written.write_text(self._source)
+                text = self._run([*self._command, "-E", str(written), *self._flags], written)
+                parts.append(hashlib.sha256(text.replace(folder, "").encode()).hexdigest())
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
-
-def _build(source: str, kept: Path, name: str, command: list[str]) -> Path:
-    """Nothing is left of a build that fails; the plugin appears whole or not at all."""
-    with tempfile.TemporaryDirectory(dir=kept) as folder:
-        written, made, rule = (Path(folder) / f"{name}{end}" for end in (".cpp", ".so", ".d"))
-        written.write_text(source)
+    def _run(self, command: list[str], written: Path) -> str:
         # Plain English, so that the output can be read here.
         environment = os.environ | {"LC_ALL": "C"}
-        began = time.time_ns()
-        command = [*command, "-MD", "-MF", str(rule), str(written), "-o", str(made)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
         except OSError as error:
@@ -285,17 +308,36 @@ def _build(source: str, kept: Path, name: str, command: list[str]) -> Path:
             refusal = CompileError(told or f"{command[0]} ended with status {done.returncode}")
             refusal.output = output
             raise refusal
-        included = _included(rule.read_text(errors="surrogateescape"), written)
-        changed = any(os.stat(each).st_mtime_ns > began for each in included)  # meanwhile: this is for one use
-        path = kept / (Path(folder).name + "-once" if changed else _state_of(included)) / made.name
-        path.parent.mkdir(exist_ok=True, mode=0o700)
-        listed = Path(folder) / "headers.json"
-        listed.write_text(json.dumps(included))
-        os.replace(written, path.with_suffix(".cpp"))
-        os.replace(made, path)
-        if not changed:
-            os.replace(listed, kept / "headers.json")
-        return path
+        return done.stdout
+
+
+def _content(path: str) -> Any:
+    """Headers of the system's count by size and time, which takes no reading."""
+    if path.startswith(("/usr/include/", "/usr/lib/")):
+        return path, _stamp(path)
+    return path, hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def _text(path: str) -> str:
+    return "" if path.startswith(("/usr/include/", "/usr/lib/")) else Path(path).read_text(errors="replace")
+
+
+def _files_of(flags: Sequence[str]) -> list[str]:
+    """Objects, libraries and files of options that the flags name."""
+    folders = [flag[2:] for flag in flags if flag.startswith("-L")]
+    libraries = [flag[2:] for flag in flags if flag.startswith("-l")]
+    named = [flag.removeprefix("@") for flag in flags if not flag.startswith("-")]
+    named += [
+        os.path.join(folder, f"lib{name}.{end}") for folder in folders for name in libraries for end in ("a", "so")
+    ]
+    return [each for each in named if os.path.isfile(each)]
+
+
+def _included(rule: str, source: Path) -> list[str]:
+    """The files that a rule for make names after its target, but for the source itself."""
+    named = re.findall(r"(?:\\[ #]|\$\$|[^\s\\])+", rule.partition(": ")[2].replace("\\\n", " "))
+    paths = [re.sub(r"\\([ #])", r"\1", each).replace("$$", "$") for each in named]
+    return sorted({os.path.abspath(each) for each in paths} - {str(source)})
 
 
 def _forget_old(cache: Path) -> None:
