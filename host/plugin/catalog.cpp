@@ -96,19 +96,31 @@ std::string Catalog::shortest_name(const CatalogOperator& op) const {
 }
 
 std::vector<std::string> Catalog::near(std::string_view name) const {
+  if (!space_in(name).empty()) return near_full_name(name);
   std::vector<std::string> names, same;
-  const bool full = !space_in(name).empty();
   for (const auto& [known, meaning] : index_->names) {
-    if (!full && meaning.chosen != CatalogIndex::nowhere) names.push_back(known);
-    for (const auto op : meaning.operators) {
-      auto other = index_->operators[op].info.space + '.' + known;
-      if (known == name) same.push_back(other);
-      if (full) names.push_back(std::move(other));
-    }
+    if (meaning.chosen != CatalogIndex::nowhere) names.push_back(known);
+    for (const auto op : meaning.operators)
+      if (known == name) same.push_back(index_->operators[op].info.space + '.' + known);
   }
-  // the operator of another vendor is not what a full name means, however alike they are called
-  if (!full && !same.empty()) return same.size() > 3 ? std::vector(same.begin(), same.begin() + 3) : same;
+  if (!same.empty()) return same.size() > 3 ? std::vector(same.begin(), same.begin() + 3) : same;
   return near_names(name, names);
+}
+
+// Another vendor's operator is not what a full name means, however alike the whole names are: one part is right, the other one near.
+std::vector<std::string> Catalog::near_full_name(std::string_view name) const {
+  const auto space = space_in(name), own = short_name(name);
+  std::vector<std::string> spaces, names, found;
+  for (const auto& [known, meaning] : index_->names)
+    for (const auto op : meaning.operators) {
+      const auto& other = index_->operators[op].info.space;
+      if (known == own) spaces.push_back(other);
+      if (other == space) names.push_back(known);
+    }
+  for (const auto& near : near_names(own, names)) found.push_back(std::string(space) + '.' + near);
+  for (const auto& near : near_names(space, spaces)) found.push_back(near + '.' + std::string(own));
+  found.resize(std::min<std::size_t>(found.size(), 3));
+  return found;
 }
 
 const PluginFile* Catalog::refused_file(std::string_view name) const {

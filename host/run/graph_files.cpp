@@ -50,8 +50,7 @@ Graph Graph::from_bytes(Host& host, std::span<const std::byte> bytes, const std:
   const std::shared_ptr<std::byte[]> copy = allocate(bytes.size());
   std::copy(bytes.begin(), bytes.end(), copy.get());
   Graph graph(host);
-  graph.impl_->current->model = read_tenon({name, {copy.get(), bytes.size()}, copy}, FileCheck::everything);
-  upgrade_outputs(graph.impl_->current->model, graph.impl_->plugins());
+  graph.impl_->adopt(read_tenon({name, {copy.get(), bytes.size()}, copy}, FileCheck::everything));
   warn_of_lost_members(graph, name);
   return graph;
 }
@@ -63,8 +62,7 @@ Graph Graph::load(Host& host, const std::filesystem::path& path, const LoadOptio
     read_graph_json(read_text(path, options.map_above), {path.string(), path.parent_path()}, graph.impl_->current->model, builder,
                     host.catalog());
   } else {
-    graph.impl_->current->model = read_tenon(path, options.verify ? FileCheck::everything : FileCheck::structure, options.map_above);
-    upgrade_outputs(graph.impl_->current->model, graph.impl_->plugins());
+    graph.impl_->adopt(read_tenon(path, options.verify ? FileCheck::everything : FileCheck::structure, options.map_above));
   }
   warn_of_lost_members(graph, path.string());
   return graph;

@@ -43,6 +43,12 @@ GraphSnapshot& Graph::Impl::edit() {
   return *current;
 }
 
+void Graph::Impl::adopt(GraphModel model) {
+  auto& own = edit().model;
+  own = std::move(model);
+  upgrade_outputs(own, plugins());
+}
+
 GraphBuilder Graph::Impl::builder() {
   auto& snapshot = edit();
   return {snapshot.model, snapshot.binding, plugins()};

@@ -30,6 +30,8 @@ struct Graph::Impl {
   /// For changes of any kind; references to what the graph was before are no longer good.
   GraphSnapshot& edit();
   GraphBuilder builder();
+  /// Becomes a graph that was read from a file, with the outputs that newer versions of its operators add.
+  void adopt(GraphModel model);
   void bind();
   /// Gives values to variables that have none. Throws Failure (usage).
   void initialize(std::uint64_t seed);

@@ -1,11 +1,13 @@
 // Graphs that were made for one version of an operator, under another one: what each word lets it change, and what is said without it.
 #include <doctest/doctest.h>
 
+#include <tenon/host/onnx.hpp>
 #include <tenon/host/session.hpp>
 #include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
+#include "temporary_folder.hpp"
 
 using namespace tenon;
 
@@ -163,6 +165,21 @@ TEST_CASE("versions: inputs, outputs and states that came since are absent, made
   auto again = Graph::from_bytes(host, saved);
   CHECK(again.operators()[0].version == 2);
   CHECK(values(Session(again).run({{"x", x}}).at("between")) == std::vector<float>{104, 95});
+}
+
+TEST_CASE("versions: a graph in an ONNX file is brought up to date like one in a file of Tenon's") {
+  const TemporaryFolder folder;
+  const auto path = folder / "line.onnx";
+  {
+    ApplicationHost host;
+    host.add<Line1>("line");
+    Graph graph(host);
+    graph.output("y", graph.add("line", {graph.input("x", f32, {2})}, {{"a", 3.0}}));
+    onnx::save(graph, path);
+  }
+  ApplicationHost host;
+  host.add<Line2<true>>("line");
+  CHECK(values(Session(onnx::load(host, path)).run({{"x", x}}).at("y")) == std::vector<float>{103, 94});
 }
 
 TEST_CASE("versions: without a word, the version found, the version needed and the change are said") {

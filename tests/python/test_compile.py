@@ -45,6 +45,7 @@ struct Scaled : tenon::Operator {
 TENON_OPERATOR(scaled, Scaled)
 """
 FLAGS = ["-O0"]  # a third of the time
+SHORT_FLAGS = [*FLAGS, "-DTENON_NO_WIDE"]
 X = np.linspace(-1, 2, 7)
 
 
@@ -90,6 +91,17 @@ def test_compiled_operators_are_functions_and_come_from_the_cache(cache):
     assert tenon.compile(SOURCE, flags=FLAGS, name="vendor").scaled.info.full_name == "vendor.scaled"
 
 
+def test_an_eager_call_says_whose_short_name_runs(capfd):
+    path = tenon.compile(
+        SOURCE.replace("TENON_OPERATOR(scaled", "TENON_OPERATOR(square"), flags=FLAGS, name="vendor"
+    ).path
+    with tenon.Host(prefer=[]) as host:
+        host.add_plugins(path)
+        for _ in range(2):
+            np.testing.assert_array_equal(ops.square(X), X * X)
+    assert capfd.readouterr().err.count("'square' is tenon.square, and vendor.square of ") == 1
+
+
 def test_headers_that_the_source_includes_are_looked_at(tmp_path):
     folder = tmp_path / "own headers"
     folder.mkdir()
@@ -114,6 +126,57 @@ def test_headers_that_the_source_includes_are_looked_at(tmp_path):
     (folder / "outer.hpp").unlink()
     with pytest.raises(tenon.CompileError, match="outer.hpp"):
         tenon.compile(source, flags=flags)
+
+
+def test_headers_that_are_new_are_looked_at(tmp_path):
+    early, late = tmp_path / "early", tmp_path / "late"
+    early.mkdir()
+    late.mkdir()
+    source = SOURCE.replace("static_cast<T>(factor)", "static_cast<T>(FACTOR)")
+    source = '#include "a.hpp"\n#if __has_include("b.hpp")\n#include "b.hpp"\n#endif\n' + source
+
+    def check(factor):
+        for _ in range(2):
+            made = tenon.compile(source, flags=[*SHORT_FLAGS, f"-I{early}", f"-I{late}"])
+            np.testing.assert_array_equal(made.scaled(X), factor * X)
+        return made.path
+
+    (late / "a.hpp").write_text("#define FACTOR 2\n")
+    first = check(2)
+    assert check(2) == first
+    (early / "a.hpp").write_text("#define FACTOR 3\n")
+    check(3)
+    (late / "b.hpp").write_text("#undef FACTOR\n#define FACTOR 4\n")
+    check(4)
+    (late / "b.hpp").unlink()
+    check(3)
+
+
+def test_files_that_the_flags_name_are_looked_at(tmp_path):
+    compiler = os.environ.get("CXX") or next(filter(shutil.which, ("c++", "g++", "clang++")))
+    source = SOURCE.replace("static_cast<T>(factor)", "static_cast<T>(other())")
+    source = 'extern "C" int other();\n' + source
+    code, made, listed = (tmp_path / name for name in ("other.cpp", "other.o", "flags"))
+    for factor in (2, 3):
+        code.write_text(f'extern "C" int other() {{ return {factor}; }}\n')
+        subprocess.run([compiler, "-fPIC", "-c", code, "-o", made], check=True)
+        subprocess.run(["ar", "rcs", tmp_path / "libother.a", made], check=True)
+        for flags in ([str(made)], [f"-L{tmp_path}", "-lother"]):
+            np.testing.assert_array_equal(tenon.compile(source, flags=[*SHORT_FLAGS, *flags]).scaled(X), factor * X)
+        listed.write_text(f"-DFACTOR={factor}")
+        by_list = tenon.compile(
+            SOURCE.replace("static_cast<T>(factor)", "T(FACTOR)"), flags=[*SHORT_FLAGS, f"@{listed}"]
+        )
+        np.testing.assert_array_equal(by_list.scaled(X), factor * X)
+        data = tmp_path / "data"
+        data.write_bytes(bytes([factor]))
+        embedded = f'asm(".section .rodata\\nfactor_byte: .incbin \\"{data}\\"\\n.previous");\n' + SOURCE.replace(
+            "static_cast<T>(factor)", "T(factor_byte)"
+        ).replace(
+            "struct Scaled",
+            'extern const unsigned char factor_byte __attribute__((visibility("hidden")));\nstruct Scaled',
+        )
+        np.testing.assert_array_equal(tenon.compile(embedded, flags=SHORT_FLAGS).scaled(X), factor * X)
 
 
 def test_a_cell_that_runs_again_replaces_the_operator():

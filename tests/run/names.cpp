@@ -80,9 +80,11 @@ TEST_CASE("two vendors' operators of one name: the full name decides, or a prefe
   CHECK(catalog.find("rope") == nullptr);
   CHECK(catalog.find("beta.rope")->full_name() == "beta.rope");
   CHECK(catalog.shortest_name(*catalog.find("acme.rope")) == "acme.rope");
-  CHECK(catalog.near("gama.rope") == std::vector<std::string>{"acme.rope", "beta.rope"});
+  CHECK(catalog.near("acne.rope") == std::vector<std::string>{"acme.rope"});
+  CHECK(catalog.near("gama.rope").empty());  // another vendor's
+  CHECK(catalog.near("acm.rop").empty());
   CHECK(catalog.near("acme.rop") == std::vector<std::string>{"acme.rope"});
-  CHECK(failure_of([&] { host.call("gama.rope", {ten}); }).hint == "did you mean acme.rope or beta.rope?");
+  CHECK(failure_of([&] { host.call("gama.rope", {ten}); }).hint == "add the folder of its plugin");
 
   auto options = quiet();
   options.prefer = {"nobody", "beta"};

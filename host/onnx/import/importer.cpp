@@ -380,7 +380,7 @@ Graph load(Host& host, const std::filesystem::path& path, const ImportOptions& o
   if (options.shapes.empty() && options.fixed.empty() && options.map.empty() && !options.prefer_functions)
     if (auto kept = kept_graph(model, why, options.trust_links)) {
       Graph graph(host);
-      impl_of(graph).edit().model = std::move(*kept);
+      impl_of(graph).adopt(std::move(*kept));
       return graph;
     }
   if (!why.empty() && options.note) options.note("the graph that was written to this file is not in it any more: " + why);

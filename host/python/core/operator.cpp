@@ -43,7 +43,7 @@ std::shared_ptr<QuickCalls> quick_calls(OperatorObject& self, const HostHandle& 
     return host->catalog().find(name);
   });
   if (!op) return nullptr;  // the long way says why
-  *self.quick = std::make_shared<QuickCalls>(handle, std::move(op), generation);
+  *self.quick = std::make_shared<QuickCalls>(handle, name, std::move(op), generation);
   return *self.quick;
 }
 

@@ -63,8 +63,8 @@ struct QuickCalls::Entry {
   bool usable = false, busy = false;
 };
 
-QuickCalls::QuickCalls(const HostHandle& host, std::shared_ptr<const CatalogOperator> op, std::uint64_t generation)
-    : host_(host.use().get()), host_number_(host.number), generation_(generation), op_(std::move(op)) {
+QuickCalls::QuickCalls(const HostHandle& host, std::string name, std::shared_ptr<const CatalogOperator> op, std::uint64_t generation)
+    : host_(host.use().get()), host_number_(host.number), generation_(generation), name_(std::move(name)), op_(std::move(op)) {
   const auto& info = op_->info;
   const auto visible = std::count_if(info.outputs.begin(), info.outputs.end(), [](const OutputInfo& output) { return !output.hidden; });
   possible_ = info.states.empty() && !info.random && visible == 1 && info.outputs[0].count.empty() && !info.inputs.empty() &&
@@ -166,7 +166,7 @@ QuickCalls::Entry* QuickCalls::prepare(const Given& given) {
   }
   const auto attributes = attributes_from(&op_->info, params);
   try {
-    entry->call.emplace(without_gil([&] { return host_->prepare(op_->full_name(), arguments, attributes); }));
+    entry->call.emplace(without_gil([&] { return host_->prepare(name_, arguments, attributes); }));
   } catch (const Failure&) {
     return nullptr;  // the long way says what is wrong
   }

@@ -1,6 +1,7 @@
 // Prepared calls of one operator, found again by what a call is given: the short way for numpy's arrays and plain parameters.
 #pragma once
 #include <memory>
+#include <string>
 #include <tenon/host/host.hpp>
 #include <vector>
 
@@ -12,7 +13,8 @@ namespace tenon::python {
 /// Of one operator, for the host and the operators' generation that it was made for. With the GIL.
 class QuickCalls {
  public:
-  QuickCalls(const HostHandle& host, std::shared_ptr<const CatalogOperator> op, std::uint64_t generation);
+  /// name: the operator's, as the caller writes it.
+  QuickCalls(const HostHandle& host, std::string name, std::shared_ptr<const CatalogOperator> op, std::uint64_t generation);
   ~QuickCalls();
   QuickCalls(const QuickCalls&) = delete;
   QuickCalls& operator=(const QuickCalls&) = delete;
@@ -44,6 +46,7 @@ class QuickCalls {
 
   Host* host_;  // which is_current()'s caller keeps
   std::uint64_t host_number_, generation_;
+  std::string name_;
   std::shared_ptr<const CatalogOperator> op_;
   bool possible_, keeps_gil_;
   std::vector<PyObject*> input_names_, param_names_;  // interned

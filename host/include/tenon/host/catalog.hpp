@@ -122,7 +122,8 @@ class TENON_API Catalog {
   std::vector<OnnxClaim> find_onnx(std::string_view domain, std::string_view type, int version) const&& = delete;  // they point into it
   /// The shortest name that find() takes for the operator: `relu`, or `acme.relu` where relu is another one.
   std::string shortest_name(const CatalogOperator& op) const;
-  std::vector<std::string> near(std::string_view name) const;  ///< up to three names within a typing slip, or of other spaces
+  /// Up to three names within a typing slip; of a short name also those of other spaces.
+  std::vector<std::string> near(std::string_view name) const;
 
   /// Why an operator cannot be used although a file has it: the file is refused, two files disagree, or a short name is that of several.
   /// Empty if no file has the name.
@@ -132,6 +133,7 @@ class TENON_API Catalog {
  private:
   friend class PluginSet;
   Catalog(std::shared_ptr<const CatalogIndex> index, std::shared_ptr<const std::vector<PluginFile>> files);
+  std::vector<std::string> near_full_name(std::string_view name) const;
   const PluginFile* refused_file(std::string_view op) const;
   std::string ambiguity(std::string_view name) const;
   std::shared_ptr<const CatalogIndex> index_;  // never null
