@@ -56,6 +56,18 @@ void add_outputs(GraphModel& model, const OutputCounts& counts) {
     if (model.values[id].role != Role::output) model.value_names.add(model.values[id].name, id);
 }
 
+/// Which dtype of the node's inputs the description does not take: `does not take float32 as input 'x'`. Empty: it takes all.
+std::string refused_dtype(const GraphModel& model, const NodeRecord& node, const OperatorInfo& here) {
+  for (std::uint32_t i = 0; i < node.input_count && node.pass == Pass::forward; ++i) {
+    const auto value = model.edges[node.first_edge + i];
+    if (value == none || model.values[value].type.dtype == TENON_DTYPE_UNKNOWN) continue;
+    const auto& input = here.inputs[declared_input(here, i)];
+    const auto dtype = static_cast<DType>(model.values[value].type.dtype);
+    if (!allows(input.types.value_or(here.types), dtype)) return fmt::format("does not take {} as input '{}'", name_of(dtype), input.name);
+  }
+  return {};
+}
+
 /// The nodes of one operator, which are brought up to date.
 class Upgrade {
  public:
@@ -65,7 +77,7 @@ class Upgrade {
   void run(bool may_move) {
     try {
       each_node([&](NodeId id, NodeRecord& node) {
-        if (node.pass != Pass::backward) at_node(model_, id, [&] { renew_parameters(node); });
+        if (node.pass != Pass::backward) at_node(model_, id, [&] { require_dtypes(node), renew_parameters(node); });
       });
       const auto counts = new_outputs();
       if (!counts.empty() && !may_move)
@@ -89,7 +101,24 @@ class Upgrade {
       if (model_.nodes[id].op == op_) visit(id, model_.nodes[id]);
   }
 
-  void renew_parameters(NodeRecord& node) { add_parameters(model_, node, here_, upgraded(all_parameters(model_, node), stored_, here_)); }
+  void require_dtypes(const NodeRecord& node) const {
+    if (const auto refused = refused_dtype(model_, node, here_); !refused.empty())
+      throw Failure(FailureKind::plugin,
+                    fmt::format("needs version {} of the operator, but version {} is here, which {}", stored_, here_.version, refused),
+                    fmt::format("use a plugin with version {}", stored_));
+  }
+
+  void renew_parameters(NodeRecord& node) {
+    const auto renewed = upgraded(all_parameters(model_, node), stored_, here_);
+    try {
+      add_parameters(model_, node, here_, renewed);
+    } catch (const Failure& failure) {
+      throw Failure(
+          failure.kind(),
+          fmt::format("{} in version {} of the operator, and the graph was made for version {}", failure.what(), here_.version, stored_),
+          fmt::format("use a plugin with version {}", stored_));
+    }
+  }
 
   std::uint32_t new_inputs(const NodeRecord& node) const {
     return std::max(node.input_count, static_cast<std::uint32_t>(here_.inputs.size() - (here_.variadic() ? 1 : 0)));
@@ -194,6 +223,7 @@ bool fits(const GraphModel& model, std::uint32_t op, const OperatorInfo& here) {
   for (const auto& node : model.nodes) {
     if (node.op == op && node.pass == Pass::backward && !has_backward) return false;
     if (node.op != op || node.pass == Pass::backward) continue;
+    if (!refused_dtype(model, node, here).empty()) return false;
     try {
       NodeRecord renewed;
       add_parameters(scratch, renewed, here, upgraded(all_parameters(model, node), use.version, here));

@@ -49,6 +49,13 @@ bool names(const Entries& entries, std::string_view name) {
 }
 
 // Tensors are known by their order, so that new ones come last. A pure change of a name matters to nothing.
+bool may_be_left_out(const InputInfo& input) {
+  return input.optional || input.variadic;
+}
+bool may_be_left_out(const auto&) {
+  return true;
+}
+
 template <class Entries>
 std::optional<Change> change_of(const char* kind, const Entries& stored, const Entries& here, const OperatorInfo::Added& added, int since) {
   for (std::size_t i = 0; i < stored.size(); ++i) {
@@ -60,7 +67,8 @@ std::optional<Change> change_of(const char* kind, const Entries& stored, const E
   for (std::size_t i = stored.size(); i < here.size(); ++i) {
     const auto& name = here[i].name;
     if (std::none_of(added.begin(), added.end(), [&](const auto& entry) { return entry.first > since && entry.second == name; }))
-      return Change{fmt::format("has the new {} '{}'", kind, name), fmt::format("op.added_{}({}, \"{}\")", kind, since + 1, name)};
+      return Change{fmt::format("has the new {} '{}'", kind, name),
+                    may_be_left_out(here[i]) ? fmt::format("op.added_{}({}, \"{}\")", kind, since + 1, name) : ""};
   }
   return {};
 }

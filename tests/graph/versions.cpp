@@ -113,6 +113,24 @@ struct Line3 : Operator {
   }
 };
 
+/// What version 4 takes is less than what the graph has.
+template <bool narrow_dtype>
+struct Line4 : Operator {
+  double a = 2, d = 0;
+  static constexpr void describe(auto& op) {
+    op.doc("a x + d");
+    op.version(4);
+    op.types({narrow_dtype ? f64 : f32});
+    op.input("x", "any shape");
+    op.output("y", "same shape as x");
+    op.param("a", &Line4::a, "factor").at_most(2);
+    op.param("d", &Line4::d, "offset");
+    op.backward_reads("x");
+  }
+  void forward(const Call&) const {}
+  void backward(const Call&) const {}
+};
+
 /// A graph of version 1 as the bytes of its file: two nodes one after the other, and a gradient.
 std::vector<std::byte> old_file(double d = 0) {
   ApplicationHost host;
@@ -188,6 +206,12 @@ TEST_CASE("versions: without a word, the version found, the version needed and t
   CHECK(failure.hint == "use a plugin with version 1; older graphs load if its author says op.added_input(2, \"gain\")");
   CHECK(refusal<Line3<0>>().message ==
         "[line] node 'first': needs version 1 of the operator, but version 3 is here, which has no parameter 'a' any more");
+  CHECK(refusal<Line4<true>>().message ==
+        "[line] node 'first': needs version 1 of the operator, but version 4 is here, which does not take float32 as input 'x'");
+  const auto bounds = refusal<Line4<false>>();
+  CHECK(bounds.message ==
+        "[line] node 'first': parameter 'a' is 3 but must be at most 2 in version 4 of the operator, and the graph was made for version 1");
+  CHECK(bounds.hint == "use a plugin with version 1");
 }
 
 TEST_CASE("versions: parameters that were renamed, removed and added") {
