@@ -113,6 +113,27 @@ struct DeclaredTripled : Tripled {
   }
 };
 
+/// With padding around what configure() computes, or with a member that owns memory.
+template <bool has_text>
+struct PaddedTripled : Operator {
+  bool negative = false;  // nobody's parameter, where padding could be
+  double factor = 1;
+  float square = 0;
+  std::conditional_t<has_text, Text, bool> parameter{};
+  static constexpr void describe(auto& op) {
+    op.doc("x factor^2, or its negative");
+    op.types({f32});
+    op.input("x", "any shape");
+    op.output("y", "same shape as x");
+    op.param("factor", &PaddedTripled::factor, "factor");
+    op.param("parameter", &PaddedTripled::parameter, "not used");
+  }
+  void configure() { square = static_cast<float>(factor * factor); }
+  void forward(const Call& call) const { call.output<float>(0)[0] = (negative ? -square : square) * call.input<float>(0)[0]; }
+};
+struct PaddedPlain : PaddedTripled<false> {};
+struct PaddedText : PaddedTripled<true> {};
+
 template <class Op>
 float run_on(Host& host, const Op& op, float x) {
   Graph graph(host);
@@ -189,6 +210,18 @@ TEST_CASE("members that follow from the parameters are no loss") {
   DeclaredTripled declared;
   declared.factor = 3;
   CHECK(!lost(declared));
+  const auto check_padded = [&]<class Padded>(Padded) {
+    alignas(Padded) unsigned char memory[sizeof(Padded)];
+    std::ranges::fill(memory, static_cast<unsigned char>(0x55));
+    auto* padded = new (memory) Padded;
+    padded->factor = 3;
+    CHECK(!lost(*padded));
+    padded->negative = true;
+    CHECK(lost(*padded));
+    padded->~Padded();
+  };
+  check_padded(PaddedPlain());
+  check_padded(PaddedText());
 }
 
 TEST_CASE("classes of one short name are told apart or refused") {

@@ -79,6 +79,31 @@ class CopyParameters : public detail::NullDescriber {
   Op* to_;
 };
 
+/// An object in memory that was zero, as its padding therefore is. The compiler must not conclude that nobody can read that.
+template <class T>
+class InZeroedMemory {
+ public:
+  InZeroedMemory() {
+    asm volatile("" : : "r"(static_cast<void*>(memory_)) : "memory");
+    object_ = new (memory_) T();
+  }
+  ~InZeroedMemory() { object_->~T(); }
+  InZeroedMemory(const InZeroedMemory&) = delete;
+  InZeroedMemory& operator=(const InZeroedMemory&) = delete;
+  T& operator*() const { return *object_; }
+  T* operator->() const { return object_; }
+
+ private:
+  alignas(T) std::byte memory_[sizeof(T)] = {};
+  T* object_;
+};
+
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_clear_padding)
+#define TENON_CLEARS_PADDING
+#endif
+#endif
+
 /// Where those members of an object lie that a file has, or that configure() computes: parameters, and what op.derived() names.
 template <class Op>
 class MemberSpans : public detail::NullDescriber {
@@ -99,18 +124,17 @@ class MemberSpans : public detail::NullDescriber {
   }
 
   /// Whether an object that is made from the parameters alone has all that this one has once it is configured. Members that neither of
-  /// the two words names are compared byte by byte; one that fits into padding is overlooked.
+  /// the two words names are compared byte by byte, so that those which own memory count as different unless they are empty.
   bool follow_from_parameters() const {
     if (std::is_empty_v<Op> || are_all()) return true;
-    if constexpr (std::is_trivially_copyable_v<Op> && std::is_copy_constructible_v<Op>) {
+    if constexpr (std::is_copy_assignable_v<Op>) {
       try {
-        auto given = std::make_unique<Completed<Op>>(), fresh = std::make_unique<Completed<Op>>();
+        const InZeroedMemory<Completed<Op>> given, fresh;
         static_cast<Op&>(*given) = *object_;
         CopyParameters<Op> copy(*object_, *fresh);
         Op::describe(copy);
         given->configure(), fresh->configure();
-        return same_elsewhere(reinterpret_cast<const char*>(static_cast<const Op*>(given.get())),
-                              reinterpret_cast<const char*>(static_cast<const Op*>(fresh.get())));
+        return same_elsewhere(bytes_of(*given), bytes_of(*fresh));
       } catch (...) {  // the node is refused where it is added
       }
     }
@@ -126,7 +150,23 @@ class MemberSpans : public detail::NullDescriber {
     const auto* begin = reinterpret_cast<const char*>(&(object_->*member));
     spans_.push_back({static_cast<std::size_t>(begin - reinterpret_cast<const char*>(object_)), sizeof(M), alignof(M)});
   }
+  static const char* bytes_of(Op& object) {
+#ifdef TENON_CLEARS_PADDING
+    if constexpr (std::is_trivially_copyable_v<Op>) __builtin_clear_padding(&object);  // which an assignment copies
+#endif
+    return reinterpret_cast<const char*>(&object);
+  }
+  /// Where padding cannot be told, a member that fits into it is overlooked.
   bool are_all() const {
+#ifdef TENON_CLEARS_PADDING
+    if constexpr (std::is_trivially_copyable_v<Op>) {
+      alignas(Op) char values[sizeof(Op)];
+      const char padding[sizeof(Op)] = {};
+      std::fill_n(values, sizeof(Op), char{1});
+      __builtin_clear_padding(reinterpret_cast<Op*>(values));
+      return same_elsewhere(values, padding);
+    }
+#endif
     std::size_t end = 0;
     for (const Span& span : spans_) {
       if (span.begin > aligned(end, span.alignment)) return false;
@@ -142,7 +182,9 @@ class MemberSpans : public detail::NullDescriber {
     }
     return std::equal(left + end, left + sizeof(Op), right + end);
   }
-  static std::size_t aligned(std::size_t offset, std::size_t alignment) { return (offset + alignment - 1) / alignment * alignment; }
+  static std::size_t aligned(std::size_t offset, std::size_t alignment) {
+    return (offset + alignment - 1) / alignment * alignment;
+  }
   const Op* object_;
   std::vector<Span> spans_;
 };
