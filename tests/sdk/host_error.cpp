@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 #include <tenon/host_error.hpp>
+#include <tenon/text.hpp>
+#include <type_traits>
 
 namespace {
 
@@ -37,4 +39,18 @@ TEST_CASE("guarded: every exception becomes a text and a kind, those whose what(
   CHECK(told([] { throw 42; }) == Told{"an exception was thrown that is not a std::exception", TENON_ERROR_UNKNOWN});
   CHECK(told([] { throw NoText(); }) == Told{"an exception was thrown whose what() returns null", TENON_ERROR_FAILED});
   CHECK(told([] { throw NoTextOfError(); }) == Told{"an exception was thrown whose what() returns null", TENON_ERROR_TYPE});
+}
+
+TEST_CASE("texts of reasons may be null pointers, as getenv() returns") {
+  using tenon::Error, tenon::ErrorKind, tenon::join, tenon::Text;
+  const char* const none = nullptr;
+  CHECK(join("home is ", none) == "home is (null)");
+  CHECK(std::string(Error(none).what()) == "(null)");
+  CHECK(std::string(Error(none, ErrorKind::type).what()) == "(null)");
+  CHECK(std::string(Error(none, " and ", 3).what()) == "(null) and 3");
+  CHECK(std::string(Error(ErrorKind::type, "a", none).what()) == "a(null)");
+  CHECK(std::string(Error(0).what()) == "(null)");
+  CHECK(Text(none) == "");
+  CHECK(Text("") == none);
+  static_assert(!std::is_constructible_v<Text, std::nullptr_t>);
 }

@@ -52,7 +52,7 @@ class Part {
  public:
   Part(std::string_view text) : append_(&append_view), text_(text) {}
   Part(const std::string& text) : Part(std::string_view(text)) {}
-  Part(const char* text) : Part(std::string_view(text)) {}
+  Part(const char* text) : Part(std::string_view(text != nullptr ? text : "(null)")) {}  // as of getenv()
   template <class T>
   requires(!std::is_arithmetic_v<T> && std::is_convertible_v<const T&, std::string_view>) Part(const T& text)
       : Part(static_cast<std::string_view>(text)) {}
@@ -142,9 +142,10 @@ std::string join(const Parts&... parts) {
 struct Error : std::runtime_error {
   /// Error("k is ", k, " but must be even") for a reason in parts, Error(ErrorKind::type, "...", ...) to choose the kind as well.
   explicit Error(const std::string& reason, ErrorKind kind = ErrorKind::failed) : std::runtime_error(reason), kind(kind) {}
+  explicit Error(const char* reason, ErrorKind kind = ErrorKind::failed) : Error(join(reason), kind) {}
   /// "axis is 3", of kind failed.
   template <class... Parts>
-  explicit Error(std::string_view reason, const Parts&... more) : Error(join(reason, more...)) {}
+  explicit Error(const Part& reason, const Parts&... more) : Error(join(reason, more...)) {}
   template <class... Parts>
   explicit Error(ErrorKind kind, const Parts&... reason) : Error(join(reason...), kind) {}
 

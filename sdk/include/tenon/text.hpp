@@ -1,5 +1,6 @@
 // Texts as parameters of an operator.
 #pragma once
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -23,8 +24,9 @@ namespace tenon::TENON_SDK {
 /// length; it need not end with a zero byte, so pass on the std::string_view, not data(). Not for CUDA kernels: it owns host memory.
 class Text {
  public:
-  /// Never null; the default is the empty text.
-  constexpr Text(const char* text = "") : Text(std::string_view(text)) {}
+  /// A null pointer is the empty text, and so is the default. The literals 0 and nullptr do not compile.
+  constexpr Text(const char* text = "") : Text(std::string_view(text != nullptr ? text : "")) {}
+  Text(std::nullptr_t) = delete;
   constexpr Text(std::string_view text) : view_(text), owned_(!std::is_constant_evaluated() && !text.empty()) {
     if (owned_) view_ = copy(text);
   }
@@ -46,7 +48,10 @@ class Text {
   constexpr bool empty() const { return view_.empty(); }
   /// Byte by byte: no case folding, no normal forms.
   friend constexpr bool operator==(const Text& left, const Text& right) { return left.view_ == right.view_; }
-  friend constexpr bool operator==(const Text& left, const char* right) { return left.view_ == std::string_view(right); }
+  friend constexpr bool operator==(const Text& left, const char* right) {
+    return left.view_ == std::string_view(right != nullptr ? right : "");
+  }
+  friend bool operator==(const Text&, std::nullptr_t) = delete;
 
  private:
   static std::string_view copy(std::string_view text) {
