@@ -124,10 +124,11 @@ std::vector<std::string> Catalog::near_full_name(std::string_view name) const {
 }
 
 const PluginFile* Catalog::refused_file(std::string_view name) const {
-  const auto found = std::find_if(files_->begin(), files_->end(), [&](const PluginFile& file) {
+  // The last one: a file that was read again comes after what it was before.
+  const auto found = std::find_if(files_->rbegin(), files_->rend(), [&](const PluginFile& file) {
     return !file.usable() && std::find(file.operators.begin(), file.operators.end(), short_name(name)) != file.operators.end();
   });
-  return found == files_->end() ? nullptr : &*found;
+  return found == files_->rend() ? nullptr : &*found;
 }
 
 std::string Catalog::ambiguity(std::string_view name) const {

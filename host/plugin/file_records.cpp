@@ -31,6 +31,15 @@ void FileRecords::came_to(int number, const PluginFile& after) {
   all_.reset();
 }
 
+void FileRecords::forget_failure(int number) {
+  const std::lock_guard lock(mutex_);
+  auto& file = at(number).file;
+  if (file.usable()) return;
+  file.status = PluginStatus::indexed;
+  file.reason.clear();
+  all_.reset();
+}
+
 void FileRecords::set_hash(int number, std::uint64_t hash) {
   const std::lock_guard lock(mutex_);
   at(number).file.content_hash = hash;

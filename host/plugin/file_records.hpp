@@ -20,6 +20,8 @@ class FileRecords {
   PluginLoader::Operators operators(int number) const;
   /// What came of loading it: status, reason and content hash.
   void came_to(int number, const PluginFile& after);
+  /// The file is read again under another number: why it could not be loaded no longer counts.
+  void forget_failure(int number);
   void set_hash(int number, std::uint64_t hash);
   void add_path(int number, const std::filesystem::path& path);
   /// Of each file why it is not used, or nothing, for those that were neither refused nor loaded.

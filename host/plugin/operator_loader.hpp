@@ -22,8 +22,9 @@ class OperatorLoader {
   OperatorLoader(const PluginOptions& options, const tenon_host& host, FileRecords& files, PluginSet& plugins)
       : plugins_(plugins), host_(host), wants_cuda_(options.cuda), warn_(options.warn), files_(files), loader_(options) {}
 
-  /// As PluginLoader::admit.
+  /// As PluginLoader's.
   void admit(const std::filesystem::path& path, const InputFile& file) { loader_.admit(path, file); }
+  bool has_other_libraries(const std::filesystem::path& path) { return loader_.has_other_libraries(path); }
   /// Loaded at the first call; stays as long as this. Throws PluginError.
   const LoadedOperator& load(const std::shared_ptr<const Definition>& definition);
 

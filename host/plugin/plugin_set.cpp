@@ -51,8 +51,10 @@ struct PluginSet::Impl {
   }
 
   std::vector<int> read(const std::vector<fs::path>& paths);
-  int known_number(const fs::path& path) const;
-  int same_number(const Candidate& candidate, SamePlugins& same) const;
+  bool is_current(int number);
+  int known_number(const fs::path& path);
+  int same_number(const Candidate& candidate, SamePlugins& same);
+  void supersede(int number);
   std::vector<int> numbers_of(std::vector<Candidate> candidates);
   void place(const fs::path& path, int number, const FileStamp& stamp);
   int number_of(Candidate candidate);
@@ -127,12 +129,25 @@ const LoadedOperator* PluginSet::Impl::load(const std::shared_ptr<const Definiti
   }
 }
 
-/// The number of what was read from that path, if it is sound and has not changed since; -1.
-int PluginSet::Impl::known_number(const fs::path& path) const {
+/// Whether the file is sound and can be loaded, and neither it nor the libraries that it was loaded with have changed since.
+bool PluginSet::Impl::is_current(int number) {
+  const auto& file = builder.file(number);
+  const auto status = files.file(number).status;
+  if (!file.sound || file.stamp != FileStamp::of(file.path)) return false;
+  if (status == PluginStatus::loaded) return !loader.has_other_libraries(file.path);
+  return status == PluginStatus::indexed || status == PluginStatus::duplicate;
+}
+
+/// The number of what was read from that path, if it is current; -1.
+int PluginSet::Impl::known_number(const fs::path& path) {
   const auto known = newest.find(path);
   if (known == newest.end() || known->second.stamp != FileStamp::of(path)) return -1;
-  const auto& file = builder.file(known->second.number);
-  return file.sound && file.stamp == FileStamp::of(file.path) ? known->second.number : -1;
+  return is_current(known->second.number) ? known->second.number : -1;
+}
+
+void PluginSet::Impl::supersede(int number) {
+  builder.supersede(number);
+  files.forget_failure(number);
 }
 
 /// Which candidates are one plugin: of each, the one with the shortest file name, as in rope.so -> rope-1.2.so.
@@ -155,12 +170,10 @@ static std::vector<std::size_t> find_same(const std::vector<Candidate>& candidat
 }
 
 /// The number of what was read before and is the same plugin by another path; -1.
-int PluginSet::Impl::same_number(const Candidate& candidate, SamePlugins& same) const {
+int PluginSet::Impl::same_number(const Candidate& candidate, SamePlugins& same) {
   for (int i = 0; candidate.file.usable() && i < builder.file_count(); ++i) {
     const auto& file = builder.file(i);
-    if (file.sound && file.path != candidate.file.path && file.stamp == FileStamp::of(file.path) &&
-        same.are_same(known(candidate), known(file)))
-      return i;
+    if (file.path != candidate.file.path && is_current(i) && same.are_same(known(candidate), known(file))) return i;
   }
   return -1;
 }
@@ -180,7 +193,7 @@ std::vector<int> PluginSet::Impl::numbers_of(std::vector<Candidate> candidates) 
                              read[i].first.filename().native().size() < before.filename().native().size();
     numbers[i] = known < 0 || takes_place ? number_of(std::move(candidates[i])) : known;
     if (!takes_place) continue;
-    builder.supersede(known);
+    supersede(known);
     place(before, numbers[i], builder.file(known).stamp);
   }
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -195,22 +208,27 @@ void PluginSet::Impl::place(const fs::path& path, int number, const FileStamp& s
   const auto known = newest.find(path);
   if (known != newest.end() && known->second.number != number && builder.file(known->second.number).path == path &&
       builder.file(known->second.number).sound)
-    builder.supersede(known->second.number);
+    supersede(known->second.number);
   newest[path] = {number, stamp};
   if (builder.file(number).path == path) return;
   builder.add_path(number, path);
   files.add_path(number, path);
 }
 
-/// Their numbers. What was read before and has not changed since is not read again, unless it was refused.
+/// Their numbers. What was read before and has not changed since is not read again, unless it was refused or could not be loaded.
 std::vector<int> PluginSet::Impl::read(const std::vector<fs::path>& paths) {
   std::vector<int> numbers;
   std::vector<fs::path> unknown;
   for (const auto& path : paths) {
-    if (const int known = known_number(path); known >= 0)
+    if (const int known = known_number(path); known >= 0) {
       numbers.push_back(known);
-    else
-      unknown.push_back(path);
+      continue;
+    }
+    unknown.push_back(path);
+    // By its own path, too, or it would be two plugins.
+    if (const auto known = newest.find(path); known != newest.end() && builder.file(known->second.number).sound)
+      if (const auto& own = builder.file(known->second.number); own.path != path && own.stamp == FileStamp::of(own.path))
+        unknown.push_back(own.path);
   }
   const auto read = numbers_of(read_candidates(unknown, [&](const fs::path& path, const InputFile& file) { loader.admit(path, file); }));
   numbers.insert(numbers.end(), read.begin(), read.end());
@@ -222,7 +240,7 @@ int PluginSet::Impl::number_of(Candidate candidate) {
   int old = -1;
   if (known != newest.end() && builder.file(known->second.number).path == candidate.file.path) {
     if (builder.file(known->second.number).sound)
-      builder.supersede(known->second.number);
+      supersede(known->second.number);
     else
       old = known->second.number;  // nothing was ever taken from a file that was refused: its place is free
   }

@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tenon/host/host.hpp>
 
 #include "failure_of.hpp"
 #include "plugin/folder_of_faults.hpp"
+#include "plugin/loading/loaded_libraries.hpp"
 #include "plugin/loading/private_copy.hpp"
 
 using namespace tenon;
@@ -49,6 +51,36 @@ std::vector<std::string> loaded_texts(const std::filesystem::path& path, std::in
   for (const auto value : values) found.emplace_back(bytes.c_str() + offset_of(texts + value));
   return found;
 }
+
+/// A plugin that multiplies by the number of its library, and hosts that have it.
+class NumberPlace {
+ public:
+  NumberPlace() {
+    for (const char* name : {"plugins", "lib"}) std::filesystem::create_directory(folder_ / name);
+    options_.search_defaults = false;
+    options_.trust_writable = true;
+    options_.cache = folder_ / "cache";
+  }
+  /// By rename, as package managers do; `built` says which run path it has.
+  void plugin(const std::string& built) const { put(built + "/from_library.so", "plugins/from_library.so"); }
+  void library(const std::string& number) const { put(number + "/libnumber.so", "lib/libnumber.so"); }
+  Host host() const { return Host(options_); }
+  void add_to(Host& host) const { host.add_plugins(folder_ / "plugins"); }
+  std::string call(Host& host) const {
+    float number = 0;
+    const auto failure = failure_of([&] { number = host.call("from_library", {Tensor::from({1.0F}, {1})}).values<float>()[0]; });
+    return failure.message.empty() ? std::to_string(static_cast<int>(number)) : failure.message;
+  }
+
+ private:
+  void put(const std::string& built, const std::string& name) const {
+    std::filesystem::copy_file(std::filesystem::path(TENON_TEST_FAULTS) / "libraries" / built, folder_ / "new");
+    std::filesystem::rename(folder_ / "new", folder_ / name);
+  }
+
+  TemporaryFolder folder_;
+  HostOptions options_;
+};
 
 // Errors first: a library that is loaded once is found by every later plugin of the process.
 FailureText load(const PluginFolder& folder) {
@@ -134,4 +166,72 @@ TEST_CASE("a private copy states other libraries and run paths, and its unique s
   copy.seal({.own_unique = true});
   CHECK(own_unique_symbols(copy.path()).empty());
 #endif
+}
+
+TEST_CASE("a plugin that is added again has its library as it is now, also if the process has loaded an older one") {
+  for (const std::string first : {"2", "bare"}) {
+    CAPTURE(first);
+    const NumberPlace place;
+    place.plugin("runpath");
+    place.library(first);
+    auto host = place.host();
+    place.add_to(host);
+    CHECK(place.call(host) == "2");
+
+    place.library("50");
+    place.plugin("rpath");
+    place.add_to(host);
+    CHECK(place.call(host) == "50");
+
+    place.library("2");  // its library is all that changed
+    auto later = place.host();
+    place.add_to(later);
+    CHECK(place.call(later) == "2");
+    CHECK(place.call(host) == "50");
+    place.add_to(host);
+    CHECK(place.call(host) == "2");
+    place.add_to(host);
+    CHECK(place.call(host) == "2");
+    CHECK(host.catalog().files().size() == 3);
+  }
+}
+
+TEST_CASE("a plugin whose library was repaired is tried again once it is added again") {
+  struct Case {
+    const char *broken, *message;
+  };
+  for (const auto& each : {Case{"0", "crashed with SIGABRT"}, {nullptr, "needs the library libnumber.so, which was not found"}}) {
+    CAPTURE(each.message);
+    const NumberPlace place;
+    place.plugin("runpath");
+    if (each.broken != nullptr) place.library(each.broken);
+    auto host = place.host();
+    place.add_to(host);
+    CHECK(place.call(host).find(each.message) != std::string::npos);
+    place.add_to(host);
+    CHECK(place.call(host).find(each.message) != std::string::npos);
+    place.library("50");
+    place.add_to(host);
+    CHECK(place.call(host) == "50");
+    const auto catalog = host.catalog();
+    CHECK(std::count_if(catalog.files().begin(), catalog.files().end(), [](const auto& file) { return !file.usable(); }) ==
+          static_cast<int>(catalog.files().size()) - 1);
+    for (const auto& file : catalog.files())
+      CHECK((file.status == PluginStatus::loaded || file.reason == "is not used: it has changed since, and was read again"));
+  }
+}
+
+TEST_CASE("a library of the system that has changed since a plugin brought it into the process is refused") {
+  const PluginFolder folder;
+  const auto plugin = folder.put("exit_at_load");  // which needs the C library
+  auto libraries = find_needed_libraries(InputFile(plugin), folder.plugins());
+  auto& library = libraries.at(libraries[0].needs.at("libc.so.6"));
+  REQUIRE(library.found == NeededLibrary::Found::by_system);
+  LoadedLibraries all;
+  CHECK(LoadedLibraries::missing(libraries).empty());  // the program has it
+  all.add(LoadedLibraries::Files{{library.path, library.stamp}});
+  CHECK_FALSE(all.clash(libraries));
+  ++library.stamp.written_ns;
+  CHECK(failure_of([&] { all.clash(libraries); }).message ==
+        "needs the library " + library.path.string() + ", which has changed since another plugin loaded it in this process: start again");
 }

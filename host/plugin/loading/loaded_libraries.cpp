@@ -5,10 +5,23 @@
 
 #include <system_error>
 
+#include "plugin/plugin_error.hpp"
+
 namespace tenon {
+namespace {
+
+/// A plugin's copy says the whole path instead of a name with a slash.
+std::string name_for_loader(const std::string& name, const NeededLibrary& library) {
+  return name.find('/') == std::string::npos ? name : std::filesystem::absolute(library.path).string();
+}
+
+/// The loader leaves out slashes at the end of a folder.
+std::filesystem::path comparable(const std::filesystem::path& path) {
+  return path.empty() ? path : std::filesystem::absolute(path).lexically_normal();
+}
 
 /// The path of the library that the loader takes for that name without looking for a file; empty if there is none.
-static std::filesystem::path loaded_as(const std::string& name) {
+std::filesystem::path loaded_as(const std::string& name) {
   void* const library = dlopen(name.c_str(), RTLD_NOLOAD | RTLD_LAZY);
   link_map* map = nullptr;
   if (library == nullptr || dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0) return {};
@@ -17,41 +30,58 @@ static std::filesystem::path loaded_as(const std::string& name) {
   return path;
 }
 
+}  // namespace
+
 LoadedLibraries& LoadedLibraries::of_this_process() {
   static auto& all = *new LoadedLibraries;  // never destroyed, as what it knows of is not
   return all;
 }
 
-std::optional<Library> LoadedLibraries::find(const std::filesystem::path& path, std::uint64_t content_hash) {
+std::optional<Library> LoadedLibraries::find(const std::filesystem::path& path, std::uint64_t key) {
   const std::lock_guard lock(mutex_);
-  const auto found = libraries_.find({path, content_hash});
+  const auto found = libraries_.find({path, key});
   if (found == libraries_.end()) return std::nullopt;
   return found->second;
 }
 
-void LoadedLibraries::add(const std::filesystem::path& path, std::uint64_t content_hash, const Library& library) {
+void LoadedLibraries::add(const std::filesystem::path& path, std::uint64_t key, const Library& library) {
   const std::lock_guard lock(mutex_);
-  libraries_.emplace(std::pair(path, content_hash), library);
+  libraries_.emplace(std::pair(path, key), library);
 }
 
 bool LoadedLibraries::clash(const std::vector<NeededLibrary>& libraries) {
   const std::lock_guard lock(mutex_);
+  bool clash = false;
   for (const auto& object : libraries)
     for (const auto& [name, index] : object.needs) {
       const auto& library = libraries[index];
-      if (library.found == NeededLibrary::Found::by_system || name.find('/') != std::string::npos) continue;
-      const auto path = loaded_as(name);
+      const auto path = loaded_as(name_for_loader(name, library));
+      const auto brought = brought_.find(comparable(path));
       std::error_code error;
-      const bool is_copy = path.native().starts_with("/proc/");
-      if ((is_copy || brought_.contains(path)) && !std::filesystem::equivalent(path, library.path, error)) return true;
+      const bool is_copy = path.native().starts_with("/proc/"), other = !std::filesystem::equivalent(path, library.path, error);
+      const bool changed = brought != brought_.end() && !other && brought->second != library.stamp;
+      if (library.found != NeededLibrary::Found::by_system)
+        clash = clash || changed || (other && (is_copy || brought != brought_.end()));
+      else if (changed)
+        throw PluginError(
+            PluginStatus::not_loadable,
+            "needs the library " + path.string() + ", which has changed since another plugin loaded it in this process: start again");
     }
-  return false;
+  return clash;
 }
 
-void LoadedLibraries::add(const std::vector<NeededLibrary>& libraries) {
+LoadedLibraries::Files LoadedLibraries::missing(const std::vector<NeededLibrary>& libraries) {
+  Files files;
+  for (const auto& object : libraries)
+    for (const auto& [name, index] : object.needs)
+      if (loaded_as(name_for_loader(name, libraries[index])).empty())
+        files.emplace(comparable(libraries[index].path), libraries[index].stamp);
+  return files;
+}
+
+void LoadedLibraries::add(Files files) {
   const std::lock_guard lock(mutex_);
-  for (std::size_t i = 1; i < libraries.size(); ++i)
-    if (libraries[i].found != NeededLibrary::Found::by_system) brought_.insert(libraries[i].path);
+  brought_.merge(files);
 }
 
 }  // namespace tenon

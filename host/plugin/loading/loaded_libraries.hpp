@@ -5,7 +5,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -20,19 +19,25 @@ class LoadedLibraries {
  public:
   static LoadedLibraries& of_this_process();
 
-  /// Nothing where no file of that path and content was loaded.
-  std::optional<Library> find(const std::filesystem::path& path, std::uint64_t content_hash);
-  void add(const std::filesystem::path& path, std::uint64_t content_hash, const Library& library);
+  /// Nothing if no file of that path and key (load_key) was loaded.
+  std::optional<Library> find(const std::filesystem::path& path, std::uint64_t key);
+  void add(const std::filesystem::path& path, std::uint64_t key, const Library& library);
 
-  /// Whether the loader would take a library that another plugin brought, from another file, for one of these: it compares names only.
+  /// By the path that the loader has for them, and as they were then.
+  using Files = std::map<std::filesystem::path, FileStamp>;
+
+  /// Whether the loader would take a library that another plugin brought, from another file or from this one before it changed, for one
+  /// of these: it compares names only. Throws PluginError (not loadable) for one of the system.
   bool clash(const std::vector<NeededLibrary>& libraries);
+  /// Those of the libraries that this process has not loaded yet.
+  static Files missing(const std::vector<NeededLibrary>& libraries);
   /// A plugin brought these along.
-  void add(const std::vector<NeededLibrary>& libraries);
+  void add(Files files);
 
  private:
   std::mutex mutex_;
   std::map<std::pair<std::filesystem::path, std::uint64_t>, Library> libraries_;
-  std::set<std::filesystem::path> brought_;
+  Files brought_;
 };
 
 }  // namespace tenon

@@ -91,7 +91,7 @@ class Search {
   }
 
   std::vector<NeededLibrary> run(const InputFile& file, const fs::path& folder) {
-    add({fs::absolute(folder) / "", Found::bundled}, ElfFile(file), 0);
+    add({fs::absolute(folder) / "", Found::bundled, FileStamp(file.status())}, ElfFile(file), 0);
     for (std::size_t i = 0; i < objects_.size(); ++i) {
       const auto needed = objects_[i].needed;
       for (const auto& name : needed)
@@ -137,7 +137,7 @@ class Search {
       if (fs::equivalent(libraries_[i].path, path, error) && !error) return i;
     try {
       const InputFile file(path);
-      return add({path, found}, ElfFile(file), needed_by);
+      return add({path, found, FileStamp(file.status())}, ElfFile(file), needed_by);
     } catch (const PluginError& fault) {
       if (found != Found::bundled || fault.status() == PluginStatus::wrong_machine) return std::nullopt;
       throw PluginError(fault.status(), "needs the library " + path.string() + ", which " + fault.what());
@@ -176,7 +176,7 @@ class Search {
     const auto path = SystemLibraries::of_this_machine().find(name);
     if (path.empty()) return std::nullopt;
     objects_.push_back({});
-    libraries_.push_back({path, Found::by_system});
+    libraries_.push_back({path, Found::by_system, FileStamp::of(path)});
     return objects_.size() - 1;
   }
 
@@ -211,7 +211,7 @@ std::string expand_origin(std::string_view text, const std::string& folder) {
 std::uint64_t load_key(std::uint64_t content_hash, const std::vector<NeededLibrary>& libraries) {
   std::string text = std::to_string(content_hash);
   for (std::size_t i = 1; i < libraries.size(); ++i) {
-    const auto stamp = FileStamp::of(libraries[i].path);
+    const auto& stamp = libraries[i].stamp;
     text += '\n' + libraries[i].path.string() + '\0';
     for (const auto number : {stamp.number, stamp.size}) text += std::to_string(number) + ' ';
     for (const auto time : {stamp.written_s, stamp.written_ns, stamp.changed_s, stamp.changed_ns}) text += std::to_string(time) + ' ';

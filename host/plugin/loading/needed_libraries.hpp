@@ -20,6 +20,7 @@ struct NeededLibrary {
   };
   std::filesystem::path path;  ///< as the loader opens it: links in it are not followed
   Found found = Found::by_path;
+  FileStamp stamp{};
   std::map<std::string, std::size_t> needs{};  ///< by the name that it states (DT_NEEDED), the index of that library
 };
 

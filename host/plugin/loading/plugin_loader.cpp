@@ -129,16 +129,17 @@ std::shared_ptr<IsolatedPlugin> PluginLoader::start_worker(const PluginFile& fil
 Library PluginLoader::load(const PluginFile& file, PrivateCopy& copy) {
   const auto libraries = admit_libraries(file, copy);
   auto& all = LoadedLibraries::of_this_process();
-  if (const auto loaded = all.find(file.path, copy.content_hash())) return *loaded;
   const auto key = load_key(copy.content_hash(), libraries);
+  if (const auto loaded = all.find(file.path, key)) return *loaded;
   const auto sealed = seal(file, copy, libraries, all.clash(libraries) ? Where::apart : Where::here);
   try_in_child(file, copy, key);
+  auto brought = LoadedLibraries::missing(libraries);
   Library library(copy.path(), file.path);
   copy.keep_open();
   for (const auto& made : sealed) made->keep_open();
   history_.remember_loaded(file.path, key);
-  all.add(file.path, copy.content_hash(), library);
-  all.add(libraries);
+  all.add(file.path, key, library);
+  all.add(std::move(brought));
   return library;
 }
 
@@ -166,7 +167,19 @@ PluginLoader::Libraries PluginLoader::admit_libraries(const PluginFile& file, co
     if (!options_.trust_writable) require_none(trust_.fault(library->path, content), PluginStatus::untrusted, *library);
     if (lists_) require_none(lists_->fault(library->path, content), PluginStatus::unlisted, *library);
   }
+  libraries_of_[file.path] = load_key(0, libraries);
   return libraries;
+}
+
+bool PluginLoader::has_other_libraries(const std::filesystem::path& path) {
+  const std::lock_guard lock(admitting_);
+  const auto loaded = libraries_of_.find(path);
+  if (loaded == libraries_of_.end()) return false;
+  try {
+    return load_key(0, find_needed_libraries(InputFile(path), path.parent_path())) != loaded->second;
+  } catch (const PluginError&) {
+    return true;
+  }
 }
 
 /// In a run path, a colon ends a folder, and a dollar may begin a token.

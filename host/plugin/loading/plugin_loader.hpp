@@ -20,7 +20,7 @@
 
 namespace tenon {
 
-/// Threads: admit() from any, open() from one.
+/// Threads: admit() and has_other_libraries() from any, open() from one.
 class PluginLoader {
  public:
   using Operators = std::vector<std::shared_ptr<const OperatorInfo>>;
@@ -35,6 +35,8 @@ class PluginLoader {
   /// The same for a plugin whose code runs in a worker process: nothing of it is loaded here.
   IsolatedPlugin& open_isolated(int number, PluginFile& file, const Operators& expected);
   bool isolates(const PluginFile& file) const;
+  /// Whether the libraries of the plugin that was last loaded from the path are others now, or have changed.
+  bool has_other_libraries(const std::filesystem::path& path);
 
  private:
   /// May this content be used, from that path? Throws PluginError (unlisted).
@@ -65,11 +67,12 @@ class PluginLoader {
   void quarantine(const PluginFile& file, std::uint64_t key, const std::string& reason);
 
   PluginOptions options_;
-  std::mutex admitting_;  // trust_, lists_ and history_: files are admitted while others are loaded
+  std::mutex admitting_;  // trust_, lists_, history_ and libraries_of_: files are admitted while others are loaded
   Trust trust_;
   std::optional<TrustLists> lists_;  // where only what is on them may be loaded
   LoadHistory history_;
-  std::map<int, Library> libraries_;  // by the file's number: a path may have several, one after the other
+  std::map<std::filesystem::path, std::uint64_t> libraries_of_;  // load_key without content, by the plugin's path
+  std::map<int, Library> libraries_;                             // by the file's number: a path may have several, one after the other
   std::map<int, std::shared_ptr<IsolatedPlugin>> isolated_;
 };
 
