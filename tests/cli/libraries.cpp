@@ -101,6 +101,38 @@ TEST_CASE("a plugin's library is the one that the system's loader finds for the 
   CHECK(place.call({"--plugins", "home/plugins/from_library.so"}, "from_library") == "2");
 }
 
+TEST_CASE("subfolders for processors and tokens for systems are searched as the system's loader does it, also isolated") {
+  const LibraryPlace place;
+  // Which of them are searched depends on the machine: in one process the loader decides.
+  for (const std::string subfolder : {"glibc-hwcaps/x86-64-v2", "glibc-hwcaps/x86-64-v3", "glibc-hwcaps/x86-64-v4", "tls", "x86_64"}) {
+    CAPTURE(subfolder);
+    const auto top = "in/" + subfolder;
+    place.put("runpath/from_library.so", top + "/plugins/from_library.so");
+    place.library("2", top + "/lib");
+    place.library("50", top + "/lib/" + subfolder);
+    const Words plugins{"--plugins", top + "/plugins"}, isolated{"--isolate", "all", "--plugins", top + "/plugins"};
+    const auto number = place.call(plugins, "from_library");
+    CHECK((number == "2" || number == "50"));
+    CHECK(place.call(isolated, "from_library") == number);
+    place.library("2", "by_path/" + subfolder);
+    const std::map<std::string, std::string> environment{{"LD_LIBRARY_PATH", place.at("by_path").string()}};
+    const auto by_path = place.call(plugins, "from_library", environment);
+    CHECK(place.call(isolated, "from_library", environment) == by_path);
+  }
+  place.put("lib/from_library.so", "token/plugins/from_library.so");
+  for (const std::string lib : {"lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
+    place.library("50", "token/" + lib);
+    place.library("2", "of_path/" + lib);
+  }
+  for (const auto& isolated : isolations) {
+    CAPTURE(isolated.size());
+    Words words{"--plugins", "token/plugins"};
+    words.insert(words.end(), isolated.begin(), isolated.end());
+    CHECK(place.call(words, "from_library") == "50");
+    CHECK(place.call(words, "from_library", {{"LD_LIBRARY_PATH", (place.at("of_path") / "$LIB").string()}}) == "2");
+  }
+}
+
 TEST_CASE("plugins of one process have the libraries that each has alone") {
   const LibraryPlace place;
   place.put("runpath/from_library.so", "a/plugins/two.so");

@@ -11,6 +11,7 @@
 #include "../file/zip_builder.hpp"
 #include "pack/pack_list.hpp"
 #include "pack/packed.hpp"
+#include "plugin/loading/loader_rules.hpp"
 
 namespace {
 
@@ -278,6 +279,40 @@ TEST_CASE("what cannot be packed is said, and no file is written") {
           tenon::save_pack(graph, on.folder / "own.pack");
         }).message.find(".so, which lies in another folder, and a pack has one for both") != std::string::npos);
   CHECK(!fs::exists(on.folder / "own.pack"));
+}
+
+TEST_CASE("a plugin whose library lies in a subfolder for processors, or below a token, is not packed with another one or without") {
+  for (const bool token : {false, true}) {
+    CAPTURE(token);
+    Packed on;
+    const auto file = on.folder / "moved/from_library.so";
+    fs::create_directories(on.folder / "moved");
+    const auto libraries = fs::path(TENON_TEST_FAULTS) / "libraries";
+    if (token) {
+      fs::copy_file(libraries / "lib/from_library.so", file);  // its run path is $ORIGIN/../$LIB
+      for (const auto* lib : {"lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
+        fs::create_directories(on.folder / lib);
+        fs::copy_file(libraries / "2/libnumber.so", on.folder / (std::string(lib) + "/libnumber.so"));
+      }
+    } else {
+      const std::string folders[] = {"moved", "moved/" + tenon::LoaderRules::of_this_machine().subfolders.front()};
+      if (folders[1] == "moved/") continue;
+      fs::copy_file(TENON_TEST_FAULTS "/beside/needs_beside.so", file);
+      for (const auto& folder : folders) {
+        fs::create_directories(on.folder / folder);
+        for (const auto* name : {"libbeside.so", "libbelow.so"})
+          fs::copy_file(fs::path(TENON_TEST_FAULTS) / "beside" / name, on.folder / (folder + "/" + name));
+      }
+    }
+    tenon::Host host(on.options());
+    host.add_plugins(file);
+    tenon::Graph graph(host);
+    graph.output("y", graph.add(token ? "from_library" : "needs_beside", {graph.input("x", tenon::f32, {2})}));
+    CHECK(failure_of([&] {
+            tenon::save_pack(graph, on.folder / "net.pack");
+          }).message.find(".so, which lies in another folder, and a pack has one for both") != std::string::npos);
+    CHECK(!fs::exists(on.folder / "net.pack"));
+  }
 }
 
 TEST_CASE("a pack has every plugin with something of the graph or loaded, their signatures, and no other plugin") {

@@ -12,6 +12,7 @@
 #include "failure_of.hpp"
 #include "plugin/folder_of_faults.hpp"
 #include "plugin/loading/loaded_libraries.hpp"
+#include "plugin/loading/loader_rules.hpp"
 #include "plugin/loading/private_copy.hpp"
 
 using namespace tenon;
@@ -119,7 +120,7 @@ TEST_CASE("a library beside a plugin is found by $ORIGIN, and as trusted as the 
   CHECK(load(folder).message == "");
 }
 
-TEST_CASE("a run path's $ORIGIN is a folder as the loader expands it") {
+TEST_CASE("a run path's tokens are expanded as the loader does it") {
   struct Case {
     const char *text, *expanded;
   };
@@ -130,10 +131,11 @@ TEST_CASE("a run path's $ORIGIN is a folder as the loader expands it") {
                            {"$ORIGINAL", "$ORIGINAL"},
                            {"$ORIGIN_", "$ORIGIN_"},
                            {"${ORIGIN", "${ORIGIN"},
-                           {"$LIB/x", "$LIB/x"},
+                           {"$LIB/x", "lib64/$ORIGIN/x"},
+                           {"$ORIGIN/${LIB}$PLATFORM", "/p/lib64/$ORIGIN$PLATFORM"},
                            {"", ""}}) {
     CAPTURE(each.text);
-    CHECK(expand_origin(each.text, "/p") == each.expanded);
+    CHECK(expand_tokens(each.text, {{"ORIGIN", "/p"}, {"LIB", "lib64/$ORIGIN"}}) == each.expanded);
   }
 }
 
@@ -234,4 +236,21 @@ TEST_CASE("a library of the system that has changed since a plugin brought it in
   ++library.stamp.written_ns;
   CHECK(failure_of([&] { all.clash(libraries); }).message ==
         "needs the library " + library.path.string() + ", which has changed since another plugin loaded it in this process: start again");
+}
+
+TEST_CASE("the loader's rules are read from its debug text") {
+  const auto rules = rules_in(
+      "  1:\tfind library=libc.so.6 [0]; searching\n  1:\t search "
+      "path=/dev/null/a/hw/v2:/dev/null/a/tls:/dev/null/a:/dev/null/b/lib64/hw/v2:"
+      "/dev/null/b/lib64/tls:/dev/null/b/lib64:/dev/null/c/tls/hw/v2:/dev/null/c/tls/tls:/dev/null/c/tls\t\t(--library-path)\n"
+      "  1:\t  trying file=/dev/null/a/hw/v2/libc.so.6\n");
+  CHECK(rules.subfolders == std::vector<std::string>{"hw/v2", "tls", ""});
+  CHECK(rules.tokens == std::map<std::string, std::string>{{"LIB", "lib64"}, {"PLATFORM", "tls"}});
+  for (const char* text : {"", "/dev/null", "usage: ld.so", "/dev/null/c/x"}) {
+    CAPTURE(text);
+    CHECK(rules_in(text).subfolders == std::vector<std::string>{""});
+    CHECK(rules_in(text).tokens.empty());
+  }
+  CHECK(LoaderRules::of_this_machine().subfolders.back() == "");
+  CHECK(LoaderRules::of_this_machine().tokens.contains("LIB"));
 }

@@ -76,7 +76,7 @@ class Change {
 
   void expand_run_paths(const std::string& folder) {
     change_texts([&](std::int64_t tag, const std::string& text) {
-      return tag == DT_RPATH || tag == DT_RUNPATH ? expand_origin(text, folder) : text;
+      return tag == DT_RPATH || tag == DT_RUNPATH ? expand_tokens(text, {{"ORIGIN", folder}}) : text;
     });
   }
 

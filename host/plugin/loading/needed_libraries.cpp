@@ -13,6 +13,7 @@
 
 #include "plugin/discovery/elf_file.hpp"
 #include "plugin/discovery/elf_header.hpp"
+#include "plugin/loading/loader_rules.hpp"
 #include "plugin/plugin_error.hpp"
 
 namespace tenon {
@@ -38,11 +39,26 @@ std::vector<std::string> split(std::string_view list, const char* separators) {
   return parts;
 }
 
+/// As the loader understands it in an object that lies in `folder`.
+std::string expand(const std::string& text, const std::string& folder) {
+  if (text.find('$') == std::string::npos) return text;
+  auto values = LoaderRules::of_this_machine().tokens;
+  values["ORIGIN"] = folder;
+  return expand_tokens(text, values);
+}
+
+/// Whether the object names its own folder.
+bool has_origin(const std::string& text) {
+  return expand_tokens(text, {{"ORIGIN", ""}}) != text;
+}
+
 std::vector<SearchFolder> environment_folders() {
   std::vector<SearchFolder> folders;
   const char* list = std::getenv("LD_LIBRARY_PATH");
   if (list == nullptr || *list == '\0') return folders;
-  for (auto& folder : split(list, ":;")) folders.push_back({std::move(folder)});
+  std::error_code error;
+  const auto program = fs::read_symlink("/proc/self/exe", error).parent_path().string();
+  for (const auto& folder : split(list, ":;")) folders.push_back({expand(folder, program)});
   return folders;
 }
 
@@ -114,9 +130,7 @@ class Search {
       std::vector<SearchFolder> found;
       for (const auto& list : elf.dynamic_texts(tag))
         for (const auto& part : split(list, ":")) {
-          auto expanded = expand_origin(part, folder);
-          const bool by_origin = library.found == Found::bundled && expanded != part;
-          found.push_back({std::move(expanded), by_origin});
+          found.push_back({expand(part, folder), library.found == Found::bundled && has_origin(part)});
         }
       return found;
     };
@@ -145,8 +159,13 @@ class Search {
   }
 
   std::optional<std::size_t> find_in(const std::vector<SearchFolder>& folders, const std::string& name, std::size_t needed_by) {
-    for (const auto& place : folders)
-      if (auto library = open(fs::path(place.folder) / name, place.by_origin ? Found::bundled : Found::by_path, needed_by)) return library;
+    std::error_code error;
+    for (const auto& place : folders) {
+      if (!fs::is_directory(place.folder, error)) continue;
+      for (const auto& below : LoaderRules::of_this_machine().subfolders)
+        if (auto library = open(fs::path(place.folder) / below / name, place.by_origin ? Found::bundled : Found::by_path, needed_by))
+          return library;
+    }
     return std::nullopt;
   }
 
@@ -160,8 +179,7 @@ class Search {
   std::optional<std::size_t> search(const std::string& name, std::size_t needed_by) {
     if (name.find('/') != std::string::npos) {
       const auto& library = libraries_[needed_by];
-      const auto path = expand_origin(name, library.path.parent_path().string());
-      return open(path, path != name ? library.found : Found::by_path, needed_by);
+      return open(expand(name, library.path.parent_path().string()), has_origin(name) ? library.found : Found::by_path, needed_by);
     }
     const auto runpath = objects_[needed_by].runpath;
     std::vector<std::vector<SearchFolder>> lists;
@@ -190,20 +208,25 @@ bool continues_name(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+/// 0 if `text` does not begin with that token.
+std::size_t token_size(std::string_view text, const std::string& name) {
+  if (text.starts_with("${" + name + "}")) return name.size() + 3;
+  const auto end = name.size() + 1;
+  return text.starts_with("$" + name) && (text.size() == end || !continues_name(text[end])) ? end : 0;
+}
+
 }  // namespace
 
 std::vector<NeededLibrary> find_needed_libraries(const InputFile& file, const fs::path& folder, SearchEnvironment environment) {
   return Search(environment).run(file, folder);
 }
 
-std::string expand_origin(std::string_view text, const std::string& folder) {
+std::string expand_tokens(std::string_view text, const std::map<std::string, std::string>& values) {
   std::string expanded;
   while (!text.empty()) {
-    std::size_t length = 0;
-    if (text.starts_with("${ORIGIN}")) length = 9;
-    if (text.starts_with("$ORIGIN") && (text.size() == 7 || !continues_name(text[7]))) length = 7;
-    expanded += length > 0 ? std::string_view(folder) : text.substr(0, 1);
-    text.remove_prefix(std::max<std::size_t>(length, 1));
+    const auto found = std::find_if(values.begin(), values.end(), [&](const auto& value) { return token_size(text, value.first) > 0; });
+    expanded += found != values.end() ? std::string_view(found->second) : text.substr(0, 1);
+    text.remove_prefix(found != values.end() ? token_size(text, found->first) : 1);
   }
   return expanded;
 }

@@ -29,14 +29,15 @@ enum class SearchEnvironment : bool { used, ignored };
 
 /// First the plugin itself, whose bytes are in `file` and whose path lies in `folder`, then its libraries, in the loader's order. The
 /// loader's rules: of an object with DT_RUNPATH the environment, then that path; of others DT_RPATH, then those of the objects that
-/// needed it, then the environment; last the cache. $ORIGIN is the folder of the path that an object is opened by. A library that an
+/// needed it, then the environment; last the cache. $ORIGIN is the folder of the path that an object is opened by; $LIB,
+/// $PLATFORM and the subfolders of each folder are as LoaderRules says. A library that an
 /// earlier object needs by the same name or SONAME is the same one. Libraries that are found nowhere are left out. Throws PluginError if
 /// the plugin or a bundled library is not sound; other unsound files are left to the loader.
 std::vector<NeededLibrary> find_needed_libraries(const InputFile& file, const std::filesystem::path& folder,
                                                  SearchEnvironment environment = SearchEnvironment::used);
 
-/// `text` with `folder` in the place of $ORIGIN and ${ORIGIN}.
-std::string expand_origin(std::string_view text, const std::string& folder);
+/// `text` with values in the place of tokens: by the name ORIGIN that of $ORIGIN and ${ORIGIN}. Others stay.
+std::string expand_tokens(std::string_view text, const std::map<std::string, std::string>& values);
 
 /// What a load depends on: the content of the plugin, and which files its libraries are (path, size and times).
 std::uint64_t load_key(std::uint64_t content_hash, const std::vector<NeededLibrary>& libraries);
