@@ -49,13 +49,16 @@ TEST_CASE("two plugins with one operator: list, inspect and run tell them apart"
   result = plugins.run({"inspect", "two.keeps_bounds"});
   CHECK(has(result.out, "name             two.keeps_bounds\n"));
   CHECK(has(result.out, "two.so"));
-  result = plugins.run({"inspect", "keeps_bounds"});
-  CHECK(result.code == 3);
-  CHECK(has(result.err, "it may be one.keeps_bounds of "));
-  CHECK(has(result.err, "one.so or two.keeps_bounds of "));
-  CHECK(has(result.err,
-            "hint: a plugin without op.space() has its file's name as its space: with one, versions of a plugin are one plugin; write "
-            "the full name, or prefer a plugin or space, such as 'one' (--prefer NAME)\n"));
+  for (const char* command : {"inspect", "call"}) {
+    CAPTURE(command);
+    result = plugins.run({command, "keeps_bounds"});
+    CHECK(result.code == 3);
+    CHECK(has(result.err, "it may be one.keeps_bounds of "));
+    CHECK(has(result.err, "one.so or two.keeps_bounds of "));
+    CHECK(has(result.err,
+              "hint: a plugin without op.space() has its file's name as its space: with one, versions of a plugin are one plugin; write "
+              "the full name, or prefer a plugin or space, such as 'one' (--prefer NAME)\n"));
+  }
   CHECK(has(plugins.run({"inspect", "thre.keeps_bounds"}).err, "tenon list shows the operators"));
 
   result = plugins.run({"run", "q.json", "--input", "x=x.npy", "--output", "y"});

@@ -25,7 +25,7 @@ for folder in host/*/; do
 done
 
 # The program uses the library as any application does. These alone it compiles into itself, as host/CMakeLists.txt says.
-in_program=" serve/config_text.hpp serve/model_folder.hpp serve/signature.hpp io/atomic_file.hpp io/child.hpp io/counted.hpp io/json_text.hpp io/open_file.hpp io/readable_bytes.hpp io/system_reason.hpp io/utf8.hpp "
+in_program=" serve/config_text.hpp serve/model_folder.hpp serve/signature.hpp io/atomic_file.hpp io/child.hpp io/counted.hpp io/json_text.hpp io/listed.hpp io/open_file.hpp io/readable_bytes.hpp io/system_reason.hpp io/utf8.hpp "
 
 includes() {  # file:line:<name> or file:line:"name" of every include in the files given
   grep -HnoP '^\s*#\s*include\s*\K[<"][^>"]*[>"]' "$@" /dev/null || true

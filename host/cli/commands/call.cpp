@@ -18,9 +18,9 @@ namespace {
 
 const OperatorInfo& operator_called(const Catalog& catalog, const std::string& name) {
   if (const auto* op = catalog.find(name)) return op->info;
-  const auto why = catalog.why_missing(name);
+  const auto why = catalog.why_missing(name), step = catalog.next_step(name);
   throw Failure(FailureKind::plugin, why.empty() ? fmt::format("there is no operator '{}'{}", name, catalog.not_searched_text()) : why,
-                did_you_mean(catalog.near(name), why.empty() ? "tenon list shows the operators" : catalog.next_step(name)));
+                step.empty() ? did_you_mean(catalog.near(name), "tenon list shows the operators") : step);
 }
 
 // The position of each input that is given: declared ones by their names, of a variadic one name0, name1 ... from its place on.
