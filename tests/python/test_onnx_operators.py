@@ -115,7 +115,7 @@ def test_einsum_refuses_a_diagonal_of_different_sizes(tmp_path):
             run(tmp_path, [node("Einsum", ["x"], "y", equation="ii->i")], {"x": np.ones(shape, np.float32)}, known)
 
 
-def conv_transpose(x, w, bias, *, strides, dilations, extra, pads=None, mode="NOTSET", sizes=None):
+def conv_transpose(x, w, bias, *, strides, dilations, extra, pads=None, mode="NOTSET", sizes=None, group=1):
     """ONNX's formula, element by element: what is cut off, and zeros where nothing reaches."""
     axes = x.ndim - 2
     full = [strides[a] * (x.shape[a + 2] - 1) + extra[a] + (w.shape[a + 2] - 1) * dilations[a] + 1 for a in range(axes)]
@@ -127,14 +127,14 @@ def conv_transpose(x, w, bias, *, strides, dilations, extra, pads=None, mode="NO
     else:
         total = [max(full[a] - sizes[a], 0) for a in range(axes)]
         begin = [cut // 2 if mode == "SAME_UPPER" else cut - cut // 2 for cut in total]
-    y = np.zeros((x.shape[0], w.shape[1], *sizes))
-    for at in itertools.product(*map(range, x.shape[2:])):
+    filters = w.shape[1]
+    y = np.zeros((x.shape[0], group * filters, *sizes))
+    for g, at in itertools.product(range(group), itertools.product(*map(range, x.shape[2:]))):
+        taken, made = np.split(np.arange(x.shape[1]), group)[g], slice(g * filters, (g + 1) * filters)
         for tap in itertools.product(*map(range, w.shape[2:])):
             to = tuple(at[a] * strides[a] + tap[a] * dilations[a] - begin[a] for a in range(axes))
             if all(0 <= to[a] < sizes[a] for a in range(axes)):
-                y[(slice(None), slice(None), *to)] += (
-                    x[(slice(None), slice(None), *at)] @ w[(slice(None), slice(None), *tap)]
-                )
+                y[(slice(None), made, *to)] += x[(slice(None), taken, *at)] @ w[(taken, slice(None), *tap)]
     return y + bias.reshape(1, -1, *[1] * axes)
 
 
@@ -173,6 +173,50 @@ def test_conv_transpose(tmp_path, known, mode):
         )
         got = run(tmp_path, nodes, {"x": x}, known, {"w": w, "b": bias})
         np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5, err_msg=str(case))
+
+
+@pytest.mark.parametrize("known", ["whole", OPEN, NONE])
+def test_conv_transpose_with_an_end_pad_and_output_padding_on_different_axes(tmp_path, known):
+    x, w = np.full((1, 1, 1, 1), 3, np.float32), np.full((1, 1, 2, 1), 2, np.float32)
+    sums = dict(strides=[2, 1], dilations=[1, 2], output_padding=[1, 1], pads=[0, 0, 1, 0])
+    got = run(tmp_path, [node("ConvTranspose", ["x", "w"], "y", **sums)], {"x": x}, known, {"w": w})
+    equal(got, np.array([[[[6, 0], [6, 0]]]], np.float32))
+    cut = dict(strides=[1], dilations=[3], output_padding=[2], pads=[1, 1])  # all that is left is output padding
+    got = run(tmp_path, [node("ConvTranspose", ["x", "w"], "y", **cut)], {"x": x[0]}, known, {"w": w[:, :, 0]})
+    equal(got, np.zeros((1, 1, 1), np.float32))
+
+
+@pytest.mark.parametrize("known", ["whole", OPEN, NONE])
+def test_conv_transpose_of_random_parameters(tmp_path, known):
+    draw = np.random.default_rng(1)
+    for i in range(150):
+        axes, group = draw.integers(1, 3), int(draw.integers(1, 3))
+        low_high = {"strides": (1, 4), "dilations": (1, 4), "sizes": (1, 5), "kernel": (1, 4)}
+        drawn = {name: draw.integers(*limits, axes).tolist() for name, limits in low_high.items()}
+        strides, dilations = drawn["strides"], drawn["dilations"]
+        extra = [int(draw.integers(0, max(pair))) for pair in zip(strides, dilations)]
+        x = draw.integers(-4, 5, (2, 2 * group, *drawn["sizes"])).astype(np.float32)
+        w = draw.integers(-4, 5, (2 * group, 3, *drawn["kernel"])).astype(np.float32)
+        bias = draw.integers(-4, 5, 3 * group).astype(np.float32)
+        attributes = dict(strides=strides, dilations=dilations, output_padding=extra, group=group)
+        full = [
+            strides[a] * (x.shape[a + 2] - 1) + extra[a] + (w.shape[a + 2] - 1) * dilations[a] + 1 for a in range(axes)
+        ]
+        pads = draw.integers(0, 3, 2 * axes).tolist()
+        mode, sizes = str(draw.choice(["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"])), None
+        if mode == "VALID" or any(full[a] <= pads[a] + pads[a + axes] for a in range(axes)):
+            pads = None
+        elif draw.integers(2):
+            pads, sizes = None, [max(1, int(size + draw.integers(-3, 4))) for size in full]
+        elif mode != "NOTSET":
+            pads = None
+        attributes |= {"pads": pads} if pads else {"output_shape": sizes} if sizes else {}
+        expected = conv_transpose(
+            x, w, bias, strides=strides, dilations=dilations, extra=extra, pads=pads, mode=mode, sizes=sizes, group=group
+        )
+        nodes = [node("ConvTranspose", ["x", "w", "b"], "y", auto_pad=mode, **attributes)]
+        got = run(tmp_path, nodes, {"x": x}, known, {"w": w, "b": bias})
+        np.testing.assert_array_equal(got, expected.astype(np.float32), err_msg=f"{i}: {attributes} {mode}")
 
 
 @pytest.mark.parametrize("known", ["whole", OPEN, NONE])

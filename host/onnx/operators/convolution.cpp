@@ -121,24 +121,30 @@ class Transposed {
     end[a] = less - begin[a];
   }
 
-  // The operator takes output_padding below the stride. More of it holds nothing but the bias.
+  // The operator takes output_padding below the stride. More of it holds nothing but the bias, so padding nodes add it and cut the rest.
   Operand cut_by(const Numbers& begin, Numbers end) {
     for (std::size_t a = 0; a < axes_; ++a) {
-      const auto both = extra_[a] >= stride_[a] ? std::min(extra_[a], end[a]) : 0;
+      const auto both = std::min(extra_[a], end[a]);
       extra_[a] -= both;
       end[a] -= both;
     }
     auto attributes = without_padding();
-    attributes.set("pad", begin);
-    attributes.set("pad_end", end);
     if (in_stride()) {
+      attributes.set("pad", begin);
+      attributes.set("pad_end", end);
       attributes.set("output_padding", extra_);
       return add(std::move(attributes), true);
     }
-    Numbers after(2);
-    after.insert(after.end(), extra_.begin(), extra_.end());
-    return biased(
-        node_.add("tenon.pad", std::vector{add(std::move(attributes), false)}, {{"before", Numbers(axes_ + 2)}, {"after", after}}));
+    const Numbers none(axes_);
+    auto whole = padded(add(std::move(attributes), false), none, extra_, 1);
+    if (begin != none || end != none) whole = padded(whole, begin, end, -1);
+    return biased(whole);
+  }
+
+  Operand padded(const Operand& x, const Numbers& before, const Numbers& after, std::int64_t sign) {
+    Numbers widths[2]{Numbers(2), Numbers(2)};
+    for (std::size_t a = 0; a < axes_; ++a) widths[0].push_back(sign * before[a]), widths[1].push_back(sign * after[a]);
+    return node_.add("tenon.pad", std::vector{x}, {{"before", widths[0]}, {"after", widths[1]}});
   }
 
   Operand biased(const Operand& x) {
