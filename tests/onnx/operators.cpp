@@ -277,17 +277,4 @@ TEST_CASE("GroupNormalization of before version 21 has a scale for each group, a
   CHECK(stash.message.find("its stash_type must be 1") != std::string::npos);
 }
 
-TEST_CASE("MelWeightMatrix of numbers that only a run knows is refused by a sentence") {
-  OperatorHost on;
-  const auto failure = failure_of([&] {
-    on.load({{"ReduceSum", {"x"}, {"s"}, {integer("keepdims", 0)}},
-             {"Cast", {"s"}, {"bands"}, {integer("to", 7)}},
-             {"MelWeightMatrix", {"bands", "length", "rate", "low", "high"}, {"y"}}},
-            {integers("length", {}, {16}), integers("rate", {}, {8192}), reals("low", {}, {0}), reals("high", {}, {4096})});
-  });
-  CHECK(failure.message.find("MelWeightMatrix node that makes 'y': its input 0, 'bands', is not known before the model runs") !=
-        std::string::npos);
-  CHECK(failure.hint == "make that input a constant");
-}
-
 }  // namespace operator_tests

@@ -12,8 +12,14 @@ rng = np.random.default_rng(0)
 
 
 def run(tmp_path, nodes, arrays, known="whole", initializers=None, opset=17, outputs="y"):
-    """The outputs. known: what the model says of its inputs' shapes."""
-    dims = {OPEN: {name: [None] * array.ndim for name, array in arrays.items()}, NONE: dict.fromkeys(arrays)}.get(known)
+    """The outputs. known: what the model says of its inputs' shapes, or these by name."""
+    dims = (
+        known
+        if isinstance(known, dict)
+        else {OPEN: {name: [None] * array.ndim for name, array in arrays.items()}, NONE: dict.fromkeys(arrays)}.get(
+            known
+        )
+    )
     path = tmp_path / "m.onnx"
     path.write_bytes(model_for(nodes, arrays, outputs, initializers, dims, opset))
     session = tenon.Session(tenon.load(path))
@@ -115,6 +121,147 @@ def test_einsum_refuses_a_diagonal_of_different_sizes(tmp_path):
             run(tmp_path, [node("Einsum", ["x"], "y", equation="ii->i")], {"x": np.ones(shape, np.float32)}, known)
 
 
+def conv(x, w, bias=None, group=1):
+    """[n, c, h, w] by ONNX's formula."""
+    n, _, height, width = x.shape
+    filters, channels, rows, columns = w.shape
+    y = np.zeros((n, filters, height - rows + 1, width - columns + 1), np.float32)
+    for f, i, j in itertools.product(range(filters), range(y.shape[2]), range(y.shape[3])):
+        begin = f // (filters // group) * channels
+        seen = x[:, begin : begin + channels, i : i + rows, j : j + columns]
+        y[:, f, i, j] = (seen * w[f]).sum((1, 2, 3)) + (0 if bias is None else bias[f])
+    return y
+
+
+def group_norm(x, scale, bias, groups):
+    parts = x.reshape(x.shape[0], groups, -1)
+    parts = (parts - parts.mean(-1, keepdims=True)) / np.sqrt(parts.var(-1, keepdims=True) + 1e-5)
+    return (parts * scale[:, None] + bias[:, None]).reshape(x.shape)
+
+
+def integers(*shape):
+    return rng.integers(-4, 5, shape).astype(np.float32)
+
+
+def no_guess_fits():
+    """Nodes that no tensors of one rank and one size fit, and numpy's results."""
+    a, b, c = integers(2, 3), integers(3, 4, 2), integers(2)
+    yield node("Einsum", ["a", "b"], "y", equation="ij,jkl->ikl"), dict(a=a, b=b), np.einsum("ij,jkl->ikl", a, b)
+    yield (
+        node("Einsum", ["a", "b", "c"], "y", equation="ij,jkl,i->lk"),
+        dict(a=a, b=b, c=c),
+        np.einsum("ij,jkl,i->lk", a, b, c),
+    )
+    x, w, bias = integers(1, 4, 5, 6), integers(6, 4, 3, 2), integers(6)
+    yield node("Conv", ["x", "w", "b"], "y"), dict(x=x, w=w, b=bias), conv(x, w, bias)
+    yield node("Conv", ["x", "w"], "y", group=2), dict(x=x, w=w[:, :2]), conv(x, w[:, :2], None, 2)
+    yield node("Conv", ["x", "w", "b"], "y", group=4), dict(x=x, w=w[:4, :1], b=bias[:4]), conv(x, w[:4, :1], bias, 4)
+    x, scale, bias = integers(2, 6, 4), integers(3), integers(3)
+    arrays = dict(x=x, s=scale, b=bias)
+    yield node("GroupNormalization", list(arrays), "y", num_groups=3), arrays, group_norm(x, scale, bias, 3)
+
+
+@pytest.mark.parametrize("known", [OPEN, NONE])
+def test_nodes_wait_for_shapes_that_no_guess_fits(tmp_path, known):
+    for one, arrays, expected in no_guess_fits():
+        first = next(iter(arrays))
+        for said in (known, {name: arrays[first].shape if name == first else None for name in arrays}):
+            got = run(tmp_path, [one], arrays, said, opset=18)
+            np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4, err_msg=str(one))
+
+
+@pytest.mark.parametrize("known", [OPEN, NONE])
+def test_a_dtype_that_was_taken_wrongly_is_an_error(tmp_path, known):
+    """What is between nodes declares none: the first input's is taken, which is right for most operators."""
+    arrays = dict(x=integers(1, 4, 5, 6), w=integers(6, 2, 3, 2))
+    nodes = [node("Conv", ["x", "w"], "c", group=2), node("Neg", ["c"], "y")]
+    np.testing.assert_array_equal(run(tmp_path, nodes, arrays, known), -conv(arrays["x"], arrays["w"], None, 2))
+    arrays = {name: array.astype(np.int8) for name, array in arrays.items()}
+    nodes = [node("ConvInteger", ["x", "w"], "c", group=2), node("Cast", ["c"], "y", to=1)]
+    with pytest.raises(tenon.Error, match="its output 0 is int32, but was taken for int8"):
+        run(tmp_path, nodes, arrays, known)
+
+
+def grid(theta, size, corners):
+    """Of AffineGrid, for images."""
+
+    def along(n):
+        return np.linspace(-1, 1, n) if corners else (2 * np.arange(n) + 1) / n - 1
+
+    y, x = np.meshgrid(along(size[2]), along(size[3]), indexing="ij")
+    return np.einsum("hwk,njk->nhwj", np.stack([x, y, np.ones_like(x)], -1), theta)
+
+
+def centers():
+    """What CenterCropPad makes of one array."""
+    x = integers(4, 5)
+    wide, high = np.zeros((3, 7), np.float32), np.zeros((6, 2), np.float32)
+    wide[:, 1:6], high[1:5] = x[:3], x[:, 1:3]
+    return [(x, wide), (x, high)]
+
+
+def mel_weights(bands, length, rate, low, high):
+    """The standard's formula."""
+    rows = length // 2 + 1
+
+    def mel(hertz):
+        return 2595 * np.log10(1 + hertz / 700)
+
+    corners = mel(low) + np.arange(bands + 2) * (mel(high) - mel(low)) / (bands + 2)
+    corners = ((length + 1) * (700 * (10 ** (corners / 2595) - 1)) // rate).astype(int)
+    weights = np.zeros((rows, bands), np.float32)
+    for band, (begin, middle, end) in enumerate(zip(corners, corners[1:], corners[2:])):
+        if begin == middle:
+            weights[middle, band] = 1
+        else:
+            weights[begin : middle + 1, band] = (np.arange(begin, middle + 1) - begin) / (middle - begin)
+        weights[middle:end, band] = (end - np.arange(middle, end)) / (end - middle)
+    return weights
+
+
+def check_sizes(tmp_path, nodes, inputs, cases, known, opset):
+    """cases: arrays and the result. One session computes all of them."""
+    dims = {OPEN: {name: [None] * array.ndim for name, array in inputs.items()}, NONE: dict.fromkeys(inputs)}.get(known)
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model_for(nodes, inputs, "y", None, dims, opset))
+    session = tenon.Session(tenon.load(path))
+    for arrays, expected in [*cases, cases[0]]:
+        got = session.run(arrays)["y"]
+        assert got.shape == expected.shape
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("known", ["whole", OPEN, NONE])
+def test_sizes_that_a_run_is_given(tmp_path, known):
+    theta = rng.standard_normal((2, 2, 3)).astype(np.float32)
+    images = [(2, 1, 3, 4), (2, 3, 5, 2)]
+    cases = [({"theta": theta, "size": np.array(image)}, grid(theta, image, False)) for image in images]
+    check_sizes(tmp_path, [node("AffineGrid", ["theta", "size"], "y")], cases[0][0], cases, known, 20)
+    nodes = [node("CenterCropPad", ["x", "size"], "y")]
+    cases = [({"x": x, "size": np.array(expected.shape)}, expected) for x, expected in centers()]
+    check_sizes(tmp_path, nodes, cases[0][0], cases, known, 18)
+
+
+@pytest.mark.parametrize("known", [OPEN, NONE])
+def test_sizes_that_a_run_computes(tmp_path, known):
+    nodes = [node("Shape", ["like"], "size"), node("CenterCropPad", ["x", "size"], "y")]
+    cases = [({"x": x, "like": np.zeros_like(expected)}, expected) for x, expected in centers()]
+    check_sizes(tmp_path, nodes, cases[0][0], cases, known, 18)
+
+
+@pytest.mark.parametrize("known", ["whole", NONE])
+def test_mel_weights_of_numbers_that_only_a_run_knows(tmp_path, known):
+    names = ["bands", "length", "rate", "low", "high"]
+    cases = []
+    for numbers in [(8, 16, 8192, 0.0, 4000.0), (4, 32, 8000, 100.0, 3000.0)]:
+        arrays = {
+            name: np.array(number, np.int64 if isinstance(number, int) else np.float32)
+            for name, number in zip(names, numbers)
+        }
+        cases.append((arrays, mel_weights(*numbers)))
+    check_sizes(tmp_path, [node("MelWeightMatrix", names, "y")], cases[0][0], cases, known, 17)
+
+
 def conv_transpose(x, w, bias, *, strides, dilations, extra, pads=None, mode="NOTSET", sizes=None, group=1):
     """ONNX's formula, element by element: what is cut off, and zeros where nothing reaches."""
     axes = x.ndim - 2
@@ -212,7 +359,16 @@ def test_conv_transpose_of_random_parameters(tmp_path, known):
             pads = None
         attributes |= {"pads": pads} if pads else {"output_shape": sizes} if sizes else {}
         expected = conv_transpose(
-            x, w, bias, strides=strides, dilations=dilations, extra=extra, pads=pads, mode=mode, sizes=sizes, group=group
+            x,
+            w,
+            bias,
+            strides=strides,
+            dilations=dilations,
+            extra=extra,
+            pads=pads,
+            mode=mode,
+            sizes=sizes,
+            group=group,
         )
         nodes = [node("ConvTranspose", ["x", "w", "b"], "y", auto_pad=mode, **attributes)]
         got = run(tmp_path, nodes, {"x": x}, known, {"w": w, "b": bias})

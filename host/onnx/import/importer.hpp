@@ -93,6 +93,7 @@ class Importer {
   void keep(NodeImport& node);  // as it is written
   /// Until the shapes of its inputs are known. False: they are known, or the node is refused for all shapes.
   bool wait(NodeImport& node);
+  DType likely_dtype(NodeImport& node, std::string_view output);
   bool follows_kept(const proto::Node& node);
   tenon_type type_said_of(std::string_view name) const;
   /// In a function, what the calling node or the function says; null: neither.

@@ -42,6 +42,19 @@ void require_pure(const Graph& graph) {
     throw Failure(FailureKind::file, "it draws random numbers, for which the shapes of its inputs must be known", shape_hint);
 }
 
+/// Inputs of more elements, or of more axes, hold data.
+bool may_hold_sizes(const tenon_type& type) {
+  constexpr std::int64_t most_sizes = 512;
+  return type.rank <= 0 || (type.rank == 1 && type.dims[0] <= most_sizes);
+}
+
+bool same_elements(const std::vector<std::optional<Tensor>>& left, const std::vector<std::optional<Tensor>>& right) {
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](const auto& one, const auto& other) {
+    return one.has_value() == other.has_value() &&
+           (!one || (one->bytes() == other->bytes() && std::memcmp(one->data(), other->data(), one->bytes()) == 0));
+  });
+}
+
 bool all_known(std::span<const tenon_type> types) {
   return std::all_of(types.begin(), types.end(), [](const tenon_type& type) { return is_known(type); });
 }
@@ -50,20 +63,23 @@ bool all_known(std::span<const tenon_type> types) {
 
 LateNode::LateNode(Host::Impl& host, std::string_view text) : host_(host), model_(read_text(text)) {}
 
-LateNode::Imported& LateNode::imported(std::span<const tenon_type> inputs) {
-  std::vector<tenon_type> types;
-  for (const auto& input : inputs) types.push_back(plain_type(input));
+LateNode::Imported& LateNode::imported(const std::vector<tenon_type>& types, std::vector<std::optional<Tensor>> elements) {
   const auto same = [&](const Imported& one) {
-    return std::memcmp(one.inputs.data(), types.data(), types.size() * sizeof(tenon_type)) == 0;
+    return std::memcmp(one.inputs.data(), types.data(), types.size() * sizeof(tenon_type)) == 0 && same_elements(one.elements, elements);
   };
   if (const auto found = std::find_if(imported_.begin(), imported_.end(), same); found != imported_.end()) {
     imported_.splice(imported_.begin(), imported_, found);
     return imported_.front();
   }
   ImportOptions options;
-  for (std::size_t i = 0; i < types.size(); ++i)
-    if (types[i].rank >= 0) options.shapes.emplace(model_.graph.inputs[i].name, tenon::shape_of(types[i]));
-  auto& made = imported_.emplace_front(Imported{types, {}, {}, {}});
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const std::string name(model_.graph.inputs[i].name);
+    if (!elements.empty() && elements[i])
+      options.fixed.emplace(name, *elements[i]);
+    else if (types[i].rank >= 0)
+      options.shapes.emplace(name, tenon::shape_of(types[i]));
+  }
+  auto& made = imported_.emplace_front(Imported{types, std::move(elements)});
   if (imported_.size() > most_kept) imported_.pop_back();
   try {
     Host handle = Inner::handle(host_.shared_from_this());
@@ -76,20 +92,42 @@ LateNode::Imported& LateNode::imported(std::span<const tenon_type> inputs) {
   return made;
 }
 
-std::vector<tenon_type> LateNode::infer(std::span<const tenon_type> inputs) {
+LateNode::Imported* LateNode::import_by(std::span<const tenon_type> inputs, const Elements& elements) {
+  std::vector<tenon_type> types;
+  for (const auto& input : inputs) types.push_back(plain_type(input));
+  auto& made = imported(types, {});
+  if (made.graph || std::none_of(types.begin(), types.end(), may_hold_sizes)) return &made;
+  std::vector<std::optional<Tensor>> given(types.size());
+  bool known = true;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (!may_hold_sizes(types[i])) continue;
+    given[i] = elements(i);
+    known = known && given[i];
+  }
+  return known ? &imported(types, std::move(given)) : nullptr;
+}
+
+std::vector<tenon_type> LateNode::infer(std::span<const tenon_type> inputs, const Elements& elements) {
   const std::lock_guard lock(mutex_);
   std::vector<tenon_type> outputs;
-  const bool typed = std::all_of(inputs.begin(), inputs.end(), [](const tenon_type& type) { return type.dtype != TENON_DTYPE_UNKNOWN; });
-  if (const auto* made = typed ? &imported(inputs) : nullptr; made != nullptr && made->graph) {
-    const auto& model = model_of(*made->graph);
-    for (const auto& [name, value] : model.outputs) outputs.push_back(model.values[value].type);
-    return outputs;
-  } else if (made != nullptr && all_known(inputs)) {
-    throw *made->refusal;
-  }
   for (const auto& output : model_.graph.outputs) {
     const auto* element = output.type == nullptr ? nullptr : element_type(output.type->dtype);
     outputs.push_back(tenon::type_of(element == nullptr ? unknown_dtype : element->dtype, Shape()));
+  }
+  const bool typed = std::all_of(inputs.begin(), inputs.end(), [](const tenon_type& type) { return type.dtype != TENON_DTYPE_UNKNOWN; });
+  const auto* made = typed ? import_by(inputs, elements) : nullptr;
+  if (made == nullptr) return outputs;
+  if (made->refusal && all_known(inputs)) throw *made->refusal;
+  if (made->refusal) return outputs;
+  const auto& model = model_of(*made->graph);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto& type = model.values[model.outputs[i].second].type;
+    if (outputs[i].dtype != TENON_DTYPE_UNKNOWN && outputs[i].dtype != type.dtype)
+      throw Failure(FailureKind::file,
+                    fmt::format("its output {} is {}, but was taken for {}, because its inputs had no shapes when the model was read", i,
+                                name_of(static_cast<DType>(type.dtype)), name_of(static_cast<DType>(outputs[i].dtype))),
+                    shape_hint);
+    outputs[i] = type;
   }
   return outputs;
 }
@@ -98,11 +136,14 @@ void LateNode::run(bool training, const std::vector<Tensor>& inputs, std::vector
   std::vector<tenon_type> types;
   for (const auto& input : inputs) types.push_back(tenon::type_of(input));
   const std::lock_guard lock(mutex_);
-  auto& made = imported(types);
+  auto& made = *import_by(types, [&](std::size_t i) { return std::optional(inputs[i].clone()); });
   if (made.refusal) throw *made.refusal;
   auto& session = made.sessions[training ? 1 : 0];
   if (!session) session.emplace(*made.graph, SessionOptions{.training = training, .optimize = Optimize::exact});
-  session->run_in_order(inputs, outputs);
+  std::vector<Tensor> used;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (made.elements.empty() || !made.elements[i]) used.push_back(inputs[i]);
+  session->run_in_order(used, outputs);
 }
 
 namespace {
@@ -129,12 +170,21 @@ struct OnnxNode : Operator {
     if (at(io.inputs()) != node->inputs() || at(io.outputs()) != node->outputs())
       throw Error("the model has ", node->inputs(), " inputs and ", node->outputs(), " outputs, but ", io.inputs(), " and ", io.outputs(),
                   " are connected");
-    const auto types = node->infer(input_types(io, 0, at(io.inputs())));
+    const auto types = node->infer(input_types(io, 0, at(io.inputs())), [&](std::size_t i) { return elements_of(io, i); });
     for (int i = 0; i < io.outputs(); ++i) set_output(io, i, types[at(i)]);
   }
 
   void forward(const Call& call) const {
     node->run(call.training(), tensors_at(call.raw().inputs, at(call.inputs())), tensors_at(call.raw().outputs, at(call.outputs())));
+  }
+
+  /// Inference runs again when they become known.
+  static std::optional<Tensor> elements_of(const Infer& io, std::size_t i) {
+    const auto& raw = io.raw();
+    if (raw.wanted == nullptr) return {};
+    raw.wanted[i] = 1;
+    if (raw.values == nullptr || raw.values[i] == nullptr) return {};
+    return tensor_at(raw.values[i]).clone();
   }
 
   void gradient(Gradient&) const { throw Error("an onnx_node has no gradient: load the model with the shapes of its inputs"); }
@@ -236,7 +286,7 @@ class Waiting {
     }
     std::vector<tenon_type> made;
     try {
-      made = late.infer(types);
+      made = late.infer(types, [&](std::size_t i) { return std::optional(plausible_elements(types[i])); });
     } catch (const Failure&) {
       return {};
     }
@@ -249,13 +299,30 @@ class Waiting {
     return dtypes;
   }
 
+  // Integers are likely to be sizes.
+  static Tensor plausible_elements(const tenon_type& type) {
+    auto made = Tensor::zeros(static_cast<DType>(type.dtype), tenon::shape_of(type));
+    if (made.dtype() == i64) std::fill_n(static_cast<std::int64_t*>(made.data()), made.size(), 1);
+    if (made.dtype() == i32) std::fill_n(static_cast<std::int32_t*>(made.data()), made.size(), 1);
+    return made;
+  }
+
   NodeImport& node_;
   std::vector<std::pair<std::size_t, tenon_type>> inputs_;  // of the node, and their types
 };
 
 }  // namespace
 
-// A refusal for want of ranks or sizes: the node waits for those of a run.
+// What the model says, else that of the node's first input. The run's import finds out if that is wrong.
+DType Importer::likely_dtype(NodeImport& node, std::string_view output) {
+  const auto said = static_cast<DType>(type_said_of(output).dtype);
+  if (said != unknown_dtype) return said;
+  std::size_t first = 0;
+  while (!node.has(first)) ++first;
+  return node.dtype(node.input(first));
+}
+
+// A refusal for want of ranks, sizes or elements: the node waits for those of a run.
 bool Importer::wait(NodeImport& node) {
   const auto& outputs = node.node().outputs;
   const auto count = std::count_if(outputs.begin(), outputs.end(), [](std::string_view name) { return !name.empty(); });
@@ -273,12 +340,16 @@ bool Importer::wait(NodeImport& node) {
     open = open || !is_known(type);
     inputs.emplace_back(i, type);
   }
-  if (!open) return false;
+  if (inputs.empty() || (!open && !node.lacks_known())) return false;
   Waiting waiting(node, inputs);
-  const auto dtypes = waiting.find_outputs();
-  if (dtypes.empty()) return false;
+  auto dtypes = waiting.find_outputs();
+  if (dtypes.empty() && !node.lacks_known()) return false;
+  for (auto i = dtypes.size(); i < outputs.size(); ++i)
+    dtypes.push_back(outputs[i].empty() ? unknown_dtype : likely_dtype(node, outputs[i]));
+  const auto text = waiting.bytes(dtypes);
+  if (!text) return false;
   for (const auto& [i, type] : inputs) values.push_back(value_of(find(node.node().inputs[i])));
-  const Attributes attributes{{"model", to_base64(*waiting.bytes(dtypes))}, {"outputs", static_cast<std::int64_t>(count)}};
+  const Attributes attributes{{"model", to_base64(*text)}, {"outputs", static_cast<std::int64_t>(count)}};
   const auto made = add_node(
       {.op = "tenon.onnx_node", .name = {}, .inputs = std::move(values), .named_inputs = {}, .attributes = attributes}, node.name());
   std::size_t next = 0;

@@ -67,6 +67,12 @@ void NodeImport::refuse(const std::string& reason, const std::string& hint) cons
   throw Failure(FailureKind::file, fmt::format("{}: {}: {}", importer_.model().path.string(), label(), reason), hint);
 }
 
+void NodeImport::require_known(bool condition, const std::string& reason, const std::string& hint) const {
+  if (condition) return;
+  lacks_known_ = true;
+  refuse(reason, hint);
+}
+
 const proto::Attribute* NodeImport::attribute(std::string_view name) {
   for (const auto& attribute : node_.attributes)
     if (attribute.name == name) {
@@ -138,11 +144,15 @@ Operand NodeImport::input(std::size_t i) {
   return importer_.find(node_.inputs[i]);
 }
 
+void NodeImport::require_elements(std::size_t i, const Operand& operand) const {
+  require_known(operand.known(), fmt::format("its input {}, '{}', is not known before the model runs", i, node_.inputs[i]),
+                "make that input a constant");
+}
+
 std::optional<std::vector<std::int64_t>> NodeImport::known_integers(std::size_t i) {
   if (!has(i)) return {};
   const auto operand = input(i);
-  if (!operand.known())
-    refuse(fmt::format("its input {}, '{}', is not known before the model runs", i, node_.inputs[i]), "make that input a constant");
+  require_elements(i, operand);
   std::vector<std::int64_t> values;
   if (operand.elements.dtype() == i64)
     for (const auto value : operand.elements.values<std::int64_t>()) values.push_back(value);
@@ -156,8 +166,7 @@ std::optional<std::vector<std::int64_t>> NodeImport::known_integers(std::size_t 
 std::optional<double> NodeImport::known_number(std::size_t i) {
   if (!has(i)) return {};
   const auto operand = input(i);
-  if (!operand.known())
-    refuse(fmt::format("its input {}, '{}', is not known before the model runs", i, node_.inputs[i]), "make that input a constant");
+  require_elements(i, operand);
   if (operand.elements.size() != 1) refuse(fmt::format("its input {}, '{}', must be one number", i, node_.inputs[i]));
   return cast(operand, f64).elements.values<double>()[0];
 }
@@ -174,7 +183,7 @@ Shape NodeImport::shape(const Operand& operand) const {
 
 int NodeImport::rank(const Operand& operand) const {
   const auto type = importer_.type_of(operand);
-  if (type.rank < 0) refuse("the number of dimensions of one of its inputs is not known", "give the inputs whole shapes");
+  require_known(type.rank >= 0, "the number of dimensions of one of its inputs is not known", "give the inputs whole shapes");
   return type.rank;
 }
 

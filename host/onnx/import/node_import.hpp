@@ -19,6 +19,9 @@ class NodeImport {
   void require(bool condition, const std::string& reason) const {
     if (!condition) refuse(reason);
   }
+  /// For shapes and elements that a run may know later: a node that is refused for want of them may wait.
+  void require_known(bool condition, const std::string& reason, const std::string& hint = {}) const;
+  bool lacks_known() const { return lacks_known_; }
 
   const proto::Attribute* attribute(std::string_view name);  ///< null: the node has none
   std::int64_t integer(std::string_view name, std::int64_t otherwise);
@@ -34,7 +37,7 @@ class NodeImport {
   bool has(std::size_t i) const { return i < node_.inputs.size() && !node_.inputs[i].empty(); }
   Operand input(std::size_t i);  ///< refused where it is left out
   Operand optional_input(std::size_t i) { return has(i) ? input(i) : Operand{}; }
-  /// The elements of an input of integers that must be known while the model is read; nothing where the input is left out.
+  /// The elements of an input of integers that must be known while the node is read; nothing where the input is left out.
   std::optional<std::vector<std::int64_t>> known_integers(std::size_t i);
   std::optional<double> known_number(std::size_t i);
 
@@ -78,6 +81,7 @@ class NodeImport {
   std::string_view name() const { return node_.name; }
 
  private:
+  void require_elements(std::size_t i, const Operand& operand) const;
   [[noreturn]] void refuse_kind(const proto::Attribute& attribute, const char* needed) const;
   std::string_view next_name();
 
@@ -86,6 +90,7 @@ class NodeImport {
   const std::int64_t version_;
   std::set<std::string_view> used_;
   bool named_ = false;
+  mutable bool lacks_known_ = false;
 };
 
 /// An operator of ONNX that is several of Tenon's, or another one than its name says. Each file in onnx/operators defines some.

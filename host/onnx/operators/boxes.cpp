@@ -24,7 +24,8 @@ void center_crop_pad(NodeImport& node) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     axes[i] = node.axis(axes[i], rank);
     const auto size = shape[static_cast<int>(axes[i])];
-    node.require(size != unknown && sizes[i] >= 0, "it needs sizes that are not known");
+    node.require_known(size != unknown, "it needs sizes that are not known");
+    node.require(sizes[i] >= 0, "its shape has a negative size");
     const auto cut = std::max<std::int64_t>(size - sizes[i], 0) / 2, added = std::max<std::int64_t>(sizes[i] - size, 0);
     begin.push_back(cut);
     end.push_back(cut + std::min(size, sizes[i]));
@@ -78,7 +79,8 @@ void tensor_scatter(NodeImport& node) {
   const int rank = node.rank(cache), axis = node.axis(node.integer("axis", -2), rank);
   const auto mode = node.text("mode", "linear");
   node.require(mode == "linear" || mode == "circular", fmt::format("its mode '{}' is unknown", mode));
-  node.require(shape.known() && given.known() && given.rank() == rank && axis > 0, "the sizes of its cache and update are not known");
+  node.require_known(shape.known() && given.known(), "the sizes of its cache and update are not known");
+  node.require(given.rank() == rank && axis > 0, "its cache and update differ in rank, or its axis is the batch's");
   Numbers along(static_cast<std::size_t>(rank), 1), first(along), whole(given.begin(), given.end());
   along[static_cast<std::size_t>(axis)] = given[axis];
   first[0] = shape[0];

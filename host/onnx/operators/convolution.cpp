@@ -15,7 +15,8 @@ struct Filters {
   explicit Filters(NodeImport& node) : type(node.dtype(node.input(0))) {
     const auto weight = node.widened(node.input(1)), bias = node.widened(node.optional_input(2));
     shape = node.shape(weight);
-    node.require(shape.known() && shape.rank() >= 3, "the shape of its weight is not known");
+    node.require_known(shape.known(), "the shape of its weight is not known");
+    node.require(shape.rank() >= 3, "its weight has fewer than 3 dimensions");
     for (int a = 2; a < shape.rank(); ++a) kernel.push_back(shape[a]);
     if (const auto given = node.integers("kernel_shape"))
       node.require(*given == kernel,

@@ -45,7 +45,8 @@ Decoder decoder_of(NodeImport& node) {
     return it;
   }
   const auto size = node.shape(it.query)[2], heads = it.q_heads + 2 * it.kv_heads;
-  node.require(size != unknown && size % heads == 0, "the size of its heads is not known");
+  node.require_known(size != unknown, "the size of its heads is not known");
+  node.require(size % heads == 0, fmt::format("its {} heads do not divide {}", heads, size));
   const auto each = size / heads;
   const auto parts = node.add_all("tenon.split", std::vector{it.query},
                                   {{"sections", 3}, {"axis", -1}, {"sizes", {it.q_heads * each, it.kv_heads * each, it.kv_heads * each}}});
@@ -113,7 +114,8 @@ void turn(Decoder& it, const Operand& first) {
   const bool interleaved = node.integer("rotary_interleaved", 0) != 0;
   if (node.integer("do_rotary", 0) == 0) return;
   const auto table = node.shape(node.input(7));
-  node.require(table.has_rank() && table.rank() == 2 && table[1] != unknown, "the shape of its cos_cache is not known");
+  node.require(!table.has_rank() || table.rank() == 2, "its cos_cache must have 2 dimensions");
+  node.require_known(table.has_rank() && table[1] != unknown, "the shape of its cos_cache is not known");
   const auto positions = positions_of(it, first);
   it.query = turned_by(node, it.query, 7, it.q_heads, positions, interleaved, 2 * table[1]);
   it.key = turned_by(node, it.key, 7, it.kv_heads, positions, interleaved, 2 * table[1]);

@@ -54,8 +54,9 @@ void linear_attention(NodeImport& node) {
   node.require(heads > 0 && q_heads > 0 && q_heads % heads == 0, "its kv_num_heads must divide its q_num_heads");
   const auto q = node.widened(node.input(0)), k = node.widened(node.input(1)), v = node.widened(node.input(2));
   const auto of_q = node.shape(q), of_v = node.shape(v);
-  node.require(of_q.known() && of_v.known() && of_q.rank() == 3 && of_v.rank() == 3 && of_q[2] % q_heads == 0 && of_v[2] % heads == 0,
-               "the shapes of its query and value must be known, and [batch, steps, heads size]");
+  node.require_known(of_q.known() && of_v.known(), "the shapes of its query and value are not known");
+  node.require(of_q.rank() == 3 && of_v.rank() == 3 && of_q[2] % q_heads == 0 && of_v[2] % heads == 0,
+               "its query and value must be [batch, steps, heads size]");
   const LinearSizes n{of_q[0], of_q[1], heads, q_heads / heads, of_q[2] / q_heads, of_v[2] / heads};
   const auto type = node.dtype(q);
   const auto by_step = [&](const Operand& x, Numbers last) {  // [batch, steps, ...] to [steps, batch, ...]
@@ -75,7 +76,8 @@ void linear_attention(NodeImport& node) {
   if (gated) {
     const auto given = node.cast(node.input(4), type);
     const auto shape = node.shape(given);
-    node.require(shape.known() && shape.rank() == 3 && (shape[2] == heads || shape[2] == heads * n.keys), "its decay has another shape");
+    node.require_known(shape.known(), "the shape of its decay is not known");
+    node.require(shape.rank() == 3 && (shape[2] == heads || shape[2] == heads * n.keys), "its decay has another shape");
     const auto each = shape[2] / heads;
     decay = {n.batch, heads, each, 1};
     inputs.push_back(node.add("tenon.exp", std::vector{by_step(given, {heads, each, 1})}));
@@ -83,7 +85,8 @@ void linear_attention(NodeImport& node) {
   if (delta) {
     const auto given = node.cast(node.input(5), type);
     const auto shape = node.shape(given);
-    node.require(shape.known() && shape.rank() == 3 && (shape[2] == heads || shape[2] == 1), "its beta has another shape");
+    node.require_known(shape.known(), "the shape of its beta is not known");
+    node.require(shape.rank() == 3 && (shape[2] == heads || shape[2] == 1), "its beta has another shape");
     beta = {n.batch, shape[2], 1, 1};
     inputs.push_back(by_step(given, {shape[2], 1, 1}));
   }
@@ -108,8 +111,10 @@ void flex_attention(NodeImport& node) {
                "its softmax_precision is another one than float32");
   auto q = node.widened(node.input(0)), k = node.widened(node.input(1)), v = node.widened(node.input(2));
   const auto of_q = node.shape(q), of_k = node.shape(k), of_v = node.shape(v);
-  for (const auto& shape : {of_q, of_k, of_v})
-    node.require(shape.known() && shape.rank() == 4, "the shapes of its inputs must be known, and [batch, heads, steps, size]");
+  for (const auto& shape : {of_q, of_k, of_v}) {
+    node.require_known(shape.known(), "the shapes of its inputs are not known");
+    node.require(shape.rank() == 4, "its inputs must be [batch, heads, steps, size]");
+  }
   node.require(of_k[1] > 0 && of_q[1] % of_k[1] == 0 && of_v[1] == of_k[1], "its heads of keys must divide those of queries");
   const auto repeated = [&](const Operand& x, const Shape& shape) {
     if (of_q[1] == of_k[1]) return x;

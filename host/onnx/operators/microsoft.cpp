@@ -121,14 +121,16 @@ void embed_layer_norm(NodeImport& node) {
   if (node.has(8)) {
     total = two_of(node, "tenon.add", total, rows_of(node, 3, node.input(8)));
   } else {
-    node.require(shape.has_rank() && shape.rank() == 2 && shape[1] != unknown, "the length of its sequences is not known");
+    node.require(!shape.has_rank() || shape.rank() == 2, "its input_ids must be [batch, steps]");
+    node.require_known(shape.has_rank() && shape[1] != unknown, "the length of its sequences is not known");
     total = two_of(node, "tenon.add", total, rows_of(node, 3, node.count_to(shape[1])));
   }
   if (node.has(1)) total = two_of(node, "tenon.add", total, rows_of(node, 4, node.input(1)));
   const Importer::Named inputs{{"data", total}, {"gamma", wide_input(node, 5)}, {"beta", wide_input(node, 6)}};
   narrow(node, 0, node.add("tenon.layer_norm", inputs, {{"epsilon", node.real("epsilon", 1e-12)}}), 2);
   if (node.is_read(1)) {
-    node.require(node.has(7) || (shape.has_rank() && shape[0] != unknown), "its mask_index is read, for an unknown number of samples");
+    node.require_known(node.has(7) || (shape.has_rank() && shape[0] != unknown),
+                       "its mask_index is read, for an unknown number of samples");
     node.output(1, node.has(7)
                        ? node.cast(one_of(node, "tenon.sum", node.cast(node.input(7), i32), {{"axis", {1}}}), i32)
                        : node.add("tenon.broadcast_to", std::vector{node.constant(Tensor::zeros(i32, {1}))}, {{"shape", {shape[0]}}}));
@@ -171,7 +173,8 @@ void fused_gemm(NodeImport& node) {
 
 void fused_conv(NodeImport& node) {
   const auto shape = node.shape(node.input(1));
-  node.require(shape.known() && shape.rank() >= 3, "the shape of its weight is not known");
+  node.require_known(shape.known(), "the shape of its weight is not known");
+  node.require(shape.rank() >= 3, "its weight has fewer than 3 dimensions");
   const Numbers kernel(shape.begin() + 2, shape.end());
   if (const auto given = node.integers("kernel_shape")) node.require(*given == kernel, "its kernel_shape is not that of its weight");
   auto attributes = window_of(node, kernel);

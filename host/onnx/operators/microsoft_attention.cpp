@@ -45,8 +45,8 @@ using Numbers = std::vector<std::int64_t>;
 /// [batch]: the keys of a sample that are seen end there; or [2 batch]: and then, where they begin.
 Operand kept_between(NodeImport& node, const Operand& mask, const Operand& keys) {
   const auto count = node.shape(mask)[0], batch = node.shape(node.input(0))[0];
-  node.require(count != unknown && batch != unknown && (count == batch || count == 2 * batch),
-               "its mask of one dimension must have one number for each sample, or two");
+  node.require_known(count != unknown && batch != unknown, "the sizes of its batch and mask are not known");
+  node.require(count == batch || count == 2 * batch, "its mask of one dimension must have one number for each sample, or two");
   const auto bounds = node.cast(node.add("tenon.reshape", std::vector{mask}, {{"shape", {count / batch, batch, 1}}}), i64);
   const auto bound = [&](std::int64_t i) { return node.add("tenon.gather", std::vector{bounds, number(node, i)}); };
   const auto places = count_below(node, keys);
@@ -90,7 +90,8 @@ void attention(NodeImport& node) {
   node.require(heads > 0, "its num_heads is missing");
   const auto weight = node.widened(node.input(1));
   const auto shape = node.shape(weight);
-  node.require(shape.has_rank() && shape.rank() == 2 && shape[1] != unknown, "the shape of its weight is not known");
+  node.require_known(shape.has_rank() && (shape.rank() != 2 || shape[1] != unknown), "the shape of its weight is not known");
+  node.require(shape.rank() == 2, "its weight must be [input size, 3 hidden size]");
   const auto sizes = node.integers("qkv_hidden_sizes").value_or(Numbers(3, shape[1] / 3));
   node.require(sizes.size() == 3 && sizes[0] == sizes[1] && sizes[0] + sizes[1] + sizes[2] == shape[1],
                "its qkv_hidden_sizes do not fit its weight");
@@ -135,7 +136,7 @@ void multi_head_attention(NodeImport& node) {
   if (node.has(3)) {
     Numbers sizes;
     for (const auto& part : parts) sizes.push_back(node.shape(part)[2]);
-    node.require(std::count(sizes.begin(), sizes.end(), unknown) == 0, "the sizes of its heads are not known");
+    node.require_known(std::count(sizes.begin(), sizes.end(), unknown) == 0, "the sizes of its heads are not known");
     const auto biases =
         node.add_all("tenon.split", std::vector{node.widened(node.input(3))}, {{"sections", 3}, {"axis", 0}, {"sizes", sizes}});
     // keys and values with heads in front are another attention's, which has added the bias
@@ -159,7 +160,7 @@ void multi_head_attention(NodeImport& node) {
 /// [batch, steps] of 0, 1 ... and where they begin.
 Operand steps_of(NodeImport& node, const Operand& x, int along) {
   const auto shape = node.shape(x);
-  node.require(shape.has_rank() && shape[0] != unknown && shape[along] != unknown, "the sizes of its batch and steps are not known");
+  node.require_known(shape.has_rank() && shape[0] != unknown && shape[along] != unknown, "the sizes of its batch and steps are not known");
   return node.add("tenon.broadcast_to", std::vector{node.count_to(shape[along])}, {{"shape", {shape[0], shape[along]}}});
 }
 
@@ -169,11 +170,13 @@ void rotary_embedding(NodeImport& node) {
   const auto x = node.widened(node.input(0));
   const int rank = node.rank(x);
   const auto table = node.shape(node.input(2));
-  node.require(table.known() && table.rank() == 2, "the shape of its cos_cache is not known");
+  node.require_known(table.known(), "the shape of its cos_cache is not known");
+  node.require(table.rank() == 2, "its cos_cache must have 2 dimensions");
   auto heads = node.integer("num_heads", 0);
   const auto turned_size = node.integer("rotary_embedding_dim", 0);
   if (rank == 3 && heads == 0) {
-    node.require(node.shape(x)[2] != unknown && turned_size == 0 && node.shape(x)[2] % (2 * table[1]) == 0, "its num_heads is missing");
+    node.require_known(node.shape(x)[2] != unknown, "its num_heads is missing, and the size of its heads is not known");
+    node.require(turned_size == 0 && node.shape(x)[2] % (2 * table[1]) == 0, "its num_heads is missing");
     heads = node.shape(x)[2] / (2 * table[1]);
   }
   auto positions = node.cast(node.input(1), i64);

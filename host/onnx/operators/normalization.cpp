@@ -89,8 +89,9 @@ void group_norm(NodeImport& node) {
     node.require(node.integer("stash_type", 1) == 1, "its stash_type must be 1, because tenon.group_norm computes in float32");
   } else {
     const auto shape = node.shape(x);
-    node.require(shape.has_rank() && shape.rank() >= 2 && shape[1] != unknown,
-                 "before version 21 its scale has a number for each group, so the number of channels must be known");
+    node.require(!shape.has_rank() || shape.rank() >= 2, "its input has fewer than 2 dimensions");
+    node.require_known(shape.has_rank() && shape[1] != unknown,
+                       "before version 21 its scale has a number for each group, so the number of channels must be known");
     node.require(shape[1] % groups == 0, fmt::format("its {} groups do not divide {} channels", groups, shape[1]));
     node.make_room(8 * shape[1]);
     Numbers group_of;
@@ -118,7 +119,8 @@ void swiglu(NodeImport& node) {
 void causal_conv(NodeImport& node) {
   const auto type = node.dtype(node.input(0));
   const auto shape = node.shape(node.input(1));
-  node.require(shape.known() && shape.rank() == 3 && shape[1] == 1, "its weight must be [channels, 1, k] of known sizes");
+  node.require_known(shape.known(), "the shape of its weight is not known");
+  node.require(shape.rank() == 3 && shape[1] == 1, "its weight must be [channels, 1, k]");
   const auto past = shape[2] - 1;
   const auto activation = node.text("activation", "none");
   node.require(activation == "none" || activation == "silu" || activation == "swish",

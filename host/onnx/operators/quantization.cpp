@@ -38,7 +38,8 @@ void qlinear_matmul(NodeImport& node) {
 struct IntegerConvolution {
   IntegerConvolution(NodeImport& at, std::size_t weight_place) : node(at) {
     const auto shape = node.shape(node.input(weight_place));
-    node.require(shape.known() && shape.rank() >= 3 && shape.rank() <= 5, "the shape of its weight is not known");
+    node.require_known(shape.known(), "the shape of its weight is not known");
+    node.require(shape.rank() >= 3 && shape.rank() <= 5, "its weight must have 3 to 5 dimensions");
     std::vector<std::int64_t> kernel;
     for (int a = 2; a < shape.rank(); ++a) kernel.push_back(shape[a]);
     if (const auto given = node.integers("kernel_shape")) node.require(*given == kernel, "its kernel_shape is not that of its weight");

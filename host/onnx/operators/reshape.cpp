@@ -48,7 +48,8 @@ void log_softmax(NodeImport& node) {
 
 std::int64_t channels_of(NodeImport& node, const Operand& data, Shape& shape) {
   shape = node.shape(data);
-  node.require(shape.known() && shape.rank() == 4, "its input must be [N, C, H, W] of known sizes");
+  node.require_known(shape.known(), "the shape of its input is not known");
+  node.require(shape.rank() == 4, "its input must be [N, C, H, W]");
   return shape[1];
 }
 

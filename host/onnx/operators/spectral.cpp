@@ -87,14 +87,15 @@ void mel_weights(NodeImport& node) {
 void stft(NodeImport& node) {
   const auto signal = node.input(0), taper = node.optional_input(2);
   const auto shape = node.shape(signal);
-  node.require(shape.has_rank() && shape.rank() == 3 && shape[1] != unknown && (shape[2] == 1 || shape[2] == 2),
-               "its signal must be [batch, samples, 1 or 2] with a known number of samples");
+  node.require(!shape.has_rank() || shape.rank() == 3, "its signal must be [batch, samples, 1 or 2]");
+  node.require_known(shape.has_rank() && shape[1] != unknown && shape[2] != unknown, "the number of its samples is not known");
+  node.require(shape[2] == 1 || shape[2] == 2, "its signal must be [batch, samples, 1 or 2]");
   const double step = node.known_number(1).value_or(0);
   double length = node.known_number(3).value_or(0);
   if (!taper.empty()) {
     const auto given = node.shape(taper);
-    node.require(given.known() && given.rank() == 1 && (!node.has(3) || static_cast<double>(given[0]) == length),
-                 "its window must be [frame_length]");
+    node.require_known(given.known(), "the size of its window is not known");
+    node.require(given.rank() == 1 && (!node.has(3) || static_cast<double>(given[0]) == length), "its window must be [frame_length]");
     length = static_cast<double>(given[0]);
   }
   node.require(step >= 1 && step <= 1e9 && length >= 1 && length <= static_cast<double>(shape[1]),
