@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import tenon
-from onnx_models import BFLOAT16, model_for, node
+from onnx_models import BFLOAT16, graph, model_for, node, value
 
 OPEN, NONE = "open", "none"  # dimensions without sizes; no shape at all
 rng = np.random.default_rng(0)
@@ -260,6 +260,21 @@ def test_mel_weights_of_numbers_that_only_a_run_knows(tmp_path, known):
         }
         cases.append((arrays, mel_weights(*numbers)))
     check_sizes(tmp_path, [node("MelWeightMatrix", names, "y")], cases[0][0], cases, known, 17)
+
+
+@pytest.mark.parametrize("known", ["whole", OPEN, NONE])
+def test_a_loop_whose_carried_value_gains_an_axis_in_each_run(tmp_path, known):
+    body = graph(
+        [node("Identity", ["go"], "again"), node("Unsqueeze", ["carried", "axis"], "next")],
+        [value("run", (), 7), value("go", (), 9), value("carried", None)],
+        [value("again", (), 9), value("next", None)],
+        {"axis": np.array([0])},
+    )
+    x = integers(2, 3)
+    for count in (0, 1, 3):
+        arrays = {"count": np.array(count), "x": x}
+        nodes = [node("Loop", ["count", "", "x"], "y", body=body)]
+        equal(run(tmp_path, nodes, arrays, known), x.reshape([1] * count + [2, 3]))
 
 
 def conv_transpose(x, w, bias, *, strides, dilations, extra, pads=None, mode="NOTSET", sizes=None, group=1):

@@ -24,7 +24,7 @@ constexpr std::int64_t most_rows = 1 << 20;  // of a loop that is a scan over th
 /// What both say; whether `into` changed.
 bool generalize(tenon_type& into, const tenon_type& other) {
   const auto before = into;
-  if (into.rank != other.rank) into.rank = -1;
+  if (into.rank != other.rank) into.rank = -1, std::fill_n(into.dims, TENON_MAX_RANK, 0);
   for (int axis = 0; axis < into.rank; ++axis)
     if (into.dims[axis] != other.dims[axis]) into.dims[axis] = unknown;
   return into.rank != before.rank || !std::equal(into.dims, into.dims + std::max(into.rank, 0), before.dims);
