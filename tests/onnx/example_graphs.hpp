@@ -125,6 +125,15 @@ inline std::vector<tenon::ExampleInfo> variants_of(const tenon::OperatorInfo& in
       variant.params.push_back({param.name, value});
       all.push_back(variant);
     }
+  if (info.find_param("pad_mode") >= 0)
+    for (const auto& [mode, changed, steps] :
+         {std::tuple{"same_upper", "stride", 4}, {"same_lower", "stride", 2}, {"same_upper", "dilate", 2}}) {
+      all.push_back(example);
+      auto& params = all.back().params;
+      std::erase_if(params, [&](const auto& one) { return one.name == changed; });
+      params.push_back({"pad_mode", std::string(mode)});
+      params.push_back({changed, std::vector<std::int64_t>{steps}});
+    }
   for (std::size_t i = 0; i < example.inputs.size(); ++i) {
     const auto at = info.find_input(example.inputs[i].name);
     if (at < 0) continue;

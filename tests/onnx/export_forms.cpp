@@ -262,13 +262,22 @@ TEST_CASE("an author's form: what nobody can see into is noted") {
   CHECK(on.notes[0].find("node 'a' is my.domain::Sealed, which other programs do not know; its function is not written, because") == 0);
 }
 
-TEST_CASE("exported pools: dilated same padding and dropped windows are plain pads") {
+TEST_CASE("exported windows: same padding and dropped windows are plain pads") {
   ExportHost on;
   struct Case {
     const char* op;
     tenon::Attributes attributes;
+    Shape weight{};
   };
   using Ints = std::vector<std::int64_t>;
+  const auto same = [](const char* mode, const Ints& kernel, std::int64_t stride, std::int64_t dilate) {
+    return tenon::Attributes{{"kernel", kernel}, {"stride", Ints{stride}}, {"dilate", Ints{dilate}}, {"pad_mode", mode}};
+  };
+  const auto layer = [&](const char* mode, const Ints& kernel, std::int64_t stride, std::int64_t dilate) {
+    auto all = same(mode, kernel, stride, dilate);
+    all.set("num_filter", 2), all.set("no_bias", true);
+    return all;
+  };
   const Case cases[] = {
       {"max_pool", {{"kernel", Ints{2, 2}}, {"dilate", Ints{2, 1}}, {"pad_mode", "same_upper"}}},
       {"max_pool", {{"kernel", Ints{2, 2}}, {"dilate", Ints{2, 1}}, {"pad_mode", "same_lower"}, {"ceil_mode", true}}},
@@ -276,10 +285,20 @@ TEST_CASE("exported pools: dilated same padding and dropped windows are plain pa
       {"max_pool", {{"kernel", Ints{1, 1}}, {"stride", Ints{3, 3}}, {"ceil_mode", true}}},
       {"max_pool", {{"kernel", Ints{3, 3}}, {"stride", Ints{2, 2}}, {"ceil_mode", true}}},
       {"avg_pool", {{"kernel", Ints{2, 2}}, {"stride", Ints{2, 2}}, {"pad_end", Ints{1, 1}}, {"pad", Ints{0, 0}}, {"ceil_mode", true}}},
-      {"avg_pool", {{"kernel", Ints{3, 2}}, {"stride", Ints{2, 2}}, {"ceil_mode", true}, {"count_include_pad", true}}}};
+      {"avg_pool", {{"kernel", Ints{3, 2}}, {"stride", Ints{2, 2}}, {"ceil_mode", true}, {"count_include_pad", true}}},
+      {"max_pool", same("same_upper", {1, 1}, 2, 1)},
+      {"max_pool", same("same_lower", {3, 3}, 2, 1)},
+      {"avg_pool", same("same_upper", {2, 2}, 3, 1)},
+      {"convolution", layer("same_upper", {3, 3}, 1, 2), {2, 2, 3, 3}},
+      {"convolution", layer("same_lower", {2, 3}, 2, 1), {2, 2, 2, 3}},
+      {"convolution", layer("same_lower", {1, 2}, 3, 1), {2, 2, 1, 2}},
+      {"conv_transpose", layer("same_upper", {2, 2}, 3, 1), {2, 2, 2, 2}},
+      {"conv_transpose", layer("same_lower", {3, 1}, 2, 1), {2, 2, 3, 1}}};
   for (const auto& one : cases)
     for (const Shape& shape : {Shape{1, 2, 5, 4}, Shape{1, 2, 6, 7}}) {
-      const auto graph = graph_of(on.host, one.op, {{tenon::f32, shape}}, one.attributes);
+      std::vector<std::pair<DType, Shape>> inputs{{tenon::f32, shape}};
+      if (one.weight.has_rank()) inputs.emplace_back(tenon::f32, one.weight);
+      const auto graph = graph_of(on.host, one.op, inputs, one.attributes);
       for (const auto opset : opsets) {
         written_types(on, graph, opset);
         const auto model = tenon::onnx::read_model(on.path);
@@ -287,6 +306,26 @@ TEST_CASE("exported pools: dilated same padding and dropped windows are plain pa
         check_same(on.import(on.host), graph, exported::random_inputs(graph));
       }
     }
+}
+
+TEST_CASE("exported windows: same padding that follows from no known size is noted where programs differ") {
+  ExportHost on;
+  using Ints = std::vector<std::int64_t>;
+  const auto notes = [&](const char* mode, std::int64_t kernel, std::int64_t stride, std::int64_t dilate) {
+    const auto graph = graph_of(
+        on.host, "max_pool", {{tenon::f32, {1, 2, -1, 5}}},
+        {{"kernel", Ints{kernel, kernel}}, {"stride", Ints{stride, stride}}, {"dilate", Ints{dilate, dilate}}, {"pad_mode", mode}});
+    on.notes.clear();
+    on.save(graph);
+    return on.notes;
+  };
+  CHECK(notes("same_upper", 3, 2, 1) == Texts());
+  CHECK(notes("same_lower", 3, 1, 2) == Texts());  // plain pads
+  const Texts noted{
+      "node 'node' has an auto_pad that some programs refuse or compute differently, because the sizes of its data are not known"};
+  CHECK(notes("same_upper", 3, 2, 2) == noted);
+  CHECK(notes("same_upper", 1, 2, 1) == noted);
+  CHECK(notes("same_lower", 3, 2, 1) == noted);
 }
 
 TEST_CASE("exported prelu: a slope that makes the result larger is a formula") {

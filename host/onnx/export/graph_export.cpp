@@ -123,7 +123,10 @@ void GraphExport::add_node(NodeId id) {
   const bool derivative = exported.info.find_param("derivative") < 0 && node.has_parameter("derivative");
   const auto parts = find_parts(exported.info.full_name());
   const auto tried = [&](bool written) {
-    if (written && !node.loses() && are_sound(exported, before.nodes)) return true;
+    if (written && !node.loses() && are_sound(exported, before.nodes)) {
+      for (const auto& text : node.notes()) job_.note(fmt::format("node '{}' {}", exported.name, text));
+      return true;
+    }
     scope_.roll_back(before);
     return false;
   };

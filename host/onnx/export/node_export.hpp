@@ -47,6 +47,9 @@ class NodeExport {
   DType dtype(std::size_t i = 0) const { return static_cast<DType>(node_.types[i].dtype); }
   int rank(std::size_t i = 0) const { return node_.types[i].rank; }  ///< -1: not known
   DType output_dtype(std::size_t i = 0) const { return static_cast<DType>(node_.output_types[i].dtype); }
+  /// `node 'NAME' ...`, for the user, if what the parts wrote stays.
+  void note(const std::string& text) { notes_.push_back(text); }
+  const written::Texts& notes() const { return notes_; }
   bool is_read(std::size_t i) const { return i < node_.read.size() && node_.read[i]; }
 
   using Attributes = std::vector<written::Attribute>;
@@ -77,6 +80,7 @@ class NodeExport {
   Scope& scope_;
   std::int64_t opset_;
   bool loses_ = false;
+  written::Texts notes_;
 };
 
 /// A scalar; nothing where no element of the dtype is the number but for its rounding.

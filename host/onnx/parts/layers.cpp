@@ -85,9 +85,32 @@ void activate(NodeExport& node, std::string sum) {
     node.output("Clip", {sum, node.scalar(node.real("low"), node.dtype()), node.scalar(node.real("high"), node.dtype())});
 }
 
+// Pads that say the same as auto_pad, which programs compute differently with dilations, with kernels smaller than strides, and for
+// same_lower. With a stride of 1 they are the same for all sizes.
+void set_same_pads(NodeExport& node, Window& window) {
+  if (window.pad_mode == "given") return;
+  const auto& data = node.type(0);
+  bool open = false, unclear = window.pad_mode == "same_lower";
+  Numbers totals;
+  for (std::size_t a = 0; a < window.axes(); ++a) {
+    const auto axis = static_cast<int>(a) + 2;
+    const auto stride = window.stride[a], size = stride == 1 ? 1 : axis < data.rank ? data.dims[axis] : unknown;
+    open = open || size == unknown;
+    unclear = unclear || window.dilate[a] != 1 || window.reach(a) < stride;
+    totals.push_back(std::max<std::int64_t>((size - 1) / stride * stride + window.reach(a) - size, 0));
+  }
+  if (open && unclear)
+    node.note("has an auto_pad that some programs refuse or compute differently, because the sizes of its data are not known");
+  if (open) return;
+  for (std::size_t a = 0; a < window.axes(); ++a) window.set_total(a, totals[a]);
+  window.pad_mode = "given";
+}
+
 bool convolution(NodeExport& node) {
   const auto& kernel = node.integers("kernel");
-  auto attributes = Window(node, kernel, Numbers(kernel.size(), 1)).attributes();
+  Window window(node, kernel, Numbers(kernel.size(), 1));
+  set_same_pads(node, window);
+  auto attributes = window.attributes();
   attributes.push_back({"group", node.integer("groups")});
   written::Texts inputs{node.input("data"), node.input("weight")};
   if (!node.input("bias").empty()) inputs.push_back(node.input("bias"));
@@ -95,18 +118,18 @@ bool convolution(NodeExport& node) {
   return true;
 }
 
-// With auto_pad, programs differ about output_padding; pads that make the output stride times as large as data say the same.
+// Programs compute auto_pad differently: pads or an output_padding that make the output stride times as large as data say the same.
 bool conv_transpose(NodeExport& node) {
   const auto& kernel = node.integers("kernel");
   const auto axes = kernel.size();
-  const auto output_padding = spread(node.integers("output_padding"), axes, Numbers(axes, 0));
+  auto output_padding = spread(node.integers("output_padding"), axes, Numbers(axes, 0));
   Window window(node, kernel, Numbers(axes, 1));
-  Numbers totals;
-  for (std::size_t a = 0; a < axes; ++a) totals.push_back(window.reach(a) + output_padding[a] - window.stride[a]);
-  if (window.pad_mode != "given" && std::all_of(totals.begin(), totals.end(), [](std::int64_t total) { return total >= 0; })) {
-    for (std::size_t a = 0; a < axes; ++a) window.set_total(a, totals[a]);
-    window.pad_mode = "given";
+  for (std::size_t a = 0; a < axes && window.pad_mode != "given"; ++a) {
+    const auto total = window.reach(a) + output_padding[a] - window.stride[a];
+    window.set_total(a, std::max<std::int64_t>(total, 0));
+    output_padding[a] += std::max<std::int64_t>(-total, 0);
   }
+  window.pad_mode = "given";
   auto attributes = window.attributes();
   attributes.push_back({"group", node.integer("groups")});
   attributes.push_back({"output_padding", output_padding});
@@ -134,14 +157,13 @@ bool fully_connected(NodeExport& node) {
   return true;
 }
 
-// Pads that say the same as auto_pad, which some programs compute without dilations, and as ceil_mode, which before opset 22 has windows
-// that lie in the padding alone. They follow from sizes; where these are not known, everything stays. Gives the ceil_mode that is left.
-bool plain_pads(const NodeExport& node, Window& window, bool ceil_mode) {
+// Pads that say the same as ceil_mode, which before opset 22 has windows that lie in the padding only. They follow from sizes; if these are
+// not known, everything stays. Gives the ceil_mode that is left.
+bool plain_pads(NodeExport& node, Window& window, bool ceil_mode) {
+  if (window.pad_mode != "given") return set_same_pads(node, window), false;
   const auto &data = node.type(0), &output = node.node().output_types[0];
-  const bool given = window.pad_mode == "given";
-  const bool dilated = std::any_of(window.dilate.begin(), window.dilate.end(), [](std::int64_t step) { return step != 1; });
   if (data.rank != static_cast<int>(window.axes()) + 2 || output.rank != data.rank) return ceil_mode;
-  if (given ? !ceil_mode || node.opset() >= 22 : !dilated) return ceil_mode;
+  if (!ceil_mode || node.opset() >= 22) return ceil_mode;
   Numbers needed;  // elements that the windows of an axis reach beyond data
   for (int axis = 2; axis < data.rank; ++axis) {
     const auto a = static_cast<std::size_t>(axis - 2);
@@ -149,18 +171,13 @@ bool plain_pads(const NodeExport& node, Window& window, bool ceil_mode) {
     needed.push_back((output.dims[axis] - 1) * window.stride[a] + window.reach(a) - data.dims[axis]);
   }
   bool beyond = false, within = false;  // the last window reaches beyond the padding, or ends in data
-  for (std::size_t a = 0; given && a < needed.size(); ++a) {
+  for (std::size_t a = 0; a < needed.size(); ++a) {
     beyond = beyond || needed[a] - window.pad[a] > window.pad_end[a];
     within = within || needed[a] < window.pad[a];
   }
   if (beyond && within) return ceil_mode;
-  for (std::size_t a = 0; a < needed.size(); ++a) {
-    if (!given)
-      window.set_total(a, std::max<std::int64_t>(needed[a], 0));
-    else if (needed[a] - window.pad[a] < window.pad_end[a])
-      window.pad_end[a] = std::max<std::int64_t>(needed[a] - window.pad[a], 0);
-  }
-  window.pad_mode = "given";
+  for (std::size_t a = 0; a < needed.size(); ++a)
+    if (needed[a] - window.pad[a] < window.pad_end[a]) window.pad_end[a] = std::max<std::int64_t>(needed[a] - window.pad[a], 0);
   return beyond;
 }
 
