@@ -249,6 +249,16 @@ def test_sizes_that_a_run_computes(tmp_path, known):
     check_sizes(tmp_path, nodes, cases[0][0], cases, known, 18)
 
 
+@pytest.mark.parametrize("known", ["whole", OPEN, NONE])
+def test_an_axis_that_a_run_is_given(tmp_path, known):
+    x = rng.standard_normal((2, 3, 4, 1)).astype(np.float32)
+    cases = []
+    for axis in (1, 2):
+        y = np.fft.fft(x[..., 0], axis=axis)
+        cases.append(({"x": x, "axis": np.array(axis)}, np.stack([y.real, y.imag], -1)))
+    check_sizes(tmp_path, [node("DFT", ["x", "", "axis"], "y")], cases[0][0], cases, known, 20)
+
+
 @pytest.mark.parametrize("known", ["whole", NONE])
 def test_mel_weights_of_numbers_that_only_a_run_knows(tmp_path, known):
     names = ["bands", "length", "rate", "low", "high"]

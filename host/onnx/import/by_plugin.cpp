@@ -115,14 +115,19 @@ std::string FormUse::place_input(std::size_t i) {
   for (const auto& as : form_.inputs_as)
     if (as.place == i) {
       const auto operand = node_.input(i);
-      if (!operand.known())
+      if (!operand.known()) {
+        node_.note_unknown();
         return fmt::format("{} must be known before the model runs, because it is the parameter '{}'", what.text(), as.param);
+      }
       return set(as.param, from_elements(operand.elements), what);
     }
   for (const auto& halves : form_.halves)
     if (halves.place == i) {
       const auto operand = node_.input(i);
-      if (!operand.known()) return fmt::format("{} must be known before the model runs", what.text());
+      if (!operand.known()) {
+        node_.note_unknown();
+        return fmt::format("{} must be known before the model runs", what.text());
+      }
       return set_halves(halves, from_elements(operand.elements), what);
     }
   return fmt::format("{} has no place in {}", what.text(), info_.full_name());

@@ -69,7 +69,7 @@ void NodeImport::refuse(const std::string& reason, const std::string& hint) cons
 
 void NodeImport::require_known(bool condition, const std::string& reason, const std::string& hint) const {
   if (condition) return;
-  lacks_known_ = true;
+  note_unknown();
   refuse(reason, hint);
 }
 

@@ -21,6 +21,8 @@ class NodeImport {
   }
   /// For shapes and elements that a run may know later: a node that is refused for want of them may wait.
   void require_known(bool condition, const std::string& reason, const std::string& hint = {}) const;
+  /// For refusals by other means.
+  void note_unknown() const { lacks_known_ = true; }
   bool lacks_known() const { return lacks_known_; }
 
   const proto::Attribute* attribute(std::string_view name);  ///< null: the node has none
