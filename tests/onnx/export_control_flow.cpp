@@ -105,6 +105,18 @@ TEST_CASE("loop is a Loop, and its carried values may grow") {
   on.check("loop", graph, {"Loop"}, {times(3), times(1), times(0)});
 }
 
+TEST_CASE("scan over no rows passes its carried values on, because onnxruntime runs no Scan of length 0") {
+  FlowExportHost on;
+  tenon::Graph graph(on.host);
+  const auto x = graph.input("x", tenon::f32, {2}), rows = graph.input("rows", tenon::f32, {0, 2}), w = graph.input("w", tenon::f32, {2});
+  const auto made = graph.add("scan", {x, rows, w}, {{"body", steps}, {"outputs", 2}}, "s");
+  graph.output("h", made.output(0));
+  graph.output("o", made.output(1));
+  on.save(graph);
+  CHECK(on.types() == Texts{"Identity", "Identity"});
+  check_same(on.import(on.host), graph, with("rows", Tensor::zeros(tenon::f32, {0, 2})));
+}
+
 TEST_CASE("scan is a Scan, either way") {
   FlowExportHost on;
   for (const bool reverse : {false, true}) {

@@ -120,6 +120,9 @@ class FlowExport {
   bool scan() {
     const auto carries = static_cast<std::size_t>(at_.integer("carries")), scanned = static_cast<std::size_t>(at_.integer("scanned"));
     auto types = node_.types;
+    if (types[carries].rank > 0 && types[carries].dims[0] == 0 &&
+        std::all_of(node_.output_types.begin(), node_.output_types.end(), [](const tenon_type& type) { return is_known(type); }))
+      return pass_on(carries);
     for (std::size_t i = 0; i < carries; ++i) types[i] = node_.output_types[i];
     for (auto i = carries; i < carries + scanned; ++i) {
       if (types[i].rank < 1) return false;
@@ -166,6 +169,14 @@ class FlowExport {
     std::vector<written::Value> found;
     for (std::size_t i = 0; i < count; ++i) found.push_back({inside.free_name(step.label(first + i)), node_.output_types[i], {}});
     return found;
+  }
+  /// Of no runs, for which onnxruntime has no Scan.
+  bool pass_on(std::size_t carries) {
+    for (std::size_t i = 0; i < node_.outputs.size(); ++i) {
+      const auto& type = node_.output_types[i];
+      at_.is_output(i < carries ? node_.inputs[i] : at_.constant(Tensor::zeros(static_cast<DType>(type.dtype), shape_of(type))), i);
+    }
+    return true;
   }
   /// Of a condition of one element, which may have axes here.
   std::string as_scalar(const std::string& condition, const tenon_type& type, Scope& scope) const {
