@@ -1,8 +1,9 @@
-"""ONNX models, written by hand."""
+"""ONNX models, written by hand, and their results."""
 
 import struct
 
 import numpy as np
+import tenon
 
 ELEMENTS = {
     name: number
@@ -11,6 +12,7 @@ ELEMENTS = {
     )
 }
 BFLOAT16 = 16
+OPEN, NONE = "open", "none"  # dimensions without sizes; no shape at all
 
 
 def varint(n):
@@ -83,3 +85,27 @@ def model_for(nodes, arrays, outputs="y", initializers=None, dims=None, opset=17
     ]
     outputs = [outputs] if isinstance(outputs, str) else outputs
     return model(nodes, inputs, [value(name, None) for name in outputs], initializers, opset)
+
+
+def run(tmp_path, nodes, arrays, known="whole", initializers=None, opset=17, outputs="y"):
+    """The outputs. known: what the model says of its inputs' shapes, or these by name."""
+    dims = (
+        known
+        if isinstance(known, dict)
+        else {OPEN: {name: [None] * array.ndim for name, array in arrays.items()}, NONE: dict.fromkeys(arrays)}.get(
+            known
+        )
+    )
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model_for(nodes, arrays, outputs, initializers, dims, opset))
+    session = tenon.Session(tenon.load(path))
+    made = [session.run(arrays) for _ in range(3)]
+    for again in made[1:]:
+        for name in made[0]:
+            np.testing.assert_array_equal(made[0][name], again[name])
+    return made[0][outputs] if isinstance(outputs, str) else [made[0][name] for name in outputs]
+
+
+def equal(got, expected):
+    assert got.dtype == expected.dtype
+    np.testing.assert_array_equal(got, expected)
