@@ -9,7 +9,8 @@ namespace {
 Operand drawn(NodeImport& node, const char* op, Attributes attributes) {
   node.ignore("seed");
   const auto shape = node.shape(node.input(0));
-  node.require(shape.known(), "the shape of its input is not known");
+  if (!shape.known())
+    node.refuse("the shape of its input is not known, which random numbers need before the model runs", "give the inputs whole shapes");
   attributes.set("shape", std::vector<std::int64_t>(shape.begin(), shape.end()));
   return node.add(op, std::vector<Operand>{}, attributes);
 }
