@@ -198,7 +198,8 @@ requires std::is_arithmetic_v<Number> TENON_FN Number abs(Number x) {
 ///     y = min(max(x, low), high);
 template <class Number>
 requires std::is_arithmetic_v<Number> TENON_FN constexpr Number min(Number left, Number right) {
-  const Number smaller = select((left < right) | (left != left), left, right);
+  const Number of_numbers = left < right ? left : right;  // one instruction: right if either is NaN
+  const Number smaller = left != left ? left : of_numbers;
   if constexpr (std::is_floating_point_v<Number> && sizeof(Number) <= 8) {
     using Bits = std::conditional_t<sizeof(Number) == 4, std::uint32_t, std::uint64_t>;
     return select(left == right, bits_as<Number>(Bits(bits_as<Bits>(left) | bits_as<Bits>(right))), smaller);
@@ -208,7 +209,8 @@ requires std::is_arithmetic_v<Number> TENON_FN constexpr Number min(Number left,
 }
 template <class Number>
 requires std::is_arithmetic_v<Number> TENON_FN constexpr Number max(Number left, Number right) {
-  const Number larger = select((left > right) | (left != left), left, right);
+  const Number of_numbers = left > right ? left : right;  // one instruction: right if either is NaN
+  const Number larger = left != left ? left : of_numbers;
   if constexpr (std::is_floating_point_v<Number> && sizeof(Number) <= 8) {
     using Bits = std::conditional_t<sizeof(Number) == 4, std::uint32_t, std::uint64_t>;
     return select(left == right, bits_as<Number>(Bits(bits_as<Bits>(left) & bits_as<Bits>(right))), larger);
