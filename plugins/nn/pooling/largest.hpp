@@ -37,7 +37,8 @@ class LargestOfWindows {
       float* const largest = reinterpret_cast<float*>(onednn::scratch(static_cast<std::size_t>(row + lanes) * sizeof(float)));
       std::fill_n(largest + row, lanes, least);
       tenon::wide([this_ = *this, begin, end, data, output, largest] {
-        for (auto i = begin; i < end; ++i) this_.row_of_output(i, data, largest, output);
+        auto at = this_.position(begin);
+        for (auto i = begin; i < end; ++i, this_.advance(at)) this_.row_of_output(i, at, data, largest, output);
       });
     });
   }
@@ -50,9 +51,10 @@ class LargestOfWindows {
       auto* const at = reinterpret_cast<std::int32_t*>(onednn::scratch(static_cast<std::size_t>(count) * 4));
       std::fill(data_grad + begin * size, data_grad + end * size, 0.f);
       tenon::wide([this_ = *this, begin, end, size, rows, count, data, output_grad, data_grad, at] {
-        for (auto i = begin * rows; i < end * rows; ++i) {
-          const auto plane = i / rows * size;
-          this_.find_largest(i % rows, data + plane, at);
+        Position row{begin, 0, 0};
+        for (auto i = begin * rows; i < end * rows; ++i, this_.advance(row)) {
+          const auto plane = row.plane * size;
+          this_.find_largest(this_.below(row), data + plane, at);
           for (std::int64_t place = 0; place < count; ++place) data_grad[plane + at[place]] += output_grad[i * count + place];
         }
       });
@@ -80,6 +82,27 @@ class LargestOfWindows {
 
   std::int64_t rows_in_plane() const { return slices_.places * rows_.places; }
 
+  /// Of a row of output. From one to the next there is no division, which would take as long as a short row.
+  struct Position {
+    std::int64_t plane, slice, row;
+  };
+  Position position(std::int64_t i) const { return {i / rows_in_plane(), i % rows_in_plane() / rows_.places, i % rows_.places}; }
+  void advance(Position& at) const {
+    if (++at.row < rows_.places) return;
+    at.row = 0;
+    if (++at.slice < slices_.places) return;
+    at.slice = 0;
+    ++at.plane;
+  }
+
+  /// The rows of data below the windows of one row of output: from `first` to `last` in each slice from `front` to `back`.
+  struct Below {
+    std::int64_t front, back, first, last;
+  };
+  Below below(const Position& at) const {
+    return {slices_.first(at.slice), slices_.last(at.slice), rows_.first(at.row), rows_.last(at.row)};
+  }
+
   /// The maximum of processors is y if either is NaN: a NaN in y is kept by it, one in x is put back.
   static float larger(float x, float y) {
     const float of_numbers = x > y ? x : y;
@@ -87,10 +110,10 @@ class LargestOfWindows {
   }
   static constexpr float least = -std::numeric_limits<float>::infinity();
 
-  void row_of_output(std::int64_t i, const float* data, float* largest, float* output) const {
-    const auto width = columns_.size * channels_, row = i % rows_.places, first = rows_.first(row), last = rows_.last(row);
-    const auto slice = i / rows_.places % slices_.places, front = slices_.first(slice), back = slices_.last(slice);
-    const float* const plane = data + i / rows_in_plane() * slices_.size * rows_.size * width;
+  void row_of_output(std::int64_t i, const Position& at, const float* data, float* largest, float* output) const {
+    const auto width = columns_.size * channels_;
+    const auto [front, back, first, last] = below(at);
+    const float* const plane = data + at.plane * slices_.size * rows_.size * width;
     const float* const rows = plane + front * rows_.size * width;
     const float *const one = rows + first * width, *const two = rows + std::min(first + 1, last - 1) * width;
     for (std::int64_t x = 0; x < width; ++x) largest[x] = larger(two[x], one[x]);
@@ -104,37 +127,34 @@ class LargestOfWindows {
       across_columns(largest, to);
   }
 
-  /// Calls body(the first position of a row of the plane) for the rows below the windows of one row of output, in their order.
+  /// Calls body(the first position of a row of the plane) for these rows, in their order.
   template <class Body>
-  [[gnu::always_inline]] void each_row(std::int64_t row, const Body& body) const {
-    const auto slice = row / rows_.places, in_slice = row % rows_.places;
-    for (auto z = slices_.first(slice); z < slices_.last(slice); ++z)
-      for (auto y = rows_.first(in_slice); y < rows_.last(in_slice); ++y) body((z * rows_.size + y) * columns_.size);
+  [[gnu::always_inline]] void each_row(const Below& below, const Body& body) const {
+    for (auto z = below.front; z < below.back; ++z)
+      for (auto y = below.first; y < below.last; ++y) body((z * rows_.size + y) * columns_.size);
   }
-  std::int64_t first_row(std::int64_t row) const {
-    return (slices_.first(row / rows_.places) * rows_.size + rows_.first(row % rows_.places)) * columns_.size;
-  }
+  std::int64_t first_row(const Below& below) const { return (below.front * rows_.size + below.first) * columns_.size; }
 
   /// Finds, for the windows of one row of output, the first NaN, else the first of the largest elements.
-  void find_largest(std::int64_t row, const float* plane, std::int32_t* at) const {
+  void find_largest(const Below& below, const float* plane, std::int32_t* at) const {
     const auto begin = columns_.first_inside(), end = columns_.end_inside();
     const bool many = end - begin >= lanes;
-    for (std::int64_t place = 0; place < (many ? begin : columns_.places); ++place) at[place] = find_in_one(row, place, plane);
+    for (std::int64_t place = 0; place < (many ? begin : columns_.places); ++place) at[place] = find_in_one(below, place, plane);
     if (!many) return;
-    for (auto place = end; place < columns_.places; ++place) at[place] = find_in_one(row, place, plane);
+    for (auto place = end; place < columns_.places; ++place) at[place] = find_in_one(below, place, plane);
     for (auto place = begin; place < end; place += lanes) {
       const auto first = std::min(place, end - lanes);
       if (columns_.stride == 2)
-        find_in_many<2>(row, first, plane, at + first);
+        find_in_many<2>(below, first, plane, at + first);
       else
-        find_in_many<0>(row, first, plane, at + first);
+        find_in_many<0>(below, first, plane, at + first);
     }
   }
 
-  std::int32_t find_in_one(std::int64_t row, std::int64_t place, const float* plane) const {
+  std::int32_t find_in_one(const Below& below, std::int64_t place, const float* plane) const {
     float largest = least;
-    auto at = first_row(row) + columns_.first(place);
-    each_row(row, [&](std::int64_t start) {
+    auto at = first_row(below) + columns_.first(place);
+    each_row(below, [&](std::int64_t start) {
       for (auto x = columns_.first(place); x < columns_.last(place); ++x) {
         const float value = plane[start + x];
         if (is_larger(value, largest)) largest = value, at = start + x;
@@ -161,13 +181,13 @@ class LargestOfWindows {
 
   /// Of `lanes` places whose windows hold no padding at their sides.
   template <std::int64_t constant>
-  void find_in_many(std::int64_t row, std::int64_t place, const float* plane, std::int32_t* at) const {
+  void find_in_many(const Below& below, std::int64_t place, const float* plane, std::int32_t* at) const {
     const auto left = place * columns_.stride - columns_.pad;
     Places steps;
     for (std::int32_t lane = 0; lane < lanes; ++lane) steps[lane] = lane * static_cast<std::int32_t>(columns_.stride);
     Floats largest = Floats{} + least;
-    Places found = steps + static_cast<std::int32_t>(first_row(row) + left);
-    each_row(row, [&](std::int64_t start) {
+    Places found = steps + static_cast<std::int32_t>(first_row(below) + left);
+    each_row(below, [&](std::int64_t start) {
       for (auto from = start + left; from < start + left + columns_.kernel; ++from) {
         Floats values;
         load<constant>(plane + from, columns_.stride, values);
