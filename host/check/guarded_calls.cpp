@@ -11,11 +11,13 @@ namespace tenon::checks {
 namespace {
 
 constexpr std::size_t stack_between_calls = 16 << 10;
+constexpr std::size_t workspace_alignment = 64;  // that kernels get
+constexpr std::uint8_t workspace_fill = 0xc3;
 
 /// A copy of a call, of its arrays and of its tensors' descriptors, on pages of its own.
 class CopiedCall {
  public:
-  explicit CopiedCall(const tenon_call& given)
+  CopiedCall(const tenon_call& given, Placement workspace)
       : pages_(guarded_tensor(DType::u8, {size_of_copy(given)}, Placement::after_guard, 0, "")),
         next_(static_cast<std::byte*>(pages_.data())) {
     const bool backward = is_backward(given.dispatch);
@@ -26,10 +28,12 @@ class CopiedCall {
     if (backward) call_->output_grads = tensors(given.output_grads, given.output_count);
     if (backward) call_->input_grads = tensors(given.input_grads, given.input_count);
     call_->writes = add(given.writes, backward ? given.input_count : given.output_count);
-    guard_workspace();
+    guard_workspace(workspace);
   }
   const tenon_call& call() const { return *call_; }
   const Tensor& pages() const { return pages_; }
+  /// A sentence about bytes beside the workspace that the kernel wrote; empty if it wrote none.
+  std::string stray_write() const { return workspace_ ? checks::stray_write(workspace_, workspace_fill) : std::string(); }
 
  private:
   static std::int64_t size_of_copy(const tenon_call& call) {
@@ -54,13 +58,10 @@ class CopiedCall {
     return to;
   }
 
-  // Its end is the page's where that keeps the alignment that kernels get; its begin otherwise.
-  void guard_workspace() {
-    constexpr std::uint64_t alignment = 64;
-    const auto size = call_->workspace_size;
+  void guard_workspace(Placement placement) {
+    const auto size = static_cast<std::int64_t>(call_->workspace_size);
     if (size == 0 || call_->workspace == nullptr) return;
-    const auto placement = size % alignment == 0 ? Placement::before_guard : Placement::after_guard;
-    workspace_ = guarded_tensor(DType::u8, {static_cast<std::int64_t>(size)}, placement, 0xc3, "the workspace");
+    workspace_ = guarded_tensor(DType::u8, {size}, placement, workspace_fill, "the workspace", workspace_alignment);
     call_->workspace = workspace_.data();
   }
 
@@ -99,8 +100,9 @@ GuardedCalls::GuardedCalls(const LoadedOperator& op) : kernel_(*op.kernel(TENON_
 }
 
 std::int32_t GuardedCalls::call(tenon_kernel_function function, void* object, const tenon_call& given) {
-  const CopiedCall copied(given);
+  const CopiedCall copied(given, earlier_.size() % 2 == 0 ? Placement::after_guard : Placement::before_guard);
   const auto result = call_deeper((earlier_.size() + 1) * stack_between_calls, function, object, copied.call());
+  if (fault_.empty()) fault_ = copied.stray_write();
   forbid(copied.pages());
   earlier_.push_back(copied.pages());
   return result;

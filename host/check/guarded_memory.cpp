@@ -1,5 +1,6 @@
 #include "check/guarded_memory.hpp"
 
+#include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <atomic>
@@ -10,7 +11,7 @@
 namespace tenon::checks {
 namespace {
 
-constexpr std::size_t page = 4096;
+constexpr std::size_t page = 4096, guard = std::size_t{1} << 20;  // an access some thousand elements off is still the tensor's
 
 // Signal handlers read these: fixed places, nothing allocated.
 struct Range {
@@ -22,12 +23,16 @@ struct Range {
 };
 Range ranges[256];
 
+/// Room for a tensor with a guard on each side.
 class Mapping {
  public:
-  explicit Mapping(std::size_t bytes) : size_((bytes + page - 1) / page * page + 4 * page) {
-    void* memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  explicit Mapping(std::size_t bytes) : size_((bytes + page - 1) / page * page + 4 * page + 2 * guard) {
+    void* memory = mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     memory_ = static_cast<std::byte*>(memory);
+    if (mprotect(begin(), static_cast<std::size_t>(end() - begin()), PROT_READ | PROT_WRITE) == 0) return;
+    munmap(memory_, size_);
+    throw std::bad_alloc();
   }
   ~Mapping() {
     if (range_ != nullptr) range_->forbidden = false, range_->begin = range_->end = 0;
@@ -36,10 +41,8 @@ class Mapping {
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 
-  /// The first and the last page become guards of what lies between them.
-  void protect(const std::byte* data, std::size_t bytes, std::size_t element, const std::string& name) {
-    mprotect(memory_, page, PROT_NONE);
-    mprotect(memory_ + size_ - page, page, PROT_NONE);
+  /// Accesses to the guards are reported as those of this tensor.
+  void name_tensor(const std::byte* data, std::size_t bytes, std::size_t element, const std::string& name) {
     for (auto& range : ranges) {
       std::uintptr_t nothing = 0;
       const auto begin = reinterpret_cast<std::uintptr_t>(memory_);
@@ -53,8 +56,8 @@ class Mapping {
       return;
     }
   }
-  std::byte* begin() const { return memory_ + page; }
-  std::byte* end() const { return memory_ + size_ - page; }
+  std::byte* begin() const { return memory_ + guard; }
+  std::byte* end() const { return memory_ + size_ - guard; }
 
  private:
   std::byte* memory_ = nullptr;
@@ -62,18 +65,18 @@ class Mapping {
   Range* range_ = nullptr;
 };
 
-std::byte* place_in(Mapping& mapping, std::size_t bytes, std::size_t element, Placement placement) {
+std::byte* place_in(Mapping& mapping, std::size_t bytes, std::size_t element, Placement placement, std::size_t alignment) {
   switch (placement) {
     case Placement::after_guard:
       return mapping.begin();
     case Placement::before_guard:
-      return mapping.end() - bytes;
+      return mapping.end() - (bytes + alignment - 1) / alignment * alignment;
     case Placement::unaligned:
-      return mapping.begin() + page / 2 + element;
+      return mapping.begin() + page + page / 2 + element;
     case Placement::apart:
       break;
   }
-  return mapping.begin() + page / 2;
+  return mapping.begin() + page + page / 2;
 }
 
 Range* range_around(std::uintptr_t address) {
@@ -84,14 +87,31 @@ Range* range_around(std::uintptr_t address) {
 
 }  // namespace
 
-Tensor guarded_tensor(DType dtype, const Shape& shape, Placement placement, std::uint8_t fill, const std::string& name) {
+Tensor guarded_tensor(DType dtype, const Shape& shape, Placement placement, std::uint8_t fill, const std::string& name,
+                      std::size_t alignment) {
   const auto bytes = static_cast<std::size_t>(shape.size()) * size_of(dtype);
   auto mapping = std::make_shared<Mapping>(bytes);
-  std::byte* data = place_in(*mapping, bytes, size_of(dtype), placement);
-  std::memset(data, fill, bytes);
-  const bool beside_guard = placement == Placement::after_guard || placement == Placement::before_guard;
-  if (beside_guard) mapping->protect(data, bytes, size_of(dtype), name);
+  std::byte* data = place_in(*mapping, bytes, size_of(dtype), placement, alignment);
+  if (placement == Placement::after_guard || placement == Placement::before_guard) {
+    std::memset(mapping->begin(), fill, static_cast<std::size_t>(mapping->end() - mapping->begin()));
+    mapping->name_tensor(data, bytes, size_of(dtype), name);
+  } else {
+    std::memset(data, fill, bytes);
+  }
   return Tensor::borrow(data, dtype, shape, {}, mapping);
+}
+
+std::string stray_write(const Tensor& tensor, std::uint8_t fill) {
+  const auto* const range = range_around(reinterpret_cast<std::uintptr_t>(tensor.data()));
+  if (range == nullptr) return {};
+  const auto* const data = static_cast<const std::uint8_t*>(tensor.data());
+  const auto bytes = static_cast<std::ptrdiff_t>(range->bytes);
+  const auto first = static_cast<std::ptrdiff_t>(range->begin + guard - range->data);
+  const auto end = static_cast<std::ptrdiff_t>(range->end - guard - range->data);
+  for (auto i = first; i < end; ++i)
+    if ((i < 0 || i >= bytes) && data[i] != fill)
+      return fmt::format("writes element {} of {}, which has {} elements", i, range->name, bytes);
+  return {};
 }
 
 void forbid(const Tensor& tensor) {
@@ -111,6 +131,7 @@ void count_elements_as(const Tensor& tensor, DType dtype) {
 bool describe_guard_hit(std::uintptr_t address, Ending::Access access, ShortText& text) {
   const auto* const range = range_around(address);
   if (range == nullptr) return false;
+  if (range->forbidden && (address < range->begin + guard || address >= range->end - guard)) return false;  // nobody's
   const auto element = static_cast<std::int64_t>(range->element), count = static_cast<std::int64_t>(range->bytes) / element;
   const auto bytes = static_cast<std::int64_t>(address - range->data);  // negative before the first
   text << (access == Ending::Access::write ? "writes " : access == Ending::Access::read ? "reads " : "touches ");

@@ -16,8 +16,13 @@ enum class Placement : std::uint8_t {
   before_guard  ///< the last element right before one
 };
 
-/// All bytes are `fill`. `name`: as in `input 'x'`, for reports of bad accesses; empty: the descriptors of a call.
-Tensor guarded_tensor(DType dtype, const Shape& shape, Placement placement, std::uint8_t fill, const std::string& name = "a tensor");
+/// All bytes are `fill`, those between the tensor and the guards, too. `name`: as in `input 'x'`, for reports of bad accesses; empty: the
+/// descriptors of a call. `alignment`, a power of two of bytes: before_guard may leave a few bytes up to the guard for it.
+Tensor guarded_tensor(DType dtype, const Shape& shape, Placement placement, std::uint8_t fill, const std::string& name = "a tensor",
+                      std::size_t alignment = 1);
+
+/// A sentence about the first byte between a tensor of bytes and its guards that is no longer `fill`; empty if there is none.
+std::string stray_write(const Tensor& bytes, std::uint8_t fill);
 
 /// Of one beside a guard page, or an empty one: from now on all of its memory is one.
 void forbid(const Tensor& tensor);

@@ -97,12 +97,12 @@ void call_backward_twice(const LoadedOperator& op, const TestInput& sample, std:
 
 // A touch of a guard page, or of what an earlier call had, ends this process with its sentence: see report_crashes().
 Outcome check_guard(const CheckedOperator& subject) {
-  constexpr TestInputKind kinds[] = {TestInputKind::odd, TestInputKind::ordinary};
+  constexpr TestInputKind kinds[] = {TestInputKind::odd, TestInputKind::ordinary, TestInputKind::empty};
   return each_sample(subject, kinds, [&](const OperatorCall&, const TestInput& sample) {
     GuardedCalls guarded(subject.op);
     call_twice(guarded.op(), sample, subject.seed);
     if (has_backward(subject.op, sample)) call_backward_twice(guarded.op(), sample, subject.seed);
-    return std::string();
+    return guarded.fault();
   });
 }
 

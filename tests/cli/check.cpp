@@ -64,8 +64,8 @@ TEST_CASE("each broken plugin fails the check that is for it, and no other") {
       {"claims_dtype", {"FAILED dtypes"}, "float64 is declared, but the kernel refuses it"},
       {"which_precision", {"FAILED dtypes"}, "is 1 where bfloat16 is asked for, but 0 otherwise"},
       {"guesses_shape", {"FAILED inference"}, "where less is known"},
-      {"dies_when_empty", {"CRASHED shapes", "CRASHED coverage"}, "died of signal 8"},
-      {"scribbles", {"CRASHED shapes", "CRASHED coverage"}, "wrote to the pipe through which the checks report"},
+      {"dies_when_empty", {"CRASHED shapes", "CRASHED guard", "CRASHED coverage"}, "died of signal 8"},
+      {"scribbles", {"CRASHED shapes", "CRASHED guard", "CRASHED coverage"}, "wrote to the pipe through which the checks report"},
       {"remembers_dtype", {"CRASHED in_place"}, "died of signal 6 (Aborted) after earlier checks, though not without them"},
       {"wrong_kept", {"FAILED kept"}, "output has other bits with what prepare() keeps than without"},
       {"wrong_channels_last", {"FAILED layouts"}, "on channels-last tensors, but"},
@@ -110,7 +110,7 @@ TEST_CASE("operators that are wrong for calls that nobody tries first are found"
       {"boxes_beyond", {"FAILED guard"}},                       // [n, 4], which infer() refuses to say
       {"empty_columns", {"FAILED coverage"}},                   // no rows
       {"enlarges", {"FAILED guard"}},                           // an image that grows
-      {"first_row", {"FAILED gradient"}},                       // one input smaller than another
+      {"first_row", {"FAILED gradient", "FAILED guard"}},       // one input smaller than another, and no rows
       {"forgets_bias", {"FAILED gradient"}},                    // one optional input without the other
       {"forgets_slope", {"FAILED gradient"}},                   // a number that is not the default
       {"group_gradient", {"FAILED gradient"}},                  // rank 3, channels divisible by a parameter

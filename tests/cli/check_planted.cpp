@@ -184,6 +184,28 @@ TEST_CASE("check: outputs that the kernel allocates are guarded and covered, and
   CHECK(alarms_in(sound) == std::set<std::string>{});
 }
 
+TEST_CASE("check guard: workspaces of any size, empty allocated outputs and accesses far beyond, whatever the seed") {
+  const std::pair<const char*, const char*> cases[] = {
+      {"workspace_write_near", "writes element 24 of the workspace, which has 24 elements"},
+      {"workspace_write_further", "writes element 36 of the workspace, which has 24 elements"},
+      {"workspace_write_far", "writes element 104 of the workspace, which has 24 elements"},
+      {"workspace_write_ahead", "writes element -4 of the workspace, which has 24 elements"},
+      {"workspace_write_backward", "writes element 24 of the workspace, which has 24 elements"},
+      {"allocated_write_none", "writes element 0 of output 'place', which has 0 elements"},
+      {"reads_far_beyond", "reads element 5091 of input 'x', which has 91 elements"},
+  };
+  CheckOptions options;
+  options.checks = {"guard"};
+  for (const auto& [op, words] : cases)
+    for (options.seed = 0; options.seed < 4; ++options.seed) {
+      const auto results = check("allocates_wrongly", op, options);
+      CAPTURE(op);
+      CAPTURE(results[0].sentence);
+      CHECK(results[0].verdict == CheckVerdict::failed);
+      CHECK(has(results[0].sentence, words));
+    }
+}
+
 TEST_CASE("check: an operator and its kernel in two plugins are checked together, or the other one is asked for") {
   const auto kernel = fault("kernel_alone"), op = fault("kernel_elsewhere");
   const auto apart = run_tenon({"check", op});

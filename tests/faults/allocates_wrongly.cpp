@@ -111,3 +111,53 @@ struct WorkspaceBeyond : Sound {
   }
 };
 TENON_OPERATOR(workspace_write, WorkspaceBeyond)
+
+/// Writes element `index` of a workspace of six, whose end is not aligned.
+template <std::int64_t index>
+struct SmallWorkspace : Sound {
+  static constexpr std::int64_t count = 6;
+  std::uint64_t workspace(const Infer&) const { return count * sizeof(float); }
+  void forward(const Call& call) const {
+    volatile float* const scratch = call.workspace<float>(count);
+    scratch[index] = 1;
+    Sound::forward(call);
+  }
+};
+using WritesNear = SmallWorkspace<6>;
+using WritesFurther = SmallWorkspace<9>;
+using WritesFar = SmallWorkspace<26>;
+using WritesAhead = SmallWorkspace<-1>;
+TENON_OPERATOR(workspace_write_near, WritesNear)
+TENON_OPERATOR(workspace_write_further, WritesFurther)
+TENON_OPERATOR(workspace_write_far, WritesFar)
+TENON_OPERATOR(workspace_write_ahead, WritesAhead)
+
+struct BackwardWorkspace : Sound {
+  static constexpr std::int64_t count = 6;
+  std::uint64_t backward_workspace(const Infer&) const { return count * sizeof(float); }
+  void backward(const Call& call) const {
+    if (call.write(0) == Write::none) return;
+    volatile float* const scratch = call.workspace<float>(count);
+    scratch[count] = 1;
+    back(call, [](auto) { return true; });
+  }
+};
+TENON_OPERATOR(workspace_write_backward, BackwardWorkspace)
+
+struct WritesNothingFound : Above {
+  void forward(const Call& call) const {
+    const auto found = find(call);
+    if (call.input<float>(0).size() == 0) found.place[0] = 0;
+  }
+};
+TENON_OPERATOR(allocated_write_none, WritesNothingFound)
+
+struct ReadsFarBeyond : Sound {
+  void forward(const Call& call) const {
+    Sound::forward(call);
+    if (call.input_type(0).dtype != tenon::f32) return;
+    const volatile float* const x = call.input<float>(0).data();
+    [[maybe_unused]] const float far = x[call.input<float>(0).size() + 5000];
+  }
+};
+TENON_OPERATOR(reads_far_beyond, ReadsFarBeyond)
