@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "check/test_call.hpp"
 
 namespace tenon::checks {
@@ -70,6 +72,20 @@ CallMemory run_call(const OperatorCall& call, const OperatorTypes& types, CallMe
     memory.outputs[i] = allocated.release(raw);
   }
   return memory;
+}
+
+CallMemory guarded_copy(const OperatorCall& call, const CallMemory& memory, Placement placement) {
+  const auto words_for = [&](const Tensor& tensor) {
+    for (const auto& group : tensor_groups)
+      for (std::size_t i = 0; i < (memory.*group.tensors).size(); ++i)
+        if (const auto& other = (memory.*group.tensors)[i]; other && other.data() == tensor.data()) return words_for_tensor(call, group, i);
+    return std::string("a tensor");
+  };
+  return memory.with([&](const Tensor& tensor, bool) {
+    auto copy = guarded_tensor(tensor.dtype(), tensor.shape(), placement, 0, words_for(tensor));
+    if (tensor.bytes() > 0) std::memcpy(copy.data(), tensor.data(), static_cast<std::size_t>(tensor.bytes()));
+    return copy;
+  });
 }
 
 }  // namespace tenon::checks

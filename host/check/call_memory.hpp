@@ -72,6 +72,9 @@ class PassedMemory {
 CallMemory run_call(const OperatorCall& call, const OperatorTypes& types, CallMemory memory, bool backward, const CallSetting& setting,
                     Placement placement = Placement::apart, std::uint8_t fill = 0);
 
+/// Copies of all tensors between guard pages.
+CallMemory guarded_copy(const OperatorCall& call, const CallMemory& memory, Placement placement);
+
 template <class Change>
 CallMemory CallMemory::with(Change&& change) const {
   CallMemory result;

@@ -100,6 +100,7 @@ Outcome check_determinism(const CheckedOperator& subject);
 Outcome check_kept(const CheckedOperator& subject);
 Outcome check_instances(const CheckedOperator& subject);
 Outcome check_layouts(const CheckedOperator& subject);
+Outcome check_variants(const CheckedOperator& subject);
 Outcome check_float_modes(const CheckedOperator& subject);
 Outcome check_save_load(const CheckedOperator& subject);
 Outcome check_gradient(const CheckedOperator& subject);

@@ -77,6 +77,7 @@ const std::vector<Check>& checks() {
       {"instances", "two instances run at once", check_instances, true},
       {"kept", "what prepare() keeps changes no bit", check_kept, true},
       {"layouts", "channels-last tensors give about the same as plain ones", check_layouts, true, true},
+      {"variants", "each kernel variant gives about what the operator's own kernel gives, and touches nothing else", check_variants, true},
       {"float_modes", "rounding, subnormal numbers, traps and the x87 stack stay as they were", check_float_modes, true},
       {"save_load", "parameters survive save and load", check_save_load},
       {"gradient", "the gradient matches finite differences", check_gradient},

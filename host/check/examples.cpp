@@ -11,14 +11,6 @@
 namespace tenon::checks {
 namespace {
 
-/// Those of the inputs without a dtype of their own; the one that says most comes first.
-std::vector<DType> shared_dtypes(const OperatorInfo& info) {
-  std::vector<DType> dtypes{most_telling(info)};
-  for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i)
-    if (const auto dtype = static_cast<DType>(i); allows(info.types, dtype) && dtype != dtypes[0]) dtypes.push_back(dtype);
-  return dtypes;
-}
-
 std::string words_for_example(const ExampleInfo& example) {
   std::vector<std::string> parts;
   for (const auto& input : example.inputs) parts.push_back(fmt::format("{} [{}]", input.name, fmt::join(input.shape, ", ")));

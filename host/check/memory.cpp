@@ -57,20 +57,6 @@ void call_twice(const LoadedOperator& op, const TestInput& sample, std::uint64_t
   TestCall(call, sample, seed, Placement::before_guard).run(threads);
 }
 
-CallMemory guarded_copy(const OperatorCall& call, const CallMemory& memory, Placement placement) {
-  const auto words_for = [&](const Tensor& tensor) {
-    for (const auto& group : tensor_groups)
-      for (std::size_t i = 0; i < (memory.*group.tensors).size(); ++i)
-        if (const auto& other = (memory.*group.tensors)[i]; other && other.data() == tensor.data()) return words_for_tensor(call, group, i);
-    return std::string("a tensor");
-  };
-  return memory.with([&](const Tensor& tensor, bool) {
-    auto copy = guarded_tensor(tensor.dtype(), tensor.shape(), placement, 0, words_for(tensor));
-    if (tensor.bytes() > 0) std::memcpy(copy.data(), tensor.data(), static_cast<std::size_t>(tensor.bytes()));
-    return copy;
-  });
-}
-
 /// Behind a forward of the same object, whose memory and call are forbidden, too. What the kernel refuses is the check of gradients' part.
 void call_backward_twice(const LoadedOperator& op, const TestInput& sample, std::uint64_t seed) {
   Threads threads(1);

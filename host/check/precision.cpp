@@ -14,19 +14,6 @@ namespace {
 /// Of the largest number: twice what two factors, each rounded to the eight bits of bfloat16, make of a product.
 constexpr double rounding_error = 0x1p-7;
 
-std::string compare_rounded(const std::vector<Tensor>& rounded, const std::vector<Tensor>& usual, const char* what) {
-  for (std::size_t i = 0; i < usual.size(); ++i) {
-    if (!usual[i] || !floating.has(usual[i].dtype())) continue;
-    const auto found = doubles_of(rounded[i]), expected = doubles_of(usual[i]);
-    double largest = 0;
-    for (const double number : expected) largest = std::isfinite(number) ? std::max(largest, std::abs(number)) : largest;
-    for (std::size_t k = 0; k < expected.size(); ++k)
-      if (std::isfinite(expected[k]) && !(std::abs(found[k] - expected[k]) <= rounding_error * largest))
-        return fmt::format("element {} of {} {} is {} where bfloat16 is asked for, but {} otherwise", k, what, i, found[k], expected[k]);
-  }
-  return {};
-}
-
 std::vector<Tensor> outputs_of(const CheckedOperator& subject, const OperatorCall& call, const TestInput& sample) {
   Threads threads(1);
   TestCall trial(call, sample, subject.seed);
@@ -43,6 +30,19 @@ std::vector<Tensor> gradients_of(const CheckedOperator& subject, const TestInput
 }
 
 }  // namespace
+
+std::string compare_rounded(const std::vector<Tensor>& rounded, const std::vector<Tensor>& usual, const char* what) {
+  for (std::size_t i = 0; i < usual.size(); ++i) {
+    if (!usual[i] || !floating.has(usual[i].dtype())) continue;
+    const auto found = doubles_of(rounded[i]), expected = doubles_of(usual[i]);
+    double largest = 0;
+    for (const double number : expected) largest = std::isfinite(number) ? std::max(largest, std::abs(number)) : largest;
+    for (std::size_t k = 0; k < expected.size(); ++k)
+      if (std::isfinite(expected[k]) && !(std::abs(found[k] - expected[k]) <= rounding_error * largest))
+        return fmt::format("element {} of {} {} is {} where bfloat16 is asked for, but {} otherwise", k, what, i, found[k], expected[k]);
+  }
+  return {};
+}
 
 PrecisionCheck check_precision(const CheckedOperator& subject) {
   constexpr std::size_t most = 24;

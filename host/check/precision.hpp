@@ -11,6 +11,9 @@ struct PrecisionCheck {
   std::string fault;  ///< empty: none
 };
 
+/// A sentence about the first element that products in bfloat16 make too different; empty if there is none. `what` are the tensors.
+std::string compare_rounded(const std::vector<Tensor>& rounded, const std::vector<Tensor>& usual, const char* what);
+
 /// Outputs and gradients in bfloat16, of positive numbers, so that nothing cancels out.
 PrecisionCheck check_precision(const CheckedOperator& subject);
 

@@ -61,12 +61,13 @@ bool near(double here, double there, double tolerance) {
 
 }  // namespace
 
-std::string difference(const std::string& name, const Tensor& here, const Tensor& there, const std::string& device) {
+std::string difference(const std::string& name, const Tensor& here, const Tensor& there, const std::string& device,
+                       const std::string& reference) {
   if (same_bits(here, there)) return {};
   const auto left = doubles_of(here), right = doubles_of(there);
   for (std::size_t i = 0; i < left.size(); ++i)
     if (!near(left[i], right[i], tolerance(here.dtype())))
-      return fmt::format("element {} of {} is {} on {}, but {} on cpu", i, name, right[i], device, left[i]);
+      return fmt::format("element {} of {} is {} on {}, but {} on {}", i, name, right[i], device, left[i], reference);
   return {};
 }
 

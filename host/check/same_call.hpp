@@ -48,7 +48,9 @@ class SameCall {
 /// Whether the CPU's kernel has one, and an output to begin with.
 bool has_backward(const LoadedOperator& op, const TestInput& sample);
 
-/// A sentence about the first element in which a tensor of the device is not near enough to the CPU's; empty where all are.
-std::string difference(const std::string& name, const Tensor& here, const Tensor& there, const std::string& device);
+/// A sentence about the first element in which a tensor of the device is not near enough to the CPU's, or to another reference; empty where
+/// all are.
+std::string difference(const std::string& name, const Tensor& here, const Tensor& there, const std::string& device,
+                       const std::string& reference = "cpu");
 
 }  // namespace tenon::checks

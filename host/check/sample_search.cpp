@@ -23,6 +23,8 @@ std::vector<Shape> first_shapes(TestInputKind kind) {
       return {Shape::scalar()};
     case TestInputKind::large:
       return {{257, 513}, {70001}, {3, 5, 67, 71}};
+    case TestInputKind::round:
+      return {{64, 64}, {128, 256}, {4096}, {2, 64, 64}, {2, 16, 32, 32}, {1, 64, 1, 64}};
   }
   return {};
 }

@@ -25,6 +25,13 @@ DType most_telling(const OperatorInfo& info) {
   return allows(info.types, DType::f32) ? DType::f32 : static_cast<DType>(std::countr_zero(info.types));
 }
 
+std::vector<DType> shared_dtypes(const OperatorInfo& info) {
+  std::vector<DType> dtypes{most_telling(info)};
+  for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i)
+    if (const auto dtype = static_cast<DType>(i); allows(info.types, dtype) && dtype != dtypes[0]) dtypes.push_back(dtype);
+  return dtypes;
+}
+
 const TestInputs& find_samples(const CheckedOperator& subject, DType shared, TestInputKind kind) {
   auto& place = subject.samples->found[{shared, kind}];
   if (!place) {

@@ -31,7 +31,14 @@ struct TestInput {
   bool has_elements(std::size_t input) const { return input < given.size() && given[input]; }
 };
 
-enum class TestInputKind : std::uint8_t { ordinary, odd, empty, scalar, large };
+enum class TestInputKind : std::uint8_t {
+  ordinary,
+  odd,
+  empty,
+  scalar,
+  large,
+  round  ///< powers of two, as kernels for wide vectors and tiles need them
+};
 
 struct TestInputs {
   std::vector<TestInput> found;
@@ -42,6 +49,8 @@ struct TestInputs {
 const TestInputs& find_samples(const CheckedOperator& subject, DType shared, TestInputKind kind);
 /// The dtype that says most: float32, else the first that the operator has.
 DType most_telling(const OperatorInfo& info);
+/// All dtypes that inputs without one of their own may share; that one comes first.
+std::vector<DType> shared_dtypes(const OperatorInfo& info);
 /// With that one.
 const TestInputs& find_samples(const CheckedOperator& subject, TestInputKind kind);
 /// The same without a plugin file around the operator, and anew.

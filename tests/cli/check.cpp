@@ -62,7 +62,7 @@ TEST_CASE("each broken plugin fails the check that is for it, and no other") {
       {"counts_instances", {"FAILED save_load"}, "with the parameters that were loaded"},
       {"forgets_bound", {"FAILED bounds"}, "parameter 'scale' is outside its bounds"},
       {"claims_dtype", {"FAILED dtypes"}, "float64 is declared, but the kernel refuses it"},
-      {"which_precision", {"FAILED dtypes"}, "is 1 where bfloat16 is asked for, but 0 otherwise"},
+      {"which_precision", {"FAILED dtypes", "FAILED variants"}, "is 1 where bfloat16 is asked for, but 0 otherwise"},
       {"guesses_shape", {"FAILED inference"}, "where less is known"},
       {"dies_when_empty", {"CRASHED shapes", "CRASHED guard", "CRASHED coverage"}, "died of signal 8"},
       {"scribbles", {"CRASHED shapes", "CRASHED guard", "CRASHED coverage"}, "wrote to the pipe through which the checks report"},
@@ -327,6 +327,6 @@ TEST_CASE("check_plugin() refuses unknown operators, checks and devices before a
   CHECK(failure_of([&] { tenon::check_plugin(fault("writes_past_end"), options); }).message ==
         "the time limit of a check is 0 ms but must be from 1 to 2147483647");
   CHECK(failure_of([] { tenon::check_plugin("no.so"); }).kind == 4);
-  CHECK(tenon::list_checks().size() == 23);
+  CHECK(tenon::list_checks().size() == 24);
   CHECK(tenon::list_checks("cuda").front().name == "forward");
 }

@@ -229,6 +229,37 @@ TEST_CASE("check: an operator and its kernel in two plugins are checked together
   CHECK(run_tenon({"check", op}, {.environment = {{"TENON_PLUGIN_PATH", TENON_TEST_FAULTS "/no_such_folder"}}}).code != 0);
 }
 
+TEST_CASE("check variants: each gives what the operator's own kernel gives, wherever it supports the call") {
+  struct Case {
+    const char* op;
+    CheckVerdict verdict;
+    const char* words;
+  };
+  const Case cases[] = {
+      {"sound_variant", CheckVerdict::passed, "1 variant, "},
+      {"wrong_element", CheckVerdict::failed, "on kernel WrongElement, but "},
+      {"wrong_when_wide", CheckVerdict::failed, "on kernel WhenWide, but "},
+      {"wrong_in_tiles", CheckVerdict::failed, "on kernel InTiles, but "},
+      {"wrong_gradient_in_double", CheckVerdict::failed, "element 0 of gradient 0 is "},
+      {"wrong_in_low_precision", CheckVerdict::failed, "kernel InLowPrecision: element "},
+      {"variant_writes_beyond", CheckVerdict::failed, "of output 'y', which has "},
+      {"variant_scratches_beyond", CheckVerdict::failed,
+       "kernel BeyondItsWorkspace writes element 24 of the workspace, which has 24 elements"},
+      {"variant_refuses", CheckVerdict::failed, "kernel RefusesSome refuses what the operator's own does: no float64"},
+      {"variant_nowhere", CheckVerdict::untried, "nothing could be checked of kernel Nowhere, which supports none of "},
+  };
+  CheckOptions options;
+  options.checks = {"variants"};
+  for (const auto& test : cases) {
+    const auto results = check("wrong_variants", test.op, options);
+    CAPTURE(test.op);
+    CAPTURE(results[0].sentence);
+    CHECK(results[0].verdict == test.verdict);
+    CHECK(has(results[0].sentence, test.words));
+  }
+  CHECK(check("wrong_add", "", options)[0].verdict == CheckVerdict::skipped);
+}
+
 TEST_CASE("check: a crash is told with the code's place in the plugin") {
   for (const std::string plugin : {"dies_when_empty", "divides_by_parameter"}) {
     CAPTURE(plugin);
