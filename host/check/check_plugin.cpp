@@ -73,20 +73,35 @@ struct CheckedPlugin {
   void choose(const PluginFile& file, const std::string& wanted) {
     const auto number = number_at_path();
     const std::string kernels_on = device.empty() ? "cpu" : device;
-    const auto serves = [&](const KernelInfo& kernel) { return kernels_on.starts_with(kernel.device); };
-    const auto kernels = static_cast<std::size_t>(std::count_if(file.kernels.begin(), file.kernels.end(), serves));
-    const bool needs_others = file.operators.empty() || !device.empty();  // to know the operators that its kernels are for
     auto own = plugins.served_by(number, kernels_on);
-    const bool lacks_operators = needs_others && own.size() < file.operators.size() + kernels;
-    if (lacks_operators || std::any_of(own.begin(), own.end(), [&](const auto& name) { return is_made_elsewhere(name); })) {
+    missing = missing_for(file, kernels_on);
+    if (!missing.empty() || std::any_of(own.begin(), own.end(), [&](const auto& name) { return is_made_elsewhere(name); })) {
       plugins.scan_defaults(default_plugins());
       own = plugins.served_by(number, kernels_on);
+      missing = missing_for(file, kernels_on);
     }
-    std::copy_if(own.begin(), own.end(), std::back_inserter(names),
-                 [&](const std::string& name) { return wanted.empty() || name == wanted || short_name(name) == wanted; });
+    const auto is_wanted = [&](const std::string& name) { return wanted.empty() || name == wanted || short_name(name) == wanted; };
+    std::erase_if(missing, [&](const std::string& name) { return !is_wanted(name); });
+    std::copy_if(own.begin(), own.end(), std::back_inserter(names), is_wanted);
     if (names.empty() && !own.empty())
       throw Failure(FailureKind::usage, fmt::format("{} has no operator '{}'; it has {}", path.string(), wanted, fmt::join(own, ", ")));
-    if (names.empty()) throw nothing_to_check(file, kernels > 0);
+    if (names.empty()) throw nothing_to_check(file, !missing.empty());
+  }
+
+  /// `acme.rope` for the symbol's `acme__rope`.
+  static std::string operator_of(const KernelInfo& kernel) {
+    const auto between = kernel.op.find("__");
+    if (between == std::string::npos || between == 0 || between + 2 == kernel.op.size()) return kernel.op;
+    return kernel.op.substr(0, between) + '.' + kernel.op.substr(between + 2);
+  }
+
+  /// Operators that no known plugin has, though the file has kernels for them.
+  std::set<std::string> missing_for(const PluginFile& file, const std::string& kernels_on) const {
+    std::set<std::string> names;
+    for (const auto& kernel : file.kernels)
+      if (kernels_on.starts_with(kernel.device) && !plugins.has(operator_of(kernel)) && !plugins.has(kernel.op))
+        names.insert(operator_of(kernel));
+    return names;
   }
 
   /// Whether the operator is a graph of others, or has no kernel in the plugins that are known yet.
@@ -100,7 +115,7 @@ struct CheckedPlugin {
 
   Failure nothing_to_check(const PluginFile& file, bool has_kernels) const {
     std::set<std::string> ops;
-    for (const auto& kernel : file.kernels) ops.insert(kernel.op);
+    for (const auto& kernel : file.kernels) ops.insert(operator_of(kernel));
     return {FailureKind::plugin,
             fmt::format("{} has no operator, only kernels for operators of other plugins: {}", path.string(), fmt::join(ops, ", ")),
             has_kernels ? "add the plugin that has the operators" : ""};
@@ -111,6 +126,7 @@ struct CheckedPlugin {
   std::vector<fs::path> paths;
   std::string device;  // empty: the CPU
   std::vector<std::string> names;
+  std::set<std::string> missing;  // operators that the plugin has kernels for, and no plugin has
 };
 
 const std::vector<checks::Check>& checks_on(std::string_view device) {
@@ -171,6 +187,12 @@ std::vector<CheckResult> run_all(CheckedPlugin& checked, const CheckOptions& opt
   std::vector<std::vector<CheckResult>> waiting(names.size());  // results that others have to be reported before
   std::vector<std::unique_ptr<checks::OperatorChecks>> running;
   std::vector<CheckResult> results;
+  for (const auto& name : checked.missing) {
+    results.push_back({name, wanted.front().name, CheckVerdict::untried,
+                       fmt::format("nothing could be checked: no plugin has this operator, which {} has a kernel for",
+                                   checked.path.filename().string())});
+    if (report) report(results.back());
+  }
   for (std::size_t first = 0; first < names.size();) {
     const auto end = std::min(names.size(), first + static_cast<std::size_t>(options.jobs));
     for (auto i = running.size(); i < end; ++i) {

@@ -229,6 +229,22 @@ TEST_CASE("check: an operator and its kernel in two plugins are checked together
   CHECK(run_tenon({"check", op}, {.environment = {{"TENON_PLUGIN_PATH", TENON_TEST_FAULTS "/no_such_folder"}}}).code != 0);
 }
 
+TEST_CASE("check: operators that a plugin has kernels for and no plugin has are said to be missing") {
+  const auto two = run_tenon({"--plugins", fault("kernel_elsewhere"), "check", fault("kernels_of_two")});
+  CAPTURE(two.out);
+  CHECK(two.code == 5);
+  CHECK(has(two.out,
+            "bolt.missing\n  UNTRIED  manifest     nothing could be checked: no plugin has this operator, which kernels_of_two.so has"));
+  CHECK(has(two.out, " 1 untried; "));
+  CHECK(
+      has(two.err, "no plugin that was given has the operator bolt.missing\nhint: tenon --plugins DIR check ... takes it from the plugin"));
+  const auto one = run_tenon({"--plugins", fault("kernel_elsewhere"), "check", fault("kernels_of_two"), "--op", "kernel_elsewhere"});
+  CHECK(one.code == 0);
+  const auto none = run_tenon({"check", fault("kernels_of_missing")});
+  CHECK(none.code == 3);
+  CHECK(has(none.err, "has no operator, only kernels for operators of other plugins: bolt.missing, missing_too\n"));
+}
+
 TEST_CASE("check variants: each gives what the operator's own kernel gives, wherever it supports the call") {
   struct Case {
     const char* op;

@@ -36,7 +36,9 @@ class Results {
     const auto& [op, check, verdict, sentence, calls] = result;
     ++tally_[static_cast<std::size_t>(verdict)];
     if (verdict == Verdict::untried) {
-      auto& names = sentence.find(" in any plugin") == std::string::npos ? untried_ : without_kernel_;
+      auto& names = sentence.find(" in any plugin") != std::string::npos                ? without_kernel_
+                    : sentence.find("no plugin has this operator") != std::string::npos ? missing_
+                                                                                        : untried_;
       if (names.empty() || names.back() != op) names.push_back(op);
     }
     if (only_failed_ && (verdict < Verdict::failed || verdict == Verdict::untried)) return;
@@ -71,6 +73,9 @@ class Results {
     if (!without_kernel_.empty())
       tell("no plugin that was given has a kernel of {} for the CPU\nhint: tenon --plugins DIR check ... takes it from the plugin in DIR\n",
            fmt::join(without_kernel_, ", "));
+    if (!missing_.empty())
+      tell("no plugin that was given has the operator {}\nhint: tenon --plugins DIR check ... takes it from the plugin in DIR\n",
+           fmt::join(missing_, ", "));
   }
   int exit_code() const {
     const auto count = [&](Verdict verdict) { return tally_[static_cast<std::size_t>(verdict)]; };
@@ -82,7 +87,7 @@ class Results {
   bool json_, only_failed_, verbose_;
   std::array<int, verdict_names.size()> tally_{};
   std::string last_;
-  std::vector<std::string> untried_, without_kernel_;  // operators
+  std::vector<std::string> untried_, without_kernel_, missing_;  // operators
   std::vector<JsonItem> items_;
 };
 

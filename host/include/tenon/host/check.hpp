@@ -22,7 +22,7 @@ enum class CheckVerdict : std::uint8_t {
   warning,
   failed,
   crashed,  ///< the check's process died, or did not end in time
-  untried,  ///< nothing could be checked: no call was found that the operator accepts
+  untried,  ///< nothing could be checked: no call was found that the operator accepts, or no plugin has the operator
 };
 
 /// A check by name, and what it looks at.
