@@ -67,6 +67,7 @@ struct CheckedOperator {
   std::shared_ptr<const ProcessState> before_loading{};  ///< this process before the plugin was loaded
   std::vector<std::string> changed_by_loading{};         ///< what was otherwise afterwards, as clauses
   std::function<void(Host&)> add_own{};                  ///< of an operator of the application, which no plugin has
+  bool search_defaults = false;                          ///< the default folders had to be searched for what it needs
 };
 
 /// What a child of the checks may take.

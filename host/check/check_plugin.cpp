@@ -77,6 +77,7 @@ struct CheckedPlugin {
     missing = missing_for(file, kernels_on);
     if (!missing.empty() || std::any_of(own.begin(), own.end(), [&](const auto& name) { return is_made_elsewhere(name); })) {
       plugins.scan_defaults(default_plugins());
+      searched_defaults = true;
       own = plugins.served_by(number, kernels_on);
       missing = missing_for(file, kernels_on);
     }
@@ -127,6 +128,7 @@ struct CheckedPlugin {
   std::string device;  // empty: the CPU
   std::vector<std::string> names;
   std::set<std::string> missing;  // operators that the plugin has kernels for, and no plugin has
+  bool searched_defaults = false;
 };
 
 const std::vector<checks::Check>& checks_on(std::string_view device) {
@@ -197,8 +199,10 @@ std::vector<CheckResult> run_all(CheckedPlugin& checked, const CheckOptions& opt
     const auto end = std::min(names.size(), first + static_cast<std::size_t>(options.jobs));
     for (auto i = running.size(); i < end; ++i) {
       const auto load = [&, i] {
-        return checks::CheckedOperator{
+        checks::CheckedOperator subject{
             checked.plugins.load(names[i]), checked.paths, options.trust_writable, options.seed, checked.device, options.calls};
+        subject.search_defaults = checked.searched_defaults;
+        return subject;
       };
       running.push_back(
           std::make_unique<checks::OperatorChecks>(wanted, load, limits, [&, i](const checks::Check& check, checks::Outcome outcome) {

@@ -256,7 +256,7 @@ HostOptions host_options(const CheckedOperator& subject) {
   HostOptions options;
   options.threads = 1;
   options.trust_writable = subject.trust_writable;
-  options.search_defaults = is_composed(subject.op);  // of any operators
+  options.search_defaults = subject.search_defaults || is_composed(subject.op);  // of any operators
   return options;
 }
 

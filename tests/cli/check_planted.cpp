@@ -229,7 +229,12 @@ TEST_CASE("check: an operator and its kernel in two plugins are checked together
   CHECK(run_tenon({"check", op}, {.environment = {{"TENON_PLUGIN_PATH", TENON_TEST_FAULTS "/no_such_folder"}}}).code != 0);
 }
 
-TEST_CASE("check: operators that a plugin has kernels for and no plugin has are said to be missing") {
+TEST_CASE("check: operators that a plugin has kernels for are found among those of Tenon, or said to be missing") {
+  const auto relu = run_tenon({"check", fault("kernel_of_relu")}, {.environment = {{"TENON_PLUGIN_PATH", TENON_TEST_PLUGINS}}});
+  CAPTURE(relu.out);
+  CAPTURE(relu.err);
+  CHECK(relu.code == 0);
+  CHECK(has(relu.out, "PASSED   save_load"));
   const auto two = run_tenon({"--plugins", fault("kernel_elsewhere"), "check", fault("kernels_of_two")});
   CAPTURE(two.out);
   CHECK(two.code == 5);
