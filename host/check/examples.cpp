@@ -13,7 +13,8 @@ namespace {
 
 std::string words_for_example(const ExampleInfo& example) {
   std::vector<std::string> parts;
-  for (const auto& input : example.inputs) parts.push_back(fmt::format("{} [{}]", input.name, fmt::join(input.shape, ", ")));
+  for (const auto& input : example.inputs)
+    parts.push_back(fmt::format("{}{} [{}]", input.name, input.dtype ? " " + *input.dtype : "", fmt::join(input.shape, ", ")));
   for (const auto& [name, value] : example.params) parts.push_back(fmt::format("{}={}", name, to_string(value)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -24,22 +25,45 @@ bool is_accepted(const CheckedOperator& subject, const std::vector<TestInput>& s
                      [&](const TestInput& sample) { return accepted_by_kernel(subject, sample, refusals).has_value(); });
 }
 
-/// Why the example is refused, with each dtype; empty where it is not.
+/// Why inputs cannot have the dtypes that the example names if those without dtypes of their own are `shared`; empty if they can.
+std::string refused_dtype(const OperatorInfo& info, const ExampleInfo& example, DType shared) {
+  for (const auto& [i, input] : fixed_inputs(info, example)) {
+    if (!input.dtype || info.inputs[declared_input(info, i)].types) continue;
+    if (!allows(info.types, *input.dtype))
+      return fmt::format("the operator does not take {} for {}", name_of(*input.dtype), input_words(info, i));
+    if (*input.dtype != shared) return fmt::format("{} shares its dtype with other inputs", input_words(info, i));
+  }
+  return {};
+}
+
+/// Why the example is refused, with each dtype that it may have; empty where it is not.
 std::string refusal_of(const CheckedOperator& subject, const ExampleInfo& example) {
-  std::string first;
+  std::string first, of_dtype;
   for (const auto dtype : shared_dtypes(*subject.op.info)) {
+    if (auto refused = refused_dtype(*subject.op.info, example, dtype); !refused.empty()) {
+      of_dtype = std::move(refused);
+      continue;
+    }
     auto samples = SampleSearch(subject.op, dtype, TestInputKind::ordinary).of_example(example);
     if (is_accepted(subject, samples.found, samples.refusals)) return {};
     if (first.empty()) first = samples.refusals.nearest();
   }
-  return first;
+  return first.empty() ? of_dtype : first;
 }
 
-/// Returns the values of a switch, a choice or a small range of integers; empty for other parameters.
+/// Returns the values of a switch, a choice or a small range of integers, and for each choice of a list a list of it; empty for other
+/// parameters.
 std::vector<AttributeValue> all_values(const ParamInfo& param) {
   constexpr double most = 8;
   if (param.kind == ParamKind::boolean) return {AttributeValue(false), AttributeValue(true)};
   if (param.kind == ParamKind::choice || param.kind == ParamKind::text) return {param.choices.begin(), param.choices.end()};
+  if (param.kind == ParamKind::texts) {
+    const auto* usual = std::get_if<std::vector<std::string>>(&param.default_value.variant());
+    const std::size_t length = usual == nullptr || usual->empty() ? 1 : usual->size();
+    std::vector<AttributeValue> lists;
+    for (const auto& choice : param.choices) lists.emplace_back(std::vector<std::string>(length, choice));
+    return lists;
+  }
   const bool whole = param.kind == ParamKind::int32 || param.kind == ParamKind::int64;
   std::vector<AttributeValue> values;
   if (whole && param.min && param.max && *param.max - *param.min < most)
@@ -47,11 +71,19 @@ std::vector<AttributeValue> all_values(const ParamInfo& param) {
   return values;
 }
 
+/// Whether the value is that one, or a list that has its text.
+bool has_value(const AttributeValue& value, const AttributeValue& wanted) {
+  const auto* texts = std::get_if<std::vector<std::string>>(&value.variant());
+  const auto* one = std::get_if<std::vector<std::string>>(&wanted.variant());
+  if (texts == nullptr || one == nullptr) return value == wanted;
+  return std::find(texts->begin(), texts->end(), one->front()) != texts->end();
+}
+
 bool has_call(const CheckedOperator& subject, const ParamInfo& param, const AttributeValue& value, Refusals& refusals) {
   constexpr std::size_t most = 8;
   std::vector<TestInput> with_it;
   for (const auto& sample : find_samples(subject, TestInputKind::ordinary).found)
-    if (with_it.size() < most && value_in(sample.attributes, param) == value) with_it.push_back(sample);
+    if (with_it.size() < most && has_value(value_in(sample.attributes, param), value)) with_it.push_back(sample);
   if (is_accepted(subject, with_it, refusals)) return true;
   for (const auto dtype : shared_dtypes(*subject.op.info)) {
     const auto samples = SampleSearch(subject.op, dtype, TestInputKind::ordinary).with_value(param.name, value);

@@ -55,6 +55,9 @@ TEST_CASE("check examples: those that are refused, and parameters without any ca
       {"kernel_example", CheckVerdict::failed, "op.example() 1, with (x [5]), is refused: a multiple of five"},
       {"refused_choice", CheckVerdict::untried, "no call was found that works with mode=\"fancy\": "},
       {"refused_number", CheckVerdict::untried, "no call was found that works with level=3: "},
+      {"dtype_example", CheckVerdict::failed,
+       "op.example() 2, with (x float16 [3]), is refused: the operator does not take float16 for input 'x'"},
+      {"refused_text", CheckVerdict::untried, "no call was found that works with modes=[\"fancy\"]: "},
       {"refused_by_kernel", CheckVerdict::untried, "the nearest one with: fancy is not written yet (x "},
   };
   for (const auto& test : cases) {

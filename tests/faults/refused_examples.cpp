@@ -145,3 +145,28 @@ struct AsksWrongly : Sound {
   }
 };
 TENON_OPERATOR(asks_wrongly, AsksWrongly)
+
+/// A dtype that it does not take.
+struct SharedDtype : SwitchBase {
+  static constexpr void describe(auto& op) {
+    words(op);
+    op.example({{"x", {3}, tenon::f64}});
+    op.example({{"x", {3}, tenon::f16}});
+  }
+  void infer(Infer& io) const { io.set_output(0, io.input("x").shape); }
+};
+TENON_OPERATOR(dtype_example, SharedDtype)
+
+/// A list of choices, one of which nothing takes.
+struct RefusedText : SwitchBase {
+  tenon::Texts modes = {"plain"};
+  static constexpr void describe(auto& op) {
+    words(op);
+    op.param("modes", &RefusedText::modes, "one after another").one_of({"plain", "fancy"});
+  }
+  void infer(Infer& io) const {
+    for (const tenon::Text& mode : modes) io.require(mode != "fancy", "fancy is not written yet");
+    io.set_output(0, io.input("x").shape);
+  }
+};
+TENON_OPERATOR(refused_text, RefusedText)
