@@ -79,6 +79,21 @@ struct If : TwoBranches {
   }
 };
 
+struct Fail : Operator {
+  Text message;
+  std::int32_t outputs = 1;
+
+  static constexpr void describe(auto& op) {
+    op.doc("fails with a message where it runs: what a branch consists of that cannot be computed, and that may never be taken");
+    op.output("output", "nothing").count(&Fail::outputs);
+    op.param("message", &Fail::message, "why it fails").required();
+    op.param("outputs", &Fail::outputs, "how many outputs there are").at_least(1);
+  }
+
+  void infer(Infer&) const {}
+  void forward(const Call&) const { throw Error(message); }
+};
+
 struct While : Operator {
   Text condition, body;
   std::int32_t outputs = 1;
@@ -320,6 +335,8 @@ struct Scan : Operator {
 
 void add_control_operators(Host::Impl& host) {
   add_flow_operator<If>(host, "if");
+  host.plugin_set.add_builtin(std::as_bytes(std::span(std::string_view(manifest_of<Fail>("fail")))), table_of<Fail>(),
+                              internal::factory_of<Fail>([] { return Fail(); }), false);
   add_flow_operator<While>(host, "while");
   add_flow_operator<Scan>(host, "scan");
   add_late_control_operators(host);

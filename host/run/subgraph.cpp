@@ -4,8 +4,11 @@
 
 #include "device/devices.hpp"
 #include "graph/expansion.hpp"
+#include "graph/parameters.hpp"
 #include "plan/plan.hpp"
+#include "plugin/operator_name.hpp"
 #include "run/graph_impl.hpp"
+#include "tensor/add_elements.hpp"
 
 namespace tenon {
 void Subgraph::refuse(const std::string& what) const {
@@ -41,8 +44,13 @@ Subgraph::Subgraph(Host::Impl& host, std::string_view text, const char* param)
     if (node.info->communicates)  // how often it runs follows from elements, which other processes may not have
       refuse(fmt::format("runs '{}', which waits for other processes: that is not possible in a graph as a parameter", node.info->name));
   }
+  failure_ = fail_message(graph_);
   for (const auto id : model.inputs) input_names_.emplace_back(model.strings[model.values[id].name]);
-  for (const auto& [name, value] : model.outputs) output_names_.emplace_back(model.strings[name]);
+  for (const auto& [name, value] : model.outputs) {
+    output_names_.emplace_back(model.strings[name]);
+    const auto producer = model.values[value].producer;
+    if (producer != none && impl_of(graph_).binding().nodes[producer].info->allocates(model.values[value].index)) allocates_ = true;
+  }
 }
 
 std::size_t Subgraph::inputs() const {
@@ -52,6 +60,10 @@ std::size_t Subgraph::outputs() const {
   return output_names_.size();
 }
 
+void Subgraph::require_runs() const {
+  if (failure_) throw Failure(FailureKind::failed, *failure_);
+}
+
 std::vector<tenon_type> Subgraph::infer(std::span<const tenon_type> inputs) const {
   const auto& model = model_of(graph_);
   std::map<ValueId, tenon_type> given;
@@ -59,7 +71,10 @@ std::vector<tenon_type> Subgraph::infer(std::span<const tenon_type> inputs) cons
     given.emplace(model.inputs[i], inputs[i]);
     given[model.inputs[i]].present = model.values[model.inputs[i]].type.present;
   }
-  const auto types = named([&] { return infer_with(model, impl_of(graph_).binding(), tensors_of(model), given).types; });
+  const auto types = named([&] {
+    require_runs();
+    return infer_with(model, impl_of(graph_).binding(), tensors_of(model), given).types;
+  });
   std::vector<tenon_type> outputs;
   for (const auto& [name, value] : model.outputs) outputs.push_back(types[value]);
   return outputs;
@@ -73,6 +88,7 @@ Session& Subgraph::session(bool training) {
 
 std::vector<Tensor> Subgraph::run_all(bool training, const std::vector<Tensor>& inputs) {
   return named([&] {
+    require_runs();
     std::vector<Tensor> outputs(this->outputs());
     session(training).run_in_order(inputs, outputs);
     return outputs;
@@ -81,12 +97,34 @@ std::vector<Tensor> Subgraph::run_all(bool training, const std::vector<Tensor>& 
 
 Tensor Subgraph::run(bool training, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
   return named([&] {
+    require_runs();
+    if (allocates_) {
+      const auto made = run_all(training, inputs);
+      for (std::size_t i = 0; i < outputs.size(); ++i) {
+        if (made[i].shape() != outputs[i].shape())
+          refuse(fmt::format("returns {} for its output {}, which was inferred as {}", to_string(made[i].shape()), i,
+                             to_string(outputs[i].shape())));
+        copy_elements(made[i], outputs[i]);
+      }
+      return made.front();
+    }
     NamedTensors given;
     RunOptions options;
     for (std::size_t i = 0; i < inputs.size(); ++i) given.emplace(input_names_[i], inputs[i]);
     for (std::size_t i = 0; i < outputs.size(); ++i) options.destinations[output_names_[i]] = {outputs[i], Write::to};
     return session(training).run(given, options).at(output_names_.front());
   });
+}
+
+std::optional<std::string> fail_message(const Graph& graph) {
+  const auto& model = model_of(graph);
+  for (const auto& node : model.nodes) {
+    const auto& info = *model.operators[node.op].info;
+    if (info.space != bundled_space || info.name != "fail") continue;
+    for (const auto& [name, value] : all_parameters(model, node))
+      if (name == "message") return std::get<std::string>(value.variant());
+  }
+  return {};
 }
 
 Graph gradient_of(const Subgraph& body, const std::vector<std::size_t>& outputs, const std::vector<std::size_t>& wrt) {

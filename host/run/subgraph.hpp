@@ -34,13 +34,19 @@ class Subgraph {
  private:
   template <class Work>
   decltype(auto) named(Work&& work) const;
+  void require_runs() const;
   Session& session(bool training);
 
   const char* param_;
   Graph graph_;  // bound and complete
   std::vector<std::string> input_names_, output_names_;
+  std::optional<std::string> failure_;
+  bool allocates_ = false;              // an output's operator takes no memory of the caller
   std::optional<Session> sessions_[2];  // in training or not
 };
+
+/// The message of a graph's `fail`; nothing: it has none, and may run.
+std::optional<std::string> fail_message(const Graph& graph);
 
 /// `body` with gradients instead of its outputs: by the floating inputs whose positions are `wrt`, of the sum of its outputs at `outputs`
 /// times as many new inputs behind its own. What is zero is made of zeros.

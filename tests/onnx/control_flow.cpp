@@ -206,8 +206,46 @@ TEST_CASE("control flow that cannot be had is refused by the node") {
   CHECK(refused({"Loop", {"three", "", "start"}, {"y"}, {inner("body", cast)}}).find("its carried value 0 changes from float32") !=
         std::string::npos);
   const GraphParts drawing{{{"RandomNormal", {}, {"r"}, {ints("shape", {2, 2})}}}, {}, named({"r"})};
-  const auto random = failure_of([&] { on.load({sum, positive, choice(one, drawing)}, {zero}); }).message;
+  const auto random = failure_of([&] { on.load({sum, positive, choice(drawing, drawing)}, {zero}); }).message;
   CHECK(random.find("RandomNormal node that makes 'r': graphs in graphs draw no random numbers") != std::string::npos);
+}
+
+TEST_CASE("a branch that cannot be computed fails where it is taken, and nowhere else") {
+  FlowHost on;
+  const GraphParts otherwise{{{"Neg", {"x"}, {"r2"}}}, {}, named({"r2"})};
+  const GraphParts missed{{{"Gather", {"k", "seven"}, {"r"}}}, {}, named({"r"})};
+  const GraphParts odd{{{"Reshape", {"k", "two"}, {"e"}}}, {}, named({"e"})};
+  const auto inside = [](NodeParts node, const std::string& made) {
+    node.outputs = {made};
+    return GraphParts{{node}, {}, named({made})};
+  };
+  const GraphParts body{{{"Gather", {"k", "seven"}, {"g"}}, {"Add", {"v", "g"}, {"v2"}}, {"Identity", {"again"}, {"c2"}}},
+                        named({"i", "again", "v"}),
+                        named({"c2", "v2"})};
+  const struct {
+    const char* name;
+    GraphParts then;
+    const char* message;
+  } cases[] = {
+      {"elements", missed, "Gather node that makes 'r': [gather] element 0 of indices is 7, but the axis has size 3"},
+      {"sizes", odd, "Reshape node that makes 'e'"},
+      {"an attribute", {{{"CumSum", {"k", "five"}, {"r"}}}, {}, named({"r"})}, "CumSum node that makes 'r'"},
+      {"random numbers", {{{"RandomNormal", {}, {"r"}, {ints("shape", {2, 2})}}}, {}, named({"r"})}, "draw no random numbers"},
+      {"an If whose branches fail both", inside(choice(missed, odd), "n"), "Gather node that makes 'r'"},
+      {"an If of which one branch fails", inside(choice(missed, otherwise), "n"), "Gather node that makes 'r'"},
+      {"a Loop", inside({"Loop", {"two", "", "x"}, {}, {inner("body", body)}}, "n"), "Gather node that makes 'g'"},
+  };
+  for (const auto& [name, then, message] : cases) {
+    CAPTURE(name);
+    auto graph = on.load({sum, positive, choice(then, otherwise)},
+                         {zero, numbers("k", {3}, {1, 2, 3}), whole("seven", {}, {7}), whole("five", {}, {5}), whole("two", {1}, {2})});
+    CHECK(elements_of(on.run(graph, {1, 2, 3, -40})) == Values{-1, -2, -3, 40});
+    const auto failure = failure_of([&] { on.run(graph, {1, 2, 3, 4}); }).message;
+    CHECK_MESSAGE(failure.find(message) != std::string::npos, failure);
+    CHECK(failure.find(on.folder.path().string()) == std::string::npos);
+    const auto again = tenon::Graph::from_bytes(on.host, graph.to_bytes());
+    CHECK(elements_of(on.run(again, {1, 2, 3, -40})) == Values{-1, -2, -3, 40});
+  }
 }
 
 TEST_CASE("graphs that lie deep in each other are refused in one sentence, by the node that is too deep") {

@@ -130,19 +130,23 @@ class InnerGraph {
   }
 
   /// A branch that does not fit what it captures may be the one that does not run, or the model says too much: it is read again with sizes
-  /// and then ranks left open. Null if operators are missing.
+  /// and then ranks left open. If a node of it cannot compute even then, it becomes a graph that fails. Null if operators are missing.
   static std::unique_ptr<InnerGraph> read_branch(NodeImport& node, const proto::Graph& graph) {
     std::optional<Failure> first;
+    bool may_fail = false;
     for (const auto captured : {CapturedTypes::whole, CapturedTypes::ranks, CapturedTypes::dtypes}) {
       try {
         auto branch = std::make_unique<InnerGraph>(node, graph, captured);
         return branch->import() ? std::move(branch) : nullptr;
       } catch (const Failure& failure) {
-        if (!first) first = failure;
+        if (!first) first = failure, may_fail = dynamic_cast<const NodeFailure*>(&failure) != nullptr;
         if (node.importer().inlined_ > most_inlined) break;  // the number of readings grows with each level of nesting
       }
     }
-    throw *std::move(first);
+    if (!may_fail || node.importer().inlined_ > most_inlined) throw *std::move(first);
+    auto branch = std::make_unique<InnerGraph>(node, graph);
+    branch->fail(*first);
+    return branch;
   }
 
   /// The next input of the graph has this type. In order, all of them, first.
@@ -171,6 +175,9 @@ class InnerGraph {
     }
     return true;
   }
+
+  /// Why the graph cannot run; nothing: it can.
+  const std::optional<Failure>& failure() const { return failure_; }
 
   std::size_t results() const { return results_.size(); }
   const Operand& result(std::size_t i) const { return results_[i]; }
@@ -207,9 +214,21 @@ class InnerGraph {
   }
 
  private:
+  // The message without the model's place, which files would keep.
+  void fail(const Failure& failure) {
+    failure_ = failure;
+    std::string message = failure.what();
+    if (const auto path = node_.importer().model().path.string() + ": "; message.starts_with(path)) message.erase(0, path.size());
+    node_.importer().note(fmt::format("a branch of {} cannot run: {}", node_.label(), message));
+    const Attributes attributes{{"message", std::move(message)}, {"outputs", static_cast<std::int64_t>(graph_.outputs.size())}};
+    results_ = inner_.add_node({.op = "tenon.fail", .name = {}, .inputs = {}, .named_inputs = {}, .attributes = attributes}, {});
+    for (const auto& result : results_) values_.push_back(result.value);
+  }
+
   NodeImport& node_;
   const proto::Graph& graph_;
   Importer inner_;
+  std::optional<Failure> failure_;
   std::vector<ValueId> inputs_, values_;
   std::vector<Operand> results_;
 };
@@ -237,7 +256,8 @@ void if_else(NodeImport& node) {
   const auto first = InnerGraph::read_branch(node, then), second = InnerGraph::read_branch(node, otherwise);
   if (!first || !second) return;
   auto &one = *first, &other = *second;
-  bool same = true;
+  if (one.failure() && other.failure()) throw NodeFailure(*one.failure());
+  bool same = !one.failure() && !other.failure();
   for (std::size_t i = 0; i < one.results(); ++i) {
     auto type = one.type(i);
     same = same && is_known(type) && !generalize(type, other.type(i));

@@ -307,6 +307,7 @@ void Importer::import_node(const proto::Node& node) {
   const auto version = version_of(node, function_ != nullptr ? function_->opset_imports : model_.opset_imports);
   NodeImport at(*this, node, version);
   std::optional<Failure> refusal;
+  bool is_read = false;  // all of its inputs
   try {
     const auto& kind = kind_of(node, version);
     if (!missing_.empty() && missing_.contains(kind.name)) return;
@@ -315,6 +316,7 @@ void Importer::import_node(const proto::Node& node) {
         if (!missing_.empty()) return;  // what makes it is missing
         at.refuse(fmt::format("its input '{}' is read before anything makes it", input));
       }
+    is_read = true;
     const auto* function = kind.function;
     if (kind.mapped == nullptr && function != nullptr && options_.prefer_functions) return import_function(at, *function);
     if (kind.mapped != nullptr) {
@@ -340,9 +342,18 @@ void Importer::import_node(const proto::Node& node) {
       if (wait(at)) return;
     } catch (const Failure&) {  // `failure` says more
     }
-    if (std::string_view(failure.what()).find(at.label()) != std::string_view::npos) throw failure;
-    if (std::string_view(failure.what()).starts_with(model_.path.string() + ": ")) throw failure;  // it names a node already
-    at.refuse(failure.what(), failure.hint());
+    const std::string_view what = failure.what();
+    const bool labelled = what.find(at.label()) != std::string_view::npos;
+    if (!labelled && what.starts_with(model_.path.string() + ": ")) {  // it names a node already
+      if (refusal) throw failure;
+      throw;
+    }
+    const Failure named = labelled ? failure : at.refusal(failure.what(), failure.hint());
+    const bool has_graphs = std::any_of(node.attributes.begin(), node.attributes.end(), [](const proto::Attribute& attribute) {
+      return std::holds_alternative<const proto::Graph*>(attribute.value);
+    });
+    if (is_read && !has_graphs) throw NodeFailure(named);
+    throw named;
   }
 }
 

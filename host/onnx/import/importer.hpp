@@ -23,6 +23,11 @@ namespace tenon::onnx {
 class NodeImport;
 class InnerGraph;
 
+/// A node that cannot compute what the model says of it. In a branch that is not taken, that does not matter.
+struct NodeFailure : Failure {
+  explicit NodeFailure(const Failure& failure) : Failure(failure) {}
+};
+
 /// The part of the types of captured values that a graph in a node is read with.
 enum class CapturedTypes { whole, ranks, dtypes };
 

@@ -63,8 +63,8 @@ std::string NodeImport::label() const {
   return type + " node without a name";
 }
 
-void NodeImport::refuse(const std::string& reason, const std::string& hint) const {
-  throw Failure(FailureKind::file, fmt::format("{}: {}: {}", importer_.model().path.string(), label(), reason), hint);
+Failure NodeImport::refusal(const std::string& reason, const std::string& hint) const {
+  return Failure(FailureKind::file, fmt::format("{}: {}: {}", importer_.model().path.string(), label(), reason), hint);
 }
 
 void NodeImport::require_known(bool condition, const std::string& reason, const std::string& hint) const {

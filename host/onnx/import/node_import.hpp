@@ -15,7 +15,8 @@ class NodeImport {
   const proto::Node& node() const { return node_; }
   std::int64_t version() const { return version_; }  ///< of the node's domain
   std::string label() const;                         ///< `Gemm node 'fc1'`
-  [[noreturn]] void refuse(const std::string& reason, const std::string& hint = {}) const;
+  Failure refusal(const std::string& reason, const std::string& hint = {}) const;
+  [[noreturn]] void refuse(const std::string& reason, const std::string& hint = {}) const { throw refusal(reason, hint); }
   void require(bool condition, const std::string& reason) const {
     if (!condition) refuse(reason);
   }
