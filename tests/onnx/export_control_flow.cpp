@@ -74,6 +74,34 @@ TEST_CASE("if and branch are an If, whose graphs see the values around them") {
   }
 }
 
+TEST_CASE("a branch that cannot run fails in the file, too, and only where it is taken") {
+  FlowExportHost on;
+  const char* const failing = R"({"tenon": 1, "inputs": {"x": {"dtype": "float32"}, "w": {"dtype": "float32"}},
+    "nodes": [{"op": "tenon.fail", "name": "f", "attrs": {"message": "no such row"}}], "outputs": {"y": "f"}})";
+  const char* const product = R"({"tenon": 1, "inputs": {"x": {"dtype": "float32"}, "w": {"dtype": "float32"}},
+    "nodes": [{"op": "matmul", "name": "p", "inputs": ["x", "w"]}], "outputs": {"y": "p"}})";
+  for (const auto& [then, why] : {std::pair{failing, "no such row"}, {product, "[matmul] node 'p'"}}) {
+    tenon::Graph graph(on.host);
+    const auto c = graph.input("c", tenon::boolean, tenon::Shape::scalar());
+    const auto x = graph.input("x", tenon::f32, {2, 2}), w = graph.input("w", tenon::f32, {3});
+    const char* const otherwise = R"({"tenon": 1, "inputs": {"x": {"dtype": "float32"}, "w": {"dtype": "float32"}},
+      "nodes": [{"op": "neg", "name": "n", "inputs": ["x"]}], "outputs": {"y": "n"}})";
+    graph.output("y", graph.add("branch", {c, x, w}, {{"then", then}, {"else", otherwise}}, "choice"));
+    on.notes.clear();
+    on.save(graph);
+    REQUIRE(on.notes.size() == 1);
+    CHECK_MESSAGE(on.notes[0].find(why) != std::string::npos, on.notes[0]);
+    const auto again = on.import(on.host);
+    const auto inputs = [](bool condition) {
+      return exported::Inputs{
+          {"c", truth(condition)}, {"x", Tensor::from({1.0F, -2.0F, 3.0F, 4.0F}, {2, 2})}, {"w", Tensor::zeros(tenon::f32, {3})}};
+    };
+    check_same(again, graph, inputs(false));
+    const auto failure = failure_of([&] { tenon::Session(again).run(inputs(true)); }).message;
+    CHECK_MESSAGE(failure.find(why) != std::string::npos, failure);
+  }
+}
+
 TEST_CASE("while is a Loop whose condition runs before it and in it; one with a limit is left as it is") {
   FlowExportHost on;
   tenon::Graph graph(on.host);

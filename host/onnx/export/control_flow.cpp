@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "onnx/export/exporter.hpp"
 #include "plan/plan.hpp"
 #include "plan/tensor_table.hpp"
 #include "run/graph_impl.hpp"
+#include "run/subgraph.hpp"
 
 namespace tenon::onnx {
 namespace {
@@ -15,11 +17,12 @@ namespace {
 using written::Texts;
 using ValueTypes = std::vector<tenon_type>;
 
-/// A graph of a node, where its inputs have these types.
+/// A graph of a node, where its inputs have these types. Throws Failure if it cannot run on them.
 class InnerExport {
  public:
   InnerExport(ExportJob& job, const std::string& text, const ValueTypes& types)
       : job_(job), graph_(impl_of(Graph::from_json(job.host, text)).completed()), model_(impl_of(graph_).model()) {
+    if (const auto message = fail_message(graph_)) throw Failure(FailureKind::failed, *message);
     std::map<ValueId, tenon_type> given;
     for (std::size_t i = 0; i < types.size(); ++i) given.emplace(model_.inputs[i], types[i]);
     for (auto& [input, type] : given) type.present = model_.values[input].type.present;
@@ -70,13 +73,23 @@ class FlowExport {
 
   bool choice() {
     const ValueTypes types(node_.types.begin() + 1, node_.types.end());
-    InnerExport one(job_, at_.text("then"), types), other(job_, at_.text("else"), types);
-    if (!one.is_forward() || !other.is_forward()) return false;
+    std::optional<InnerExport> branches[2];
+    std::string failures[2];
+    for (std::size_t i = 0; i < 2; ++i) {
+      try {
+        branches[i].emplace(job_, at_.text(i == 0 ? "then" : "else"), types);
+      } catch (const Failure& failure) {
+        failures[i] = failure.what();
+      }
+      if (branches[i] && !branches[i]->is_forward()) return false;
+    }
     NodeExport::Attributes graphs;
-    for (auto* branch : {&one, &other}) {
+    for (std::size_t i = 0; i < 2; ++i) {
       Scope inside(scope_);
-      const auto outputs = branch->add(inside, Texts(node_.inputs.begin() + 1, node_.inputs.end()), true);
-      graphs.push_back(graph(branch == &one ? "then_branch" : "else_branch", inside, {}, values(outputs, *branch)));
+      auto& branch = branches[i];
+      auto outputs = branch ? values(branch->add(inside, Texts(node_.inputs.begin() + 1, node_.inputs.end()), true), *branch)
+                            : failing(inside, failures[i]);
+      graphs.push_back(graph(i == 0 ? "then_branch" : "else_branch", inside, {}, std::move(outputs)));
     }
     return add("If", {node_.inputs[0]}, std::move(graphs));
   }
@@ -149,6 +162,20 @@ class FlowExport {
   }
 
  private:
+  /// A branch that cannot run fails in ONNX, too, when it is taken: it reads an element of tensors that have none.
+  std::vector<written::Value> failing(Scope& inside, const std::string& why) {
+    job_.note(fmt::format("a branch of node '{}' cannot run, and fails in the file: {}", node_.name, why));
+    std::vector<written::Value> outputs;
+    for (std::size_t i = 0; i < node_.outputs.size(); ++i) {
+      const auto dtype = static_cast<DType>(node_.output_types[i].dtype);
+      if (dtype == unknown_dtype) throw Failure(FailureKind::failed, why);
+      const auto empty = inside.constant(node_.name + "/empty", Tensor::empty(dtype, {0}));
+      const auto first = inside.constant(node_.name + "/first", Tensor::from({std::int64_t{0}}, Shape::scalar()));
+      outputs.push_back({inside.free_name(node_.outputs[i]), type_of(dtype, Shape()), {}});
+      inside.add({.type = "Gather", .inputs = {empty, first}, .outputs = {outputs.back().name}, .name = inside.free_name(why)}, job_.opset);
+    }
+    return outputs;
+  }
   static Texts names(const std::vector<written::Value>& values) {
     Texts found;
     for (const auto& value : values) found.push_back(value.name);
