@@ -8,6 +8,7 @@
 #include <tenon/host/catalog.hpp>
 #include <tenon/host/failure.hpp>
 
+#include "graph/given_name.hpp"
 #include "io/counted.hpp"
 
 namespace tenon {
@@ -27,7 +28,13 @@ std::uint32_t output_index(const GraphModel& model, const NodeRecord& node, std:
   return named < 0 ? none : static_cast<std::uint32_t>(named);
 }
 
-[[noreturn]] void refuse_unknown(const GraphModel& model, std::string_view text) {
+std::string own_value_name(const GraphModel& model, std::string_view text) {
+  std::vector<std::string> names;
+  for (const auto name : model.value_names.names()) names.emplace_back(model.strings[name]);
+  return own_name(names, std::string(text), changed_names(model));
+}
+
+[[noreturn]] ValueId refuse_unknown(const GraphModel& model, std::string_view text) {
   const auto name = text.substr(0, text.find(':'));
   if (name != text && look_up(model.strings, model.value_names, name) != none)
     throw Failure(FailureKind::usage, fmt::format("'{}': '{}' is one value and has no numbered outputs", text, name),
@@ -112,7 +119,10 @@ ValueId find_value(const GraphModel& model, std::string_view text) {
   if (const auto value = look_up(model.strings, model.value_names, text); value != none) return value;
   const auto colon = text.find(':');
   const auto id = look_up(model.strings, model.node_names, text.substr(0, colon));
-  if (id == none) refuse_unknown(model, text);
+  if (id == none) {
+    const auto own = own_value_name(model, text);
+    return own.empty() ? refuse_unknown(model, text) : look_up(model.strings, model.value_names, own);
+  }
   const auto& node = model.nodes[id];
   const auto index = colon == std::string_view::npos ? 0 : output_index(model, node, text.substr(colon + 1));
   if (index >= node.output_count)

@@ -26,8 +26,7 @@ WantedOutputs::WantedOutputs(const GraphModel& model, std::span<const std::strin
   std::unordered_set<StringId> taken;
   for (const auto& name : names) {
     auto found = all.find(model.strings.find(name));
-    if (found == all.end())
-      if (const auto own = own_name(output_names_of(model), name); !own.empty()) found = all.find(model.strings.find(own));
+    if (found == all.end()) found = all.find(model.strings.find(own_output_name(model, name)));
     if (found == all.end()) report_unknown(model, name);
     if (taken.insert(found->first).second) outputs.push_back(*found);
   }

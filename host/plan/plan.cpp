@@ -58,8 +58,7 @@ void require_equal_sizes(const GraphModel& model, const std::map<ValueId, tenon_
 }  // namespace
 
 std::map<ValueId, tenon_type> input_types(const GraphModel& model, const std::map<std::string, Shape>& given_shapes) {
-  auto shapes = given_shapes;
-  rename_keys(shapes, own_names(input_names_of(model), given_shapes));
+  const auto shapes = by_input_names(model, given_shapes);
   std::map<ValueId, tenon_type> types;
   for (const auto id : model.inputs) {
     auto type = model.values[id].type;

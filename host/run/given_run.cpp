@@ -15,12 +15,12 @@ std::optional<GivenRun> GivenRun::of(const GraphModel& model, const NamedTensors
   if (!any(inputs) && !any(request.destinations) && std::none_of(request.outputs.begin(), request.outputs.end(), colon)) return {};
   GivenRun run{inputs, request};
   const auto outputs = output_names_of(model);
-  const auto own_inputs = own_names(input_names_of(model), inputs), destinations = own_names(outputs, request.destinations);
+  const auto own_inputs = own_names(model, input_names_of(model), inputs), destinations = own_names(model, outputs, request.destinations);
   rename_keys(run.inputs, own_inputs);
   rename_keys(run.request.destinations, destinations);
   for (const auto& [given, own] : destinations) run.requested.emplace(own, given);
   for (auto& name : run.request.outputs)
-    if (auto own = own_name(outputs, name); !own.empty() && own != name) run.requested.emplace(own, std::exchange(name, own));
+    if (auto own = own_output_name(model, name); own != name) run.requested.emplace(own, std::exchange(name, own));
   if (own_inputs.empty() && run.requested.empty()) return {};
   return run;
 }

@@ -1,6 +1,7 @@
 // A graph's parts, listed.
 #include <tenon/host/graph_info.hpp>
 
+#include "graph/given_name.hpp"
 #include "graph/needed.hpp"
 #include "graph/operator_inference.hpp"
 #include "graph/operator_use.hpp"
@@ -149,6 +150,11 @@ std::vector<ValueInfo> Graph::needed_inputs(std::span<const std::string> outputs
   for (const auto id : tenon::needed_inputs(model, outputs, training))
     found.push_back(info_of(model, docs.of(id), id, value_label(model, id)));
   return found;
+}
+
+std::map<std::string, std::string> Graph::changed_names() const {
+  const GraphUsers::Reading use(impl_of(*this).users);
+  return tenon::changed_names(impl_->model());
 }
 
 std::vector<UsedOperator> Graph::operators() const {

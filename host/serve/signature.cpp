@@ -30,14 +30,15 @@ bool begins_with_rows(const ServedTensor& tensor) {
 
 }  // namespace
 
-Signature signature_of(const Graph& graph, std::span<const std::string> outputs) {
+Signature signature_of(const Graph& graph, std::span<const std::string> given) {
   Signature signature;
   const auto all = graph.outputs();
-  for (const auto& name : outputs) {
-    if (std::any_of(all.begin(), all.end(), [&](const auto& output) { return output.name == name; })) continue;
-    std::vector<std::string> names;
-    names.reserve(all.size());
-    for (const auto& output : all) names.push_back(output.name);
+  std::vector<std::string> names, outputs;
+  names.reserve(all.size());
+  for (const auto& output : all) names.push_back(output.name);
+  for (const auto& name : given) {
+    outputs.push_back(own_name(names, name, graph.changed_names()));
+    if (!outputs.back().empty()) continue;
     throw Failure(FailureKind::usage, fmt::format("the graph has no output '{}'", name),
                   did_you_mean(near_names(name, names), fmt::format("its outputs are {}", fmt::join(names, ", "))));
   }

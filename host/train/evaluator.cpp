@@ -4,6 +4,7 @@
 #include <tenon/host/evaluator.hpp>
 #include <tenon/host/failure.hpp>
 
+#include "graph/given_name.hpp"
 #include "graph/needed.hpp"
 #include "run/graph_impl.hpp"
 #include "run/one_thread.hpp"
@@ -38,11 +39,16 @@ std::vector<std::string> names_of(const GraphModel& model, const std::vector<Val
   return names;
 }
 
+EvaluatorOptions with_own_label(const Graph& graph, EvaluatorOptions options) {
+  options.label = own_input_name(model_of(graph), options.label);
+  return options;
+}
+
 }  // namespace
 
 struct Evaluator::Impl {
   Impl(const Graph& given, EvaluatorOptions how)
-      : options(std::move(how)),
+      : options(with_own_label(given, std::move(how))),
         graph(measured(given, options)),
         session(graph, {.seed = options.seed,
                         .training = false,
@@ -55,7 +61,8 @@ struct Evaluator::Impl {
     if (!options.label.empty() && std::find(inputs.begin(), inputs.end(), options.label) == inputs.end()) inputs.push_back(options.label);
   }
 
-  Evaluation evaluate(const NamedTensors& data) {
+  Evaluation evaluate(const NamedTensors& given) {
+    const auto data = by_input_names(model_of(graph), given);
     for (const auto& name : inputs)
       if (!data.contains(name)) throw Failure(FailureKind::usage, fmt::format("there are no examples for input '{}'", name));
     Batches batches(data, options.batch, options.seed, false);

@@ -10,6 +10,7 @@
 #include <tenon/visit.hpp>
 #include <utility>
 
+#include "graph/given_name.hpp"
 #include "graph/model.hpp"
 #include "io/counted.hpp"
 #include "run/graph_impl.hpp"
@@ -108,6 +109,7 @@ struct Trainer::Impl {
     if (!(options.comm_timeout > 0)) refuse(fmt::format("comm_timeout is {} but must be above 0", options.comm_timeout));
     if (!(options.clip_norm >= 0)) refuse(fmt::format("clip_norm is {} but must be 0 or more", options.clip_norm));
     if (options.memory_budget < 0) refuse(fmt::format("memory_budget is {} but must be 0 or more", options.memory_budget));
+    options.label = own_input_name(model_of(graph), options.label);
     check_accuracy(graph, options.scores, options.label);
     check_data(graph, data);
     return options;
@@ -207,6 +209,7 @@ struct Trainer::Impl {
 
   StepReport take_step(NamedTensors batch) {
     if (exchange) throw Failure(FailureKind::usage, "a batch of your own is one lane, which several processes cannot share", "use step()");
+    batch = by_input_names(model_of(forward), std::move(batch));
     check_data(forward, batch);
     Batches given(std::move(batch), std::numeric_limits<std::int64_t>::max(), options.seed, false);
     const auto count = given.examples();
@@ -300,7 +303,7 @@ struct Trainer::Impl {
 };
 
 Trainer::Trainer(const Graph& graph, NamedTensors data, TrainerOptions options)
-    : impl_(std::make_unique<Impl>(graph, std::move(data), std::move(options))) {}
+    : impl_(std::make_unique<Impl>(graph, by_input_names(model_of(graph), std::move(data)), std::move(options))) {}
 Trainer::~Trainer() = default;
 Trainer::Trainer(Trainer&&) noexcept = default;
 Trainer& Trainer::operator=(Trainer&&) noexcept = default;

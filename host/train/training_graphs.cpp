@@ -7,6 +7,7 @@
 #include <tenon/host/catalog.hpp>
 #include <tenon/host/failure.hpp>
 
+#include "graph/given_name.hpp"
 #include "graph/model.hpp"
 #include "graph/parameters.hpp"
 #include "io/listed.hpp"
@@ -71,8 +72,9 @@ std::vector<TrainedVariable> add_gradients(Graph& graph, Value loss, const Gradi
 Value named_value(const Graph& graph, const std::string& name, const char* what) {
   const auto& model = model_of(graph);
   if (name.empty()) throw Failure(FailureKind::usage, fmt::format("the name of the {} is empty", what));
+  const auto own = own_output_name(model, name);
   for (const auto& [output, value] : model.outputs)
-    if (model.strings[output] == name) return graph.find(value_label(model, value));
+    if (model.strings[output] == own) return graph.find(value_label(model, value));
   return graph.find(name);
 }
 
@@ -126,7 +128,7 @@ GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batc
   if (!scores.empty()) graph.output(scores_output, scores);
   GradientOptions how;
   how.memory_budget = options.memory_budget;
-  for (const auto& [name, tensor] : batch) how.shapes.emplace(name, tensor.shape());
+  for (const auto& [name, tensor] : by_input_names(model_of(forward), batch)) how.shapes.emplace(name, tensor.shape());
   if (options.accumulate > 1 || options.lanes > 1) {
     made.weight_input = free_name(model_of(graph), "share of the step");
     how.seed = graph.input(made.weight_input, graph.dtype(loss), graph.shape(loss));

@@ -187,6 +187,19 @@ TEST_CASE("inputs and outputs may be named as the model names them") {
       CHECK(at.run({"run", graph, "--input", std::string(name) + "=y.npy", "--batch", "1", "--output", "y:0=z.npy"}).code == 0);
       CHECK(at.run({"show", graph, "--plan", "--shape", std::string(name) + "=2"}).code == 0);
     }
+  parts.graph.nodes = {{"Mul", {"x:0", "w:0"}, {"y:0"}}, {"ReduceSum", {"y:0"}, {"loss:0"}, {onnx_bytes::int_attribute("keepdims", 0)}}};
+  parts.graph.outputs.push_back(onnx_bytes::value("loss:0", onnx_bytes::tensor_type(1, {})));
+  parts.graph.initializers = {onnx_bytes::tensor("w:0", 1, {1}, onnx_bytes::raw_data(onnx_bytes::raw(std::vector<float>{2})))};
+  at.write("loss.onnx", parts.bytes());
+  for (const std::vector<std::string>& call :
+       {std::vector<std::string>{"train", "loss.onnx", "--data", "x:0=y.npy", "--loss", "loss:0", "-o", "t.tenon"},
+        {"test", "loss.onnx", "--data", "x:0=y.npy", "--loss", "loss:0"},
+        {"show", "loss.onnx", "--memory", "--shape", "x:0=2", "--loss", "loss:0"},
+        {"run", "loss.onnx", "--input", "x:0=y.npy", "--gradient", "loss:0"},
+        {"triton", "loss.onnx", "--serve", "y:0", "-o", "served"}}) {
+    const auto done = at.run(call);
+    CHECK_MESSAGE(done.code == 0, call[0], done.err);
+  }
   CHECK(at.run({"import", "m.onnx", "-o", "n.tenon", "--shape", "x_0=3"}).code == 0);
   CHECK(at.run({"import", "m.onnx", "-o", "n.tenon", "--shape", "x:0=3"}).code == 0);
   CHECK(at.run({"run", "m.onnx", "--shape", "x:1=2"}).err.find("the graph has no input 'x:1'") != std::string::npos);

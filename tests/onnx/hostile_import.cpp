@@ -1,6 +1,9 @@
 // Models that somebody damaged or made to do harm, through the whole importer: a graph or a Failure, in little memory.
 #include <doctest/doctest.h>
 
+#include <tenon/host/evaluator.hpp>
+#include <tenon/host/trainer.hpp>
+
 #include "../failure_of.hpp"
 #include "imported.hpp"
 #include "onnx/import/importer.hpp"
@@ -163,6 +166,55 @@ TEST_CASE("names that no graph can have are changed, and told") {
   CHECK(graph.variables()[0].name == "k_0");
   CHECK(graph.nodes()[0].name == "layer_1_");
   CHECK(notes.size() == 3);
+}
+
+TEST_CASE("names that a graph can have stay, and those that change are found by the model's name") {
+  OnnxHost on;
+  onnx_bytes::ModelParts parts;
+  // nodes and the first reader of a weight come before the names that they would take
+  parts.graph.nodes = {{"Mul", {"x:0", "w:0"}, {"a"}, {}, "w_0"},
+                       {"Sub", {"a", "x_0"}, {"b"}},
+                       {"Add", {"b", "w_0"}, {"y:0"}},
+                       {"Neg", {"y:0"}, {"y_0"}},
+                       {"ReduceSum", {"y:0"}, {"loss:0"}, {onnx_bytes::int_attribute("keepdims", 0)}}};
+  const auto vector = onnx_bytes::tensor_type(1, {{-1, "n"}, {2}});
+  parts.graph.inputs = {onnx_bytes::value("x:0", vector), onnx_bytes::value("x_0", vector), onnx_bytes::value("z:0", vector),
+                        onnx_bytes::value("z_0_1", vector)};
+  parts.graph.outputs = {onnx_bytes::value("y:0"), onnx_bytes::value("y_0"), onnx_bytes::value("loss:0")};
+  const auto weight = [](const char* name, float value) {
+    return onnx_bytes::tensor(name, 1, {2}, onnx_bytes::raw_data(onnx_bytes::raw(std::vector<float>{value, value})));
+  };
+  parts.graph.initializers = {weight("w:0", 10), weight("w_0", 100)};
+  std::ofstream(on.folder / "names.onnx", std::ios::binary) << parts.bytes();
+  auto loaded = tenon::onnx::load(on.host, on.folder / "names.onnx");
+  loaded.save(on.folder / "names.tenon");
+  const auto x = tenon::Tensor::from({1.0F, 2.0F}, {1, 2}), other = tenon::Tensor::from({3.0F, 5.0F}, {1, 2});
+  for (const auto& graph :
+       {loaded, tenon::Graph::load(on.host, on.folder / "names.tenon"), tenon::Graph::from_json(on.host, loaded.to_json())}) {
+    std::vector<std::string> names;
+    for (const auto& value : graph.inputs()) names.push_back(value.name);
+    for (const auto& value : graph.outputs()) names.push_back(value.name);
+    CHECK(names == std::vector<std::string>{"x_0_1", "x_0", "z_0", "z_0_1", "y_0_1", "y_0", "loss_0"});
+    const std::map<std::string, tenon::Tensor> data{{"x:0", x}, {"x_0", other}, {"z:0", x}, {"z_0_1", other}};
+    const auto first = [](const tenon::Tensor& tensor) { return tensor.values<float>()[0]; };
+    tenon::Session session(graph);
+    const auto made = session.run(data, {.outputs = {"y:0", "y_0"}});
+    CHECK(first(made.at("y:0")) == 107);
+    CHECK(first(made.at("y_0")) == -107);
+    CHECK(first(session.tensor("w:0")) == 10);
+    CHECK(first(session.tensor("w_0")) == 100);
+    CHECK(first(graph.tensor("w:0")) == 10);
+    CHECK(session.plan({{"x:0", {3, 2}}, {"x_0", {3, 2}}, {"z:0", {3, 2}}, {"z_0_1", {3, 2}}}).steps.size() > 0);
+    tenon::EvaluatorOptions measured;
+    measured.loss = "loss:0";
+    CHECK(*tenon::Evaluator(graph, measured).evaluate(data).loss == doctest::Approx(222));
+    tenon::TrainerOptions options;
+    options.loss = "loss:0";
+    tenon::Trainer trainer(graph, data, options);
+    CHECK(trainer.step().metrics.loss == doctest::Approx(222));
+    CHECK(trainer.step(data).metrics.loss < 222);
+    CHECK(trainer.evaluate(data).loss < 222);
+  }
 }
 
 }  // namespace hostile_import_tests

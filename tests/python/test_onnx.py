@@ -98,14 +98,38 @@ def test_names_that_no_graph_can_have(tmp_path):
     for name in ("x:0", "x_0"):
         assert tenon.load(path, shape={name: (3, 2)}).inputs["x_0"].shape == (3, 2)
         assert "x_0" not in tenon.load(path, fix={name: X}).inputs
-    # x_0 is another input: which one is meant is not guessed
+    # x_0 is another input, and stays it
     nodes, inputs = [node("Sub", ["x:0", "x_0"], "y")], [value("x_0", (2,)), value("x:0", (2,))]
     path.write_bytes(model(nodes, inputs, [value("y")]))
     with pytest.warns(tenon.Warning, match="'x:0' is called 'x_0_1'"):
         graph = tenon.load(path)
     assert graph(x_0=b, x_0_1=3 * b).y.tolist() == [2, 2]
-    with pytest.raises(tenon.UsageError, match="no input 'x:0'"):
-        graph(**{"x_0": b, "x:0": b})
+    assert graph(**{"x_0": b, "x:0": [3, 3]}).y.tolist() == [2, 2]
+    assert tenon.load(path, fix={"x:0": 5 * b})(x_0=b).y.tolist() == [4, 4]
+
+
+def test_names_of_the_model_everywhere(tmp_path):
+    nodes = [node("Mul", ["x:0", "w:0"], "y:0"), node("ReduceSum", ["y:0"], "loss:0", keepdims=0)]
+    path = tmp_path / "m.onnx"
+    weights = {"w:0": np.full(2, 2, np.float32)}
+    path.write_bytes(model(nodes, [value("x:0", ("n", 2))], [value("y:0"), value("loss:0", ())], weights))
+    with pytest.warns(tenon.Warning):
+        graph = tenon.load(path)
+    session, data = tenon.Session(graph), {"x:0": X}
+    assert session.tensor("w:0").numpy().tolist() == [2, 2]
+    assert graph.variables["w:0"].name == "w_0" and "w:0" in graph.variables and "v:0" not in graph.variables
+    assert graph.inputs["x:0"].name == "x_0" and graph["loss:0"].shape == ()
+    made = session.run(data)
+    assert "y:0" in made and "z:0" not in made and made.get("z:0") is None
+    np.testing.assert_array_equal(made.get("y:0"), 2 * X)
+    loss = float(2 * X.sum())
+    assert tenon.evaluate(graph, data, loss="loss:0").loss == pytest.approx(loss)
+    run = tenon.train(graph, data, loss="loss:0", epochs=1, validate=data, progress=False)
+    assert run.history[0]["loss"] == pytest.approx(loss)
+    trainer = tenon.Trainer(graph, data, loss="loss:0")
+    assert trainer.step(data).loss == pytest.approx(loss)
+    graph.save(tmp_path / "m.tenon")
+    np.testing.assert_array_equal(tenon.Scorer(tmp_path / "m.tenon")(data)["y_0"], 2 * X)
 
 
 def test_links(tmp_path):

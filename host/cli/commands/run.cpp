@@ -33,8 +33,12 @@ void check_files(const Arguments& arguments, const WantedOutputs& wanted) {
 // By each floating or complex input and variable, as further outputs.
 void add_gradients(Graph& graph, const std::string& loss) {
   auto of = loss;
-  for (const auto& output : graph.outputs())
-    if (output.name == loss) of = output.value;
+  const auto outputs = graph.outputs();
+  std::vector<std::string> output_names;
+  for (const auto& output : outputs) output_names.push_back(output.name);
+  const auto own = own_name(output_names, loss, graph.changed_names());
+  for (const auto& output : outputs)
+    if (output.name == own) of = output.value;
   std::vector<Value> wrt;
   std::vector<std::string> names;
   for (const auto& values : {graph.inputs(), graph.variables()})

@@ -34,10 +34,12 @@ std::vector<std::string> value_names(const std::vector<ValueInfo>& values) {
 }
 
 /// By the graph's own names. Throws Failure (usage) for a name that is no input of the graph, with near ones in the hint.
-std::map<std::string, std::string> by_own_names(const std::vector<std::string>& names, const std::map<std::string, std::string>& given) {
+std::map<std::string, std::string> by_own_names(const Graph& graph, const std::map<std::string, std::string>& given) {
+  const auto names = value_names(graph.inputs());
+  const auto changed = graph.changed_names();
   std::map<std::string, std::string> own;
   for (const auto& [name, text] : given) {
-    const auto found = own_name(names, name);
+    const auto found = own_name(names, name, changed);
     if (!found.empty() && !own.emplace(found, text).second)
       throw Failure(FailureKind::usage, fmt::format("input '{}' is named twice", found));
     if (!found.empty()) continue;
@@ -98,7 +100,7 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments) {
 
 NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const std::vector<ValueInfo>& inputs, bool widen) {
   const auto names = value_names(graph.inputs());
-  const auto files = by_own_names(names, files_of(arguments, "input")), shapes = by_own_names(names, arguments.named("shape"));
+  const auto files = by_own_names(graph, files_of(arguments, "input")), shapes = by_own_names(graph, arguments.named("shape"));
   std::unordered_map<std::string_view, std::uint64_t> numbers;
   for (const auto& name : names) numbers.emplace(name, numbers.size());
   NamedTensors tensors;
@@ -124,7 +126,7 @@ NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const 
 NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const std::string& option,
                           const std::vector<std::string>& inputs) {
   const auto all = graph.inputs();
-  const auto given = by_own_names(value_names(all), files_of(arguments, option));
+  const auto given = by_own_names(graph, files_of(arguments, option));
   std::unordered_map<std::string_view, const ValueInfo*> known;
   for (const auto& input : all) known.emplace(input.name, &input);
   NamedTensors examples;

@@ -36,13 +36,10 @@ std::string dim_name(std::string_view name) {
   return !name.empty() && allowed_name(name) == name ? std::string(name) : std::string();
 }
 
-// The names that inputs get in the graph, where those are others, and their names in the model: users may say either.
-std::map<std::string, std::string> renamed_inputs(List<proto::ValueInfo> inputs) {
-  std::map<std::string, std::string> names;
-  for (const auto& input : inputs)
-    if (auto allowed = allowed_name(input.name); allowed != input.name) names.emplace(std::move(allowed), input.name);
-  for (const auto& input : inputs) names.erase(std::string(input.name));
-  return names;
+// `x` of `x_12`; the same where no number is at the end.
+std::string_view without_number(std::string_view name) {
+  const auto end = name.find_last_not_of("0123456789");
+  return end == std::string_view::npos || end + 1 == name.size() || name[end] != '_' ? name : name.substr(0, end);
 }
 
 DType dtype_of(const proto::ValueInfo& input) {
@@ -68,6 +65,7 @@ Graph Importer::import() {
   for (const auto& tensor : model_.graph.initializers) initializers_.emplace(tensor.name, &tensor);
   for (const auto& tensor : model_.graph.sparse_initializers) sparse_initializers_.emplace(tensor.values->name, &tensor);
   find_read();
+  choose_names();
   import_inputs();
   for (const auto& node : model_.graph.nodes) import_node(node);
   if (!missing_.empty()) throw refuse_missing(catalog_, model_, really_missing(), options_.keep_unknown);
@@ -75,7 +73,7 @@ Graph Importer::import() {
   for (const auto& output : model_.graph.outputs) {
     auto& operand = find(output.name);
     auto name = told_name("output", output.name);
-    for (int i = 1; !outputs.insert(name).second; ++i) name = fmt::format("{}_{}", allowed_name(output.name), i);
+    for (int i = 1; !outputs.insert(name).second; ++i) name = fmt::format("{}_{}", chosen_name(output.name), i);
     builder_.output(name, value_of(operand));
   }
   if (!placeholders_.empty()) impl_of(graph_).edit().binding = {};  // as of a file whose plugins are missing
@@ -125,7 +123,9 @@ Tensor Importer::as_declared(const proto::ValueInfo& input, const Tensor& elemen
 void Importer::import_inputs() {
   auto shapes = options_.shapes;
   auto fixed = options_.fixed;
-  const auto renamed = renamed_inputs(model_.graph.inputs);
+  std::map<std::string, std::string> renamed;  // users may say either name
+  for (const auto& input : model_.graph.inputs)
+    if (const auto found = changed_names_.find(input.name); found != changed_names_.end()) renamed.emplace(found->second, input.name);
   rename_keys(shapes, renamed);
   rename_keys(fixed, renamed);
   for (const auto& input : model_.graph.inputs) {
@@ -197,14 +197,54 @@ void Importer::define(std::string_view name, Operand operand) {
 }
 
 std::string Importer::free_name(std::string_view wanted) const {
-  return tenon::free_name(builder_.model(), allowed_name(wanted));
+  const auto allowed = allowed_name(wanted);
+  auto name = tenon::free_name(builder_.model(), allowed);
+  for (int i = 1; reserved_names_.contains(name); ++i) name = tenon::free_name(builder_.model(), fmt::format("{}_{}", allowed, i));
+  return name;
+}
+
+// Names that a graph can have stay; the others yield, and are noted where nobody would find them.
+void Importer::choose_names() {
+  std::vector<std::string_view> values, all;
+  for (const auto& input : model_.graph.inputs) values.push_back(input.name);
+  for (const auto& tensor : model_.graph.initializers) values.push_back(tensor.name);
+  for (const auto& tensor : model_.graph.sparse_initializers) values.push_back(tensor.values->name);
+  all = values;
+  for (const auto& output : model_.graph.outputs) all.push_back(output.name);
+  std::unordered_set<std::string> taken;
+  std::unordered_map<std::string, std::size_t> alike;  // names that are this one, with a number or without
+  const auto take = [&](const std::string& name) {
+    if (!taken.insert(name).second) return false;
+    ++alike[name];
+    if (const auto stem = without_number(name); stem != name) ++alike[std::string(stem)];
+    return true;
+  };
+  for (const auto name : all)
+    if (allowed_name(name) == name) take(std::string(name));
+  std::unordered_map<std::string, std::uint64_t> last;
+  for (const auto name : all) {
+    const auto allowed = allowed_name(name);
+    if (allowed == name || changed_names_.contains(name)) continue;
+    auto& number = last[allowed];
+    auto chosen = number == 0 ? allowed : fmt::format("{}_{}", allowed, number);
+    for (; !take(chosen); chosen = fmt::format("{}_{}", allowed, number)) ++number;
+    changed_names_.emplace(name, std::move(chosen));
+  }
+  for (const auto name : values) reserved_names_.insert(chosen_name(name));
+  for (const auto& [name, chosen] : changed_names_)
+    if (alike[allowed_name(name)] > 1 && is_utf8(name)) note_changed_name(impl_of(graph_).edit().model, chosen, name);
+}
+
+std::string Importer::chosen_name(std::string_view name) const {
+  const auto found = changed_names_.find(name);
+  return found == changed_names_.end() ? allowed_name(name) : found->second;
 }
 
 // Of an input or output, for people who look for it.
 std::string Importer::told_name(std::string_view what, std::string_view name) {
-  auto allowed = what == "input" ? free_name(name) : allowed_name(name);
-  if (allowed != name) note(fmt::format("{} '{}' is called '{}' in the graph", what, printable(name), allowed));
-  return allowed;
+  auto chosen = chosen_name(name);
+  if (chosen != name) note(fmt::format("{} '{}' is called '{}' in the graph", what, printable(name), chosen));
+  return chosen;
 }
 
 tenon_type Importer::type_of(const Operand& operand) const {
@@ -223,7 +263,9 @@ ValueId Importer::value_of(Operand& operand) {
     return operand.value = found->second.first;
   if (outer_ != nullptr && !stays_inside(operand)) return operand.value = captured({none, elements, operand.initializer});
   const bool weight = !operand.initializer.empty() && allows(floating.mask, elements.dtype()) && elements.shape().rank() > 0;
-  const auto name = free_name(operand.initializer.empty() ? std::string_view("constant") : operand.initializer);
+  auto name = chosen_name(operand.initializer);
+  if (outer_ != nullptr || operand.initializer.empty() || is_named(builder_.model(), name))
+    name = free_name(operand.initializer.empty() ? std::string_view("constant") : std::string_view(operand.initializer));
   operand.value = builder_.tensor(name, weight ? Role::variable : Role::constant, elements);
   placed_.emplace(place, std::pair(operand.value, elements));
   return operand.value;

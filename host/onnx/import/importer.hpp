@@ -83,6 +83,7 @@ class Importer {
 
   std::vector<MissingOperator> really_missing() const;
   void find_read();
+  void choose_names();
   void import_inputs();
   Tensor as_declared(const proto::ValueInfo& input, const Tensor& elements);
   void import_node(const proto::Node& node);
@@ -108,6 +109,7 @@ class Importer {
   void define(std::string_view name, Operand operand);
   bool same_type(ValueId value, const Tensor& elements) const;
   std::string told_name(std::string_view what, std::string_view name);
+  std::string chosen_name(std::string_view name) const;
   bool may_compute(const OperatorInfo& info, std::span<const Operand* const> inputs) const;
   bool may_compute(const LoadedOperator& op, const std::vector<Tensor>& inputs, const Attributes& attributes);
   Tensor elements_of(const proto::Tensor& tensor, std::string_view name);
@@ -131,7 +133,9 @@ class Importer {
   Scope scope_;
   std::unordered_map<std::string_view, const proto::Tensor*> initializers_;  // not read yet
   std::unordered_map<std::string_view, const proto::SparseTensor*> sparse_initializers_;
-  std::set<std::string> missing_;  // operators, as they are found
+  std::map<std::string_view, std::string> changed_names_;  // of inputs, initializers and outputs whose names no graph can have
+  std::unordered_set<std::string> reserved_names_;         // of inputs and initializers: nodes get others
+  std::set<std::string> missing_;                          // operators, as they are found
   std::map<std::tuple<std::string_view, std::string_view, std::string_view, std::int64_t>, Kind> kinds_;
   std::unordered_map<std::string, const LoadedOperator*> loaded_;
   std::unordered_map<const OperatorInfo*, std::deque<OnnxForm>> own_forms_;  // of nodes that are written as the operator is

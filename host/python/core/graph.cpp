@@ -254,6 +254,7 @@ void bind_graph(nb::module_& module) {
       .def("nodes", [](GraphHandle& self) { return list_of(self.use([](Graph& graph) { return graph.nodes(); }), node_to_python); })
       .def("operators",
            [](GraphHandle& self) { return list_of(self.use([](Graph& graph) { return graph.operators(); }), operator_to_python); })
+      .def("changed_names", [](GraphHandle& self) { return self.use([](Graph& graph) { return graph.changed_names(); }); })
       .def(
           "needed_inputs",
           [](GraphHandle& self, const std::vector<std::string>& outputs, bool training) {
@@ -288,7 +289,7 @@ void bind_graph(nb::module_& module) {
       "is_onnx_model", [](const std::string& path) { return without_gil([&] { return onnx::is_model(path); }); }, nb::arg("path"));
   module.def("load_onnx", &load_onnx, nb::arg("host"), nb::arg("path"), nb::arg("shape"), nb::arg("fix"), nb::arg("map"),
              nb::arg("prefer_functions"), nb::arg("keep_unknown"), nb::arg("trust_links") = false);
-  module.def("own_name", &own_name, nb::arg("names"), nb::arg("given"));
+  module.def("own_name", &own_name, nb::arg("names"), nb::arg("given"), nb::arg("changed") = std::map<std::string, std::string>());
   module.def("graph_from_bytes", &from_bytes, nb::arg("host"), nb::arg("data"), nb::arg("name") = "graph");
   module.def(
       "graph_from_json",

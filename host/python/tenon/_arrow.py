@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def is_arrow(value: Any) -> bool:
     return hasattr(value, "__arrow_c_array__")
 
 
-def columns(batch: Any, names: set[str] | None = None) -> dict[str, np.ndarray[Any, Any]]:
+def columns(batch: Any, names: Container[str] | None = None) -> dict[str, np.ndarray[Any, Any]]:
     """The columns of a record batch that have these names, or all, as read-only arrays that share its memory; booleans are copied.
 
     Lists become one more dimension, and so have one length. Raises UsageError, with the column's name, for nulls and for other types than numbers.

@@ -11,7 +11,7 @@ from ._arrays import to_tensor
 from ._errors import UsageError, plain_type_errors, plainly, say
 from ._host import path_text
 from ._nodes import GraphOperators
-from ._session import Results, Session, by_name
+from ._session import ByName, Results, Session, by_name, own_name
 from ._value import Value as Value
 
 Shape = Sequence[int | None] | int | None
@@ -111,9 +111,9 @@ class Graph:
         try:
             return Value(self, self._core.find(name))
         except UsageError as error:
-            for output in self._core.outputs():
-                if output["name"] == name:
-                    return Value(self, self._core.find(output["value"]))
+            outputs = {output["name"]: output["value"] for output in self._core.outputs()}
+            if own := name if name in outputs else own_name(outputs, name, self._core.changed_names()):
+                return Value(self, self._core.find(outputs[own]))
             raise KeyError(str(error)) from None
 
     def __contains__(self, name: str) -> bool:
@@ -252,7 +252,9 @@ class Graph:
         return value._handle
 
     def _all(self, infos: list[dict[str, Any]]) -> dict[str, Value]:
-        return {info["name"]: self[info["name"]] for info in infos}
+        values = ByName((info["name"], self[info["name"]]) for info in infos)
+        values._changed = self._core.changed_names()
+        return values
 
     def _free_name(self, stem: str) -> str:
         count = self._names.get(stem, 0)

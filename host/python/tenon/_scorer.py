@@ -15,7 +15,7 @@ from . import _arrow, _core
 from ._errors import FileError, UsageError, plain_type_errors
 from ._graph import Graph, load
 from ._host import Host, path_text
-from ._session import Session
+from ._session import ByName, Session, by_own_names
 
 
 def _digest(path: str) -> str:
@@ -40,7 +40,9 @@ class _Loaded:
 
     def __init__(self, graph: Graph, outputs: Sequence[str], make: Callable[[Graph], Session]) -> None:
         self._graph, self._make, self._own = graph, make, threading.local()
-        self.inputs: dict[str, Any] = {each["name"]: each["shape"] for each in graph._core.needed_inputs(list(outputs))}
+        needed = graph._core.needed_inputs(list(outputs))
+        self.inputs: ByName[Any] = ByName((each["name"], each["shape"]) for each in needed)
+        self.inputs._changed = graph._core.changed_names()
 
     @property
     def session(self) -> Session:
@@ -112,8 +114,9 @@ class Scorer:
         if _arrow.is_arrow(batch):
             batch = {
                 name: _as_input(array, loaded.inputs[name])
-                for name, array in _arrow.columns(batch, set(loaded.inputs)).items()
+                for name, array in _arrow.columns(batch, loaded.inputs).items()
             }
+        batch = by_own_names(loaded.inputs, batch, loaded.inputs._changed)
         scored: dict[str, Any] = loaded.session.run(
             {name: _column(batch, name) for name in loaded.inputs}, outputs=self._outputs
         )

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _arrays, _core
 from ._errors import UsageError, plain_error, plain_type_errors
 
 if TYPE_CHECKING:
     from ._graph import Graph
+
+T = TypeVar("T")
 
 
 class Profile:
@@ -34,13 +36,40 @@ class Profile:
         return "\n".join(lines)
 
 
-def own_name(names: Iterable[str], name: Any) -> str:
+def own_name(names: Iterable[str], name: Any, changed: Mapping[str, str]) -> str:
     """The one of a graph's names that an ONNX model's, "x:0", became; empty for other names."""
     has_colon = isinstance(name, str) and ":" in name and name.isprintable()
-    return _core.own_name(list(names), name) if has_colon else ""
+    return _core.own_name(list(names), name, dict(changed)) if has_colon else ""
 
 
-class Results(dict[str, Any]):
+def by_own_names(names: Iterable[str], given: Mapping[str, T], changed: Mapping[str, str]) -> dict[str, T]:
+    """The same by the graph's names; what is given by both stays as it is."""
+    known = set(names)
+    renamed = {}
+    for name, each in given.items():
+        own = "" if name in known else own_name(known, name, changed)
+        renamed[own if own and own not in given else name] = each
+    return renamed
+
+
+class ByName(dict[str, T]):
+    """What a graph has, by its names or by those of the ONNX model that it came from, "x:0"."""
+
+    _changed: Mapping[str, str] = {}
+
+    def __missing__(self, name: str) -> T:
+        if own := own_name(self, name, self._changed):
+            return self[own]
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or bool(own_name(self, name, self._changed))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default
+
+
+class Results(ByName[Any]):
     """Outputs by name: `out["digit"]` or `out.digit`."""
 
     def __getattr__(self, name: str) -> Any:
@@ -48,12 +77,6 @@ class Results(dict[str, Any]):
             return self[name]
         except KeyError:
             raise AttributeError(f"there is no output '{name}'; there are {', '.join(self)}") from None
-
-    def __missing__(self, name: str) -> Any:
-        """By the name that an ONNX model has, `out["y:0"]`."""
-        if own := own_name(self, name):
-            return self[own]
-        raise KeyError(name)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self]
@@ -101,6 +124,7 @@ class Session(_core.SessionBase):
             precision=precision,
         )
         self._host = graph.host
+        self._changed = graph._core.changed_names()
         self._inputs: dict[str, str | None] = {each["name"]: each["dtype"] for each in graph._core.inputs()}
         self._core = _core.Session(graph._core, **self._options)
         outputs = graph._core.outputs()
@@ -125,10 +149,7 @@ class Session(_core.SessionBase):
                 f"batch is {batch}" if batch < 0 else "into= is given with batch=, whose runs have outputs of their own"
             )
         names = [outputs] if isinstance(outputs, str) else list(outputs or ())
-        given = dict(inputs or {})
-        for name in [name for name in given if name not in self._inputs]:
-            if (own := own_name(self._inputs, name)) and own not in given:
-                given[own] = given.pop(name)
+        given = by_own_names(self._inputs, inputs or {}, self._changed)
         kind = _arrays.NUMPY
         for name, value in given.items():
             if type(value) is not _arrays.ndarray:

@@ -155,7 +155,7 @@ def _resumed_from(checkpoint: Path | None, resume: bool | Path) -> Path | None:
 def _validation(graph: Graph, validate: Examples) -> dict[str, Any]:
     """Refused before the first epoch, not after it."""
     inputs = graph.inputs
-    tensors = named_tensors(tuple(inputs), validate)
+    tensors = named_tensors(tuple(inputs), validate, graph._core.changed_names())
     for name, tensor in tensors.items():
         if name not in inputs:
             raise UsageError(f"validate: the graph has no input '{name}'; its inputs are {', '.join(inputs)}")

@@ -13,6 +13,7 @@ from . import _core
 from ._arrays import to_tensor
 from ._errors import Error, FileError, UsageError, Warning
 from ._graph import Graph, Value
+from ._session import by_own_names, own_name
 
 Examples = Mapping[str, Any] | Sequence[Any]
 Accuracy = tuple[str | Value, str | Value]
@@ -109,10 +110,11 @@ class Trainer:
         self.scores, self.label = accuracy_of(accuracy)
         self.checkpoint = checked_path(checkpoint)
         self._host = graph.host
-        self._inputs = tuple(graph.inputs)
+        self._inputs, self._changed = tuple(graph.inputs), graph._core.changed_names()
+        self.label = own_name(self._inputs, self.label, self._changed) or self.label
         self._core = _core.Trainer(
             graph._core,
-            named_tensors(self._inputs, data),
+            named_tensors(self._inputs, data, self._changed),
             loss=self.loss,
             optimizer=optimizer,
             parameters=parameters,
@@ -152,7 +154,7 @@ class Trainer:
         """
         if batch is None:
             return Report(*self._core.step())
-        return Report(*self._core.step_with(named_tensors(self._inputs, batch)))
+        return Report(*self._core.step_with(named_tensors(self._inputs, batch, self._changed)))
 
     def __iter__(self) -> Iterator[Report]:
         while self.epoch < self.epochs:
@@ -160,7 +162,7 @@ class Trainer:
 
     def evaluate(self, data: Examples) -> Metrics:
         """Loss and accuracy on other examples, with the graph as it runs outside of training."""
-        return Metrics(*self._core.evaluate(named_tensors(self._inputs, data)))
+        return Metrics(*self._core.evaluate(named_tensors(self._inputs, data, self._changed)))
 
     def graph(self) -> Graph:
         """The trained graph, with copies of its current variables and states."""
@@ -283,11 +285,11 @@ def evaluate(
         seed=whole("seed", seed),
         device=device,
     )
-    _, mean, share = made.evaluate(named_tensors(tuple(graph.inputs), data))
+    _, mean, share = made.evaluate(named_tensors(tuple(graph.inputs), data, graph._core.changed_names()))
     return Metrics(mean, share)
 
 
-def named_tensors(inputs: Sequence[str], data: Examples) -> dict[str, _core.Tensor]:
+def named_tensors(inputs: Sequence[str], data: Examples, changed: Mapping[str, str]) -> dict[str, _core.Tensor]:
     """By name, or in the order of the inputs."""
     if not isinstance(data, Mapping):
         if not isinstance(data, list | tuple):
@@ -298,7 +300,7 @@ def named_tensors(inputs: Sequence[str], data: Examples) -> dict[str, _core.Tens
             )
         data = dict(zip(inputs, data))
     tensors = {}
-    for name, array in data.items():
+    for name, array in by_own_names(inputs, data, changed).items():
         try:
             tensors[name] = to_tensor(array)
         except TypeError as error:

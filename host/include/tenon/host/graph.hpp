@@ -117,6 +117,9 @@ class TENON_API Graph {
   std::vector<NodeInfo> nodes() const;
   ValueInfo info(Value value) const;
   std::vector<UsedOperator> operators() const;
+  /// The model's names, as "x:0", of inputs, outputs and variables of an ONNX model whose names here do not tell them, as "x_0_1" of a
+  /// model with an "x_0": by the names here. For own_name().
+  std::map<std::string, std::string> changed_names() const;
   std::optional<TrainingInfo> training() const;  ///< of a checkpoint; nothing for other graphs
   /// Those of inputs() that a run of these outputs needs, in a training session or in another one; all of them if no output is named.
   /// Throws Failure (usage) for a name that is not an output.

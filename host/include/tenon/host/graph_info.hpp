@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <tenon/dtype.hpp>
@@ -31,8 +32,9 @@ struct ValueInfo {
 };
 
 /// The one of a graph's names that `given` means: the same one, or the one that it got because graphs have no names with colons or control
-/// characters, as the "x_0" of an ONNX model's "x:0". Empty unless exactly one matches.
-TENON_API std::string own_name(const std::vector<std::string>& names, const std::string& given);
+/// characters, as the "x_0" of an ONNX model's "x:0". `changed`: the graph's changed_names(). Empty unless exactly one matches.
+TENON_API std::string own_name(const std::vector<std::string>& names, const std::string& given,
+                               const std::map<std::string, std::string>& changed = {});
 
 /// Storage, dtype and shape as text: `float32 [2, ?]`, `float32 [N, 3]`, `csr float32 [2, 3]`; what is not known is ? or [...].
 TENON_API std::string type_text(const ValueInfo& value);
