@@ -1,12 +1,14 @@
 #include "onnx/external_data.hpp"
 
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <vector>
 
 #include "file/tenon/refuse_file.hpp"
 #include "io/system_reason.hpp"
@@ -22,6 +24,7 @@ constexpr int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 struct Place {
   const std::filesystem::path& model;
   std::string_view location;
+  std::string path{};  // the same without `.` and `..`
 
   template <class... Args>
   [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) const {
@@ -30,31 +33,42 @@ struct Place {
   [[noreturn]] void refuse_error(int error) const { refuse("cannot be read: {}", system_reason(error)); }
 };
 
-// Calls visit() with each part of the path; throws where one leads up or nowhere.
-template <class Visit>
-void for_each_part(const Place& place, Visit&& visit) {
+// Parts of the path, without `.`, and without `..` and what it leads out of: links on the way do not count. Throws where nothing is left.
+std::vector<std::string> parts_of(const Place& place) {
   auto rest = place.location;
   if (rest.empty() || rest.front() == '/' || rest.find('\0') != std::string_view::npos)
     place.refuse("cannot be read: the place must be a path relative to the model's folder");
+  std::vector<std::string> parts;
+  bool is_folder = false;
   for (bool more = true; more;) {
     const auto slash = rest.find('/');
     const auto part = rest.substr(0, slash);
     more = slash != std::string_view::npos;
-    if (part == "..") place.refuse("cannot be read: the place leads out of the model's folder");
-    if (part.empty() || part == ".") {
-      if (!more) place.refuse("cannot be read: the place is a folder");
-    } else {
-      visit(std::string(part), !more);
+    is_folder = part.empty() || part == "." || part == "..";
+    if (part == "..") {
+      if (parts.empty()) place.refuse("cannot be read: the place leads out of the model's folder");
+      parts.pop_back();
+    } else if (!is_folder) {
+      parts.emplace_back(part);
     }
     rest.remove_prefix(more ? slash + 1 : 0);
   }
+  if (is_folder) place.refuse("cannot be read: the place is a folder");
+  return parts;
+}
+
+Place place_of(const std::filesystem::path& model, std::string_view location) {
+  Place place{model, location};
+  place.path = fmt::format("{}", fmt::join(parts_of(place), "/"));
+  return place;
 }
 
 OpenFile open_step_by_step(const Place& place, OpenFile folder) {
-  for_each_part(place, [&](const std::string& part, bool last) {
-    if (folder.descriptor() < 0) return;  // errno says why
-    folder = OpenFile(::openat(folder.descriptor(), part.c_str(), last ? flags : O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-  });
+  const auto parts = parts_of(place);
+  for (std::size_t i = 0; i < parts.size() && folder.descriptor() >= 0; ++i) {  // where it ends, errno says why
+    const bool last = i + 1 == parts.size();
+    folder = OpenFile(::openat(folder.descriptor(), parts[i].c_str(), last ? flags : O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  }
   return folder;
 }
 
@@ -64,7 +78,7 @@ OpenFile open_without_links(const Place& place, const OpenFile& folder, bool res
     struct open_how how {};
     how.flags = flags;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-    OpenFile file(static_cast<int>(::syscall(SYS_openat2, folder.descriptor(), std::string(place.location).c_str(), &how, sizeof how)));
+    OpenFile file(static_cast<int>(::syscall(SYS_openat2, folder.descriptor(), place.path.c_str(), &how, sizeof how)));
     // Sandboxes that do not know the call refuse it by EPERM.
     if (file.descriptor() >= 0 || (errno != ENOSYS && errno != EPERM)) return file;
   }
@@ -91,12 +105,11 @@ bool is_blob_of(const std::filesystem::path& file, const std::filesystem::path& 
 
 // Follows links, then judges the file that is open: what the links become meanwhile does not matter.
 OpenFile open_link(const Place& place, const OpenFile& folder, bool trust_links) {
-  const std::string location(place.location);
-  const OpenFile found(::openat(folder.descriptor(), location.c_str(), O_PATH | O_CLOEXEC));
+  const OpenFile found(::openat(folder.descriptor(), place.path.c_str(), O_PATH | O_CLOEXEC));
   if (found.descriptor() < 0) {
     const int error = errno;
     std::error_code none;
-    const auto target = std::filesystem::read_symlink(place.model.parent_path() / location, none);
+    const auto target = std::filesystem::read_symlink(place.model.parent_path() / place.path, none);
     if (target.empty()) place.refuse_error(error);
     place.refuse("cannot be read: it is a link to '{}': {}", shown(target.string()), system_reason(error));
   }
@@ -113,8 +126,7 @@ OpenFile open_link(const Place& place, const OpenFile& folder, bool trust_links)
 }  // namespace
 
 OpenFile open_beneath(const std::filesystem::path& model, std::string_view location, bool trust_links, bool resolve_by_hand) {
-  const Place place{model, location};
-  for_each_part(place, [](const std::string&, bool) {});
+  const auto place = place_of(model, location);
   const auto parent = model.parent_path();
   const OpenFile folder(::open(parent.empty() ? "." : parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (folder.descriptor() < 0) place.refuse("cannot be read: {}", system_reason(errno));
@@ -141,12 +153,13 @@ bool ExternalFiles::File::lend(std::uint64_t offset, std::uint64_t size) {
 }
 
 ExternalFiles::File& ExternalFiles::open(std::string_view location, bool& added) {
-  const auto found = files_.find(location);
+  const auto plain = place_of(model_, location).path;  // a file that is written in two ways is one
+  const auto found = files_.find(plain);
   added = found == files_.end();
   if (!added) return found->second;
   auto file = open_beneath(model_, location, trust_links_);
-  const auto path = model_.parent_path() / location;
-  return files_.emplace(location, File{FileMemory::of(path, std::move(file), map_above)}).first->second;
+  const auto path = model_.parent_path() / plain;
+  return files_.emplace(plain, File{FileMemory::of(path, std::move(file), map_above)}).first->second;
 }
 
 }  // namespace tenon::onnx

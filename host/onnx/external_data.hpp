@@ -13,9 +13,9 @@
 namespace tenon::onnx {
 
 /// Opens the file that a model calls `location`: a regular file with no other name, in the model's folder or below. Who made the model must
-/// not be able to read another file by it: no `..`, and links only to files in the folder or, in Hugging Face's cache, in the `blobs` of
-/// the same repository. `trust_links`: other links, and files with several names, are read, too. Throws Failure (file). `resolve_by_hand`:
-/// as on kernels older than 5.6.
+/// not be able to read another file by it: no way out by `..`, and links only to files in the folder or, in Hugging Face's cache, in the
+/// `blobs` of the same repository. `trust_links`: other links, and files with several names, are read, too. Throws Failure (file).
+/// `resolve_by_hand`: as on kernels older than 5.6.
 OpenFile open_beneath(const std::filesystem::path& model, std::string_view location, bool trust_links = false,
                       bool resolve_by_hand = false);
 
