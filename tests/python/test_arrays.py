@@ -412,3 +412,17 @@ def test_tenon_imports_no_library_of_arrays_but_numpy():
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
     )
+
+
+def test_attributes_of_other_storages_are_missing():
+    dense = tenon.tensor(np.eye(2, dtype=np.float32))
+    tensors = {"dense": dense, "csr": dense.to_storage("csr"), "row_sparse": dense.to_storage("row_sparse")}
+    has = {
+        name: [one for one in ("columns", "row_starts", "row_ids") if hasattr(tensor, one)]
+        for name, tensor in tensors.items()
+    }
+    assert has == {"dense": [], "csr": ["columns", "row_starts"], "row_sparse": ["row_ids"]}
+    with pytest.raises(tenon.UsageError, match="a csr tensor has no row"):
+        tensors["csr"].row_ids
+    with pytest.raises(AttributeError):
+        dense.columns

@@ -275,6 +275,8 @@ void set_python_error() noexcept {
     error.restore();
   } catch (const nb::builtin_exception& error) {
     PyErr_SetString(error.type() == nb::exception_type::type_error ? PyExc_TypeError : PyExc_ValueError, error.what());
+  } catch (const MissingAttribute& failure) {
+    raise_failure("MissingAttribute", failure.what(), failure.hint());
   } catch (const Failure& failure) {
     raise_failure(class_of(failure.kind()), failure.what(), failure.hint());
   } catch (const Error& error) {  // of the SDK's own types, such as a shape with a dimension of -5

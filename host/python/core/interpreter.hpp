@@ -80,6 +80,10 @@ void run_left_over();
 
 /// A Python exception passes through the host as text: this keeps it, and set_python_error() makes it the cause of what is raised then.
 Failure keep_exception(const nb::python_error& error);
+/// An attribute that this object does not have, while others of its class do: hasattr() says no.
+struct MissingAttribute : Failure {
+  explicit MissingAttribute(const Failure& failure) : Failure(failure) {}
+};
 /// Sets the Python exception for what is being thrown: tenon.UsageError and its kind, TypeError, KeyboardInterrupt. In a catch block.
 void set_python_error() noexcept;
 

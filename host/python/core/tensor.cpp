@@ -76,6 +76,22 @@ NamedTensors named_tensors_from(nb::dict given) {
   return tensors;
 }
 
+namespace {
+
+/// A getter of what tensors of one storage have.
+template <class Get>
+auto of_storage(Get get) {
+  return [get](const Tensor& self) {
+    try {
+      return (self.*get)();
+    } catch (const Failure& failure) {
+      throw MissingAttribute(failure);
+    }
+  };
+}
+
+}  // namespace
+
 void bind_tensor(nb::module_& module) {
   nb::class_<Tensor> type(module, "Tensor");
   type.def_prop_ro("dtype", [](const Tensor& self) { return numpy_dtype(self.dtype()); })
@@ -88,10 +104,10 @@ void bind_tensor(nb::module_& module) {
       .def_prop_ro("ndim", [](const Tensor& self) { return self.shape().rank(); })
       .def_prop_ro("read_only", &Tensor::read_only)
       .def_prop_ro("stored", &Tensor::stored)
-      .def_prop_ro("values", &Tensor::stored_values)
-      .def_prop_ro("columns", &Tensor::columns)
-      .def_prop_ro("row_starts", &Tensor::row_starts)
-      .def_prop_ro("row_ids", &Tensor::row_ids)
+      .def_prop_ro("values", of_storage(&Tensor::stored_values))
+      .def_prop_ro("columns", of_storage(&Tensor::columns))
+      .def_prop_ro("row_starts", of_storage(&Tensor::row_starts))
+      .def_prop_ro("row_ids", of_storage(&Tensor::row_ids))
       .def(
           "to", [](const Tensor& self, const std::string& device) { return without_gil([&] { return self.to(device); }); },
           nb::arg("device"))

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _core, _parameters
 from ._describe import MISSING, Describer, manifest_bytes
-from ._errors import UsageError
+from ._errors import MissingAttribute, UsageError
 
 C = TypeVar("C", bound=type)
 FUNCTIONS = ("forward", "backward", "gradient")
@@ -44,7 +44,7 @@ class Call:
         """Random numbers of this node in this run; backward gets the same as forward, and any number of threads."""
         draws = getattr(self, "_draws", None)
         if draws is None:
-            raise UsageError("call.random is for operators whose describe() says op.uses_random()")
+            raise MissingAttribute("call.random is for operators whose describe() says op.uses_random()")
         kept = getattr(self, "_generator", None)
         if kept is None or kept[0] is not draws:
             seed, step, node = draws

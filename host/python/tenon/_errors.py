@@ -44,6 +44,10 @@ class UsageError(Error, ValueError):
     kind = "usage"
 
 
+class MissingAttribute(UsageError, AttributeError):
+    """An attribute that this object lacks, while others of its class have it: row_ids of a tensor that is not row_sparse."""
+
+
 class ExecutionError(Error, RuntimeError):
     """The work failed: a kernel, a shape that only a run knows, memory."""
 
