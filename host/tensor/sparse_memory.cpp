@@ -80,7 +80,7 @@ void SparseMemory::allocate_dense(tenon_tensor& tensor, std::span<const std::int
   for (std::size_t axis = 0; fits && axis < dims.size(); ++axis)
     fits = dims[axis] >= 0 && (dense.ndim < 0 || dense.shape[axis] < 0 || dense.shape[axis] == dims[axis]);
   if (!fits)
-    throw Failure(FailureKind::failed, fmt::format("its kernel allocates [{}], but infer() gave {}",
+    throw Failure(FailureKind::failed, fmt::format("{} [{}], but infer() gave {}", other_shape,
                                                    fmt::join(dims.first(std::min<std::size_t>(dims.size(), TENON_MAX_RANK)), ", "),
                                                    to_string(Shape(dense.shape, dense.ndim))));
   auto bytes = static_cast<std::int64_t>(size_of(static_cast<DType>(tensor.dtype)));

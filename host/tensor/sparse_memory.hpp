@@ -13,6 +13,9 @@
 
 namespace tenon {
 
+/// How the refusal of a dense output begins whose shape is not the planned one.
+inline constexpr const char* other_shape = "its kernel allocates";
+
 /// Keeps what it gave for the next run: memory grows to what the largest one needed and stays there. It lies where the tensor says that it
 /// lies; of a GPU, any stream may use it. Threads: allocate() from any, for different tensors; the rest from one at a time.
 class SparseMemory {

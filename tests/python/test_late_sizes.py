@@ -174,3 +174,12 @@ def test_in_subgraph(kind):
         elif not x.sum() > 0:
             want = -x
         assert np.array_equal(session.run({"x": x})["y"], want), x
+
+
+@pytest.mark.parametrize("between", [lambda x: x, ops.neg])
+def test_who_needs_another_size_is_named(between):
+    graph = tenon.Graph()
+    graph.outputs(y=ops.squeeze(between(ops.nonzero(graph.input("v", "bool", (None,)))), axis=[0], name="one"))
+    assert graph(v=np.array([False, True])).y.shape == (1,)
+    with pytest.raises(tenon.ExecutionError, match=r"\[squeeze\] node 'one' needs \[1, 1\]"):
+        graph(v=np.array([True, True, True]))
