@@ -107,18 +107,22 @@ std::vector<std::string> Catalog::near(std::string_view name) const {
   return near_names(name, names);
 }
 
-// Another vendor's operator is not what a full name means, however alike the whole names are: one part is right, the other one near.
+// Another vendor's operator is not what a full name means, however alike the whole names are: one part is right, the other one near. A
+// space that is the name of a file may be another one tomorrow.
 std::vector<std::string> Catalog::near_full_name(std::string_view name) const {
   const auto space = space_in(name), own = short_name(name);
   std::vector<std::string> spaces, names, found;
   for (const auto& [known, meaning] : index_->names)
     for (const auto op : meaning.operators) {
       const auto& other = index_->operators[op].info.space;
+      if (known == own && index_->operators[op].has_file_space()) found.push_back(other + '.' + known);
       if (known == own) spaces.push_back(other);
       if (other == space) names.push_back(known);
     }
   for (const auto& near : near_names(own, names)) found.push_back(std::string(space) + '.' + near);
   for (const auto& near : near_names(space, spaces)) found.push_back(near + '.' + std::string(own));
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
   found.resize(std::min<std::size_t>(found.size(), 3));
   return found;
 }
