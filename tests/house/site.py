@@ -12,7 +12,8 @@ import tempfile
 compiler, build = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
 source = pathlib.Path(__file__).resolve().parent.parent.parent
 examples = build / "tests" / "examples"
-without_example = {"if", "while", "scan", "branch", "loop", "onnx_node", "fail"}  # their parameters are graphs; fail always fails
+# Their parameters are graphs; fail always fails.
+without_example = {"if", "while", "scan", "branch", "loop", "onnx_node", "fail"}
 
 
 class Page(html.parser.HTMLParser):
