@@ -345,6 +345,16 @@ def test_csr_with_int32_indices_is_widened_once():
     np.testing.assert_array_equal(parts.to_dense().numpy(), matrix.toarray())
 
 
+@pytest.mark.parametrize("index", ["int8", "uint8", "int16", "uint16", "uint32", "uint64"])
+def test_indices_of_scipy_have_any_integer_dtype(index):
+    matrix = sp.csr_array((1, 3), dtype=np.float64)
+    matrix.data = np.array([1.0, 2.0, 4.0])
+    matrix.indices, matrix.indptr = np.array([2, 0, 2], index), np.array([0, 3], index)
+    np.testing.assert_array_equal(tenon.csr(matrix).to_dense().numpy(), [[2, 0, 5]])
+    np.testing.assert_array_equal(ops.neg(matrix).toarray(), [[-2, 0, -5]])
+    assert matrix.nnz == 3 and matrix.indices.dtype == index
+
+
 def test_a_matrix_that_is_not_canonical_is_summed_and_left_alone():
     matrix = sp.csr_array((np.array([1.0, 2.0, 4.0]), np.array([2, 0, 2]), np.array([0, 3])), shape=(1, 3))
     np.testing.assert_array_equal(tenon.csr(matrix).to_dense().numpy(), [[2, 0, 5]])

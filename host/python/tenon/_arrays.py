@@ -42,6 +42,10 @@ def to_scipy(tensor: _core.Tensor, matrix: bool = False) -> Any:
 
 def _from_scipy(matrix: Any) -> _core.Tensor:
     matrix = matrix.tocsr()
+    if np.uint64 in (matrix.indices.dtype, matrix.indptr.dtype):  # which scipy's own functions refuse
+        given, matrix = matrix, type(matrix)(matrix.shape, dtype=matrix.dtype)
+        matrix.data = given.data
+        matrix.indices, matrix.indptr = (each.astype(np.int64) for each in (given.indices, given.indptr))
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
