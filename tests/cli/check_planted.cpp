@@ -76,7 +76,8 @@ TEST_CASE("check examples: those that are refused, and parameters without any ca
 TEST_CASE("check: what is thrown without a reason of the author's is no refusal") {
   for (const auto& [op, words] : {std::pair{"throws_number", "an exception was thrown that is not a std::exception"},
                                   {"asks_wrongly", "the kernel asks for input 'bias', but describe() names x"}}) {
-    CAPTURE(op);
+    const std::string tried = op;
+    CAPTURE(tried);
     const auto results = check("refused_examples", op);
     CHECK(alarms_in(results).contains("coverage"));
     CHECK(named(results, "coverage").verdict == CheckVerdict::failed);
@@ -133,7 +134,8 @@ TEST_CASE("check sparse: gradients that store other elements than the input, few
       {"takes_places", {"sparse"}}, {"forgets_places", {"sparse"}}, {"meets_places", {}}};
   for (const auto& [op, alarms] : needed)
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
-      CAPTURE(op);
+      const std::string tried = op;
+      CAPTURE(tried);
       CAPTURE(seed);
       CheckOptions options;
       options.seed = seed;
@@ -147,7 +149,8 @@ TEST_CASE("check sparse: gradients that store other elements than the input, few
 TEST_CASE("check sparse: what sparse kernels allocate and read is guarded") {
   for (const auto& [op, words] : {std::pair{"writes_beyond_sparse", "of the bytes that the kernel allocates, which has "},
                                   {"reads_beyond_sparse", "reads element "}}) {
-    CAPTURE(op);
+    const std::string tried = op;
+    CAPTURE(tried);
     CheckOptions options;
     options.checks = {"sparse"};
     const auto results = check("takes_places", op, options);
@@ -202,7 +205,8 @@ TEST_CASE("check guard: workspaces of any size, empty allocated outputs and acce
   for (const auto& [op, words] : cases)
     for (options.seed = 0; options.seed < 4; ++options.seed) {
       const auto results = check("allocates_wrongly", op, options);
-      CAPTURE(op);
+      const std::string tried = op;
+      CAPTURE(tried);
       CAPTURE(results[0].sentence);
       CHECK(results[0].verdict == CheckVerdict::failed);
       CHECK(has(results[0].sentence, words));

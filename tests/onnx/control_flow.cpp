@@ -236,7 +236,8 @@ TEST_CASE("a branch that cannot be computed fails where it is taken, and nowhere
       {"a Loop", inside({"Loop", {"two", "", "x"}, {}, {inner("body", body)}}, "n"), "Gather node that makes 'g'"},
   };
   for (const auto& [name, then, message] : cases) {
-    CAPTURE(name);
+    const std::string tried = name;
+    CAPTURE(tried);
     auto graph = on.load({sum, positive, choice(then, otherwise)},
                          {zero, numbers("k", {3}, {1, 2, 3}), whole("seven", {}, {7}), whole("five", {}, {5}), whole("two", {1}, {2})});
     CHECK(elements_of(on.run(graph, {1, 2, 3, -40})) == Values{-1, -2, -3, 40});

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <tenon/elementwise/convert.hpp>
+#include <tenon/host/host.hpp>
 #include <tenon/host/session.hpp>
 #include <tenon/host/tensor_functions.hpp>
 #include <tenon/visit.hpp>
@@ -130,7 +131,7 @@ inline std::vector<tenon::ExampleInfo> variants_of(const tenon::OperatorInfo& in
          {std::tuple{"same_upper", "stride", 4}, {"same_lower", "stride", 2}, {"same_upper", "dilate", 2}}) {
       all.push_back(example);
       auto& params = all.back().params;
-      std::erase_if(params, [&](const auto& one) { return one.name == changed; });
+      std::erase_if(params, [&, name = std::string(changed)](const auto& one) { return one.name == name; });
       params.push_back({"pad_mode", std::string(mode)});
       params.push_back({changed, std::vector<std::int64_t>{steps}});
     }

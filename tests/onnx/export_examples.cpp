@@ -83,9 +83,9 @@ TEST_CASE("every bundled operator's example computes the same behind its ONNX mo
         by_nodes.map.emplace("Nothing", "relu");
         try {
           const auto got = tenon::Session(tenon::onnx::load(on.host, path, by_nodes)).run(made.inputs);
-          for (const auto& [key, tensor] : wanted) {
-            INFO(key);
-            CHECK(tenon::all_close(got.at(key), tensor, tolerance(tensor.dtype())));
+          for (const auto& result : wanted) {
+            INFO(result.first);
+            CHECK(tenon::all_close(got.at(result.first), result.second, tolerance(result.second.dtype())));
           }
         } catch (const tenon::Failure& failure) {
           FAIL_CHECK(std::string(failure.what()));

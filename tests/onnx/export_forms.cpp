@@ -154,7 +154,8 @@ TEST_CASE("exported nodes: an input that ONNX requires is written although the p
   const std::tuple<const char*, tenon::Attributes, std::size_t> cases[] = {
       {"cumsum", {{"axis", 0}}, 2}, {"cumsum", {{"axis", 1}}, 2}, {"slice", {}, 3}};
   for (const auto& [op, attributes, inputs] : cases) {
-    CAPTURE(op);
+    const std::string tried = op;
+    CAPTURE(tried);
     const auto graph = graph_of(on.host, op, {{tenon::f32, {2, 3}}}, attributes);
     for (const auto opset : opsets) {
       written_types(on, graph, opset);

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <tenon/host/host.hpp>
 #include <tenon/host/onnx.hpp>
 #include <tenon/host/session.hpp>
 #include <tenon/host/tensor_functions.hpp>

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <tenon/host/session.hpp>
 #include <tenon/host/tensor_functions.hpp>
+#include <tenon/host/udf.hpp>
 
 #include "../application_host.hpp"
 #include "../failure_of.hpp"

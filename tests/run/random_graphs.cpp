@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <random>
+#include <tenon/host/host.hpp>
 #include <tenon/host/session.hpp>
 #include <tenon/host/tensor_functions.hpp>
 
@@ -187,9 +188,9 @@ void check(Host& host, std::uint64_t seed) {
   CAPTURE(graph.text());
   Session plain(graph.graph(), {.optimize = Optimize::none});
   const auto want = plain.run(graph.inputs());
-  for (const auto& [name, tensor] : graph.outputs()) {
-    CAPTURE(name);
-    CHECK(all_close(want.at(name), tensor, close));
+  for (const auto& output : graph.outputs()) {
+    CAPTURE(output.first);
+    CHECK(all_close(want.at(output.first), output.second, close));
   }
   SessionOptions settings[6];
   settings[1].optimize = Optimize::exact;
@@ -201,9 +202,9 @@ void check(Host& host, std::uint64_t seed) {
     Session session(graph.graph(), setting);
     CAPTURE(&setting - settings);
     for (int run = 0; run < 3; ++run)
-      for (const auto& [name, tensor] : session.run(graph.inputs())) {
-        CAPTURE(name);
-        CHECK(all_close(tensor, want.at(name), close));
+      for (const auto& output : session.run(graph.inputs())) {
+        CAPTURE(output.first);
+        CHECK(all_close(output.second, want.at(output.first), close));
       }
     if (!setting.debug) check_added(session, graph, want);
     const auto& name = want.rbegin()->first;

@@ -206,21 +206,21 @@ TEST_CASE("whole runs: states, variables and destinations that are added to stay
                         {"a stop", RefusesOrStops::stops - 1, true, "the run was stopped"}};
   for (const bool training : {false, true})
     for (const auto optimize : {Optimize::full, Optimize::none})
-      for (const auto& [name, first, late, message] : cases) {
-        CAPTURE(std::string(name));
+      for (const auto& tried : cases) {
+        CAPTURE(std::string(tried.name));
         CAPTURE(training);
         CAPTURE(optimize == Optimize::full);
         FailingHost host;
-        SessionPair pair(changing_graph(host, late), {.training = training, .plans = 1, .optimize = optimize});
+        SessionPair pair(changing_graph(host, tried.late), {.training = training, .plans = 1, .optimize = optimize});
         for (int round = 0; round < 4; ++round) {
           const auto runs = static_cast<float>(round);  // which tally will add one more than
           RefusesOrStops::source = {};
           const Tensor sum = vector_of({1, 1, 1, 1}), moved = sum.clone(), direct = sum.clone();
           RunOptions request{.destinations = {{"sum", {sum, Write::add}}, {"moved", {moved, Write::add}}, {"direct", {direct, Write::add}}},
                              .stop = RefusesOrStops::source.get_token()};
-          const auto failure = failure_of([&] { pair.tried.run({{"x", four_from(first - runs)}}, request); });
+          const auto failure = failure_of([&] { pair.tried.run({{"x", four_from(tried.first - runs)}}, request); });
           CAPTURE(failure.message);
-          CHECK(failure.message.starts_with(message));
+          CHECK(failure.message.starts_with(tried.message));
           CHECK(same_bits(sum, vector_of({1, 1, 1, 1})));
           CHECK(same_bits(moved, vector_of({1, 1, 1, 1})));
           CHECK(same_bits(direct, vector_of({1, 1, 1, 1})));
