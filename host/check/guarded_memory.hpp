@@ -21,7 +21,7 @@ enum class Placement : std::uint8_t {
 Tensor guarded_tensor(DType dtype, const Shape& shape, Placement placement, std::uint8_t fill, const std::string& name = "a tensor",
                       std::size_t alignment = 1);
 
-/// A sentence about the first byte between a tensor of bytes and its guards that is no longer `fill`; empty if there is none.
+/// Describes the first byte between a tensor of bytes and its guards that is not `fill` any more; empty if all are.
 std::string stray_write(const Tensor& bytes, std::uint8_t fill);
 
 /// Of one beside a guard page, or an empty one: from now on all of its memory is one.

@@ -11,7 +11,7 @@ struct PrecisionCheck {
   std::string fault;  ///< empty: none
 };
 
-/// A sentence about the first element that products in bfloat16 make too different; empty if there is none. `what` are the tensors.
+/// Describes the first element that differs by more than products in bfloat16 may; empty if none does. `what` names the tensors.
 std::string compare_rounded(const std::vector<Tensor>& rounded, const std::vector<Tensor>& usual, const char* what);
 
 /// Outputs and gradients in bfloat16, of positive numbers, so that nothing cancels out.

@@ -21,7 +21,7 @@ void note_changed_name(GraphModel& model, const std::string& name, std::string_v
 /// All that was noted, by the graph's names.
 std::map<std::string, std::string> changed_names(const GraphModel& model);
 
-/// own_name() of the graph's inputs or outputs; `given` if there is none.
+/// Returns what own_name() finds among the graph's inputs or outputs, or `given` if it finds nothing.
 std::string own_input_name(const GraphModel& model, const std::string& given);
 std::string own_output_name(const GraphModel& model, const std::string& given);
 
@@ -44,7 +44,7 @@ void rename_keys(Values& values, const std::map<std::string, std::string>& names
       if (auto entry = values.extract(from)) entry.key() = to, values.insert(std::move(entry));
 }
 
-/// The same values by the names of the graph's inputs.
+/// Returns the values under the names of the graph's inputs.
 template <class Values>
 Values by_input_names(const GraphModel& model, Values values) {
   rename_keys(values, own_names(model, input_names_of(model), values));

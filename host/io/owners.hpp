@@ -1,4 +1,4 @@
-// Who else owns what a shared pointer points to.
+// Counts the owners of a shared object.
 #pragma once
 #include <cstddef>
 #include <memory>

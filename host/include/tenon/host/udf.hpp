@@ -79,7 +79,7 @@ class CopyParameters : public detail::NullDescriber {
   Op* to_;
 };
 
-/// An object in memory that was zero, as its padding therefore is. The compiler must not conclude that nobody can read that.
+/// Constructs an object in zeroed memory, so that its padding is zero. The barrier keeps the compiler from dropping the zeros.
 template <class T>
 class InZeroedMemory {
  public:
