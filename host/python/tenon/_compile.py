@@ -257,7 +257,7 @@ class _Build:
         """The plugin of what the compiler would read now, if it is there."""
         try:
             included = json.loads((self._kept / "headers.json").read_text())
-            path = self._kept / self._state(included) / f"{self._name}.so"
+            path = self._kept / self._state(included, self._read_now()) / f"{self._name}.so"
         except (OSError, ValueError):
             return None
         return path if path.exists() else None
@@ -268,13 +268,13 @@ class _Build:
             written, made, rule = (Path(folder) / f"{self._name}{end}" for end in (".cpp", ".so", ".d"))
             written.write_text(self._source)
             began = time.time_ns()
-            before = self._state([])
+            before = self._read_now()
             self._run([*self._command, "-MD", "-MF", str(rule), str(written), "-o", str(made), *self._flags], written)
             included = _included(rule.read_text(errors="surrogateescape"), written)
             # What changed meanwhile, or is in no header, makes this a plugin for one use.
-            once = any(os.stat(each).st_mtime_ns > began for each in included) or self._state([]) != before
+            once = any(os.stat(each).st_mtime_ns > began for each in included) or self._read_now() != before
             once = once or ".incbin" in self._source or any(".incbin" in _text(each) for each in included)
-            path = self._kept / ("once-" + Path(folder).name if once else self._state(included)) / made.name
+            path = self._kept / ("once-" + Path(folder).name if once else self._state(included, before)) / made.name
             path.parent.mkdir(exist_ok=True, mode=0o700)
             listed = Path(folder) / "headers.json"
             listed.write_text(json.dumps(included))
@@ -284,16 +284,22 @@ class _Build:
                 os.replace(listed, self._kept / "headers.json")
             return path
 
-    def _state(self, included: Sequence[str]) -> str:
-        """Of the headers that were included, the text that the compiler makes of all now, and the files that the flags name."""
-        parts: list[Any] = [_content(each) for each in [*included, *_files_of(self._flags)]]
+    @staticmethod
+    def _state(included: Sequence[str], read: Sequence[Any]) -> str:
+        """Of the headers that were included, and what the compiler reads besides."""
+        parts = [*map(_content, included), *read]
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+    def _read_now(self) -> list[Any]:
+        """The files that the flags name, and for a source with headers of its own the text that the compiler makes of all."""
+        parts: list[Any] = [_content(each) for each in _files_of(self._flags)]
         if self._has_own_headers:
             with tempfile.TemporaryDirectory(dir=self._kept) as folder:
                 written = Path(folder) / f"{self._name}.cpp"
                 written.write_text(self._source)
                 text = self._run([*self._command, "-E", str(written), *self._flags], written)
                 parts.append(hashlib.sha256(text.replace(folder, "").encode()).hexdigest())
-        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+        return parts
 
     def _run(self, command: list[str], written: Path) -> str:
         # Plain English, so that the output can be read here.
@@ -311,15 +317,17 @@ class _Build:
         return done.stdout
 
 
+def _is_of_system(path: str) -> bool:
+    return path.startswith(("/usr/include/", "/usr/lib/"))
+
+
 def _content(path: str) -> Any:
     """Headers of the system's count by size and time, which takes no reading."""
-    if path.startswith(("/usr/include/", "/usr/lib/")):
-        return path, _stamp(path)
-    return path, hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    return path, _stamp(path) if _is_of_system(path) else hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def _text(path: str) -> str:
-    return "" if path.startswith(("/usr/include/", "/usr/lib/")) else Path(path).read_text(errors="replace")
+    return "" if _is_of_system(path) else Path(path).read_text(errors="replace")
 
 
 def _files_of(flags: Sequence[str]) -> list[str]:
