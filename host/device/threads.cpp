@@ -72,8 +72,7 @@ namespace {
 // One call of parallel_for, on the caller's stack.
 class Loop {
  public:
-  Loop(std::int64_t n, std::int64_t grain, tenon_body body, void* context, std::atomic<std::int64_t>* helped)
-      : n_(n), grain_(grain), body_(body), context_(context), helped_(helped) {}
+  Loop(std::int64_t n, std::int64_t grain, tenon_body body, void* context) : n_(n), grain_(grain), body_(body), context_(context) {}
 
   std::int64_t parts() const { return n_ / grain_ + (n_ % grain_ != 0 ? 1 : 0); }
 
@@ -110,9 +109,7 @@ class Loop {
   void help(const void* arena) {
     if (left_.load(std::memory_order_relaxed) == 0) return;
     happens_after(&begun_);
-    const auto begin = helped_ == nullptr ? Clock::time_point() : Clock::now();
     caller_.run_here(arena, [this] { take_parts(); });
-    if (helped_ != nullptr) helped_->fetch_add(std::chrono::nanoseconds(Clock::now() - begin).count(), std::memory_order_relaxed);
     happens_before(&ended_);
   }
 
@@ -135,11 +132,9 @@ class Loop {
     }
   }
 
-  using Clock = std::chrono::steady_clock;
   const std::int64_t n_, grain_;
   const tenon_body body_;
   void* const context_;
-  std::atomic<std::int64_t>* const helped_;
   const ThreadCaller caller_;
   static constexpr std::int64_t most_shares = 16;
   std::int64_t shares_ = 1;
@@ -150,82 +145,6 @@ class Loop {
 };
 
 }  // namespace
-
-struct Tasks::Left {
-  explicit Left(std::size_t count) : counts(count), moments(count) {}
-  std::vector<std::atomic<std::uint32_t>> counts;
-  std::vector<char> moments;  // for ThreadSanitizer: when all is done that a task waits for
-};
-
-Tasks::Tasks(std::span<const std::vector<std::uint32_t>> after)
-    : first_next_(after.size() + 1), left_(std::make_unique<Left>(after.size())) {
-  for (const auto& earlier : after) {
-    waits_.push_back(static_cast<std::uint32_t>(earlier.size()));
-    for (const auto task : earlier) ++first_next_[task + 1];
-  }
-  for (std::size_t i = 1; i < first_next_.size(); ++i) first_next_[i] += first_next_[i - 1];
-  next_.resize(first_next_.back());
-  auto place = first_next_;
-  for (std::uint32_t task = 0; task < after.size(); ++task)
-    for (const auto earlier : after[task]) next_[place[earlier]++] = task;
-}
-
-Tasks::~Tasks() = default;
-
-// One call of Threads::run, on the caller's stack.
-class Tasks::Run {
- public:
-  Run(Tasks& tasks, Threads::TaskBody body, void* context) : tasks_(tasks), body_(body), context_(context) {}
-
-  void spread(const void* arena) {
-    for (std::size_t i = 0; i < tasks_.waits_.size(); ++i) tasks_.left_->counts[i].store(tasks_.waits_[i], std::memory_order_relaxed);
-    arena_ = arena;
-    happens_before(&begun_);
-    tbb::this_task_arena::isolate([this] {
-      tbb::task_group group;
-      group_ = &group;
-      for (std::uint32_t task = 0; task < tasks_.count(); ++task)
-        if (tasks_.waits_[task] == 0) start(task);
-      group.wait();
-    });
-    happens_after(&ended_);
-  }
-
- private:
-  void start(std::uint32_t task) {
-    group_->run([this, task] { caller_.run_here(arena_, [this, task] { run_from(task); }); });
-  }
-
-  // And on with the first of those that waited for this one alone; the others are anybody's.
-  void run_from(std::uint32_t task) {
-    auto& left = *tasks_.left_;
-    happens_after(&begun_);
-    for (auto next = task; next != none_;) {
-      task = std::exchange(next, none_);
-      happens_after(&left.moments[task]);
-      body_(context_, task);
-      for (auto i = tasks_.first_next_[task]; i < tasks_.first_next_[task + 1]; ++i) {
-        const auto waiting = tasks_.next_[i];
-        happens_before(&left.moments[waiting]);
-        if (left.counts[waiting].fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
-        if (next == none_)
-          next = waiting;
-        else
-          start(waiting);
-      }
-    }
-    happens_before(&ended_);
-  }
-
-  static constexpr std::uint32_t none_ = UINT32_MAX;
-  Tasks& tasks_;
-  const Threads::TaskBody body_;
-  void* const context_;
-  const ThreadCaller caller_;
-  const void* arena_ = nullptr;
-  tbb::task_group* group_ = nullptr;
-  char begun_ = 0, ended_ = 0;
-};
 
 struct Threads::Arena {
   explicit Arena(int count) : arena(count), most_callers(std::max(1, count / 2)) {
@@ -289,9 +208,9 @@ Threads::Threads(int count) : count_(checked_count(count)) {
 
 Threads::~Threads() = default;
 
-bool Threads::parallel_for(std::int64_t n, std::int64_t grain, tenon_body body, void* context, std::atomic<std::int64_t>* helped) const {
+bool Threads::parallel_for(std::int64_t n, std::int64_t grain, tenon_body body, void* context) const {
   if (n <= 0) return true;
-  Loop loop(n, std::max<std::int64_t>(grain, 1), body, context, helped);
+  Loop loop(n, std::max<std::int64_t>(grain, 1), body, context);
   if (loop.parts() == 1) {
     loop.run(0, 1);
   } else if (const Entry entry(arena_.get()); entry) {
@@ -300,14 +219,6 @@ bool Threads::parallel_for(std::int64_t n, std::int64_t grain, tenon_body body, 
     loop.run(0, loop.parts());
   }
   return loop.kept_modes();
-}
-
-bool Threads::run(Tasks& tasks, TaskBody body, void* context) const {
-  const Entry entry(arena_.get());
-  if (!entry) return false;
-  Tasks::Run run(tasks, body, context);
-  entry.run([&] { run.spread(arena_.get()); });
-  return true;
 }
 
 void end_workers() noexcept {

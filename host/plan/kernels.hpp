@@ -25,8 +25,6 @@ class Kernels {
     if (own < nodes_.size()) return nodes_[own].kernels;
     return reorders(model, id) ? reorder_ : to_dense_[device.type()];
   }
-  /// Whether the objects are such as a plugin's: one thread at a time may use them. What a plan put in keeps nothing between calls.
-  bool keep_state(const GraphModel& model, NodeId id) const { return owner(model, id) < nodes_.size(); }
   /// The one of them that the node has with types of `types`, by its place in all_of(). Throws Failure where none computes them.
   std::uint32_t choose(const GraphModel& model, const Binding& binding, NodeId id, const Device& device,
                        std::vector<tenon_type>& types) const;

@@ -9,7 +9,6 @@
 #include "graph/inference.hpp"
 #include "plan/gpu_schedule.hpp"
 #include "plan/kept.hpp"
-#include "plan/lanes/schedule.hpp"
 
 namespace tenon {
 
@@ -21,7 +20,6 @@ struct Plan {
   GpuSchedule gpus;
   std::vector<bool> constant;    ///< of each value of the session's graph: kernels may keep what they make of it; empty: of none
   std::vector<KeptPart> kept{};  ///< in the order of the steps
-  LaneSchedule lanes;
 
   const GraphModel& model() const { return graph.model(); }  ///< the graph as it runs, conversions and copies too
   const std::vector<tenon_type>& types() const { return memory.types; }

@@ -98,7 +98,6 @@ PlannedStep step_of(const Plan& plan, std::size_t step) {
   for (auto part = kept.first; part != kept.second; ++part)
     info.kept.push_back({value_label(plan.model(), part->value), part->key, static_cast<std::int64_t>(part->bytes)});
   info.nodes = node_names(plan, step);
-  if (plan.lanes.lanes > 0) info.lane = static_cast<std::int32_t>(plan.lanes.lane_of[step]);
   return info;
 }
 
@@ -129,8 +128,6 @@ PlanInfo info_of(const Plan& plan) {
   for (std::size_t step = 0; step < plan.step_count(); ++step) info.steps.push_back(step_of(plan, step));
   for (const auto& [name, how] : plan.model().replaced)
     info.left_out.push_back({std::string(plan.model().strings[name]), std::string(plan.model().strings[how])});
-  info.alone = plan.lanes.alone;
-  info.in_lanes = plan.lanes.together;
   info.memory = memory_uses(plan.model(), plan.memory);
   for (const auto& [device, writer, placement] : plan.memory.arenas)
     info.arenas.push_back({writer == nullptr ? device->name() : device->name() + " of " + writer->name(), placement.bytes,
@@ -169,7 +166,6 @@ std::string describe(const PlanInfo& plan) {
     if (!step.copied_from.empty())
       fmt::format_to(to, " from {}, {}", step.copied_from, step.copied >= 0 ? counted(step.copied, "byte") : "as many bytes as are stored");
     if (step.reordered >= 0) fmt::format_to(to, " {}", counted(step.reordered, "byte"));
-    if (step.lane >= 0) fmt::format_to(to, " lane {}", step.lane);
     if (step.captured) text += " captured";
     if (step.sparse) text += " sparse";
     if (!step.variant.empty()) text += " by " + step.variant;
@@ -185,9 +181,6 @@ std::string describe(const PlanInfo& plan) {
   if (!plan.later.empty())
     fmt::format_to(to, "then {} that {} planned when the shapes are known: {}\n", counted(plan.later.size(), "node"),
                    plan.later.size() == 1 ? "is" : "are", listed(plan.later));
-  if (plan.in_lanes > 0)
-    fmt::format_to(to, "in lanes {:.3f} ms are expected, one step after the other {:.3f}\n", static_cast<double>(plan.in_lanes) / 1e6,
-                   static_cast<double>(plan.alone) / 1e6);
   return text + summarize(plan) + '\n';
 }
 

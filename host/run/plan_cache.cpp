@@ -5,13 +5,6 @@
 #include "run/memory_need.hpp"
 
 namespace tenon {
-namespace {
-
-// The machine may have been busy with something else: it is tried again after 64 runs, after 512 more and after 4096 more.
-constexpr int most_refusals = 4, first_pause = 64;
-
-}  // namespace
-
 Planned* PlanCache::find(const Key& key) {
   const auto found = plans_.find(key);
   if (found == plans_.end()) return nullptr;
@@ -32,7 +25,6 @@ Planned& PlanCache::keep(Key key, std::shared_ptr<const Plan> plan, std::shared_
 
 Execution& PlanCache::execution_of(Planned& planned, const Kernels& kernels, const TensorTable& tensors, ExecutionContext context,
                                    const Destinations& destinations, std::uint64_t memory_limit) {
-  move_on(planned, destinations, memory_limit);
   if (!planned.execution) {
     const auto& plan = *planned.plan;
     const auto kept =
@@ -45,25 +37,11 @@ Execution& PlanCache::execution_of(Planned& planned, const Kernels& kernels, con
       make_room(plan, *context.streams, has_memory(plan, arenas_, destinations, kept + spare, memory_limit));
     }
     context.arenas = &arenas_;
-    if (planned.refusals == most_refusals) context.lanes = LanePolicy::never;
-    if (planned.refusals > 0) context.runs_before_lanes = first_pause << 3 * (planned.refusals - 1);
     planned.execution = std::make_unique<Execution>(planned.plan, kernels, tensors, context);
-    retired_.reset();
   }
   if (last_ != nullptr && last_ != &planned) last_->execution->free_sparse();
   last_ = &planned;
   return *planned.execution;
-}
-
-// To the plan that its first runs ask for.
-void PlanCache::move_on(Planned& planned, const Destinations& destinations, std::uint64_t memory_limit) {
-  const auto next = planned.execution ? planned.execution->next_plan() : nullptr;
-  if (!next) return;
-  if (!has_memory(*next, arenas_, destinations, 0, memory_limit)) return planned.execution->keep_plan();
-  if (next->lanes.lanes == 0) ++planned.refusals;
-  planned.plan = next;
-  if (last_ == &planned) last_ = nullptr;
-  retired_ = std::move(planned.execution);
 }
 
 // What ran before uses the addresses of the arenas that go.

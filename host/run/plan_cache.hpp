@@ -17,7 +17,6 @@ struct Planned {
   std::map<ValueId, Tensor> evaluated{};  ///< what planning has computed, and the plan does not
   std::uint64_t used = 0;                 ///< the larger, the later it was used
   std::unique_ptr<Execution> execution{};
-  int refusals = 0;  ///< how often running steps at once has turned out not to pay
 };
 
 /// At most so many plans; the one not used for the longest time goes first. Their memory is that of the one that needs most. Threads: one
@@ -40,15 +39,13 @@ class PlanCache {
   Planned* last() const { return last_; }  ///< the one whose execution was given out last; null: it is gone
 
  private:
-  void move_on(Planned& planned, const Destinations& destinations, std::uint64_t memory_limit);
   void make_room(const Plan& plan, Streams& streams, bool spare);
 
   std::size_t most_;
   std::uint64_t uses_ = 0;
   Arenas arenas_;
   std::map<Key, Planned> plans_;
-  std::unique_ptr<Execution> retired_;  // until the next one holds what kernels keep of constants
-  Planned* last_ = nullptr;             // whose execution was given out: the only one that may hold memory of sparse values
+  Planned* last_ = nullptr;  // whose execution was given out: the only one that may hold memory of sparse values
 };
 
 }  // namespace tenon

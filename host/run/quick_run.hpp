@@ -29,8 +29,6 @@ class QuickRun {
   const std::vector<Place>& outputs() const { return outputs_; }
 
   bool fits(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
-  /// Whether its plan is still the one to run.
-  bool stays() const { return execution_->next_plan() == nullptr; }
   /// Whether it may run chains of nodes: no output overlaps what the run reads, or another one.
   bool apart(std::span<const Tensor> inputs, std::span<const Tensor> outputs);
   /// Points the execution at the tensors, and makes outputs that are empty. They fit.

@@ -82,17 +82,8 @@ Session::Impl::Impl(const Graph& given, SessionOptions given_options)
   optimize();
   files.require_unchanged();
   files = BackingFiles(tensors);  // without those of which everything was copied
-  context = {&host_table(),
-             &host().threads,
-             &streams,
-             nullptr,
-             &error,
-             &host().kernel_log,
-             options.training,
-             options.seed,
-             options.constant_weights,
-             this,
-             options.parallel && !options.debug && !options.profile && options.trace.empty() ? LanePolicy::measured : LanePolicy::never};
+  context = {&host_table(), &host().threads,          &streams, nullptr, &error, &host().kernel_log, options.training,
+             options.seed,  options.constant_weights, this};
 }
 
 Session::Impl::Use::Use(const std::unique_ptr<Impl>& session)
@@ -247,7 +238,7 @@ NamedTensors Session::Impl::run(Execution& execution, const NamedTensors& inputs
     back_up(execution, inputs, request, more);
     if (options.debug)
       execute_debug(execution, stop);
-    else if (request.finished && options.trace.empty() && !options.profile && execution.runs_in_order() && execution.gpu() == nullptr)
+    else if (request.finished && options.trace.empty() && !options.profile && execution.gpu() == nullptr)
       run_telling(execution, destinations, outputs, request);
     else
       options.trace.empty() && !options.profile ? execution.run_steps(stop) : execute_watched(execution, stop);

@@ -6,7 +6,6 @@
 
 #include "plan/step_cost.hpp"
 #include "run/execution/filled_outputs.hpp"
-#include "run/execution/parallel_run.hpp"
 #include "run/execution/step_failure.hpp"
 #include "run/execution/step_walk.hpp"
 #include "run/session_impl.hpp"

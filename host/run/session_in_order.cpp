@@ -10,8 +10,7 @@
 namespace tenon {
 
 bool Session::Impl::repeat(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop) {
-  if (!quick || FileMemory::any_mapped() || !quick->fits(inputs, outputs) || !quick->stays() || !quick->apart(inputs, outputs))
-    return false;
+  if (!quick || FileMemory::any_mapped() || !quick->fits(inputs, outputs) || !quick->apart(inputs, outputs)) return false;
   auto& execution = quick->bind(inputs, outputs);
   const auto number = step++;
   execution.set_step(number);

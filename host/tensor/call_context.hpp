@@ -21,11 +21,10 @@ class KernelLog {
 struct CallContext {
   Threads& threads;
   SparseMemory& sparse;
-  KernelLog* log = nullptr;                     ///< null: lines are dropped
-  const std::stop_token* stop = nullptr;        ///< null: nobody can cancel the call
-  std::atomic<bool> left_modes = false;         ///< a body of a parallel loop left floating-point modes changed
-  std::atomic<std::int64_t>* helped = nullptr;  ///< where to count what other threads work in parallel loops, in ns; null: nowhere
-  bool filled = false;  ///< outputs and workspace have a content before the call that a worker process must see, too
+  KernelLog* log = nullptr;               ///< null: lines are dropped
+  const std::stop_token* stop = nullptr;  ///< null: nobody can cancel the call
+  std::atomic<bool> left_modes = false;   ///< a body of a parallel loop left floating-point modes changed
+  bool filled = false;                    ///< outputs and workspace have a content before the call that a worker process must see, too
 };
 
 }  // namespace tenon

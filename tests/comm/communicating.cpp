@@ -11,7 +11,6 @@
 #include "application_host.hpp"
 #include "failure_of.hpp"
 #include "run/host_impl.hpp"
-#include "run/session_impl.hpp"
 
 using namespace tenon;
 
@@ -81,7 +80,7 @@ TEST_CASE("communicating nodes run once, whether or not an output needs them, or
   }
 }
 
-TEST_CASE("communicating nodes that do not depend on each other run one at a time and in the order of the graph, in lanes, too") {
+TEST_CASE("communicating nodes that do not depend on each other run one at a time and in the order of the graph") {
   CallingHost host(4);
   Graph graph(host);
   const auto x = graph.input("x", f32, {2});
@@ -92,7 +91,6 @@ TEST_CASE("communicating nodes that do not depend on each other run one at a tim
     expected.push_back(branch);
   }
   Session session(graph);
-  impl_of(session).context.lanes = LanePolicy::always;
   Calling::most = 0;
   for (int run = 0; run < 6; ++run) CHECK(calls_of(session, {{"x", Tensor::from({1.F, 2.F}, {2})}}) == expected);
   CHECK(Calling::most == 1);

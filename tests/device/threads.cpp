@@ -176,86 +176,8 @@ TEST_CASE("as many parts run at once as there are threads, on fewer cores too") 
   }
 }
 
-// Whether body(task) is called once for each, after all that it waits for. Tasks with the same number of them before them take turns.
-static bool runs_in_order(const Threads& threads, const std::vector<std::vector<std::uint32_t>>& after) {
-  tenon::Tasks tasks(after);
-  struct Seen {
-    const std::vector<std::vector<std::uint32_t>>& after;
-    std::vector<int> value;  // not atomic: ThreadSanitizer looks on
-    std::atomic<int> calls = 0, early = 0;
-  };
-  for (int round = 1; round <= 20; ++round) {
-    Seen seen{after, std::vector<int>(after.size())};
-    const bool ran = threads.run(
-        tasks,
-        [](void* context, std::uint32_t task) {
-          auto& here = *static_cast<Seen*>(context);
-          int longest = 0;
-          for (const auto earlier : here.after[task]) {
-            if (here.value[earlier] == 0) ++here.early;
-            longest = std::max(longest, here.value[earlier]);
-          }
-          here.value[task] = longest + 1;
-          ++here.calls;
-        },
-        &seen);
-    if (!ran || seen.early != 0 || seen.calls != static_cast<int>(after.size())) return false;
-  }
-  return true;
-}
-
-TEST_CASE("a task begins when those that it waits for have ended") {
-  std::mt19937 random(5);
-  for (const int count : {2, 4, 8}) {
-    CAPTURE(count);
-    const Threads threads(count);
-    CHECK(runs_in_order(threads, {}));
-    CHECK(runs_in_order(threads, {{}, {0}, {1}, {2}}));
-    CHECK(runs_in_order(threads, {{}, {0}, {0}, {0}, {1, 2, 3}, {4}, {4}}));
-    for (int graph = 0; graph < 20; ++graph) {
-      std::vector<std::vector<std::uint32_t>> after(200);
-      for (std::uint32_t task = 1; task < after.size(); ++task)
-        for (std::uint32_t earlier = task > 12 ? task - 12 : 0; earlier < task; ++earlier)
-          if (random() % 8 == 0) after[task].push_back(earlier);
-      CHECK(runs_in_order(threads, after));
-    }
-  }
-}
-
-TEST_CASE("tasks that wait for nothing run at once, and loops inside of them are whole") {
-  constexpr int count = 4;
-  const Threads threads(count);
-  struct Here {
-    const Threads& threads;
-    std::atomic<int> arrived = 0;
-    std::atomic<std::int64_t> sum = 0;
-  } here{threads};
-  tenon::Tasks tasks{std::vector<std::vector<std::uint32_t>>(count)};
-  const bool ran = threads.run(
-      tasks,
-      [](void* context, std::uint32_t) {
-        auto& shared = *static_cast<Here*>(context);
-        ++shared.arrived;
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        while (shared.arrived < count && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-        run(shared.threads, 100, 3, [&](std::int64_t begin, std::int64_t end) {
-          for (auto i = begin; i < end; ++i) shared.sum += i;
-        });
-      },
-      &here);
-  CHECK(ran);
-  CHECK(here.arrived == count);
-  CHECK(here.sum == count * std::int64_t{99 * 100 / 2});
-}
-
-TEST_CASE("tasks are refused, and loops are the caller's alone, where others keep the threads busy") {
-  const Threads threads(2), one(1);
-  tenon::Tasks tasks{std::vector<std::vector<std::uint32_t>>(3)};
-  const auto count_calls = [](void* context, std::uint32_t) { ++*static_cast<std::atomic<int>*>(context); };
-  std::atomic<int> calls = 0;
-  CHECK_FALSE(one.run(tasks, count_calls, &calls));
-  run(threads, 1, 1, [&](std::int64_t, std::int64_t) { CHECK(threads.run(tasks, count_calls, &calls)); });  // one part keeps nobody busy
-  CHECK(calls == 3);
+TEST_CASE("loops are the caller's alone, where others keep the threads busy") {
+  const Threads threads(2);
   std::atomic<bool> inside = false, leave = false;
   std::thread other([&] {
     run(threads, 2, 1, [&](std::int64_t, std::int64_t) {
@@ -264,16 +186,12 @@ TEST_CASE("tasks are refused, and loops are the caller's alone, where others kee
     });
   });
   while (!inside) std::this_thread::yield();
-  CHECK_FALSE(threads.run(tasks, count_calls, &calls));
-  CHECK(calls == 3);
   const auto here = std::this_thread::get_id();
   std::atomic<int> elsewhere = 0;
   run(threads, 100, 1, [&](std::int64_t, std::int64_t) { elsewhere += std::this_thread::get_id() == here ? 0 : 1; });
   CHECK(elsewhere == 0);
   leave = true;
   other.join();
-  CHECK(threads.run(tasks, count_calls, &calls));
-  CHECK(calls == 6);
 }
 
 // Says so, late, when its thread has ended.

@@ -382,9 +382,7 @@ TEST_CASE("session: an output is told as soon as its destination has all of it")
   graph.output("early", early);
   graph.output("both", graph.add("tenon.sum_gradients", {first, graph.add("quadratic", {late}, {{"b", 1}}, "second")}));
   graph.output("late", late);
-  tenon::SessionOptions in_order;
-  in_order.parallel = false;
-  Session session(graph, in_order);
+  Session session(graph);
   const auto to_early = f64_tensor({0, 0}), to_both = f64_tensor({0, 0});
   std::vector<std::string> told;
   std::vector<double> then;

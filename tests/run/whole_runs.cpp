@@ -253,25 +253,6 @@ TEST_CASE("whole runs: runs by position that repeat the last one change nothing,
   }
 }
 
-TEST_CASE("whole runs: with steps at once, too") {
-  FailingHost host(4);
-  Graph graph(host);
-  const auto x = graph.input("x", f32, {-1});
-  for (int branch = 0; branch < 4; ++branch) {
-    auto value = x;
-    for (int i = 0; i < 4; ++i) value = graph.add("tally", {value}, {}, "tally" + std::to_string(4 * branch + i));
-    graph.output("y" + std::to_string(branch), graph.add("picky", {value}, {}, "picky" + std::to_string(branch)));
-  }
-  Session session(graph);
-  impl_of(session).context.lanes = LanePolicy::always;
-  for (int run = 0; run < 6; ++run) {
-    const auto sum = static_cast<float>(4 * (run + 1));
-    CHECK(failure_of([&] { session.run({{"x", vector_of({-1 - sum})}}); }).message.find("it met -1") != std::string::npos);
-    session.run({{"x", vector_of({1})}});
-    for (int i = 0; i < 16; ++i) CHECK(first_of(session.tensor("tally" + std::to_string(i) + "_runs")) == static_cast<float>(run + 1));
-  }
-}
-
 TEST_CASE("whole runs: batches that run one after the other succeed together") {
   FailingHost host;
   Graph graph(host);

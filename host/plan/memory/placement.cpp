@@ -83,7 +83,7 @@ void Search::reorder(std::vector<std::uint32_t> order) {
 }  // namespace
 
 std::string_view name_of(Strategy strategy) {
-  static constexpr std::string_view names[] = {"execution order", "greedy by size", "greedy by breadth", "greedy, reordered", "in lanes"};
+  static constexpr std::string_view names[] = {"execution order", "greedy by size", "greedy by breadth", "greedy, reordered"};
   return names[static_cast<std::size_t>(strategy)];
 }
 

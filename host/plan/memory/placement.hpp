@@ -21,7 +21,6 @@ enum class Strategy : std::uint8_t {
   by_size,          ///< the largest first, each into the smallest gap that is free all its life
   by_breadth,       ///< those alive at the step with the most alive bytes first, and among these the largest; else as by_size
   reordered,        ///< as the better one of these two, but what stuck out of the best arena so far came earlier
-  lanes,            ///< each lane's buffers by the best of these, one lane after the other
 };
 std::string_view name_of(Strategy strategy);
 
@@ -38,7 +37,7 @@ struct MemoryPlacement {
 /// many pairs of buffers that all together they would take longer than half a second.
 MemoryPlacement place(std::span<const Buffer> buffers);
 
-/// One strategy alone, whatever it takes; not `reordered` and not `lanes`. For tests and benchmarks.
+/// One strategy alone, whatever it takes; not `reordered`. For tests and benchmarks.
 MemoryPlacement place_by(Strategy strategy, std::span<const Buffer> buffers);
 
 }  // namespace tenon

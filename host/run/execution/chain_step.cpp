@@ -166,8 +166,7 @@ std::int32_t ChainStep::run(const tenon_call& call) {
   bind(call);
   threads_.parallel_for(
       chain_.blocks.count(), 1,
-      [](void* self, std::int64_t begin, std::int64_t end) { static_cast<ChainStep*>(self)->run_blocks(begin, end); }, this,
-      static_cast<const CallContext*>(call.context)->helped);
+      [](void* self, std::int64_t begin, std::int64_t end) { static_cast<ChainStep*>(self)->run_blocks(begin, end); }, this);
   return stopped_ ? 1 : 0;
 }
 

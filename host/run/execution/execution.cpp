@@ -7,8 +7,8 @@
 #include "device/stream.hpp"
 #include "plugin/operator_name.hpp"
 #include "plugin/plugin_call.hpp"
-#include "run/execution/runner.hpp"
 #include "run/execution/step_failure.hpp"
+#include "run/execution/step_walk.hpp"
 
 namespace tenon {
 namespace {
@@ -61,15 +61,13 @@ Execution::Execution(std::shared_ptr<const Plan> plan, const Kernels& kernels, c
     }
   }
   if (!plan_->gpus.devices.empty()) gpu_.emplace(*plan_, calls_, tensors_, copies_, *context.streams, *context.arenas);
-  if (plan_->lanes.lanes > 0) add_lanes();
-  runner_ = Runner::of(*this, kernels, *context.threads, context.lanes, context.runs_before_lanes);
   find_changes();
 }
 
 Execution::~Execution() = default;
 
 void Execution::find_changes() {
-  changes_last_ = plan_->lanes.lanes == 0;
+  changes_last_ = true;
   for (std::size_t step = 0; step < plan_->step_count(); ++step) {
     const auto changed = changed_by(*plan_, step);
     changes_.insert(changes_.end(), changed.begin(), changed.end());
@@ -78,26 +76,17 @@ void Execution::find_changes() {
   for (const auto& [variable, value] : plan_->memory.copies) changes_.push_back(variable);
 }
 
-void Execution::add_lanes() {
-  for (std::uint32_t lane = 0; lane < plan_->lanes.lanes; ++lane)
-    lanes_.emplace_back(call_context_.threads, sparse_memory_, call_context_.log);
-  for (std::size_t step = 0; step < plan_->step_count(); ++step) {
-    auto& lane = lanes_[plan_->lanes.lane_of[step]];
-    calls_[step].context = &lane.context;
-    calls_[step].error = &lane.error.error;
-  }
+void stop_where_asked(const std::stop_token& stop) {
+  if (stop.stop_requested()) throw Failure(FailureKind::failed, "the run was stopped", "it has changed no state and no variable");
 }
 
 void Execution::run_steps(const std::stop_token& stop) {
-  if (!runner_) return tenon::run_steps(*this, stop);
-  runner_->run(stop);
-  next_ = runner_->next();
-  if (runner_->over()) runner_.reset();
-}
-
-void Execution::keep_plan() {
-  next_ = nullptr;
-  runner_->stay();
+  const bool may_stop = stop.stop_possible();
+  StepWalk walk(*this);
+  for (const auto& step : start()) {
+    if (may_stop) stop_where_asked(stop);
+    walk.call(step);
+  }
 }
 
 void Execution::finish() {
@@ -138,7 +127,7 @@ void Execution::set_add(ValueId output, bool add) {
 }
 
 void Execution::put_modes_back(const FloatModes& modes, const FloatModes& left, const Step& step) {
-  context_of(step).left_modes = false;
+  call_context_.left_modes = false;
   const auto id = plan_->node_of(calls_.step_of(step));
   const auto* op = plan_->graph.binding().nodes[id].op;
   op == nullptr ? modes.set() : put_back(modes, left, *op, called_by(step.call->dispatch));
@@ -147,7 +136,7 @@ void Execution::put_modes_back(const FloatModes& modes, const FloatModes& left, 
 // A failure on a GPU is found by whoever waits for it next.
 Failure Execution::failure_of(const Step& failed) const {
   const auto step = calls_.step_of(failed);
-  auto reason = (lanes_.empty() ? error_ : lanes_[plan_->lanes.lane_of[step]].error).reason();
+  auto reason = error_.reason();
   auto& device = plan_->device_of(step);
   const auto* const from = plan_->copied_from(step);
   const auto loss = from == nullptr ? device.loss() : std::string();  // a copy has told it

@@ -1,6 +1,5 @@
 // Runs a plan.
 #pragma once
-#include <atomic>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -17,15 +16,6 @@
 
 namespace tenon {
 
-class Runner;
-
-/// Whether steps may run at once.
-enum class LanePolicy : std::uint8_t {
-  never,
-  measured,  ///< where it pays
-  always,    ///< wherever steps do not follow each other: for tests
-};
-
 /// What a session gives to all its executions.
 struct ExecutionContext {
   const tenon_host* host = nullptr;
@@ -38,8 +28,6 @@ struct ExecutionContext {
   std::uint64_t seed = 0;
   bool constant_weights = false;  ///< as in SessionOptions
   const void* session = nullptr;  ///< whose executions these are
-  LanePolicy lanes = LanePolicy::never;
-  int runs_before_lanes = 0;  ///< that are not looked at
 };
 
 /// A plan with calls and streams, in the session's arenas, which hold it. Kernels, arenas and the session's tensors outlive it. Threads:
@@ -56,17 +44,12 @@ class Execution {
 
   const Plan& plan() const { return *plan_; }
   const std::shared_ptr<const Plan>& shared_plan() const { return plan_; }
-  /// Calls the steps of a run, in lanes where that pays. Throws a step's Failure, or that `stop` was requested.
+  /// Calls the steps of a run. Throws a step's Failure, or that `stop` was requested.
   void run_steps(const std::stop_token& stop);
-  /// The plan that later runs are to use, by an execution of its own; null: this one.
-  const std::shared_ptr<const Plan>& next_plan() const { return next_; }
-  void keep_plan();  ///< where there is no memory for that
   /// States and variables that a run changes where they lie: values of the session's graph.
   const std::vector<ValueId>& changes() const { return changes_; }
   /// Whether nothing can fail in a run that has begun to change them.
   bool changes_last() const { return changes_last_; }
-  /// Whether run_steps() calls the steps one after the other, and will go on to.
-  bool runs_in_order() const { return runner_ == nullptr; }
   /// The first of the GPUs whose kernels run; null: none.
   Device* gpu() const { return gpu_ ? plan_->gpus.devices.front() : nullptr; }
   /// One for each step of the plan.
@@ -97,7 +80,7 @@ class Execution {
   /// After each step: puts back the floating-point modes that it left changed, which `modes` are, and warns of its operator.
   void keep_modes(const FloatModes& modes, const Step& step) {
     const auto left = FloatModes::after_call();
-    if (left != modes || context_of(step).left_modes.load(std::memory_order_relaxed)) [[unlikely]]
+    if (left != modes || call_context_.left_modes.load(std::memory_order_relaxed)) [[unlikely]]
       put_modes_back(modes, left, step);
   }
   /// Of a step that start() returned and that did not return 0.
@@ -119,32 +102,9 @@ class Execution {
   void set_step(std::uint64_t step) { calls_.set_step(step); }  ///< of the random numbers
   void set_seed(std::uint64_t seed) { calls_.set_seed(seed); }
   /// What kernels look at that may be cancelled; null after the run.
-  void set_stop(const std::stop_token* stop) {
-    call_context_.stop = stop;
-    for (auto& lane : lanes_) lane.context.stop = stop;
-  }
-
-  /// While it lives, what other threads work in the loops of steps is counted, in nanoseconds.
-  class Helped {
-   public:
-    Helped(Execution& execution, std::atomic<std::int64_t>& count) : context_(execution.call_context_) { context_.helped = &count; }
-    ~Helped() { context_.helped = nullptr; }
-    Helped(const Helped&) = delete;
-    Helped& operator=(const Helped&) = delete;
-
-   private:
-    CallContext& context_;
-  };
+  void set_stop(const std::stop_token* stop) { call_context_.stop = stop; }
 
  private:
-  // What kernels of one lane of the plan share; no other lane runs them meanwhile.
-  struct Lane {
-    Lane(Threads& threads, SparseMemory& sparse, KernelLog* log) : context{threads, sparse, log} {}
-    ErrorBuffer error;
-    CallContext context;
-  };
-  void add_lanes();
-  CallContext& context_of(const Step& step) { return lanes_.empty() ? call_context_ : *static_cast<CallContext*>(step.call->context); }
   void update_variables();
   void find_changes();
   [[gnu::cold]] void put_modes_back(const FloatModes& modes, const FloatModes& left, const Step& step);
@@ -158,9 +118,6 @@ class Execution {
   StepCalls calls_;
   std::optional<KeptMemory> kept_;  // where kernels keep anything
   std::optional<GpuExecution> gpu_;
-  std::deque<Lane> lanes_;          // of a plan in lanes
-  std::unique_ptr<Runner> runner_;  // null: steps run one after the other
-  std::shared_ptr<const Plan> next_;
   std::vector<ValueId> changes_;
   bool changes_last_ = false;
 };

@@ -1,10 +1,15 @@
 // The steps of a run, called one after the other.
 #pragma once
+#include <stop_token>
+
 #include "device/current_device.hpp"
 #include "io/crash/running.hpp"
 #include "run/execution/execution.hpp"
 
 namespace tenon {
+
+/// Throws Failure (failed) if a stop is requested.
+void stop_where_asked(const std::stop_token& stop);
 
 /// While it lives, a crash of this thread is reported with the step that runs, and each step gets the floating-point modes that were set
 /// when it was made.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 Figures = dict[str, Any]  # one benchmark's, as Google Benchmark writes them
 Value = Callable[[Figures], float]
 
-CORES = len(os.sched_getaffinity(0))
 LARGE, SMALL = 1 << 24, 1 << 12  # elements, as in elementwise.cpp
 
 
@@ -57,7 +55,6 @@ class Row:
     value: Value
     floor: str = ""
     floor_value: Value | None = None
-    floor_factor: float = 1
     goal: float | None = None
     least: bool = False
     of_figure: bool = False
@@ -146,20 +143,6 @@ def first_result() -> list[Row]:
     return rows
 
 
-def parallel() -> list[Row]:
-    def of(name: str, branches: int, nodes: int, ns: int, goal: float, cores: int) -> Row:
-        ending = f"/branches:{branches}/nodes:{nodes}/ns:{ns}/real_time"
-        floor = "branches_of/threads:1" + ending
-        row = Row("parallel", name, "branches_of/threads:0" + ending, "ms", time("ms"), floor, floor_factor=1 / cores)
-        row.goal, row.least = goal, True
-        return row
-
-    return [
-        of(f"64 branches x 20 nodes of 100 us, {CORES} cores over ideal", 64, 20, 100_000, 0.9, CORES),
-        of("a chain of 100 nodes of 1 us over one thread", 1, 100, 1000, 0.97, 1),
-    ]
-
-
 def others() -> list[Row]:
     rows = [
         Row(
@@ -183,4 +166,4 @@ def others() -> list[Row]:
     return rows
 
 
-ROWS = elementwise() + dispatch() + eager() + first_result() + parallel() + others()
+ROWS = elementwise() + dispatch() + eager() + first_result() + others()

@@ -54,7 +54,7 @@ def line_of(row: Row, found: dict[str, list[dict[str, Any]]]) -> Line:
     line: Line = {"name": row.name, "figure": figure, "unit": row.unit}
     compared = figure
     if row.floor:
-        line["floor"] = best((row.floor_value or row.value)(one) for one in found[row.floor]) * row.floor_factor
+        line["floor"] = best((row.floor_value or row.value)(one) for one in found[row.floor])
         line["ratio"] = line["floor"] / figure if row.least and best is min else figure / line["floor"]
         compared = figure if row.of_figure else line["ratio"]
     if row.goal is not None:

@@ -54,7 +54,6 @@ struct PlannedStep {
   std::vector<PlannedKept> kept{};  ///< made before the first run, and shared with others that keep the same
   /// Of a step that stands for several nodes of the graph: those, and `node` is their names with + between, such as `conv1+bn1+relu1`.
   std::vector<std::string> nodes{};
-  std::int32_t lane = -1;  ///< steps of different lanes may run at once; -1: steps run one after the other
 };
 
 /// A node of the graph that does not run, and is part of no step's name.
@@ -87,8 +86,6 @@ struct TENON_API PlanInfo {
   std::vector<PlannedStep> steps;    ///< in the order in which they run
   std::vector<MemoryUse> memory;     ///< by first step, then by offset; inputs, variables and outputs of the graph are not among them
   std::vector<PlannedArena> arenas;  ///< the CPU's first
-  /// Nanoseconds of a run as measured steps let expect: one after the other, and in lanes; both 0 where there are none.
-  std::int64_t alone = 0, in_lanes = 0;
   std::vector<LeftOut> left_out{};   ///< by optimization
   std::vector<std::string> later{};  ///< nodes that are planned when these steps have run: their shapes follow from elements
 

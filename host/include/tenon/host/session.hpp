@@ -29,9 +29,6 @@ struct SessionOptions {
   std::filesystem::path trace{};
   /// Measure each node for times(). As with a trace, each step is waited for, which makes runs slower.
   bool profile = false;
-  /// On the CPU, with several threads: nodes that do not need each other may run at once, where the first runs of a plan have shown that
-  /// this is faster. It takes more memory, see plan(). The results are the same. False: one node after the other, always.
-  bool parallel = true;
   /// On GPUs, the second run of a plan captures consecutive capturable kernels as CUDA graphs, and later runs launch these. False: every
   /// run launches each kernel.
   bool capture = true;
