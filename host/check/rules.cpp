@@ -9,7 +9,7 @@
 #include "graph/rewrite/graph_part.hpp"
 #include "graph/rewrite/rewriting.hpp"
 #include "run/graph_impl.hpp"
-#include "run/optimized_graph.hpp"
+#include "run/session/optimized_graph.hpp"
 
 namespace tenon::checks {
 namespace {

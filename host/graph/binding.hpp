@@ -7,6 +7,7 @@
 #include "graph/instance.hpp"
 #include "graph/model.hpp"
 #include "io/crash/running.hpp"
+#include "plugin/operator_name.hpp"
 #include "plugin/plugin_set.hpp"
 
 namespace tenon {
@@ -21,6 +22,11 @@ struct Binding {
   std::vector<Node> nodes;
   std::vector<const LoadedOperator*> operators;  // one entry for each OperatorUse
 };
+
+/// Whether the operator is the application's: not from a plugin, and not one of Tenon's own.
+inline bool is_application_own(const LoadedOperator& op) {
+  return op.make != nullptr || (op.file < 0 && op.info->space != bundled_space);
+}
 
 /// Binds what is not bound yet. All operators that are missing are reported at once: node, operator, version, the plugin it came from,
 /// where was searched, what is near (Failure, plugin). Nodes written for an older version of their operator are brought up to date in the

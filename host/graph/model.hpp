@@ -145,6 +145,7 @@ struct GraphModel {
   // Of graphs that a session rewrote; no file holds them.
   std::unordered_map<NodeId, std::vector<StringId>> stands_for;  // of nodes that stand for several: the names of those
   std::vector<ReplacedNode> replaced;
+  std::unordered_map<ValueId, ValueId> redirected;  // values of the original graph, and those that are read in place of them
 
   void clear_outputs() { outputs.clear(), output_names.clear(); }
   /// Of a variable that has none yet.

@@ -11,7 +11,7 @@
 #include "run/call_cache.hpp"
 #include "run/control_flow.hpp"
 #include "run/host_impl.hpp"
-#include "run/optimized_graph.hpp"
+#include "run/session/optimized_graph.hpp"
 
 namespace tenon {
 namespace {

@@ -10,7 +10,7 @@
 #include "io/utf8.hpp"
 #include "plugin/operator_history.hpp"
 #include "run/graph_impl.hpp"
-#include "run/session_impl.hpp"
+#include "run/shared_values.hpp"
 #include "tensor/add_elements.hpp"
 
 namespace tenon {
@@ -100,14 +100,14 @@ void add_record(Graph& graph, const Session& update, const std::vector<TrainedVa
                 std::int64_t examples, TrainingRecord where) {
   auto& model = impl_of(graph).edit().model;
   where.optimizer = find_optimizer(graph.host(), options.optimizer)->full_name();
-  where.parameters = parameters_of(impl_of(update).graph, trained.front());
+  where.parameters = parameters_of(SharedValues(update).graph(), trained.front());
   where.seed = options.seed;
   where.settings = settings_of(options, examples);
   where.lanes = static_cast<std::uint64_t>(options.lanes);
   for (const auto& one : trained)
-    for (const auto& [name, state] : states_of(impl_of(update).graph, one)) {
+    for (const auto& [name, state] : states_of(SharedValues(update).graph(), one)) {
       where.slots.push_back({name, find_value(model, one.variable), static_cast<std::uint32_t>(model.tensors.size())});
-      model.tensors.push_back(impl_of(update).tensor(state));
+      model.tensors.push_back(SharedValues(update).tensor(state));
     }
   model.training = std::move(where);
 }
@@ -159,7 +159,7 @@ void restore_slots(const Graph& checkpoint, const Session& update, const std::ve
   const auto& added = find_optimizer(checkpoint.host(), model.training->optimizer)->added_states;
   std::size_t used = 0;
   for (const auto& one : trained)
-    for (const auto& [name, state] : states_of(impl_of(update).graph, one)) {
+    for (const auto& [name, state] : states_of(SharedValues(update).graph(), one)) {
       const auto found = std::find_if(slots.begin(), slots.end(), [&, &wanted = name](const TrainingSlot& slot) {
         return slot.name == wanted && value_label(model, slot.variable) == one.variable;
       });
@@ -167,7 +167,7 @@ void restore_slots(const Graph& checkpoint, const Session& update, const std::ve
           std::any_of(added.begin(), added.end(), [&, &wanted = name](const auto& entry) { return entry.second == wanted; });
       if (found == slots.end() && came_since) continue;  // it keeps its first values
       if (found == slots.end()) refuse(path, fmt::format("it has no '{}' for '{}'", name, one.variable));
-      copy(model.tensors[found->tensor], impl_of(update).tensor(state), fmt::format("'{}' of '{}'", name, one.variable), path);
+      copy(model.tensors[found->tensor], SharedValues(update).tensor(state), fmt::format("'{}' of '{}'", name, one.variable), path);
       ++used;
     }
   if (used != slots.size()) refuse(path, fmt::format("it has {} optimizer states, but {} are needed", slots.size(), used));

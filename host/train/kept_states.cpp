@@ -17,10 +17,8 @@ static void copy_on(const Stream& stream, const Tensor& from, const Tensor& to) 
 }
 
 // Nodes that write a state run where it lies.
-KeptStates::KeptStates(Session::Impl& session) : session_(session) {
-  for (ValueId id = 0; id < session.tensors.size(); ++id)
-    if (const auto& state = session.tensors[id]; state && session.model().values[id].role == Role::state)
-      states_.push_back({id, state, state.clone(), session.streams.of(device_of(state))});
+KeptStates::KeptStates(const SharedValues& values) {
+  for (auto& [name, tensor, stream] : values.states()) states_.push_back({name, tensor, tensor.clone(), stream});
 }
 
 void KeptStates::keep() const {
@@ -62,7 +60,7 @@ void KeptStates::require_equal(std::size_t i, const Tensor& left, const Tensor& 
   if (std::memcmp(left.data(), right.data(), static_cast<std::size_t>(left.bytes())) == 0) return;
   throw Failure(FailureKind::failed,
                 fmt::format("the state '{}' is {} and differs between lanes of the step: only floating states can be averaged",
-                            value_label(session_.model(), states_[i].id), name_of(left.dtype())),
+                            states_[i].name, name_of(left.dtype())),
                 "train with one lane");
 }
 

@@ -1,9 +1,10 @@
 // A session's states from before a step of training.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
-#include "run/session_impl.hpp"
+#include "run/shared_values.hpp"
 
 namespace tenon {
 
@@ -11,7 +12,7 @@ namespace tenon {
 /// The session outlives it. Threads: one at a time.
 class KeptStates {
  public:
-  explicit KeptStates(Session::Impl& session);
+  explicit KeptStates(const SharedValues& values);
   ~KeptStates() { finish(); }  // before their memory is given back
   KeptStates(const KeptStates&) = delete;
   KeptStates& operator=(const KeptStates&) = delete;
@@ -34,13 +35,12 @@ class KeptStates {
 
  private:
   struct State {
-    ValueId id;
+    std::string name;
     Tensor now, kept;
     Stream stream;
   };
   void finish() const noexcept;
 
-  const Session::Impl& session_;
   std::vector<State> states_;
 };
 

@@ -15,7 +15,7 @@
 #include "io/counted.hpp"
 #include "run/graph_impl.hpp"
 #include "run/one_thread.hpp"
-#include "run/session_impl.hpp"
+#include "run/shared_values.hpp"
 #include "tensor/finite.hpp"
 #include "train/agreement.hpp"
 #include "train/batches.hpp"
@@ -58,16 +58,6 @@ Graph initialized(const Graph& graph, Batches& batches, const TrainerOptions& op
   return own;
 }
 
-/// From here on the graph has the session's memory for the values of these names.
-void share(const Session& from, Graph& to, const std::vector<std::string>& names) {
-  std::map<ValueId, Tensor> shared;
-  for (const auto& name : names) shared.emplace(find_value(model_of(to), name), impl_of(from).tensor(name));
-  impl_of(to).set_tensors([&](ValueId id) {
-    const auto found = shared.find(id);
-    return found == shared.end() ? Tensor() : found->second;
-  });
-}
-
 std::vector<std::string> variables_of(const std::vector<TrainedVariable>& trained) {
   std::vector<std::string> names;
   names.reserve(trained.size());
@@ -92,12 +82,12 @@ struct Trainer::Impl {
         parts(make_gradient_graph(forward, batches.take(0, 0), options)),
         update(make_update_graph(forward, parts.trained, options), session_options()),
         gradient(shared_gradient_graph(), session_options(options.precision)),
-        states(impl_of(gradient)),
+        states(SharedValues(gradient)),
         processes(options.distributed ? Processes(forward.host(), options.comm_timeout) : Processes(forward.host())),
         gradients(gradient, parts, options, states, exchange_with_others()) {
-    impl_of(gradient).puts_back_sums = false;  // a step that fails drops them
-    share(update, forward, variables_of(parts.trained));
-    share(gradient, forward, states_of(model_of(forward)));
+    SharedValues(gradient).keep_failed_sums();
+    SharedValues(update).share_with(forward, variables_of(parts.trained));
+    SharedValues(gradient).share_with(forward, states_of(model_of(forward)));
     if (options.schedule.total == 0) options.schedule.total = std::max<std::uint64_t>(1, options.epochs * steps_per_epoch());
   }
 
@@ -135,7 +125,7 @@ struct Trainer::Impl {
   }
 
   const Graph& shared_gradient_graph() {
-    share(update, parts.graph, variables_of(parts.trained));
+    SharedValues(update).share_with(parts.graph, variables_of(parts.trained));
     return parts.graph;
   }
 
@@ -165,8 +155,8 @@ struct Trainer::Impl {
       if (value.role == Role::variable || value.role == Role::state)
         tensors.emplace_back(model_of(forward).strings[value.name], model_of(forward).tensors[value.tensor]);
     for (const auto& one : parts.trained)
-      for (const auto& [name, state] : tenon::states_of(impl_of(update).graph, one))
-        tensors.emplace_back(state, impl_of(update).tensor(state));
+      for (const auto& [name, state] : tenon::states_of(SharedValues(update).graph(), one))
+        tensors.emplace_back(state, SharedValues(update).tensor(state));
     return tensors;
   }
 
@@ -259,7 +249,7 @@ struct Trainer::Impl {
   void resume(const std::filesystem::path& path) {
     auto checkpoint = Graph::load(forward.host(), path);
     checkpoint.initialize(options.seed);  // nodes of older versions of their operators get what those lack
-    check_record(checkpoint, forward, impl_of(update).graph, parts.trained, options, path);
+    check_record(checkpoint, forward, SharedValues(update).graph(), parts.trained, options, path);
     const auto& record = *model_of(checkpoint).training;
     if (record.data_position >= static_cast<std::uint64_t>(batches.examples()))
       throw Failure(FailureKind::file, fmt::format("{}: cannot resume: it stopped after {} of an epoch, but the data have {}",

@@ -4,7 +4,7 @@
 #include "device/devices.hpp"
 #include "failure_of.hpp"
 #include "gpu_graph.hpp"
-#include "run/session_impl.hpp"
+#include "run/session/session_impl.hpp"
 
 using namespace tenon;
 
@@ -307,9 +307,6 @@ TEST_CASE("sessions: a plan that is larger than a GPU's memory says what it need
   CHECK(session.plan_bytes(huge) == std::int64_t{1} << 47);
   auto& impl = impl_of(session);
   const Destinations given{{"y", {}}};  // memory for the output is no matter here
-  const auto failure = failure_of([&] {
-    impl.plans.execution_of(impl.plan_for(impl.stage_for({}), input_types(impl.model(), huge), {}, {}), *impl.kernels, impl.tensors,
-                            impl.context, given, 0);
-  });
+  const auto failure = failure_of([&] { impl.plans.execution_of(impl.plan(huge), impl.context, given, 0); });
   CHECK(failure.message.substr(0, 50) == "cuda:0 is out of memory: the plan needs 128.0 TiB,");
 }

@@ -5,7 +5,7 @@
 
 #include "gpu_graph.hpp"
 #include "host_allocations.hpp"
-#include "run/session_impl.hpp"
+#include "run/session/session_impl.hpp"
 #if defined(TENON_SIMULATED_CUDA)
 #include <cuda_simulated.h>
 #endif

@@ -13,7 +13,7 @@
 #include "file/forged_file.hpp"
 #include "graph/model.hpp"
 #include "plan/plan.hpp"
-#include "run/session_impl.hpp"
+#include "run/session/session_impl.hpp"
 
 namespace forged {
 
@@ -187,7 +187,10 @@ inline void run_guarded(Graph& graph, const std::vector<tenon_type>& types, cons
     request.destinations[name] = {guarded(types[id]), tenon::Write::to};
   }
   tenon::Session session(graph, options);
-  const auto plan = impl_of(session).plan_for(impl_of(session).stage_for({}), given, {}, {}).plan;
+  const auto plan = [&] {
+    auto next = impl_of(session).first_stage({});
+    return impl_of(session).plan(next, [&](const auto&) { return tenon::Session::Impl::Request{given}; }).plan;
+  }();
   for (const auto& [name, id] : plan->model().outputs)  // of sparse ones the memory is the host's
     if (plan->types()[id].storage != TENON_DENSE) request.destinations.erase(std::string(plan->model().strings[name]));
   look_at(session.run(inputs, request));

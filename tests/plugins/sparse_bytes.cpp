@@ -8,7 +8,7 @@
 #include <tenon/host/session.hpp>
 
 #include "plugins/strict_host.hpp"
-#include "run/session_impl.hpp"
+#include "run/session/session_impl.hpp"
 
 namespace {
 

@@ -4,6 +4,7 @@
 #include <tenon/host/batched_run.hpp>
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/host/udf.hpp>
+#include <thread>
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
@@ -278,4 +279,21 @@ TEST_CASE("batches: what cannot be taken apart or joined is refused before anyth
         }).message == "the graph has no input 'w'");
   CHECK(seen.empty());
   CHECK(run_in_batches(session, inputs, 3, RunOptions{.outputs = {"twice"}}).at("twice").shape() == Shape{8, 3});
+}
+
+TEST_CASE("batches: they have the session from the first to the last") {
+  ApplicationHost host;
+  host.add<Watched>("watched");
+  Graph graph(host);
+  graph.output("y", graph.add("watched", {graph.input("x", f32, {-1, 3})}));
+  Session session(graph);
+  const NamedTensors inputs{{"x", rows_of(5)}};
+  std::vector<std::string> refused;
+  run_each_batch(session, inputs, 2, [&](const NamedTensors&, std::int64_t) {
+    refused.push_back(failure_of([&] { session.set_step(7); }).message);
+    std::thread([&] { refused.push_back(failure_of([&] { session.run(inputs); }).message); }).join();
+    std::thread([&] { refused.push_back(failure_of([&] { run_in_batches(session, inputs, 2); }).message); }).join();
+  });
+  CHECK(refused == std::vector<std::string>(9, "the session is in use by another thread"));
+  CHECK(session.step() == 3);
 }

@@ -6,7 +6,7 @@
 #include "application_host.hpp"
 #include "failure_of.hpp"
 #include "run/graph_impl.hpp"
-#include "run/session_impl.hpp"
+#include "run/session/session_impl.hpp"
 #include "waits.hpp"
 
 using tenon::Graph;

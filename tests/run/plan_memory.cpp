@@ -14,7 +14,7 @@
 #include "../failure_of.hpp"
 #include "device/devices.hpp"
 #include "device/memory.hpp"
-#include "run/session_impl.hpp"
+#include "run/session/session_impl.hpp"
 #include "tensor/row_range.hpp"
 #include "vectors.hpp"
 

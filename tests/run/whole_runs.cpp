@@ -8,7 +8,7 @@
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
-#include "run/session_impl.hpp"
+#include "run/session/session_impl.hpp"
 #include "vectors.hpp"
 
 using namespace tenon;
@@ -301,17 +301,74 @@ TEST_CASE("whole runs: outputs are finished once, in a run of several stages, to
   }
 }
 
-TEST_CASE("whole runs: a refused input leaves plans and what they have made ready") {
-  FailingHost host;
+/// w * x with a weight of x's shape.
+struct Weighted : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("w * x");
+    op.types({f32});
+    op.input("x", "[n]");
+    op.input("w", "[n]").weight();
+    op.output("y", "[n]");
+  }
+  void infer(Infer& io) const {
+    io.set_input("w", io.input(0).shape);
+    io.set_output(0, io.input(0).shape);
+  }
+  void forward(const Call& call) const {
+    for (std::int64_t i = 0; i < call.output<float>(0).size(); ++i)
+      call.output<float>(0)[i] = call.input<float>(0)[i] * call.input<float>(1)[i];
+  }
+};
+
+// x through an operator, beside a constant that optimization computes once.
+static Graph optimizable(Host& host, const char* op) {
   Graph graph(host);
-  const auto constant = graph.add("drift", {graph.constant("a", vector_of({1})), graph.constant("b", vector_of({2}))});
-  graph.output("constant", constant);
-  graph.output("y", graph.add("even", {graph.input("x", f32, {-1})}, {}, "even"));
+  graph.output("constant", graph.add("drift", {graph.constant("a", vector_of({1})), graph.constant("b", vector_of({2}))}));
+  graph.output("y", graph.add(op, {graph.input("x", f32, {-1})}, {}, op));
+  return graph;
+}
+
+TEST_CASE("whole runs: a refused input costs no plan and no execution, whichever way it comes") {
+  FailingHost host;
+  for (const auto optimize : {Optimize::full, Optimize::none}) {
+    Session session(optimizable(host, "even"), {.optimize = optimize});
+    const auto run = [&](int size) { return session.run({{"x", Tensor::zeros(f32, {size})}}); };
+    run(2), run(4);
+    const auto& plans = impl_of(session).plans;
+    const auto made = plans.made();
+    std::vector<const Execution*> before;
+    for (const auto& [key, planned] : plans.all()) before.push_back(planned.execution.get());
+    for (int round = 0; round < 3; ++round) {
+      CHECK(failure_of([&] { run(3); }).message.find("needs an even number") != std::string::npos);
+      CHECK(failure_of([&] { session.plan({{"x", {3}}}); }).message.find("needs an even number") != std::string::npos);
+      CHECK(failure_of([&] { session.run({{"x", Tensor::zeros(f32, {2, 2, 2})}}); }).kind != 0);
+      CHECK(failure_of([&] { session.run({}); }).message.find("no value is given for input x") != std::string::npos);
+      CHECK(failure_of([&] { run_in_batches(session, {{"x", Tensor::zeros(f32, {5})}}, 3); }).kind != 0);
+      CHECK(failure_of([&] { session.first_non_finite({{"x", Tensor::zeros(f32, {3})}}); }).kind != 0);
+      CHECK(run(2).at("y").shape() == Shape{2});
+      CHECK(run(4).at("y").shape() == Shape{4});
+    }
+    CHECK(plans.made() == made);
+    std::vector<const Execution*> after;
+    for (const auto& [key, planned] : plans.all())
+      if (planned.execution) after.push_back(planned.execution.get());
+    CHECK(after == before);
+  }
+}
+
+TEST_CASE("whole runs: variables that a failed run gave values have none afterwards") {
+  FailingHost host;
+  host.add<Weighted>("weighted");
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1});
+  const auto checked = graph.add("picky", {x}, {}, "picky");
+  graph.output("y", graph.add("weighted", {checked}, {}, "weighted"));
   Session session(graph);
-  session.run({{"x", vector_of({1, 2})}});
-  const auto* const before = impl_of(session).plans.all().begin()->second.execution.get();
-  CHECK(failure_of([&] { session.run({{"x", vector_of({1, 2, 3})}}); }).message.find("needs an even number") != std::string::npos);
-  CHECK(impl_of(session).plans.all().size() == 1);
-  CHECK(impl_of(session).plans.all().begin()->second.execution.get() == before);
-  CHECK(first_of(session.run({{"x", vector_of({1, 2})}}).at("y")) == 1);
+  const auto run = [&](int size, float value) { return session.run({{"x", Tensor::from(std::vector<float>(size, value), {size})}}); };
+  CHECK(failure_of([&] { run(3, -1); }).message.find("it met -1") != std::string::npos);
+  CHECK_FALSE(session.tensor("weighted_w"));
+  CHECK(run(2, 1).at("y").shape() == Shape{2});
+  CHECK(session.tensor("weighted_w").shape() == Shape{2});
+  CHECK(failure_of([&] { run(3, 1); }).kind != 0);
+  CHECK(session.tensor("weighted_w").shape() == Shape{2});
 }

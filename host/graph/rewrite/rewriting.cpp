@@ -13,10 +13,6 @@ namespace {
 // A result may be this much larger than what it is made of: tables are worth it, tensors of one number are not.
 constexpr std::uint64_t small_result = 64 << 10, growth = 2;
 
-bool is_application_own(const LoadedOperator& op) {
-  return op.make != nullptr || (op.file < 0 && op.info->space != bundled_space);
-}
-
 }  // namespace
 
 Rewriting::Rewriting(std::shared_ptr<const GraphSnapshot> from, const RewriteSetting& setting)
@@ -256,6 +252,7 @@ std::shared_ptr<const GraphSnapshot> Rewriting::finish() {
   auto& model = to_->model;
   for (auto& [name, value] : model.outputs) value = now(value);
   model.updates.clear();  // of training
+  model.redirected = redirected_;
   renumber(nodes, needed);
   return std::move(to_);
 }

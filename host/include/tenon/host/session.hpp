@@ -83,13 +83,14 @@ struct RunOptions {
   std::stop_token stop{};
   /// Called with the name of an output that goes to a destination, as soon as no later node of the run writes it, by the thread that runs:
   /// for work beside the rest of the run, such as sending it. It must not throw. Outputs that it was not called with are complete when the
-  /// run returns: those that lie elsewhere first, and all of a run whose nodes run side by side.
+  /// run returns: those that lie elsewhere first.
   std::function<void(const std::string&)> finished{};
 };
 
 /// Binds a graph once, makes a plan for each combination of input shapes, storages and devices, keeps the latest, and runs them. Inputs may
 /// be on any device. A session never changes its graph, and later edits of the graph do not reach the session. It has its own copies of
-/// what runs change: states, and in training the variables that the graph updates. It shares everything else with the graph. Variables,
+/// what runs change: states, and in training the variables that the graph updates. A run that fails leaves all of that as it was, and the
+/// plans of other inputs ready. The session shares everything else with the graph. Variables,
 /// states and constants that a GPU reads are copied there when the session is created. Threads: one at a time per session, a second one
 /// gets a Failure; different sessions of one graph may run at once. A session keeps what it needs of its graph and Host alive.
 class TENON_API Session {

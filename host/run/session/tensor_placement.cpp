@@ -1,4 +1,4 @@
-#include "run/tensor_placement.hpp"
+#include "run/session/tensor_placement.hpp"
 
 #include <cstring>
 #include <set>

@@ -5,8 +5,8 @@
 #include <tenon/host/failure.hpp>
 
 #include "io/counted.hpp"
-#include "run/given_run.hpp"
-#include "run/session_impl.hpp"
+#include "run/session/given_run.hpp"
+#include "run/session/session_impl.hpp"
 #include "tensor/backing_files.hpp"
 #include "tensor/row_range.hpp"
 #include "tensor/widened.hpp"
@@ -91,8 +91,10 @@ struct Rows {
 std::vector<tenon_type> types_with(const Session::Impl& session, const Rows& inputs, std::int64_t rows, const WantedOutputs* wanted) {
   auto types = inputs.types;
   for (const auto id : inputs.ids) types[id].dims[0] = rows;
+  auto tensors = session.graphs.last().tensors;  // of which the original graph's values are the first
+  tensors.resize(session.model().values.size());
   try {
-    return infer_with(session.model(), session.binding(), session.tensors, types, wanted).types;
+    return infer_with(session.model(), session.binding(), tensors, types, wanted).types;
   } catch (const Failure& failure) {
     refuse(fmt::format("the graph cannot be run in batches of {}: {}", rows, failure.what()), failure.hint());
   }
@@ -163,13 +165,13 @@ class Joined {
 };
 
 /// The rows of the inputs that the shard has; what cannot be run in batches is refused. The session is at the step of their first batch.
-Rows begin(Session& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options, const Shard& shard) {
+Rows begin(Session::Impl& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options, const Shard& shard) {
   if (batch < 1) refuse(fmt::format("batch is {} but must be at least 1", batch));
   if (!options.destinations.empty()) refuse("runs in batches do not accept destinations");
-  Rows rows(impl_of(session), inputs, options);
-  if (const auto before = rows.restrict_to(shard, batch); before > 0) session.set_step(session.step() + static_cast<std::uint64_t>(before));
+  Rows rows(session, inputs, options);
+  session.step += static_cast<std::uint64_t>(rows.restrict_to(shard, batch));
   const auto first = std::max<std::int64_t>(1, std::min(batch, rows.rows)), last = rows.rows % first;
-  auto outputs = check_outputs(impl_of(session), rows, {first, last == 0 ? 2 * first : last}, options);
+  auto outputs = check_outputs(session, rows, {first, last == 0 ? 2 * first : last}, options);
   if (rows.rows == 0 && shard.count > 1) rows.outputs = std::move(outputs);  // a graph may need rows
   return rows;
 }
@@ -177,12 +179,16 @@ Rows begin(Session& session, const NamedTensors& inputs, std::int64_t batch, con
 /// While it lives, runs of the session succeed together: without done(), none has changed anything.
 class RunsTogether {
  public:
-  explicit RunsTogether(Session& session) : session_(impl_of(session)), backup_(session_.streams), step_(session_.step) {
+  explicit RunsTogether(Session::Impl& session) : session_(session), backup_(session.streams), step_(session.step) {
     session_.batches = &backup_;
   }
   ~RunsTogether() {
     session_.batches = nullptr;
-    if (done_) return;
+    if (done_) {
+      session_.initialized.clear();
+      return;
+    }
+    session_.undo();
     backup_.put_back();
     session_.step = step_;
   }
@@ -202,7 +208,7 @@ NamedTensors on_cpu(NamedTensors outputs) {
   return outputs;
 }
 
-NamedTensors run_all(Session& session, const Rows& rows, std::int64_t batch, const RunOptions& options) {
+NamedTensors run_all(Session::Impl& session, const Rows& rows, std::int64_t batch, const RunOptions& options) {
   if (rows.rows <= batch) return on_cpu(session.run(rows.between(0, rows.rows), options));
   auto request = options;
   Joined joined(session.run(rows.between(0, batch), request), rows.rows);
@@ -214,15 +220,8 @@ NamedTensors run_all(Session& session, const Rows& rows, std::int64_t batch, con
   return joined.take();
 }
 
-}  // namespace
-
-NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options,
+NamedTensors run_in_batches(Session::Impl& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options,
                             const Shard& shard) {
-  if (const auto given = GivenRun::of(impl_of(session).model(), inputs, options)) {
-    auto made = run_in_batches(session, given->inputs, batch, given->request, shard);
-    given->name(made);
-    return made;
-  }
   RunsTogether runs(session);
   const Rows rows = begin(session, inputs, batch, options, shard);
   auto outputs = rows.outputs.empty() ? run_all(session, rows, batch, options) : rows.outputs;
@@ -230,16 +229,10 @@ NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::i
   return outputs;
 }
 
-void run_each_batch(Session& session, const NamedTensors& inputs, std::int64_t batch,
-                    const std::function<void(const NamedTensors& outputs, std::int64_t rows)>& take, const RunOptions& options,
+using Take = std::function<void(const NamedTensors& outputs, std::int64_t rows)>;
+
+void run_each_batch(Session::Impl& session, const NamedTensors& inputs, std::int64_t batch, const Take& take, const RunOptions& options,
                     const Shard& shard) {
-  if (const auto given = GivenRun::of(impl_of(session).model(), inputs, options)) {
-    const auto take_named = [&](NamedTensors outputs, std::int64_t rows) {
-      given->name(outputs);
-      take(outputs, rows);
-    };
-    return run_each_batch(session, given->inputs, batch, take_named, given->request, shard);
-  }
   RunsTogether runs(session);
   const Rows rows = begin(session, inputs, batch, options, shard);
   std::int64_t taken = 0;
@@ -252,6 +245,32 @@ void run_each_batch(Session& session, const NamedTensors& inputs, std::int64_t b
       taken = end;
     } while (taken < rows.rows);
   runs.done();
+}
+
+}  // namespace
+
+NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options,
+                            const Shard& shard) {
+  const Session::Impl::Use use(session);
+  auto& impl = impl_of(session);
+  const auto given = GivenRun::of(impl.model(), inputs, options);
+  if (!given) return run_in_batches(impl, inputs, batch, options, shard);
+  auto made = run_in_batches(impl, given->inputs, batch, given->request, shard);
+  given->name(made);
+  return made;
+}
+
+void run_each_batch(Session& session, const NamedTensors& inputs, std::int64_t batch, const Take& take, const RunOptions& options,
+                    const Shard& shard) {
+  const Session::Impl::Use use(session);
+  auto& impl = impl_of(session);
+  const auto given = GivenRun::of(impl.model(), inputs, options);
+  if (!given) return run_each_batch(impl, inputs, batch, take, options, shard);
+  const auto take_named = [&](NamedTensors outputs, std::int64_t rows) {
+    given->name(outputs);
+    take(outputs, rows);
+  };
+  run_each_batch(impl, given->inputs, batch, take_named, given->request, shard);
 }
 
 }  // namespace tenon

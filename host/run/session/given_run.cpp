@@ -1,4 +1,4 @@
-#include "run/given_run.hpp"
+#include "run/session/given_run.hpp"
 
 #include <algorithm>
 #include <utility>

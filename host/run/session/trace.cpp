@@ -1,4 +1,4 @@
-#include "run/trace.hpp"
+#include "run/session/trace.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "run/quick_run.hpp"
+#include "run/session/quick_run.hpp"
 
 #include <algorithm>
 #include <set>
@@ -14,11 +14,13 @@ bool is_like(const Tensor& tensor, const tenon_type& type) {
 
 }  // namespace
 
-std::unique_ptr<QuickRun> QuickRun::of(const Stage& stage, Planned& planned) {
+std::unique_ptr<QuickRun> QuickRun::of(const Stage& stage, const SessionGraph& graph, Planned& planned) {
   const auto& plan = *planned.plan;
   const auto& model = plan.model();
   if (planned.later || stage.part || !stage.seen.empty() || !plan.gpus.devices.empty()) return nullptr;
   auto made = std::make_unique<QuickRun>();
+  made->graph_ = &graph;
+  made->planned_ = &planned;
   made->execution_ = planned.execution.get();
   for (const auto id : model.inputs) made->inputs_.push_back({std::string(model.strings[model.values[id].name]), id, plan.types()[id]});
   std::set<ValueId> values;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "io/counted.hpp"
-#include "run/session_impl.hpp"
+#include "run/session/session_impl.hpp"
 
 namespace tenon {
 namespace {
@@ -41,7 +41,7 @@ std::string copies_for(const Plan& plan, NodeId id) {
 }  // namespace
 
 // Only what the plan does: of the nodes that asked for a conversion, the first that runs is named.
-void Session::Impl::warn_of_conversions(const Plan& plan) {
+void Session::Impl::warn_of_conversions(const SessionGraph& graph, const Plan& plan) {
   const auto& model = plan.model();
   for (const auto& conversion : plan.graph.conversions) {
     if (plan.memory.readers[conversion.dense] == 0) continue;
@@ -50,7 +50,8 @@ void Session::Impl::warn_of_conversions(const Plan& plan) {
                                   counted(conversion.bytes, "byte"));
     auto& warnings = host().warnings;
     const auto reader = first_reader(plan, conversion.dense);
-    if (running != written && model.stands_for.contains(reader)) throw CannotPlan();  // what it replaced may have sparse kernels
+    if (graphs.is_optimized(graph) && model.stands_for.contains(reader))  // what it replaced may have sparse kernels
+      throw Failure(FailureKind::failed, fmt::format("{} has no kernel for these storages", node_label(model, reader)));
     if (reader != none) {
       const auto& node = model.nodes[reader];
       const auto work = work_label(model, node);
@@ -64,8 +65,9 @@ void Session::Impl::warn_of_conversions(const Plan& plan) {
 }
 
 // The first node of each operator that runs on the CPU for want of a kernel, and what that costs.
-void Session::Impl::warn_of_fallbacks(const Plan& plan) {
-  const auto& model = this->model();
+void Session::Impl::warn_of_fallbacks(const SessionGraph& graph, const Plan& plan) {
+  const auto& model = graph.model();
+  const auto& kernels = graph.kernels;
   std::vector<NodeId> nodes;
   for (const auto& step : plan.memory.order) {
     const auto run = plan.graph.nodes_at(step);
@@ -73,19 +75,19 @@ void Session::Impl::warn_of_fallbacks(const Plan& plan) {
   }
   for (const auto id : nodes) {
     if (id >= model.nodes.size()) continue;  // the plan's own
-    const auto why = kernels->why_on_cpu(model, id);
+    const auto why = kernels.why_on_cpu(model, id);
     if (why.empty()) continue;
     const auto work = work_label(model, model.nodes[id]);
     const auto copies = copies_for(plan, id);
-    host().warnings.once(fmt::format("{} on {}", work, kernels->device().name()),
-                         fmt::format("{}: runs on the CPU, not on {}: {}{}{}", node_label(model, id), kernels->device().name(), why,
+    host().warnings.once(fmt::format("{} on {}", work, kernels.device().name()),
+                         fmt::format("{}: runs on the CPU, not on {}: {}{}{}", node_label(model, id), kernels.device().name(), why,
                                      copies.empty() ? "" : "; copied for it: ", copies));
   }
 }
 
 // Inference with them looks like a result.
 void Session::Impl::warn_of_random_values() {
-  const auto variables = std::exchange(random_variables, {});
+  const auto variables = std::exchange(graphs.random_variables, {});
   if (options.training || variables.empty()) return;
   const auto first = value_label(model(), variables.front());
   const auto others = variables.size() - 1;

@@ -1,4 +1,4 @@
-#include "run/state_backup.hpp"
+#include "run/session/state_backup.hpp"
 
 #include <cstring>
 #include <tenon/host/failure.hpp>

@@ -1,11 +1,10 @@
-// The part of a session that looks for NaN and infinities.
+// The observer that looks for NaN and infinities.
 #include <fmt/format.h>
 
 #include <cmath>
 #include <tenon/visit.hpp>
 
-#include "run/execution/step_walk.hpp"
-#include "run/session_impl.hpp"
+#include "run/session/step_observer.hpp"
 #include "tensor/channels_last.hpp"
 #include "tensor/finite.hpp"
 #include "tensor/tensor_device.hpp"
@@ -53,37 +52,23 @@ std::string non_finite(const Execution& execution, ValueId id) {
   });
 }
 
-std::string watch_steps(Execution& execution) {
-  const auto& plan = execution.plan();
-  execution.start_steps();
-  StepWalk walk(execution);
-  for (std::size_t i = 0; i < plan.step_count(); ++i) {
-    walk.call(execution.steps()[i]);
-    execution.wait_for(i);
-    if (plan.copied_from(i) != nullptr) continue;  // its source was checked
-    const auto& node = plan.node(i);
-    for (ValueId id = node.first_output; id < node.first_output + node.output_count; ++id)
-      if (const auto found = non_finite(execution, id); !found.empty())
-        return fmt::format("{}: {}", node_label(plan.model(), plan.node_of(i)), found);
-  }
-  return {};
-}
-
 }  // namespace
 
-std::string Session::Impl::watch(Execution& execution) {
-  const auto& model = this->model();
-  for (ValueId id = 0; id < model.values.size(); ++id)
+NonFiniteValues::NonFiniteValues(const Execution& execution) : execution_(execution) {
+  const auto& model = execution.plan().model();
+  for (ValueId id = 0; id < model.values.size() && found_.empty(); ++id)
     if (model.values[id].role != Role::output)
-      if (const auto found = non_finite(execution, id); !found.empty()) return fmt::format("'{}': {}", value_label(model, id), found);
-  try {
-    auto found = watch_steps(execution);
-    execution.abandon();
-    return found;
-  } catch (...) {
-    execution.abandon();
-    throw;
-  }
+      if (const auto found = non_finite(execution, id); !found.empty()) found_ = fmt::format("'{}': {}", value_label(model, id), found);
+}
+
+bool NonFiniteValues::after(std::size_t step) {
+  const auto& plan = execution_.plan();
+  if (plan.copied_from(step) != nullptr) return true;  // its source was looked at
+  const auto& node = plan.node(step);
+  for (ValueId id = node.first_output; id < node.first_output + node.output_count && found_.empty(); ++id)
+    if (const auto found = non_finite(execution_, id); !found.empty())
+      found_ = fmt::format("{}: {}", node_label(plan.model(), plan.node_of(step)), found);
+  return found_.empty();
 }
 
 }  // namespace tenon

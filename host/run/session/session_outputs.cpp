@@ -1,17 +1,46 @@
-// The part of a session that says where outputs go.
+// Where the outputs of a run go.
 #include <fmt/format.h>
 
 #include <string_view>
 #include <unordered_map>
 
-#include "run/session_impl.hpp"
+#include "run/session/session_impl.hpp"
 #include "tensor/add_elements.hpp"
 #include "tensor/tensor_device.hpp"
 
 namespace tenon {
+namespace {
 
-// Outputs are made anew for each run, and belong to the caller, unless he says where they go.
-NamedTensors Session::Impl::bind_outputs(Execution& execution, const NamedTensors& inputs, const Destinations& destinations) {
+void check_destinations(const Plan& plan, const Destinations& destinations) {
+  const auto& model = plan.model();
+  if (destinations.empty()) return;
+  std::unordered_map<std::string_view, ValueId> values;
+  for (const auto& [name, value] : model.outputs) values.emplace(model.strings[name], value);
+  for (const auto& [name, destination] : destinations) {
+    const auto found = values.find(name);
+    const auto refuse = [&, &wanted = name](const std::string& what) {
+      throw Failure(FailureKind::usage, fmt::format("the destination of output '{}' {}", wanted, what));
+    };
+    if (found == values.end()) refuse("is not used: the graph has no such output");
+    if (destination.write != Write::to && destination.write != Write::add) refuse("can be written by `to` and `add` only");
+    const auto& type = plan.types()[found->second];
+    if (type.storage == TENON_STORAGE_UNKNOWN) refuse("is not used: only its kernel knows its shape, and run() returns it");
+    if (type.storage != TENON_DENSE)
+      refuse(fmt::format("is not used: the output is {}, and run() returns it", name_of(static_cast<Storage>(type.storage))));
+    const auto& tensor = destination.tensor;
+    if (tensor && tensor.storage() != Storage::dense) refuse("must be dense");
+    if (!tensor || !tensor.contiguous()) refuse("must be a contiguous tensor");
+    if (tensor.read_only()) refuse("is read-only: use memory that may be written, such as a copy");
+    if (tensor.dtype() != static_cast<DType>(type.dtype) || tensor.shape() != shape_of(type))
+      refuse(fmt::format("is {} but the output is {}", to_string(type_of(tensor.dtype(), tensor.shape())), to_string(type)));
+  }
+}
+
+}  // namespace
+
+// Each run makes new outputs, which belong to the caller, except for those with a destination.
+NamedTensors Session::Impl::bind_outputs(Planned& planned, const NamedTensors& inputs, const Destinations& destinations) {
+  auto& execution = *planned.execution;
   const auto& plan = execution.plan();
   const auto& model = plan.model();
   check_destinations(plan, destinations);
@@ -37,7 +66,7 @@ NamedTensors Session::Impl::bind_outputs(Execution& execution, const NamedTensor
       execution.set_data(value, tensor.data());
       if (execution.can_add(value)) execution.set_add(value, direct && wanted->second.write == Write::add);
     } else if (!tensor) {
-      tensor = record.role == Role::input ? inputs.at(std::string(model.strings[record.name])) : tensors.at(value).clone();
+      tensor = record.role == Role::input ? inputs.at(std::string(model.strings[record.name])) : planned.graph->tensors.at(value).clone();
       if (!options.keep_on_device) tensor = tensor.to("cpu");
     }
     outputs.emplace(model.strings[name], tensor);
@@ -58,32 +87,6 @@ void Session::Impl::take_sparse_outputs(Execution& execution, NamedTensors& outp
   }
 }
 
-void Session::Impl::check_destinations(const Plan& plan, const Destinations& destinations) const {
-  const auto& model = plan.model();
-  if (destinations.empty()) return;
-  std::unordered_map<std::string_view, ValueId> values;
-  for (const auto& [name, value] : model.outputs) values.emplace(model.strings[name], value);
-  for (const auto& [name, destination] : destinations) {
-    const auto found = values.find(name);
-    const auto refuse = [&, &wanted = name](const std::string& what) {
-      throw Failure(FailureKind::usage, fmt::format("the destination of output '{}' {}", wanted, what));
-    };
-    if (found == values.end()) refuse("is not used: the graph has no such output");
-    if (destination.write != Write::to && destination.write != Write::add) refuse("can be written by `to` and `add` only");
-    const auto& type = plan.types()[found->second];
-    if (type.storage == TENON_STORAGE_UNKNOWN) refuse("is not used: only its kernel knows its shape, and run() returns it");
-    if (type.storage != TENON_DENSE)
-      refuse(fmt::format("is not used: the output is {}, and run() returns it", name_of(static_cast<Storage>(type.storage))));
-    const auto& tensor = destination.tensor;
-    if (tensor && tensor.storage() != Storage::dense) refuse("must be dense");
-    if (!tensor || !tensor.contiguous()) refuse("must be a contiguous tensor");
-    if (tensor.read_only()) refuse("is read-only: use memory that may be written, such as a copy");
-    if (tensor.dtype() != static_cast<DType>(type.dtype) || tensor.shape() != shape_of(type))
-      refuse(fmt::format("is {} but the output is {}", to_string(type_of(tensor.dtype(), tensor.shape())), to_string(type)));
-  }
-}
-
-// What no kernel could write where it is wanted: a second name of one value, an input that is an output, a sum that kernels cannot make.
 void deliver(const Destinations& destinations, NamedTensors& outputs) {
   for (const auto& [name, destination] : destinations) {
     auto& made = outputs.at(name);

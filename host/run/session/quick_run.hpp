@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "run/execution/overlaps.hpp"
-#include "run/plan_cache.hpp"
+#include "run/session/plan_store.hpp"
 
 namespace tenon {
 
@@ -16,7 +16,8 @@ namespace tenon {
 class QuickRun {
  public:
   /// Where a run of all outputs has no more to do than call steps on the CPU and write dense outputs; nothing otherwise.
-  static std::unique_ptr<QuickRun> of(const Stage& stage, Planned& planned);
+  /// `graph`: the one that was up to date.
+  static std::unique_ptr<QuickRun> of(const Stage& stage, const SessionGraph& graph, Planned& planned);
 
   struct Place {
     std::string name;
@@ -28,6 +29,9 @@ class QuickRun {
   const std::vector<Place>& inputs() const { return inputs_; }
   const std::vector<Place>& outputs() const { return outputs_; }
 
+  /// Whether it was remembered while `graph` was up to date.
+  bool is_of(const SessionGraph& graph) const { return &graph == graph_; }
+  Planned& planned() const { return *planned_; }
   bool fits(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
   /// Whether it may run chains of nodes: no output overlaps what the run reads, or another one.
   bool apart(std::span<const Tensor> inputs, std::span<const Tensor> outputs);
@@ -35,6 +39,8 @@ class QuickRun {
   Execution& bind(std::span<const Tensor> inputs, std::span<Tensor> outputs);
 
  private:
+  const SessionGraph* graph_ = nullptr;
+  Planned* planned_ = nullptr;
   Execution* execution_ = nullptr;
   std::vector<Place> inputs_, outputs_;
   std::optional<Overlaps> overlaps_;  // of a plan with chains

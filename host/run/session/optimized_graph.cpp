@@ -1,4 +1,4 @@
-#include "run/optimized_graph.hpp"
+#include "run/session/optimized_graph.hpp"
 
 #include <fmt/format.h>
 

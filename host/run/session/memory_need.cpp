@@ -1,4 +1,4 @@
-#include "run/memory_need.hpp"
+#include "run/session/memory_need.hpp"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,123 @@
+#include "plan/resumed_stage.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace tenon {
+namespace {
+
+class Resuming {
+ public:
+  Resuming(const GraphSnapshot& original, const Stage& rest)
+      : original_(original.model), binding_(original.binding), rest_(rest), input_for_(original_.values.size(), none) {
+    needed_.values.resize(original_.values.size());
+    needed_.nodes.resize(original_.nodes.size());
+    needed_.partial = rest.part->partial;
+  }
+
+  /// Whether the outputs of `rest` can be computed.
+  bool find_needed();
+  std::shared_ptr<Stage> stage(const std::shared_ptr<const GraphSnapshot>& original) const;
+
+ private:
+  /// The optimized graph's value that stands for one of the original graph.
+  ValueId now(ValueId value) const {
+    const auto& redirected = rest_.model().redirected;
+    for (auto found = redirected.find(value); found != redirected.end(); found = redirected.find(value)) value = found->second;
+    return value;
+  }
+  void find_inputs();
+  bool need(NodeId id);
+  // A node that rules replaced has not.
+  bool has_run(NodeId id) const {
+    const auto& made = rest_.model().values[original_.nodes[id].first_output];
+    return made.role == Role::input || (made.producer != none && !rest_.part->nodes[made.producer]);
+  }
+  bool may_have_effect(NodeId id) const {
+    const auto& node = original_.nodes[id];
+    const auto& op = *binding_.nodes[id].op;
+    return node.state_count > 0 || node.pass != Pass::forward || op.info->communicates || is_application_own(op) ||
+           original_.objects.contains(id);
+  }
+
+  const GraphModel& original_;
+  const Binding& binding_;
+  const Stage& rest_;
+  std::vector<ValueId> input_for_;  // of each value: the input of `rest` that has its elements
+  WantedOutputs needed_;
+};
+
+// Of several values that one stands for, the first: the others are computed again.
+void Resuming::find_inputs() {
+  std::vector<bool> taken(rest_.model().values.size());
+  for (ValueId value = 0; value < original_.values.size(); ++value) {
+    const auto given = now(value);
+    if (original_.values[value].role != Role::output || rest_.model().values[given].role != Role::input || taken[given]) continue;
+    if (rest_.part->values[given]) input_for_[value] = given, taken[given] = true;
+  }
+}
+
+bool Resuming::need(NodeId id) {
+  if (needed_.nodes[id]) return true;
+  if (may_have_effect(id) && has_run(id)) return false;
+  needed_.nodes[id] = true;
+  const auto& node = original_.nodes[id];
+  std::fill_n(input_for_.begin() + node.first_output, node.output_count, none);  // it makes all of its outputs
+  for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i)
+    if (const auto value = original_.edges[node.first_edge + i]; value != none) needed_.values[value] = true;
+  return true;
+}
+
+// Nodes stand behind what they read.
+bool Resuming::find_needed() {
+  find_inputs();
+  for (const auto& [name, value] : rest_.part->outputs) {
+    const auto output = std::find_if(original_.outputs.begin(), original_.outputs.end(), [&, &wanted = name](const auto& each) {
+      return original_.strings[each.first] == rest_.model().strings[wanted];
+    });
+    if (output == original_.outputs.end()) return false;
+    needed_.outputs.push_back(*output);
+    needed_.values[output->second] = true;
+  }
+  for (NodeId id = static_cast<NodeId>(original_.nodes.size()); id-- > 0;) {
+    const auto& node = original_.nodes[id];
+    for (ValueId value = node.first_output; value < node.first_output + node.output_count; ++value)
+      if (needed_.values[value] && input_for_[value] == none && !need(id)) return false;
+  }
+  return true;
+}
+
+std::shared_ptr<Stage> Resuming::stage(const std::shared_ptr<const GraphSnapshot>& original) const {
+  auto graph = std::make_shared<GraphSnapshot>(*original);
+  auto stage = std::make_shared<Stage>();
+  stage->types = declared_types(original_);
+  auto& model = graph->model;
+  for (ValueId value = 0; value < original_.values.size(); ++value) {
+    if (original_.values[value].role != Role::output) stage->types[value] = rest_.types[value];
+    if (!needed_.values[value] || input_for_[value] == none) continue;
+    const auto given = input_for_[value];
+    auto& record = model.values[value];
+    record.role = Role::input;
+    record.name = model.strings.intern(rest_.model().strings[rest_.model().values[given].name]);
+    record.producer = none;
+    model.inputs.push_back(value);
+    model.value_names.add(record.name, value);
+    stage->types[value] = rest_.types[given];
+  }
+  for (const auto seen : rest_.seen)
+    for (ValueId value = 0; value < original_.values.size(); ++value)
+      if (needed_.values[value] && (input_for_[value] == seen || (value == seen && original_.values[value].role != Role::output)))
+        stage->seen.push_back(value);
+  stage->graph = std::move(graph);
+  stage->part = needed_;
+  return stage;
+}
+
+}  // namespace
+
+std::shared_ptr<Stage> resumed(const std::shared_ptr<const GraphSnapshot>& original, const Stage& rest) {
+  Resuming resuming(*original, rest);
+  return resuming.find_needed() ? resuming.stage(original) : nullptr;
+}
+
+}  // namespace tenon

@@ -1,0 +1,57 @@
+// The plans of a session, and the memory that they share.
+#pragma once
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "run/execution/execution.hpp"
+#include "run/session/session_graph.hpp"
+
+namespace tenon {
+
+/// A plan, and its execution once it has run.
+struct Planned {
+  SessionGraph* graph = nullptr;
+  std::shared_ptr<const Plan> plan{};     ///< null: the optimized graph cannot be planned for these inputs, but the original one can
+  std::shared_ptr<const Stage> later{};   ///< the stage to plan after this run; null: this is the last one
+  std::map<ValueId, Tensor> evaluated{};  ///< values that planning has computed, which the plan lacks
+  std::uint64_t used = 0;                 ///< the larger, the more recently it was used
+  std::unique_ptr<Execution> execution{};
+};
+
+/// A bounded number of plans, of which the least recently used one goes first. They share one arena. Threads: one at a time.
+class PlanStore {
+ public:
+  using Key = std::vector<std::int64_t>;
+
+  explicit PlanStore(int capacity) : capacity_(static_cast<std::size_t>(capacity)) {}
+
+  /// A key of the stage, of whether elementwise nodes are fused, and of the types, devices and elements that the plan depends on.
+  static Key key_of(const Stage& stage, bool fused, const std::map<ValueId, tenon_type>& inputs, const std::map<ValueId, Device*>& devices,
+                    const Inference::Elements& elements);
+
+  /// Null if there is none.
+  Planned* find(const Key& key);
+  Planned& keep(Key key, Planned planned);
+  /// Drops the plans of a graph.
+  void drop(const SessionGraph& graph);
+  /// The plan's execution, with room in the arena, which is its own until another one is asked for. Throws Failure (failed) if memory is
+  /// short.
+  Execution& execution_of(Planned& planned, ExecutionContext context, const Destinations& destinations, std::uint64_t memory_limit);
+
+  const std::map<Key, Planned>& all() const { return plans_; }
+  std::uint64_t made() const { return made_; }  ///< plans so far, for tests
+  const Arenas& arenas() const { return arenas_; }
+  Planned* last() const { return last_; }  ///< the one whose execution was asked for last; null: it is gone
+
+ private:
+  void make_room(const Plan& plan, Streams& streams, bool spare);
+
+  std::size_t capacity_;
+  std::uint64_t uses_ = 0, made_ = 0;
+  Arenas arenas_;
+  std::map<Key, Planned> plans_;
+  Planned* last_ = nullptr;  // the only one whose execution may hold memory of sparse values
+};
+
+}  // namespace tenon

@@ -1,0 +1,189 @@
+#include "run/session/session_graph.hpp"
+
+#include <algorithm>
+
+#include "device/devices.hpp"
+#include "graph/initialize.hpp"
+#include "run/session/optimized_graph.hpp"
+#include "run/session/tensor_placement.hpp"
+
+namespace tenon {
+namespace {
+
+Device& device_for(const SessionOptions& options) {
+  return find_device(options.device.empty() ? "cpu" : options.device);
+}
+
+// Handles of the application can be told from these, as from those of graphs.
+void hold_constants(const GraphModel& model, const SessionOptions& options, TensorTable& tensors) {
+  for (ValueId id = 0; id < tensors.size(); ++id)
+    if (tensors[id] && !run_changes(model, options, id)) tensors[id] = HeldTensor::hold(tensors[id]);
+}
+
+// These cannot stay in a file's memory or in a tensor of the application.
+void copy_changing(const GraphModel& model, const SessionOptions& options, TensorTable& tensors) {
+  for (ValueId id = 0; id < tensors.size(); ++id)
+    if (tensors[id] && run_changes(model, options, id)) tensors[id] = tensors[id].clone();
+}
+
+// The nodes of another graph computed what is an output there.
+TensorTable tensors_for(const GraphModel& model, TensorTable tensors) {
+  tensors.resize(model.values.size());
+  for (ValueId id = 0; id < tensors.size(); ++id) {
+    const auto& value = model.values[id];
+    if (value.role == Role::output) tensors[id] = Tensor();
+    if (value.tensor != none && !tensors[id]) tensors[id] = model.tensors[value.tensor];
+  }
+  return tensors;
+}
+
+bool is_kept(const ValueRecord& value) {
+  return value.role == Role::variable || value.role == Role::state;
+}
+
+}  // namespace
+
+bool run_changes(const GraphModel& model, const SessionOptions& options, ValueId value) {
+  const auto& record = model.values[value];
+  return record.role == Role::state || (options.training && record.updated);
+}
+
+SessionGraph::SessionGraph(Host::Impl& host, std::shared_ptr<const GraphSnapshot> of, TensorTable with, const SessionOptions& options)
+    : snapshot(std::move(of)),
+      tensors(tensors_for(model(), std::move(with))),
+      kernels(model(), binding(), host.plugins().load("tenon.cast_storage"), device_for(options), options.precision),
+      options_(options) {
+  place();
+}
+
+void SessionGraph::place() {
+  place_tensors(model(), kernels, options_.training, tensors);
+  share_with_workers(model(), kernels, options_.training, tensors);
+  hold_constants(model(), options_, tensors);
+}
+
+const std::shared_ptr<const Stage>& SessionGraph::stage_for(const std::vector<std::string>& outputs, std::uint64_t& next_id) {
+  auto& known = stages_[outputs];
+  if (known) return known;
+  auto stage = std::make_shared<Stage>();
+  stage->graph = snapshot;
+  if (!outputs.empty()) stage->part.emplace(model(), outputs, options_.training);
+  stage->id = next_id++;
+  return known = std::move(stage);
+}
+
+void SessionGraph::initialize_missing(const std::vector<tenon_type>& types, std::vector<ValueId>& initialized,
+                                      std::vector<ValueId>& random) {
+  if (!lacks_values(model(), types, tensors)) return;
+  for (ValueId id = 0; id < tensors.size(); ++id)
+    if (is_kept(model().values[id]) && !tensors[id]) initialized.push_back(id);
+  const auto drawn = initialize(model(), options_.seed, types, tensors);
+  random.insert(random.end(), drawn.begin(), drawn.end());
+  place();
+}
+
+bool SessionGraph::adopt(const SessionGraph& other) {
+  bool any = false, moved = false;
+  for (ValueId id = 0; id < std::min(tensors.size(), other.tensors.size()); ++id) {
+    const auto& theirs = other.tensors[id];
+    if (!is_kept(model().values[id]) || !theirs) continue;
+    auto& own = tensors[id];
+    if (own && (!run_changes(model(), options_, id) || own.data() == theirs.data())) continue;
+    any = true, moved = moved || own;
+    own = theirs;
+  }
+  if (any) place();
+  return moved;
+}
+
+// A session that trains and updates nothing computes gradients, by which another session updates the variables.
+std::vector<bool> SessionGraph::constants() const {
+  std::vector<bool> constant;
+  if (options_.optimize == Optimize::none) return constant;
+  constant.resize(tensors.size());
+  const bool updated_elsewhere = options_.training && model().updates.empty();
+  for (ValueId id = 0; id < tensors.size(); ++id) {
+    const auto& tensor = tensors[id];
+    if (!tensor || run_changes(model(), options_, id) || (updated_elsewhere && model().values[id].role == Role::variable) ||
+        tensor.storage() != Storage::dense || !tensor.contiguous() || tensor.device() != "cpu")
+      continue;
+    constant[id] = options_.constant_weights || HeldTensor::constancy(tensor) != Constancy::changes;
+  }
+  return constant;
+}
+
+SessionGraphs::SessionGraphs(Host::Impl& host, std::shared_ptr<const GraphSnapshot> original, const SessionOptions& options,
+                             std::function<void(const SessionGraph&)> drop)
+    : host_(host),
+      options_(options),
+      drop_(std::move(drop)),
+      snapshot_(std::move(original)),
+      first_tensors_(snapshot_->tensors.of(model())) {
+  copy_changing(model(), options_, first_tensors_);
+  if (lacks_values(model())) random_variables = initialize(model(), options_.seed, declared_types(model()), first_tensors_);
+  hold_constants(model(), options_, first_tensors_);
+  optimize();
+}
+
+SessionGraph& SessionGraphs::original() {
+  if (original_ == nullptr)
+    original_ = std::make_unique<SessionGraph>(host_, snapshot_, last_ != nullptr ? last_->tensors : std::move(first_tensors_), options_);
+  if (last_ == nullptr) last_ = original_.get();
+  return *original_;
+}
+
+std::vector<SessionGraph*> SessionGraphs::all() const {
+  std::vector<SessionGraph*> made;
+  for (auto* graph : {original_.get(), optimized_.get()})
+    if (graph != nullptr) made.push_back(graph);
+  return made;
+}
+
+void SessionGraphs::change_to(SessionGraph& graph) {
+  if (graph.adopt(*last_)) drop_(graph);
+  last_ = &graph;
+}
+
+void SessionGraphs::optimize() {
+  const auto& now = last_ != nullptr ? last_->tensors : first_tensors_;
+  std::vector<bool> stay(model().values.size());
+  sources_.clear();
+  held_ = false;
+  for (ValueId id = 0; id < stay.size(); ++id) {
+    const auto& tensor = now[id];
+    if (!tensor || model().values[id].role == Role::output || run_changes(model(), options_, id) || tensor.storage() != Storage::dense)
+      continue;
+    const auto constancy = HeldTensor::constancy(tensor);
+    stay[id] = options_.constant_weights || constancy == Constancy::always ||
+               (constancy == Constancy::unless_held && !HeldTensor::is_held_outside(tensor));
+    if (stay[id] && constancy == Constancy::unless_held && !options_.constant_weights)
+      sources_.emplace_back(id, HeldTensor::version(tensor));
+  }
+  versions_ = HeldTensor::all_versions();
+  auto tensors = tensors_for(model(), now);
+  auto snapshot = optimized_graph(host_, snapshot_, options_, tensors, stay);
+  std::unique_ptr<SessionGraph> made;
+  if (snapshot != snapshot_) made = std::make_unique<SessionGraph>(host_, std::move(snapshot), std::move(tensors), options_);
+  auto& next = made != nullptr ? *made : original();
+  if (made == nullptr) sources_.clear();
+  if (last_ == nullptr) last_ = &next;
+  if (last_ == optimized_.get()) change_to(next);
+  if (optimized_ != nullptr) drop_(*optimized_);
+  optimized_ = std::move(made);
+}
+
+// What was computed of elements that the application may have written since is computed again, once nobody can write them any more. Until
+// then the original graph runs.
+void SessionGraphs::update() {
+  versions_ = HeldTensor::all_versions();
+  bool held = false, changed = false;
+  for (const auto& [value, version] : sources_) {
+    const auto& tensor = last_->tensors[value];
+    held = held || HeldTensor::is_held_outside(tensor);
+    changed = changed || HeldTensor::version(tensor) != version;
+  }
+  held_ = held;
+  if (changed && !held) optimize();
+}
+
+}  // namespace tenon

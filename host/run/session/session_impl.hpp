@@ -1,0 +1,156 @@
+// What a Session consists of.
+#pragma once
+#include <functional>
+#include <optional>
+#include <tenon/host/session.hpp>
+
+#include "run/one_thread.hpp"
+#include "run/session/plan_store.hpp"
+#include "run/session/quick_run.hpp"
+#include "run/session/session_graph.hpp"
+#include "run/session/state_backup.hpp"
+#include "run/session/step_observer.hpp"
+#include "tensor/backing_files.hpp"
+
+namespace tenon {
+
+/// The graph that runs, the plans of it, and runs. The caller's graph is only read.
+struct Session::Impl {
+  Impl(const Graph& given, SessionOptions given_options);
+
+  /// The original graph, whose names and value numbers hold for what runs in its place, too.
+  const GraphModel& model() const { return graphs.model(); }
+  const Binding& binding() const { return graphs.snapshot()->binding; }
+  /// A variable's, state's or constant's elements: the session's own memory. Throws Failure (usage) for other values.
+  const Tensor& tensor(ValueId value) const;
+  const Tensor& tensor(std::string_view name) const { return tensor(find_value(model(), name)); }
+  /// On the CPU, and a copy if runs change it.
+  Tensor copy_of(ValueId value) const;
+  bool changes(ValueId value) const { return run_changes(model(), options, value); }
+
+  // session_plans.cpp
+
+  /// A stage of a run, with the graph that it is a part of.
+  struct NextStage {
+    SessionGraph* graph;
+    std::shared_ptr<const Stage> stage;
+    std::vector<std::string> outputs;  ///< that the run was asked for; empty: all
+  };
+  /// What decides a plan, with contiguous copies of inputs, which live until the run is over.
+  struct Request {
+    std::map<ValueId, tenon_type> types{};
+    std::map<ValueId, Device*> devices{};
+    Inference::Elements elements{};
+    std::vector<Tensor> kept{};
+  };
+  /// Thrown if the optimized graph cannot be planned for these inputs: a rule looked at less than all shapes, or the inputs are wrong.
+  struct CannotPlan {
+    PlanStore::Key key;
+  };
+  /// Thrown if the original graph cannot go on where the optimized one stopped.
+  struct CannotResume {};
+
+  NextStage first_stage(const std::vector<std::string>& outputs);
+  NextStage original_stage(const std::vector<std::string>& outputs);
+  /// The plan of a stage, or, if the optimized graph cannot be planned, of the rest of the original one, which `next` is then. Throws
+  /// Failure for inputs that the graph refuses, and CannotResume; neither changes what is ready.
+  Planned& plan(NextStage& next, const std::function<Request(const NextStage&)>& request_of);
+  Planned& plan(const std::map<std::string, Shape>& shapes);
+  /// A plan whose execution has the run's inputs.
+  Planned& prepare(NextStage& next, const NamedTensors& inputs, const Destinations& destinations, std::vector<Tensor>& kept);
+  /// The same, without fused elementwise nodes if a destination overlaps what the run reads, or another one.
+  Planned& prepare_apart(NextStage& next, const NamedTensors& inputs, const Destinations& destinations, std::vector<Tensor>& kept);
+  bool fuses() const { return !options.debug && !step_by_step; }
+
+  // session_run.cpp
+
+  using Visit = std::function<NamedTensors(Planned& planned, const NamedTensors& inputs, const Destinations& destinations, bool more)>;
+  /// All stages, one after the other: `visit` runs one and returns its outputs. `more`: it is not the last one.
+  NamedTensors each_stage(NextStage next, const NamedTensors& inputs, const RunOptions& request, const Visit& visit);
+  /// A run by names. It changes states, variables and destinations that it adds to once, or, if it fails, not at all.
+  NamedTensors run(const NamedTensors& inputs, const RunOptions& request);
+  void run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop);
+  std::string first_non_finite(const NamedTensors& inputs);
+  /// Takes back what the run at hand has changed so far.
+  void undo();
+
+  /// Held while one of the session's functions runs.
+  struct Use : OneThread::Use {
+    explicit Use(const Session& session);
+  };
+
+  /// While it lives, plans have a step for each node, whose values can be looked at.
+  class StepByStep {
+   public:
+    explicit StepByStep(Impl& session) : session_(session) { session.step_by_step = true; }
+    ~StepByStep() { session_.step_by_step = false; }
+    StepByStep(const StepByStep&) = delete;
+    StepByStep& operator=(const StepByStep&) = delete;
+
+   private:
+    Impl& session_;
+  };
+
+  const Graph graph;
+  const SessionOptions options;
+  PlanStore plans;
+  std::unique_ptr<QuickRun> quick;  // for the plan that was used last
+  SessionGraphs graphs;
+  BackingFiles files;  // of the session's tensors
+  OneThread used;
+  ErrorBuffer error;
+  Streams streams;
+  ExecutionContext context;
+  StateBackup backup{streams};
+  StateBackup* batches = nullptr;  // of a run in batches, which succeed together
+  bool puts_back_sums = true;      // destinations that are added to; false: the caller drops them
+  Trace trace{options.trace};
+  bool trace_complete = true;
+  NodeTimes times;
+  bool step_by_step = false;
+  bool overlapped = false;           // destinations of the last run
+  std::vector<ValueId> initialized;  // variables and states that the run at hand gave values
+  std::uint64_t stage_count = 0;
+  std::uint64_t step = 0;
+
+ private:
+  Host::Impl& host() const { return impl_of(graph.host()); }
+  bool is_plain() const { return options.trace.empty() && !options.profile && !options.debug; }
+
+  // session_plans.cpp
+  Planned& find_or_make(const NextStage& next, const Request& request);
+  Planned& make(const NextStage& next, PlanStore::Key key, const Request& request);
+  NextStage rest_of_original(const NextStage& optimized);
+  Request request_of(const NextStage& next, const NamedTensors& inputs) const;
+
+  // session_run.cpp
+  class WholeRun;
+  NamedTensors run(const NamedTensors& inputs, const RunOptions& request, int& stages);
+  NamedTensors run_stages(const NextStage& first, const NamedTensors& inputs, const RunOptions& request, int& stages);
+  NamedTensors run(Planned& planned, const NamedTensors& inputs, const Destinations& destinations, const RunOptions& request, bool more);
+  void call_steps(Planned& planned, const Destinations& destinations, const NamedTensors& outputs, const RunOptions& request);
+  void end_trace();
+  /// Copies what the run of this plan changes, unless nothing can fail once it has begun to. `fails_late`: what follows its steps may.
+  void back_up(Planned& planned, bool fails_late, const std::stop_token& stop);
+  void back_up(const Tensor& changed);
+  void require_unchanged_files(const NamedTensors& inputs) const;
+  bool repeat(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop);
+  std::optional<NamedTensors> repeat(const NamedTensors& inputs, const std::stop_token& stop);
+  void remember(int stages);
+
+  // session_outputs.cpp
+  NamedTensors bind_outputs(Planned& planned, const NamedTensors& inputs, const Destinations& destinations);
+  void take_sparse_outputs(Execution& execution, NamedTensors& outputs);
+
+  // session_warnings.cpp
+  void warn_of_conversions(const SessionGraph& graph, const Plan& plan);
+  void warn_of_fallbacks(const SessionGraph& graph, const Plan& plan);
+  void warn_of_random_values();
+  void warn_of_capture(const Execution& execution);
+};
+
+/// Delivers what no kernel could write to its destination: a second name of one value, an input that is an output, a sum that kernels
+/// cannot make.
+void deliver(const Destinations& destinations, NamedTensors& outputs);
+
+}  // namespace tenon

@@ -1,0 +1,181 @@
+// A session's plans: found, or made for the inputs at hand.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tenon/host/cast_storage.hpp>
+
+#include "io/listed.hpp"
+#include "plan/resumed_stage.hpp"
+#include "run/evaluation.hpp"
+#include "run/execution/overlaps.hpp"
+#include "run/session/session_impl.hpp"
+#include "tensor/tensor_device.hpp"
+
+namespace tenon {
+namespace {
+
+[[noreturn]] void refuse_unknown_input(const GraphModel& model, const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto id : model.inputs) names.emplace_back(model.strings[model.values[id].name]);
+  throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name), fmt::format("its inputs are {}", listed(names)));
+}
+
+// An input that no requested output needs may be given, and is not looked at.
+std::map<ValueId, tenon_type> check_inputs(const NamedTensors& inputs, const Stage& stage) {
+  const auto& model = stage.model();
+  std::map<ValueId, tenon_type> types;
+  std::vector<std::string> missing;
+  for (const auto id : model.inputs) {
+    if (stage.part && !stage.part->values[id]) continue;
+    const std::string name(model.strings[model.values[id].name]);
+    const auto given = inputs.find(name);
+    if (given == inputs.end() || !given->second)
+      missing.push_back(name);
+    else
+      types.emplace(id, type_of(given->second));
+  }
+  for (const auto& [name, tensor] : inputs)
+    if (find_input(model, name) == none) refuse_unknown_input(model, name);
+  if (!missing.empty())
+    throw Failure(FailureKind::usage, fmt::format("no value is given for input {}", listed(missing)),
+                  stage.part ? "" : "a run of some outputs, named, needs only their inputs");
+  return types;
+}
+
+Tensor with_wide_indices(const Tensor& tensor) {
+  return tensor.storage() == Storage::dense ? tensor : cast_storage(tensor, tensor.storage());
+}
+
+}  // namespace
+
+Session::Impl::NextStage Session::Impl::first_stage(const std::vector<std::string>& outputs) {
+  auto& first = graphs.up_to_date();
+  return {&first, first.stage_for(outputs, stage_count), outputs};
+}
+
+Session::Impl::NextStage Session::Impl::original_stage(const std::vector<std::string>& outputs) {
+  auto& original = graphs.original();
+  return {&original, original.stage_for(outputs, stage_count), outputs};
+}
+
+Planned& Session::Impl::find_or_make(const NextStage& next, const Request& request) {
+  quick.reset();
+  graphs.run(*next.graph);
+  auto key = PlanStore::key_of(*next.stage, fuses(), request.types, request.devices, request.elements);
+  if (auto* const found = plans.find(key); found != nullptr) {
+    if (found->plan == nullptr) throw CannotPlan{std::move(key)};
+    return *found;
+  }
+  if (!graphs.is_optimized(*next.graph)) return make(next, std::move(key), request);
+  try {
+    return make(next, key, request);
+  } catch (const Failure&) {
+    throw CannotPlan{std::move(key)};
+  }
+}
+
+Planned& Session::Impl::make(const NextStage& next, PlanStore::Key key, const Request& request) {
+  const auto& [graph, stage, requested] = next;
+  const auto evaluate = evaluation(stage->graph, *context.threads);
+  auto inferred = infer_with(stage->model(), stage->graph->binding, graph->tensors, request.types, stage->wanted(),
+                             {stage->types.empty() ? nullptr : &stage->types, &request.elements, stage->graph->settled.now, &evaluate});
+  graph->initialize_missing(inferred.types, initialized, graphs.random_variables);
+  auto [now, later] = cut(stage, inferred, options.training);
+  if (later) later->id = stage_count++;
+  const auto& outputs = now->part ? now->part->outputs : now->model().outputs;
+  for (const auto& [name, value] : outputs) inferred.evaluated.erase(value);  // these are written where the caller wants them
+  now = without(std::move(now), inferred.evaluated);
+  auto plan = make_plan(now->graph, graph->kernels, graph->tensors, std::move(inferred.types),
+                        {options.training, options.keep_on_device, options.capture, request.devices, now->wanted(), options.optimize,
+                         graph->constants(), fuses(), context.threads->count()});
+  warn_of_conversions(*graph, *plan);  // a plan that is refused is not kept
+  warn_of_fallbacks(*graph, *plan);
+  return plans.keep(std::move(key), {graph, std::move(plan), std::move(later), std::move(inferred.evaluated)});
+}
+
+Session::Impl::NextStage Session::Impl::rest_of_original(const NextStage& optimized) {
+  auto rest = resumed(graphs.snapshot(), *optimized.stage);
+  if (!rest) throw CannotResume();
+  rest->id = stage_count++;
+  return {&graphs.original(), std::move(rest), optimized.outputs};
+}
+
+Planned& Session::Impl::plan(NextStage& next, const std::function<Request(const NextStage&)>& request_of) {
+  try {
+    return find_or_make(next, request_of(next));
+  } catch (const CannotPlan& refused) {
+    auto& optimized = *next.graph;
+    next = next.stage->types.empty() ? original_stage(next.outputs) : rest_of_original(next);
+    auto& planned = find_or_make(next, request_of(next));
+    plans.keep(refused.key, {&optimized});
+    return planned;
+  }
+}
+
+Planned& Session::Impl::plan(const std::map<std::string, Shape>& shapes) {
+  auto next = first_stage({});
+  try {
+    auto& planned = plan(next, [&](const NextStage& stage) { return Request{input_types(stage.graph->model(), shapes)}; });
+    initialized.clear();
+    return planned;
+  } catch (...) {
+    undo();
+    throw;
+  }
+}
+
+Session::Impl::Request Session::Impl::request_of(const NextStage& next, const NamedTensors& inputs) const {
+  const auto& [graph, stage, requested] = next;
+  const auto& model = stage->model();
+  Request request{check_inputs(inputs, *stage)};
+  for (const auto& [value, type] : request.types) {
+    request.kept.push_back(with_wide_indices(inputs.at(std::string(model.strings[model.values[value].name])).make_contiguous()));
+    if (request.kept.back().abi().dense.device_type != TENON_CPU) request.devices.emplace(value, &device_of(request.kept.back()));
+  }
+  for (const auto value : stage->seen) {
+    const auto given = inputs.find(value_label(model, value));
+    request.kept.push_back((given == inputs.end() ? graph->tensors[value] : given->second).to("cpu").make_contiguous());
+    const auto& tensor = request.kept.back();
+    if (!may_infer_see(tensor.abi()))
+      throw Failure(
+          FailureKind::failed,
+          fmt::format("a shape follows from the elements of '{}', which is {}: at most 65536 bytes of dense elements can be used so",
+                      value_label(model, value), to_string(type_of(tensor))));
+    request.elements.emplace(value, &tensor.abi());
+  }
+  return request;
+}
+
+Planned& Session::Impl::prepare(NextStage& next, const NamedTensors& inputs, const Destinations& destinations, std::vector<Tensor>& kept) {
+  std::map<ValueId, tenon_type> types;
+  auto& planned = plan(next, [&](const NextStage& stage) {
+    auto request = request_of(stage, inputs);
+    kept = request.kept;
+    types = request.types;
+    return request;
+  });
+  auto& execution = plans.execution_of(planned, context, destinations, host().options.memory_limit);
+  warn_of_random_values();
+  for (const auto& [value, tensor] : planned.evaluated) execution.set_tensor(value, tensor.abi());
+  auto input = kept.begin();
+  for (const auto& [value, type] : types) execution.set_tensor(value, (input++)->abi());
+  return planned;
+}
+
+// In a fused group each block is written before the next one is read.
+Planned& Session::Impl::prepare_apart(NextStage& next, const NamedTensors& inputs, const Destinations& destinations,
+                                      std::vector<Tensor>& kept) {
+  auto& planned = prepare(next, inputs, destinations, kept);
+  overlapped = false;
+  if (destinations.empty() || planned.plan->graph.chains.empty()) return planned;
+  Overlaps overlaps(*planned.execution);
+  for (const auto input : planned.plan->model().inputs) overlaps.add(input, false);
+  for (const auto& [name, destination] : destinations)
+    if (destination.tensor) overlaps.add(destination.tensor, true);
+  if (!overlaps.any()) return planned;
+  const StepByStep each_node(*this);
+  overlapped = true;
+  return prepare(next, inputs, destinations, kept);
+}
+
+}  // namespace tenon

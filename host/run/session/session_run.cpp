@@ -1,0 +1,300 @@
+// A session's runs: by names, in order, again as the last one, and with an observer of each step.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "io/crash/crash_handler.hpp"
+#include "io/file_memory.hpp"
+#include "run/session/given_run.hpp"
+#include "run/session/session_impl.hpp"
+#include "run/session/watched_stop.hpp"
+
+namespace tenon {
+namespace {
+
+void check_names(const Stage& stage, const Destinations& destinations) {
+  const auto& outputs = stage.part ? stage.part->outputs : stage.model().outputs;
+  for (const auto& [name, destination] : destinations)
+    if (std::none_of(outputs.begin(), outputs.end(),
+                     [&, &wanted = name](const auto& output) { return stage.model().strings[output.first] == wanted; }))
+      throw Failure(FailureKind::usage, fmt::format("the destination of output '{}' is not used: the graph has no such output", name));
+}
+
+Destinations destinations_in(const GraphModel& model, const Destinations& all) {
+  Destinations found;
+  for (const auto& [name, value] : model.outputs)
+    if (const auto given = all.find(std::string(model.strings[name])); given != all.end()) found.insert(*given);
+  return found;
+}
+
+}  // namespace
+
+// Most graphs have one stage. What a stage makes for later ones is among its outputs.
+NamedTensors Session::Impl::each_stage(NextStage next, const NamedTensors& inputs, const RunOptions& request, const Visit& visit) {
+  NamedTensors given, outputs;
+  for (bool first = true;; first = false) {
+    std::vector<Tensor> kept;
+    auto& planned = prepare_apart(next, first ? inputs : given, request.destinations, kept);
+    const auto later = planned.later;
+    if (first && !later) return visit(planned, inputs, request.destinations, false);
+    if (first) check_names(*next.stage, request.destinations);
+    if (first) given = inputs;
+    const auto destinations = destinations_in(planned.plan->model(), request.destinations);
+    for (auto& [name, tensor] : visit(planned, given, destinations, later != nullptr)) {
+      if (name.starts_with(for_later))
+        given.insert_or_assign(name.substr(1), tensor);
+      else
+        outputs.emplace(name, tensor);
+    }
+    if (!later) return outputs;
+    next.stage = later;
+  }
+}
+
+void Session::Impl::require_unchanged_files(const NamedTensors& inputs) const {
+  files.require_unchanged();
+  BackingFiles given;
+  for (const auto& [name, tensor] : inputs) given.add(tensor);
+  given.require_unchanged();
+}
+
+void Session::Impl::back_up(const Tensor& changed) {
+  if (!changed) return;
+  backup.save(changed);
+  if (batches != nullptr) batches->save(changed);
+}
+
+void Session::Impl::back_up(Planned& planned, bool fails_late, const std::stop_token& stop) {
+  const auto& execution = *planned.execution;
+  if (execution.changes().empty()) [[likely]]
+    return;
+  if (fails_late || batches != nullptr || !files.empty() || stop.stop_possible() || !execution.changes_last())
+    for (const auto value : execution.changes()) back_up(planned.graph->tensors[value]);
+}
+
+void Session::Impl::call_steps(Planned& planned, const Destinations& destinations, const NamedTensors& outputs, const RunOptions& request) {
+  auto& execution = *planned.execution;
+  if (options.debug) {
+    UnwrittenElements observer(execution);
+    run_observed(execution, observer, request.stop);
+  } else if (!is_plain()) {
+    StepTimer observer(execution, planned.graph->kernels, options.trace.empty() ? nullptr : &trace, options.profile ? &times : nullptr);
+    run_observed(execution, observer, request.stop);
+    end_trace();
+  } else if (request.finished && execution.gpu() == nullptr) {
+    FinishedOutputs observer(execution, destinations, outputs, request.finished);
+    run_observed(execution, observer, request.stop);
+  } else {
+    execution.run_steps(request.stop);
+  }
+}
+
+void Session::Impl::end_trace() {
+  try {
+    if (!options.trace.empty()) trace.end_run();
+  } catch (const Failure& failure) {  // the results are worth more
+    trace_complete = false;
+    host().warnings.once("trace", fmt::format("{}; the trace lacks runs", failure.what()));
+  }
+}
+
+NamedTensors Session::Impl::run(Planned& planned, const NamedTensors& inputs, const Destinations& destinations, const RunOptions& request,
+                                bool more) {
+  auto& execution = *planned.execution;
+  auto outputs = bind_outputs(planned, inputs, destinations);
+  execution.set_step(step - 1);
+  BackingFiles given;
+  for (const auto& [name, tensor] : inputs) given.add(tensor);
+  const WatchedStop watched(execution, request.stop);
+  try {
+    back_up(planned, more || options.debug || !given.empty(), request.stop);
+    call_steps(planned, destinations, outputs, request);
+    end_copied_process();
+    execution.finish();
+    warn_of_capture(execution);
+  } catch (...) {
+    execution.abandon();
+    require_unchanged_files(inputs);  // kernels refuse numbers that are not what they were
+    throw;
+  }
+  require_unchanged_files(inputs);
+  take_sparse_outputs(execution, outputs);
+  deliver(destinations, outputs);
+  return outputs;
+}
+
+/// A run that fails has changed nothing when this ends: no state, no variable, no destination that it adds to, and no number of steps.
+class Session::Impl::WholeRun {
+ public:
+  explicit WholeRun(Impl& session) : session_(session), step_(session.step++) {}
+  ~WholeRun() {
+    if (done_) return;
+    session_.undo();
+    session_.step = step_;
+  }
+  WholeRun(const WholeRun&) = delete;
+  WholeRun& operator=(const WholeRun&) = delete;
+  void done() {
+    session_.backup.forget();
+    if (session_.batches == nullptr) session_.initialized.clear();
+    done_ = true;
+  }
+
+ private:
+  Impl& session_;
+  const std::uint64_t step_;
+  bool done_ = false;
+};
+
+void Session::Impl::undo() {
+  backup.put_back();
+  if (initialized.empty()) return;
+  quick.reset();
+  for (auto* graph : graphs.all()) {
+    for (const auto value : initialized) graph->tensors[value] = Tensor();
+    plans.drop(*graph);
+  }
+  initialized.clear();
+}
+
+NamedTensors Session::Impl::run(const NamedTensors& inputs, const RunOptions& request) {
+  const bool plain = request.outputs.empty() && request.destinations.empty() && !request.finished;
+  if (plain)
+    if (auto made = repeat(inputs, request.stop)) return *std::move(made);
+  if (const auto given = GivenRun::of(model(), inputs, request)) {
+    auto made = run(given->inputs, given->request);
+    given->name(made);
+    return made;
+  }
+  int stages = 0;
+  auto made = run(inputs, request, stages);
+  if (plain) remember(stages);
+  return made;
+}
+
+NamedTensors Session::Impl::run(const NamedTensors& inputs, const RunOptions& request, int& stages) {
+  WholeRun whole(*this);
+  const auto first = first_stage(request.outputs);
+  NamedTensors made;
+  try {
+    made = run_stages(first, inputs, request, stages);
+  } catch (const CannotResume&) {
+    undo();
+    made = run_stages(original_stage(request.outputs), inputs, request, stages);
+  }
+  whole.done();
+  return made;
+}
+
+// What is finished is reported once all stages have plans: until then, the run may begin again.
+NamedTensors Session::Impl::run_stages(const NextStage& first, const NamedTensors& inputs, const RunOptions& request, int& stages) {
+  stages = 0;
+  std::vector<std::string> finished;
+  RunOptions early;
+  return each_stage(first, inputs, request, [&](Planned& planned, const NamedTensors& given, const Destinations& destinations, bool more) {
+    ++stages;
+    if (more && stages == 1) {
+      early.stop = request.stop;
+      if (request.finished) early.finished = [&](const std::string& name) { finished.push_back(name); };
+    }
+    if (!more)
+      for (const auto& name : std::exchange(finished, {})) request.finished(name);
+    return run(planned, given, destinations, more ? early : request, more);
+  });
+}
+
+bool Session::Impl::repeat(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop) {
+  const auto& now = graphs.up_to_date();  // which may drop what was remembered
+  if (!quick || FileMemory::any_mapped() || !quick->is_of(now) || !quick->fits(inputs, outputs) || !quick->apart(inputs, outputs))
+    return false;
+  auto& execution = quick->bind(inputs, outputs);
+  WholeRun whole(*this);
+  execution.set_step(step - 1);
+  const WatchedStop watched(execution, stop);
+  try {
+    back_up(quick->planned(), false, stop);
+    execution.run_steps(stop);
+    end_copied_process();
+    execution.finish();
+  } catch (...) {
+    execution.abandon();
+    throw;
+  }
+  whole.done();
+  return true;
+}
+
+std::optional<NamedTensors> Session::Impl::repeat(const NamedTensors& inputs, const std::stop_token& stop) {
+  if (!quick || inputs.size() != quick->inputs().size()) return std::nullopt;
+  std::vector<Tensor> given, made(quick->outputs().size());
+  given.reserve(inputs.size());
+  for (const auto& place : quick->inputs())
+    if (const auto found = inputs.find(place.name); found != inputs.end()) given.push_back(found->second);
+  if (!repeat(given, made, stop)) return std::nullopt;
+  std::optional<NamedTensors> named(std::in_place);
+  for (std::size_t i = 0; i < made.size(); ++i) named->emplace(quick->outputs()[i].name, std::move(made[i]));
+  return named;
+}
+
+void Session::Impl::remember(int stages) {
+  if (is_plain() && stages == 1 && !overlapped && plans.last() != nullptr)
+    quick = QuickRun::of(*first_stage({}).stage, graphs.up_to_date(), *plans.last());
+}
+
+void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop) {
+  const auto& names = model();
+  const auto count = [](const char* what, std::size_t given, std::size_t needed) {
+    if (given != needed) throw Failure(FailureKind::usage, fmt::format("{} {} are given but the graph has {}", given, what, needed));
+  };
+  count("inputs", inputs.size(), names.inputs.size());
+  count("outputs", outputs.size(), names.outputs.size());
+  if (repeat(inputs, outputs, stop)) return;
+  NamedTensors given;
+  RunOptions request{.stop = stop};
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i]) given.emplace(names.strings[names.values[names.inputs[i]].name], inputs[i]);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i]) request.destinations.emplace(names.strings[names.outputs[i].first], Destination{outputs[i]});
+  int stages = 0;
+  auto made = run(given, request, stages);
+  for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = made.at(std::string(names.strings[names.outputs[i].first]));
+  remember(stages);
+}
+
+// As a run that fails: it changes nothing.
+std::string Session::Impl::first_non_finite(const NamedTensors& inputs) {
+  const StepByStep each_node(*this);
+  const WholeRun undone(*this);
+  step = std::max<std::uint64_t>(1, step - 1);  // the numbers that the last run drew
+  std::string found;
+  struct Found {};
+  const auto look = [&](Planned& planned, const NamedTensors& given, const Destinations&, bool) {
+    auto& execution = *planned.execution;
+    auto outputs = bind_outputs(planned, given, {});
+    execution.set_step(step - 1);
+    back_up(planned, true, {});
+    try {
+      NonFiniteValues observer(execution);
+      if (observer.found().empty()) run_observed(execution, observer, {});
+      found = observer.found();
+    } catch (...) {
+      execution.abandon();
+      throw;
+    }
+    execution.abandon();
+    if (!found.empty()) throw Found();  // later stages would be planned with what is not computed
+    take_sparse_outputs(execution, outputs);
+    return outputs;
+  };
+  try {
+    each_stage(first_stage({}), inputs, {}, look);
+  } catch (const CannotResume&) {
+    undo();
+    each_stage(original_stage({}), inputs, {}, look);
+  } catch (const Found&) {
+  }
+  return found;
+}
+
+}  // namespace tenon

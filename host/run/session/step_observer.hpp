@@ -1,0 +1,83 @@
+// Runs whose steps are looked at one by one: traced, profiled and debugged ones, and those that report finished outputs.
+#pragma once
+#include <map>
+#include <string>
+#include <tenon/host/session.hpp>
+#include <vector>
+
+#include "plan/step_cost.hpp"
+#include "run/execution/execution.hpp"
+#include "run/session/trace.hpp"
+
+namespace tenon {
+
+/// Is called around each step of a run, which is complete when after() is called, on a GPU, too. What it throws ends the run.
+class StepObserver {
+ public:
+  virtual ~StepObserver() = default;
+  virtual void before(std::size_t) {}
+  /// False: the run ends here.
+  virtual bool after(std::size_t step) = 0;
+};
+
+/// Calls the steps without captured graphs. Throws a step's Failure, or that `stop` was requested.
+void run_observed(Execution& execution, StepObserver& observer, const std::stop_token& stop);
+
+/// The times of nodes, by node and kind of work.
+using NodeTimes = std::map<std::pair<std::string, std::string>, NodeTime>;
+
+/// Measures steps, for a trace, for times, or for both.
+class StepTimer : public StepObserver {
+ public:
+  /// `trace`, `times`: null if they are not wanted.
+  StepTimer(const Execution& execution, const Kernels& kernels, Trace* trace, NodeTimes* times);
+  void before(std::size_t step) override;
+  bool after(std::size_t step) override;
+
+ private:
+  const Plan& plan_;
+  Trace* const trace_;
+  NodeTimes* const times_;
+  const std::vector<StepCost> costs_;
+  Trace::Clock::time_point run_begin_, begin_;
+};
+
+/// Refuses a kernel on the CPU that leaves an element of its outputs unwritten. What kernels of GPUs write is not checked.
+class UnwrittenElements : public StepObserver {
+ public:
+  explicit UnwrittenElements(const Execution& execution) : execution_(execution), plan_(execution.plan()) {}
+  void before(std::size_t step) override;
+  bool after(std::size_t step) override;
+
+ private:
+  bool checks(std::size_t step) const { return plan_.copy_of(step) == none && plan_.device_of(step).is_cpu(); }
+  const Execution& execution_;
+  const Plan& plan_;
+};
+
+/// Looks for NaN and infinities. The run ends with the first step that makes one.
+class NonFiniteValues : public StepObserver {
+ public:
+  /// The inputs, variables and states are looked at first.
+  explicit NonFiniteValues(const Execution& execution);
+  bool after(std::size_t step) override;
+  const std::string& found() const { return found_; }  ///< value, element and number; empty: none
+
+ private:
+  const Execution& execution_;
+  std::string found_;
+};
+
+/// Calls RunOptions::finished for each output in its destination, after the last step that writes it.
+class FinishedOutputs : public StepObserver {
+ public:
+  FinishedOutputs(const Execution& execution, const Destinations& destinations, const NamedTensors& outputs,
+                  const std::function<void(const std::string&)>& finished);
+  bool after(std::size_t step) override;
+
+ private:
+  const std::function<void(const std::string&)>& finished_;
+  std::vector<std::vector<std::string>> completed_;  // by each step
+};
+
+}  // namespace tenon
