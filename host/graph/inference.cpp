@@ -20,23 +20,33 @@ bool same(const std::vector<tenon_type>& left, const std::vector<tenon_type>& ri
   return left.size() == right.size() && (left.empty() || std::memcmp(left.data(), right.data(), left.size() * sizeof(tenon_type)) == 0);
 }
 
-}  // namespace
-
-void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable from, OperatorTypes& types) {
+// `type_of_value`: returns the type of a value by its number.
+template <class TypeOfValue>
+void gather(const GraphModel& model, const NodeRecord& node, OperatorTypes& types, TypeOfValue type_of_value) {
   const auto* edges = model.edges.data() + node.first_edge;
   types.inputs.resize(node.input_count);
   types.states.resize(node.state_count);
   types.outputs.resize(node.output_count);
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
-    types.inputs[i] = edges[i] == none ? unknown_type() : from[edges[i]];
+    types.inputs[i] = edges[i] == none ? unknown_type() : type_of_value(edges[i]);
     types.inputs[i].present = edges[i] != none;
   }
-  for (std::uint32_t i = 0; i < node.state_count; ++i) types.states[i] = from[edges[node.input_count + i]];
-  for (std::uint32_t i = 0; i < node.output_count; ++i) types.outputs[i] = from[node.first_output + i];
+  for (std::uint32_t i = 0; i < node.state_count; ++i) types.states[i] = type_of_value(edges[node.input_count + i]);
+  for (std::uint32_t i = 0; i < node.output_count; ++i) types.outputs[i] = type_of_value(node.first_output + i);
+}
+
+}  // namespace
+
+void gather_types(const GraphModel& model, const NodeRecord& node, const std::vector<tenon_type>& from, OperatorTypes& types) {
+  gather(model, node, types, [&](ValueId value) -> const tenon_type& { return from[value]; });
+}
+
+void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable from, OperatorTypes& types) {
+  gather(model, node, types, [&](ValueId value) -> const tenon_type& { return from[value]; });
 }
 
 void gather_types(const GraphModel& model, const NodeRecord& node, OperatorTypes& types) {
-  gather_types(model, node, TypeTable(const_cast<std::vector<ValueRecord>&>(model.values)), types);  // which only reads them
+  gather(model, node, types, [&](ValueId value) -> const tenon_type& { return model.values[value].type; });
 }
 
 void Inference::run() {

@@ -1,6 +1,5 @@
 // Inference over a whole graph, forwards and backwards, to a fixed point.
 #pragma once
-#include <cstddef>
 #include <functional>
 #include <map>
 #include <set>
@@ -12,20 +11,20 @@
 
 namespace tenon {
 
-/// The types of a graph's values: those in the model, or a plan's own copy.
+/// The types of a graph's values: those in the model, or a plan's own copy. Neither may grow meanwhile.
 class TypeTable {
  public:
-  explicit TypeTable(std::vector<ValueRecord>& values)
-      : first_(values.empty() ? nullptr : reinterpret_cast<std::byte*>(&values[0].type)), stride_(sizeof(ValueRecord)) {}
-  explicit TypeTable(std::vector<tenon_type>& types) : first_(reinterpret_cast<std::byte*>(types.data())), stride_(sizeof(tenon_type)) {}
-  tenon_type& operator[](ValueId value) const { return *reinterpret_cast<tenon_type*>(first_ + value * stride_); }
+  explicit TypeTable(std::vector<ValueRecord>& values) : values_(values.data()) {}
+  explicit TypeTable(std::vector<tenon_type>& types) : types_(types.data()) {}
+  tenon_type& operator[](ValueId value) const { return types_ != nullptr ? types_[value] : values_[value].type; }
 
  private:
-  std::byte* first_;
-  std::size_t stride_;
+  ValueRecord* values_ = nullptr;
+  tenon_type* types_ = nullptr;
 };
 
 /// The types around a node; an input that is not connected has present = 0.
+void gather_types(const GraphModel& model, const NodeRecord& node, const std::vector<tenon_type>& from, OperatorTypes& types);
 void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable from, OperatorTypes& types);
 /// The same from the types that the graph itself has.
 void gather_types(const GraphModel& model, const NodeRecord& node, OperatorTypes& types);

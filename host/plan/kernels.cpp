@@ -100,14 +100,14 @@ void Kernels::make(const GraphModel& model, NodeId id, const LoadedOperator& op,
 }
 
 std::uint32_t Kernels::choose(const GraphModel& model, const Binding& binding, NodeId id, const Device& device,
-                              std::vector<tenon_type>& types) const {
+                              const std::vector<tenon_type>& types) const {
   const auto& kernels = all_of(model, id, device);
   if (!kernels.chooses()) return 0;
   const auto own = owner(model, id);
   const auto& info = *binding.nodes[own].info;
   OperatorTypes known;
   known.precision = precision_;
-  gather_types(model, model.nodes[own], TypeTable(types), known);
+  gather_types(model, model.nodes[own], types, known);
   const auto found = kernels.find(info, known);
   if (found == kernels.size())
     throw Failure(

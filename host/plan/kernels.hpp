@@ -27,7 +27,7 @@ class Kernels {
   }
   /// The one of them that the node has with types of `types`, by its place in all_of(). Throws Failure where none computes them.
   std::uint32_t choose(const GraphModel& model, const Binding& binding, NodeId id, const Device& device,
-                       std::vector<tenon_type>& types) const;
+                       const std::vector<tenon_type>& types) const;
   /// Whether tensors can be made dense there.
   bool converts_on(const Device& device) const { return !to_dense_[device.type()].empty(); }
   /// Of a node of the graph, not one that a plan put in.

@@ -71,7 +71,7 @@ class Grouping {
 
 }  // namespace
 
-LayoutGroup layout_group(const Lowered& graph, const Kernels& kernels, NodeId id, std::vector<tenon_type>& types) {
+LayoutGroup layout_group(const Lowered& graph, const Kernels& kernels, NodeId id, const std::vector<tenon_type>& types) {
   const auto& node = graph.model().nodes[id];
   const auto& info = *graph.binding().nodes[id].info;
   const bool may = info.elementwise || !info.channels_last.empty();
@@ -83,7 +83,7 @@ LayoutGroup layout_group(const Lowered& graph, const Kernels& kernels, NodeId id
   const auto& set = kernels.all_of(graph.model(), id, *graph.devices[id]);
   if (group.wish == LayoutWish::plain || !set.chooses()) return group;
   OperatorTypes around;
-  gather_types(graph.model(), node, TypeTable(types), around);
+  gather_types(graph.model(), node, types, around);
   for (const auto i : group.inputs) around.inputs[i].layout = TENON_LAYOUT_CHANNELS_LAST;
   for (const auto o : group.outputs) around.outputs[o].layout = TENON_LAYOUT_CHANNELS_LAST;
   return set.find(info, around) < set.size() ? group : LayoutGroup{};

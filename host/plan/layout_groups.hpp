@@ -17,6 +17,6 @@ struct LayoutGroup {
 
 /// `types`: of all values. Of an elementwise node the operands of the output's shape, if the others are scalars or one number for each
 /// channel. A node whose kernels support no such types stays plain.
-LayoutGroup layout_group(const Lowered& graph, const Kernels& kernels, NodeId id, std::vector<tenon_type>& types);
+LayoutGroup layout_group(const Lowered& graph, const Kernels& kernels, NodeId id, const std::vector<tenon_type>& types);
 
 }  // namespace tenon

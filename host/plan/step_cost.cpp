@@ -25,12 +25,12 @@ double bytes_moved(const Plan& plan, std::size_t step) {
   return bytes;
 }
 
-double operations(const Plan& plan, std::size_t step, const Kernels& kernels, TypeTable types) {
+double operations(const Plan& plan, std::size_t step, const Kernels& kernels) {
   if (plan.copy_of(step) != none || plan.chain_of(step) != none) return 0;
   const auto id = plan.node_of(step);
   const auto& node = plan.node(step);
   OperatorTypes around;
-  gather_types(plan.model(), forward_of(plan.model(), node), types, around);
+  gather_types(plan.model(), forward_of(plan.model(), node), plan.types(), around);
   return at_node(plan.model(), id, [&] {
     return flops_of(*plan.graph.binding().nodes[id].info, plan.graph.kernel_of(id, kernels),
                     dispatch_of(node.pass == Pass::backward, plan.runs_sparse(step)), around);
@@ -40,10 +40,8 @@ double operations(const Plan& plan, std::size_t step, const Kernels& kernels, Ty
 }  // namespace
 
 std::vector<StepCost> step_costs(const Plan& plan, const Kernels& kernels) {
-  auto types = plan.types();
   std::vector<StepCost> costs;
-  for (std::size_t step = 0; step < plan.step_count(); ++step)
-    costs.push_back({bytes_moved(plan, step), operations(plan, step, kernels, TypeTable(types))});
+  for (std::size_t step = 0; step < plan.step_count(); ++step) costs.push_back({bytes_moved(plan, step), operations(plan, step, kernels)});
   return costs;
 }
 
