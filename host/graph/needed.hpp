@@ -17,7 +17,8 @@ struct WantedOutputs {
   std::vector<std::pair<StringId, ValueId>> outputs;
   std::vector<std::pair<ValueId, ValueId>> updates;
   std::vector<bool> values, nodes;  // of each: something wanted needs it
-  std::size_t staying = 0;          // of the outputs, the last so many are for later stages: they stay where they are made
+  std::size_t staying = 0;          // the last outputs that are for later stages: they stay where they are made, and planning names them
+  std::vector<ValueId> evaluated;   // what planning has computed: nothing that runs produces it
   bool partial = true;              // nodes run for these outputs alone; else those that keep states run in training, too
 };
 

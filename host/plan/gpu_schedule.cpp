@@ -5,6 +5,7 @@
 
 #include "device/memory.hpp"
 #include "plan/dependencies.hpp"
+#include "plan/passes.hpp"
 
 namespace tenon {
 namespace {
@@ -239,8 +240,8 @@ PlannedStream stream_of(const Lowered& graph, const std::vector<tenon_type>& typ
   return {&own, to.is_cpu() ? StreamRole::from_device : StreamRole::to_device};
 }
 
-GpuSchedule schedule_gpus(const Lowered& graph, const MemoryPlan& memory, const Kernels& kernels, bool capture) {
-  return Scheduling(graph, memory, kernels).run(capture);
+void schedule_gpus(PlanDraft& draft) {
+  draft.plan->gpus = Scheduling(draft.graph(), draft.memory(), draft.kernels).run(draft.request.capture);
 }
 
 }  // namespace tenon

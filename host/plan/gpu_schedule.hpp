@@ -49,6 +49,4 @@ struct GpuSchedule {
 /// The stream of a copy. Sparse ones are among the kernels: how much they copy is known only when their source has been computed.
 PlannedStream stream_of(const Lowered& graph, const std::vector<tenon_type>& types, const DeviceCopy& copy);
 
-GpuSchedule schedule_gpus(const Lowered& graph, const MemoryPlan& memory, const Kernels& kernels, bool capture);
-
 }  // namespace tenon

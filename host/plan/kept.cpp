@@ -7,10 +7,11 @@
 #include <cstring>
 #include <exception>
 #include <tenon/host_error.hpp>
+#include <utility>
 
 #include "io/counted.hpp"
 #include "io/utf8.hpp"
-#include "plan/plan.hpp"
+#include "plan/passes.hpp"
 #include "plugin/plugin_call.hpp"
 #include "tensor/kernel_function.hpp"
 
@@ -58,7 +59,7 @@ void Asking::ask() {
   for (std::uint32_t i = 0; i < node_.input_count; ++i) constants_.push_back(constant(i));
   const auto is_null = [](const auto* tensor) { return tensor == nullptr; };
   if (std::all_of(constants_.begin(), constants_.end(), is_null)) return;
-  gather_types(plan_.model(), node_, TypeTable(const_cast<std::vector<tenon_type>&>(plan_.types())), types_);  // which only reads them
+  gather_types(plan_.model(), node_, plan_.types(), types_);
   ErrorBuffer buffer;
   tenon_prepare io{};
   io.size = sizeof io;
@@ -121,11 +122,14 @@ void ask_kernel(const KeptQuestion& question, std::uint32_t step, const KeepPart
   at_node(plan.model(), id, [&] { Asking(question, step, keep).ask(); });
 }
 
-std::vector<KeptPart> find_kept(const KeptQuestion& question) {
+void pack_constants(PlanDraft& draft) {
+  auto& plan = *draft.plan;
+  plan.constant = draft.request.constant;
   std::vector<KeptPart> parts;
-  for (std::uint32_t step = 0; step < question.plan.step_count(); ++step)
-    ask_kernel(question, step, [&](const KeptPart& part, tenon_fill, void*) { parts.push_back(part); });
-  return parts;
+  for (std::uint32_t step = 0; step < plan.step_count(); ++step)
+    ask_kernel({plan, draft.kernels, draft.tensors, draft.request.threads}, step,
+               [&](const KeptPart& part, tenon_fill, void*) { parts.push_back(part); });
+  plan.kept = std::move(parts);
 }
 
 }  // namespace tenon

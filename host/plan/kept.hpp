@@ -38,7 +38,4 @@ using KeepPart = std::function<void(const KeptPart& part, tenon_fill fill, void*
 /// and for what `keep` throws.
 void ask_kernel(const KeptQuestion& question, std::uint32_t step, const KeepPart& keep);
 
-/// What all steps keep, in their order.
-std::vector<KeptPart> find_kept(const KeptQuestion& question);
-
 }  // namespace tenon

@@ -1,11 +1,10 @@
-#include "plan/layouts.hpp"
-
 #include <algorithm>
 #include <array>
 
 #include "device/devices.hpp"
 #include "graph/inference.hpp"
 #include "plan/layout_groups.hpp"
+#include "plan/passes.hpp"
 #include "plan/reorder.hpp"
 
 namespace tenon {
@@ -15,7 +14,7 @@ namespace {
 /// otherwise shares one reordering.
 class LayoutChoice {
  public:
-  LayoutChoice(const Lowered& graph, const Kernels& kernels, std::vector<tenon_type>& types)
+  LayoutChoice(const Lowered& graph, const Kernels& kernels, const std::vector<tenon_type>& types)
       : graph_(graph), model_(graph.model()), types_(types), last_(model_.nodes.size()), values_(model_.values.size()) {
     groups_.resize(model_.nodes.size());
     for (const auto id : graph.order) groups_[id] = layout_group(graph, kernels, id, types);
@@ -115,50 +114,46 @@ void LayoutChoice::improve() {
   }
 }
 
-/// Puts the choice into a copy of the graph.
+/// Puts the choice into the graph.
 class Reordering {
  public:
-  Reordering(Lowered& graph, const Kernels& kernels, std::vector<tenon_type>& types, const LayoutChoice& choice)
-      : graph_(graph), kernels_(kernels), types_(types), choice_(choice), own_(std::make_shared<GraphSnapshot>()) {
-    own_->model = graph.model();
-    own_->binding.operators = graph.binding().operators;
-    for (const auto& node : graph.binding().nodes) own_->binding.nodes.push_back({node.op, {}, node.info});
-    use_ = static_cast<std::uint32_t>(own_->model.operators.size());
-    const auto& op = reorder_operator();
-    own_->model.operators.push_back({op.info->name, op.info->version, op.info, none});
-    own_->binding.operators.push_back(&op);
-    reordered_.assign(own_->model.values.size(), {none, none});
+  Reordering(PlanDraft& draft, const LayoutChoice& choice)
+      : draft_(draft),
+        graph_(draft.graph()),
+        choice_(choice),
+        model_(draft.edit().model),
+        use_(draft.add_operator(reorder_operator(), reorder_operator().info)) {
+    reordered_.assign(model_.values.size(), {none, none});
   }
 
   void run() {
     auto order = std::move(graph_.order);
     for (const auto id : order)
       if (choice_.is_last(id))
-        for (const auto o : choice_.group(id).outputs) layout(own_->model.nodes[id].first_output + o) = TENON_LAYOUT_CHANNELS_LAST;
+        for (const auto o : choice_.group(id).outputs) layout(model_.nodes[id].first_output + o) = TENON_LAYOUT_CHANNELS_LAST;
     graph_.order.clear();
     graph_.order.reserve(order.size());
     for (const auto id : order) {
       read_as_chosen(id);
       graph_.order.push_back(id);
     }
-    for (auto& [name, value] : own_->model.outputs) value = in_layout(value, TENON_LAYOUT_PLAIN);
-    graph_.graph = own_;
+    for (auto& [name, value] : model_.outputs) value = in_layout(value, TENON_LAYOUT_PLAIN);
     for (const auto id : order)
       if (choice_.is_last(id)) choose_kernel(id);
   }
 
  private:
-  std::uint8_t& layout(ValueId value) { return types_[value].layout; }
+  std::uint8_t& layout(ValueId value) { return draft_.types()[value].layout; }
 
   void read_as_chosen(NodeId id) {
-    const auto node = own_->model.nodes[id];
+    const auto node = model_.nodes[id];
     const auto& group = choice_.group(id);
     for (std::uint32_t i = 0; i < node.input_count; ++i) {
-      const auto value = own_->model.edges[node.first_edge + i];
+      const auto value = model_.edges[node.first_edge + i];
       if (value == none) continue;
       const bool last = choice_.is_last(id) && std::find(group.inputs.begin(), group.inputs.end(), i) != group.inputs.end();
       const auto read = in_layout(value, last ? TENON_LAYOUT_CHANNELS_LAST : TENON_LAYOUT_PLAIN);
-      own_->model.edges[node.first_edge + i] = read;
+      model_.edges[node.first_edge + i] = read;
     }
   }
 
@@ -170,62 +165,48 @@ class Reordering {
   }
 
   ValueId add_node(ValueId value, std::uint8_t wanted) {
-    auto& model = own_->model;
-    const auto id = static_cast<NodeId>(model.nodes.size());
-    NodeRecord node;
-    node.name = model.strings.intern(value_label(model, value) + (wanted == TENON_LAYOUT_PLAIN ? ".plain" : ".channels_last"));
-    node.op = use_;
-    node.first_edge = static_cast<std::uint32_t>(model.edges.size());
-    node.input_count = 1;
-    node.first_output = static_cast<ValueId>(model.values.size());
-    node.output_count = 1;
-    model.edges.push_back(value);
-    model.nodes.push_back(node);
-    own_->binding.nodes.push_back({&reorder_operator(), {}, reorder_operator().info});
-    auto& record = model.values.emplace_back();
-    record.producer = id;
-    types_.push_back(types_[value]);
-    types_.back().layout = wanted;
-    record.type = types_.back();
+    const auto name = value_label(model_, value) + (wanted == TENON_LAYOUT_PLAIN ? ".plain" : ".channels_last");
+    const auto id = draft_.add_node(name, use_, std::span(&value, 1), cpu_device());
+    auto type = draft_.types()[value];
+    type.layout = wanted;
     graph_.order.push_back(id);
-    graph_.kernels.push_back(0);
-    graph_.sparse.push_back(false);
-    graph_.copy_of.push_back(none);
-    graph_.devices.push_back(&cpu_device());
-    graph_.places.push_back(&cpu_device());
-    return node.first_output;
+    return draft_.add_output(id, type);
   }
 
   // Layouts may decide between variants.
   void choose_kernel(NodeId id) {
-    const auto& set = kernels_.all_of(own_->model, id, *graph_.devices[id]);
+    const auto& kernels = draft_.kernels;
+    const auto& set = kernels.all_of(model_, id, *graph_.devices[id]);
     if (!set.chooses()) return;
-    at_node(own_->model, id, [&] { graph_.kernels[id] = kernels_.choose(own_->model, own_->binding, id, *graph_.devices[id], types_); });
+    at_node(model_, id, [&] { graph_.kernels[id] = kernels.choose(model_, graph_.binding(), id, *graph_.devices[id], draft_.types()); });
     graph_.variants.erase(id);
     const auto& kernel = set[graph_.kernels[id]];
     if (const auto* variant = kernel.op().variant_of(*kernel.table())) graph_.variants.emplace(id, variant->name);
   }
 
+  PlanDraft& draft_;
   Lowered& graph_;
-  const Kernels& kernels_;
-  std::vector<tenon_type>& types_;
   const LayoutChoice& choice_;
-  std::shared_ptr<GraphSnapshot> own_;
-  std::uint32_t use_ = 0;                          // of the reordering, into the graph's operators
+  GraphModel& model_;
+  const std::uint32_t use_;                        // of the reordering, into the graph's operators
   std::vector<std::array<ValueId, 2>> reordered_;  // of each value of the graph, by layout
 };
 
 }  // namespace
 
-void choose_layouts(Lowered& graph, const Kernels& kernels, std::vector<tenon_type>& types) {
-  const auto& binding = graph.binding();
+// The choice is made for the whole graph: nodes that prefer channels-last get it, and those that only take it follow where that leaves
+// fewer bytes to reorder. Inputs, variables, states, constants and outputs of the graph stay plain, and so does everything on GPUs, in
+// worker processes, and in graphs with gradients.
+void choose_layouts(PlanDraft& draft) {
+  if (draft.request.optimize != Optimize::full || draft.request.training) return;
+  const auto& graph = draft.graph();
   const auto differentiates = [&](NodeId id) { return graph.model().nodes[id].pass != Pass::forward; };
-  const auto prefers = [&](NodeId id) { return binding.nodes[id].info->prefers_channels_last; };
+  const auto prefers = [&](NodeId id) { return graph.binding().nodes[id].info->prefers_channels_last; };
   if (std::none_of(graph.order.begin(), graph.order.end(), prefers) || std::any_of(graph.order.begin(), graph.order.end(), differentiates))
     return;
-  LayoutChoice choice(graph, kernels, types);
+  LayoutChoice choice(graph, draft.kernels, draft.types());
   choice.run();
-  if (choice.any()) Reordering(graph, kernels, types, choice).run();
+  if (choice.any()) Reordering(draft, choice).run();
 }
 
 }  // namespace tenon

@@ -27,8 +27,8 @@ struct DeviceCopy {
   ValueId copy;
 };
 
-/// Where conversions or copies are needed it is a copy of the graph given, with their nodes behind all others, so that the numbers of nodes
-/// and values stay what they were. All that a node reads and writes lies where it runs.
+/// If a pass added nodes or changed anything else, `graph` is a copy of the planned one, with new nodes after all others, so that numbers
+/// of nodes and values stay what they were. All that a node reads and writes lies where it runs.
 struct Lowered {
   std::shared_ptr<const GraphSnapshot> graph;
   std::vector<NodeId> order;               // every node after what it reads
@@ -80,18 +80,5 @@ struct Lowered {
 inline std::int32_t dispatch_of(bool backward, bool sparse) {
   return sparse ? backward ? TENON_BACKWARD_SPARSE : TENON_FORWARD_SPARSE : backward ? TENON_BACKWARD : TENON_FORWARD;
 }
-
-struct LoweringRequest {
-  bool training = false;                  // updates are made
-  bool keep_on_device = false;            // outputs stay where they are made; else they come to the CPU
-  std::map<ValueId, Device*> inputs{};    // where they lie; those not named lie on the CPU
-  const WantedOutputs* wanted = nullptr;  // all outputs and updates where it is null
-};
-
-/// `types` are those of all values, inferred to the end; their storages are read for inputs, variables, states and constants, and set for
-/// all others. Variables and constants are read where they lie. Throws Failure for what cannot be done: a state that is sparse or on
-/// another device than its node, csr of other than two dimensions, a sparse variable that is updated.
-Lowered lower(std::shared_ptr<const GraphSnapshot> graph, const Kernels& kernels, const TensorTable& tensors,
-              const LoweringRequest& request, std::vector<tenon_type>& types);
 
 }  // namespace tenon

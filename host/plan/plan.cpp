@@ -8,24 +8,9 @@
 
 #include "graph/given_name.hpp"
 #include "io/listed.hpp"
-#include "plan/chains/join_chains.hpp"
-#include "plan/layouts.hpp"
 
 namespace tenon {
 namespace {
-
-void require_tensor(const GraphModel& model, const TensorTable& tensors, NodeId id, ValueId value) {
-  const auto& record = model.values[value];
-  if (record.role == Role::output || record.role == Role::input || tensors[value]) return;
-  throw Failure(FailureKind::failed,
-                fmt::format("{}: '{}' is {} and has no values", node_label(model, id), value_label(model, value), to_string(record.type)));
-}
-
-void require_tensors(const GraphModel& model, const TensorTable& tensors, NodeId id) {
-  const auto& node = model.nodes[id];
-  for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i)
-    if (const auto value = model.edges[node.first_edge + i]; value != none) require_tensor(model, tensors, id, value);
-}
 
 std::string input_names(const GraphModel& model) {
   std::vector<std::string_view> names;
@@ -108,21 +93,6 @@ Inferred infer_with(const GraphModel& model, const Binding& binding, const Tenso
     types[value].storage = tensors[value] ? tensors[value].abi().storage : static_cast<std::uint8_t>(TENON_DENSE);
   for (const auto& [value, type] : inputs) types[value].storage = type.storage;
   return inferred;
-}
-
-std::shared_ptr<const Plan> make_plan(std::shared_ptr<const GraphSnapshot> graph, const Kernels& kernels, const TensorTable& tensors,
-                                      std::vector<tenon_type> types, const PlanRequest& request) {
-  auto plan = std::make_shared<Plan>();
-  plan->graph =
-      lower(std::move(graph), kernels, tensors, {request.training, request.keep_on_device, request.devices, request.wanted}, types);
-  if (request.optimize == Optimize::full && !request.training) choose_layouts(plan->graph, kernels, types);
-  if (request.chains && request.optimize != Optimize::none) join_chains(plan->graph, kernels, request.training, request.threads, types);
-  plan->memory = plan_memory(plan->graph, kernels, request.training, std::move(types));
-  for (const auto id : plan->memory.order) require_tensors(plan->model(), tensors, id);
-  plan->gpus = schedule_gpus(plan->graph, plan->memory, kernels, request.capture);
-  plan->constant = request.constant;
-  plan->kept = find_kept({*plan, kernels, tensors, request.threads});
-  return plan;
 }
 
 const PlannedStream* Plan::stream_of(std::size_t step) const {

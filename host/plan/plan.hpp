@@ -13,7 +13,7 @@
 namespace tenon {
 
 /// Plain data: it holds no memory and no streams, so that it can be printed, compared and shared. An Execution runs it. Steps are positions
-/// in memory.order. Threads: any, at once; make_plan() is the only one that writes it.
+/// in memory.order. Threads: any, at once; only the passes of make_plan() write it.
 struct Plan {
   Lowered graph;
   MemoryPlan memory;
@@ -60,7 +60,8 @@ struct PlanRequest {
   int threads = 1;                        ///< that a kernel may use, and for which such steps have scratch memory
 };
 
-/// `types`: those of all values, as infer_with() returns them. Throws Failure that names the node for what cannot be run.
+/// Runs all of plan_passes. `types`: those of all values, as infer_with() returns them. Throws Failure that names the node for what cannot
+/// run.
 std::shared_ptr<const Plan> make_plan(std::shared_ptr<const GraphSnapshot> graph, const Kernels& kernels, const TensorTable& tensors,
                                       std::vector<tenon_type> types, const PlanRequest& request);
 

@@ -5,12 +5,13 @@
 #include <set>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "io/counted.hpp"
 #include "io/listed.hpp"
 #include "isolate/isolated_plugin.hpp"
 #include "plan/memory/memory_use.hpp"
-#include "plan/plan.hpp"
+#include "plan/passes.hpp"
 #include "plan/reorder.hpp"
 
 namespace tenon {
@@ -132,6 +133,10 @@ PlanInfo info_of(const Plan& plan) {
   for (const auto& [device, writer, placement] : plan.memory.arenas)
     info.arenas.push_back({writer == nullptr ? device->name() : device->name() + " of " + writer->name(), placement.bytes,
                            placement.lower_bound, std::string(name_of(placement.strategy))});
+  for (const auto& pass : plan_passes) {
+    auto changes = pass.changes(plan);
+    info.passes.push_back({std::string(pass.name), std::string(pass.doc), std::move(changes.text), std::move(changes.counts)});
+  }
   return info;
 }
 
@@ -182,6 +187,15 @@ std::string describe(const PlanInfo& plan) {
     fmt::format_to(to, "then {} that {} planned when the shapes are known: {}\n", counted(plan.later.size(), "node"),
                    plan.later.size() == 1 ? "is" : "are", listed(plan.later));
   return text + summarize(plan) + '\n';
+}
+
+std::string describe_passes(const PlanInfo& plan) {
+  std::size_t width = 0;
+  for (const auto& pass : plan.passes) width = std::max(width, pass.name.size());
+  std::string text;
+  for (const auto& pass : plan.passes)
+    fmt::format_to(std::back_inserter(text), "{:<{}} {}\n", pass.name + ":", width + 1, pass.changes.empty() ? "no change" : pass.changes);
+  return text;
 }
 
 std::string describe_memory(const PlanInfo& plan) {

@@ -111,7 +111,7 @@ std::vector<bool> Cutting::needed_later() const {
 
 CutStage Cutting::cut() const {
   auto now = std::make_shared<Stage>(stage_), later = std::make_shared<Stage>();
-  auto graph = std::make_shared<GraphSnapshot>(*stage_.graph), rest = std::make_shared<GraphSnapshot>(*stage_.graph);
+  auto rest = std::make_shared<GraphSnapshot>(*stage_.graph);
   auto needed = needed_later();
   WantedOutputs first, second;
   first.partial = second.partial = stage_.part && stage_.part->partial;
@@ -132,7 +132,7 @@ CutStage Cutting::cut() const {
   for (ValueId value = 0; value < needed.size(); ++value) {
     if (!needed[value] || !is_made_now(value)) continue;
     const auto label = value_label(model_, value);
-    first.outputs.emplace_back(graph->model.strings.intern(for_later + label), value);
+    first.outputs.emplace_back(StringId{}, value);
     ++first.staying;
     auto& record = rest->model.values[value];
     record.role = Role::input;
@@ -141,6 +141,8 @@ CutStage Cutting::cut() const {
     rest->model.inputs.push_back(value);
     rest->model.value_names.add(record.name, value);
   }
+  rest->model.outputs = second.outputs;
+  if (training_) rest->model.updates = second.updates;
   second.values = std::move(needed);
   later->types = inferred_.types;
   later->seen = stage_.seen;
@@ -148,7 +150,6 @@ CutStage Cutting::cut() const {
     if (!is_made_later(value)) later->seen.push_back(value);
   later->graph = std::move(rest);
   later->part = std::move(second);
-  now->graph = std::move(graph);
   now->part = std::move(first);
   return {std::move(now), std::move(later)};
 }
@@ -170,15 +171,17 @@ CutStage cut(const std::shared_ptr<const Stage>& stage, const Inferred& inferred
 
 std::shared_ptr<const Stage> without(std::shared_ptr<const Stage> stage, const std::map<ValueId, Tensor>& evaluated) {
   if (evaluated.empty()) return stage;
+  const auto& model = stage->model();
   auto rest = std::make_shared<Stage>(*stage);
-  auto graph = std::make_shared<GraphSnapshot>(*stage->graph);
-  for (const auto& [value, tensor] : evaluated) {
-    auto& record = graph->model.values[value];
-    record.role = Role::input;
-    record.name = graph->model.strings.intern(value_label(graph->model, value));
-    record.producer = none;
+  if (!rest->part) {
+    auto& all = rest->part.emplace();
+    all.outputs = model.outputs;
+    all.updates = model.updates;
+    all.values.assign(model.values.size(), true);
+    all.nodes.assign(model.nodes.size(), true);
+    all.partial = false;
   }
-  rest->graph = std::move(graph);
+  for (const auto& [value, tensor] : evaluated) rest->part->evaluated.push_back(value);
   return rest;
 }
 

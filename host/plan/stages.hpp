@@ -35,7 +35,7 @@ struct CutStage {
 };
 CutStage cut(const std::shared_ptr<const Stage>& stage, const Inferred& inferred, bool training);
 
-/// The stage without what planning has computed: these values are given to it like inputs, by whoever runs the plan.
+/// The stage without what planning has computed: the caller gives these values to a run of the plan like inputs.
 std::shared_ptr<const Stage> without(std::shared_ptr<const Stage> stage, const std::map<ValueId, Tensor>& evaluated);
 
 /// Of the nodes of a later stage.

@@ -6,9 +6,7 @@
 
 #include "device/devices.hpp"
 #include "graph/expansion.hpp"
-#include "plan/chains/join_chains.hpp"
-#include "plan/memory/memory_plan.hpp"
-#include "plan/plan.hpp"
+#include "plan/passes.hpp"
 #include "run/graph_impl.hpp"
 
 namespace tenon {
@@ -53,10 +51,10 @@ std::int64_t plan_bytes(const Graph& graph, GradientRequest request, std::vector
   const auto& binding = running->binding;
   const auto tensors = tensors_of(model);
   const Kernels kernels(model, binding, impl_of(copy).plugins().load("tenon.cast_storage"), cpu_device());
-  auto types = infer_with(model, binding, tensors, inputs).types;
-  auto lowered = lower(running, kernels, tensors, {.training = true}, types);
-  join_chains(lowered, kernels, true, impl_of(copy.host()).threads.count(), types);
-  return plan_memory(lowered, kernels, true, std::move(types)).bytes();
+  const PlanRequest planned{.training = true, .threads = impl_of(copy.host()).threads.count()};
+  PlanDraft draft(running, kernels, tensors, infer_with(model, binding, tensors, inputs).types, planned);
+  run_passes(draft, "placement");
+  return draft.memory().bytes();
 }
 
 }  // namespace

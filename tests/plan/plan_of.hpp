@@ -4,12 +4,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tenon/host/graph.hpp>
+#include <utility>
 #include <vector>
 
 #include "device/devices.hpp"
-#include "plan/memory/memory_plan.hpp"
-#include "plan/plan.hpp"
+#include "plan/passes.hpp"
 #include "run/graph_impl.hpp"
 
 /// A graph with all that its plan is made of.
@@ -22,10 +23,30 @@ class Planned {
     kernels_.emplace(model_of(graph_), binding(), impl_of(graph_).plugins().load("cast_storage"), tenon::cpu_device());
     types_ = tenon::infer_with(model_of(graph_), binding(), tensors_, tenon::input_types(model_of(graph_), shapes)).types;
   }
+  /// Runs the passes up to and with `last`; look(draft) sees what they leave.
+  template <class Look>
+  void up_to(std::string_view last, Look&& look) const {
+    const tenon::PlanRequest request{.training = training_};
+    tenon::PlanDraft draft(impl_of(graph_).current, *kernels_, tensors_, types_, request);
+    tenon::run_passes(draft, last);
+    look(draft);
+  }
+  /// look(name, draft) after each pass.
+  template <class Look>
+  void each_pass(Look&& look) const {
+    const tenon::PlanRequest request{.training = training_};
+    tenon::PlanDraft draft(impl_of(graph_).current, *kernels_, tensors_, types_, request);
+    for (const auto& pass : tenon::plan_passes) {
+      pass.run(draft);
+      look(pass.name, draft);
+    }
+  }
+  /// Without fused elementwise nodes and channels-last values.
   tenon::MemoryPlan plan() const {
-    auto types = types_;
-    const auto lowered = tenon::lower(impl_of(graph_).current, *kernels_, tensors_, {.training = training_}, types);
-    return tenon::plan_memory(lowered, *kernels_, training_, std::move(types));
+    const tenon::PlanRequest request{.training = training_, .optimize = tenon::Optimize::none};
+    tenon::PlanDraft draft(impl_of(graph_).current, *kernels_, tensors_, types_, request);
+    tenon::run_passes(draft, "placement");
+    return std::move(draft.plan->memory);
   }
   std::shared_ptr<const tenon::Plan> whole() const {
     return tenon::make_plan(impl_of(graph_).current, *kernels_, tensors_, types_, {.training = training_});

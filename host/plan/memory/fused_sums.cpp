@@ -1,5 +1,9 @@
 #include "plan/memory/fused_sums.hpp"
 
+#include <algorithm>
+#include <numeric>
+
+#include "plan/passes.hpp"
 #include "plugin/operator_name.hpp"
 
 namespace tenon {
@@ -31,6 +35,27 @@ std::vector<FusedSum> fuse_sums(const Lowered& graph, std::span<const tenon_type
     sums.push_back(sum);
   }
   return sums;
+}
+
+// A folded sum and its two sides are one piece of memory; the sum stands for all three.
+void fold_sums(PlanDraft& draft) {
+  auto& memory = draft.memory();
+  const auto& model = draft.model();
+  memory.root.resize(model.values.size());
+  std::iota(memory.root.begin(), memory.root.end(), ValueId{0});
+  draft.adds.assign(model.values.size(), false);
+  std::vector<bool> skipped(model.nodes.size());
+  auto sums = fuse_sums(draft.graph(), memory.types, memory.order, memory.readers);
+  std::reverse(sums.begin(), sums.end());  // later sums first: their memory becomes that of earlier ones
+  for (const auto& [node, left, right, sum] : sums) {
+    skipped[node] = true;
+    memory.root[left] = memory.root[right] = memory.root[sum];
+    draft.adds[right] = true;
+    if (draft.output_names[memory.root[sum]] > 0)
+      for (const auto member : {left, right, sum}) memory.members[memory.root[sum]].push_back(member);
+  }
+  memory.fused_sums = std::move(sums);
+  std::erase_if(memory.order, [&](NodeId id) { return skipped[id]; });
 }
 
 }  // namespace tenon

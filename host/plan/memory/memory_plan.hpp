@@ -1,5 +1,6 @@
 // Which nodes run, which values share memory, how long each piece of it is needed, and where it lies.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <unordered_map>
 #include <utility>
@@ -18,7 +19,7 @@ struct DeviceArena {
   MemoryPlacement placement;     ///< offsets: of its own buffers, one after the other
 };
 
-/// Steps are positions in `order`.
+/// Steps are positions in `order`. Sparse values have no buffer: their kernels allocate them when they run.
 struct MemoryPlan {
   /// An output of the graph that a step writes: its entry in writes, and whether it can be made add.
   struct OutputWrite {
@@ -46,6 +47,8 @@ struct MemoryPlan {
   std::vector<std::uint32_t> first_write;  // of each step, in writes
   bool isolates = false;                   // some steps run in worker processes, which read the CPU's arena
 
+  /// In the arena of that device and writer, which is added if there is none. Returns the buffer's number.
+  std::uint32_t add_buffer(Device& device, const IsolatedPlugin* writer, const Buffer& buffer);
   /// Of a value in an arena; -1: it lives elsewhere (inputs, variables, outputs).
   std::int64_t offset_of(ValueId value) const;
   /// Of all arenas together.
@@ -53,8 +56,8 @@ struct MemoryPlan {
   std::int64_t lower_bound() const;
 };
 
-/// `types` are those of all values of the lowered graph, inferred to the end, storages too; what is not known of values that no step
-/// touches is of no matter. Sparse values have no buffer: their kernels allocate them when they run.
-MemoryPlan plan_memory(const Lowered& graph, const Kernels& kernels, bool training, std::vector<tenon_type> types);
+inline bool same_dims(const tenon_type& left, const tenon_type& right) {
+  return left.rank == right.rank && std::equal(left.dims, left.dims + left.rank, right.dims);
+}
 
 }  // namespace tenon

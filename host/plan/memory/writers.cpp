@@ -1,7 +1,8 @@
-#include "plan/memory/writers.hpp"
+#include <algorithm>
 
 #include "graph/type.hpp"
 #include "isolate/shared_memory.hpp"
+#include "plan/passes.hpp"
 
 namespace tenon {
 namespace {
@@ -18,25 +19,32 @@ bool reads_once(const Lowered& graph, NodeId id) {
 
 }  // namespace
 
-std::vector<const IsolatedPlugin*> find_writers(const Lowered& graph, const MemoryPlan& plan) {
+// A worker that may write to memory could still do so after its call, while others read. So that is for large floating-point values of
+// one plugin only, and in this process only elementwise operators read them, which look at each number once: a kernel that reads twice, to
+// count before it stores or to sort, could be led out of its own memory.
+void find_writers(PlanDraft& draft) {
+  auto& memory = draft.memory();
+  const auto& graph = draft.graph();
   const auto& model = graph.model();
-  std::vector<const IsolatedPlugin*> writers(model.values.size());
+  memory.isolates = std::any_of(memory.order.begin(), memory.order.end(), [&](NodeId id) { return graph.worker_of(id) != nullptr; });
+  auto& writers = draft.writers;
+  writers.assign(model.values.size(), nullptr);
+  if (!memory.isolates) return;
   std::vector<bool> excluded(model.values.size());
-  for (const auto id : plan.order) {
+  for (const auto id : memory.order) {
     const auto* writer = graph.worker_of(id);
     const auto& node = model.nodes[id];
     for (auto value = node.first_output; value < node.first_output + node.output_count; ++value) {
-      const auto root = plan.root[value];
-      if (writer == nullptr || !is_large_number(plan.types[value]) || (writers[root] != nullptr && writers[root] != writer))
+      const auto root = memory.root[value];
+      if (writer == nullptr || !is_large_number(memory.types[value]) || (writers[root] != nullptr && writers[root] != writer))
         excluded[root] = true;
       writers[root] = writer;
     }
     for (std::uint32_t i = 0; i < node.input_count; ++i)
-      if (const auto value = model.edges[node.first_edge + i]; value != none && !reads_once(graph, id)) excluded[plan.root[value]] = true;
+      if (const auto value = model.edges[node.first_edge + i]; value != none && !reads_once(graph, id)) excluded[memory.root[value]] = true;
   }
   for (ValueId value = 0; value < writers.size(); ++value)
     if (excluded[value]) writers[value] = nullptr;
-  return writers;
 }
 
 }  // namespace tenon

@@ -81,13 +81,27 @@ struct PlannedArena {
   double ratio() const { return lower_bound == 0 ? 1 : static_cast<double>(bytes) / static_cast<double>(lower_bound); }
 };
 
+struct PassCount {
+  std::string what;  ///< `steps`, `bytes`
+  std::int64_t count = 0;
+};
+
+/// What one pass of planning did.
+struct PlannedPass {
+  std::string name;               ///< `elementwise fusion`
+  std::string doc;                ///< what it is for, as a phrase
+  std::string changes;            ///< `5 nodes -> 2 steps`; empty: nothing
+  std::vector<PassCount> counts;  ///< the same as numbers, zeros too
+};
+
 /// A value of its own: it stays as it is whatever becomes of the session.
 struct TENON_API PlanInfo {
   std::vector<PlannedStep> steps;    ///< in the order in which they run
   std::vector<MemoryUse> memory;     ///< by first step, then by offset; inputs, variables and outputs of the graph are not among them
   std::vector<PlannedArena> arenas;  ///< the CPU's first
-  std::vector<LeftOut> left_out{};   ///< by optimization
-  std::vector<std::string> later{};  ///< nodes that are planned when these steps have run: their shapes follow from elements
+  std::vector<LeftOut> left_out{};    ///< by optimization
+  std::vector<std::string> later{};   ///< nodes that are planned when these steps have run: their shapes follow from elements
+  std::vector<PlannedPass> passes{};  ///< in the order in which they ran
 
   std::int64_t bytes() const;  ///< of all arenas
   std::int64_t reordered_bytes() const;
@@ -98,6 +112,8 @@ struct TENON_API PlanInfo {
 TENON_API std::string describe(const PlanInfo& plan);
 /// A table of what lies in the arenas, then the summary. Throws Failure (usage) if something lies in an arena that the plan lacks.
 TENON_API std::string describe_memory(const PlanInfo& plan);
+/// A line for each pass: its name and what it changed.
+TENON_API std::string describe_passes(const PlanInfo& plan);
 /// Steps, bytes, lower bound, ratio and strategy; a line for each device, the last without its end.
 TENON_API std::string summarize(const PlanInfo& plan);
 
