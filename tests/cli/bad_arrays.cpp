@@ -75,6 +75,8 @@ TEST_CASE("wrong inputs") {
        2,
        "error: --dot and --plan ask for different forms of the graph\nhint: give one of them; --plan and --memory go with --json, and "
        "--memory with --svg\n"},
+      {{"show", "g.tenon", "--passes"}, 2, "error: --passes is for --plan, and that is not given\nhint: add --plan\n"},
+      {{"show", "g.tenon", "--memory", "--passes"}, 2, "error: --passes is for --plan, and that is not given\n"},
       {{"show", "g.tenon", "--memory", "--plan"}, 2, "error: --plan and --memory ask for different forms of the graph\n"},
       {{"show", "g.tenon", "--plan", "--svg", "g.svg"}, 2, "error: --plan and --svg ask for different forms of the graph\n"},
       {{"show", "g.tenon", "--memory", "--svg", "g.svg", "--json"},

@@ -77,13 +77,13 @@ void show_plan(const Context& context, Graph graph, const Arguments& arguments) 
   }
   const auto plan = Session(graph, options).plan(shapes);
   if (context.json())
-    write_result(json_text(plan) + '\n');
+    write_result(json_text(plan, arguments.has("passes")) + '\n');
   else if (arguments.has("svg"))
     AtomicFile::write_text(arguments.get("svg"), draw_memory(plan));
   else if (arguments.has("memory"))
     write_result(printable_lines(describe_memory(plan)));
   else
-    write_result(printable_lines(describe(plan)));
+    write_result(printable_lines((arguments.has("passes") ? describe_passes(plan) + '\n' : std::string()) + describe(plan)));
   if (arguments.has("ranks"))
     write_result(printable_lines(buckets_text(planned_buckets(graph, plan, static_cast<int>(arguments.integer("ranks"))), plan.steps.size(),
                                               arguments.integer("ranks"))));
@@ -106,6 +106,8 @@ void check_one_form(const Context& context, const Arguments& arguments) {
   for (const std::string option : {"shape", "loss"})
     if (arguments.has(option) && !plans)
       throw Failure(FailureKind::usage, fmt::format("--{} is for --plan and --memory, and neither is given", option));
+  if (arguments.has("passes") && !arguments.has("plan"))
+    throw Failure(FailureKind::usage, "--passes is for --plan, and that is not given", "add --plan");
   if (arguments.has("ranks") && (!arguments.has("plan") || !arguments.has("loss") || context.json()))
     throw Failure(FailureKind::usage, "--ranks is for --plan with --loss, as text");
   for (const std::string option : {"no-optimize", "exact"})
@@ -187,6 +189,7 @@ const bool added_show = add_command(
                  {"optimized", "",
                   "show what a session makes of the graph before it runs it: fused steps, constants that are computed once"},
                  {"plan", "", "print the steps, where each output lies and how much memory it takes"},
+                 {"passes", "", "with --plan: first print what each pass of planning changed"},
                  {"memory", "", "print each value in memory: bytes, offset, first and last step, and the value whose memory it reuses"},
                  {"shape", "NAME=DIMS", "an input's shape for --plan and --memory, like image=8x64", Named{"image=8x64"}},
                  {"no-capture", "", "with --plan: without captured graphs of kernels on GPUs"},

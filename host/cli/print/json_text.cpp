@@ -140,6 +140,16 @@ JsonItem describe(const MemoryUse& use, const PlanInfo& plan) {
                      use.in_place_of.empty() ? JsonItem::null() : use.in_place_of);
 }
 
+JsonItem list_of_passes(const PlanInfo& plan) {
+  std::vector<JsonItem> passes;
+  for (const auto& pass : plan.passes) {
+    std::vector<JsonItem> counts;
+    for (const auto& [what, count] : pass.counts) counts.insert(counts.end(), {what, count});
+    passes.push_back(json_object("name", pass.name, "doc", pass.doc, "changes", pass.changes, "counts", json_members(counts)));
+  }
+  return json_list(passes);
+}
+
 // Elements up to a number that people may want to read.
 JsonItem values_of(const Tensor& tensor) {
   if (tensor.size() > 4096) return {};
@@ -228,7 +238,7 @@ std::string json_text(const Catalog& catalog, const std::vector<const CatalogOpe
                               json_list(searched)));
 }
 
-std::string json_text(const PlanInfo& plan) {
+std::string json_text(const PlanInfo& plan, bool passes) {
   std::vector<JsonItem> steps, memory, devices;
   for (const auto& step : plan.steps) steps.push_back(describe(step));
   for (const auto& use : plan.memory) memory.push_back(describe(use, plan));
@@ -237,8 +247,9 @@ std::string json_text(const PlanInfo& plan) {
                                   "strategy", arena.strategy));
   std::vector<JsonItem> left_out;
   for (const auto& [node, why] : plan.left_out) left_out.push_back(json_object("node", node, "why", why));
-  return indented(json_object("steps", json_list(steps), "left_out", left_out.empty() ? JsonItem() : json_list(left_out), "memory",
-                              json_list(memory), "devices", json_list(devices), "bytes", plan.bytes(), "kept_bytes", plan.kept_bytes()));
+  return indented(json_object("passes", passes ? list_of_passes(plan) : JsonItem(), "steps", json_list(steps), "left_out",
+                              left_out.empty() ? JsonItem() : json_list(left_out), "memory", json_list(memory), "devices",
+                              json_list(devices), "bytes", plan.bytes(), "kept_bytes", plan.kept_bytes()));
 }
 
 std::string json_text(const OrderedTensors& tensors) {

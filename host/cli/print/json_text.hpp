@@ -46,7 +46,8 @@ std::string json_text(const OperatorInfo& info);
 std::string json_text(const PluginFile& file);
 /// {"operators": [...], "files": [...], "notes": [...], "searched": [...]}
 std::string json_text(const Catalog& catalog, const std::vector<const CatalogOperator*>& operators);
-std::string json_text(const PlanInfo& plan);  ///< {"steps": [...], "memory": [...], "bytes", "lower_bound", ...}
+/// {"steps": [...], "memory": [...], "bytes", "lower_bound", ...}, and with `passes` also {"passes": [...]}.
+std::string json_text(const PlanInfo& plan, bool passes = false);
 using OrderedTensors = std::vector<std::pair<std::string, Tensor>>;
 std::string json_text(const OrderedTensors& tensors);  ///< dtype, shape and, up to 4096 elements, the values
 
