@@ -39,6 +39,8 @@ void happens_after(char* moment) {
 
 // In whose arena this thread works.
 thread_local const void* arena_here = nullptr;
+// What the application has set for the thread in whose name this one works.
+thread_local const void* context_here = nullptr;
 
 }  // namespace
 
@@ -54,18 +56,29 @@ class ThreadCaller {
     auto& slot = RunningSlot::here();
     const auto* const before = slot.now();
     const auto* const arena_before = arena_here;
+    const auto* const context_before = std::exchange(context_here, context_);
     arena_here = arena;
     slot.enter(running_);
     work();
     slot.leave(before);
     arena_here = arena_before;
+    context_here = context_before;
     if (own != modes_) own.set();
   }
 
  private:
   const FloatModes modes_ = FloatModes::now();
   const Running* const running_ = RunningSlot::here().now();
+  const void* const context_ = context_here;
 };
+
+const void* caller_context() noexcept {
+  return context_here;
+}
+
+const void* set_caller_context(const void* context) noexcept {
+  return std::exchange(context_here, context);
+}
 
 namespace {
 

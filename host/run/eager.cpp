@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <span>
 
-#include "run/call_cache.hpp"
 #include "run/control_flow.hpp"
+#include "run/eager_call.hpp"
 #include "tensor/backing_files.hpp"
 #include "tensor/tensor_device.hpp"
 
@@ -147,41 +148,45 @@ GivenTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& given) 
   return types;
 }
 
+constexpr std::int64_t max_idle_bytes = 1 << 20;  // of memory that one idle call may hold
+
 /// Runs the operator and hands its outputs, hidden ones too, to `use`.
 template <class Use>
 void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor>& given, const Attributes& attributes, Use&& use) {
   auto& cache = *host.calls;
-  auto generation = host.plugin_set.generation();
   const CallKey key(op, given, attributes);
-  auto call = cache.take(key.text(), generation);
+  const auto hash = std::hash<std::string_view>()(key.text());
+  auto lease = cache.take(host.version(), hash, [&](const EagerCall& each) { return each.key == key.text(); });
   const LoadedOperator* loaded = nullptr;
   try {
-    if (call == nullptr) {
+    if (!lease) {
       auto& plugins = host.plugins();
-      generation = plugins.generation();
+      const auto version = host.version();
       loaded = &plugins.load(op);
       auto& device = common_device(*loaded->info, given);
-      call = std::make_unique<PreparedCall::Impl>(host, nullptr, *loaded, attributes, device, types_of(*loaded->info, given), false);
+      lease = cache.make(version, hash, key.text(), host, nullptr, *loaded, attributes, device, types_of(*loaded->info, given), false);
     }
+    auto& call = lease->call;
     const std::span all(given);
     std::vector<Tensor> padded;
-    const auto count = call->inputs.size();
+    const auto count = call.inputs.size();
     if (given.size() < count) (padded = given).resize(count);
     const auto inputs = given.size() < count ? std::span<const Tensor>(padded) : all.first(count);
     const auto states = given.size() > count ? all.subspan(count) : std::span<const Tensor>();
     std::array<Tensor, 4> few;
     std::vector<Tensor> many;
-    if (call->outputs.size() > few.size()) many.resize(call->outputs.size());
-    const auto made = many.empty() ? std::span(few).first(call->outputs.size()) : std::span(many);
-    call->forward(inputs, made, states);
+    if (call.outputs.size() > few.size()) many.resize(call.outputs.size());
+    const auto made = many.empty() ? std::span(few).first(call.outputs.size()) : std::span(many);
+    call.forward(inputs, made, states);
     if (FileMemory::any_mapped()) BackingFiles(given).require_unchanged();
-    use(call->outputs, made);
+    use(call.outputs, made);
   } catch (const Failure& failure) {
-    if (call == nullptr && loaded == nullptr) throw;
-    throw Failure(failure.kind(), fmt::format("[{}] {}", (call != nullptr ? call->info() : *loaded->info).name, failure.what()),
+    if (!lease && loaded == nullptr) throw;
+    throw Failure(failure.kind(), fmt::format("[{}] {}", (lease ? lease->call.info() : *loaded->info).name, failure.what()),
                   failure.hint());
   }
-  if (!call->depends_on_values() && !keeps_host(call->info())) cache.give_back(key.text(), std::move(call), generation);
+  const auto& call = lease->call;
+  if (!call.depends_on_values() && !keeps_host(call.info()) && call.bytes() <= max_idle_bytes) cache.give_back(std::move(lease));
 }
 
 }  // namespace

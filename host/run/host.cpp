@@ -1,3 +1,4 @@
+#include <atomic>
 #include <cstdlib>
 #include <string>
 #include <tenon/host/crash.hpp>
@@ -8,8 +9,8 @@
 #include "graph/storage_operators.hpp"
 #include "plugin/library_place.hpp"
 #include "run/builtin_operators.hpp"
-#include "run/call_cache.hpp"
 #include "run/control_flow.hpp"
+#include "run/eager_call.hpp"
 #include "run/host_impl.hpp"
 #include "run/session/optimized_graph.hpp"
 
@@ -30,14 +31,22 @@ PluginOptions plugin_options(const HostOptions& options, Warnings& warnings, int
   return plugin;
 }
 
+constexpr std::size_t max_idle_calls = 256;  // shapes may be new at each call
+
+std::uint64_t next_host_number() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
 }  // namespace
 
 Host::Impl::Impl(HostOptions given)
-    : options(std::move(given)),
+    : number(next_host_number()),
+      options(std::move(given)),
       threads(options.threads),
       warnings(options.strict_storage, options.warn),
       plugin_set(plugin_options(options, warnings, threads.count()), host_table()),
-      calls(std::make_unique<CallCache>()),
+      calls(std::make_unique<CallCache<EagerCall>>(max_idle_calls)),
       rules(std::make_unique<RuleCache>()),
       seed_(options.seed) {
   if (options.name_crashes) name_crashes();
@@ -80,6 +89,10 @@ Catalog Host::catalog() {
 
 std::uint64_t Host::generation() const {
   return impl_->plugin_set.generation();
+}
+
+HostVersion Host::version() const {
+  return impl_->version();
 }
 
 void Host::seed(std::uint64_t seed) {

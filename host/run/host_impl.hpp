@@ -3,6 +3,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <tenon/host/call_cache.hpp>
 #include <tenon/host/host.hpp>
 
 #include "device/threads.hpp"
@@ -12,7 +13,7 @@
 
 namespace tenon {
 
-class CallCache;
+struct EagerCall;
 class RuleCache;
 
 /// The functions that plugins get. Its calls carry a CallContext.
@@ -37,16 +38,18 @@ class HostLog : public KernelLog {
 struct Host::Impl : std::enable_shared_from_this<Host::Impl> {
   explicit Impl(HostOptions options);
   ~Impl();
+  const std::uint64_t number;  // HostVersion::host
   HostOptions options;
   Threads threads;
   Warnings warnings;
   HostLog kernel_log{warnings, options.log};
   PluginSet plugin_set;
-  std::unique_ptr<CallCache> calls;  // of operators in plugin_set
-  std::unique_ptr<RuleCache> rules;  // of operators in plugin_set
+  std::unique_ptr<CallCache<EagerCall>> calls;  // of operators in plugin_set
+  std::unique_ptr<RuleCache> rules;             // of operators in plugin_set
   std::once_flag defaults_scanned;
 
   PluginSet& plugins();  ///< with the default folders in it
+  HostVersion version() const { return {number, plugin_set.generation()}; }
 
   /// Of one more call. Its seed is at least as new as its step: no call takes a step of a new seed and draws with the old one.
   RandomPlace next_random() {

@@ -234,3 +234,25 @@ TEST_CASE("the number of threads") {
     CHECK(failure.message == "the number of threads is " + std::to_string(count) + " but must be from 0 (all) to 1024");
   }
 }
+
+TEST_CASE("threads work in the context of their caller, and callers at once in theirs") {
+  const Threads threads(4);
+  CHECK(tenon::caller_context() == nullptr);
+  const auto call = [&](const void* context) {
+    std::atomic<int> wrong = 0;
+    const void* const before = tenon::set_caller_context(context);
+    for (int turn = 0; turn < 200; ++turn)
+      run(threads, 64, 1, [&](std::int64_t, std::int64_t) {
+        if (tenon::caller_context() != context) ++wrong;
+        std::this_thread::yield();
+      });
+    CHECK(tenon::set_caller_context(before) == context);
+    CHECK(wrong == 0);
+  };
+  const int contexts[3] = {};
+  std::vector<std::thread> callers;
+  for (const auto& context : contexts) callers.emplace_back(call, &context);
+  call(nullptr);
+  for (auto& caller : callers) caller.join();
+  CHECK(tenon::caller_context() == nullptr);
+}

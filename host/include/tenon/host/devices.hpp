@@ -67,6 +67,12 @@ TENON_API std::string describe(const UsableCores& cores);
 
 inline constexpr int most_threads = 1024;  ///< of HostOptions::threads
 
+/// A pointer of the calling thread that the host never reads: while the host's threads work for this thread, they return it, too. Bindings
+/// of other languages find the caller of a kernel by it. Null unless set.
+TENON_API const void* caller_context() noexcept;
+/// Returns the one before.
+TENON_API const void* set_caller_context(const void* context) noexcept;
+
 /// Waits until the library's threads have ended. Call it last in main(), after the last Host is gone: what threads clean up belongs to
 /// libraries that the end of the process unloads. Does nothing while a Host lives or others use oneTBB.
 TENON_API void end_workers() noexcept;

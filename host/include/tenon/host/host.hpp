@@ -53,6 +53,13 @@ struct HostOptions {
   std::vector<std::string> prefer{};
 };
 
+/// Names a host and a state of its operators: what was prepared with them is out of date once Host::version() returns another value.
+struct HostVersion {
+  std::uint64_t host = 0;        ///< differs between all hosts of a process, even if one is gone; 0: no host
+  std::uint64_t generation = 0;  ///< Host::generation()
+  friend bool operator==(const HostVersion&, const HostVersion&) = default;
+};
+
 /// Plugins, devices and threads; usually one for the whole application. Threads: any. Plugins and operators may be added while other
 /// threads call operators, load graphs and run sessions; each of these then uses the operators from before or from after the addition.
 class TENON_API Host {
@@ -70,6 +77,8 @@ class TENON_API Host {
   Catalog catalog();  ///< as it is now
   /// Another number after each addition: what was made from the operators before may be out of date. Takes no lock.
   std::uint64_t generation() const;
+  /// The key of caches that outlive a call, and maybe the host. Takes no lock.
+  HostVersion version() const;
 
   /// Runs an operator now and returns its first output. op: a name or alias, full or short (Catalog::find). All tensors must be on one
   /// device for which the operator has a kernel; the results are there, too. Tensors may have any storage; empty tensors stand for omitted
