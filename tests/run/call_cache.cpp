@@ -138,6 +138,8 @@ TEST_CASE("call cache: a new version drops all entries, and an old one finds and
   used(cache, "a", before);
   auto late = taken(cache, "a", before);
   used(cache, "b", before);
+  CHECK(!taken(cache, "c", now));
+  CHECK(cache.idle() == 0);
   CHECK(used(cache, "a", now) == 0);
   CHECK(cache.idle() == 1);
   cache.give_back(std::move(late));  // its call began before

@@ -3,6 +3,7 @@
 #pragma once
 #include <tenon/host/arrays.hpp>
 #include <tenon/host/batched_run.hpp>
+#include <tenon/host/call_cache.hpp>
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/host/catalog.hpp>
 #include <tenon/host/check.hpp>

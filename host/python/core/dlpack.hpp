@@ -53,5 +53,7 @@ bool has_dlpack(nb::handle object);
 Tensor tensor_from_dlpack(nb::handle object);
 
 void bind_dlpack(nb::module_& module, nb::class_<Tensor>& tensor);
+/// An operator on arrays of a type that has a table: what a registered operator of torch's calls.
+void bind_exchange_calls(nb::module_& module);
 
 }  // namespace tenon::python

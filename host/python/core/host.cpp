@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <tenon/host/devices.hpp>
+
 #include "python/core/arrays.hpp"
 #include "python/core/attributes.hpp"
 #include "python/core/catalog.hpp"
@@ -15,6 +17,13 @@ namespace {
 nb::object& chosen_host() {
   static auto* chosen = new nb::object;  // Python ends before static objects do
   return *chosen;
+}
+
+nb::object default_host() {
+  auto host = host_of_block();
+  if (host.is_valid()) return host;
+  if (!chosen_host().is_valid()) call_python("tenon._state", "make_default_host", nb::tuple());
+  return chosen_host();
 }
 
 HostHandle make_host(int threads, std::uint64_t seed, bool trust_writable, bool search_defaults, bool strict_storage,
@@ -36,15 +45,7 @@ HostHandle make_host(int threads, std::uint64_t seed, bool trust_writable, bool 
   if (log) options.log = [](const std::string& text) { say_later("log", text); };
   const bool isolated = options.isolate.all || !options.isolate.plugins.empty();
   mark_threads_started();
-  static std::uint64_t made = 0;
-  const auto number = ++made;
-  return {without_gil([&] { return std::make_shared<Host>(std::move(options)); }), isolated, number};
-}
-
-std::vector<Tensor> tensors_from(nb::list given) {
-  std::vector<Tensor> tensors;
-  for (const nb::handle one : given) tensors.push_back(one.is_none() ? Tensor() : any_tensor_from(one));
-  return tensors;
+  return {without_gil([&] { return std::make_shared<Host>(std::move(options)); }), isolated};
 }
 
 std::vector<Tensor> call_in_training(Host& host, const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
@@ -79,8 +80,17 @@ std::shared_ptr<Host> HostHandle::use() const {
 }
 
 HostHandle current_host() {
-  if (!chosen_host().is_valid()) call_python("tenon._state", "make_default_host", nb::tuple());
-  return nb::cast<const HostHandle&>(nb::object(chosen_host()));
+  return nb::cast<const HostHandle&>(default_host());
+}
+
+// The stable ABI has no functions for context variables: tenon._state reads its own.
+nb::object host_of_block() {
+  if (open_blocks == 0) return {};
+  static PyObject* function = nullptr;
+  auto host = call_python(function_of(function, "tenon._state", "host_of_block"), nb::tuple());
+  if (!host.is_none()) return host;
+  const auto* caller = static_cast<PyObject*>(const_cast<void*>(caller_context()));
+  return caller == nullptr ? nb::object() : nb::borrow(caller);
 }
 
 void bind_host(nb::module_& module) {
@@ -115,8 +125,16 @@ void bind_host(nb::module_& module) {
           },
           nb::arg("seed"))
       .def_prop_ro("closed", [](const HostHandle& self) { return self.host == nullptr; })
-      .def_ro("number", &HostHandle::number)
+      .def_prop_ro("number", [](const HostHandle& self) { return self.use()->version().host; })
       .def_prop_ro("generation", [](const HostHandle& self) { return self.use()->generation(); })
+      .def_prop_ro("version",
+                   [](HostHandle& self) {
+                     const auto host = self.use();
+                     if (!self.searched) without_gil([&] { host->catalog(); });
+                     self.searched = true;
+                     const auto version = host->version();
+                     return nb::make_tuple(version.host, version.generation);
+                   })
       .def_prop_ro("threads", [](const HostHandle& self) { return self.use()->threads(); })
       .def("names", [](const HostHandle& self) { return operator_names(*self.use()); })
       .def(
@@ -132,10 +150,9 @@ void bind_host(nb::module_& module) {
       "set_default_host", [](nb::handle host) { chosen_host() = host.is_none() ? nb::object() : nb::borrow(host); },
       nb::arg("host").none());
   module.def("has_default_host", [] { return chosen_host().is_valid(); });
-  module.def("default_host", [] {
-    current_host();
-    return nb::object(chosen_host());
-  });
+  module.def("default_host", &default_host);
+  module.def(
+      "count_blocks", [](int more) { open_blocks += more; }, nb::arg("more"));
   // Objects of Python's do not outlive it.
   module.def("_drop_default_host", [] { chosen_host() = nb::object(); });
   nb::module_::import_("atexit").attr("register")(module.attr("_drop_default_host"));

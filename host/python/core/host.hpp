@@ -10,15 +10,20 @@ namespace tenon::python {
 /// A Host for Python: closed, it gives errors.
 struct HostHandle {
   std::shared_ptr<Host> host;
-  bool isolated = false;     ///< its calls may wait for worker processes
-  std::uint64_t number = 0;  ///< another one for each host of this process: an address may serve several, one after the other
+  bool isolated = false;  ///< its calls may wait for worker processes
+  bool searched = false;  ///< the default folders, for sure: versions before and after that differ
   /// With the GIL. Whoever releases the GIL then needs this copy: another thread may close the host. Throws Failure (usage) where it is
   /// closed.
   std::shared_ptr<Host> use() const;
 };
 
-/// The default host, which is made when it is first asked for. A copy, since another thread may choose another one.
+/// The default host of this thread of control: that of the innermost `with` block, else the process's, which is made when it is first
+/// needed. A copy, since another thread may choose another one.
 HostHandle current_host();
+/// How many `with` blocks there are in all threads: outside of blocks nobody has to look for one. With the GIL.
+inline int open_blocks = 0;
+/// The host of the innermost `with` block that this thread of control is in. For a thread of a host, the caller's. Null outside of blocks.
+nb::object host_of_block();
 
 void bind_host(nb::module_& module);
 

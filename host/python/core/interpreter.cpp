@@ -11,6 +11,8 @@
 #include <tenon/host/devices.hpp>
 #include <vector>
 
+#include "python/core/host.hpp"
+
 namespace tenon::python {
 namespace {
 
@@ -173,18 +175,39 @@ nb::object call_python(const char* module, const char* function, const nb::tuple
   return call_python(found, arguments);
 }
 
+nb::handle function_of(PyObject*& known, const char* module, const char* function) {
+  if (known == nullptr) {
+    auto found = nb::module_::import_(module).attr(function);
+    if (known == nullptr) known = nb::object(found).release().ptr();
+  }
+  return known;
+}
+
+std::pair<nb::tuple, nb::dict> arguments_of(PyObject* const* given, std::size_t count, PyObject* keywords) {
+  auto positional = nb::steal<nb::tuple>(PyTuple_New(static_cast<Py_ssize_t>(count)));
+  for (std::size_t i = 0; i < count; ++i)
+    PyTuple_SetItem(positional.ptr(), static_cast<Py_ssize_t>(i), nb::borrow(given[i]).release().ptr());
+  nb::dict named;
+  for (Py_ssize_t i = 0; keywords != nullptr && i < PyTuple_Size(keywords); ++i)
+    named[nb::borrow(PyTuple_GetItem(keywords, i))] = nb::borrow(given[count + static_cast<std::size_t>(i)]);
+  return {std::move(positional), std::move(named)};
+}
+
 PyGILState_STATE take_gil() {
   const Stays stays;
   return PyGILState_Ensure();
 }
 
-Released::Released() : state_(nullptr) {
+Released::Released() {
   require_not_forked();
+  if (open_blocks > 0 && PyErr_Occurred() == nullptr) block_ = host_of_block();
+  if (block_.is_valid()) context_before_ = set_caller_context(block_.ptr());
   state_ = PyEval_SaveThread();
 }
 
 Released::~Released() {
   take_gil_again(state_);
+  if (block_.is_valid()) set_caller_context(context_before_);
   if (left_over().any) run_left_over();
 }
 

@@ -11,7 +11,8 @@ namespace nb = nanobind;
 namespace tenon::python {
 
 /// Releases the GIL for as long as it lives: what enters the host does so without it, so that no thread of the host can wait for Python
-/// while Python waits for the host. Throws Failure (usage) in a process that was forked after the host had started its threads.
+/// while Python waits for the host. What Python runs on the host's threads meanwhile is in this thread's `with` blocks, too. Throws Failure
+/// (usage) in a process that was forked after the host had started its threads.
 class Released {
  public:
   Released();
@@ -20,7 +21,9 @@ class Released {
   Released& operator=(const Released&) = delete;
 
  private:
-  PyThreadState* state_;
+  nb::object block_;  // the host of the innermost one
+  const void* context_before_ = nullptr;
+  PyThreadState* state_ = nullptr;
 };
 
 template <class Work>
@@ -44,6 +47,11 @@ PyGILState_STATE take_gil();
 /// What a function in Python returns, in frames that such a thread may stay in. Throws nb::python_error.
 nb::object call_python(nb::handle function, const nb::tuple& arguments, nb::handle named = {});
 nb::object call_python(const char* module, const char* function, const nb::tuple& arguments);
+/// The same function, found once and kept in `known`: an object that is initialized by an import could wait for itself, since imports let
+/// other threads run.
+nb::handle function_of(PyObject*& known, const char* module, const char* function);
+/// What a vectorcall is given, as a tuple and a dict.
+std::pair<nb::tuple, nb::dict> arguments_of(PyObject* const* given, std::size_t count, PyObject* keywords);
 
 /// Holds the GIL for as long as it lives, on any thread. Not while another thread waits for this one with the GIL in its hands.
 class Acquired {

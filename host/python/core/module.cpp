@@ -2,7 +2,7 @@
 #include "python/core/arrays.hpp"
 #include "python/core/attributes.hpp"
 #include "python/core/check.hpp"
-#include "python/core/exchange_calls.hpp"
+#include "python/core/dlpack.hpp"
 #include "python/core/graph.hpp"
 #include "python/core/host.hpp"
 #include "python/core/interpreter.hpp"

@@ -3,15 +3,98 @@
 #include <nanobind/stl/string.h>
 #include <structmember.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "python/core/array_calls.hpp"
+#include "python/core/arrays.hpp"
 #include "python/core/catalog.hpp"
-#include "python/core/quick_calls.hpp"
 
 namespace tenon::python {
 namespace {
+
+struct NumpyArrays {
+  static constexpr std::size_t max_inputs = 8;
+  struct View {};
+
+  static bool can_call(const OperatorInfo& info) {
+    const auto visible = std::count_if(info.outputs.begin(), info.outputs.end(), [](const OutputInfo& output) { return !output.hidden; });
+    return visible == 1 && info.outputs[0].count.empty() && !info.inputs.empty() && info.conditions.empty();
+  }
+  static bool can_make(DType dtype) { return dtype != bf16; }
+  static bool lists_results() { return false; }
+  static Tensor borrow(const ArrayInput<View>& input) { return borrow_array(input.object); }
+  static nb::object memory_for(const Argument& output, Tensor& tensor) {
+    auto array = new_array(output.dtype, output.shape);
+    tensor = borrow_array(array.ptr());
+    return array;
+  }
+  static nb::object result_of(nb::object memory, const Tensor&) { return memory; }
+};
+
+/// Calls with numpy's arrays and plain parameters, in one version of a host.
+class NumpyCalls : public ArrayCalls<NumpyArrays> {
+ public:
+  NumpyCalls(const HostVersion& version, const std::string& name, std::shared_ptr<const CatalogOperator> op, bool isolated)
+      : ArrayCalls(version, name, std::move(op), isolated, {}) {
+    const auto intern = [](const std::string& name) { return nb::steal(PyUnicode_InternFromString(python_name(name).c_str())); };
+    for (const auto& input : info().inputs) input_names_.push_back(intern(input.name));
+    for (const auto& param : info().params) param_names_.push_back(intern(param.name));
+  }
+
+  /// False for what goes the long way: no array at all, other kinds of arrays, unknown keywords.
+  bool sort(PyObject* const* given, std::size_t count, PyObject* keywords, Arguments& found) const;
+
+ private:
+  using Names = std::vector<nb::object>;  // interned
+  static std::size_t place_in(const Names& names, PyObject* name) {
+    return static_cast<std::size_t>(std::find_if(names.begin(), names.end(), [&](const auto& each) { return each.ptr() == name; }) -
+                                    names.begin());
+  }
+  bool sort_keywords(PyObject* const* given, PyObject* keywords, Arguments& found) const;
+
+  Names input_names_, param_names_;
+};
+
+bool NumpyCalls::sort_keywords(PyObject* const* given, PyObject* keywords, Arguments& found) const {
+  for (Py_ssize_t i = 0, count = PyTuple_Size(keywords); i < count; ++i) {
+    auto* name = PyTuple_GetItem(keywords, i);
+    if (place_in(param_names_, name) < param_names_.size()) {
+      if (!found.add_param(name, given[i])) return false;
+      continue;
+    }
+    const auto at = place_in(input_names_, name);
+    if (at == input_names_.size() || info().variadic() || found.input[at].object != nullptr) return false;
+    found.input[at].object = given[i];
+  }
+  return true;
+}
+
+bool NumpyCalls::sort(PyObject* const* given, std::size_t count, PyObject* keywords, Arguments& found) const {
+  if (count > (info().variadic() ? NumpyArrays::max_inputs : info().inputs.size())) return false;
+  for (std::size_t i = 0; i < count; ++i) found.input[i].object = given[i];
+  found.inputs = info().variadic() ? count : info().inputs.size();
+  if (keywords != nullptr && !sort_keywords(given + count, keywords, found)) return false;
+  bool any = false;
+  for (std::size_t i = 0; i < found.inputs; ++i) {
+    auto& input = found.input[i];
+    if (input.object == Py_None) input.object = nullptr;
+    if (input.object == nullptr) continue;
+    input.scalar = is_scalar(input.object);
+    if (input.scalar) continue;
+    if (!is_fast_array(input.object)) return false;
+    input.dtype = dtype_of_array(input.object);
+    input.rank = rank_of_array(input.object);
+    input.dims = dims_of_array(input.object);
+    found.bytes += bytes_of_array(input.object);
+    any = true;
+  }
+  return any;
+}
 
 using Vectorcall = PyObject* (*)(PyObject*, PyObject* const*, std::size_t, PyObject*);
 
@@ -23,53 +106,34 @@ struct OperatorObject {
   PyObject* weak_references;
   PyObject* name;  ///< as host and graphs take it
   PyObject* host;  ///< its own; null: the default host at the time of a call
-  std::shared_ptr<QuickCalls>* quick;
+  CallsByVersion<NumpyCalls>* calls;
 };
 
 HostHandle host_of(const OperatorObject& self) {
   return self.host != nullptr ? nb::cast<const HostHandle&>(nb::handle(self.host)) : current_host();
 }
 
-// The prepared calls for the host's operators as they are now; a call that runs meanwhile keeps its own.
-std::shared_ptr<QuickCalls> quick_calls(OperatorObject& self, const HostHandle& handle) {
-  const auto& host = handle.host;
-  if (host && *self.quick && (*self.quick)->is_current(handle)) return *self.quick;
-  handle.use();  // throws where it is closed
-  const std::string name = nb::cast<std::string>(nb::handle(self.name));
-  std::uint64_t generation = 0;
-  auto op = without_gil([&] {
-    host->catalog();  // reads the default folders where nobody has
-    generation = host->generation();
-    return host->catalog().find(name);
+nb::object call_the_short_way(OperatorObject& self, PyObject* const* given, std::size_t count, PyObject* keywords) {
+  const auto handle = host_of(self);  // not closed before the call ends
+  const auto calls = self.calls->of(handle, [&](const HostVersion& version, const std::string& name, auto op) {
+    return std::make_shared<NumpyCalls>(version, name, std::move(op), handle.isolated);
   });
-  if (!op) return nullptr;  // the long way says why
-  *self.quick = std::make_shared<QuickCalls>(handle, name, std::move(op), generation);
-  return *self.quick;
+  NumpyCalls::Arguments found;
+  if (!calls || !calls->possible() || !calls->sort(given, count, keywords, found)) return {};
+  return calls->call(*handle.host, found);
 }
 
 nb::object call_the_long_way(PyObject* self, PyObject* const* given, std::size_t count, PyObject* keywords) {
-  auto positional = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(count)));
-  for (std::size_t i = 0; i < count; ++i)
-    PyTuple_SetItem(positional.ptr(), static_cast<Py_ssize_t>(i), nb::borrow(given[i]).release().ptr());
-  nb::dict named;
-  for (Py_ssize_t i = 0; keywords != nullptr && i < PyTuple_Size(keywords); ++i)
-    named[nb::borrow(PyTuple_GetItem(keywords, i))] = nb::borrow(given[count + static_cast<std::size_t>(i)]);
-  // Not a static object with an initialiser: an import lets other threads run, which would wait for the initialiser with the GIL.
   static PyObject* function = nullptr;
-  if (function == nullptr) {
-    auto found = nb::module_::import_("tenon._calls").attr("call");
-    if (function == nullptr) function = nb::object(found).release().ptr();
-  }
-  return call_python(function, nb::make_tuple(nb::borrow(self), positional, named));
+  const auto [positional, named] = arguments_of(given, count, keywords);
+  return call_python(function_of(function, "tenon._calls", "call"), nb::make_tuple(nb::borrow(self), positional, named));
 }
 
 PyObject* call_operator(PyObject* object, PyObject* const* given, std::size_t count_and_flag, PyObject* keywords) {
   auto& self = *reinterpret_cast<OperatorObject*>(object);
   const auto count = static_cast<std::size_t>(NB_VECTORCALL_NARGS(count_and_flag));
   try {
-    nb::object result;
-    const auto host = host_of(self);  // not closed before the call ends
-    if (const auto quick = quick_calls(self, host)) result = quick->call(given, count, keywords);
+    auto result = call_the_short_way(self, given, count, keywords);
     if (!result.is_valid()) result = call_the_long_way(object, given, count, keywords);
     return result.release().ptr();
   } catch (...) {
@@ -86,12 +150,14 @@ PyObject* new_operator(PyTypeObject* type, PyObject* positional, PyObject* keywo
     PyErr_Format(PyExc_TypeError, "Operator(name, host=None): host is %R, but must be a tenon.Host", host);
     return nullptr;
   }
+  const auto* text = PyUnicode_AsUTF8AndSize(name, nullptr);
+  if (text == nullptr) return nullptr;
   auto* self = reinterpret_cast<OperatorObject*>(PyType_GenericAlloc(type, 0));
   if (self == nullptr) return nullptr;
   self->call = call_operator;
   self->name = nb::borrow(name).release().ptr();
   self->host = host == Py_None ? nullptr : nb::borrow(host).release().ptr();
-  self->quick = new std::shared_ptr<QuickCalls>();
+  self->calls = new CallsByVersion<NumpyCalls>(text);
   return reinterpret_cast<PyObject*>(self);
 }
 
@@ -116,7 +182,7 @@ void delete_operator(PyObject* object) {
   if (self.weak_references != nullptr) PyObject_ClearWeakRefs(object);
   clear_operator(object);
   Py_CLEAR(self.name);
-  delete self.quick;
+  delete self.calls;
   auto* type = Py_TYPE(object);
   PyObject_GC_Del(object);
   Py_DECREF(reinterpret_cast<PyObject*>(type));
@@ -144,6 +210,10 @@ PyObject* html_of(PyObject* self, PyObject*) {
   return page_of(self, const_cast<char*>("html_of"));
 }
 
+PyObject* counts_of(PyObject* self, void*) {
+  return counts_to_python(reinterpret_cast<OperatorObject*>(self)->calls->counts()).release().ptr();
+}
+
 #define TENON_PAGE(name, function) \
   { name, page_of, nullptr, nullptr, const_cast<char*>(function) }
 PyGetSetDef properties[] = {TENON_PAGE("__doc__", "doc_of"),
@@ -152,6 +222,7 @@ PyGetSetDef properties[] = {TENON_PAGE("__doc__", "doc_of"),
                             TENON_PAGE("__name__", "python_name_of"),
                             TENON_PAGE("__module__", "module_of"),
                             TENON_PAGE("info", "info_of"),
+                            {"_counts", counts_of, nullptr, nullptr, nullptr},
                             {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
                             {}};
 #undef TENON_PAGE

@@ -1,5 +1,7 @@
 #include "python/core/plain_values.hpp"
 
+#include <cmath>
+#include <cstdint>
 #include <cstring>
 
 namespace tenon::python {
@@ -47,6 +49,34 @@ bool same_value(PyObject* left, PyObject* right) {
 nanobind::object kept_value(PyObject* value) {
   if (!PyList_CheckExact(value)) return nanobind::borrow(value);
   return nanobind::steal(PyList_GetSlice(value, 0, PyList_Size(value)));
+}
+
+bool is_scalar(PyObject* object) {
+  return PyFloat_CheckExact(object) || PyLong_CheckExact(object);
+}
+
+bool Scalar::set(PyObject* number, DType dtype) {
+  if (PyFloat_CheckExact(number)) {
+    if (dtype != f32 && dtype != f64) return false;
+    return put(PyFloat_AsDouble(number), dtype);
+  }
+  int overflow = 0;
+  const auto whole = PyLong_AsLongLongAndOverflow(number, &overflow);
+  if (overflow != 0) return false;
+  if (dtype == f32 || dtype == f64)
+    return std::abs(static_cast<double>(whole)) <= static_cast<double>(1LL << (dtype == f32 ? 24 : 53)) &&
+           put(static_cast<double>(whole), dtype);
+  if (dtype == i64) return std::memcpy(bytes_, &whole, sizeof whole), true;
+  if (dtype != i32 || whole != static_cast<std::int32_t>(whole)) return false;
+  const auto narrow = static_cast<std::int32_t>(whole);
+  return std::memcpy(bytes_, &narrow, sizeof narrow), true;
+}
+
+bool Scalar::put(double value, DType dtype) {
+  const auto single = static_cast<float>(value);
+  if (dtype == f32 && std::isinf(single) && !std::isinf(value)) return false;
+  dtype == f32 ? std::memcpy(bytes_, &single, sizeof single) : std::memcpy(bytes_, &value, sizeof value);
+  return true;
 }
 
 }  // namespace tenon::python

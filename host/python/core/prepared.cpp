@@ -55,12 +55,6 @@ nb::list to_python(const std::vector<Argument>& arguments) {
   return all;
 }
 
-std::vector<Tensor> tensors_from(nb::list given) {
-  std::vector<Tensor> tensors;
-  for (const nb::handle one : given) tensors.push_back(one.is_none() ? Tensor() : any_tensor_from(one));
-  return tensors;
-}
-
 nb::list to_python(const std::vector<Tensor>& tensors) {
   nb::list all;
   for (const auto& tensor : tensors) all.append(tensor ? nb::cast(tensor) : nb::none());

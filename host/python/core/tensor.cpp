@@ -70,6 +70,12 @@ Tensor read_only_view(const Tensor& tensor) {
   return tensor.read_only_view();
 }
 
+std::vector<Tensor> tensors_from(nb::list given) {
+  std::vector<Tensor> tensors;
+  for (const nb::handle one : given) tensors.push_back(one.is_none() ? Tensor() : any_tensor_from(one));
+  return tensors;
+}
+
 NamedTensors named_tensors_from(nb::dict given) {
   NamedTensors tensors;
   for (const auto [name, value] : given) tensors.emplace(name_from(name), any_tensor_from(value));

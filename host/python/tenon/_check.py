@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from . import _core, _errors, _kept  # noqa: F401 - a checked kernel must not be what loads a module
+from . import _core, _errors, _kept, _state  # noqa: F401 - a checked kernel must not be what loads a module
 from ._compile import Compiled
 from ._define import Definition, decorated
 from ._errors import ExecutionError, UsageError
@@ -244,7 +244,7 @@ def _use_one_thread(before: _core.Host) -> None:
     _core.allow_fork()
     paths = [file["path"] for file in before.files() if file["usable"]]
     host = Host(threads=1)
-    _core.set_default_host(host)
+    _state.replace_all(host)
     known = {file["path"] for file in host.files()}
     for path in paths:
         if path not in known:

@@ -6,18 +6,17 @@ import contextlib
 import functools
 import itertools
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from . import _core
 from ._arrays import Kind, kind_of, kind_of_one
+from ._call_cache import CallCache
 from ._errors import UsageError
 from ._graph import Graph, Value
 
-MOST_TRACES = 64
 FLOATING = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -140,7 +139,7 @@ class _Call:
 
 
 class _Trace:
-    """A graph of the function and its gradient, and the sessions that nobody uses at the moment."""
+    """A graph of the function and its gradient, and sessions of it that are idle: of the version of a host that the trace is of."""
 
     def __init__(self, graph: Graph, more: Any, options: dict[str, Any]) -> None:
         self.graph = graph
@@ -180,8 +179,7 @@ class _Differentiated:
         self._name = getattr(function, "__name__", "function")
         if any(place < 0 for place in self._places) or len(set(self._places)) != len(self._places) or not self._places:
             raise UsageError(f"argnums is {argnums}, but must be different places of arguments, the first being 0")
-        self._traces: OrderedDict[Any, _Trace] = OrderedDict()
-        self._sized: set[Any] = set()  # what could not be traced without sizes
+        self._traces: CallCache[_Trace | Literal["needs sizes"]] = CallCache()
         self._lock = threading.RLock()
         self._steps = itertools.count()
         functools.update_wrapper(self, function, updated=())
@@ -214,36 +212,22 @@ class _Differentiated:
 
     def _trace(self, call: _Call, tensors: list[Any]) -> _Trace:
         host = _core.default_host()
-        key: Any = (
-            host,
-            host.generation,
-            call.form,
-            tuple((tensor.dtype_name, tensor.ndim, tensor.storage) for tensor in tensors),
-        )
+        key = call.form, tuple((tensor.dtype_name, tensor.ndim, tensor.storage) for tensor in tensors)
         with self._lock:
-            if key in self._sized:
-                key = (*key, tuple(tensor.shape for tensor in tensors))
-            trace = self._traces.get(key)
-            if trace is None:
-                key, trace = self._new_trace(key, call, tensors)
-                self._traces[key] = trace
-                if len(self._traces) > MOST_TRACES:
-                    self._traces.popitem(last=False)
-            self._traces.move_to_end(key)
+            trace = self._traces.shared(host, key, lambda: self._without_sizes(host, call, tensors))
+            if not isinstance(trace, _Trace):
+                shapes = tuple(tensor.shape for tensor in tensors)
+                trace = self._traces.shared(host, (*key, shapes), lambda: self._traced(host, call, tensors, shapes))
+            assert isinstance(trace, _Trace)
             return trace
 
-    def _new_trace(self, key: Any, call: _Call, tensors: list[Any]) -> tuple[Any, _Trace]:
-        shapes = tuple(tensor.shape for tensor in tensors)
-        if key[-1] == shapes:
-            return key, self._traced(call, tensors, shapes)
+    def _without_sizes(self, host: _core.Host, call: _Call, tensors: list[Any]) -> _Trace | Literal["needs sizes"]:
         with contextlib.suppress(Exception):  # whatever the function does with a size of None
-            return key, self._traced(call, tensors, [(None,) * len(shape) for shape in shapes])
-        trace = self._traced(call, tensors, shapes)
-        self._sized.add(key)
-        return (*key, shapes), trace
+            return self._traced(host, call, tensors, [(None,) * len(tensor.shape) for tensor in tensors])
+        return "needs sizes"
 
-    def _traced(self, call: _Call, tensors: list[Any], shapes: Sequence[Any]) -> _Trace:
-        graph = Graph()
+    def _traced(self, host: _core.Host, call: _Call, tensors: list[Any], shapes: Sequence[Any]) -> _Trace:
+        graph = Graph(host)
         values = [
             graph.input(f"argument_{place}", tensor.dtype_name, shape)
             for place, (tensor, shape) in enumerate(zip(tensors, shapes))

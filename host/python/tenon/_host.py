@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
-from . import _core
+from . import _core, _state
+from ._call_cache import forget
 from ._errors import PluginError, UsageError, plain_type_errors, say
 from ._lookup import Operators
 
@@ -31,6 +32,10 @@ def _texts(given: str | Sequence[str], name: str) -> list[str]:
 class Host(_core.Host):
     """Plugins, devices and threads. Functions use a default host; `with tenon.Host(seed=0):` uses another one inside of the block.
 
+    The block is of this thread of control: another thread, or another asyncio task, goes on with its own default host. A task that is created
+    inside of the block is in it too, until the block ends; a thread that is started there is not: it begins with the default host of the
+    process, unless it is run in a copy of the context (contextvars.copy_context(), asyncio.to_thread()). Blocks may end in any order.
+
     prefer: plugins or spaces whose operator a short name means where several have one; default: the application's own, written in Python or
     by tenon.compile. Threads: any. After close() it gives errors.
     """
@@ -51,7 +56,7 @@ class Host(_core.Host):
             isolate=isolate if isinstance(isolate, bool) else _texts(isolate, "isolate"),
             **options,
         )
-        self._before: list[_core.Host] = []
+        self._blocks: list[_state.Block] = []
 
     def add_installed(self) -> None:
         """Adds the plugins of installed packages: those that the entry points of the group `tenon.plugins` name. A package that fails
@@ -93,15 +98,25 @@ class Host(_core.Host):
         """The operators of this host, as `tenon.ops` has those of the default one."""
         return Operators(self)
 
+    def close(self) -> None:
+        """Ends the host: its threads, and what caches have of it. Calls that run meanwhile end first."""
+        if not self.closed:
+            number = self.number
+            super().close()
+            forget(number)
+
     def __enter__(self) -> Host:
-        self._before.append(_core.default_host())
-        _core.set_default_host(self)
+        self._blocks.append(_state.enter(self))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _core.set_default_host(self._before.pop())
+        # This thread's innermost block of this host; a generator that another thread closes has entered it elsewhere.
+        here = [block for block in self._blocks if _state.is_here(block)]
+        block = (here or self._blocks)[-1]
+        self._blocks.remove(block)
+        _state.leave(block)
 
     def __repr__(self) -> str:
         return (

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import _core
+from ._call_cache import CallCache
 
 
 @dataclass(frozen=True)
@@ -139,18 +140,12 @@ def _info_from(raw: dict[str, Any]) -> OperatorInfo:
     )
 
 
-_known: dict[tuple[int, int, str], OperatorInfo] = {}
+_known: CallCache[OperatorInfo] = CallCache(4096)
 
 
 def info_of(op: _core.Operator) -> OperatorInfo:
     host = op._host or _core.default_host()
-    key = (host.number, host.generation, op._name)
-    found = _known.get(key)
-    if found is None:
-        if len(_known) > 4096:
-            _known.clear()
-        found = _known[key] = _info_from(host.describe(op._name))
-    return found
+    return _known.shared(host, op._name, lambda: _info_from(host.describe(op._name)))
 
 
 def python_name_of(op: _core.Operator) -> str:

@@ -1,8 +1,11 @@
-"""The default host."""
+"""The default host: the process's, and that of `with` blocks."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from . import _core
 
@@ -19,3 +22,62 @@ def make_default_host() -> _core.Host:
             _core.set_default_host(host)
             host.add_installed()
         return _core.default_host()
+
+
+class Block:
+    """A `with` block of a host. Once it has ended it counts nowhere: neither in a task that began inside of it, nor below another block
+    that ends later."""
+
+    __slots__ = ("host", "open")
+
+    def __init__(self, host: _core.Host) -> None:
+        self.host = host
+        self.open = True
+
+
+_blocks: ContextVar[tuple[Block, ...]] = ContextVar("tenon_blocks", default=())  # the innermost one last
+
+
+def host_of_block() -> _core.Host | None:
+    """The host of the innermost block that this thread or task is in. The core calls this while any block is open."""
+    for block in reversed(_blocks.get()):
+        if block.open:
+            return block.host
+    return None
+
+
+def enter(host: _core.Host) -> Block:
+    block = Block(host)
+    _blocks.set((*_here(), block))
+    _core.count_blocks(1)
+    return block
+
+
+def leave(block: Block) -> None:
+    block.open = False
+    _blocks.set(_here())
+    _core.count_blocks(-1)
+
+
+@contextmanager
+def using(host: _core.Host) -> Iterator[None]:
+    """A block of a host for what goes on with an earlier call of it, on whatever thread."""
+    block = enter(host)
+    try:
+        yield
+    finally:
+        leave(block)
+
+
+def is_here(block: Block) -> bool:
+    return block in _blocks.get()
+
+
+def _here() -> tuple[Block, ...]:
+    return tuple(block for block in _blocks.get() if block.open)
+
+
+def replace_all(host: _core.Host) -> None:
+    """The default host of a process that was just forked, whatever blocks its parent was in."""
+    _blocks.set(())
+    _core.set_default_host(host)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from ._errors import UsageError
+from ._state import using
 
 if TYPE_CHECKING:
     from ._torch_operator import Call, RegisteredOperator
@@ -38,6 +40,7 @@ class Differentiable(torch.autograd.Function):
             *(tensor for tensor in visible if not has_gradient(tensor)),
         )
         ctx.op, ctx.call, ctx.hidden, ctx.counts = op, op.named(call), hidden, (len(inputs), len(states))
+        ctx.host = op.host
         return (*visible, *states)
 
     @staticmethod
@@ -55,7 +58,12 @@ class Differentiable(torch.autograd.Function):
         wanted = list(ctx.needs_input_grad[2:])
         if all(grad is None for grad in every_grad) or not any(wanted):
             return (None,) * (2 + inputs_count)
-        made = iter(op.overload_of_backward(every_grad, list(inputs), list(states), list(outputs), wanted, **ctx.call))
+        # The host of the forward call: torch may run this on a thread of its own, which is in no block.
+        same = ctx.host.closed or ctx.host is op.host
+        with nullcontext() if same else using(ctx.host):
+            made = iter(
+                op.overload_of_backward(every_grad, list(inputs), list(states), list(outputs), wanted, **ctx.call)
+            )
         return (None, None, *(next(made) if each else None for each in wanted))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from . import _core
+from ._call_cache import CallCache
 from ._errors import UsageError
 from ._graph import Graph, Value
 from ._operators import OperatorInfo
@@ -15,8 +16,6 @@ from ._session import Session
 
 if TYPE_CHECKING:
     from ._torch_operator import Call
-
-MOST_SESSIONS = 64
 
 
 def add_gradients(graph: Graph, outputs: Mapping[str, Value], wrt: Mapping[str, Value]) -> dict[str, Value]:
@@ -35,7 +34,7 @@ class GraphGradients:
 
     def __init__(self, info: OperatorInfo) -> None:
         self._info = info
-        self._idle: dict[Any, list[Session]] = {}
+        self._sessions: CallCache[Session] = CallCache()
 
     def run(
         self,
@@ -59,19 +58,15 @@ class GraphGradients:
             place: tensor for place, tensor in enumerate(call.inputs) if tensor is not None and place in constants
         }
         known = tuple((place, repr(tensor.tolist())) for place, tensor in elements.items())
-        key = (host.generation, types, repr(call.params), call.training, present, tuple(wanted), call.device, known)
-        idle = self._idle.setdefault(key, [])
-        session = idle.pop() if idle else self._make(host, call, present, wanted, elements)
+        key = (types, repr(call.params), call.training, present, tuple(wanted), call.device, known)
         given = {
             f"x{place}": to_tenon(tensor)
             for place, tensor in enumerate(call.inputs)
             if tensor is not None and place not in elements
         }
         given |= {f"dy{place}": to_tenon(grad) for place, grad in enumerate(grads) if grad is not None}
-        made = session._core.run(given, arrays=False)
-        if len(self._idle) > MOST_SESSIONS:
-            self._idle.clear()
-        idle.append(session)
+        with self._sessions.lease(host, key, lambda: self._make(host, call, present, wanted, elements)) as session:
+            made = session._core.run(given, arrays=False)
         return [made.get(f"dx{place}") for place in range(len(call.inputs))]
 
     def _make(

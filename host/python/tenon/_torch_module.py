@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from . import _core
+from ._call_cache import CallCache, Lease
 from ._errors import UsageError
 from ._graph import Graph, _from_bytes, from_json
 from ._session import Results, Session
@@ -57,7 +58,7 @@ class GraphModule(torch.nn.Module):
         self._inputs = list(self._text.get("inputs", {}))
         self._outputs = list(self._text.get("outputs", {}))
         self._step = 0
-        self._runs: dict[Any, StatefulSession] = {}
+        self._runs: CallCache[StatefulSession] = CallCache()
         self._parameter_names = self._attributes(whole.variables)
         self._state_names = self._attributes(whole.states)
         for name, attribute in self._parameter_names.items():
@@ -70,11 +71,12 @@ class GraphModule(torch.nn.Module):
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the host, and without sessions: they are made again when they are needed."""
-        return {name: value for name, value in self.__dict__.items() if name != "_host"} | {"_runs": {}}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_host", "_runs")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self.__dict__.setdefault("_host", _core.default_host())
+        self._runs = CallCache()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
         made = type(self).__new__(type(self))
@@ -139,16 +141,17 @@ class GraphModule(torch.nn.Module):
         text["variables"] = {}
         return from_json(json.dumps(text), host=self._host)
 
-    def _run(
+    def _session(
         self, key: Any, make: Callable[[Graph], None], states: dict[str, Tensor], training: bool, device: torch.device
-    ) -> StatefulSession:
+    ) -> Lease[StatefulSession]:
         """The session of that key, with these states."""
-        found = self._runs.get((key, training, device))
-        if found is None or not found.has(states):
+
+        def new() -> StatefulSession:
             graph = self._graph_of_inputs(states)
             make(graph)
-            found = self._runs[key, training, device] = StatefulSession(graph, training, device, self._seed, states)
-        return found
+            return StatefulSession(graph, training, device, self._seed, states)
+
+        return self._runs.lease(self._host, (key, training, device), new, lambda found: found.has(states))
 
 
 class StatefulSession:
@@ -188,12 +191,12 @@ class GraphCall(torch.autograd.Function):
         ctx.of, ctx.training, ctx.names, ctx.step = of, training, names, of._step
         ctx.states = {name: state.detach().clone() for name, state in of._states().items()}
         ctx.device = next((tensor.device for tensor in tensors), torch.device("cpu"))
-        session = of._run("forward", lambda graph: None, ctx.states, training, ctx.device)
-        made = session.run(dict(zip(names, tensors)), of._outputs, of._step)
-        if training:
-            of._step += 1
-            for name, state in of._states().items():
-                state.copy_(to_torch(session.state(name)))
+        with of._session("forward", lambda graph: None, ctx.states, training, ctx.device) as session:
+            made = session.run(dict(zip(names, tensors)), of._outputs, of._step)
+            if training:
+                of._step += 1
+                for name, state in of._states().items():
+                    state.copy_(to_torch(session.state(name)))
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
         outputs = tuple(to_torch(made[name]) for name in of._outputs)
@@ -219,9 +222,9 @@ class GraphCall(torch.autograd.Function):
             graph.outputs(**made)
 
         key = ("backward", tuple(wanted), tuple(given))
-        session = of._run(key, differentiate, ctx.states, ctx.training, ctx.device)
         inputs = dict(zip(ctx.names, ctx.saved_tensors)) | {seeds[name]: grad for name, grad in given.items()}
-        reached = [words[name] for name in wanted if words[name] in session.outputs]
-        made = session.run(inputs, reached, ctx.step) if reached else {}
+        with of._session(key, differentiate, ctx.states, ctx.training, ctx.device) as session:
+            reached = [words[name] for name in wanted if words[name] in session.outputs]
+            made = session.run(inputs, reached, ctx.step) if reached else {}
         grads_by_name = {name: to_torch(made[words[name]]) for name in wanted if words[name] in made}
         return (None, None, *(grads_by_name.get(name) for name in ctx.names))

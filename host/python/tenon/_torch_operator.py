@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -12,14 +11,13 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import DynamicOutputShapeException
 
 from . import _core
+from ._call_cache import CallCache, Lease
 from ._errors import ExecutionError, UsageError
 from ._operators import OperatorInfo
 from ._torch_autograd import Differentiable, Once
 from ._torch_gradient import GraphGradients
 from ._torch_schema import backward_schema_of, has_training, placed_params, schema_of, variants_of, with_fixed
 from ._torch_shapes import Dims, infer, types_in_graph
-
-MOST_PREPARED = 64
 
 
 class Call(NamedTuple):
@@ -76,8 +74,7 @@ class RegisteredOperator:
         self.fixed = dict(fixed)
         self.name = info.full_name
         self._host = host
-        self._idle: dict[Any, list[_core.PreparedCall]] = {}
-        self._generation = -1
+        self._calls: CallCache[_core.PreparedCall | None] = CallCache()
         self._gradients = GraphGradients(info)
         self.has_hidden = any(output.hidden for output in info.outputs)
         self.read_by_backward = frozenset(info.raw["read_by_backward"])
@@ -126,11 +123,11 @@ class RegisteredOperator:
 
     # ---- preparing ------------------------------------------------------------------------------------------------
 
-    def prepare(self, shapes: Sequence[Dims | None], call: Call, device: str) -> _core.PreparedCall:
+    def prepare(self, host: _core.Host, shapes: Sequence[Dims | None], call: Call, device: str) -> _core.PreparedCall:
         types: list[tuple[Any, _core.Shape] | None] = [
             None if tensor is None else (dtype_name(tensor), shape) for tensor, shape in zip(call.inputs, shapes)
         ]
-        return _core.prepare(self.host, self.name, types, self.attributes(call), device, call.training)
+        return _core.prepare(host, self.name, types, self.attributes(call), device, call.training)
 
     @staticmethod
     def attributes(call: Call) -> dict[str, Any]:
@@ -139,44 +136,36 @@ class RegisteredOperator:
             for name, value in call.params.items()
         }
 
-    @contextmanager
-    def prepared(self, call: Call) -> Iterator[_core.PreparedCall | None]:
+    def prepared(self, host: _core.Host, call: Call) -> Lease[_core.PreparedCall | None]:
         """One that no other thread, and no call further out, uses; None where shapes may follow from elements of inputs."""
-        generation = self.host.generation
-        if generation != self._generation:
-            self._idle.clear()
-            self._generation = generation
         shapes = [None if tensor is None else tuple(tensor.shape) for tensor in call.inputs]
         types = tuple(None if tensor is None else (tensor.dtype, shape) for tensor, shape in zip(call.inputs, shapes))
-        key = (
-            None
-            if any(isinstance(value, Tensor) for value in call.params.values())
-            else (types, repr(call.params), call.training, call.device)
-        )
-        idle = self._idle.setdefault(key, []) if key is not None else []
-        one = idle.pop() if idle else None
-        try:
-            one = one or self.prepare(shapes, call, str(call.device))
-        except ExecutionError:
-            if not self.may_see_elements(call):  # where the call says what is wrong, if not that elements are missing
-                raise
-        yield one  # one that failed is not used again
-        if one is None:
-            return
-        if len(self._idle) > MOST_PREPARED:
-            self._idle.clear()
-        idle.append(one)
+
+        def make() -> _core.PreparedCall | None:
+            try:
+                return self.prepare(host, shapes, call, str(call.device))
+            except ExecutionError:
+                if not self.may_see_elements(
+                    call
+                ):  # where the call says what is wrong, if not that elements are missing
+                    raise
+                return None
+
+        if any(isinstance(value, Tensor) for value in call.params.values()):
+            return Lease(make())
+        return self._calls.lease(host, (types, repr(call.params), call.training, call.device), make)
 
     def types(self, call: Call) -> list[tuple[str, Dims | None, bool]]:
         """Of all outputs, then of the states: dtype, shape, whether it is hidden."""
         hidden: list[bool] = []
+        host = self.host
 
         def numbers(shapes: Sequence[Dims | None]) -> list[tuple[str, Dims | None]]:
             if self.may_see_elements(call):
-                found = types_in_graph(self.host, self.info, shapes, call)
+                found = types_in_graph(host, self.info, shapes, call)
                 hidden[:] = [False] * len(found)
                 return found
-            prepared = self.prepare(shapes, call, "cpu")
+            prepared = self.prepare(host, shapes, call, "cpu")
             self.require_results(prepared)
             hidden[:] = [each[4] for each in prepared.outputs] + [False] * len(prepared.states)
             return [(each[1], each[2]) for each in (*prepared.outputs, *prepared.states)]
@@ -233,15 +222,16 @@ class RegisteredOperator:
             raise UsageError(
                 f"[{self.info.name}] its inputs lie on {' and '.join(sorted(map(str, devices)))}, but must lie on one device"
             )
+        host = self.host
         inputs = [to_tenon(tensor) for tensor in call.inputs]
-        with self.prepared(call) as prepared:
+        with self.prepared(host, call) as prepared:
             if prepared is None or prepared.depends_on_values:
                 if has_training(self.info) or hidden and self.has_hidden:
                     raise UsageError(
                         f"[{self.info.name}] infers from elements of inputs, and has states, random numbers or hidden outputs",
                         "build it into a graph and take tenon.torch.module(graph)",
                     )
-                made = self.host.call_all(self.name, inputs, self.attributes(call))
+                made = host.call_all(self.name, inputs, self.attributes(call))
                 return [to_torch(tensor) for tensor in made]
             self.require_results(prepared)
             outputs = [self._empty(each, call.device) for each in prepared.outputs]
@@ -304,7 +294,8 @@ class RegisteredOperator:
         """The gradients of the inputs that `wanted` names, in their order."""
         sorted_ = self.sort((), self.by_name(placed, named))
         call = sorted_._replace(inputs=tuple(inputs), states=tuple(states))
-        with self.prepared(call) as prepared:
+        host = self.host
+        with self.prepared(host, call) as prepared:
             if prepared is not None and prepared.has_backward:
                 names = self.input_names(len(inputs))
                 given = [
@@ -319,7 +310,7 @@ class RegisteredOperator:
                     list(wanted),
                 )
             else:
-                made = self._gradients.run(self.host, call, grads, wanted, self.places_of_elements(call, wanted))
+                made = self._gradients.run(host, call, grads, wanted, self.places_of_elements(call, wanted))
         return [
             torch.zeros_like(tensor) if grad is None else to_torch(grad)
             for grad, tensor, each in zip(made, inputs, wanted)

@@ -1,0 +1,289 @@
+// The short way from arrays to a kernel: prepared calls of one operator, found again by the types and parameters of what a call is given.
+#pragma once
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <tenon/host/call_cache.hpp>
+#include <utility>
+#include <vector>
+
+#include "python/core/attributes.hpp"
+#include "python/core/host.hpp"
+#include "python/core/plain_values.hpp"
+
+namespace tenon::python {
+
+/// What a call is given for one input.
+template <class View>
+struct ArrayInput {
+  PyObject* object = nullptr;  ///< null: omitted
+  bool scalar;                 ///< a Python number; what follows is of arrays
+  DType dtype;
+  int rank;
+  const std::int64_t* dims;
+  View view;
+};
+
+/// The arguments of a call, sorted. They borrow what the caller holds.
+template <class Arrays>
+struct ArrayArguments {
+  static constexpr std::size_t max_params = 16;
+  bool add_param(PyObject* name, PyObject* value) {
+    if (params == max_params || !is_plain(value)) return false;
+    key[params] = name;
+    this->value[params++] = value;
+    return true;
+  }
+  std::size_t inputs = 0, params = 0;
+  ArrayInput<typename Arrays::View> input[Arrays::max_inputs];
+  PyObject *key[max_params], *value[max_params];
+  std::int64_t bytes = 0;
+};
+
+/// The GIL as a mutex: whoever uses Python's objects holds it already.
+struct HeldGil {
+  void lock() {}
+  void unlock() {}
+};
+
+/// The prepared calls of one operator in one version of a host. `Arrays` says how arrays are read and made:
+///   max_inputs, View; can_call(info): whether operators like this one come here at all; borrow(input): an array's memory as a tensor;
+///   memory_for(output, tensor): the result, if it is made ahead of the call, and its memory; result_of(memory, tensor): the result;
+///   lists_results(): whether the result is a list, even of one. With the GIL.
+template <class Arrays>
+class ArrayCalls {
+ public:
+  using Arguments = ArrayArguments<Arrays>;
+  ArrayCalls(const HostVersion& version, std::string name, std::shared_ptr<const CatalogOperator> op, bool isolated, Arrays arrays)
+      : version_(version), name_(std::move(name)), op_(std::move(op)), arrays_(std::move(arrays)) {
+    const auto& info = op_->info;
+    possible_ = info.states.empty() && !info.random && info.inputs.size() <= Arrays::max_inputs &&
+                info.params.size() <= Arguments::max_params && Arrays::can_call(info);
+    keeps_gil_ = op_->file >= 0 && !isolated && !info.has("compose");
+  }
+
+  const HostVersion& version() const { return version_; }
+  const OperatorInfo& info() const { return op_->info; }
+  bool possible() const { return possible_; }
+  CallCacheCounts counts() const { return cache_.counts(); }
+
+  /// The result; nothing, and no Python error, if the call has to go the long way. `host`: the one that this was made for, which the caller
+  /// keeps. Throws what the kernel throws.
+  nb::object call(Host& host, const Arguments& given) {
+    const auto hash = hash_of(given);
+    auto lease = cache_.take(version_, hash, [&](const Entry& entry) { return fits(entry, given); });
+    if (!lease) lease = prepare(host, given, hash);
+    if (!lease) return {};
+    auto result = lease->usable ? run(*lease, given) : nb::object();
+    cache_.give_back(std::move(lease));
+    return result;
+  }
+
+ private:
+  struct Entry {
+    struct Input {
+      DType dtype = unknown_dtype;  // unknown: omitted
+      int rank = 0;
+      std::int64_t dims[TENON_MAX_RANK] = {};
+    };
+    explicit Entry(PreparedCall prepared) : call(std::move(prepared)) {}
+    std::vector<Input> inputs;
+    std::vector<std::pair<nb::object, nb::object>> params;
+    PreparedCall call;
+    std::vector<std::size_t> visible;  // indices of outputs
+    std::int64_t bytes = 0;            // of these
+    bool usable = false;
+  };
+  using Cache = CallCache<Entry, HeldGil>;
+
+  static std::size_t hash_of(const Arguments& given) {
+    std::size_t hash = given.inputs;
+    const auto add = [&](std::int64_t value) { hash = (hash ^ static_cast<std::size_t>(value)) * 0x9e3779b97f4a7c15; };
+    for (std::size_t i = 0; i < given.inputs; ++i) {
+      const auto& input = given.input[i];
+      if (input.object == nullptr || input.scalar) continue;
+      add(static_cast<std::int64_t>(input.dtype));
+      std::for_each(input.dims, input.dims + input.rank, add);
+    }
+    return hash >> 32;
+  }
+
+  static bool fits(const Entry& entry, const Arguments& given) {
+    if (entry.inputs.size() != given.inputs || entry.params.size() != given.params) return false;
+    for (std::size_t i = 0; i < given.inputs; ++i) {
+      const auto& known = entry.inputs[i];
+      const auto& input = given.input[i];
+      if (input.object == nullptr || known.dtype == unknown_dtype) {
+        if (input.object != nullptr || known.dtype != unknown_dtype) return false;
+      } else if (input.scalar) {
+        if (known.rank != 0) return false;
+      } else if (input.dtype != known.dtype || input.rank != known.rank || !std::equal(known.dims, known.dims + known.rank, input.dims)) {
+        return false;
+      }
+    }
+    for (std::size_t i = 0; i < given.params; ++i) {
+      const auto& [key, value] = entry.params[i];
+      if (key.ptr() != given.key[i] && PyUnicode_Compare(key.ptr(), given.key[i]) != 0) return false;
+      if (!same_value(value.ptr(), given.value[i])) return false;
+    }
+    return true;
+  }
+
+  typename Cache::Lease prepare(Host& host, const Arguments& given, std::size_t hash) const;
+  nb::object run(Entry& entry, const Arguments& given) const;
+
+  // Below as many bytes a kernel takes less time than the GIL's way out and back.
+  static constexpr std::int64_t small = 16 * 1024;
+
+  const HostVersion version_;
+  const std::string name_;  // the operator's, as the caller writes it
+  const std::shared_ptr<const CatalogOperator> op_;
+  const Arrays arrays_;
+  bool possible_ = false, keeps_gil_ = false;
+  Cache cache_{64};
+};
+
+template <class Arrays>
+typename ArrayCalls<Arrays>::Cache::Lease ArrayCalls<Arrays>::prepare(Host& host, const Arguments& given, std::size_t hash) const {
+  std::vector<typename Entry::Input> inputs(given.inputs);
+  std::vector<Argument> arguments(given.inputs);
+  const auto* const first_array =
+      std::find_if(given.input, given.input + given.inputs, [](const auto& input) { return input.object != nullptr && !input.scalar; });
+  for (std::size_t i = 0; i < given.inputs; ++i) {
+    const auto& input = given.input[i];
+    arguments[i].present = input.object != nullptr;
+    if (input.object == nullptr) continue;
+    if (input.scalar) {
+      if (op_->info.inputs[std::min(i, op_->info.inputs.size() - 1)].types) return {};
+      inputs[i].dtype = first_array->dtype;
+    } else {
+      inputs[i].dtype = input.dtype;
+      inputs[i].rank = input.rank;
+      std::copy_n(input.dims, input.rank, inputs[i].dims);
+    }
+    arguments[i].dtype = inputs[i].dtype;
+    arguments[i].shape = Shape::of_tensor(inputs[i].dims, inputs[i].rank);
+  }
+  std::vector<std::pair<nb::object, nb::object>> params;
+  nb::dict named;
+  for (std::size_t i = 0; i < given.params; ++i) {
+    params.emplace_back(nb::borrow(given.key[i]), kept_value(given.value[i]));
+    named[params.back().first] = params.back().second;
+  }
+  typename Cache::Lease lease;
+  try {
+    const auto attributes = attributes_from(&op_->info, named);
+    lease = Cache::make(version_, hash, without_gil([&] { return host.prepare(name_, arguments, attributes); }));
+  } catch (const Failure&) {
+    return {};  // the long way says what is wrong
+  }
+  if (host.version() != version_) return {};
+  auto& entry = *lease;
+  entry.inputs = std::move(inputs);
+  entry.params = std::move(params);
+  entry.usable = !entry.call.depends_on_values();
+  const auto& outputs = entry.call.outputs();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto& output = outputs[i];
+    if (output.hidden) continue;
+    entry.visible.push_back(i);
+    const bool known = output.storage == Storage::dense && output.shape.known() && Arrays::can_make(output.dtype);
+    entry.usable = entry.usable && known;
+    if (known) entry.bytes += output.shape.size() * static_cast<std::int64_t>(size_of(output.dtype));
+  }
+  entry.usable = entry.usable && !entry.visible.empty();
+  return lease;
+}
+
+template <class Arrays>
+nb::object ArrayCalls<Arrays>::run(Entry& entry, const Arguments& given) const {
+  Tensor inputs[Arrays::max_inputs];
+  Scalar scalars[Arrays::max_inputs];
+  for (std::size_t i = 0; i < given.inputs; ++i) {
+    const auto& input = given.input[i];
+    if (input.object == nullptr) continue;
+    const auto dtype = entry.inputs[i].dtype;
+    if (input.scalar && !scalars[i].set(input.object, dtype)) return {};
+    inputs[i] = input.scalar ? scalars[i].borrow(dtype) : arrays_.borrow(input);
+  }
+  const auto& outputs = entry.call.outputs();
+  Tensor one;
+  std::vector<Tensor> several(outputs.size() > 1 ? outputs.size() : 0);
+  Tensor* made = outputs.size() > 1 ? several.data() : &one;
+  const auto first = entry.visible.front();
+  auto memory = arrays_.memory_for(outputs[first], made[first]);
+  require_not_forked();
+  const auto forward = [&] { entry.call.forward({inputs, given.inputs}, {made, outputs.size()}); };
+  if (keeps_gil_ && given.bytes + entry.bytes < small)
+    forward();
+  else
+    without_gil(forward);
+  if (entry.visible.size() == 1 && !arrays_.lists_results()) return arrays_.result_of(std::move(memory), made[first]);
+  nb::list all;
+  for (const auto i : entry.visible) all.append(arrays_.result_of({}, made[i]));
+  return all;
+}
+
+inline nb::tuple counts_to_python(const CallCacheCounts& counts) {
+  return nb::make_tuple(counts.hits, counts.misses, counts.evictions);
+}
+
+/// `Calls` of one operator, for each of the hosts that called it last. With the GIL.
+template <class Calls>
+class CallsByVersion {
+ public:
+  /// name: the operator's, as the caller writes it.
+  explicit CallsByVersion(std::string name) : name_(std::move(name)) {}
+
+  /// Those for the host's operators as they are now, made by make(version, name, op) if there are none; null if it has no such operator.
+  /// A call that runs meanwhile keeps its own. Throws Failure (usage) if the host is closed.
+  template <class Make>
+  std::shared_ptr<Calls> of(const HostHandle& handle, const Make& make) {
+    if (auto found = handle.host ? find(handle.host->version()) : nullptr) return found;
+    const auto host = handle.use();
+    HostVersion version;
+    auto op = without_gil([&] {
+      host->catalog();  // reads the default folders if that is still to come
+      version = host->version();
+      return host->catalog().find(name_);
+    });
+    if (auto found = find(version)) return found;
+    if (!op) return nullptr;
+    std::shared_ptr<Calls> calls = make(version, name_, std::move(op));
+    auto dropped = std::exchange(known_, {{host, calls}});  // whose destructors may call the operator
+    for (auto& each : dropped)
+      if (known_.size() < max_versions && !each.host.expired() && each.calls->version().host != version.host)
+        known_.push_back(std::move(each));
+    return calls;
+  }
+
+  /// Of all versions that are known.
+  CallCacheCounts counts() const {
+    CallCacheCounts all;
+    for (const auto& each : known_) {
+      const auto counts = each.calls->counts();
+      all.hits += counts.hits, all.misses += counts.misses, all.evictions += counts.evictions;
+    }
+    return all;
+  }
+
+ private:
+  static constexpr std::size_t max_versions = 4;
+  struct Known {
+    std::weak_ptr<Host> host;  // expired: closed
+    std::shared_ptr<Calls> calls;
+  };
+
+  std::shared_ptr<Calls> find(const HostVersion& version) {
+    if (!known_.empty() && known_.front().calls->version() == version) return known_.front().calls;
+    const auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& each) { return each.calls->version() == version; });
+    if (found == known_.end()) return nullptr;
+    std::rotate(known_.begin(), found, found + 1);
+    return known_.front().calls;
+  }
+
+  const std::string name_;
+  std::vector<Known> known_;  // the one used last first
+};
+
+}  // namespace tenon::python

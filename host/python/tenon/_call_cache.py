@@ -1,0 +1,131 @@
+"""What calls make once and use again: prepared calls, sessions, traces, descriptions."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from . import _core
+from ._errors import UsageError
+
+T = TypeVar("T")
+
+
+class Counts(NamedTuple):
+    hits: int
+    misses: int
+    evictions: int
+
+
+class Lease(Generic[T]):
+    """A `with` block in which an entry belongs to one call. If the block raises, or the entry is None, it is not used again; neither is one
+    without a cache."""
+
+    __slots__ = ("_cache", "_entry", "_host", "_key")
+
+    def __init__(self, entry: T, cache: CallCache[T] | None = None, host: Any = None, key: Any = None) -> None:
+        self._entry, self._cache, self._host, self._key = entry, cache, host, key
+
+    def __enter__(self) -> T:
+        return self._entry
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is not None or self._cache is None or self._entry is None:
+            return
+        try:
+            current = self._host.version
+        except UsageError:  # closed meanwhile
+            return
+        if current == self._key[0]:
+            self._cache._keep(self._key, self._entry)
+
+
+_caches: weakref.WeakSet[CallCache[Any]] = weakref.WeakSet()
+
+
+class CallCache(Generic[T]):
+    """A bounded cache whose keys have the host's version: entries of other hosts, or of operators that were replaced, are never found.
+
+    lease() gives an entry to one call at a time, so that a key has as many as there were calls at once; shared() gives the same one to all.
+    The key used longest ago goes first. Threads: any.
+    """
+
+    def __init__(self, capacity: int = 64) -> None:
+        self._capacity = capacity
+        self._entries: OrderedDict[tuple[Any, Any], list[T]] = OrderedDict()
+        self._hits = self._misses = self._evictions = 0
+        # For new keys and old ones. What is found takes no lock, since each of its steps is atomic. The garbage collector may run meanwhile,
+        # and with it what calls an operator: so the same thread may come again.
+        self._lock = threading.RLock()
+        _caches.add(self)
+
+    @property
+    def counts(self) -> Counts:
+        """Threads that hit at once may count as one."""
+        return Counts(self._hits, self._misses, self._evictions)
+
+    def __len__(self) -> int:
+        """The number of idle entries."""
+        return sum(map(len, list(self._entries.values())))
+
+    def lease(
+        self, host: _core.Host, key: Any, make: Callable[[], T], fits: Callable[[T], bool] | None = None
+    ) -> Lease[T]:
+        """An idle entry that fits, or a new one."""
+        whole = host.version, key
+        entry = None
+        entries = self._entries.get(whole)
+        if entries:
+            try:  # nothing slower: this is on the way of every call
+                entry = entries.pop()
+                self._entries.move_to_end(whole)
+                self._hits += 1
+            except LookupError:  # another thread took the last entry, or dropped the key
+                pass
+        if entry is None or fits is not None and not fits(entry):
+            self._miss(whole[0])
+            entry = make()
+        return Lease(entry, self, host, whole)
+
+    def shared(self, host: _core.Host, key: Any, make: Callable[[], T]) -> T:
+        """The entry that all calls have. Of two threads that miss it at once both make one, and one of these stays."""
+        whole = host.version, key
+        try:
+            entry = self._entries[whole][0]
+            self._entries.move_to_end(whole)
+            self._hits += 1
+        except LookupError:
+            self._miss(whole[0])
+            entry = make()
+            self._keep(whole, entry)
+        return entry
+
+    def _keep(self, key: tuple[Any, Any], entry: T) -> None:
+        entries = self._entries.get(key)
+        if entries is not None:
+            return entries.append(entry)
+        gone = []  # destroyed without the lock
+        with self._lock:
+            self._entries.setdefault(key, []).append(entry)
+            while len(self._entries) > self._capacity:
+                gone.append(self._entries.popitem(last=False))
+                self._evictions += 1
+
+    def _miss(self, version: tuple[int, int]) -> None:
+        with self._lock:
+            self._misses += 1
+        self._drop(lambda key: key[0][0] == version[0] and key[0][1] < version[1])
+
+    def _drop(self, over: Callable[[tuple[Any, Any]], bool]) -> None:
+        with self._lock:
+            gone = [self._entries.pop(key, None) for key in list(self._entries) if over(key)]
+        del gone  # without the lock
+
+
+def forget(host: int) -> None:
+    """Drops what all caches have of a host, by its number: it closes."""
+    for cache in list(_caches):
+        cache._drop(lambda key: key[0][0] == host)
