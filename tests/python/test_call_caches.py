@@ -321,6 +321,7 @@ def test_what_failed_or_is_over_or_does_not_fit_is_not_used_again():
     assert len(cache) == 0
     with cache.lease(host, "key", object):
         host.version = 1, 1
+    assert len(cache) == 0
     with cache.lease(host, "key", lambda: None) as nothing:
         assert nothing is None
     assert len(cache) == 0

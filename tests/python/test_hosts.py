@@ -119,6 +119,33 @@ def test_threads_whose_blocks_overlap(hosts):
     assert tenon.default_host() is before
 
 
+def test_threads_in_blocks_of_one_host(hosts):
+    """A enters, B enters, A leaves: B is in its block still."""
+    before, seen, barrier = tenon.default_host(), [], threading.Barrier(2, timeout=WAIT)
+
+    def first():
+        with hosts[0]:
+            barrier.wait()
+            barrier.wait()
+        seen.append(tenon.default_host())
+        barrier.wait()
+
+    def second():
+        barrier.wait()
+        with hosts[0]:
+            barrier.wait()
+            barrier.wait()
+            seen.append(tenon.default_host())
+        seen.append(tenon.default_host())
+
+    threads = [threading.Thread(target=work) for work in (first, second)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(WAIT)
+    assert seen == [before, hosts[0], before]
+
+
 def test_a_thread_begins_with_the_default_host_of_the_process(hosts):
     before = tenon.default_host()
     with hosts[0]:
@@ -128,6 +155,8 @@ def test_a_thread_begins_with_the_default_host_of_the_process(hosts):
         here = contextvars.copy_context()
         assert in_thread(lambda: here.run(tenon.default_host)) is hosts[0]
     assert here.run(tenon.default_host) is before  # the block has ended there, too
+    with hosts[1]:
+        assert here.run(tenon.default_host) is before
 
 
 def test_tasks_have_blocks_of_their_own(hosts):
@@ -249,6 +278,7 @@ def test_an_operator_is_checked_inside_of_a_block():
                 op.output("y")
 
             def forward(self, call):
+                assert tenon.default_host().threads == 1
                 call.y[...] = ops.add(call.x, call.x)
 
         report = tenon.check(Checked)
