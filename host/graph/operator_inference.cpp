@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <deque>
@@ -10,6 +11,7 @@
 #include <tenon/host/failure.hpp>
 
 #include "graph/composition.hpp"
+#include "io/utf8.hpp"
 #include "plugin/plugin_call.hpp"
 #include "tensor/element_count.hpp"
 #include "tensor/kernel_function.hpp"
@@ -217,6 +219,18 @@ double flops_of(const OperatorInfo& info, const Instance& kernel, int dispatch, 
   if (!(flops >= 0 && flops < std::numeric_limits<double>::infinity()))
     refuse(info, types, fmt::format("its flops() says {}, but must say a number from 0 on", flops));
   return flops;
+}
+
+std::string algorithm_of(const OperatorInfo& info, const Instance& kernel, int dispatch, OperatorTypes& types) {
+  if (kernel.table() == nullptr) return {};
+  const PluginCall call(kernel.op(), kernel.owner(), PluginFunction::algorithm);
+  const auto algorithm = query<tenon_algorithm>(*kernel.table(), "algorithm/1");
+  if (algorithm == nullptr) return {};
+  ErrorBuffer buffer;
+  const auto io = as_boundary(types, buffer);
+  std::array<char, 256> line{};
+  if (algorithm(kernel.get(), &io, dispatch, line.data(), line.size()) != 0) refuse(info, types, buffer.reason());
+  return printable({line.data(), strnlen(line.data(), line.size())});
 }
 
 bool supports(const OperatorInfo& info, const Instance& kernel, OperatorTypes& types) {

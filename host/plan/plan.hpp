@@ -87,7 +87,7 @@ struct KnownBefore {
 Inferred infer_with(const GraphModel& model, const Binding& binding, const TensorTable& tensors,
                     const std::map<ValueId, tenon_type>& inputs, const WantedOutputs* wanted = nullptr, const KnownBefore& known = {});
 
-/// What the plan's steps do and where, for printing and for applications.
-PlanInfo info_of(const Plan& plan);
+/// What the plan's steps do and where, for printing and for applications. Throws Failure for a kernel that fails to tell its algorithm.
+PlanInfo info_of(const Plan& plan, const Kernels& kernels);
 
 }  // namespace tenon

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "graph/inference.hpp"
+#include "graph/operator_inference.hpp"
 #include "io/counted.hpp"
 #include "io/listed.hpp"
 #include "isolate/isolated_plugin.hpp"
@@ -67,7 +69,20 @@ std::vector<std::string> node_names(const Plan& plan, std::size_t step) {
   return names;
 }
 
-PlannedStep step_of(const Plan& plan, std::size_t step) {
+std::string step_algorithm(const Plan& plan, std::size_t step, const Kernels& kernels) {
+  if (plan.copy_of(step) != none || plan.chain_of(step) != none || plan.runs_sparse(step)) return {};  // algorithms are of dense kernels
+  const auto id = plan.node_of(step);
+  const auto& node = plan.node(step);
+  OperatorTypes around;
+  gather_types(plan.model(), forward_of(plan.model(), node), TypeTable(const_cast<std::vector<tenon_type>&>(plan.types())),
+               around);  // which only reads them
+  return at_node(plan.model(), id, [&] {
+    return algorithm_of(*plan.graph.binding().nodes[id].info, plan.graph.kernel_of(id, kernels),
+                        dispatch_of(node.pass == Pass::backward, plan.runs_sparse(step)), around);
+  });
+}
+
+PlannedStep step_of(const Plan& plan, std::size_t step, const Kernels& kernels) {
   const auto& node = plan.node(step);
   PlannedStep info{std::string(plan.model().strings[node.name]), work_label(plan.model(), node), plan.device_of(step).name()};
   if (const auto* from = plan.copied_from(step); from != nullptr) {
@@ -99,6 +114,7 @@ PlannedStep step_of(const Plan& plan, std::size_t step) {
   for (auto part = kept.first; part != kept.second; ++part)
     info.kept.push_back({value_label(plan.model(), part->value), part->key, static_cast<std::int64_t>(part->bytes)});
   info.nodes = node_names(plan, step);
+  info.algorithm = step_algorithm(plan, step, kernels);
   return info;
 }
 
@@ -124,9 +140,9 @@ std::string text_of(const PlannedOutput& output) {
 
 }  // namespace
 
-PlanInfo info_of(const Plan& plan) {
+PlanInfo info_of(const Plan& plan, const Kernels& kernels) {
   PlanInfo info;
-  for (std::size_t step = 0; step < plan.step_count(); ++step) info.steps.push_back(step_of(plan, step));
+  for (std::size_t step = 0; step < plan.step_count(); ++step) info.steps.push_back(step_of(plan, step, kernels));
   for (const auto& [name, how] : plan.model().replaced)
     info.left_out.push_back({std::string(plan.model().strings[name]), std::string(plan.model().strings[how])});
   info.memory = memory_uses(plan.model(), plan.memory);
@@ -178,6 +194,7 @@ std::string describe(const PlanInfo& plan) {
     if (step.workspace > 0) fmt::format_to(to, "  workspace {}", step.workspace);
     if (!step.without.empty()) text += "  " + step.without;
     for (const auto& kept : step.kept) fmt::format_to(to, "  keeps {} of {}", counted(kept.bytes, "byte"), kept.value);
+    if (!step.algorithm.empty()) text += "  algorithm " + step.algorithm;
     text += '\n';
   }
   for (std::size_t i = 0; i < std::min(plan.left_out.size(), most_left_out); ++i)

@@ -36,6 +36,13 @@ inline bool tells_flops(const tenon_operator& table) {
   return table.size >= offsetof(tenon_operator, flops) + sizeof table.flops && table.flops != nullptr;
 }
 
+/// An optional function of the kernel; null if it lacks that, or its table ends before `query`.
+template <class Function>
+Function query(const tenon_operator& table, const char* name) {
+  const bool can_ask = table.size >= offsetof(tenon_operator, query) + sizeof table.query && table.query != nullptr;
+  return can_ask ? reinterpret_cast<Function>(table.query(name)) : nullptr;
+}
+
 /// Whether the table is of an SDK that may tell what an elementwise operator computes, and whether this one does.
 inline bool may_be_traced(const tenon_operator& table) {
   return table.size >= offsetof(tenon_operator, trace) + sizeof table.trace;

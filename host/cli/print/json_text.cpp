@@ -131,7 +131,8 @@ JsonItem describe(const PlannedStep& step) {
                      "variant", step.variant.empty() ? JsonItem() : step.variant, "from", copies ? step.copied_from : JsonItem(), "bytes",
                      copies ? known(step.copied) : JsonItem(), "reordered", step.reordered < 0 ? JsonItem() : JsonItem(step.reordered),
                      "outputs", json_list(outputs), "workspace", step.workspace, "without",
-                     step.without.empty() ? JsonItem() : step.without, "kept", json_list(kept), "nodes", list_of(step.nodes));
+                     step.without.empty() ? JsonItem() : step.without, "kept", json_list(kept), "nodes", list_of(step.nodes), "algorithm",
+                     step.algorithm.empty() ? JsonItem() : step.algorithm);
 }
 
 JsonItem describe(const MemoryUse& use, const PlanInfo& plan) {

@@ -37,7 +37,8 @@ const CodeOwner* code_owner(std::string_view op, std::string_view plugin) {
 const char* name_of(PluginFunction function) {
   constexpr const char* names[] = {
       "",           "load",      "its table's function", "create()",          "destroy()",  "infer()",   "infer_storage()", "workspace()",
-      "gradient()", "forward()", "backward()",           "forward(Compose&)", "supports()", "prepare()", "flops()",         "operator()"};
+      "gradient()", "forward()", "backward()",           "forward(Compose&)", "supports()", "prepare()", "flops()",         "operator()",
+      "algorithm()"};
   const auto number = static_cast<std::size_t>(function);
   return number < std::size(names) ? names[number] : "";
 }

@@ -34,7 +34,8 @@ enum class PluginFunction : std::uint8_t {
   supports,
   prepare,
   flops,
-  trace
+  trace,
+  algorithm
 };
 /// `forward()`
 const char* name_of(PluginFunction function);

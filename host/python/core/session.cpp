@@ -142,6 +142,7 @@ void bind_session(nb::module_& module) {
           one["variant"] = step.variant;
           one["workspace"] = step.workspace;
           one["nodes"] = step.nodes;
+          one["algorithm"] = step.algorithm;
           nb::list outputs;
           for (const auto& output : step.outputs) {
             nb::dict made;

@@ -92,7 +92,7 @@ std::string Session::first_non_finite(const NamedTensors& inputs) {
 PlanInfo Session::plan(const std::map<std::string, Shape>& shapes) {
   const Impl::Use use(*this);
   const auto& planned = impl_->plan(shapes);
-  auto info = info_of(*planned.plan);
+  auto info = info_of(*planned.plan, planned.graph->kernels);
   if (planned.later) info.later = node_names(*planned.later);
   return info;
 }

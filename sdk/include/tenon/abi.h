@@ -126,7 +126,7 @@ typedef struct tenon_type {
   uint8_t dtype;                /* TENON_DTYPE_UNKNOWN if unknown */
   uint8_t storage;
   uint8_t present; /* 0: an optional input that is not connected; infer() may give it a type, and a graph then makes a variable of it */
-  uint8_t layout;  /* enum tenon_layout, in what workspace(), prepare() and supports() see; else 0 */
+  uint8_t layout;  /* enum tenon_layout, in what workspace(), prepare(), supports() and algorithm see; else 0 */
 } tenon_type;
 
 /* ---- parameters ------------------------------------------------------------------------------------------------------ */
@@ -388,7 +388,16 @@ typedef struct tenon_operator {
   /* [any] Floating-point operations of a call with these types, which are whole: a multiplication and an addition are two. For profiles. */
   int32_t (*flops)(const void* instance, const tenon_infer* io, int32_t dispatch, double* flops);
   int32_t (*trace)(const void* instance, tenon_trace* io); /* [any] what an elementwise operator computes of one element */
+
+  /* [any] An optional function of the kernel, by its name and version; null if the kernel lacks it. Tables may end before this field, and
+   * hosts that do not know it ignore it:
+   *   "algorithm/1"  tenon_algorithm */
+  tenon_function (*query)(const char* name);
 } tenon_operator;
+
+/* [any] Writes which algorithm a call with these types (whole, with layouts) runs and why, as one line, cut to capacity - 1 bytes:
+ * `im2col: large weights and at most 64 output positions`. Empty if the function has no choice. For plans that people read. */
+typedef int32_t (*tenon_algorithm)(const void* instance, const tenon_infer* io, int32_t dispatch, char* text, uint64_t capacity);
 
 /* ---- what a plugin exports -------------------------------------------------------------------------------------------- */
 

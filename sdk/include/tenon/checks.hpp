@@ -45,6 +45,7 @@ constexpr ClassFault check_signatures() {
   if ((names_workspace<C> && !M::workspace) || (names_backward_workspace<C> && !M::backward_workspace))
     return ClassFault::workspace_signature;
   if ((names_flops<C> && !M::flops) || (names_backward_flops<C> && !M::backward_flops)) return ClassFault::flops_signature;
+  if (M::wrong_algorithm) return ClassFault::algorithm_signature;
   if (names_supports<C> && !M::supports) return ClassFault::supports_signature;
   if (names_prepare<C> && !M::prepare) return ClassFault::prepare_signature;
   if (!M::configure) return ClassFault::configure_signature;
@@ -194,6 +195,8 @@ struct Verdict {
   TENON_SENTENCE(workspace_signature,
                  "workspace and backward_workspace must be public: std::size_t workspace(const tenon::Infer& io) const");
   TENON_SENTENCE(flops_signature, "flops and backward_flops must be public: double flops(const tenon::Infer& io) const");
+  TENON_SENTENCE(algorithm_signature,
+                 "algorithm and backward_algorithm must be const: std::string algorithm(const tenon::Infer& io) const");
   TENON_SENTENCE(supports_signature, "supports must be public: bool supports(const tenon::Infer& types) const");
   TENON_SENTENCE(prepare_signature, "prepare must be public: void prepare(tenon::Prepare& io) const");
   TENON_SENTENCE(configure_signature, "configure must be public: void configure()");

@@ -70,6 +70,7 @@ enum class ClassFault {
   infer_storage_signature,
   workspace_signature,
   flops_signature,
+  algorithm_signature,
   supports_signature,
   prepare_signature,
   configure_signature,

@@ -75,7 +75,7 @@ class Infer {
     return i >= 0 && i < inputs() && raw_->inputs[i].present;
   }
 
-  /// In workspace() and supports(): whether the call's tensor will be channels-last; see op.takes_channels_last().
+  /// In workspace(), supports() and algorithm(): whether the call's tensor will be channels-last; see op.takes_channels_last().
   bool channels_last(Which input) const { return inputs_group().entry(input).layout == TENON_LAYOUT_CHANNELS_LAST; }
   bool output_channels_last(Which output) const { return outputs_group().entry(output).layout == TENON_LAYOUT_CHANNELS_LAST; }
 

@@ -10,6 +10,7 @@
 #pragma once
 #include <concepts>
 #include <cstddef>
+#include <string>
 #include <type_traits>
 
 #include "call.hpp"
@@ -114,6 +115,16 @@ struct Members {
   static constexpr bool backward_flops = requires(const C& c, const Infer& io) {
     { c.backward_flops(io) } -> std::same_as<double>;
   };
+  // Which algorithm a call runs and why, for plans. A parameter or a function of another form may have this name.
+  static constexpr bool algorithm = requires(const C& c, const Infer& io) {
+    { c.algorithm(io) } -> std::convertible_to<std::string>;
+  };
+  static constexpr bool backward_algorithm = requires(const C& c, const Infer& io) {
+    { c.backward_algorithm(io) } -> std::convertible_to<std::string>;
+  };
+  // Whether it takes an Infer, but cannot be called as the SDK calls it.
+  static constexpr bool wrong_algorithm = (!algorithm && requires(C & c, const Infer& io) { c.algorithm(io); }) ||
+                                          (!backward_algorithm && requires(C & c, const Infer& io) { c.backward_algorithm(io); });
   // What an elementwise class computes of one element, as operations.
   static constexpr bool trace = requires(const C& c, tenon_trace& io) {
     { c.trace(io) } -> std::same_as<void>;

@@ -20,13 +20,15 @@ namespace tenon::TENON_SDK {
 ///     double flops(const Infer&) const;         floating-point operations of a forward, for profiles: a multiplication and an addition are
 ///     2;
 ///                                               and backward_flops(const Infer&) those of a backward that computes all gradients
+///     std::string algorithm(const Infer&) const;  which algorithm a forward runs and why, for plans: `Winograd: 3x3 filters, large image`;
+///                                               and backward_algorithm(const Infer&) for a backward
 ///     bool supports(const Infer& types) const;  whether this kernel computes these types; default: all that the operator has
 ///     static constexpr int priority = 1;        of several kernels for a device, the highest that supports the types runs; default: 0
 ///     static constexpr bool capturable = true;  a CUDA kernel that only enqueues work on the stream
 ///     static constexpr bool blockwise = true;   a CPU kernel that may be called for parts of its tensors, see TENON_TRAIT_BLOCKWISE; the
 ///                                               kernels of tenon::Elementwise are
 /// Each may throw; the reason reaches the user with node, operator and shapes. An object is used by one thread at a time, infer, workspace,
-/// prepare, flops, supports and gradient by several.
+/// prepare, flops, algorithm, supports and gradient by several.
 struct Operator {
   /// Called once all parameters are set: check them together, derive members from them.
   void configure() {}

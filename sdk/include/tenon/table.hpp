@@ -11,6 +11,8 @@
 //     supports                 supports()                       the same; null if it has none
 //     prepare                  prepare()                        the same; null if it has none
 //     flops                    flops(), backward_flops()        the same; null if it has neither
+//     query                    algorithm(),                     the same, by "algorithm/1"; null if it has neither
+//                              backward_algorithm()
 //     gradient                 gradient()                       the same; null if it has none
 //     compose                  forward(Compose&)                on any thread, several at once; null if it has none
 //     forward, backward        forward(), backward()            by one thread at a time for each object; null if it has none
@@ -24,6 +26,8 @@
 // different objects may run at the same time. Nothing here locks: the host keeps these rules.
 #pragma once
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "abi.h"
 #include "attributes.hpp"
@@ -103,6 +107,32 @@ struct Trampolines {
         if (backward) *flops = object.backward_flops(wrapped);
     });
   }
+  // Which algorithm a call runs and why, for plans that people read. "" if the class has no function for this direction. All types and
+  // layouts are known when the host asks, and the class chooses from them as its kernel does. Lines are cut to the room that the host has
+  // for them; the host replaces what is not printable. A class that throws here fails the plan that is shown, and no run.
+  //     text: a buffer of `capacity` bytes, which ends with a zero afterwards
+  static std::int32_t algorithm(const void* instance, const tenon_infer* io, std::int32_t dispatch, char* text,
+                                std::uint64_t capacity) noexcept {
+    return guarded(io->error, [&] {
+      const auto& object = *static_cast<const C*>(instance);
+      const Infer wrapped(*io, names_of<C>);
+      const bool backward = dispatch == TENON_BACKWARD || dispatch == TENON_BACKWARD_SPARSE;
+      std::string line;
+      if constexpr (Members<C>::algorithm)
+        if (!backward) line = object.algorithm(wrapped);
+      if constexpr (Members<C>::backward_algorithm)
+        if (backward) line = object.backward_algorithm(wrapped);
+      if (capacity > 0) text[line.copy(text, capacity - 1)] = '\0';
+    });
+  }
+  // Optional functions by name and version, so that the table need not grow for each: a host asks for what it knows, and gets null for
+  // what this SDK does not have:
+  //
+  //     const auto tell = reinterpret_cast<tenon_algorithm>(table->query("algorithm/1"));
+  //     if (tell) tell(object, &io, TENON_FORWARD, text, sizeof text);
+  static tenon_function query(const char* name) noexcept {
+    return std::string_view(name) == "algorithm/1" ? reinterpret_cast<tenon_function>(&algorithm) : nullptr;
+  }
   // Once for each way through the function's branches.
   static std::int32_t trace(const void* instance, tenon_trace* io) noexcept {
     return guarded(io->error, [&] { static_cast<const C*>(instance)->trace(*io); });
@@ -176,6 +206,7 @@ constexpr tenon_operator make_table() {
   if constexpr (M::infer_storage) table.infer_storage = T::infer_storage;
   if constexpr (M::workspace || M::backward_workspace) table.workspace = T::workspace;
   if constexpr (M::flops || M::backward_flops) table.flops = T::flops;
+  if constexpr (M::algorithm || M::backward_algorithm) table.query = T::query;
   if constexpr (M::trace) table.trace = T::trace;
   if constexpr (M::supports) table.supports = T::supports;
   if constexpr (M::prepare) table.prepare = T::prepare;

@@ -54,6 +54,9 @@ struct PlannedStep {
   std::vector<PlannedKept> kept{};  ///< made before the first run, and shared with others that keep the same
   /// Of a step that stands for several nodes of the graph: those, and `node` is their names with + between, such as `conv1+bn1+relu1`.
   std::vector<std::string> nodes{};
+  /// The algorithm that the kernel runs and the reason for it, such as `im2col: large weights, at most 64 output positions`; empty if the
+  /// kernel does not tell, as those of isolated plugins.
+  std::string algorithm{};
 };
 
 /// A node of the graph that does not run, and is part of no step's name.

@@ -1,0 +1,118 @@
+// Which algorithm a step's kernel runs, as plans tell it.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <tenon/host/session.hpp>
+#include <tenon/host/udf.hpp>
+
+#include "application_host.hpp"
+#include "failure_of.hpp"
+
+using namespace tenon;
+
+namespace {
+
+/// Tells what its parameter says, and in backward its layout of two choices.
+struct Chosen : Operator {
+  Text told;
+  static constexpr void describe(auto& op) {
+    op.doc("x, by a kernel that tells its algorithm");
+    op.input("x", "any shape");
+    op.output("y", "x");
+    op.param("told", &Chosen::told, "name and reason; `throws`: an error");
+  }
+  std::string algorithm(const Infer& io) const {
+    const std::string text(static_cast<std::string_view>(told));
+    if (text == "throws") throw Error("cannot tell");
+    if (!text.empty()) return text;
+    return io.input("x").shape.size() <= 4 ? "short loop: at most 4 elements" : "long loop: more than 4 elements";
+  }
+  const char* backward_algorithm(const Infer& io) const { return io.output("y").shape.size() <= 4 ? "copy: at most 4 elements" : ""; }
+  void forward(const Call& call) const {
+    const auto x = call.input<float>(0);
+    const auto y = call.output<float>(0);
+    for (std::int64_t i = 0; i < x.size(); ++i) y[i] = x[i];
+  }
+  void backward(const Call& call) const {
+    const auto dy = call.output_grad<float>(0);
+    const auto dx = call.input_grad<float>(0);
+    for (std::int64_t i = 0; i < dy.size(); ++i) dx[i] = dy[i];
+  }
+};
+
+/// A parameter may have the member's name.
+struct Parameter : Operator {
+  std::int64_t algorithm = 0;
+  static constexpr void describe(auto& op) {
+    op.doc("x, with a parameter that is called algorithm");
+    op.input("x", "any shape");
+    op.output("y", "x");
+    op.param("algorithm", &Parameter::algorithm, "any number");
+  }
+  void forward(const Call& call) const {
+    const auto x = call.input<float>(0);
+    const auto y = call.output<float>(0);
+    for (std::int64_t i = 0; i < x.size(); ++i) y[i] = x[i];
+  }
+};
+
+struct Planned {
+  ApplicationHost host;
+  Graph graph{host};
+  explicit Planned(const std::string& told) {
+    host.add<Chosen>();
+    host.add<Parameter>();
+    const auto x = graph.input("x", f32, {-1});
+    graph.output("y", graph.add("chosen", {graph.add("parameter", {x}, {}, "first")}, {{"told", told}}, "second"));
+  }
+  PlanInfo plan(std::int64_t elements) { return Session(graph).plan({{"x", {elements}}}); }
+};
+
+}  // namespace
+
+TEST_CASE("plans tell the algorithm that each kernel chooses for the planned shapes") {
+  Planned planned("");
+  for (const std::int64_t elements : {3, 4, 5}) {
+    CAPTURE(elements);
+    const std::string expected = elements <= 4 ? "short loop: at most 4 elements" : "long loop: more than 4 elements";
+    const auto plan = planned.plan(elements);
+    REQUIRE(plan.steps.size() == 2);
+    CHECK(plan.steps[0].algorithm.empty());
+    CHECK(plan.steps[1].algorithm == expected);
+    const auto text = describe(plan);
+    CHECK(text.find("  algorithm " + expected + '\n') != std::string::npos);
+    CHECK(text.find("algorithm") == text.rfind("algorithm"));  // the other kernel has none
+  }
+}
+
+TEST_CASE("an algorithm is one printable line, however long a kernel makes it") {
+  CHECK(Planned("a\nb\x1b[2J").plan(1).steps[1].algorithm == "a\\x0ab\\x1b[2J");
+  CHECK(Planned(std::string(1000, 'a')).plan(1).steps[1].algorithm == std::string(255, 'a'));
+}
+
+TEST_CASE("a kernel that fails to tell its algorithm fails the plan by its node's name, and no run") {
+  Planned planned("throws");
+  const auto failure = failure_of([&] { planned.plan(2); });
+  CHECK(failure.message.find("second") != std::string::npos);
+  CHECK(failure.message.find("cannot tell") != std::string::npos);
+  CHECK(Session(planned.graph).run({{"x", Tensor::zeros(f32, {2})}}).at("y").size() == 2);
+}
+
+TEST_CASE("plans of gradients tell the algorithm of backward, if the kernel tells one") {
+  ApplicationHost host;
+  host.add<Chosen>();
+  for (const std::int64_t elements : {4, 5}) {
+    CAPTURE(elements);
+    Graph graph(host);
+    const auto x = graph.input("x", f32, {elements});
+    const auto loss = graph.add("chosen", {x}, {}, "second");
+    graph.output("dx", graph.gradient(loss, {x})[0]);
+    const auto plan = Session(graph, {.optimize = Optimize::none}).plan({});
+    const auto backward =
+        std::find_if(plan.steps.begin(), plan.steps.end(), [](const PlannedStep& step) { return step.op == "chosen backward"; });
+    REQUIRE(backward != plan.steps.end());
+    CHECK(backward->algorithm == (elements == 4 ? "copy: at most 4 elements" : ""));
+  }
+}
