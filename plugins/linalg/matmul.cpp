@@ -2,6 +2,8 @@
 // sides may be csr.
 #include "matmul.hpp"
 
+#include <string>
+
 #include "../shared/product/multiply_bf16.hpp"
 #include "complex_products.hpp"
 #include "products.hpp"
@@ -27,6 +29,17 @@ struct MatmulIn : MatmulShapes {
     });
   }
 
+  std::string algorithm(const tenon::Infer& io) const {
+    const auto of = sizes_of(io.input("a").shape, io.input("b").shape);
+    return algorithm_of(io, {of.rows, of.columns, of.inner});
+  }
+  std::string backward_algorithm(const tenon::Infer& io) const {
+    const auto of = sizes_of(io.input("a").shape, io.input("b").shape);
+    const product::Size a{of.rows, of.inner, of.columns}, b{of.inner, of.columns, of.rows};
+    const auto swapped = [](const product::Size& size) { return product::Size{size.columns, size.rows, size.depth}; };
+    return "for a " + algorithm_of(io, transpose_a ? swapped(a) : a) + "; for b " + algorithm_of(io, transpose_b ? swapped(b) : b);
+  }
+
   void forward(const tenon::Call& call) const {
     if (tenon::any_complex.has(call.input_type(0).dtype)) return complex_forward(call);
     call.input_type(0).dtype == tenon::f64 ? run<double>(call, &MatmulIn::template multiply<double>)
@@ -48,6 +61,13 @@ struct MatmulIn : MatmulShapes {
   }
 
  private:
+  /// As sum_products() computes a dense product that is not packed; packed ones have several columns.
+  static std::string algorithm_of(const tenon::Infer& io, product::Size size) {
+    const auto multiplies = product::multiplies_of(io.input("a").dtype, Arithmetic::multiplies);
+    if (product::swaps_sides(size, false)) size = {1, size.rows, size.depth};
+    return choice::text_of(product::choose(multiplies, size));
+  }
+
   /// body(a, b, operands, members), a and b as they are read.
   template <class Body>
   void with_complex(const tenon::Call& call, Body body) const {
@@ -159,13 +179,13 @@ struct MatmulIn : MatmulShapes {
   }
 };
 
-struct Matmul : MatmulIn<product::InF32> {};
+struct Matmul : MatmulIn<product::F32Arithmetic> {};
 TENON_OPERATOR(matmul, Matmul)
 
 #if defined(TENON_WIDE_LEVELS)
-struct MatmulInBf16 : MatmulIn<product::bf16::InBf16> {
+struct MatmulInBf16 : MatmulIn<product::bf16::Bf16Arithmetic> {
   static constexpr int priority = 1;
-  bool supports(const tenon::Infer& types) const { return product::bf16::InBf16::supports(types); }
+  bool supports(const tenon::Infer& types) const { return product::bf16::Bf16Arithmetic::supports(types); }
 };
 TENON_KERNEL_VARIANT(matmul, cpu, MatmulInBf16)
 #endif

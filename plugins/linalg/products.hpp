@@ -48,7 +48,7 @@ bool for_terms_of(std::int64_t result, const std::vector<Term>& terms, Body&& bo
 template <class Arithmetic>
 void sum_products(const tenon::Call& call, const Results<float>& results, std::int64_t depth, const std::vector<Term>& terms,
                   const Matrices<float>& left, const Matrices<float>& right, const typename Arithmetic::Packed* packed = nullptr) {
-  if (results.columns == 1 && results.rows > 1 && !packed)  // a vector is cheaper on the left: its other side then makes whole panels
+  if (product::swaps_sides({results.rows, results.columns, depth}, packed != nullptr))
     return sum_products<Arithmetic>(call, {results.data, results.count, 1, results.rows, results.write}, depth, turned(terms),
                                     right.transpose(), left.transpose());
   const product::Size size{results.rows, results.columns, depth};

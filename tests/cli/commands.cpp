@@ -78,7 +78,7 @@ TEST_CASE("commands for people: stdout has the result, stderr the talk") {
       {{"show", "g.json"}, {"variable  h_weight                 float32 [3, 4]  (no values yet)\n"}, {}},
       {{"show", "g.tenon"}, {"weights   15 parameters in 2 variables, 60 bytes\n"}, {}},
       {{"show", "g.tenon", "--dot"}, {"digraph tenon {\n", "h\\nfully_connected\\nnum_hidden = 3"}, {}},
-      {{"show", "g.tenon", "--plan"}, {"    0  h+a ", "fused_fully_connected", "1 step, "}, {random}},
+      {{"show", "g.tenon", "--plan"}, {"    0  h+a ", "fused_fully_connected", "  algorithm ", "1 step, "}, {random}},
       {{"show", "g.tenon", "--plan", "--no-optimize"}, {"    0  h ", "    1  a ", "2 steps, "}, {random}},
       {{"show", "g.tenon", "--plan", "--passes"},
        {"kernels:            1 node on cpu", "order:              1 step\n", "placement:          no change\n", "    0  h+a "},
@@ -237,7 +237,7 @@ TEST_CASE("the memory and the plan of a training step") {
   const auto plan = place.run({"show", "loss.json", "--plan", "--loss", "a", "--shape", "x=8x4"});
   CHECK(
       has_all(plan.out, {"mean backward        cpu  float32 [8, 3] at 192\n", "relu backward        cpu  float32 [8, 3] in place at 192\n",
-                         "cpu  float32 [8, 4] not computed  float32 [3, 4] graph output  float32 [3] graph output\n"}));
+                         "cpu  float32 [8, 4] not computed  float32 [3, 4] graph output  float32 [3] graph output  algorithm for data "}));
   const auto json = place.run({"show", "loss.json", "--memory", "--json", "--loss", "y", "--shape", "x=8x4"}).out;
   CHECK(has_all(json, {"\"in_place_of\": \"h\"", "\"write\": \"in_place\"", "\"write\": \"none\"", "\"storage\": \"dense\"",
                        "\"lower_bound\": 320,", "\"strategy\": \"execution order\""}));

@@ -1,6 +1,7 @@
 // What workers leave out: memory that kernels keep of constants.
 #include <doctest/doctest.h>
 
+#include <string>
 #include <tenon/host/graph.hpp>
 #include <tenon/host/session.hpp>
 #include <tenon/host/tensor_functions.hpp>
@@ -26,4 +27,19 @@ TEST_CASE("a kernel that keeps its weight's transpose does without in a worker, 
     results.push_back(session.run({{"x", random_uniform(f32, {3, 40}, 2)}}).at("y"));
   }
   CHECK(same_bits(results[0], results[1]));
+}
+
+TEST_CASE("a kernel that tells its algorithm tells none from a worker, without an error") {
+  for (const bool isolate : {false, true}) {
+    CAPTURE(isolate);
+    IsolatedHost each("plugins", isolate);
+    Graph graph(each.host);
+    const auto x = graph.input("x", f32, {3, 40});
+    graph.output("y", graph.add("fully_connected", {x, graph.variable("w", random_uniform(f32, {7, 40}, 1))},
+                                {{"num_hidden", 7}, {"no_bias", true}}, "dense"));
+    const auto plan = Session(graph).plan({});
+    REQUIRE(plan.steps.size() == 1);
+    CHECK(plan.steps[0].algorithm.empty() == isolate);
+    CHECK((describe(plan).find("  algorithm ") == std::string::npos) == isolate);
+  }
 }

@@ -115,7 +115,7 @@ bool multiplies() {
   MESSAGE("skipped: the bundled plugins are compiled for plain vectors");
   return false;
 #else
-  const bool usable = product::bf16::usable();
+  const bool usable = product::multiplies_bf16();
   if (!usable) MESSAGE("skipped: this processor has no AVX512-BF16");
   return usable;
 #endif

@@ -41,7 +41,7 @@ struct KeptProduct {
 /// Whether products of many rows are computed in parts of bfloat16.
 bool multiplies_in_parts() {
 #if defined(TENON_WIDE_LEVELS) && !defined(TENON_TEST_PLAIN_PLUGINS)
-  return product::split::usable();
+  return product::this_processor().amx;
 #else
   return false;
 #endif

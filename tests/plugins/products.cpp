@@ -55,8 +55,8 @@ std::vector<float> multiplied(const MatrixPair& of, const Way& way, const float*
       }
   };
   with_threads(way.threads, [&](const tenon::Call& call) {
-    product::multiply<product::InChains>(call, a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size, {start, start_row},
-                                         false, finish);
+    product::multiply<product::FmaArithmetic>(call, a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size,
+                                              {start, start_row}, false, finish);
   });
   CHECK(result.back() == untouched);
   result.pop_back();
@@ -138,8 +138,8 @@ TEST_CASE("products of f32 are added to sums as a whole, on every vector level")
         auto result = sums;
         const auto left = transposed(of.left, size.rows, size.depth);
         with_threads(threads, [&](const tenon::Call& call) {
-          product::multiply<product::InChains>(call, {left.data(), size.rows, true}, {{of.right.data(), size.columns, false}},
-                                               result.data(), size, {}, true);
+          product::multiply<product::FmaArithmetic>(call, {left.data(), size.rows, true}, {{of.right.data(), size.columns, false}},
+                                                    result.data(), size, {}, true);
         });
         CHECK(same_numbers(result, expected));
       }
@@ -189,7 +189,7 @@ std::vector<float> multiplied_bf16(const MatrixPair& of, const Way& way, product
   }
   std::vector<float> result(static_cast<std::size_t>(rows * columns), std::numeric_limits<float>::quiet_NaN());
   with_threads(way.threads, [&](const tenon::Call& call) {
-    product::multiply<product::bf16::InBf16>(call, a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size, start);
+    product::multiply<product::bf16::Bf16Arithmetic>(call, a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size, start);
   });
   return result;
 }
@@ -197,7 +197,7 @@ std::vector<float> multiplied_bf16(const MatrixPair& of, const Way& way, product
 }  // namespace
 
 TEST_CASE("products in bfloat16 are those of rounded elements, with the same bits however they are cut, packed and laid out") {
-  if (!product::bf16::usable()) {
+  if (!product::multiplies_bf16()) {
     MESSAGE("skipped: this processor has no AVX512-BF16");
     return;
   }

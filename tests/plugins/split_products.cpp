@@ -16,7 +16,7 @@ namespace split_products {
 namespace {
 
 bool usable() {
-  const bool has = product::split::usable();
+  const bool has = product::this_processor().amx;
   if (!has) MESSAGE("skipped: this processor has no AMX");
   return has;
 }
@@ -110,7 +110,8 @@ TEST_CASE("products of f32 in parts are nearer to the exact ones than chains are
         CAPTURE(spread);
         CAPTURE(one_sign);
         const auto of = numbers_of(size, ++seed, spread, one_sign);
-        const Errors in_parts(of, multiplied<product::split::InParts>(of, plain)), chains(of, multiplied<product::InChains>(of, plain));
+        const Errors in_parts(of, multiplied<product::bf16x3::Bf16x3Arithmetic>(of, plain)),
+            chains(of, multiplied<product::FmaArithmetic>(of, plain));
         CHECK(in_parts.square < chains.square);
         CHECK(in_parts.largest < std::max(1.5 * chains.largest, 3e-7));
       }
@@ -122,7 +123,7 @@ TEST_CASE("products of f32 in parts: single products are as near as two rounding
   constexpr std::int64_t side = 512, depth = 32, used = 5;
   auto of = numbers_of({side, side, depth}, 77);
   for (std::size_t i = 0; i < of.left.size(); ++i) of.left[i] = i % depth == used ? of.left[i] + 1 : 0;
-  const auto result = multiplied<product::split::InParts>(of, plain);
+  const auto result = multiplied<product::bf16x3::Bf16x3Arithmetic>(of, plain);
   double largest = 0;
   for (std::int64_t i = 0; i < side; ++i)
     for (std::int64_t j = 0; j < side; ++j) {
@@ -157,11 +158,12 @@ TEST_CASE("products of f32 in parts have the same bits however they are cut, pac
       const std::vector<float> numbers(sums.values.begin(), sums.values.end());
       const product::Start starts[] = {{}, {numbers.data(), 0}, {numbers.data(), size.columns + 3}};
       const auto start = starts[seed / 2 % 3];
-      const auto first = multiplied<product::split::InParts>(of, plain, start);
+      const auto first = multiplied<product::bf16x3::Bf16x3Arithmetic>(of, plain, start);
       for (const int threads : {1, 3, 16})
         for (int bits = 0; bits < 8; ++bits)
-          CHECK(same_numbers(multiplied<product::split::InParts>(of, {threads, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0}, start),
-                             first));
+          CHECK(same_numbers(
+              multiplied<product::bf16x3::Bf16x3Arithmetic>(of, {threads, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0}, start),
+              first));
     }
   }
 }
@@ -170,13 +172,13 @@ TEST_CASE("products of f32 in parts: what is infinite, NaN or huge gives what ch
   if (!usable()) return;
   constexpr auto infinity = std::numeric_limits<float>::infinity();
   auto of = numbers_of({70, 100, 600}, 5);
-  const auto before = multiplied<product::split::InParts>(of, plain);
+  const auto before = multiplied<product::bf16x3::Bf16x3Arithmetic>(of, plain);
   of.left[3] = infinity;                                              // row 0, first part
   of.left[40 * 600 + 580] = 1e9F;                                     // row 40, second part: what the first one gave stays
   of.left[10 * 600 + 550] = std::numeric_limits<float>::quiet_NaN();  // row 10, second part
   of.left[69 * 600 + 1] = 3.4e38F;                                    // row 69; rounds to infinity in bfloat16
   of.right[98] = -std::numeric_limits<float>::max();                  // the last panel, of columns 96 to 99
-  const auto result = multiplied<product::split::InParts>(of, plain), chains = multiplied<product::InChains>(of, plain);
+  const auto result = multiplied<product::bf16x3::Bf16x3Arithmetic>(of, plain), chains = multiplied<product::FmaArithmetic>(of, plain);
   for (std::size_t i = 0; i < 70; ++i)
     for (std::size_t j = 0; j < 100; ++j) {
       CAPTURE(i);
@@ -200,7 +202,7 @@ TEST_CASE("products of f32 in parts are as near where all numbers are tiny, or l
       auto of = numbers;
       for (auto& number : of.left) number *= left;
       for (auto& number : of.right) number *= right;
-      const auto result = multiplied<product::split::InParts>(of, plain), chains = multiplied<product::InChains>(of, plain);
+      const auto result = multiplied<product::bf16x3::Bf16x3Arithmetic>(of, plain), chains = multiplied<product::FmaArithmetic>(of, plain);
       constexpr double least = 3e-44;  // differences of numbers that have no more bits
       for (std::size_t i = 0; i < result.size(); ++i)
         CHECK(std::abs(static_cast<double>(result[i]) - static_cast<double>(chains[i])) <=
@@ -208,16 +210,16 @@ TEST_CASE("products of f32 in parts are as near where all numbers are tiny, or l
     }
 }
 
-TEST_CASE("products of f32 in parts: any rows may be unfit, the last of a block, all of them, or none but zeros") {
+TEST_CASE("products of f32 in parts: any rows may be out of range, the last of a block, all of them, or none but zeros") {
   if (!usable()) return;
   const auto fit = numbers_of({96, 100, 70}, 21);
-  const auto before = multiplied<product::split::InParts>(fit, plain);
+  const auto before = multiplied<product::bf16x3::Bf16x3Arithmetic>(fit, plain);
   for (const std::uint32_t rows : {1U << 31, 1U, 0xffffffffU, 0x80000001U, 0xfffffff0U, 0x0ff00ff0U}) {
     CAPTURE(rows);
     auto of = fit;
     for (std::size_t i = 0; i < 32; ++i)
       if ((rows >> i & 1) != 0) of.left[(32 + i) * 70 + i] = 1e10F;
-    const auto result = multiplied<product::split::InParts>(of, plain), chains = multiplied<product::InChains>(of, plain);
+    const auto result = multiplied<product::bf16x3::Bf16x3Arithmetic>(of, plain), chains = multiplied<product::FmaArithmetic>(of, plain);
     for (std::size_t i = 0; i < 96; ++i) {
       const bool changed = i >= 32 && i < 64 && (rows >> (i - 32) & 1) != 0;
       const auto first = static_cast<std::ptrdiff_t>(i * 100);
@@ -226,14 +228,14 @@ TEST_CASE("products of f32 in parts: any rows may be unfit, the last of a block,
   }
   auto zeros = fit;
   std::fill(zeros.left.begin() + 70 * 5, zeros.left.begin() + 70 * 40, 0.0F);
-  const auto result = multiplied<product::split::InParts>(zeros, plain);
+  const auto result = multiplied<product::bf16x3::Bf16x3Arithmetic>(zeros, plain);
   for (std::size_t i = 0; i < result.size(); ++i) CHECK(result[i] == (i >= 500 && i < 4000 ? 0 : before[i]));
 }
 
 TEST_CASE("products of f32 are computed in parts where that pays, by their size alone") {
   if (!usable()) return;
   const auto in_parts = [](std::int64_t rows, std::int64_t columns, std::int64_t depth) {
-    return product::InF32({rows, columns, depth}).packing().find("parts") != std::string::npos;
+    return product::F32Arithmetic({rows, columns, depth}).packing().find("parts") != std::string::npos;
   };
   CHECK(in_parts(128, 512, 784));
   CHECK_FALSE(in_parts(1, 512, 784));
@@ -242,8 +244,8 @@ TEST_CASE("products of f32 are computed in parts where that pays, by their size 
   for (const product::Size& size : {product::Size{128, 100, 70}, product::Size{3, 100, 70}}) {
     const auto of = numbers_of(size, 3);
     const bool parts = in_parts(size.rows, size.columns, size.depth);
-    const auto expected = parts ? multiplied<product::split::InParts>(of, plain) : multiplied<product::InChains>(of, plain);
-    for (const bool packed : {false, true}) CHECK(same_numbers(multiplied<product::InF32>(of, {2, false, true, packed}), expected));
+    const auto expected = parts ? multiplied<product::bf16x3::Bf16x3Arithmetic>(of, plain) : multiplied<product::FmaArithmetic>(of, plain);
+    for (const bool packed : {false, true}) CHECK(same_numbers(multiplied<product::F32Arithmetic>(of, {2, false, true, packed}), expected));
   }
 }
 #endif

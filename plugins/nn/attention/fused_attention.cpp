@@ -72,7 +72,7 @@ struct FusedAttention : tenon::Operator {
     return 2.0 * static_cast<double>(output[0] * output[1] * output[2] * key[1]) * static_cast<double>(key[3] + output[3]);
   }
 
-  void forward(const tenon::Call& call) const { attend<product::InF32>(call); }
+  void forward(const tenon::Call& call) const { attend<product::F32Arithmetic>(call); }
 
  protected:
   template <class Arithmetic>
@@ -184,8 +184,8 @@ TENON_OPERATOR(fused_attention, FusedAttention)
 #if defined(TENON_WIDE_LEVELS)
 struct FusedAttentionInBf16 : FusedAttention {
   static constexpr int priority = 1;
-  bool supports(const tenon::Infer& types) const { return product::bf16::InBf16::supports(types); }
-  void forward(const tenon::Call& call) const { attend<product::bf16::InBf16>(call); }
+  bool supports(const tenon::Infer& types) const { return product::bf16::Bf16Arithmetic::supports(types); }
+  void forward(const tenon::Call& call) const { attend<product::bf16::Bf16Arithmetic>(call); }
 };
 TENON_KERNEL_VARIANT(fused_attention, cpu, FusedAttentionInBf16)
 #endif

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "../../shared/gemm.hpp"
-#include "../../shared/product/chains.hpp"
+#include "../../shared/product/fma.hpp"
 #include "onednn/onednn.hpp"
 
 namespace attention {
@@ -44,7 +44,7 @@ template <class W>
 void multiply(const gemm::Operand<W>& left, const gemm::Operand<W>& right, const product::Size& size, const Result<W>& to,
               bool add = false) {
   if constexpr (std::is_same_v<W, float>) {
-    multiply_in(product::InChains(size), left, {right}, size, to, add);
+    multiply_in(product::FmaArithmetic(size), left, {right}, size, to, add);
   } else {
     for (std::int64_t i = 0; i < size.rows; ++i) {
       W* const row = to.data + i * to.row_size;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../../shared/product/windows_amx.hpp"
+#include "amx_tiling.hpp"
 #include "convolution_steps.hpp"
 #include "packed_weights.hpp"
 
@@ -17,36 +18,16 @@ namespace amx = product::bf16::amx;
 
 class AmxConvolution {
  public:
-  /// Of a convolution of one group. Sizes of one sample decide, so that its bits do not depend on others.
-  static bool suits(const Window& window, const ConvolutionShape& shape) {
-    if (window.axes != 2 || shape.rounded != onednn::Type::bf16 || !product::bf16::usable() || !amx::usable()) return false;
-    if (window.dilate[0] != 1 || window.dilate[1] != 1 || shape.data.size() == 0 || shape.output.size() == 0) return false;
-    const bool data_last = shape.data_layout == onednn::Layout::channels_last || shape.data[1] == 1;
-    return data_last && shape.output_layout == onednn::Layout::channels_last && AmxConvolution(window, shape).fill() >= least_fill;
-  }
-
   AmxConvolution(const Window& window, const ConvolutionShape& shape)
-      : samples_(shape.data[0]),
-        channels_(shape.data[1]),
-        filters_(shape.output[1]),
-        data_{shape.data[2], shape.data[3]},
-        places_{shape.output[2], shape.output[3]},
-        kernel_{window.kernel[0], window.kernel[1]},
-        stride_{window.stride[0], window.stride[1]},
-        before_{window.pad[0], window.pad[1]},
-        in_turns_(channels_ == 1 && kernel_.rows <= amx::InTurns::most_rows),
-        element_(in_turns_ ? kernel_.rows : channels_),
-        runs_(in_turns_ ? 1 : kernel_.rows),
-        run_chunks_(rounded_up(kernel_.columns * element_, amx::chunk)),
-        turns_(in_turns_ ? kernel_.rows : 1),
-        at_once_(tiles_at_once()) {
-    const auto after = (places_.columns - 1) * stride_.columns + kernel_.columns - before_.columns - data_.columns;
-    pitch_ = std::max(places_.columns, rounded_up(data_.columns + std::max(before_.columns, after), stride_.columns));
-  }
+      : tiling_(window, shape.data, shape.output),
+        samples_(shape.data[0]),
+        turns_(tiling_.interleaved ? tiling_.kernel.rows : 1),
+        at_once_(tiles_at_once()) {}
 
   std::size_t packed_bytes() const { return static_cast<std::size_t>(panel_begin(panels())) * sizeof(Bits); }
   std::string packing() const {
-    return tenon::join(tiles(), " times 16 in panels of ", panel_tiles(), ", ", runs_, " x ", run_chunks_, " times 16 pairs of bfloat16");
+    return tenon::join(tiles(), " times 16 in panels of ", panel_tiles(), ", ", tiling_.runs, " x ", tiling_.run_chunks,
+                       " times 16 pairs of bfloat16");
   }
 
   /// weight: [filters, channels, rows, columns]. each(count, body) calls body(i) for i below count, on any thread.
@@ -66,22 +47,23 @@ class AmxConvolution {
     const auto cut = cut_for(call);
     call.parallel_for(samples_ * cut.down * cut.across, 1, [&](std::int64_t begin, std::int64_t end) {
       for (auto i = begin; i < end; ++i) {
-        const auto sample = i / cut.across / cut.down, first = sample * places_.rows * places_.columns * filters_;
-        const auto rows = share(places_.rows, i / cut.across % cut.down, cut.down), across = share(panels(), i % cut.across, cut.across);
-        run_part({data + sample * data_.rows * data_.columns * channels_, weights, bias, output + first}, rows, across);
+        const auto sample = i / cut.across / cut.down,
+                   first = sample * tiling_.positions.rows * tiling_.positions.columns * tiling_.filters;
+        const auto rows = share(tiling_.positions.rows, i / cut.across % cut.down, cut.down),
+                   across = share(panels(), i % cut.across, cut.across);
+        run_part({data + sample * tiling_.data.rows * tiling_.data.columns * tiling_.channels, weights, bias, output + first}, rows,
+                 across);
         const auto filter = across.begin * panel_tiles() * amx::side;
-        const auto count = std::min(filters_, across.end * panel_tiles() * amx::side) - filter;
-        const auto places = rows.size() * places_.columns, written = first + rows.begin * places_.columns * filters_ + filter;
-        cut.across == 1 ? after(written, places * filters_) : after(written, count, places, filters_);
+        const auto count = std::min(tiling_.filters, across.end * panel_tiles() * amx::side) - filter;
+        const auto places = rows.size() * tiling_.positions.columns,
+                   written = first + rows.begin * tiling_.positions.columns * tiling_.filters + filter;
+        cut.across == 1 ? after(written, places * tiling_.filters) : after(written, count, places, tiling_.filters);
       }
     });
   }
 
  private:
   using Bits = product::bf16::Bits;
-  struct Pair {
-    std::int64_t rows, columns;
-  };
   struct Range {
     std::int64_t begin, end;
     std::int64_t size() const { return end - begin; }
@@ -97,94 +79,88 @@ class AmxConvolution {
     float* output;
   };
 
-  static constexpr double least_fill = 0.25;                     // of what tiles multiply; below, oneDNN's loops are faster
   static constexpr std::int64_t cached = std::int64_t{1} << 19;  // bytes that a part reads and writes
 
-  /// How much of what is multiplied is asked for.
-  double fill() const {
-    const auto asked =
-        static_cast<double>(places_.rows * places_.columns) * static_cast<double>(kernel_.rows * kernel_.columns * channels_ * filters_);
-    const auto windows = rounded_up(count_of(places_.rows), amx::side) * amx::side;
-    return asked / static_cast<double>(windows) / static_cast<double>(depth() * tiles() * amx::side);
-  }
-
-  static std::int64_t rounded_up(std::int64_t size, std::int64_t divisor) { return (size + divisor - 1) / divisor; }
+  static std::int64_t rounded_up(std::int64_t size, std::int64_t divisor) { return AmxTiling::rounded_up(size, divisor); }
   static Range share(std::int64_t size, std::int64_t i, std::int64_t count) { return {size * i / count, size * (i + 1) / count}; }
 
-  std::int64_t chunks() const { return runs_ * run_chunks_; }
-  std::int64_t depth() const { return chunks() * amx::chunk; }
-  std::int64_t tiles() const { return rounded_up(filters_, amx::side); }
+  std::int64_t chunks() const { return tiling_.chunks(); }
+  std::int64_t depth() const { return tiling_.depth(); }
+  std::int64_t tiles() const { return tiling_.tiles(); }
   std::int64_t panel_tiles() const { return at_once_.columns; }
   /// Windows that begin at no whole line of the cache take six times as long to load, so that as many filters as can be are multiplied
   /// then.
   amx::WindowTiles tiles_at_once() const {
     if (tiles() == 1) return {4, 1};
-    return channels_ % amx::chunk == 0 || tiles() == 2 ? amx::WindowTiles{2, 2} : amx::WindowTiles{1, 4};
+    return tiling_.channels % amx::chunk == 0 || tiles() == 2 ? amx::WindowTiles{2, 2} : amx::WindowTiles{1, 4};
   }
   std::int64_t panels() const { return rounded_up(tiles(), panel_tiles()); }
   std::int64_t panel_begin(std::int64_t panel) const {
     return std::min(panel * panel_tiles(), tiles()) * chunks() * amx::side * amx::chunk;
   }
 
-  /// Windows of so many rows of places, with those between them.
-  std::int64_t count_of(std::int64_t rows) const { return (rows - 1) * pitch_ + places_.columns; }
-  std::int64_t row_size() const { return pitch_ * stride_.columns * element_; }
+  std::int64_t count_of(std::int64_t rows) const { return tiling_.windows_of(rows); }
+  std::int64_t row_size() const { return tiling_.pitch * tiling_.stride.columns * tiling_.element; }
   /// Rows whose numbers are `stride` apart in data lie together, as places one below the other are as far from each other as two of them.
-  std::int64_t groups() const { return in_turns_ ? 1 : std::min(stride_.rows, kernel_.rows); }
-  std::int64_t rows_of_group(std::int64_t rows) const { return in_turns_ ? rows : rows + (kernel_.rows - 1) / stride_.rows; }
+  std::int64_t groups() const { return tiling_.interleaved ? 1 : std::min(tiling_.stride.rows, tiling_.kernel.rows); }
+  std::int64_t rows_of_group(std::int64_t rows) const {
+    return tiling_.interleaved ? rows : rows + (tiling_.kernel.rows - 1) / tiling_.stride.rows;
+  }
   /// What windows of the last row reach is zero.
   std::int64_t group_size(std::int64_t rows) const {
-    const auto behind = (before_.columns + kernel_.columns + amx::chunk) * element_ + amx::chunk;
+    const auto behind = (tiling_.before.columns + tiling_.kernel.columns + amx::chunk) * tiling_.element + amx::chunk;
     return rounded_up(rows_of_group(rows) * row_size() + behind, amx::chunk) * amx::chunk;
   }
 
   Cut cut_for(const tenon::Call& call) const {
     const auto threads = std::int64_t{call.threads()}, wanted = threads == 1 ? 1 : rounded_up(2 * threads, samples_);
-    const auto read = data_.rows * data_.columns * channels_ * std::int64_t{sizeof(float)};
-    const auto written = places_.rows * places_.columns * filters_ * std::int64_t{sizeof(float)};
+    const auto read = tiling_.data.rows * tiling_.data.columns * tiling_.channels * std::int64_t{sizeof(float)};
+    const auto written = tiling_.positions.rows * tiling_.positions.columns * tiling_.filters * std::int64_t{sizeof(float)};
     if (static_cast<std::int64_t>(packed_bytes()) > read + written) return {1, std::min(panels(), rounded_up(threads, samples_))};
-    const auto most = std::max<std::int64_t>(count_of(places_.rows) / (4 * amx::most_rows), 1);
-    return {std::min({places_.rows, most, std::max(rounded_up(read + written, cached), wanted)}), 1};
+    const auto most = std::max<std::int64_t>(count_of(tiling_.positions.rows) / (4 * amx::most_rows), 1);
+    return {std::min({tiling_.positions.rows, most, std::max(rounded_up(read + written, cached), wanted)}), 1};
   }
 
   /// Of each number of a window's chunks: where its weight lies in a filter, or -1.
   std::vector<std::int64_t> weight_places() const {
     std::vector<std::int64_t> places(static_cast<std::size_t>(depth()), -1);
-    for (std::int64_t run = 0; run < runs_; ++run)
-      for (std::int64_t i = 0; i < kernel_.columns * element_; ++i) {
-        const auto row = in_turns_ ? i % element_ : run, channel = in_turns_ ? 0 : i % element_;
-        places[static_cast<std::size_t>(run * run_chunks_ * amx::chunk + i)] =
-            (channel * kernel_.rows + row) * kernel_.columns + i / element_;
+    for (std::int64_t run = 0; run < tiling_.runs; ++run)
+      for (std::int64_t i = 0; i < tiling_.kernel.columns * tiling_.element; ++i) {
+        const auto row = tiling_.interleaved ? i % tiling_.element : run, channel = tiling_.interleaved ? 0 : i % tiling_.element;
+        places[static_cast<std::size_t>(run * tiling_.run_chunks * amx::chunk + i)] =
+            (channel * tiling_.kernel.rows + row) * tiling_.kernel.columns + i / tiling_.element;
       }
     return places;
   }
 
   void pack_tile(const float* weight, const std::vector<std::int64_t>& places, std::int64_t tile, Bits* to) const {
-    const auto size = channels_ * kernel_.rows * kernel_.columns, panel = tile / panel_tiles(), step = depth() + amx::chunk;
+    const auto size = tiling_.channels * tiling_.kernel.rows * tiling_.kernel.columns, panel = tile / panel_tiles(),
+               step = depth() + amx::chunk;
     const auto of_panel = std::min(panel_tiles(), tiles() - panel * panel_tiles());
     std::vector<float> numbers(places.size());
     std::vector<Bits> rows(static_cast<std::size_t>(amx::side * step));
-    for (std::int64_t i = 0; i < std::min(amx::side, filters_ - tile * amx::side); ++i) {
+    for (std::int64_t i = 0; i < std::min(amx::side, tiling_.filters - tile * amx::side); ++i) {
       const float* const from = weight + (tile * amx::side + i) * size;
       for (std::size_t k = 0; k < places.size(); ++k) numbers[k] = places[k] < 0 ? 0 : from[places[k]];
       product::bf16::round_row(numbers.data(), depth(), rows.data() + i * step);
     }
     to += panel_begin(panel) + tile % panel_tiles() * amx::side * amx::chunk;
     for (std::int64_t k = 0; k < chunks(); ++k, to += of_panel * amx::side * amx::chunk)  // a pair moves as one float does
-      product::v4::transpose_square(reinterpret_cast<const float*>(rows.data() + k * amx::chunk), step / 2, reinterpret_cast<float*>(to),
-                                    amx::side);
+      product::avx512::transpose_square(reinterpret_cast<const float*>(rows.data() + k * amx::chunk), step / 2,
+                                        reinterpret_cast<float*>(to), amx::side);
   }
 
   void run_part(const Part& of, const Range& rows, const Range& across) const {
-    const auto step = stride_.columns * element_, windows = at_once_.windows * amx::side, sums_size = windows * panel_tiles() * amx::side;
+    const auto step = tiling_.stride.columns * tiling_.element, windows = at_once_.windows * amx::side,
+               sums_size = windows * panel_tiles() * amx::side;
     const auto size = groups() * group_size(rows.size()) + windows * step;  // the last windows may be none that is there
-    const auto taken = in_turns_ ? rows_of_window(rows) * turned_row() : 0;
+    const auto taken = tiling_.interleaved ? rows_of_window(rows) * turned_row() : 0;
     const auto placed_bytes = onednn::aligned(static_cast<std::size_t>(size + taken) * sizeof(Bits));
     std::byte* const scratch = onednn::scratch(placed_bytes + static_cast<std::size_t>(sums_size) * sizeof(float));
     auto* const placed = reinterpret_cast<Bits*>(scratch);
     auto* const sums = reinterpret_cast<float*>(scratch + placed_bytes);
-    if (in_turns_)
-      place_in_turns(of.data, rows, placed + size, placed);
+    if (tiling_.interleaved)
+      place_interleaved(of.data, rows, placed + size, placed);
     else
       place(of.data, rows, placed);
     const auto offsets = offsets_for(rows.size());
@@ -208,21 +184,21 @@ class AmxConvolution {
 
   std::vector<std::int64_t> offsets_for(std::int64_t rows) const {
     std::vector<std::int64_t> offsets;
-    for (std::int64_t run = 0; run < runs_; ++run)
-      for (std::int64_t k = 0; k < run_chunks_; ++k)
-        offsets.push_back(run % groups() * group_size(rows) + run / stride_.rows * row_size() + k * amx::chunk);
+    for (std::int64_t run = 0; run < tiling_.runs; ++run)
+      for (std::int64_t k = 0; k < tiling_.run_chunks; ++k)
+        offsets.push_back(run % groups() * group_size(rows) + run / tiling_.stride.rows * row_size() + k * amx::chunk);
     return offsets;
   }
 
   /// The rows of data that `rows` of the output need, rounded, with zeros around them.
   void place(const float* data, const Range& rows, Bits* to) const {
-    const auto left = before_.columns * element_, size = data_.columns * element_;
+    const auto left = tiling_.before.columns * tiling_.element, size = tiling_.data.columns * tiling_.element;
     for (std::int64_t group = 0; group < groups(); ++group) {
       Bits* row = to + group * group_size(rows.size());
       Bits* const end = row + group_size(rows.size());
       for (std::int64_t i = 0; i < rows_of_group(rows.size()); ++i, row += row_size()) {
-        const auto y = (rows.begin + i) * stride_.rows + group - before_.rows;
-        const auto there = y < 0 || y >= data_.rows ? 0 : size;
+        const auto y = (rows.begin + i) * tiling_.stride.rows + group - tiling_.before.rows;
+        const auto there = y < 0 || y >= tiling_.data.rows ? 0 : size;
         if (there > 0) {
           std::fill_n(row, left, Bits{0});
           product::bf16::round_row(data + y * size, size, row + left);
@@ -235,22 +211,23 @@ class AmxConvolution {
     }
   }
 
-  std::int64_t turned_row() const { return rounded_up(data_.columns, amx::chunk) * amx::chunk; }
-  std::int64_t rows_of_window(const Range& rows) const { return (rows.size() - 1) * stride_.rows + kernel_.rows; }
+  std::int64_t turned_row() const { return rounded_up(tiling_.data.columns, amx::chunk) * amx::chunk; }
+  std::int64_t rows_of_window(const Range& rows) const { return (rows.size() - 1) * tiling_.stride.rows + tiling_.kernel.rows; }
 
   /// The same of one channel: for each row of the output, those that its windows cover, in turns.
-  void place_in_turns(const float* data, const Range& rows, Bits* taken, Bits* to) const {
-    const auto left = before_.columns * element_, size = data_.columns * element_, top = rows.begin * stride_.rows - before_.rows;
+  void place_interleaved(const float* data, const Range& rows, Bits* taken, Bits* to) const {
+    const auto left = tiling_.before.columns * tiling_.element, size = tiling_.data.columns * tiling_.element,
+               top = rows.begin * tiling_.stride.rows - tiling_.before.rows;
     for (std::int64_t i = 0; i < rows_of_window(rows); ++i) {
-      const bool there = top + i >= 0 && top + i < data_.rows;
+      const bool there = top + i >= 0 && top + i < tiling_.data.rows;
       Bits* const row = taken + i * turned_row();
-      if (there) product::bf16::round_row(data + (top + i) * data_.columns, data_.columns, row);
-      std::fill(row + (there ? data_.columns : 0), row + turned_row(), Bits{0});
+      if (there) product::bf16::round_row(data + (top + i) * tiling_.data.columns, tiling_.data.columns, row);
+      std::fill(row + (there ? tiling_.data.columns : 0), row + turned_row(), Bits{0});
     }
     Bits* const end = to + group_size(rows.size());
     for (std::int64_t i = 0; i < rows.size(); ++i, to += row_size()) {
       std::fill_n(to, left, Bits{0});
-      turns_(taken + i * stride_.rows * turned_row(), turned_row(), data_.columns, to + left);
+      turns_(taken + i * tiling_.stride.rows * turned_row(), turned_row(), tiling_.data.columns, to + left);
       std::fill(to + left + size, to + row_size(), Bits{0});
     }
     std::fill(to, end, Bits{0});
@@ -258,29 +235,27 @@ class AmxConvolution {
 
   /// Sums of the windows `range`, of which those between rows are no places.
   void write(const Part& of, std::int64_t top, const Range& range, const float* sums, std::int64_t sums_row, std::int64_t filter) const {
-    const auto columns = std::min(sums_row, filters_ - filter);
+    const auto columns = std::min(sums_row, tiling_.filters - filter);
     for (auto i = range.begin; i < range.end;) {
-      const auto row = i / pitch_, column = i % pitch_, end = std::min(range.end, (row + 1) * pitch_);
-      const auto count = std::min(end - i, places_.columns - column);
+      const auto row = i / tiling_.pitch, column = i % tiling_.pitch, end = std::min(range.end, (row + 1) * tiling_.pitch);
+      const auto count = std::min(end - i, tiling_.positions.columns - column);
       if (count > 0)
         amx::add_bias(sums + (i - range.begin) * sums_row, sums_row, count, columns, of.bias ? of.bias + filter : nullptr,
-                      of.output + ((top + row) * places_.columns + column) * filters_ + filter, filters_);
+                      of.output + ((top + row) * tiling_.positions.columns + column) * tiling_.filters + filter, tiling_.filters);
       i = end;
     }
   }
 
-  std::int64_t samples_, channels_, filters_;
-  Pair data_, places_, kernel_, stride_, before_;
-  bool in_turns_;
-  std::int64_t element_, runs_, run_chunks_;  // element_: numbers of a column; runs_: of a window, each of whole chunks
+  static_assert(AmxTiling::side == amx::side && AmxTiling::chunk == amx::chunk && AmxTiling::most_interleaved == amx::InTurns::most_rows);
+
+  AmxTiling tiling_;
+  std::int64_t samples_;
   amx::InTurns turns_;
   amx::WindowTiles at_once_;
-  std::int64_t pitch_;  // from row to row of places
 };
 #else
 class AmxConvolution {  // never made there
  public:
-  static bool suits(const Window&, const ConvolutionShape&) { return false; }
   AmxConvolution(const Window&, const ConvolutionShape&) {}
   std::size_t packed_bytes() const { return 0; }
   std::string packing() const { return {}; }

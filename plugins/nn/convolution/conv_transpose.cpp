@@ -7,6 +7,12 @@
 TENON_OPERATOR(conv_transpose, ConvTranspose)
 
 struct ConvTransposeCpu : ConvTranspose {
+  std::string algorithm(const tenon::Infer& io) const { return kernel_for(io).data_gradient_algorithm(); }
+  std::string backward_algorithm(const tenon::Infer& io) const {
+    auto kernel = kernel_for(io);
+    return "for data " + kernel.forward_algorithm() + "; for weight " + kernel.weight_gradient_algorithm();
+  }
+
   void forward(const tenon::Call& call) {
     const auto data = call.input<float>("data");
     const auto output = call.output<float>(0);
@@ -28,6 +34,10 @@ struct ConvTransposeCpu : ConvTranspose {
   }
 
  private:
+  ConvolutionKernel kernel_for(const tenon::Infer& io) const {
+    const auto data = io.input("data").shape;
+    return ConvolutionKernel(window(data), {io.output(0).shape, data}, groups);
+  }
   ConvolutionKernel& kernel_for(const tenon::Shape& data, const tenon::Shape& output) {
     const ConvolutionShape shape{output, data};
     return kernels_.of(shape, [&] { return ConvolutionKernel(window(data), shape, groups); });

@@ -13,6 +13,15 @@ struct ConvolutionIn : Convolution {
     keep_weights(io, ConvolutionKernel(window(io.input("data").shape), forward_shape(io, rounded), groups));
   }
 
+  std::string algorithm(const tenon::Infer& io) const {
+    return ConvolutionKernel(window(io.input("data").shape), forward_shape(io, rounded), groups).forward_algorithm();
+  }
+  std::string backward_algorithm(const tenon::Infer& io) const {
+    const ConvolutionShape shape{io.input("data").shape, io.output(0).shape, io.has_input("bias"), {}, {}, rounded};
+    const ConvolutionKernel kernel(window(shape.data), shape, groups);
+    return "for data " + kernel.data_gradient_algorithm() + "; for weight " + kernel.weight_gradient_algorithm();
+  }
+
   void forward(const tenon::Call& call) {
     const float* const bias = call.has_input("bias") ? call.input<float>("bias").data() : nullptr;
     kernel_for(forward_shape(call, rounded))

@@ -15,15 +15,15 @@ inline double operations(const ConvolutionShape& shape, std::size_t weight_bytes
 }
 
 /// Small weights: every part makes the gradients of its own samples, and they are added in the order of the parts. Large ones: every part
-/// makes those of its own filters from all samples. Sizes alone decide which.
+/// makes those of its own filters from all samples. convolution_choice.hpp decides which.
 class ConvolutionGradient {
  public:
-  ConvolutionGradient(const ConvolutionSteps& steps, const WindowParts& parts, const ConvolutionShape& shape, std::int64_t groups)
-      : steps_(&steps), filters_(shape.output[1]), bias_(shape.bias) {
+  /// cut_filters: by filters, not by samples.
+  ConvolutionGradient(const ConvolutionSteps& steps, const WindowParts& parts, const ConvolutionShape& shape, bool cut_filters)
+      : steps_(&steps), filters_(shape.output[1]), bias_(shape.bias), cut_filters_(cut_filters) {
     const auto bytes = steps.weights().get_size();
     if (shape.data[0] == 0) return;
     const auto most = WindowParts::worthwhile(operations(shape, bytes), 0);
-    cut_filters_ = groups == 1 && filters_ >= 2 * least_filters && bytes > bytes_of(shape.data) + bytes_of(shape.output);
     onednn::use([&] {
       if (cut_filters_) {
         const auto size = std::max((filters_ + most - 1) / most, least_filters);
@@ -53,10 +53,8 @@ class ConvolutionGradient {
   }
 
  private:
-  static constexpr std::int64_t least_filters = 64;             // of a part
+  static constexpr auto least_filters = convolution_choice::least_gradient_filters;
   static constexpr std::size_t most_gradient_bytes = 64 << 20;  // for the weight gradients of all parts together
-
-  static std::size_t bytes_of(const tenon::Shape& shape) { return static_cast<std::size_t>(shape.size()) * sizeof(float); }
 
   /// All samples of a cut batch make their gradients in one layout, to be added up.
   void add_step(const WindowPart& part) {
@@ -106,7 +104,7 @@ class ConvolutionGradient {
 
   const ConvolutionSteps* steps_;
   std::int64_t filters_;
-  bool bias_, cut_filters_ = false;
+  bool bias_, cut_filters_;
   std::vector<WindowPart> parts_;
   std::vector<onednn::Step> steps_of_parts_;  // one for parts of one size, and another for a shorter last one
   onednn::Reorder from_layout_;

@@ -1,22 +1,35 @@
 // The three passes of a convolution of given shapes, each made when it is first needed and then kept.
 #pragma once
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "amx_convolution.hpp"
+#include "convolution_choice.hpp"
 #include "convolution_gradient.hpp"
 #include "convolution_pass.hpp"
 #include "convolution_steps.hpp"
-#include "few_places.hpp"
-#include "winograd.hpp"
+#include "im2col_convolution.hpp"
+#include "winograd_convolution.hpp"
 
+/// What decides its algorithms.
+inline ConvolutionCase case_of(const Window& window, const ConvolutionShape& shape, std::int64_t groups) {
+  return {window,
+          shape.data,
+          shape.output,
+          groups,
+          shape.data_layout == onednn::Layout::channels_last,
+          shape.output_layout == onednn::Layout::channels_last,
+          shape.rounded == onednn::Type::bf16,
+          product::this_processor(),
+          onednn::uses_avx512()};
+}
+
+/// Its algorithms are chosen once, when it is made (convolution_choice.hpp).
 class ConvolutionKernel {
  public:
   ConvolutionKernel(const Window& window, const ConvolutionShape& shape, std::int64_t groups)
-      : steps_(window, shape, groups), parts_(window, shape.data, shape.output), shape_(shape), groups_(groups) {
-    if (shares_large_weights() && FewPlaces::suits(shape)) few_places_.emplace(window, shape);
-    if (groups == 1 && AmxConvolution::suits(window, shape)) amx_.emplace(window, shape);
-    if (groups == 1 && Winograd::suits(window, shape)) winograd_.emplace(window, shape);
-  }
+      : ConvolutionKernel(window, shape, case_of(window, shape, groups)) {}
 
   /// What its passes hold.
   std::size_t bytes() const {
@@ -24,11 +37,30 @@ class ConvolutionKernel {
     return of(forward_) + of(backward_data_) + of(gradient_);
   }
 
-  /// What computes forward instead of forward_pass(), where that is faster.
-  const FewPlaces* forward_of_few_places() const { return few_places_ && few_places_->suits_forward() ? &*few_places_ : nullptr; }
+  /// body(algorithm) with one that packs its weights itself; returns whether forward is computed by such a one.
+  template <class Body>
+  bool with_own_forward(Body&& body) const {
+    switch (forward_choice_.algorithm) {
+      case ConvolutionAlgorithm::im2col:
+        return body(*im2col_), true;
+      case ConvolutionAlgorithm::amx:
+        return body(*amx_), true;
+      case ConvolutionAlgorithm::winograd:
+        return body(*winograd_), true;
+      default:
+        return false;
+    }
+  }
 
-  const AmxConvolution* by_amx() const { return amx_ ? &*amx_ : nullptr; }
-  const Winograd* winograd() const { return winograd_ ? &*winograd_ : nullptr; }
+  /// What is chosen and why, for plans.
+  std::string forward_algorithm() {
+    const auto text = choice::text_of(forward_choice_);
+    if (with_own_forward([](const auto&) {})) return text;
+    auto* const pass = forward_pass();
+    return pass ? text + "; " + pass->algorithm() : text;
+  }
+  std::string data_gradient_algorithm() const { return choice::text_of(data_gradient_choice_); }
+  std::string weight_gradient_algorithm() const { return choice::text_of(weight_gradient_choice_); }
 
   /// The forward pass; null where there is nothing to do.
   ConvolutionPass* forward_pass() {
@@ -44,10 +76,7 @@ class ConvolutionKernel {
   template <class Kept, class After>
   void forward(const tenon::Call& call, const float* data, const float* weight, const float* bias, float* output, Kept&& kept,
                After&& after) {
-    if (const auto* const few = forward_of_few_places())
-      return few->forward(call, data, weight, kept(0), bias, output, std::forward<After>(after));
-    if (amx_) return amx_->forward(call, data, weight, kept(0), bias, output, std::forward<After>(after));
-    if (winograd_) return winograd_->forward(call, data, weight, kept(0), bias, output, std::forward<After>(after));
+    if (with_own_forward([&](const auto& own) { own.forward(call, data, weight, kept(0), bias, output, after); })) return;
     auto* const pass = forward_pass();
     if (!pass) return;
     pass->for_each(call, weight, kept, [&](const WindowPart& part, const ConvolutionStep& step, const void* laid_out) {
@@ -59,7 +88,8 @@ class ConvolutionKernel {
   }
 
   void backward_data(const tenon::Call& call, const float* output_grad, const float* weight, float* data_grad) {
-    if (few_places_) return few_places_->backward_data(call, output_grad, weight, data_grad);
+    if (data_gradient_choice_.algorithm == ConvolutionAlgorithm::im2col)
+      return im2col_->backward_data(call, output_grad, weight, data_grad);
     if (shape_.data[0] == 0) return;
     if (!backward_data_)
       backward_data_.emplace(parts_.of_samples(worthwhile()), shape_.output[1], steps_.any_weights_of(shape_.output[1]),
@@ -73,23 +103,34 @@ class ConvolutionKernel {
 
   /// Null: not wanted.
   void backward_weights(const tenon::Call& call, const float* data, const float* output_grad, float* weight_grad, float* bias_grad) {
-    if (few_places_) return few_places_->backward_weights(call, data, output_grad, weight_grad, bias_grad);
-    if (!gradient_) gradient_.emplace(steps_, parts_, shape_, groups_);
+    if (weight_gradient_choice_.algorithm == ConvolutionAlgorithm::im2col)
+      return im2col_->backward_weights(call, data, output_grad, weight_grad, bias_grad);
+    if (!gradient_) gradient_.emplace(steps_, parts_, shape_, weight_gradient_choice_.algorithm == ConvolutionAlgorithm::direct_by_filters);
     gradient_->run(call, data, output_grad, weight_grad, bias_grad);
   }
 
  private:
-  /// Whether the weights are by far the largest tensor, and all places use all of them.
-  bool shares_large_weights() const {
-    const auto others = static_cast<std::size_t>(shape_.data.size() + shape_.output.size()) * sizeof(float);
-    return groups_ == 1 && steps_.weights().get_size() / 4 > others;
+  ConvolutionKernel(const Window& window, const ConvolutionShape& shape, const ConvolutionCase& of)
+      : steps_(window, shape, of.groups),
+        parts_(window, shape.data, shape.output),
+        shape_(shape),
+        forward_choice_(choice::first_of<convolution_choice::forward>(of)),
+        data_gradient_choice_(choice::first_of<convolution_choice::data_gradient>(of)),
+        weight_gradient_choice_(choice::first_of<convolution_choice::weight_gradient>(of)),
+        filters_of_part_(convolution_choice::filters_of_part(of)) {
+    const auto any_is = [&](ConvolutionAlgorithm algorithm) {
+      return forward_choice_.algorithm == algorithm || data_gradient_choice_.algorithm == algorithm ||
+             weight_gradient_choice_.algorithm == algorithm;
+    };
+    if (any_is(ConvolutionAlgorithm::im2col)) im2col_.emplace(window, shape);
+    if (any_is(ConvolutionAlgorithm::amx)) amx_.emplace(window, shape);
+    if (any_is(ConvolutionAlgorithm::winograd)) winograd_.emplace(window, shape);
   }
 
   /// Of large weights, parts had better not all read all.
   std::vector<WindowPart> cut_forward() const {
-    const auto filters = onednn::uses_avx512() ? 128 : 64;  // with AVX-512 oneDNN blocks fewer in a way that is slower
-    if (shares_large_weights() && shape_.output[1] % filters == 0) return parts_.of_filters(filters);
-    return parts_.of_rows(worthwhile());
+    return forward_choice_.algorithm == ConvolutionAlgorithm::direct_by_filters ? parts_.of_filters(filters_of_part_)
+                                                                                : parts_.of_rows(worthwhile());
   }
 
   std::int64_t worthwhile() const {
@@ -100,10 +141,11 @@ class ConvolutionKernel {
   ConvolutionSteps steps_;
   WindowParts parts_;
   ConvolutionShape shape_;
-  std::int64_t groups_;
-  std::optional<FewPlaces> few_places_;
+  const ConvolutionRow &forward_choice_, &data_gradient_choice_, &weight_gradient_choice_;
+  std::int64_t filters_of_part_;
+  std::optional<Im2colConvolution> im2col_;
   std::optional<AmxConvolution> amx_;
-  std::optional<Winograd> winograd_;
+  std::optional<WinogradConvolution> winograd_;
   std::optional<ConvolutionPass> forward_, backward_data_;
   std::optional<ConvolutionGradient> gradient_;
 };

@@ -31,6 +31,9 @@ class ConvolutionPass {
       layouts_[i].from_plain.copy(slice_at(plain, slice_, slice), const_cast<void*>(slice_at(to, layouts_[i].desc, slice)));
   }
 
+  /// The code of its first part, for plans.
+  std::string algorithm() const { return works_.front().step.algorithm(); }
+
   /// What it holds: code, and weights that nobody keeps.
   std::size_t bytes() const {
     auto bytes = works_.size() * onednn::Step::bytes;

@@ -1,21 +1,27 @@
 // One part of a convolution's pass: a primitive of oneDNN, or loops of our own where these are faster.
 #pragma once
 #include <span>
+#include <string>
 #include <utility>
 #include <variant>
 
-#include "few_filters.hpp"
 #include "onednn/step.hpp"
+#include "small_filter_convolution.hpp"
 
 class ConvolutionStep {
  public:
   ConvolutionStep(onednn::Step step) : work_(std::move(step)) {}
-  ConvolutionStep(FewFilters loops) : work_(std::move(loops)) {}
+  ConvolutionStep(SmallFilterConvolution loops) : work_(std::move(loops)) {}
 
   /// Of the weights.
   const onednn::Desc& weights() const {
     const auto* const step = std::get_if<onednn::Step>(&work_);
-    return step ? step->layout(DNNL_ARG_WEIGHTS) : std::get<FewFilters>(work_).weights();
+    return step ? step->layout(DNNL_ARG_WEIGHTS) : std::get<SmallFilterConvolution>(work_).weights();
+  }
+
+  std::string algorithm() const {
+    const auto* const step = std::get_if<onednn::Step>(&work_);
+    return step ? "oneDNN " + std::string(step->implementation()) : convolution_choice::step[0].name;
   }
 
   bool slow() const {
@@ -28,5 +34,5 @@ class ConvolutionStep {
   }
 
  private:
-  std::variant<onednn::Step, FewFilters> work_;
+  std::variant<onednn::Step, SmallFilterConvolution> work_;
 };

@@ -2,8 +2,10 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "convolution_choice.hpp"
 #include "convolution_step.hpp"
 #include "onednn/layout.hpp"
 #include "onednn/step.hpp"
@@ -24,7 +26,7 @@ struct ConvolutionShape {
 class ConvolutionSteps {
  public:
   ConvolutionSteps(const Window& window, const ConvolutionShape& shape, std::int64_t groups)
-      : shape_(shape), data_(shape.data.begin(), shape.data.end()), output_(shape.output.begin(), shape.output.end()) {
+      : shape_(shape), groups_(groups), data_(shape.data.begin(), shape.data.end()), output_(shape.output.begin(), shape.output.end()) {
     onednn::require_countable(shape.data, "data");
     onednn::require_countable(shape.output, "output");
     if (groups > 1) weights_ = {groups};
@@ -81,14 +83,22 @@ class ConvolutionSteps {
 
   /// Ports: data, weight, output and, where there is one, bias.
   ConvolutionStep forward(const WindowPart& part, const onednn::Desc& weights) const {
-    const bool last = shape_.data_layout == onednn::Layout::channels_last || shape_.output_layout == onednn::Layout::channels_last;
-    if (last && !narrow()) {
-      const auto made = description(part, weights, onednn::Layout::channels_last);
-      auto step = forward_step(part, made);
-      if (has_few_filters() && step.implementation() == "jit:avx2") return few_filters(part);
-      if (!step.slow()) return step;
+    const bool data_last = shape_.data_layout == onednn::Layout::channels_last;
+    const bool output_last = shape_.output_layout == onednn::Layout::channels_last;
+    StepCase of{static_cast<int>(stride_.size()), groups_, output_[1], output_.back(), data_last || data_[1] == 1, output_last, {}};
+    std::optional<onednn::Step> step;
+    if (convolution_choice::asks_for_channels_last(data_last, output_last, of.columns)) {
+      step = forward_step(part, description(part, weights, onednn::Layout::channels_last));
+      of.implementation = step->implementation();
     }
-    return forward_step(part, description(part, weights, {}));
+    switch (choice::first_of<convolution_choice::step>(of).algorithm) {
+      case StepAlgorithm::small_filter:
+        return small_filter(part);
+      case StepAlgorithm::channels_last:
+        return std::move(*step);
+      default:
+        return forward_step(part, description(part, weights, {}));
+    }
   }
 
   /// Ports: output gradient, weight, data gradient.
@@ -125,17 +135,9 @@ class ConvolutionSteps {
   static constexpr auto algorithm = dnnl::algorithm::convolution_direct;
   using Description = dnnl::convolution_forward::primitive_desc;
 
-  /// Rows that are too short for the loops that oneDNN has for channels-last tensors: it had better take a layout of its own.
-  bool narrow() const { return output_.back() < 4; }
-
-  bool has_few_filters() const {
-    const auto last = onednn::Layout::channels_last;
-    const bool both = shape_.output_layout == last && (shape_.data_layout == last || data_[1] == 1);
-    return both && stride_.size() == 2 && weights_.size() == 4 && output_[1] <= FewFilters::most;
-  }
-  FewFilters few_filters(const WindowPart& part) const {
+  SmallFilterConvolution small_filter(const WindowPart& part) const {
     const auto axis = [&](std::size_t i, std::int64_t size, std::int64_t places, std::int64_t before) {
-      return FewFilters::Axis{size, places, weights_[i + 2], stride_[i], dilate_[i] + 1, before};
+      return SmallFilterConvolution::Axis{size, places, weights_[i + 2], stride_[i], dilate_[i] + 1, before};
     };
     return {part, data_[1], output_[1], axis(0, part.data_rows, part.rows, part.before), axis(1, data_[3], output_[3], before_[1])};
   }
@@ -183,8 +185,8 @@ class ConvolutionSteps {
     auto before = before_, after = after_;
     before[0] = part.before;
     after[0] = part.after;
-    // Where channels or rows are few, oneDNN likes blocks of channels better, but says so in training alone.
-    const auto kind = narrow() || output_[1] <= 16 ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
+    const auto kind = convolution_choice::asks_for_training(output_[1], output_.back()) ? dnnl::prop_kind::forward_training
+                                                                                        : dnnl::prop_kind::forward_inference;
     return {forward_desc(kind, desc(data, shape_.rounded), weights, desc(output, onednn::Type::f32), before, after),
             onednn::with_own_scratchpad(), onednn::cpu()};
   }
@@ -205,5 +207,6 @@ class ConvolutionSteps {
   }
 
   ConvolutionShape shape_;
+  std::int64_t groups_;
   onednn::Dims data_, weights_, output_, stride_, dilate_, before_, after_;
 };

@@ -34,6 +34,10 @@ struct FusedConvolutionIn : FusedConvolution {
     keep_weights(io, ConvolutionKernel(window(io.input("data").shape), forward_shape(io, rounded), groups));
   }
 
+  std::string algorithm(const tenon::Infer& io) const {
+    return ConvolutionKernel(window(io.input("data").shape), forward_shape(io, rounded), groups).forward_algorithm();
+  }
+
   void forward(const tenon::Call& call) {
     const auto shape = forward_shape(call, rounded);
     auto& kernel = kernels_.of(shape, [&] { return ConvolutionKernel(window(shape.data), shape, groups); });

@@ -25,6 +25,15 @@ inline ConvolutionShape forward_shape(const tenon::Prepare& io, onednn::Type rou
           rounded};
 }
 
+inline ConvolutionShape forward_shape(const tenon::Infer& io, onednn::Type rounded) {
+  return {io.input("data").shape,
+          io.output(0).shape,
+          io.has_input("bias"),
+          onednn::layout(io.channels_last("data")),
+          onednn::layout(io.output_channels_last(0)),
+          rounded};
+}
+
 /// Whether a kernel that multiplies in bfloat16 is asked for, and can do so here.
 inline bool is_for_bf16(const tenon::Infer& types) {
   return types.precision() == tenon::bf16 && onednn::multiplies_bf16();
@@ -36,9 +45,7 @@ inline void keep_weights(tenon::Prepare& io, ConvolutionKernel kernel) {
     io.keep(0, "weight", "weight of a convolution, " + products.packing(), products.packed_bytes(),
             [&](void* memory) { products.pack(io.constant<float>("weight").data(), memory); });
   };
-  if (const auto* const few = kernel.forward_of_few_places()) return keep_packed(*few);
-  if (const auto* const amx = kernel.by_amx()) return keep_packed(*amx);
-  if (const auto* const winograd = kernel.winograd()) return keep_packed(*winograd);
+  if (kernel.with_own_forward(keep_packed)) return;
   auto* const pass = kernel.forward_pass();
   for (std::size_t i = 0; pass && i < pass->layouts(); ++i)
     if (pass->needs_layout(i))

@@ -1,5 +1,6 @@
 // output = data * weight^T + bias on the CPU.
 #pragma once
+#include <string>
 #include <tenon/operator.hpp>
 
 #include "../../shared/gemm.hpp"
@@ -7,7 +8,7 @@
 #include "shared/store.hpp"
 
 /// A constant weight, packed, in slot 0; only for f32. `Arithmetic`: what products of f32 are computed in.
-template <class Arithmetic = product::InF32>
+template <class Arithmetic = product::F32Arithmetic>
 void keep_packed_weight(tenon::Prepare& io, std::int64_t num_hidden) {
   if (io.backward() || io.input("weight").dtype != tenon::f32 || !io.is_constant("weight")) return;
   const auto features = io.input("weight").shape[1];
@@ -19,6 +20,23 @@ void keep_packed_weight(tenon::Prepare& io, std::int64_t num_hidden) {
           sizeof(Packed) * static_cast<std::size_t>(size), [&](void* memory) {
             arithmetic.pack({io.constant<float>("weight").data(), features, true}, static_cast<Packed*>(memory));
           });
+}
+
+/// What is chosen for a product of a dense layer's call.
+template <class Arithmetic = product::F32Arithmetic>
+std::string dense_algorithm(const tenon::Infer& io, const product::Size& size) {
+  return choice::text_of(product::choose(product::multiplies_of(io.input("weight").dtype, Arithmetic::multiplies), size));
+}
+template <class Arithmetic = product::F32Arithmetic>
+std::string dense_forward_algorithm(const tenon::Infer& io) {
+  const auto hidden = io.input("weight").shape[0], features = io.input("weight").shape[1];
+  return dense_algorithm<Arithmetic>(io, {io.output(0).shape.size() / hidden, hidden, features});
+}
+template <class Arithmetic = product::F32Arithmetic>
+std::string dense_backward_algorithm(const tenon::Infer& io) {
+  const auto hidden = io.input("weight").shape[0], features = io.input("weight").shape[1], batch = io.output(0).shape.size() / hidden;
+  return "for data " + dense_algorithm<Arithmetic>(io, {batch, features, hidden}) + "; for weight " +
+         dense_algorithm<Arithmetic>(io, {hidden, features, batch});
 }
 
 /// output is, or grows by, the bias in each row.
@@ -41,7 +59,7 @@ inline void dense_product_f64(const tenon::Call& call, std::int64_t num_hidden) 
 }
 
 /// finish(tile): for rows of the output that are complete, on any thread.
-template <class Arithmetic = product::InF32, class Finish = product::Nothing>
+template <class Arithmetic = product::F32Arithmetic, class Finish = product::Nothing>
 void dense_product_f32(const tenon::Call& call, std::int64_t num_hidden, const Finish& finish = {}) {
   const auto data = call.input<float>("data"), weight = call.input<float>("weight");
   const auto output = call.output<float>(0);

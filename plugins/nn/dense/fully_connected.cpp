@@ -20,7 +20,7 @@ void multiply(const tenon::Call& call, const gemm::Operand<float>& left, const g
   product::multiply<Arithmetic>(call, left, {right}, result, size, {}, add);
 }
 
-template <class T, class Arithmetic = product::InF32>
+template <class T, class Arithmetic = product::F32Arithmetic>
 void gradients(const tenon::Call& call, std::int64_t num_hidden) {
   using Operand = gemm::Operand<T>;
   const auto dy = call.output_grad<T>(0);
@@ -45,6 +45,8 @@ void gradients(const tenon::Call& call, std::int64_t num_hidden) {
 
 struct FullyConnected : FullyConnectedShapes {
   void prepare(tenon::Prepare& io) const { keep_packed_weight(io, num_hidden); }
+  std::string algorithm(const tenon::Infer& io) const { return dense_forward_algorithm(io); }
+  std::string backward_algorithm(const tenon::Infer& io) const { return dense_backward_algorithm(io); }
   void forward(const tenon::Call& call) const {
     call.input_type(0).dtype == tenon::f64 ? dense_product_f64(call, num_hidden) : dense_product_f32(call, num_hidden);
   }
@@ -56,11 +58,13 @@ TENON_OPERATOR(fully_connected, FullyConnected)
 
 #if defined(TENON_WIDE_LEVELS)
 struct FullyConnectedInBf16 : FullyConnected {
-  using Arithmetic = product::bf16::InBf16;
+  using Arithmetic = product::bf16::Bf16Arithmetic;
   static constexpr int priority = 1;
 
   bool supports(const tenon::Infer& types) const { return Arithmetic::supports(types); }
   void prepare(tenon::Prepare& io) const { keep_packed_weight<Arithmetic>(io, num_hidden); }
+  std::string algorithm(const tenon::Infer& io) const { return dense_forward_algorithm<Arithmetic>(io); }
+  std::string backward_algorithm(const tenon::Infer& io) const { return dense_backward_algorithm<Arithmetic>(io); }
   void forward(const tenon::Call& call) const { dense_product_f32<Arithmetic>(call, num_hidden); }
   void backward(const tenon::Call& call) const { gradients<float, Arithmetic>(call, num_hidden); }
 };

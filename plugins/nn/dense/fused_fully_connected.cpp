@@ -31,6 +31,7 @@ struct FusedFullyConnected : DenseLayer<WithActivation> {
   }
 
   void prepare(tenon::Prepare& io) const { keep_packed_weight(io, hidden_of(io.input("weight").shape)); }
+  std::string algorithm(const tenon::Infer& io) const { return dense_forward_algorithm(io); }
 
   void forward(const tenon::Call& call) const { call.input_type(0).dtype == tenon::f64 ? forward_f64(call) : forward_f32(call); }
 
@@ -46,7 +47,7 @@ struct FusedFullyConnected : DenseLayer<WithActivation> {
     for (std::int64_t i = 0; i < columns; i += line) __builtin_prefetch(row + i);
   }
 
-  template <class Arithmetic = product::InF32>
+  template <class Arithmetic = product::F32Arithmetic>
   void forward_f32(const tenon::Call& call) const {
     float* const output = call.output<float>(0).data();
     const float* const addend = addend_of<float>(call);
@@ -71,11 +72,12 @@ TENON_OPERATOR(fused_fully_connected, FusedFullyConnected)
 
 #if defined(TENON_WIDE_LEVELS)
 struct FusedFullyConnectedInBf16 : FusedFullyConnected {
-  using Arithmetic = product::bf16::InBf16;
+  using Arithmetic = product::bf16::Bf16Arithmetic;
   static constexpr int priority = 1;
 
   bool supports(const tenon::Infer& types) const { return Arithmetic::supports(types); }
   void prepare(tenon::Prepare& io) const { keep_packed_weight<Arithmetic>(io, hidden_of(io.input("weight").shape)); }
+  std::string algorithm(const tenon::Infer& io) const { return dense_forward_algorithm<Arithmetic>(io); }
   void forward(const tenon::Call& call) const { forward_f32<Arithmetic>(call); }
 };
 TENON_KERNEL_VARIANT(fused_fully_connected, cpu, FusedFullyConnectedInBf16)

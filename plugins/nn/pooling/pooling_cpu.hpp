@@ -1,7 +1,10 @@
 // The CPU kernel that the pooling operators share.
 #pragma once
+#include <string>
+
 #include "largest.hpp"
 #include "pool.hpp"
+#include "pooling_choice.hpp"
 #include "pooling_kernel.hpp"
 #include "pooling_loops.hpp"
 #include "shared/kept_kernels.hpp"
@@ -9,15 +12,19 @@
 /// The CPU kernel of a pooling operator that has pooling() and window(data).
 template <class Operator>
 struct PoolingCpu : Operator {
+  std::string algorithm(const tenon::Infer& io) const { return choice::text_of(choose(io.input(0), io.output(0))); }
+  std::string backward_algorithm(const tenon::Infer& io) const { return algorithm(io); }
+
   void forward(const tenon::Call& call) {
-    const bool indices = call.outputs() > 1 && call.write(1) != tenon::Write::none, all = !is_fast(call);
+    const auto chosen = algorithm_for(call);
+    const bool indices = call.outputs() > 1 && call.write(1) != tenon::Write::none, all = chosen == PoolingAlgorithm::loops;
     if (all || indices) forward_by_loops(call, all && call.write(0) != tenon::Write::none, indices);
     if (all || call.write(0) == tenon::Write::none) return;
     const auto data = call.input<float>(0);
     const auto output = call.output<float>(0);
     const auto layout = layout_of(call);
     const auto window = this->window(data.shape());
-    if (this->pooling() == Pooling::max)
+    if (chosen == PoolingAlgorithm::sliding_maximum)
       return LargestOfWindows(window, data.shape(), output.shape(), layout == onednn::Layout::channels_last)
           .run(call, data.data(), output.data());
     kernel_for({data.shape(), output.shape(), layout}).forward(call, data.data(), output.data());
@@ -25,23 +32,24 @@ struct PoolingCpu : Operator {
 
   void backward(const tenon::Call& call) {
     if (call.write(0) == tenon::Write::none) return;
-    if (!call.has_output_grad(0) || !is_fast(call)) return backward_by_loops(call);
+    const auto chosen = algorithm_for(call);
+    if (!call.has_output_grad(0) || chosen == PoolingAlgorithm::loops) return backward_by_loops(call);
     const auto dy = call.output_grad<float>(0);
     const auto dx = call.input_grad<float>(0);
     const auto window = this->window(dx.shape());
-    if (this->pooling() == Pooling::max)
+    if (chosen == PoolingAlgorithm::sliding_maximum)
       return LargestOfWindows(window, dx.shape(), dy.shape(), false).run_back(call, call.input<float>(0).data(), dy.data(), dx.data());
     kernel_for({dx.shape(), dy.shape()}).backward(call, dy.data(), dx.data());
   }
 
  private:
-  /// Averages by oneDNN, maxima by LargestOfWindows.
-  bool is_fast(const tenon::Call& call) const {
-    const auto data = call.input_type(0), output = call.output_type(0);
+  const PoolingRow& choose(const tenon::TensorType& data, const tenon::TensorType& output) const {
     const auto window = this->window(data.shape);
-    if (data.dtype != tenon::f32 || !is_plain(window, data.shape, output.shape)) return false;
-    return this->pooling() != Pooling::max || LargestOfWindows::fits(window, data.shape);
+    return choice::first_of<pooling_choices>(PoolingCase{data.dtype == tenon::f32, this->pooling() == Pooling::max,
+                                                         is_plain(window, data.shape, output.shape),
+                                                         LargestOfWindows::fits(window, data.shape)});
   }
+  PoolingAlgorithm algorithm_for(const tenon::Call& call) const { return choose(call.input_type(0), call.output_type(0)).algorithm; }
 
   void forward_by_loops(const tenon::Call& call, bool outputs, bool indices) const {
     const auto data = call.input_type(0), output = call.output_type(0);

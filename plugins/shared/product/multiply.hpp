@@ -2,18 +2,20 @@
 #pragma once
 #include <string>
 
-#include "multiply_split.hpp"
+#include "multiply_bf16x3.hpp"
 
 namespace product {
 
-/// Products in f32: in parts of bfloat16 where that is faster, else as chains. Which of them depends on the product's size, and on nothing
-/// that may differ from run to run.
-class InF32 {
+/// Products in f32, by a bf16x3 split or FMA. Which of them depends on the product's size, and on nothing that may differ from run to run
+/// (product_choice.hpp).
+class F32Arithmetic {
  public:
   using Packed = float;
   using Right = product::Right;
 
-  explicit InF32(const Size& size) : size_(size), in_parts_(worth_parts(size)) {}
+  static constexpr auto multiplies = Multiplies::f32;
+
+  explicit F32Arithmetic(const Size& size) : size_(size), splits_(choose(multiplies, size).algorithm == Algorithm::bf16x3_amx) {}
 
   Cut cut_for(const gemm::Operand<float>& left, const Right& right) const {
     return with([&](const auto& arithmetic) { return arithmetic.cut_for(left, as<decltype(arithmetic)>(right)); });
@@ -40,21 +42,12 @@ class InF32 {
   }
 
  private:
-  /// Rows are split for each lot of columns, and panels for each lot of rows, which a few others do not pay for.
-  static bool worth_parts([[maybe_unused]] const Size& size) {
-#if defined(TENON_WIDE_LEVELS)
-    return size.rows >= 32 && size.columns >= 96 && size.depth >= 64 && split::usable();
-#else
-    return false;
-#endif
-  }
-
   template <class Body>
-  auto with(Body&& body) const -> decltype(body(InChains({}))) {
+  auto with(Body&& body) const -> decltype(body(FmaArithmetic({}))) {
 #if defined(TENON_WIDE_LEVELS)
-    if (in_parts_) return body(split::InParts(size_));
+    if (splits_) return body(bf16x3::Bf16x3Arithmetic(size_));
 #endif
-    return body(InChains(size_));
+    return body(FmaArithmetic(size_));
   }
   template <class Arithmetic>
   static typename std::decay_t<Arithmetic>::Right as(const Right& right) {
@@ -62,12 +55,12 @@ class InF32 {
   }
 
   Size size_;
-  bool in_parts_;
+  [[maybe_unused]] bool splits_;
 };
 
 /// result[rows, columns] becomes, or with `add` grows by, start + left[rows, depth] * right[depth, columns]. finish(tile): for rows of it
 /// that are complete, on any thread; not with `add`.
-template <class Arithmetic = InF32, class Finish = Nothing>
+template <class Arithmetic = F32Arithmetic, class Finish = Nothing>
 void multiply(const tenon::Call& call, const gemm::Operand<float>& left, const typename Arithmetic::Right& right, float* result, Size size,
               Start start, bool add = false, const Finish& finish = {}) {
   const Arithmetic arithmetic(size);

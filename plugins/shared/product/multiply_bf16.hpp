@@ -4,20 +4,9 @@
 #include "multiply.hpp"
 
 #if defined(TENON_WIDE_LEVELS)
-#include <cpuid.h>
-
-#include "block_amx.hpp"
+#include "micro_kernel_amx.hpp"
 
 namespace product::bf16 {
-
-/// Whether this machine has the instruction. multiply() needs it.
-inline bool usable() {
-  static const bool has = [] {
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 5 & 1) != 0;
-  }();
-  return has && tenon::detail::usable_vector_level() == tenon::detail::VectorLevel::v4;
-}
 
 inline constexpr std::int64_t most_depth = 2 * product::most_depth;
 /// From one rounded row to the next. An odd number of lines: rows that lie a power of two apart would share the same few sets of the cache.
@@ -34,10 +23,11 @@ struct Instructions {
 };
 
 inline const Instructions& instructions() {
-  static constexpr Instructions avx512{v4::most_rows, [](std::int64_t) {}, multiply, [] {}, 1, {most_columns, most_wide, 24}};
-  static constexpr Instructions amx{[](std::int64_t) { return amx::most_rows; }, amx::begin, amx::multiply, amx::end, amx::side,
-                                    {most_columns, most_wide, amx::most_rows}};
-  return amx::usable() ? amx : avx512;
+  static constexpr Instructions by_avx512{avx512::most_rows, [](std::int64_t) {}, multiply, [] {}, 1, {most_columns, most_wide, 24}};
+  static constexpr Instructions by_amx{[](std::int64_t) { return amx::most_rows; }, amx::begin, amx::multiply, amx::end, amx::side,
+                                       {most_columns, most_wide, amx::most_rows}};
+  static const bool has_amx = choose(Multiplies::bf16).algorithm == Algorithm::bf16_amx;  // asked for each row
+  return has_amx ? by_amx : by_avx512;
 }
 
 /// Says begin() where the number of rows changes, and end().
@@ -101,8 +91,8 @@ inline void pack(const gemm::Operand<float>& right, std::int64_t first, std::int
     std::int64_t pair = 0;
     if (count == vector)  // a pair moves as one float does
       for (; pair + vector <= pairs; pair += vector)
-        v4::transpose_square(reinterpret_cast<const float*>(rows + 2 * pair), row_step / 2,
-                             reinterpret_cast<float*>(to + 2 * (pair * width + j)), width);
+        avx512::transpose_square(reinterpret_cast<const float*>(rows + 2 * pair), row_step / 2,
+                                 reinterpret_cast<float*>(to + 2 * (pair * width + j)), width);
     for (; pair < pairs; ++pair)
       for (std::int64_t i = 0; i < 2 * vector; ++i)
         to[2 * (pair * width + j) + i] = i / 2 < count ? rows[i / 2 * row_step + 2 * pair + i % 2] : Bits{0};
@@ -198,16 +188,17 @@ void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::in
   }
 }
 
-/// What kernels compute in where a session asks for it, and they can; see InChains.
-class InBf16 {
+/// What kernels compute in if a session requests it, and they can; see FmaArithmetic.
+class Bf16Arithmetic {
  public:
+  static constexpr auto multiplies = Multiplies::bf16;
   using Packed = Bits;
   using Right = bf16::Right;
 
-  explicit InBf16(const Size& size) : size_(size) {}
+  explicit Bf16Arithmetic(const Size& size) : size_(size) {}
 
   static bool supports(const tenon::Infer& types) {
-    return types.precision() == tenon::bf16 && types.input(0).dtype == tenon::f32 && usable();
+    return types.precision() == tenon::bf16 && types.input(0).dtype == tenon::f32 && multiplies_bf16();
   }
 
   /// Rows are rounded once for each tile. A part of the widest one's panels is 1 MiB at most, and stays in the second-level cache.

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "level.hpp"
+#include "micro_kernels.hpp"
 #include "operand.hpp"
 
 namespace product {

@@ -12,10 +12,6 @@
 
 namespace product {
 
-struct Size {
-  std::int64_t rows, columns, depth;
-};
-
 /// The right side as it lies, and packed where somebody has kept that.
 template <class Number>
 struct RightOf {

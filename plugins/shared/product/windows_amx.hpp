@@ -1,5 +1,5 @@
 // Sums over windows of numbers that lie in rows, by AMX: windows may overlap, as those of a convolution do, and be read where they are. As
-// in block_amx.hpp, an instruction multiplies sixteen windows by sixteen columns of weights and sixteen pairs of the depth.
+// in micro_kernel_amx.hpp, an instruction multiplies sixteen windows by sixteen columns of weights and sixteen pairs of the depth.
 #pragma once
 #include "multiply_bf16.hpp"
 

@@ -1,5 +1,5 @@
-// A convolution with few filters, by AVX2: oneDNN's code for that adds up three places at a time for each eight filters, too few sums to
-// hide how long one addition takes.
+// A direct convolution with at most 16 filters, by AVX2: oneDNN's code for that adds up three output positions at a time for each eight
+// filters, too few sums to hide the latency of an addition.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "convolution_choice.hpp"
 #include "onednn/layout.hpp"
 #include "shared/window_parts.hpp"
 #if defined(__x86_64__)
@@ -14,21 +15,21 @@
 #endif
 
 #ifdef __clang__
-#define FEW_FILTERS_UNROLL _Pragma("unroll")
+#define SMALL_FILTER_UNROLL _Pragma("unroll")
 #else
-#define FEW_FILTERS_UNROLL _Pragma("GCC unroll 16")
+#define SMALL_FILTER_UNROLL _Pragma("GCC unroll 16")
 #endif
 
 /// Channels-last tensors with two spatial axes, and one group.
-class FewFilters {
+class SmallFilterConvolution {
  public:
-  static constexpr std::int64_t most = 16;  // filters
+  static constexpr std::int64_t most = convolution_choice::most_small_filters;
 
   struct Axis {
     std::int64_t size, places, kernel, stride, distance, before;  // distance: between the kernel's elements
   };
 
-  FewFilters(const WindowPart& part, std::int64_t channels, std::int64_t filters, const Axis& rows, const Axis& columns)
+  SmallFilterConvolution(const WindowPart& part, std::int64_t channels, std::int64_t filters, const Axis& rows, const Axis& columns)
       : samples_(part.samples),
         channels_(channels),
         filters_(filters),
@@ -92,10 +93,10 @@ class FewFilters {
   }
 
 #if defined(__x86_64__)
-  using Block = void (FewFilters::*)(const Row&, std::int64_t, float*) const;
+  using Block = void (SmallFilterConvolution::*)(const Row&, std::int64_t, float*) const;
   template <int vectors, int... places>
   static constexpr auto blocks_of(std::integer_sequence<int, places...>) {
-    return std::array<Block, sizeof...(places)>{&FewFilters::block<vectors, places + 1>...};
+    return std::array<Block, sizeof...(places)>{&SmallFilterConvolution::block<vectors, places + 1>...};
   }
 
   /// As many blocks as are needed for all sums to stay in registers, of about the same number of places.
@@ -120,9 +121,9 @@ class FewFilters {
     const bool dense = columns_.distance == 1;
     const auto runs = dense ? 1 : taps, length = dense ? taps * channels_ : channels_;
     __m256 sums[places][vectors];
-    FEW_FILTERS_UNROLL
+    SMALL_FILTER_UNROLL
     for (int p = 0; p < places; ++p) {
-      FEW_FILTERS_UNROLL
+      SMALL_FILTER_UNROLL
       for (int v = 0; v < vectors; ++v) sums[p][v] = _mm256_loadu_ps(row.bias + v * lanes);
     }
     for (auto y = row.first; y < row.last; ++y) {
@@ -131,17 +132,17 @@ class FewFilters {
       for (std::int64_t x = 0; x < runs; ++x)
         for (std::int64_t i = 0; i < length; ++i, weights += lanes) {
           __m256 weight[vectors];
-          FEW_FILTERS_UNROLL
+          SMALL_FILTER_UNROLL
           for (int v = 0; v < vectors; ++v) weight[v] = _mm256_loadu_ps(weights + v * second);
-          FEW_FILTERS_UNROLL
+          SMALL_FILTER_UNROLL
           for (int p = 0; p < places; ++p) {
             const __m256 factor = _mm256_broadcast_ss(start + x * next + i + p * step);
-            FEW_FILTERS_UNROLL
+            SMALL_FILTER_UNROLL
             for (int v = 0; v < vectors; ++v) sums[p][v] = _mm256_fmadd_ps(factor, weight[v], sums[p][v]);
           }
         }
     }
-    FEW_FILTERS_UNROLL
+    SMALL_FILTER_UNROLL
     for (int p = 0; p < places; ++p) store<vectors>(sums[p], output + p * filters_, row.end);
   }
 
@@ -163,4 +164,4 @@ class FewFilters {
   onednn::Desc weights_;
 };
 
-#undef FEW_FILTERS_UNROLL
+#undef SMALL_FILTER_UNROLL

@@ -2,11 +2,11 @@
 #pragma once
 #include <immintrin.h>
 
-#include "block.hpp"
+#include "micro_kernel.hpp"
 
-#define PRODUCT_V4 __attribute__((target("avx512f")))
+#define PRODUCT_AVX512 __attribute__((target("avx512f")))
 
-namespace product::v4 {
+namespace product::avx512 {
 
 inline std::int64_t most_rows(std::int64_t columns) {
   constexpr std::int64_t most[] = {12, 12, 8, 6};
@@ -14,7 +14,7 @@ inline std::int64_t most_rows(std::int64_t columns) {
 }
 
 template <int rows, int vectors>
-PRODUCT_V4 void block(const Block& of) {
+PRODUCT_AVX512 void block(const Block& of) {
   const auto last = static_cast<__mmask16>(0xffffu >> (vectors * vector - of.columns));
   const auto mask = [last](int v) { return v + 1 < vectors ? static_cast<__mmask16>(0xffff) : last; };
   const Block b = of;
@@ -66,14 +66,14 @@ inline void multiply(std::int64_t rows, const Block& of) {
 }
 
 /// `rows` rows of `count` floats, each followed by zeros up to a whole vector.
-PRODUCT_V4 inline void copy_rows(const float* from, std::int64_t from_row, std::int64_t count, std::int64_t rows, float* to,
-                                 std::int64_t to_row) {
+PRODUCT_AVX512 inline void copy_rows(const float* from, std::int64_t from_row, std::int64_t count, std::int64_t rows, float* to,
+                                     std::int64_t to_row) {
   const auto mask = static_cast<__mmask16>(0xffffu >> (vector - count));
   for (std::int64_t i = 0; i < rows; ++i) _mm512_storeu_ps(to + i * to_row, _mm512_maskz_loadu_ps(mask, from + i * from_row));
 }
 
 /// to[k * to_row + j] = from[j * from_row + k] for j and k from 0 to 15.
-PRODUCT_V4 inline void transpose_square(const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
+PRODUCT_AVX512 inline void transpose_square(const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
   __m512 a[vector], b[vector];
   PRODUCT_UNROLL
   for (int i = 0; i < vector; ++i) a[i] = _mm512_loadu_ps(from + i * from_row);
@@ -110,6 +110,6 @@ PRODUCT_V4 inline void transpose_square(const float* from, std::int64_t from_row
   }
 }
 
-}  // namespace product::v4
+}  // namespace product::avx512
 
-#undef PRODUCT_V4
+#undef PRODUCT_AVX512

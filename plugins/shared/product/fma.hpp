@@ -1,4 +1,4 @@
-// Products of f32 matrices by vectors: each element of the result is one chain of multiply-adds (block.hpp).
+// Products of f32 matrices by FMA: each element of the result has one accumulator (micro_kernel.hpp).
 #pragma once
 #include <cstring>
 
@@ -151,13 +151,15 @@ inline Cut cut_for(const Level& level, const gemm::Operand<float>& left, const R
   return cut;
 }
 
-/// Kernels name what they compute in by such a class, made for products of one size: this one, and InF32, split::InParts and bf16::InBf16.
-class InChains {
+/// Kernels name what they compute in by such a class, made for products of one size: this one, and F32Arithmetic, bf16x3::Bf16x3Arithmetic
+/// and bf16::Bf16Arithmetic.
+class FmaArithmetic {
  public:
+  static constexpr auto multiplies = Multiplies::fma;
   using Packed = float;
   using Right = product::Right;
 
-  explicit InChains(const Size& size) : size_(size) {}
+  explicit FmaArithmetic(const Size& size) : size_(size) {}
 
   Cut cut_for(const gemm::Operand<float>& left, const Right& right) const { return product::cut_for(level_, left, right); }
   template <class Finish = Nothing>

@@ -2,9 +2,9 @@
 #pragma once
 #include <algorithm>
 
-#include "block.hpp"
+#include "micro_kernel.hpp"
 
-namespace product::plain {
+namespace product::scalar {
 
 inline std::int64_t most_rows(std::int64_t) {
   return 4;
@@ -47,4 +47,4 @@ inline void copy_rows(const float* from, std::int64_t from_row, std::int64_t cou
     for (std::int64_t j = 0; j < vector; ++j) to[i * to_row + j] = j < count ? from[i * from_row + j] : 0.0F;
 }
 
-}  // namespace product::plain
+}  // namespace product::scalar

@@ -4,11 +4,11 @@
 
 #include <array>
 
-#include "block.hpp"
+#include "micro_kernel.hpp"
 
-#define PRODUCT_V3 __attribute__((target("avx2,fma")))
+#define PRODUCT_AVX2 __attribute__((target("avx2,fma")))
 
-namespace product::v3 {
+namespace product::avx2 {
 
 inline constexpr std::int64_t lanes = 8;
 
@@ -18,7 +18,7 @@ inline std::int64_t most_rows(std::int64_t) {
 
 /// `whole`: all columns of the vectors are there. Otherwise those behind the last one are computed, too, and dropped.
 template <int rows, int vectors, bool whole>
-PRODUCT_V3 void block(const Block& of) {
+PRODUCT_AVX2 void block(const Block& of) {
   const Block b = of;
   const __m256i mask =
       _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(b.columns - (vectors - 1) * lanes)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -80,8 +80,8 @@ inline void multiply(std::int64_t rows, const Block& of) {
 }
 
 /// `rows` rows of `count` floats, each followed by zeros up to a whole vector.
-PRODUCT_V3 inline void copy_rows(const float* from, std::int64_t from_row, std::int64_t count, std::int64_t rows, float* to,
-                                 std::int64_t to_row) {
+PRODUCT_AVX2 inline void copy_rows(const float* from, std::int64_t from_row, std::int64_t count, std::int64_t rows, float* to,
+                                   std::int64_t to_row) {
   const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), many = _mm256_set1_epi32(static_cast<int>(count));
   const __m256i low = _mm256_cmpgt_epi32(many, numbers),
                 high = _mm256_cmpgt_epi32(many, _mm256_add_epi32(numbers, _mm256_set1_epi32(lanes)));
@@ -92,7 +92,7 @@ PRODUCT_V3 inline void copy_rows(const float* from, std::int64_t from_row, std::
 }
 
 /// to[k * to_row + j] = from[j * from_row + k] for j and k from 0 to 7.
-PRODUCT_V3 inline void transpose_eight(const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
+PRODUCT_AVX2 inline void transpose_eight(const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
   __m256 a[lanes], b[lanes];
   PRODUCT_UNROLL
   for (int i = 0; i < 4; ++i) {  // columns 0 to 3 and, in a[i + 4], 4 to 7: of row i in the lower half and of row i + 4 in the upper one
@@ -117,11 +117,11 @@ PRODUCT_V3 inline void transpose_eight(const float* from, std::int64_t from_row,
 }
 
 /// to[k * to_row + j] = from[j * from_row + k] for j and k from 0 to 15.
-PRODUCT_V3 inline void transpose_square(const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
+PRODUCT_AVX2 inline void transpose_square(const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
   for (std::int64_t k = 0; k < vector; k += lanes)
     for (std::int64_t j = 0; j < vector; j += lanes) transpose_eight(from + j * from_row + k, from_row, to + k * to_row + j, to_row);
 }
 
-}  // namespace product::v3
+}  // namespace product::avx2
 
-#undef PRODUCT_V3
+#undef PRODUCT_AVX2

@@ -11,25 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "../../shared/product/chains.hpp"
+#include "../../shared/product/fma.hpp"
 #include "convolution_steps.hpp"
 #include "packed_weights.hpp"
 #include "tile_range.hpp"
 
-class Winograd {
+class WinogradConvolution {
  public:
-  /// Of a convolution of one group. Sizes of one sample decide, so that its bits do not depend on others.
-  static bool suits(const Window& window, const ConvolutionShape& shape) {
-    if (window.axes != 2 || shape.rounded != onednn::Type::f32 || !computes_in_vectors()) return false;
-    if (shape.data_layout != onednn::Layout::channels_last || shape.output_layout != onednn::Layout::channels_last) return false;
-    for (std::size_t axis = 0; axis < 2; ++axis)
-      if (window.kernel[axis] != 3 || window.stride[axis] != 1 || window.dilate[axis] != 1) return false;
-    const auto channels = shape.data[1], filters = shape.output[1], count = tiles(shape.output[2]) * tiles(shape.output[3]);
-    return channels % vector == 0 && filters % vector == 0 && std::min(channels, filters) >= 2 * vector && count >= least_tiles &&
-           channels * filters <= most_weights * count;
-  }
-
-  Winograd(const Window& window, const ConvolutionShape& shape)
+  WinogradConvolution(const Window& window, const ConvolutionShape& shape)
       : samples_(shape.data[0]),
         channels_(shape.data[1]),
         filters_(shape.output[1]),
@@ -86,9 +75,7 @@ class Winograd {
  private:
   static constexpr std::int64_t places = 4, reach = 6, points = reach * reach;
   static constexpr std::int64_t vector = product::vector, block = product::most_columns;
-  static constexpr std::int64_t least_tiles = 32, most_tiles = 64;  // of a sample, and of a part
-  /// For each tile: weights, four times as many as the filters have, take long to read.
-  static constexpr std::int64_t most_weights = 512;
+  static constexpr std::int64_t most_tiles = 64;  // of a part
 
   /// Polynomials are multiplied by their values at 0, near, -near, far, -far and infinity. Near the square roots of 1/2 and 2 errors are
   /// small (a quarter of those of 1 and 2), and these two have powers without rounding.
@@ -129,20 +116,8 @@ class Winograd {
     Sums& sums;
   };
 
-  static bool computes_in_vectors() {
-#if defined(TENON_WIDE_LEVELS)
-    return tenon::detail::usable_vector_level() != tenon::detail::VectorLevel::plain;
-#else
-    return false;
-#endif
-  }
-
-  static std::int64_t tiles(std::int64_t size) {
-    return rounded_up(size, places);
-  }
-  std::int64_t factor_size() const {
-    return product::packed_size(channels_, filters_);
-  }
+  static std::int64_t tiles(std::int64_t size) { return rounded_up(size, places); }
+  std::int64_t factor_size() const { return product::packed_size(channels_, filters_); }
 
   Cut cut(const tenon::Call& call) const {
     const auto threads = std::int64_t{call.threads()}, all = tiles(rows_);
@@ -150,12 +125,8 @@ class Winograd {
     const auto wanted = threads == 1 ? 1 : rounded_up(2 * threads, std::max<std::int64_t>(samples_, 1) * across);
     return {std::min(all, std::max(rounded_up(all, std::max<std::int64_t>(most_tiles / width, 1)), wanted)), across};
   }
-  static std::int64_t rounded_up(std::int64_t size, std::int64_t divisor) {
-    return (size + divisor - 1) / divisor;
-  }
-  static Range share(std::int64_t size, std::int64_t i, std::int64_t count) {
-    return {size * i / count, size * (i + 1) / count};
-  }
+  static std::int64_t rounded_up(std::int64_t size, std::int64_t divisor) { return (size + divisor - 1) / divisor; }
+  static Range share(std::int64_t size, std::int64_t i, std::int64_t count) { return {size * i / count, size * (i + 1) / count}; }
 
   /// Of one channel for all filters, in double: to[point * channels * filters + filter].
   void transform_weights(const float* weight, std::int64_t channel, float* to) const {
@@ -201,7 +172,7 @@ class Winograd {
     float* const sums = transformed + points * seen;
     for (std::int64_t tile = 0; tile < count; ++tile)
       read_tile(of.data, top(tile) + top_, left(tile) + left_, transformed + tile * channels_, seen);
-    const product::InChains arithmetic({count, filters_, channels_});
+    const product::FmaArithmetic arithmetic({count, filters_, channels_});
     for (std::int64_t filter = 0; filter < filters_; filter += block) {
       const auto width = std::min(block, filters_ - filter);
       for (std::int64_t point = 0; point < points; ++point)
@@ -224,7 +195,7 @@ class Winograd {
         const float* const from = of.data + (i * width_ + j) * channels_;
         for (std::int64_t channel = 0; channel < channels_; ++channel) to[channel * 9 + tap] = inside ? from[channel] : 0;
       }
-    const product::InChains arithmetic({rows, filters_, depth});
+    const product::FmaArithmetic arithmetic({rows, filters_, depth});
     for (std::int64_t filter = 0; filter < filters_; filter += block) {
       const auto width = std::min(block, filters_ - filter);
       arithmetic.multiply_tile({windows, depth, false}, {{nullptr, 0, false}, of.sums.packed()}, {sums, block}, {},
@@ -236,12 +207,8 @@ class Winograd {
     }
   }
 
-  [[gnu::always_inline]] static void load(const float* from, Vector& to) {
-    std::memcpy(&to, from, sizeof to);
-  }
-  [[gnu::always_inline]] static void store(const Vector& vector, float* to) {
-    std::memcpy(to, &vector, sizeof vector);
-  }
+  [[gnu::always_inline]] static void load(const float* from, Vector& to) { std::memcpy(&to, from, sizeof to); }
+  [[gnu::always_inline]] static void store(const Vector& vector, float* to) { std::memcpy(to, &vector, sizeof vector); }
 
   [[gnu::always_inline]] static void see(const Vector& d0, const Vector& d1, const Vector& d2, const Vector& d3, const Vector& d4,
                                          const Vector& d5, Vector* to, std::int64_t step) {

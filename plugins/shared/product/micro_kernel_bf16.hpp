@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "block_v4.hpp"
+#include "micro_kernel_avx512.hpp"
 
 #define PRODUCT_BF16 __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16")))
 
@@ -101,7 +101,7 @@ void with_rows(std::int64_t count, const Block& of) {
   block<rows, vectors>(of);
 }
 
-/// `rows`: 1 to v4::most_rows(of.columns).
+/// `rows`: 1 to avx512::most_rows(of.columns).
 inline void multiply(std::int64_t rows, const Block& of) {
   constexpr std::int64_t line = 64 / sizeof(Bits);
   for (std::int64_t k = 0; k < of.wanted_size; k += line) __builtin_prefetch(of.wanted + k, 0, 2);

@@ -1,7 +1,7 @@
 // A block of a product of f32 matrices: as many sums as fit into registers, over the whole depth that is given.
 //
-// Each element of the result is one chain: start, then for each k in order a fused multiply-add (at the plain level a product and a sum).
-// So its bits depend on nothing else: not on how a product is cut into blocks, tiles and parts of the depth, nor on how operands lie.
+// Each element of the result has one accumulator: start, then for each k in order a fused multiply-add (in scalar code a product and a
+// sum). So its bits depend on nothing else: not on how a product is cut into blocks, tiles and parts of the depth, nor on how operands lie.
 #pragma once
 #include <cstdint>
 

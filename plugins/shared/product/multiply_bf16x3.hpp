@@ -1,15 +1,15 @@
-// Products of f32 matrices in parts of bfloat16 (block_split.hpp), where the processor has AMX: twice as fast as multiply-adds of AVX-512,
-// and nearer to the exact result. Rows and panels of numbers that AMX is not fit for (split.hpp) are multiplied as chains.hpp does, each
-// for itself and for each part of the depth.
+// Products of f32 matrices by a bf16x3 split (micro_kernel_bf16x3.hpp), for processors with AMX: nearer to the exact result than FMA. Rows
+// and panels of numbers that AMX is not fit for (bf16x3.hpp) are multiplied as fma.hpp does, each for itself and for each part of the
+// depth.
 #pragma once
-#include "chains.hpp"
+#include "fma.hpp"
 
 #if defined(TENON_WIDE_LEVELS)
 #include <bit>
 
-#include "block_split.hpp"
+#include "micro_kernel_bf16x3.hpp"
 
-namespace product::split {
+namespace product::bf16x3 {
 
 inline std::int64_t panels_of(std::int64_t columns) {
   return (columns + panel - 1) / panel;
@@ -18,7 +18,7 @@ inline std::int64_t parts_of_depth(std::int64_t depth) {
   return (depth + most_depth - 1) / most_depth;
 }
 
-/// A packed matrix: panel after panel, and then for each panel and each part of the depth whether it is unfit.
+/// A packed matrix: panel after panel, and then for each panel and each part of the depth whether it is out of range.
 struct Packing {
   std::int64_t depth, columns;
 
@@ -27,7 +27,7 @@ struct Packing {
   std::int64_t size() const { return (marks() + panels_of(columns) * parts_of_depth(depth) + chunk - 1) / chunk * chunk; }
 };
 
-/// `steps` rows from `first` on of the panel that begins at `column`. Returns whether it is unfit.
+/// `steps` rows from `first` on of the panel that begins at `column`. Returns whether it is out of range.
 inline bool pack(const gemm::Operand<float>& right, std::int64_t first, std::int64_t steps, std::int64_t column, std::int64_t columns,
                  Bits* to) {
   if (right.transposed) return split_turned_panel(right.column(column) + first, right.row_size, steps, columns, to);
@@ -50,7 +50,7 @@ struct Panels {
   const Bits* marks;
   std::int64_t mark_step;
 
-  bool unfit(std::int64_t column) const { return marks[column / panel * mark_step] != 0; }
+  bool out_of_range(std::int64_t column) const { return marks[column / panel * mark_step] != 0; }
 };
 
 inline Panels packed_panels(const Bits* packed, const Packing& packing, std::int64_t first, std::int64_t column) {
@@ -71,7 +71,7 @@ inline Panels own_panels(const gemm::Operand<float>& right, std::int64_t first, 
   return {to, step, marks, 1};
 }
 
-/// `rows` rows of a part of the depth, at `to`. Bit i: row i is unfit.
+/// `rows` rows of a part of the depth, at `to`. Bit i: row i is out of range.
 inline std::uint32_t split_rows(const gemm::Operand<float>& left, std::int64_t row, std::int64_t rows, std::int64_t first,
                                 std::int64_t steps, Bits* to) {
   const float* from = left.row(row) + first;
@@ -83,14 +83,14 @@ inline std::uint32_t split_rows(const gemm::Operand<float>& left, std::int64_t r
     std::int64_t k = 0;
     for (; k + side <= steps && rows == most_rows; k += side)
       for (std::int64_t i = 0; i < rows; i += side)
-        v4::transpose_square(left.column(first + k) + row + i, left.row_size, turned + i * row_step + k, row_step);
+        avx512::transpose_square(left.column(first + k) + row + i, left.row_size, turned + i * row_step + k, row_step);
     for (; k < steps; ++k)
       for (std::int64_t i = 0; i < rows; ++i) turned[i * row_step + k] = left.column(first + k)[row + i];
   }
-  std::uint32_t unfit = 0;
+  std::uint32_t out_of_range = 0;
   for (std::int64_t i = 0; i < rows; ++i)
-    unfit |= std::uint32_t{split_row(from + i * from_step, steps, to + i * row_step, most_rows * row_step)} << i;
-  return unfit;
+    out_of_range |= std::uint32_t{split_row(from + i * from_step, steps, to + i * row_step, most_rows * row_step)} << i;
+  return out_of_range;
 }
 
 /// body(first, count) for each run of ones.
@@ -110,8 +110,8 @@ struct Part {
   const gemm::Operand<float>&left, &right;
   std::int64_t first, steps;
 
-  /// Rows and columns of the result, `tile` counted from the whole one's corner, as chains.
-  void multiply_as_chains(Target to, Start start, const Tile& tile) const {
+  /// Rows and columns of the result, `tile` counted from the whole one's corner, by FMA.
+  void multiply_by_fma(Target to, Start start, const Tile& tile) const {
     product::multiply_tile(level, {left.column(first), left.row_size, left.transposed},
                            {{right.row(first), right.row_size, right.transposed}, nullptr}, steps, to, start, tile);
   }
@@ -119,19 +119,19 @@ struct Part {
   /// Rows of a tile, which split_rows() has left at `rows`, at `to`.
   void multiply_rows(const Bits* rows, std::uint32_t left_out, const Panels& panels, Target to, Start start, const Tile& tile) const {
     for (std::int64_t column = 0; column < tile.columns;) {
-      const bool as_chains = panels.unfit(column);
+      const bool by_fma = panels.out_of_range(column);
       auto end = column;
-      while (end < tile.columns && panels.unfit(end) == as_chains) end = std::min(end + panel, tile.columns);
+      while (end < tile.columns && panels.out_of_range(end) == by_fma) end = std::min(end + panel, tile.columns);
       const Target corner{to.data + column, to.row_size};
       const Tile some{tile.row, tile.rows, tile.column + column, end - column};
-      if (as_chains) {
-        multiply_as_chains(corner, start.at(0, column), some);
+      if (by_fma) {
+        multiply_by_fma(corner, start.at(0, column), some);
       } else {
-        split::multiply({rows, tile.rows, left_out, panels.data + column / panel * panels.step, panels.step, some.columns, chunks_of(steps),
-                         corner, start.at(0, column)});
+        bf16x3::multiply({rows, tile.rows, left_out, panels.data + column / panel * panels.step, panels.step, some.columns,
+                          chunks_of(steps), corner, start.at(0, column)});
         for_each_run(left_out, [&](std::int64_t row, std::int64_t rows) {
-          multiply_as_chains({corner.data + row * to.row_size, to.row_size}, start.at(row, column),
-                             {tile.row + row, rows, some.column, some.columns});
+          multiply_by_fma({corner.data + row * to.row_size, to.row_size}, start.at(row, column),
+                          {tile.row + row, rows, some.column, some.columns});
         });
       }
       column = end;
@@ -139,18 +139,13 @@ struct Part {
   }
 };
 
-/// Whether this machine has AMX, and nobody limits its vectors.
-inline bool usable() {
-  return tenon::detail::usable_vector_level() == tenon::detail::VectorLevel::v4 && bf16::amx::usable();
-}
-
-/// What kernels compute in where usable(), and InF32 says so.
-class InParts {
+/// What F32Arithmetic computes in if Algorithm::bf16x3_amx is chosen.
+class Bf16x3Arithmetic {
  public:
   using Packed = Bits;
   using Right = RightOf<Bits>;
 
-  explicit InParts(const Size& size) : size_(size) {}
+  explicit Bf16x3Arithmetic(const Size& size) : size_(size) {}
 
   /// As large as a cache has room for: what tiles share is split for each of them.
   Cut cut_for(const gemm::Operand<float>&, const Right& right) const {
@@ -179,7 +174,7 @@ class InParts {
   }
 
   std::int64_t packed_size() const { return packed().size(); }
-  void pack(const gemm::Operand<float>& right, Packed* to) const { split::pack(right, packed(), to); }
+  void pack(const gemm::Operand<float>& right, Packed* to) const { bf16x3::pack(right, packed(), to); }
   static std::string packing() { return tenon::join("panels of ", panel, " in three parts of bfloat16"); }
 
  private:
@@ -189,5 +184,5 @@ class InParts {
   Size size_;
 };
 
-}  // namespace product::split
+}  // namespace product::bf16x3
 #endif

@@ -1,14 +1,14 @@
-// Products of f32 matrices by AMX, which multiplies numbers of bfloat16 alone: each number is the sum of three (split.hpp), and of the nine
-// products of their parts the six large ones are added. The three others are below 2^-23 of the product, about what f32 rounds away. The
-// five smaller ones have sums of their own, in which next to nothing is rounded away, so that results are nearer to the exact ones than
-// those of a chain of multiply-adds (tests/plugins/split_products.cpp).
+// Products of f32 matrices by AMX, which multiplies numbers of bfloat16 alone: each number is the sum of three (bf16x3.hpp), and of the
+// nine products of their parts the six large ones are added. The three others are below 2^-23 of the product, about what f32 rounds away.
+// The five smaller ones have sums of their own, in which next to nothing is rounded away, so that results are nearer to the exact ones than
+// those of FMA (tests/plugins/split_products.cpp).
 #pragma once
-#include "split.hpp"
+#include "bf16x3.hpp"
 #include "tiles.hpp"
 
 #define PRODUCT_AMX __attribute__((target("avx512f,avx512bw,avx512vl,amx-tile,amx-bf16")))
 
-namespace product::split {
+namespace product::bf16x3 {
 
 /// Up to 32 rows of a result, and what they are products of, for a part of the depth.
 struct Strip {
@@ -177,6 +177,6 @@ PRODUCT_AMX inline void multiply(const Strip& of) {
   last.write(of, most_rows);
 }
 
-}  // namespace product::split
+}  // namespace product::bf16x3
 
 #undef PRODUCT_AMX

@@ -1,13 +1,13 @@
-// Numbers of f32 as sums of three of bfloat16, exactly, and panels and rows of them as block_split.hpp multiplies them.
+// Numbers of f32 as sums of three of bfloat16, exactly, and panels and rows of them as micro_kernel_bf16x3.hpp multiplies them.
 //
 // Steps k and k + 16 of each 32 of the depth lie in one pair, so that nothing moves from lane to lane.
 #pragma once
-#include "block_amx.hpp"
+#include "micro_kernel_amx.hpp"
 #include "panels.hpp"
 
 #define PRODUCT_SPLIT __attribute__((target("avx512f,avx512bw,avx512vl")))
 
-namespace product::split {
+namespace product::bf16x3 {
 
 using bf16::Bits;
 
@@ -57,7 +57,7 @@ struct Largest {
     const Lanes size = reinterpret_cast<Lanes>(numbers) << 1;
     bits = size > bits ? size : bits;
   }
-  PRODUCT_SPLIT bool is_unfit(int least_exponent) const {
+  PRODUCT_SPLIT bool is_out_of_range(int least_exponent) const {
     std::uint32_t largest = 0;
     for (std::int64_t i = 0; i < vector; ++i) largest = std::max(largest, bits[i]);
     const auto from = [](int exponent) { return static_cast<std::uint32_t>(127 + exponent) << 24; };
@@ -88,13 +88,13 @@ template <bool whole>
   return _mm512_loadu_ps(from);
 }
 
-/// The parts of `depth` numbers, up to whole chunks, each `part_step` after the one before. Returns whether they are unfit.
+/// The parts of `depth` numbers, up to whole chunks, each `part_step` after the one before. Returns whether they are out of range.
 PRODUCT_SPLIT inline bool split_row(const float* from, std::int64_t depth, Bits* to, std::int64_t part_step) {
   Splitter splitter;
   std::int64_t k = 0;
   for (; k + chunk <= depth; k += chunk) splitter.put(load<true>(from + k, 0), load<true>(from + k + side, 0), to + k, part_step);
   if (k < depth) splitter.put(load<false>(from + k, depth - k), load<false>(from + k + side, depth - k - side), to + k, part_step);
-  return splitter.largest.is_unfit(least_of_rows);
+  return splitter.largest.is_out_of_range(least_of_rows);
 }
 
 /// A chunk of a panel of `columns` columns, 1 to 32, of which `depth` rows are left, which lie `row` apart.
@@ -107,7 +107,7 @@ template <bool whole>
                    load<whole>(from + side * row + j, i + side < depth ? columns - j : 0), to + j * chunk, chunk * panel);
 }
 
-/// The panel, at `from`. Returns whether it is unfit.
+/// The panel, at `from`. Returns whether it is out of range.
 PRODUCT_SPLIT inline bool split_panel(const float* from, std::int64_t row, std::int64_t depth, std::int64_t columns, Bits* to) {
   Splitter splitter;
   for (; depth > 0; depth -= chunk, from += chunk * row, to += chunk_size)
@@ -115,7 +115,7 @@ PRODUCT_SPLIT inline bool split_panel(const float* from, std::int64_t row, std::
       split_rows_of_panel<true>(from, row, depth, columns, to, splitter);
     else
       split_rows_of_panel<false>(from, row, depth, columns, to, splitter);
-  return splitter.largest.is_unfit(least_of_panels);
+  return splitter.largest.is_out_of_range(least_of_panels);
 }
 
 /// The same where the panel's columns are rows at `from`.
@@ -128,7 +128,7 @@ template <bool whole>
     splitter.put(load<whole>(from, left), load<whole>(from + side, left - side), rows[0] + i * chunk, side * chunk);
   }
   for (std::int64_t part = 0; part < parts; ++part)  // a pair moves as one float does
-    v4::transpose_square(reinterpret_cast<const float*>(rows[part]), side, reinterpret_cast<float*>(to + part * chunk * panel), side);
+    avx512::transpose_square(reinterpret_cast<const float*>(rows[part]), side, reinterpret_cast<float*>(to + part * chunk * panel), side);
 }
 PRODUCT_SPLIT inline bool split_turned_panel(const float* from, std::int64_t row, std::int64_t depth, std::int64_t columns, Bits* to) {
   Splitter splitter;
@@ -138,9 +138,9 @@ PRODUCT_SPLIT inline bool split_turned_panel(const float* from, std::int64_t row
         split_columns_of_panel<true>(from + j * row, row, depth, columns - j, to + j * chunk, splitter);
       else
         split_columns_of_panel<false>(from + j * row, row, depth, columns - j, to + j * chunk, splitter);
-  return splitter.largest.is_unfit(least_of_panels);
+  return splitter.largest.is_out_of_range(least_of_panels);
 }
 
-}  // namespace product::split
+}  // namespace product::bf16x3
 
 #undef PRODUCT_SPLIT

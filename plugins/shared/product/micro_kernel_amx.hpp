@@ -1,14 +1,9 @@
 // Blocks of products of numbers rounded to bfloat16, with sums in f32, by AMX: an instruction multiplies sixteen rows by sixteen pairs of
-// the depth and by sixteen columns. Both sides lie as block_bf16.hpp has them, and the depth is filled up to sixteen pairs.
+// the depth and by sixteen columns. Both sides lie as micro_kernel_bf16.hpp has them, and the depth is filled up to sixteen pairs.
 #pragma once
 #include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <tenon/vector_level.hpp>
-
-#include "block_bf16.hpp"
+#include "micro_kernel_bf16.hpp"
 
 #define PRODUCT_AMX __attribute__((target("avx512f,amx-tile,amx-bf16")))
 
@@ -16,21 +11,6 @@ namespace product::bf16::amx {
 
 inline constexpr std::int64_t side = 16;  ///< of a tile: rows, columns, or pairs of the depth
 inline constexpr std::int64_t most_rows = 2 * side;
-
-/// Whether the processor has it, the system lets this process use it, for which it wants to be asked (Linux, arch/x86/xstate.rst), and
-/// TENON_WIDE limits nothing.
-inline bool usable() {
-  static const bool has = [] {
-    if (const char* most = std::getenv("TENON_WIDE"); most && *most) return false;
-    constexpr unsigned bf16 = 1u << 22, tiles = 1u << 24, kept_tiles = 3u << 17;
-    constexpr long request_permission = 0x1023, tile_data = 18;
-    if ((tenon::detail::cpuid(7).d & (bf16 | tiles)) != (bf16 | tiles)) return false;
-    unsigned kept, high;
-    asm volatile("xgetbv" : "=a"(kept), "=d"(high) : "c"(0));
-    return (kept & kept_tiles) == kept_tiles && syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
-  }();
-  return has;
-}
 
 /// What the processor is told of its eight tiles: 0 to 3 are sums, 4 and 5 two lots of rows, 6 and 7 two of columns.
 struct alignas(64) Tiles {

@@ -1,11 +1,10 @@
-// Which blocks this machine runs.
+// The micro-kernels of FMA's algorithms.
 #pragma once
-#include <tenon/vector_level.hpp>
-
-#include "block_plain.hpp"
+#include "micro_kernel_scalar.hpp"
+#include "product_choice.hpp"
 #if defined(TENON_WIDE_LEVELS)
-#include "block_v3.hpp"
-#include "block_v4.hpp"
+#include "micro_kernel_avx2.hpp"
+#include "micro_kernel_avx512.hpp"
 #endif
 
 namespace product {
@@ -31,23 +30,23 @@ struct Level {
   Cut cut{most_columns, most_columns, 24};
 };
 
-inline const Level& usable_level() {
-  static constexpr Level plain{plain::most_rows, [](std::int64_t rows, const Block& of) { plain::multiply(rows, of); }, plain::copy_rows,
-                               nullptr};
+/// That of FMA's algorithms, and of scalar.
+inline const Level& level_of([[maybe_unused]] Algorithm algorithm) {
+  static constexpr Level scalar_level{scalar::most_rows, [](std::int64_t rows, const Block& of) { scalar::multiply(rows, of); },
+                                      scalar::copy_rows, nullptr};
 #if defined(TENON_WIDE_LEVELS)
   // A panel's rows and six of the left side fit the first-level cache together, so that all rows of a tile pass by a panel that stays.
-  static constexpr Level v3{v3::most_rows, v3::multiply, v3::copy_rows, v3::transpose_square, 288, {vector, most_wide, 1}};
-  static constexpr Level v4{v4::most_rows, v4::multiply, v4::copy_rows, v4::transpose_square, 112};
-  switch (tenon::detail::usable_vector_level()) {
-    case tenon::detail::VectorLevel::v4:
-      return v4;
-    case tenon::detail::VectorLevel::v3:
-      return v3;
-    default:
-      break;
-  }
+  static constexpr Level avx2_level{avx2::most_rows, avx2::multiply, avx2::copy_rows, avx2::transpose_square, 288, {vector, most_wide, 1}};
+  static constexpr Level avx512_level{avx512::most_rows, avx512::multiply, avx512::copy_rows, avx512::transpose_square, 112};
+  if (algorithm == Algorithm::fma_avx512) return avx512_level;
+  if (algorithm == Algorithm::fma_avx2) return avx2_level;
 #endif
-  return plain;
+  return scalar_level;
+}
+
+/// Of this machine. FMA needs to know no more than its vectors.
+inline const Level& usable_level() {
+  return level_of(choose({Multiplies::fma, {}, {this_vectors()}}).algorithm);
 }
 
 }  // namespace product

@@ -1,6 +1,6 @@
-// A convolution with large weights and few places as a product of matrices: a row for each place, of what the window covers there, times
-// the weights as they lie. For so few places oneDNN's code reads its weights too often, and wants them laid out anew when they have
-// changed. Padding is multiplied, as zeros: an infinite weight gives NaN there.
+// A convolution by im2col: a product of matrices, with a row for each output position, of what the window covers there, times the weights
+// as they lie in memory. Padding is multiplied, as zeros: an infinite weight gives NaN there. For large weights and few positions, where
+// oneDNN reads its weights too often, and needs them in its own layout whenever they have changed.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -8,17 +8,12 @@
 #include <vector>
 
 #include "../../shared/product/multiply_bf16.hpp"
+#include "convolution_choice.hpp"
 #include "convolution_steps.hpp"
 
-class FewPlaces {
+class Im2colConvolution {
  public:
-  /// Of a convolution of one group whose weights are large.
-  static bool suits(const ConvolutionShape& shape) {
-    const auto filters = shape.output[1], places = shape.output.size() / filters;
-    return multiplies_in(shape.rounded) && shape.data[0] > 0 && places <= most() && places <= filters;
-  }
-
-  FewPlaces(const Window& window, const ConvolutionShape& shape)
+  Im2colConvolution(const Window& window, const ConvolutionShape& shape)
       : samples_(shape.data[0]),
         filters_(shape.output[1]),
         channels_(shape.data[1]),
@@ -36,10 +31,6 @@ class FewPlaces {
     for (std::int64_t place = 0; place < places_; ++place)
       for (std::int64_t tap = 0; tap < taps_; ++tap) from_.push_back(data_place(window, shape, place, tap));
   }
-
-  /// Whether forward() is faster, too, even where weights stay and oneDNN's are laid out once. Plain tensors are mostly those of a
-  /// training.
-  bool suits_forward() const { return rows() <= (data_last_ || output_last_ ? 32 : most() / 2); }
 
   std::size_t packed_bytes() const {
     return in_arithmetic(forward_size(), [&]<class Arithmetic>(const Arithmetic& arithmetic) {
@@ -64,7 +55,7 @@ class FewPlaces {
     float* const windows = scratch(rows() * (depth_ + (output_last_ ? 0 : filters_)));
     float* const result = output_last_ ? output : windows + rows() * depth_;
     read_windows(call, data, windows);
-    if (!packed && !output_last_ && !rounded_ && rows() < worth_parts)
+    if (algorithm(rows(), true, packed != nullptr) == Im2colAlgorithm::weights_on_the_left)
       return forward_by_filters(call, windows, weight, bias, result, output, after);
     const auto finish = [&](const product::Tile& tile) {
       for (auto row = tile.row; output_last_ && row < tile.row + tile.rows; ++row) after(row * filters_ + tile.column, tile.columns);
@@ -113,8 +104,8 @@ class FewPlaces {
   void forward_by_filters(const tenon::Call& call, const float* windows, const float* weight, const float* bias, float* sums, float* output,
                           After&& after) const {
     for (std::int64_t filter = 0; bias && filter < filters_; ++filter) std::fill_n(sums + filter * rows(), rows(), bias[filter]);
-    product::multiply<product::InChains>(call, {weight, depth_, false}, {{windows, depth_, true}}, sums, {filters_, rows(), depth_},
-                                         {bias ? sums : nullptr, rows()});
+    product::multiply<product::FmaArithmetic>(call, {weight, depth_, false}, {{windows, depth_, true}}, sums, {filters_, rows(), depth_},
+                                              {bias ? sums : nullptr, rows()});
     for_each_channel(call, filters_, [&](std::int64_t sample, std::int64_t filter) {
       const auto first = (sample * filters_ + filter) * places_;
       std::copy_n(sums + filter * rows() + sample * places_, places_, output + first);
@@ -122,32 +113,23 @@ class FewPlaces {
     });
   }
 
-  static constexpr std::int64_t worth_parts = 64;  // places in all samples
-
-  static std::int64_t most() {
-#if defined(TENON_WIDE_LEVELS)
-    if (product::split::usable()) return 256;
-#endif
-    return 64;
+  Im2colAlgorithm algorithm(std::int64_t rows, bool forward = false, bool packed = true) const {
+    return choice::first_of<convolution_choice::im2col>(Im2colCase{rows, rounded_, forward, packed, output_last_}).algorithm;
   }
 
-  static bool multiplies_in([[maybe_unused]] onednn::Type rounded) {
-#if defined(TENON_WIDE_LEVELS)
-    if (rounded == onednn::Type::bf16) return product::bf16::usable();
-    return tenon::detail::usable_vector_level() != tenon::detail::VectorLevel::plain;
-#else
-    return false;
-#endif
-  }
-
-  /// body() with what products of a size are computed in. Weights are read too seldom, for few rows, to be split into parts.
+  /// body() with what products of a size are computed in.
   template <class Body>
-  auto in_arithmetic(const product::Size& size, Body&& body) const -> decltype(body(product::InF32(size))) {
+  auto in_arithmetic(const product::Size& size, Body&& body) const -> decltype(body(product::F32Arithmetic(size))) {
+    switch (algorithm(size.rows)) {
 #if defined(TENON_WIDE_LEVELS)
-    if (rounded_) return body(product::bf16::InBf16(size));
+      case Im2colAlgorithm::bf16:
+        return body(product::bf16::Bf16Arithmetic(size));
 #endif
-    if (size.rows < worth_parts) return body(product::InChains(size));
-    return body(product::InF32(size));
+      case Im2colAlgorithm::f32:
+        return body(product::F32Arithmetic(size));
+      default:
+        return body(product::FmaArithmetic(size));
+    }
   }
   product::Size forward_size() const {
     return {rows(), filters_, depth_};

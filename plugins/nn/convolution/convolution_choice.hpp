@@ -1,0 +1,175 @@
+// Which algorithm computes each pass of a convolution on the CPU, as tables. README.md shows them.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "../../shared/product/choice.hpp"
+#include "../../shared/product/product_choice.hpp"
+#include "amx_tiling.hpp"
+
+struct ConvolutionCase {
+  Window window;
+  tenon::Shape data, output;
+  std::int64_t groups = 1;
+  bool data_last = false, output_last = false;  ///< channels-last
+  bool bf16 = false;                            ///< factors are rounded to bfloat16
+  product::Processor processor;
+  bool onednn_avx512 = false;  ///< oneDNN has code for AVX-512 here
+
+  std::int64_t samples() const { return data[0]; }
+  std::int64_t channels() const { return data[1]; }
+  std::int64_t filters() const { return output[1]; }
+  std::int64_t positions() const { return output.size() / filters(); }  ///< of the output, in all samples
+  std::int64_t weights() const {
+    auto count = filters() * (channels() / groups);
+    for (int axis = 0; axis < window.axes; ++axis) count *= window.kernel[static_cast<std::size_t>(axis)];
+    return count;
+  }
+  /// The weights are by far the largest tensor, and each output position reads all of them.
+  bool has_large_weights() const { return groups == 1 && weights() > 4 * (data.size() + output.size()); }
+  bool has_wide_vectors() const { return processor.vectors != product::Vectors::scalar; }
+};
+
+enum class ConvolutionAlgorithm { im2col, amx, winograd, direct_by_filters, direct_by_rows, direct_by_samples };
+using ConvolutionRow = choice::Row<ConvolutionAlgorithm, ConvolutionCase>;
+
+/// A part of a direct forward pass, as oneDNN would compute it channels-last.
+struct StepCase {
+  int axes;
+  std::int64_t groups, filters, columns;  ///< columns: of the output's last axis
+  bool data_last, output_last;            ///< of one channel: either
+  std::string_view implementation;        ///< oneDNN's for channels-last tensors; empty: not asked for
+};
+
+enum class StepAlgorithm { small_filter, channels_last, blocked };
+using StepRow = choice::Row<StepAlgorithm, StepCase>;
+
+/// A product that im2col computes.
+struct Im2colCase {
+  std::int64_t rows;  ///< of the product
+  bool bf16, forward, packed, output_last;
+};
+
+enum class Im2colAlgorithm { bf16, weights_on_the_left, fma, f32 };
+using Im2colRow = choice::Row<Im2colAlgorithm, Im2colCase>;
+
+namespace convolution_choice {
+
+/// Each position of im2col reads the weights once, as they lie in memory; oneDNN reads them more often and in another layout.
+inline bool few_positions(const ConvolutionCase& of) {
+  const bool multiplies = of.bf16 ? of.processor.bf16 : of.has_wide_vectors();
+  const auto most = of.processor.amx ? 256 : 64;
+  return of.has_large_weights() && multiplies && of.samples() > 0 && of.positions() <= most && of.positions() <= of.filters();
+}
+/// If weights stay as they are, oneDNN lays them out once, and wins earlier. Plain tensors are mostly those of a training.
+inline bool few_positions_forward(const ConvolutionCase& of) {
+  const auto most = of.data_last || of.output_last ? 32 : of.processor.amx ? 128 : 32;
+  return few_positions(of) && of.positions() <= most;
+}
+
+/// Below a quarter of the tiles' multiplications, oneDNN is faster. One sample decides, so that its bits do not depend on others.
+inline bool fits_amx(const ConvolutionCase& of) {
+  if (of.groups != 1 || of.window.axes != 2 || !of.bf16 || !of.processor.bf16 || !of.processor.amx) return false;
+  if (of.window.dilate[0] != 1 || of.window.dilate[1] != 1 || of.data.size() == 0 || of.output.size() == 0) return false;
+  return (of.data_last || of.channels() == 1) && of.output_last && AmxTiling(of.window, of.data, of.output).use() >= 0.25;
+}
+
+/// Transformed weights are four times as many as the filters', and take long to read for few tiles. One sample decides here, too.
+inline bool fits_winograd(const ConvolutionCase& of) {
+  if (of.groups != 1 || of.window.axes != 2 || of.bf16 || !of.has_wide_vectors() || !of.data_last || !of.output_last) return false;
+  for (std::size_t axis = 0; axis < 2; ++axis)
+    if (of.window.kernel[axis] != 3 || of.window.stride[axis] != 1 || of.window.dilate[axis] != 1) return false;
+  const auto tiles = (of.output[2] + 3) / 4 * ((of.output[3] + 3) / 4);
+  return of.channels() % 16 == 0 && of.filters() % 16 == 0 && std::min(of.channels(), of.filters()) >= 32 && tiles >= 32 &&
+         of.channels() * of.filters() <= 512 * tiles;
+}
+
+/// Filters of a part. With AVX-512, oneDNN blocks fewer than 128 in a way that is slower.
+inline std::int64_t filters_of_part(const ConvolutionCase& of) {
+  return of.onednn_avx512 ? 128 : 64;
+}
+
+inline constexpr std::int64_t least_gradient_filters = 64;  ///< of a part of the weights' gradient
+inline bool fits_gradient_by_filters(const ConvolutionCase& of) {
+  return of.groups == 1 && of.samples() > 0 && of.filters() >= 2 * least_gradient_filters &&
+         of.weights() > of.data.size() + of.output.size();
+}
+
+inline constexpr ConvolutionRow forward[] = {
+    {ConvolutionAlgorithm::im2col, "im2col",
+     "weights over 4 times data and output, at most 32 output positions (128 for plain tensors on a processor with AMX)",
+     few_positions_forward, "0.4 (8 positions, 1x1) to 1.4 (16 positions, 3x3) of direct's time with constant weights (Xeon with AVX-512)",
+     "another order of sums; padding is multiplied"},
+    {ConvolutionAlgorithm::amx, "implicit GEMM by AMX", "bfloat16, channels-last, no dilation, a quarter of AMX's tiles in use", fits_amx,
+     "ResNet-18 in 0.22 of float32's time (Xeon with AMX)", "another order of sums; padding is multiplied"},
+    {ConvolutionAlgorithm::winograd, "Winograd F(4x4, 3x3)",
+     "float32, channels-last, 3x3 filters, at least 32 channels and filters, 32 tiles or more for each sample", fits_winograd,
+     "0.6 of direct's time (Xeon with AVX-512)", "about twice the rounding error"},
+    {ConvolutionAlgorithm::direct_by_filters, "direct by filters", "weights over 4 times data and output, filters in whole blocks",
+     [](const ConvolutionCase& of) { return of.has_large_weights() && of.filters() % filters_of_part(of) == 0; }, "not recorded",
+     "the same"},
+    {ConvolutionAlgorithm::direct_by_rows, "direct by rows", "any other", [](const ConvolutionCase&) { return true; }, "", "the same"},
+};
+
+inline constexpr ConvolutionRow data_gradient[] = {
+    {ConvolutionAlgorithm::im2col, "col2im", "weights over 4 times data and output, at most 64 output positions (256 with AMX)",
+     few_positions, "not recorded", "another order of sums"},
+    {ConvolutionAlgorithm::direct_by_samples, "direct by samples", "any other", [](const ConvolutionCase&) { return true; }, "",
+     "the same"},
+};
+
+inline constexpr ConvolutionRow weight_gradient[] = {
+    {ConvolutionAlgorithm::im2col, "im2col", "weights over 4 times data and output, at most 64 output positions (256 with AMX)",
+     few_positions, "not recorded", "another order of sums"},
+    {ConvolutionAlgorithm::direct_by_filters, "direct by filters", "weights larger than data and output, at least 128 filters",
+     fits_gradient_by_filters, "not recorded", "another order of sums"},
+    {ConvolutionAlgorithm::direct_by_samples, "direct by samples", "any other", [](const ConvolutionCase&) { return true; }, "",
+     "the same"},
+};
+
+// ---- the code for a part of a direct convolution -------------------------------------------------------------------------
+
+/// Rows of less than four positions are too short for oneDNN's channels-last loops.
+constexpr bool is_narrow(std::int64_t columns) {
+  return columns < 4;
+}
+/// Whether oneDNN is asked for channels-last code at all.
+constexpr bool asks_for_channels_last(bool data_last, bool output_last, std::int64_t columns) {
+  return (data_last || output_last) && !is_narrow(columns);
+}
+/// oneDNN prefers blocks of channels there, but only says so for training.
+constexpr bool asks_for_training(std::int64_t filters, std::int64_t columns) {
+  return is_narrow(columns) || filters <= 16;
+}
+
+inline constexpr std::int64_t most_small_filters = 16;
+
+inline constexpr StepRow step[] = {
+    {StepAlgorithm::small_filter, "small-filter loops by AVX2",
+     "at most 16 filters, channels-last, two axes, where oneDNN's code is for AVX2",
+     [](const StepCase& of) {
+       return of.implementation == "jit:avx2" && of.data_last && of.output_last && of.axes == 2 && of.groups == 1 &&
+              of.filters <= most_small_filters;
+     },
+     "not recorded", "another order of sums"},
+    {StepAlgorithm::channels_last, "oneDNN, channels-last", "channels-last, at least 4 columns, more than plain loops",
+     [](const StepCase& of) { return !of.implementation.empty() && !of.implementation.starts_with("ref"); }, "no tensor is reordered",
+     "another order of sums"},
+    {StepAlgorithm::blocked, "oneDNN, its own layout", "any other", [](const StepCase&) { return true; }, "", "the same"},
+};
+
+// ---- the products of im2col ------------------------------------------------------------------------------------------------
+
+/// Weights are read too seldom, for few rows, to be split.
+inline constexpr Im2colRow im2col[] = {
+    {Im2colAlgorithm::bf16, "bf16", "factors rounded to bfloat16", [](const Im2colCase& of) { return of.bf16; }, "not recorded",
+     "rounded factors"},
+    {Im2colAlgorithm::weights_on_the_left, "FMA, weights on the left",
+     "forward, plain output, weights that are not packed, fewer than 64 rows",
+     [](const Im2colCase& of) { return of.forward && !of.packed && !of.output_last && of.rows < 64; }, "weights are read once", "FMA"},
+    {Im2colAlgorithm::fma, "FMA", "fewer than 64 rows", [](const Im2colCase& of) { return of.rows < 64; }, "nothing is split", "FMA"},
+    {Im2colAlgorithm::f32, "as products of float32", "any other", [](const Im2colCase&) { return true; }, "", "as its product's"},
+};
+
+}  // namespace convolution_choice

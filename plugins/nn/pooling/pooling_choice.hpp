@@ -1,0 +1,21 @@
+// Which algorithm computes a pooling on the CPU, forward and backward, as a table. plugins/README.md shows it.
+#pragma once
+#include "../../shared/product/choice.hpp"
+
+struct PoolingCase {
+  bool f32, maximum;
+  bool plain;      ///< no dilation, padding below the kernel's size, no window beyond the padding: what oneDNN has
+  bool countable;  ///< positions in one plane fit 32 bits
+};
+
+enum class PoolingAlgorithm { sliding_maximum, onednn, loops };
+using PoolingRow = choice::Row<PoolingAlgorithm, PoolingCase>;
+
+inline constexpr PoolingRow pooling_choices[] = {
+    {PoolingAlgorithm::sliding_maximum, "maximum along rows, then columns",
+     "maximum, float32, no dilation, padding below the kernel's size, planes of less than 2^31 elements",
+     [](const PoolingCase& of) { return of.f32 && of.maximum && of.plain && of.countable; }, "not recorded", "the same"},
+    {PoolingAlgorithm::onednn, "oneDNN", "average, float32, no dilation, padding below the kernel's size",
+     [](const PoolingCase& of) { return of.f32 && !of.maximum && of.plain; }, "not recorded", "another order of sums"},
+    {PoolingAlgorithm::loops, "loops", "any other", [](const PoolingCase&) { return true; }, "", "the same"},
+};
