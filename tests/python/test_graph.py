@@ -331,6 +331,8 @@ def test_plans():
         and plan.memory()
         and "image/svg+xml" in plan._repr_mimebundle_()
     )
+    algorithms = {step["op"]: step["algorithm"] for step in plan.steps}
+    assert algorithms["relu"] == "" and any(f"  algorithm {told}" in repr(plan) for told in algorithms.values() if told)
     for shapes in ({"nix": 3}, {"x": (3, 5)}, {"x": "a"}):
         with pytest.raises((tenon.Error, TypeError)):
             graph.plan(**shapes)

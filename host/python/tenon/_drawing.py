@@ -59,6 +59,8 @@ class Plan:
 
     @property
     def steps(self) -> list[dict[str, Any]]:
+        """In order, each with its node, op, device, variant, workspace, nodes, outputs, and the algorithm that its kernel chose and why, such as
+        `FMA by AVX-512: a processor with AVX-512`; empty if the kernel has no choice or does not tell it."""
         return self._core.steps
 
     @property
