@@ -221,6 +221,12 @@ double flops_of(const OperatorInfo& info, const Instance& kernel, int dispatch, 
   return flops;
 }
 
+bool tells_algorithm(const Instance& kernel) {
+  if (kernel.table() == nullptr) return false;
+  const PluginCall call(kernel.op(), kernel.owner(), PluginFunction::algorithm);
+  return query<tenon_algorithm>(*kernel.table(), "algorithm/1") != nullptr;
+}
+
 std::string algorithm_of(const OperatorInfo& info, const Instance& kernel, int dispatch, OperatorTypes& types) {
   if (kernel.table() == nullptr) return {};
   const PluginCall call(kernel.op(), kernel.owner(), PluginFunction::algorithm);

@@ -39,6 +39,8 @@ std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, 
 /// Floating-point operations of a call, as the kernel says; 0 where it does not. Throws Failure like infer_operator.
 double flops_of(const OperatorInfo& info, const Instance& kernel, int dispatch, OperatorTypes& types);
 
+/// Whether algorithm_of() may return a text.
+bool tells_algorithm(const Instance& kernel);
 /// The algorithm that a call runs and the reason for it, as one printable line; empty if the kernel does not tell. Throws Failure like
 /// infer_operator.
 std::string algorithm_of(const OperatorInfo& info, const Instance& kernel, int dispatch, OperatorTypes& types);

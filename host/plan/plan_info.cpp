@@ -73,12 +73,14 @@ std::string step_algorithm(const Plan& plan, std::size_t step, const Kernels& ke
   if (plan.copy_of(step) != none || plan.chain_of(step) != none || plan.runs_sparse(step)) return {};  // algorithms are of dense kernels
   const auto id = plan.node_of(step);
   const auto& node = plan.node(step);
+  const auto& kernel = plan.graph.kernel_of(id, kernels);
+  if (!tells_algorithm(kernel)) return {};
   OperatorTypes around;
   gather_types(plan.model(), forward_of(plan.model(), node), TypeTable(const_cast<std::vector<tenon_type>&>(plan.types())),
                around);  // which only reads them
   return at_node(plan.model(), id, [&] {
-    return algorithm_of(*plan.graph.binding().nodes[id].info, plan.graph.kernel_of(id, kernels),
-                        dispatch_of(node.pass == Pass::backward, plan.runs_sparse(step)), around);
+    return algorithm_of(*plan.graph.binding().nodes[id].info, kernel, dispatch_of(node.pass == Pass::backward, plan.runs_sparse(step)),
+                        around);
   });
 }
 
@@ -142,6 +144,7 @@ std::string text_of(const PlannedOutput& output) {
 
 PlanInfo info_of(const Plan& plan, const Kernels& kernels) {
   PlanInfo info;
+  info.steps.reserve(plan.step_count());
   for (std::size_t step = 0; step < plan.step_count(); ++step) info.steps.push_back(step_of(plan, step, kernels));
   for (const auto& [name, how] : plan.model().replaced)
     info.left_out.push_back({std::string(plan.model().strings[name]), std::string(plan.model().strings[how])});

@@ -120,6 +120,10 @@ TEST_CASE("a rule that shapes forbid does not act, and one whose shapes only a r
   }
   CHECK(names_in(session) == Names{"scaled+sum+moved"});
   CHECK(plans.made() == 2);
+  Session one(sum_of(host, {-1}, {-1}), {.plans = 1});
+  for (int round = 0; round < 2; ++round) CHECK(same_bits(one.run({{"x", x}, {"y", vector_of({10})}}).at("z"), vector_of({13.5F, 4.5F})));
+  CHECK(impl_of(one).plans.all().size() == 1);
+  CHECK(impl_of(one).plans.made() == 1);
 }
 
 namespace {

@@ -42,9 +42,14 @@ Planned& PlanStore::keep(Key key, Planned planned) {
     if (&oldest->second == last_) last_ = nullptr;
     plans_.erase(oldest);
   }
-  made_ += planned.plan != nullptr ? 1 : 0;
+  ++made_;
   planned.used = ++uses_;
   return plans_.insert_or_assign(std::move(key), std::move(planned)).first->second;
+}
+
+void PlanStore::refuse(Key key) {
+  if (refused_.size() >= 16 * capacity_) refused_.clear();  // each costs one attempt at planning
+  refused_.insert(std::move(key));
 }
 
 void PlanStore::drop(const SessionGraph& graph) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "run/execution/execution.hpp"
@@ -12,7 +13,7 @@ namespace tenon {
 /// A plan, and its execution once it has run.
 struct Planned {
   SessionGraph* graph = nullptr;
-  std::shared_ptr<const Plan> plan{};     ///< null: the optimized graph cannot be planned for these inputs, but the original one can
+  std::shared_ptr<const Plan> plan{};
   std::shared_ptr<const Stage> later{};   ///< the stage to plan after this run; null: this is the last one
   std::map<ValueId, Tensor> evaluated{};  ///< values that planning has computed, which the plan lacks
   std::uint64_t used = 0;                 ///< the larger, the more recently it was used
@@ -33,6 +34,9 @@ class PlanStore {
   /// Null if there is none.
   Planned* find(const Key& key);
   Planned& keep(Key key, Planned planned);
+  /// Notes that the optimized graph cannot be planned for this key, but the original one can.
+  void refuse(Key key);
+  bool is_refused(const Key& key) const { return refused_.contains(key); }
   /// Drops the plans of a graph.
   void drop(const SessionGraph& graph);
   /// The plan's execution, with room in the arena, which is its own until another one is asked for. Throws Failure (failed) if memory is
@@ -51,6 +55,7 @@ class PlanStore {
   std::uint64_t uses_ = 0, made_ = 0;
   Arenas arenas_;
   std::map<Key, Planned> plans_;
+  std::set<Key> refused_;
   Planned* last_ = nullptr;  // the only one whose execution may hold memory of sparse values
 };
 

@@ -28,7 +28,6 @@ SessionOptions checked(SessionOptions options) {
 Session::Impl::Impl(const Graph& given, SessionOptions given_options)
     : graph(impl_of(given).completed()),
       options(checked(std::move(given_options))),
-      plans(options.plans),
       graphs(host(), expanded(impl_of(graph).current, find_device(options.device.empty() ? "cpu" : options.device)), options,
              [this](const SessionGraph& dropped) {
                quick.reset();
@@ -36,7 +35,8 @@ Session::Impl::Impl(const Graph& given, SessionOptions given_options)
              }),
       files(graphs.last().tensors),
       context{&host_table(), &host().threads,          &streams, nullptr, &error, &host().kernel_log, options.training,
-              options.seed,  options.constant_weights, this} {
+              options.seed,  options.constant_weights, this},
+      plans(options.plans) {
   BackingFiles(graphs.snapshot()->tensors.of(model())).require_unchanged();
 }
 

@@ -63,13 +63,12 @@ void SessionGraph::place() {
 }
 
 const std::shared_ptr<const Stage>& SessionGraph::stage_for(const std::vector<std::string>& outputs, std::uint64_t& next_id) {
-  auto& known = stages_[outputs];
-  if (known) return known;
+  if (const auto found = stages_.find(outputs); found != stages_.end()) return found->second;
   auto stage = std::make_shared<Stage>();
   stage->graph = snapshot;
   if (!outputs.empty()) stage->part.emplace(model(), outputs, options_.training);
   stage->id = next_id++;
-  return known = std::move(stage);
+  return stages_.emplace(outputs, std::move(stage)).first->second;
 }
 
 void SessionGraph::initialize_missing(const std::vector<tenon_type>& types, std::vector<ValueId>& initialized,

@@ -93,14 +93,14 @@ struct Session::Impl {
 
   const Graph graph;
   const SessionOptions options;
-  PlanStore plans;
-  std::unique_ptr<QuickRun> quick;  // for the plan that was used last
   SessionGraphs graphs;
   BackingFiles files;  // of the session's tensors
   OneThread used;
   ErrorBuffer error;
   Streams streams;
   ExecutionContext context;
+  PlanStore plans;                  // ends before what its executions use
+  std::unique_ptr<QuickRun> quick;  // for the plan that was used last
   StateBackup backup{streams};
   StateBackup* batches = nullptr;  // of a run in batches, which succeed together
   bool puts_back_sums = true;      // destinations that are added to; false: the caller drops them

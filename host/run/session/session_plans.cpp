@@ -62,10 +62,8 @@ Planned& Session::Impl::find_or_make(const NextStage& next, const Request& reque
   quick.reset();
   graphs.run(*next.graph);
   auto key = PlanStore::key_of(*next.stage, fuses(), request.types, request.devices, request.elements);
-  if (auto* const found = plans.find(key); found != nullptr) {
-    if (found->plan == nullptr) throw CannotPlan{std::move(key)};
-    return *found;
-  }
+  if (auto* const found = plans.find(key); found != nullptr) return *found;
+  if (plans.is_refused(key)) throw CannotPlan{std::move(key)};
   if (!graphs.is_optimized(*next.graph)) return make(next, std::move(key), request);
   try {
     return make(next, key, request);
@@ -104,10 +102,9 @@ Planned& Session::Impl::plan(NextStage& next, const std::function<Request(const 
   try {
     return find_or_make(next, request_of(next));
   } catch (const CannotPlan& refused) {
-    auto& optimized = *next.graph;
     next = next.stage->types.empty() ? original_stage(next.outputs) : rest_of_original(next);
     auto& planned = find_or_make(next, request_of(next));
-    plans.keep(refused.key, {&optimized});
+    plans.refuse(refused.key);
     return planned;
   }
 }

@@ -99,9 +99,9 @@ struct PlannedPass {
 
 /// A value of its own: it stays as it is whatever becomes of the session.
 struct TENON_API PlanInfo {
-  std::vector<PlannedStep> steps;    ///< in the order in which they run
-  std::vector<MemoryUse> memory;     ///< by first step, then by offset; inputs, variables and outputs of the graph are not among them
-  std::vector<PlannedArena> arenas;  ///< the CPU's first
+  std::vector<PlannedStep> steps;     ///< in the order in which they run
+  std::vector<MemoryUse> memory;      ///< by first step, then by offset; inputs, variables and outputs of the graph are not among them
+  std::vector<PlannedArena> arenas;   ///< the CPU's first
   std::vector<LeftOut> left_out{};    ///< by optimization
   std::vector<std::string> later{};   ///< nodes that are planned when these steps have run: their shapes follow from elements
   std::vector<PlannedPass> passes{};  ///< in the order in which they ran

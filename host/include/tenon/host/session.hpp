@@ -90,9 +90,9 @@ struct RunOptions {
 /// Binds a graph once, makes a plan for each combination of input shapes, storages and devices, keeps the latest, and runs them. Inputs may
 /// be on any device. A session never changes its graph, and later edits of the graph do not reach the session. It has its own copies of
 /// what runs change: states, and in training the variables that the graph updates. A run that fails leaves all of that as it was, and the
-/// plans of other inputs ready. The session shares everything else with the graph. Variables,
-/// states and constants that a GPU reads are copied there when the session is created. Threads: one at a time per session, a second one
-/// gets a Failure; different sessions of one graph may run at once. A session keeps what it needs of its graph and Host alive.
+/// plans of other inputs ready. The session shares everything else with the graph. Variables, states and constants that a GPU reads are
+/// copied there when the session is created. Threads: one at a time per session, a second one gets a Failure; different sessions of one
+/// graph may run at once. A session keeps what it needs of its graph and Host alive.
 class TENON_API Session {
  public:
   explicit Session(const Graph& graph, SessionOptions options = {});
