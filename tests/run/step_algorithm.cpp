@@ -58,10 +58,10 @@ struct Parameter : Operator {
   }
 };
 
-struct Planned {
+struct PlannedGraph {
   ApplicationHost host;
   Graph graph{host};
-  explicit Planned(const std::string& told) {
+  explicit PlannedGraph(const std::string& told) {
     host.add<Chosen>();
     host.add<Parameter>();
     const auto x = graph.input("x", f32, {-1});
@@ -73,7 +73,7 @@ struct Planned {
 }  // namespace
 
 TEST_CASE("plans tell the algorithm that each kernel chooses for the planned shapes") {
-  Planned planned("");
+  PlannedGraph planned("");
   for (const std::int64_t elements : {3, 4, 5}) {
     CAPTURE(elements);
     const std::string expected = elements <= 4 ? "short loop: at most 4 elements" : "long loop: more than 4 elements";
@@ -88,12 +88,12 @@ TEST_CASE("plans tell the algorithm that each kernel chooses for the planned sha
 }
 
 TEST_CASE("an algorithm is one printable line, however long a kernel makes it") {
-  CHECK(Planned("a\nb\x1b[2J").plan(1).steps[1].algorithm == "a\\x0ab\\x1b[2J");
-  CHECK(Planned(std::string(1000, 'a')).plan(1).steps[1].algorithm == std::string(255, 'a'));
+  CHECK(PlannedGraph("a\nb\x1b[2J").plan(1).steps[1].algorithm == "a\\x0ab\\x1b[2J");
+  CHECK(PlannedGraph(std::string(1000, 'a')).plan(1).steps[1].algorithm == std::string(255, 'a'));
 }
 
 TEST_CASE("a kernel that fails to tell its algorithm fails the plan by its node's name, and no run") {
-  Planned planned("throws");
+  PlannedGraph planned("throws");
   const auto failure = failure_of([&] { planned.plan(2); });
   CHECK(failure.message.find("second") != std::string::npos);
   CHECK(failure.message.find("cannot tell") != std::string::npos);
