@@ -221,17 +221,20 @@ double flops_of(const OperatorInfo& info, const Instance& kernel, int dispatch, 
   return flops;
 }
 
-bool tells_algorithm(const Instance& kernel) {
-  if (kernel.table() == nullptr) return false;
+static tenon_algorithm algorithm_function(const Instance& kernel) {
+  if (kernel.table() == nullptr) return nullptr;
   const PluginCall call(kernel.op(), kernel.owner(), PluginFunction::algorithm);
-  return query<tenon_algorithm>(*kernel.table(), "algorithm/1") != nullptr;
+  return query<tenon_algorithm>(*kernel.table(), "algorithm/1");
+}
+
+bool tells_algorithm(const Instance& kernel) {
+  return algorithm_function(kernel) != nullptr;
 }
 
 std::string algorithm_of(const OperatorInfo& info, const Instance& kernel, int dispatch, OperatorTypes& types) {
-  if (kernel.table() == nullptr) return {};
-  const PluginCall call(kernel.op(), kernel.owner(), PluginFunction::algorithm);
-  const auto algorithm = query<tenon_algorithm>(*kernel.table(), "algorithm/1");
+  const auto algorithm = algorithm_function(kernel);
   if (algorithm == nullptr) return {};
+  const PluginCall call(kernel.op(), kernel.owner(), PluginFunction::algorithm);
   ErrorBuffer buffer;
   const auto io = as_boundary(types, buffer);
   std::array<char, 256> line{};

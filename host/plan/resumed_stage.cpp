@@ -47,7 +47,7 @@ class Resuming {
   WantedOutputs needed_;
 };
 
-// Of several values that one stands for, the first: the others are computed again.
+// An input stands for the first of several values; the others are computed again.
 void Resuming::find_inputs() {
   std::vector<bool> taken(rest_.model().values.size());
   for (ValueId value = 0; value < original_.values.size(); ++value) {

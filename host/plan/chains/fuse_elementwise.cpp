@@ -12,7 +12,7 @@
 namespace tenon {
 namespace {
 
-// Of the host's own: the plan runs it itself.
+// The operator of fused steps, which the plan runs itself.
 const LoadedOperator& chain_operator() {
   static const auto op = [] {
     LoadedOperator loaded;

@@ -68,7 +68,7 @@ std::uint8_t BufferAssignment::place_output(std::uint32_t step, std::uint32_t ou
 }
 
 // An output may take over the memory of an input that it was declared in place with, that no step reads later, and that is the plan's own.
-// Of a backward node these are the gradients: its first inputs are those of its origin's outputs. A worker process does so only where it
+// A backward node's first inputs are the gradients of its origin's outputs. A worker process does so only where it
 // wrote itself; elsewhere it would need a copy.
 bool BufferAssignment::reuse_input(std::uint32_t step, std::uint32_t output) {
   const auto& node = model_.nodes[memory_.order[step]];

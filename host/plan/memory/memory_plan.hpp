@@ -47,7 +47,7 @@ struct MemoryPlan {
   std::vector<std::uint32_t> first_write;  // of each step, in writes
   bool isolates = false;                   // some steps run in worker processes, which read the CPU's arena
 
-  /// In the arena of that device and writer, which is added if there is none. Returns the buffer's number.
+  /// Adds a buffer to the arena of that device and writer, and the arena if it is missing. Returns the buffer's number.
   std::uint32_t add_buffer(Device& device, const IsolatedPlugin* writer, const Buffer& buffer);
   /// Of a value in an arena; -1: it lives elsewhere (inputs, variables, outputs).
   std::int64_t offset_of(ValueId value) const;

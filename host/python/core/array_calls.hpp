@@ -235,8 +235,8 @@ class CallsByVersion {
   /// name: the operator's, as the caller writes it.
   explicit CallsByVersion(std::string name) : name_(std::move(name)) {}
 
-  /// Those for the host's operators as they are now, made by make(version, name, op) if there are none; null if it has no such operator.
-  /// A call that runs meanwhile keeps its own. Throws Failure (usage) if the host is closed.
+  /// Returns the calls for the host's current operators, made by make(version, name, op) if they are missing; null without such an
+  /// operator. A call that runs meanwhile keeps its own. Throws Failure (usage) if the host is closed.
   template <class Make>
   std::shared_ptr<Calls> of(const HostHandle& handle, const Make& make) {
     if (auto found = handle.host ? find(handle.host->version()) : nullptr) return found;
@@ -257,7 +257,7 @@ class CallsByVersion {
     return calls;
   }
 
-  /// Of all versions that are known.
+  /// The sums over all versions.
   CallCacheCounts counts() const {
     CallCacheCounts all;
     for (const auto& each : known_) {

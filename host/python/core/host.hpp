@@ -20,7 +20,7 @@ struct HostHandle {
 /// The default host of this thread of control: that of the innermost `with` block, else the process's, which is made when it is first
 /// needed. A copy, since another thread may choose another one.
 HostHandle current_host();
-/// How many `with` blocks there are in all threads: outside of blocks nobody has to look for one. With the GIL.
+/// The number of open `with` blocks in all threads; at 0, the default host is the process's. With the GIL.
 inline int open_blocks = 0;
 /// The host of the innermost `with` block that this thread of control is in. For a thread of a host, the caller's. Null outside of blocks.
 nb::object host_of_block();

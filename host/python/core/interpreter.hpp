@@ -47,8 +47,8 @@ PyGILState_STATE take_gil();
 /// What a function in Python returns, in frames that such a thread may stay in. Throws nb::python_error.
 nb::object call_python(nb::handle function, const nb::tuple& arguments, nb::handle named = {});
 nb::object call_python(const char* module, const char* function, const nb::tuple& arguments);
-/// The same function, found once and kept in `known`: an object that is initialized by an import could wait for itself, since imports let
-/// other threads run.
+/// Finds the function once and keeps it in `known`. A static object would deadlock: an import lets other threads run while it is
+/// initialized.
 nb::handle function_of(PyObject*& known, const char* module, const char* function);
 /// What a vectorcall is given, as a tuple and a dict.
 std::pair<nb::tuple, nb::dict> arguments_of(PyObject* const* given, std::size_t count, PyObject* keywords);

@@ -47,9 +47,14 @@ Planned& PlanStore::keep(Key key, Planned planned) {
   return plans_.insert_or_assign(std::move(key), std::move(planned)).first->second;
 }
 
-void PlanStore::refuse(Key key) {
+void PlanStore::refuse(Key key, std::shared_ptr<const Stage> instead) {
   if (refused_.size() >= 16 * capacity_) refused_.clear();  // each costs one attempt at planning
-  refused_.insert(std::move(key));
+  refused_.insert_or_assign(std::move(key), std::move(instead));
+}
+
+std::shared_ptr<const Stage> PlanStore::stage_instead(const Key& key) const {
+  const auto found = refused_.find(key);
+  return found == refused_.end() ? nullptr : found->second;
 }
 
 void PlanStore::drop(const SessionGraph& graph) {

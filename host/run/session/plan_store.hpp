@@ -2,7 +2,6 @@
 #pragma once
 #include <map>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "run/execution/execution.hpp"
@@ -34,9 +33,10 @@ class PlanStore {
   /// Null if there is none.
   Planned* find(const Key& key);
   Planned& keep(Key key, Planned planned);
-  /// Notes that the optimized graph cannot be planned for this key, but the original one can.
-  void refuse(Key key);
-  bool is_refused(const Key& key) const { return refused_.contains(key); }
+  /// Notes that the optimized graph cannot be planned for this key, but `instead`, a stage of the original one, can.
+  void refuse(Key key, std::shared_ptr<const Stage> instead);
+  /// Null if the key is not refused.
+  std::shared_ptr<const Stage> stage_instead(const Key& key) const;
   /// Drops the plans of a graph.
   void drop(const SessionGraph& graph);
   /// The plan's execution, with room in the arena, which is its own until another one is asked for. Throws Failure (failed) if memory is
@@ -55,7 +55,7 @@ class PlanStore {
   std::uint64_t uses_ = 0, made_ = 0;
   Arenas arenas_;
   std::map<Key, Planned> plans_;
-  std::set<Key> refused_;
+  std::map<Key, std::shared_ptr<const Stage>> refused_;
   Planned* last_ = nullptr;  // the only one whose execution may hold memory of sparse values
 };
 

@@ -169,6 +169,7 @@ void SessionGraphs::optimize() {
   if (last_ == optimized_.get()) change_to(next);
   if (optimized_ != nullptr) drop_(*optimized_);
   optimized_ = std::move(made);
+  first_tensors_.clear();  // a graph has them, where it reads them
 }
 
 // What was computed of elements that the application may have written since is computed again, once nobody can write them any more. Until

@@ -24,8 +24,6 @@ class SessionGraph {
 
   const GraphModel& model() const { return snapshot->model; }
   const Binding& binding() const { return snapshot->binding; }
-  /// Whether rewriting made a node that needs an output of `id` in place of others.
-  bool is_rewritten(NodeId id) const { return model().stands_for.contains(id); }
 
   /// The first stage of a run of these outputs; of all if none is named. `next_id` numbers new stages.
   const std::shared_ptr<const Stage>& stage_for(const std::vector<std::string>& outputs, std::uint64_t& next_id);

@@ -46,6 +46,7 @@ struct Session::Impl {
   /// Thrown if the optimized graph cannot be planned for these inputs: a rule looked at less than all shapes, or the inputs are wrong.
   struct CannotPlan {
     PlanStore::Key key;
+    std::shared_ptr<const Stage> instead{};  ///< the stage of the original graph that was planned before; null: none yet
   };
   /// Thrown if the original graph cannot go on where the optimized one stopped.
   struct CannotResume {};
@@ -120,7 +121,8 @@ struct Session::Impl {
   // session_plans.cpp
   Planned& find_or_make(const NextStage& next, const Request& request);
   Planned& make(const NextStage& next, PlanStore::Key key, const Request& request);
-  NextStage rest_of_original(const NextStage& optimized);
+  /// What is left of the original graph where the optimized one cannot be planned.
+  std::shared_ptr<const Stage> rest_of_original(const NextStage& optimized);
   Request request_of(const NextStage& next, const NamedTensors& inputs) const;
 
   // session_run.cpp

@@ -63,7 +63,7 @@ Planned& Session::Impl::find_or_make(const NextStage& next, const Request& reque
   graphs.run(*next.graph);
   auto key = PlanStore::key_of(*next.stage, fuses(), request.types, request.devices, request.elements);
   if (auto* const found = plans.find(key); found != nullptr) return *found;
-  if (plans.is_refused(key)) throw CannotPlan{std::move(key)};
+  if (auto instead = plans.stage_instead(key)) throw CannotPlan{std::move(key), std::move(instead)};
   if (!graphs.is_optimized(*next.graph)) return make(next, std::move(key), request);
   try {
     return make(next, key, request);
@@ -91,20 +91,22 @@ Planned& Session::Impl::make(const NextStage& next, PlanStore::Key key, const Re
   return plans.keep(std::move(key), {graph, std::move(plan), std::move(later), std::move(inferred.evaluated)});
 }
 
-Session::Impl::NextStage Session::Impl::rest_of_original(const NextStage& optimized) {
+std::shared_ptr<const Stage> Session::Impl::rest_of_original(const NextStage& optimized) {
+  if (optimized.stage->types.empty()) return original_stage(optimized.outputs).stage;  // nothing has run
   auto rest = resumed(graphs.snapshot(), *optimized.stage);
   if (!rest) throw CannotResume();
   rest->id = stage_count++;
-  return {&graphs.original(), std::move(rest), optimized.outputs};
+  return rest;
 }
 
 Planned& Session::Impl::plan(NextStage& next, const std::function<Request(const NextStage&)>& request_of) {
   try {
     return find_or_make(next, request_of(next));
   } catch (const CannotPlan& refused) {
-    next = next.stage->types.empty() ? original_stage(next.outputs) : rest_of_original(next);
+    auto stage = refused.instead ? refused.instead : rest_of_original(next);
+    next = {&graphs.original(), stage, next.outputs};
     auto& planned = find_or_make(next, request_of(next));
-    plans.refuse(refused.key);
+    if (!refused.instead) plans.refuse(refused.key, std::move(stage));
     return planned;
   }
 }
