@@ -16,7 +16,7 @@ std::string words_for_tensor(const OperatorCall& call, const TensorGroup& group,
   return fmt::format("state '{}'", call.info().states[i].name);
 }
 
-PassedMemory::PassedMemory(const OperatorCall& call, const OperatorTypes& types, const CallMemory& memory, bool backward)
+PassedMemory::PassedMemory(const OperatorCall& call, const CallTypes& types, const CallMemory& memory, bool backward)
     : allocated_(types.outputs) {
   std::size_t count = 0;
   for (const auto* group : {&memory.inputs, &memory.outputs, &memory.states, &memory.output_grads, &memory.input_grads})
@@ -49,7 +49,7 @@ tenon_tensor* PassedMemory::pass(const Tensor& tensor, bool read) {
   return &raw;
 }
 
-CallMemory run_call(const OperatorCall& call, const OperatorTypes& types, CallMemory memory, bool backward, const CallSetting& setting,
+CallMemory run_call(const OperatorCall& call, const CallTypes& types, CallMemory memory, bool backward, const CallContext& context,
                     Placement placement, std::uint8_t fill) {
   auto known = types;
   if (backward)  // by now the shapes of all outputs are known
@@ -57,7 +57,7 @@ CallMemory run_call(const OperatorCall& call, const OperatorTypes& types, CallMe
       if (memory.outputs[i]) known.outputs[i] = type_of(memory.outputs[i].dtype(), memory.outputs[i].shape());
   const PassedMemory passed(call, known, memory, backward);
   SparseMemory allocated(guarded_source(call, passed.tensors().outputs, placement, fill));
-  CallSetting with_memory = setting;
+  auto with_memory = context;
   with_memory.memory = &allocated;
   const WithoutCopies here;
   if (backward) {

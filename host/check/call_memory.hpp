@@ -54,7 +54,7 @@ std::string words_for_tensor(const OperatorCall& call, const TensorGroup& group,
 /// The memory as it crosses the boundary; in backward without the elements that the operator does not read.
 class PassedMemory {
  public:
-  PassedMemory(const OperatorCall& call, const OperatorTypes& types, const CallMemory& memory, bool backward);
+  PassedMemory(const OperatorCall& call, const CallTypes& types, const CallMemory& memory, bool backward);
   PassedMemory(const PassedMemory&) = delete;
   PassedMemory& operator=(const PassedMemory&) = delete;
   const CallTensors& tensors() const { return tensors_; }
@@ -69,7 +69,7 @@ class PassedMemory {
 
 /// Runs the call in the memory, and gives it back with the outputs that the kernel allocated, each placed as `placement` and filled with
 /// `fill` before. Throws Failure where the kernel refuses.
-CallMemory run_call(const OperatorCall& call, const OperatorTypes& types, CallMemory memory, bool backward, const CallSetting& setting,
+CallMemory run_call(const OperatorCall& call, const CallTypes& types, CallMemory memory, bool backward, const CallContext& context,
                     Placement placement = Placement::apart, std::uint8_t fill = 0);
 
 /// Copies of all tensors between guard pages.

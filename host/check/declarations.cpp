@@ -36,15 +36,14 @@ std::string contradiction(const std::vector<tenon_type>& known, const std::vecto
 }
 
 /// An error is no contradiction: graphs whose shapes are all known work.
-std::string infer_again(const OperatorCall& call, const OperatorTypes& known, OperatorTypes less, std::string& error) {
+std::string infer_again(const OperatorCall& call, const CallTypes& known, CallTypes less, std::string& error) {
   try {
     call.infer(less);
   } catch (const Failure& failure) {
     error = failure.what();
     return {};
   }
-  for (const auto& [group, what] :
-       {std::pair{&OperatorTypes::inputs, "input"}, {&OperatorTypes::outputs, "output"}, {&OperatorTypes::states, "state"}})
+  for (const auto& [group, what] : {std::pair{&CallTypes::inputs, "input"}, {&CallTypes::outputs, "output"}, {&CallTypes::states, "state"}})
     if (auto fault = contradiction(known.*group, less.*group, what); !fault.empty()) return fault;
   return {};
 }

@@ -182,13 +182,13 @@ std::optional<TestInput> InputSearch::find(const Shape& first, const Connected& 
   return std::nullopt;
 }
 
-void InputSearch::infer(OperatorTypes& types) const {
+void InputSearch::infer(CallTypes& types) const {
   if (tells_inputs_asked()) tell_question(describe_call(call_.info(), types.inputs, attributes_));
   call_.infer(types);
 }
 
-OperatorTypes InputSearch::start(const Connected& connected, std::size_t turn, const FixedInputs& fixed) {
-  OperatorTypes types;
+CallTypes InputSearch::start(const Connected& connected, std::size_t turn, const FixedInputs& fixed) {
+  CallTypes types;
   const auto& info = call_.info();
   static constexpr std::size_t beside_variadic[] = {1, 1, 0, 2};  // tensors of a variadic input but its first
   auto count = info.inputs.size() + (info.variadic() ? beside_variadic[turn % 4] : 0);
@@ -224,7 +224,7 @@ OperatorTypes InputSearch::start(const Connected& connected, std::size_t turn, c
 }
 
 /// The shape itself; then what infer() says of a first input of that rank; then dimensions that parameters may want.
-std::vector<Shape> InputSearch::shapes_like(const Shape& first, const OperatorTypes& types) {
+std::vector<Shape> InputSearch::shapes_like(const Shape& first, const CallTypes& types) {
   std::vector<Shape> shapes{first};
   auto learned = types;
   set_shape(learned.inputs[0], first);
@@ -257,7 +257,7 @@ std::vector<Shape> InputSearch::shapes_like(const Shape& first, const OperatorTy
   return distinct;
 }
 
-bool InputSearch::complete(const Shape& first, std::size_t turn, OperatorTypes types, int accepted, TestInput& found) {
+bool InputSearch::complete(const Shape& first, std::size_t turn, CallTypes types, int accepted, TestInput& found) {
   if (is_spent()) return false;
   ++tries_;
   try {
@@ -289,7 +289,7 @@ bool InputSearch::complete(const Shape& first, std::size_t turn, OperatorTypes t
 }
 
 /// Where infer() would use elements that nobody gave: those that may be a shape, counts, or places.
-bool InputSearch::give_elements(const Shape& first, const OperatorTypes& types, int accepted, TestInput& found) {
+bool InputSearch::give_elements(const Shape& first, const CallTypes& types, int accepted, TestInput& found) {
   for (std::size_t i = 0; i < types.wanted.size(); ++i) {
     const auto& type = types.inputs[i];
     const auto size = element_count(type);
@@ -310,7 +310,7 @@ bool InputSearch::give_elements(const Shape& first, const OperatorTypes& types, 
   return false;
 }
 
-bool InputSearch::finish(const OperatorTypes& types, TestInput& found) {
+bool InputSearch::finish(const CallTypes& types, TestInput& found) {
   constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
   bool certain = true;  // that other elements would tell no more
   for (std::size_t i = 0; i < types.wanted.size(); ++i) certain = certain && (types.wanted[i] == 0 || given_[i]);

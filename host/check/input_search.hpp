@@ -37,12 +37,12 @@ class InputSearch {
   std::optional<TestInput> find(const Shape& first, const Connected& connected, std::size_t turn, const FixedInputs& fixed = {});
 
  private:
-  void infer(OperatorTypes& types) const;
-  OperatorTypes start(const Connected& connected, std::size_t turn, const FixedInputs& fixed);
-  std::vector<Shape> shapes_like(const Shape& first, const OperatorTypes& types);
-  bool complete(const Shape& first, std::size_t turn, OperatorTypes types, int accepted, TestInput& found);
-  bool give_elements(const Shape& first, const OperatorTypes& types, int accepted, TestInput& found);
-  bool finish(const OperatorTypes& types, TestInput& found);
+  void infer(CallTypes& types) const;
+  CallTypes start(const Connected& connected, std::size_t turn, const FixedInputs& fixed);
+  std::vector<Shape> shapes_like(const Shape& first, const CallTypes& types);
+  bool complete(const Shape& first, std::size_t turn, CallTypes types, int accepted, TestInput& found);
+  bool give_elements(const Shape& first, const CallTypes& types, int accepted, TestInput& found);
+  bool finish(const CallTypes& types, TestInput& found);
   bool is_spent() { return tries_ > 2000; }
 
   const OperatorCall& call_;

@@ -28,7 +28,7 @@ LastTensors last_tensors(const OperatorCall& call, const TestInput& sample) {
 }
 
 /// Gives the types their layouts; false where one of them cannot have it.
-bool set_layouts(const LastTensors& last, OperatorTypes& types) {
+bool set_layouts(const LastTensors& last, CallTypes& types) {
   const auto set = [](const std::vector<bool>& which, std::vector<tenon_type>& group) {
     bool fits = true;
     for (std::size_t i = 0; i < group.size(); ++i) {

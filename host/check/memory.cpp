@@ -60,13 +60,13 @@ void call_twice(const LoadedOperator& op, const TestInput& sample, std::uint64_t
 /// Behind a forward of the same object, whose memory and call are forbidden, too. What the kernel refuses is the check of gradients' part.
 void call_backward_twice(const LoadedOperator& op, const TestInput& sample, std::uint64_t seed) {
   Threads threads(1);
-  const CallSetting setting{threads, seed, 0, nullptr, true, nullptr};
+  const CallContext context{.threads = threads, .seed = seed, .training = true};
   const std::vector<bool> all(sample.types.inputs.size(), true);
   const SameCall calls(op, sample, cpu_device(), seed);
   std::vector<CallMemory> done;
   const auto run = [&](const CallMemory& memory, bool backward, Placement placement) {
     done.push_back(guarded_copy(calls.there(), memory, placement));
-    done.back() = run_call(calls.there(), sample.types, done.back(), backward, setting, placement);
+    done.back() = run_call(calls.there(), sample.types, done.back(), backward, context, placement);
     for (const auto& [name, group] : tensor_groups) std::for_each((done.back().*group).begin(), (done.back().*group).end(), forbid);
   };
   try {

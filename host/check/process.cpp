@@ -55,16 +55,16 @@ class Watch {
 bool live_once(const CheckedOperator& subject, const TestInput& sample, Watch& watch, Refusals& refusals) {
   bool accepted = false;
   Threads threads(1);
-  const CallSetting setting{threads, subject.seed, 0, nullptr, true, nullptr};
+  const CallContext context{.threads = threads, .seed = subject.seed, .training = true};
   try {
     const SameCall calls(subject.op, sample, cpu_device(), subject.seed);
     watch.look("create()");
-    run_call(calls.here(), sample.types, calls.forward_memory(Numbers::positive), false, setting);
+    run_call(calls.here(), sample.types, calls.forward_memory(Numbers::positive), false, context);
     watch.look("forward()");
     accepted = true;
     if (has_backward(subject.op, sample)) {
       const std::vector<bool> all(sample.types.inputs.size(), true);
-      run_call(calls.here(), sample.types, calls.backward_memory(Numbers::positive, all, true), true, setting);
+      run_call(calls.here(), sample.types, calls.backward_memory(Numbers::positive, all, true), true, context);
       watch.look("backward()");
     }
   } catch (const Failure& failure) {

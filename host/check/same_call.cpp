@@ -121,10 +121,10 @@ CallMemory SameCall::backward_memory(Numbers numbers, const std::vector<bool>& w
 std::string SameCall::compare(const CallMemory& memory, bool backward, Lie lie, bool training) const {
   if (here_.info().allocates()) return {};  // no memory of a device is given for that
   Threads threads(1);
-  const CallSetting setting{threads, seed_, 0, nullptr, training, nullptr};
+  const CallContext context{.threads = threads, .seed = seed_, .training = training};
   const auto here = memory.with([](const Tensor& tensor, bool) { return tensor.clone(); });
   try {
-    run_call(here_, sample_.types, here, backward, setting);
+    run_call(here_, sample_.types, here, backward, context);
   } catch (const Failure&) {
     return {};
   }
@@ -133,7 +133,7 @@ std::string SameCall::compare(const CallMemory& memory, bool backward, Lie lie, 
   far.upload();
   const PassedMemory passed(there_, sample_.types, there, backward);
   auto types = sample_.types;
-  OperatorRun run(there_, backward ? TENON_BACKWARD : TENON_FORWARD, types, passed.tensors(), setting);
+  OperatorRun run(there_, backward ? TENON_BACKWARD : TENON_FORWARD, types, passed.tensors(), context);
   run.put();
   far.download();
   run.finish();

@@ -333,9 +333,10 @@ class Comparison {
 };
 
 // Whether a sparse kernel takes these. Of sparse output gradients backward alone is of interest.
-bool is_claimed(const CheckedOperator& subject, const OperatorCall& call, const OperatorTypes& known, const CallStorages& storages) {
+bool is_claimed(const CheckedOperator& subject, const OperatorCall& call, const CallTypes& known, const CallStorages& storages) {
   auto whole = known;
-  if (!storages.has_sparse_gradient() && call.storage(storages.inputs, whole).sparse) return true;
+  whole.storages = storages.inputs;
+  if (!storages.has_sparse_gradient() && call.storage(whole).sparse) return true;
   const Instance kernel(subject.op, call.table(), call.attributes());
   auto around = storages.output_grads;
   around.insert(around.end(), storages.inputs.begin(), storages.inputs.end());

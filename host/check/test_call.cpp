@@ -54,7 +54,7 @@ void fill_with_numbers(const Tensor& tensor, std::uint64_t seed, int indices) {
   });
 }
 
-int indices_of(const OperatorInfo& info, const OperatorTypes& types, std::size_t i) {
+int indices_of(const OperatorInfo& info, const CallTypes& types, std::size_t i) {
   if (!info.inputs[declared_input(info, i)].types) return 0;
   const bool single = std::any_of(types.inputs.begin(), types.inputs.end(), [](const tenon_type& type) {
     return type.present && floating.has(static_cast<DType>(type.dtype)) &&

@@ -46,7 +46,7 @@ class TestCall {
 
  private:
   const OperatorCall& call_;
-  OperatorTypes types_;
+  CallTypes types_;
   std::uint64_t seed_;
   Placement placement_;
   std::uint8_t fill_;
@@ -63,7 +63,7 @@ SparseMemory::Source guarded_source(const OperatorCall& call, std::span<tenon_te
 void fill_with_numbers(const Tensor& tensor, std::uint64_t seed, int indices = 0);
 /// What input i of a sample is filled with: indices 0 and 1 where they may point to rows or classes, 0 alone where some tensor has only
 /// one.
-int indices_of(const OperatorInfo& info, const OperatorTypes& types, std::size_t i);
+int indices_of(const OperatorInfo& info, const CallTypes& types, std::size_t i);
 /// Input i of the sample: the elements that it has, or numbers of its magnitude made from `seed`.
 void fill_input(const Tensor& tensor, const OperatorInfo& info, const TestInput& sample, std::size_t i, std::uint64_t seed);
 /// `, numbers of both signs`, of inputs; empty for small positive ones.

@@ -24,7 +24,7 @@ enum class Magnitude : std::uint8_t {
 
 struct TestInput {
   Attributes attributes;
-  OperatorTypes types;                      ///< all known
+  CallTypes types;                          ///< all known
   std::vector<Tensor> given;                ///< the elements of inputs, on the CPU; empty: the check makes numbers up
   Magnitude numbers = Magnitude::positive;  ///< of those that it makes up
 

@@ -88,7 +88,7 @@ class VariantCalls {
   void compare(const TestInput& sample, DType precision, Numbers numbers, bool backward, bool training) {
     if (!fault_.empty()) return;
     Threads threads(1);
-    const CallSetting setting{threads, subject_.seed, 0, nullptr, training, nullptr};
+    const CallContext context{.threads = threads, .seed = subject_.seed, .training = training};
     const SameCall own(own_, sample, cpu_device(), subject_.seed);
     CallMemory memory, expected;
     try {
@@ -98,7 +98,7 @@ class VariantCalls {
         for (auto& write : memory.writes)
           if (write == TENON_WRITE_TO && numbers == Numbers::both_signs) write = TENON_WRITE_ADD;
       expected =
-          run_call(own.here(), sample.types, memory.with([](const Tensor& tensor, bool) { return tensor.clone(); }), backward, setting);
+          run_call(own.here(), sample.types, memory.with([](const Tensor& tensor, bool) { return tensor.clone(); }), backward, context);
     } catch (const Failure&) {
       return;  // these elements are not legal
     }
@@ -108,7 +108,7 @@ class VariantCalls {
     const OperatorCall call(guarded.op(), sample.attributes);
     for (const auto placement : {Placement::after_guard, Placement::before_guard}) {
       try {
-        const auto found = run_call(call, types, guarded_copy(call, memory, placement), backward, setting, placement);
+        const auto found = run_call(call, types, guarded_copy(call, memory, placement), backward, context, placement);
         fault_ = guarded.fault().empty() ? differences(expected, found, precision) : name_ + " " + guarded.fault();
       } catch (const Failure& failure) {
         fault_ = fmt::format("{} refuses what the operator's own does: {}", name_, failure.what());

@@ -67,7 +67,7 @@ void require_no_values_of_its_own(const GraphModel& model, NodeId id, const std:
 
 /// A graph of nothing but one composed node's nodes.
 struct Inside {
-  Inside(const LoadedOperator& op, const void* object, const OperatorTypes& types) : builder(model, binding, *op.plugins) {
+  Inside(const LoadedOperator& op, const void* object, const CallTypes& types) : builder(model, binding, *op.plugins) {
     ComposedNode node{op, object, op.info->name, {}, {}, static_cast<std::uint32_t>(types.outputs.size())};
     for (std::size_t i = 0; i < types.inputs.size(); ++i) {
       auto type = types.inputs[i];
@@ -125,7 +125,7 @@ std::vector<ValueId> compose(GraphBuilder& builder, const ComposedNode& node) {
   return std::move(around.results);
 }
 
-void infer_composed(const LoadedOperator& op, const void* object, OperatorTypes& types) {
+void infer_composed(const LoadedOperator& op, const void* object, CallTypes& types) {
   const Inside inside(op, object, types);
   const auto take = [&](std::vector<tenon_type>& group, const std::vector<ValueId>& values) {
     for (std::size_t i = 0; i < group.size(); ++i) {
@@ -139,7 +139,7 @@ void infer_composed(const LoadedOperator& op, const void* object, OperatorTypes&
   take(types.outputs, inside.outputs);
 }
 
-std::vector<bool> reached_by_gradient(const LoadedOperator& op, const void* object, const OperatorTypes& types,
+std::vector<bool> reached_by_gradient(const LoadedOperator& op, const void* object, const CallTypes& types,
                                       const std::vector<bool>& output_grads) {
   const Entered entered(differentiating, op);
   Inside inside(op, object, types);

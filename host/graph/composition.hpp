@@ -26,10 +26,10 @@ bool is_composed(const LoadedOperator& op);
 std::vector<ValueId> compose(GraphBuilder& builder, const ComposedNode& node);
 
 /// What the nodes inside infer of inputs and outputs, with nothing known of outputs. Throws Failure.
-void infer_composed(const LoadedOperator& op, const void* object, OperatorTypes& types);
+void infer_composed(const LoadedOperator& op, const void* object, CallTypes& types);
 
 /// Of which inputs there is a gradient, if only these outputs have one. Throws Failure where a node inside has none.
-std::vector<bool> reached_by_gradient(const LoadedOperator& op, const void* object, const OperatorTypes& types,
+std::vector<bool> reached_by_gradient(const LoadedOperator& op, const void* object, const CallTypes& types,
                                       const std::vector<bool>& output_grads);
 
 }  // namespace tenon

@@ -26,7 +26,7 @@ bool has_kernel(const GraphModel& model, NodeId id, const LoadedOperator& op, co
   std::vector<tenon_attribute> attributes;
   fill_attributes(model, node, attributes);
   const KernelSet kernels(op, device.type(), attributes, backward);
-  OperatorTypes types;
+  CallTypes types;
   gather_types(model, node, types);
   return kernels.find(*op.info, types) < kernels.size();
 }

@@ -22,7 +22,7 @@ bool same(const std::vector<tenon_type>& left, const std::vector<tenon_type>& ri
 
 // `type_of_value`: returns the type of a value by its number.
 template <class TypeOfValue>
-void gather(const GraphModel& model, const NodeRecord& node, OperatorTypes& types, TypeOfValue type_of_value) {
+void gather(const GraphModel& model, const NodeRecord& node, CallTypes& types, TypeOfValue type_of_value) {
   const auto* edges = model.edges.data() + node.first_edge;
   types.inputs.resize(node.input_count);
   types.states.resize(node.state_count);
@@ -37,15 +37,15 @@ void gather(const GraphModel& model, const NodeRecord& node, OperatorTypes& type
 
 }  // namespace
 
-void gather_types(const GraphModel& model, const NodeRecord& node, const std::vector<tenon_type>& from, OperatorTypes& types) {
+void gather_types(const GraphModel& model, const NodeRecord& node, const std::vector<tenon_type>& from, CallTypes& types) {
   gather(model, node, types, [&](ValueId value) -> const tenon_type& { return from[value]; });
 }
 
-void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable from, OperatorTypes& types) {
+void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable from, CallTypes& types) {
   gather(model, node, types, [&](ValueId value) -> const tenon_type& { return from[value]; });
 }
 
-void gather_types(const GraphModel& model, const NodeRecord& node, OperatorTypes& types) {
+void gather_types(const GraphModel& model, const NodeRecord& node, CallTypes& types) {
   gather(model, node, types, [&](ValueId value) -> const tenon_type& { return model.values[value].type; });
 }
 
@@ -200,7 +200,7 @@ void Inference::find_values(const NodeRecord& node, std::vector<const tenon_tens
 }
 
 // Elements that infer() asked for and that follow from shapes: whether there are any new ones.
-bool Inference::evaluate_wanted(const NodeRecord& node, const OperatorTypes& types) {
+bool Inference::evaluate_wanted(const NodeRecord& node, const CallTypes& types) {
   bool found = false;
   for (std::uint32_t i = 0; i < types.wanted.size(); ++i) {
     const auto value = model_.edges[node.first_edge + i];
@@ -237,7 +237,7 @@ bool Inference::run_kernel(NodeId id, int depth, std::set<ValueId>& failed) {
     if (!is_known(type) || type.storage != TENON_DENSE) return false;
     if (!info.inputs[declared_input(info, i)].shape_only && !evaluate(edges[i], depth + 1, failed)) return false;
   }
-  OperatorTypes types;
+  CallTypes types;
   gather_types(model_, node, types_, types);
   find_values(node, types.values);
   types.values.resize(node.input_count);
@@ -266,7 +266,7 @@ std::vector<std::pair<NodeId, ValueId>> Inference::unseen() const {
 }
 
 // The answer depends on the object and the question alone.
-const OperatorTypes& Inference::ask(NodeId id) {
+const CallTypes& Inference::ask(NodeId id) {
   const auto& node = model_.nodes[id];
   const auto& bound = binding_.nodes[id];
   auto& types = scratch_;

@@ -24,14 +24,14 @@ class TypeTable {
 };
 
 /// The types around a node; an input that is not connected has present = 0.
-void gather_types(const GraphModel& model, const NodeRecord& node, const std::vector<tenon_type>& from, OperatorTypes& types);
-void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable from, OperatorTypes& types);
+void gather_types(const GraphModel& model, const NodeRecord& node, const std::vector<tenon_type>& from, CallTypes& types);
+void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable from, CallTypes& types);
 /// The same from the types that the graph itself has.
-void gather_types(const GraphModel& model, const NodeRecord& node, OperatorTypes& types);
+void gather_types(const GraphModel& model, const NodeRecord& node, CallTypes& types);
 
 /// Runs a forward node's kernel on the CPU, for inference alone: `types` has the types around the node and the elements of its inputs, or
 /// no elements where the kernel reads none. Returns the outputs; nothing where it cannot.
-using Evaluate = std::function<std::vector<Tensor>(NodeId node, OperatorTypes& types)>;
+using Evaluate = std::function<std::vector<Tensor>(NodeId node, CallTypes& types)>;
 
 /// Knowledge is only ever added, so the work ends: a value can change once for its dtype, its rank and each dimension.
 class Inference {
@@ -63,10 +63,10 @@ class Inference {
 
  private:
   void infer(NodeId node);
-  const OperatorTypes& ask(NodeId node);
+  const CallTypes& ask(NodeId node);
   void find_values(const NodeRecord& node, std::vector<const tenon_tensor*>& values) const;
   const tenon_tensor* elements_of(ValueId value) const;
-  bool evaluate_wanted(const NodeRecord& node, const OperatorTypes& types);
+  bool evaluate_wanted(const NodeRecord& node, const CallTypes& types);
   bool evaluate(ValueId value, int depth, std::set<ValueId>& failed);
   bool run_kernel(NodeId id, int depth, std::set<ValueId>& failed);
   void infer_backward(NodeId node);
@@ -87,11 +87,11 @@ class Inference {
   const Elements* elements_;
   const Evaluate* evaluate_;
   std::map<ValueId, Tensor> evaluated_;
-  OperatorTypes scratch_;
+  CallTypes scratch_;
   /// Nodes that share an object often ask it the same.
   struct Answer {
     const Instance* from = nullptr;
-    OperatorTypes asked, told;
+    CallTypes asked, told;
   };
   std::vector<Answer> last_;  // of each operator, in run()
   std::vector<ValueId> changed_;

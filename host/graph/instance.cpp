@@ -1,6 +1,5 @@
 #include "graph/instance.hpp"
 
-#include <cstring>
 #include <exception>
 #include <tenon/host/failure.hpp>
 #include <tenon/host_error.hpp>
@@ -65,12 +64,6 @@ void Instance::reset() noexcept {
   if (table_->destroy != nullptr) table_->destroy(object_);
   if (FloatModes::after_call() != modes) modes.set();
   table_ = nullptr;
-}
-
-// One line, whatever the plugin wrote: messages reach terminals and logs of applications that look no further at them.
-std::string ErrorBuffer::reason() const {
-  const auto length = strnlen(text, sizeof text);
-  return length == 0 ? "it failed without giving a reason" : printable({text, length});
 }
 
 }  // namespace tenon

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "plugin/plugin_set.hpp"
+#include "tensor/error_buffer.hpp"
 
 namespace tenon {
 
@@ -49,22 +50,6 @@ class Instance {
   std::shared_ptr<const OperatorInfo> info_;
   const tenon_operator* table_ = nullptr;
   void* object_ = nullptr;
-};
-
-/// The buffer that the boundary's functions write their reason into.
-struct ErrorBuffer {
-  ErrorBuffer() {
-    error.size = sizeof error;
-    error.text = text;
-    error.capacity = sizeof text;
-  }
-  ErrorBuffer(const ErrorBuffer&) = delete;
-  ErrorBuffer& operator=(const ErrorBuffer&) = delete;
-  /// What was written, printable(), or words for nothing; a callee that forgot the final zero does no harm.
-  std::string reason() const;
-
-  tenon_error error{};
-  char text[2048] = "";
 };
 
 }  // namespace tenon

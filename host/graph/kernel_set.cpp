@@ -20,7 +20,7 @@ bool KernelSet::chooses() const {
   return !others_.empty() || (!empty() && chooses_types(*first_.table()));
 }
 
-std::size_t KernelSet::find(const OperatorInfo& info, OperatorTypes& types) const {
+std::size_t KernelSet::find(const OperatorInfo& info, CallTypes& types) const {
   std::size_t i = 0;
   while (i < size() && !supports(info, (*this)[i], types)) ++i;
   return i;

@@ -25,7 +25,7 @@ class KernelSet {
   const Instance& operator[](std::size_t i) const { return i == 0 ? first_ : others_[i - 1]; }
   std::size_t size() const { return empty() ? 0 : 1 + others_.size(); }
   /// The first that computes these types; size() if none does. Throws Failure with the reason of a supports() that fails.
-  std::size_t find(const OperatorInfo& info, OperatorTypes& types) const;
+  std::size_t find(const OperatorInfo& info, CallTypes& types) const;
 
  private:
   Instance first_;  // not in the list: a million nodes have one each

@@ -26,7 +26,7 @@ std::string name_of_input(const OperatorInfo& info, std::size_t i) {
 
 namespace {
 
-[[noreturn]] void refuse(const OperatorInfo& info, const OperatorTypes& types, const std::string& reason) {
+[[noreturn]] void refuse(const OperatorInfo& info, const CallTypes& types, const std::string& reason) {
   throw Failure(FailureKind::failed, reason + describe_inputs(info, types.inputs));
 }
 
@@ -41,7 +41,7 @@ std::uint8_t only_one_of(DTypeMask mask) {
   return std::has_single_bit(mask) ? static_cast<std::uint8_t>(std::countr_zero(mask)) : std::uint8_t{TENON_DTYPE_UNKNOWN};
 }
 
-void check_allowed(const OperatorInfo& info, const OperatorTypes& types, std::size_t i, DTypeMask mask) {
+void check_allowed(const OperatorInfo& info, const CallTypes& types, std::size_t i, DTypeMask mask) {
   const auto dtype = types.inputs[i].dtype;
   if (dtype == TENON_DTYPE_UNKNOWN || allows(mask, static_cast<DType>(dtype))) return;
   refuse(info, types,
@@ -49,7 +49,7 @@ void check_allowed(const OperatorInfo& info, const OperatorTypes& types, std::si
 }
 
 // Inputs that declare no dtype of their own share one.
-void share_dtype(const OperatorInfo& info, OperatorTypes& types) {
+void share_dtype(const OperatorInfo& info, CallTypes& types) {
   std::size_t first = types.inputs.size();
   std::uint8_t shared = only_one_of(info.types);
   for (std::size_t i = 0; i < types.inputs.size(); ++i) {
@@ -74,14 +74,14 @@ void share_dtype(const OperatorInfo& info, OperatorTypes& types) {
 }
 
 // The operator may add knowledge and nothing else.
-void check_said(const OperatorInfo& info, const OperatorTypes& before, std::vector<tenon_type> OperatorTypes::*group, const char* what,
-                OperatorTypes& types) {
+void check_said(const OperatorInfo& info, const CallTypes& before, std::vector<tenon_type> CallTypes::*group, const char* what,
+                CallTypes& types) {
   for (std::size_t i = 0; i < (types.*group).size(); ++i) {
     const tenon_type& said = (types.*group)[i];
     tenon_type known = (before.*group)[i];
     if (std::memcmp(&said, &known, sizeof said) == 0) continue;
     if (!is_sound(said)) refuse(info, before, fmt::format("its infer() returned an invalid type for {} {}", what, i));
-    const bool other_dtype = group == &OperatorTypes::outputs && known.dtype != TENON_DTYPE_UNKNOWN && said.dtype != known.dtype;
+    const bool other_dtype = group == &CallTypes::outputs && known.dtype != TENON_DTYPE_UNKNOWN && said.dtype != known.dtype;
     if (merge(known, said) == Merge::contradiction)
       refuse(info, before,
              fmt::format("{} {} is inferred as {}, but is already {}{}", what, i, to_string(said), to_string(known),
@@ -100,7 +100,7 @@ bool knows_more(const std::vector<tenon_type>& known, const std::vector<tenon_ty
   });
 }
 
-tenon_infer as_boundary(OperatorTypes& types, ErrorBuffer& buffer) {
+tenon_infer as_boundary(CallTypes& types, ErrorBuffer& buffer) {
   tenon_infer io{};
   io.size = sizeof io;
   io.error = &buffer.error;
@@ -127,21 +127,21 @@ bool may_infer_see(const tenon_tensor& tensor) {
   return bytes && *bytes <= most && (dense.data != nullptr || *bytes == 0);
 }
 
-static void ask_operator(const LoadedOperator& op, const void* instance, const OperatorTypes& before, OperatorTypes& types) {
+static void ask_operator(const LoadedOperator& op, const void* instance, const CallTypes& before, CallTypes& types) {
   ErrorBuffer buffer;
   auto io = as_boundary(types, buffer);
   const PluginCall call(op, op.owner, PluginFunction::infer);
   if (op.table->infer(instance, &io) != 0) refuse(*op.info, before, buffer.reason());
-  check_said(*op.info, before, &OperatorTypes::inputs, "input", types);
-  check_said(*op.info, before, &OperatorTypes::states, "state", types);
+  check_said(*op.info, before, &CallTypes::inputs, "input", types);
+  check_said(*op.info, before, &CallTypes::states, "state", types);
 }
 
 // The nodes of a composed operator know more than it says itself.
-static void ask_nodes(const LoadedOperator& op, const void* instance, OperatorTypes& types) {
+static void ask_nodes(const LoadedOperator& op, const void* instance, CallTypes& types) {
   const auto told = types;
   infer_composed(op, instance, types);
-  check_said(*op.info, told, &OperatorTypes::inputs, "input", types);
-  check_said(*op.info, told, &OperatorTypes::outputs, "output", types);
+  check_said(*op.info, told, &CallTypes::inputs, "input", types);
+  check_said(*op.info, told, &CallTypes::outputs, "output", types);
 }
 
 namespace {
@@ -150,7 +150,7 @@ namespace {
 class InferenceMemory {
  public:
   struct Parts {
-    OperatorTypes before;
+    CallTypes before;
     std::vector<tenon_type> told;
   };
   InferenceMemory() {
@@ -172,7 +172,7 @@ thread_local std::size_t InferenceMemory::depth_ = 0;
 
 // Operators fill in an output's dtype where it is not known. So they are first asked without anything that others say of the outputs: what
 // they do not contradict must still be what their kernels write. What others know may then tell something of the inputs.
-void infer_operator(const LoadedOperator& op, const void* instance, OperatorTypes& types) {
+void infer_operator(const LoadedOperator& op, const void* instance, CallTypes& types) {
   share_dtype(*op.info, types);
   types.wanted.assign(types.inputs.size(), 0);
   const bool composed = is_composed(op);
@@ -187,17 +187,17 @@ void infer_operator(const LoadedOperator& op, const void* instance, OperatorType
   if (op.table->infer != nullptr) ask_operator(op, instance, before, types);
   if (composed) ask_nodes(op, instance, types);
   told.assign(types.outputs.begin(), types.outputs.end());
-  check_said(*op.info, before, &OperatorTypes::outputs, "output", types);
+  check_said(*op.info, before, &CallTypes::outputs, "output", types);
   if (composed || !knows_more(types.outputs, told)) return;
 
   before.inputs.assign(types.inputs.begin(), types.inputs.end());
   before.outputs.assign(types.outputs.begin(), types.outputs.end());
   before.states.assign(types.states.begin(), types.states.end());
   ask_operator(op, instance, before, types);
-  check_said(*op.info, before, &OperatorTypes::outputs, "output", types);
+  check_said(*op.info, before, &CallTypes::outputs, "output", types);
 }
 
-std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, int dispatch, OperatorTypes& types) {
+std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, int dispatch, CallTypes& types) {
   if (kernel.table()->workspace == nullptr) return 0;
   constexpr std::uint64_t limit = std::uint64_t{1} << 46;  // more than any machine has
   ErrorBuffer buffer;
@@ -209,7 +209,7 @@ std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, 
   return bytes;
 }
 
-double flops_of(const OperatorInfo& info, const Instance& kernel, int dispatch, OperatorTypes& types) {
+double flops_of(const OperatorInfo& info, const Instance& kernel, int dispatch, CallTypes& types) {
   if (kernel.table() == nullptr || !tells_flops(*kernel.table())) return 0;
   ErrorBuffer buffer;
   const auto io = as_boundary(types, buffer);
@@ -231,7 +231,7 @@ bool tells_algorithm(const Instance& kernel) {
   return algorithm_function(kernel) != nullptr;
 }
 
-std::string algorithm_of(const OperatorInfo& info, const Instance& kernel, int dispatch, OperatorTypes& types) {
+std::string algorithm_of(const OperatorInfo& info, const Instance& kernel, int dispatch, CallTypes& types) {
   const auto algorithm = algorithm_function(kernel);
   if (algorithm == nullptr) return {};
   const PluginCall call(kernel.op(), kernel.owner(), PluginFunction::algorithm);
@@ -242,7 +242,7 @@ std::string algorithm_of(const OperatorInfo& info, const Instance& kernel, int d
   return printable({line.data(), strnlen(line.data(), line.size())});
 }
 
-bool supports(const OperatorInfo& info, const Instance& kernel, OperatorTypes& types) {
+bool supports(const OperatorInfo& info, const Instance& kernel, CallTypes& types) {
   if (!chooses_types(*kernel.table())) return true;
   ErrorBuffer buffer;
   const auto io = as_boundary(types, buffer);

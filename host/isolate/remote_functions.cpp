@@ -109,7 +109,7 @@ std::int32_t run(void* instance, const tenon_call* call) {
     const auto home = object.home();
     Conversation conversation(home.worker);
     const auto& report = object.kernel_message().exchange(conversation, home.number, *call);
-    if (report.left_modes != 0) static_cast<CallContext*>(call->context)->left_modes = true;
+    if (report.left_modes != 0) static_cast<CallContext*>(call->context)->leave_modes();
     require_success(report);
     object.kernel_message().take_results();
   });

@@ -43,7 +43,7 @@ class Asking {
   const std::uint32_t step_;
   const KeepPart& keep_;
   const NodeRecord& node_;  // forward's: its inputs and outputs are asked about, in backward too
-  OperatorTypes types_;
+  CallTypes types_;
   std::vector<const tenon_tensor*> constants_;
   std::bitset<TENON_MAX_KEPT> taken_;
   bool filling_ = false;

@@ -64,7 +64,7 @@ Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOp
 
 // Who asks for a precision and gets f32 all the same would take its time and its error for the other's.
 void Kernels::require_precision(const GraphModel& model, const Binding& binding) const {
-  OperatorTypes types;
+  CallTypes types;
   for (NodeId id = 0; id < nodes_.size(); ++id) {
     const auto& kernels = nodes_[id].kernels;
     if (!kernels.chooses()) continue;
@@ -87,7 +87,7 @@ void Kernels::make(const GraphModel& model, NodeId id, const LoadedOperator& op,
   const auto objects = [&](const Device& device) { return KernelSet(op, device.type(), attributes, backward, object_factory(model, id)); };
   placed.kernels = objects(*placed.device);
   if (placed.device->is_cpu() || node.pass == Pass::recompute || !placed.kernels.chooses()) return;
-  OperatorTypes types;
+  CallTypes types;
   gather_types(model, node, types);
   if (placed.kernels.find(*op.info, types) < placed.kernels.size()) return;
   const auto why = fmt::format("its kernel for {} does not compute these types{}", device_type_name(placed.device->type()),
@@ -105,7 +105,7 @@ std::uint32_t Kernels::choose(const GraphModel& model, const Binding& binding, N
   if (!kernels.chooses()) return 0;
   const auto own = owner(model, id);
   const auto& info = *binding.nodes[own].info;
-  OperatorTypes known;
+  CallTypes known;
   known.precision = precision_;
   gather_types(model, model.nodes[own], types, known);
   const auto found = kernels.find(info, known);

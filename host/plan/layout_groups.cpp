@@ -82,7 +82,7 @@ LayoutGroup layout_group(const Lowered& graph, const Kernels& kernels, NodeId id
   auto group = info.elementwise ? grouping.elementwise() : grouping.declared();
   const auto& set = kernels.all_of(graph.model(), id, *graph.devices[id]);
   if (group.wish == LayoutWish::plain || !set.chooses()) return group;
-  OperatorTypes around;
+  CallTypes around;
   gather_types(graph.model(), node, types, around);
   for (const auto i : group.inputs) around.inputs[i].layout = TENON_LAYOUT_CHANNELS_LAST;
   for (const auto o : group.outputs) around.outputs[o].layout = TENON_LAYOUT_CHANNELS_LAST;

@@ -75,7 +75,7 @@ std::string step_algorithm(const Plan& plan, std::size_t step, const Kernels& ke
   const auto& node = plan.node(step);
   const auto& kernel = plan.graph.kernel_of(id, kernels);
   if (!tells_algorithm(kernel)) return {};
-  OperatorTypes around;
+  CallTypes around;
   gather_types(plan.model(), forward_of(plan.model(), node), plan.types(), around);
   return at_node(plan.model(), id, [&] {
     return algorithm_of(*plan.graph.binding().nodes[id].info, kernel, dispatch_of(node.pass == Pass::backward, plan.runs_sparse(step)),

@@ -29,7 +29,7 @@ double operations(const Plan& plan, std::size_t step, const Kernels& kernels) {
   if (plan.copy_of(step) != none || plan.chain_of(step) != none) return 0;
   const auto id = plan.node_of(step);
   const auto& node = plan.node(step);
-  OperatorTypes around;
+  CallTypes around;
   gather_types(plan.model(), forward_of(plan.model(), node), plan.types(), around);
   return at_node(plan.model(), id, [&] {
     return flops_of(*plan.graph.binding().nodes[id].info, plan.graph.kernel_of(id, kernels),

@@ -13,7 +13,7 @@
 namespace tenon {
 namespace {
 
-GraphSnapshot graph_of(const LoadedOperator& op, const Instance& object, const OperatorTypes& types, std::vector<ValueId>& inputs) {
+GraphSnapshot graph_of(const LoadedOperator& op, const Instance& object, const CallTypes& types, std::vector<ValueId>& inputs) {
   GraphSnapshot graph;
   GraphBuilder builder(graph.model, graph.binding, *op.plugins);
   for (std::size_t i = 0; i < types.inputs.size(); ++i) {
@@ -34,14 +34,14 @@ GraphSnapshot graph_of(const LoadedOperator& op, const Instance& object, const O
 
 }  // namespace
 
-ComposedCall::ComposedCall(const LoadedOperator& op, const Instance& object, Device& device, const OperatorTypes& types,
-                           const CallSetting& setting)
+ComposedCall::ComposedCall(const LoadedOperator& op, const Instance& object, Device& device, const CallTypes& types,
+                           const CallContext& context)
     : device_(device) {
   graph_ = expanded(std::make_shared<const GraphSnapshot>(graph_of(op, object, types, inputs_)), device);
   no_tensors_ = tensors_of(graph_->model);
   kernels_.emplace(graph_->model, graph_->binding, op.plugins->load("tenon.cast_storage"), device);
   std::map<ValueId, tenon_type> given;
-  PlanRequest request{.training = setting.training, .keep_on_device = true, .threads = setting.threads.count()};
+  PlanRequest request{.training = context.training, .keep_on_device = true, .threads = context.threads.count()};
   for (const auto input : inputs_) {
     if (input == none) continue;
     given.emplace(input, graph_->model.values[input].type);
@@ -50,9 +50,7 @@ ComposedCall::ComposedCall(const LoadedOperator& op, const Instance& object, Dev
   auto inferred = infer_with(graph_->model, graph_->binding, no_tensors_, given).types;
   auto plan = make_plan(graph_, *kernels_, no_tensors_, std::move(inferred), request);
   if (!arenas_.hold(*plan)) arenas_.grow(*plan, streams_, false);
-  execution_.emplace(
-      std::move(plan), *kernels_, no_tensors_,
-      ExecutionContext{&host_table(), &setting.threads, &streams_, &arenas_, &error_, setting.log, setting.training, setting.seed});
+  execution_.emplace(std::move(plan), *kernels_, no_tensors_, ExecutionContext{.call = context, .streams = &streams_, .arenas = &arenas_});
 }
 
 // An output may be an input, sparse, on another device, or the same value as another output.

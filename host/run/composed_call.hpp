@@ -9,7 +9,7 @@ namespace tenon {
 /// Its nodes, planned once for tensors of these types, which are whole and dense. Threads: one at a time.
 class ComposedCall {
  public:
-  ComposedCall(const LoadedOperator& op, const Instance& object, Device& device, const OperatorTypes& types, const CallSetting& setting);
+  ComposedCall(const LoadedOperator& op, const Instance& object, Device& device, const CallTypes& types, const CallContext& context);
   ComposedCall(const ComposedCall&) = delete;
   ComposedCall& operator=(const ComposedCall&) = delete;
 
@@ -25,7 +25,6 @@ class ComposedCall {
   std::shared_ptr<const GraphSnapshot> graph_;
   std::vector<ValueId> inputs_;  // none: not connected
   TensorTable no_tensors_;
-  ErrorBuffer error_;
   Streams streams_;
   Arenas arenas_;
   std::optional<Kernels> kernels_;

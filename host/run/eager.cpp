@@ -108,8 +108,8 @@ Device& common_device(const OperatorInfo& info, const std::vector<Tensor>& given
 }
 
 /// Of `count` inputs, of which those left out at the end may be missing.
-GivenTypes types_of(const OperatorInfo& info, const std::vector<Argument>& given, std::size_t count) {
-  GivenTypes types;
+CallTypes types_of(const OperatorInfo& info, const std::vector<Argument>& given, std::size_t count) {
+  CallTypes types;
   for (std::size_t i = 0; i < count; ++i) {
     const bool present = i < given.size() && given[i].present;
     const auto& declared = info.inputs[declared_input(info, i)];
@@ -125,7 +125,7 @@ GivenTypes types_of(const OperatorInfo& info, const std::vector<Argument>& given
   return types;
 }
 
-GivenTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& given) {
+CallTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& given) {
   // States may follow the inputs; they are changed where they are.
   const auto states = info.states.size();
   const bool has_states = info.variadic() || given.size() == info.inputs.size() + states;

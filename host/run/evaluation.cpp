@@ -6,7 +6,7 @@
 namespace tenon {
 namespace {
 
-std::vector<Tensor> run_node(const GraphSnapshot& graph, NodeId id, OperatorTypes& types, Threads& threads) {
+std::vector<Tensor> run_node(const GraphSnapshot& graph, NodeId id, CallTypes& types, Threads& threads) {
   const auto& bound = graph.binding.nodes[id];
   if (object_factory(graph.model, id) != nullptr) return {};
   const OperatorCall call(*bound.op, all_parameters(graph.model, graph.model.nodes[id]));
@@ -33,7 +33,7 @@ std::vector<Tensor> run_node(const GraphSnapshot& graph, NodeId id, OperatorType
 }  // namespace
 
 Evaluate evaluation(std::shared_ptr<const GraphSnapshot> graph, Threads& threads) {
-  return [graph = std::move(graph), &threads](NodeId id, OperatorTypes& types) {
+  return [graph = std::move(graph), &threads](NodeId id, CallTypes& types) {
     return at_node(graph->model, id, [&] { return run_node(*graph, id, types, threads); });
   };
 }

@@ -15,7 +15,7 @@ namespace {
 
 void parallel_for(const tenon_call* call, std::int64_t n, std::int64_t grain, tenon_body body, void* body_context) {
   auto& context = *static_cast<CallContext*>(call->context);
-  if (!context.threads.parallel_for(n, grain, body, body_context)) context.left_modes = true;
+  if (!context.threads.parallel_for(n, grain, body, body_context)) context.leave_modes();
 }
 
 std::int32_t refuse(tenon_error* error, std::int32_t kind, const char* form, std::uint32_t output) {
@@ -34,7 +34,7 @@ std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::
   if (tensor->storage == TENON_DENSE)
     return refuse(error, TENON_ERROR_TYPE, "output %u was planned as dense, so it has its memory already", output);
   try {
-    static_cast<CallContext*>(call->context)->sparse.allocate(*tensor, stored);
+    static_cast<CallContext*>(call->context)->memory->allocate(*tensor, stored);
   } catch (const std::exception& failure) {
     error->kind = TENON_ERROR_MEMORY;
     std::snprintf(error->text, error->capacity, "output %u: %s", output, failure.what());
@@ -54,7 +54,7 @@ std::int32_t allocate(const tenon_call* call, std::uint32_t output, const std::i
     return refuse(error, TENON_ERROR_FAILED,
                   "output %u has its memory already: a kernel allocates only outputs that describe() calls allocated(), each once", output);
   try {
-    static_cast<CallContext*>(call->context)->sparse.allocate_dense(tensor, {dims, static_cast<std::size_t>(std::max(rank, 0))});
+    static_cast<CallContext*>(call->context)->memory->allocate_dense(tensor, {dims, static_cast<std::size_t>(std::max(rank, 0))});
   } catch (const std::exception& failure) {
     error->kind = TENON_ERROR_MEMORY;
     std::snprintf(error->text, error->capacity, "output %u: %s", output, failure.what());

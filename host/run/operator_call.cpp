@@ -23,7 +23,7 @@ OperatorCall::OperatorCall(const LoadedOperator& op, const Attributes& attribute
     if (kernels_[i].table() == table) plain_ = &kernels_[i];
 }
 
-const Instance* OperatorCall::kernel(OperatorTypes& types, bool backward) const {
+const Instance* OperatorCall::kernel(CallTypes& types, bool backward) const {
   if (composed_) return nullptr;
   const auto fits = [&](const Instance& kernel) {
     return (!backward || kernel.table()->backward != nullptr || kernel.table()->backward_sparse != nullptr) &&
@@ -35,18 +35,18 @@ const Instance* OperatorCall::kernel(OperatorTypes& types, bool backward) const 
   return nullptr;
 }
 
-void OperatorCall::forward(OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting) const {
-  run(setting.sparse != nullptr ? TENON_FORWARD_SPARSE : TENON_FORWARD, types, tensors, setting);
-}
-
-void OperatorCall::backward(OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting) const {
-  run(setting.sparse != nullptr ? TENON_BACKWARD_SPARSE : TENON_BACKWARD, types, tensors, setting);
-}
-
-void OperatorCall::run(int dispatch, OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting) const {
-  OperatorRun run(*this, dispatch, types, tensors, setting);
+static void run(const OperatorCall& call, int dispatch, CallTypes& types, const CallTensors& tensors, const CallContext& context) {
+  OperatorRun run(call, dispatch, types, tensors, context);
   run.put();
   run.finish();
+}
+
+void OperatorCall::forward(CallTypes& types, const CallTensors& tensors, const CallContext& context) const {
+  run(*this, TENON_FORWARD, types, tensors, context);
+}
+
+void OperatorCall::backward(CallTypes& types, const CallTensors& tensors, const CallContext& context) const {
+  run(*this, TENON_BACKWARD, types, tensors, context);
 }
 
 }  // namespace tenon

@@ -22,15 +22,6 @@ struct CallTensors {
   std::vector<tenon_tensor*> input_grads{};
 };
 
-struct CallSetting {
-  Threads& threads;
-  std::uint64_t seed = 0, step = 0;
-  SparseMemory* sparse = nullptr;  ///< runs the sparse function, with memory from there
-  bool training = false;
-  KernelLog* log = nullptr;
-  SparseMemory* memory = nullptr;  ///< of dense outputs that the kernel allocates
-};
-
 /// Threads: one at a time per object; different objects at once.
 class OperatorCall {
  public:
@@ -46,7 +37,7 @@ class OperatorCall {
   const Instance& object() const { return instance_; }
   /// The kernel that computes these types; of backward, one that has it. Null where none does, as with graphs of other operators. Throws
   /// Failure (failed) where it cannot tell.
-  const Instance* kernel(OperatorTypes& types, bool backward = false) const;
+  const Instance* kernel(CallTypes& types, bool backward = false) const;
   /// The kernel that no types choose, and its functions.
   const Instance& kernel() const { return *plain_; }
   const tenon_operator& table() const { return *kernel().table(); }
@@ -55,20 +46,18 @@ class OperatorCall {
   const std::vector<tenon_attribute>& attributes() const { return attributes_; }
 
   /// Both throw Failure (failed) with the reason and the inputs' types.
-  void infer(OperatorTypes& types) const { infer_operator(op_, instance_.get(), types); }
-  /// Of inputs with these storages and types. Throws Failure (plugin).
-  StorageChoice storage(std::span<const std::uint8_t> inputs, OperatorTypes& types) const {
+  void infer(CallTypes& types) const { infer_operator(op_, instance_.get(), types); }
+  /// For inputs of these types and storages. Throws Failure (plugin).
+  StorageChoice storage(CallTypes& types) const {
     const auto* chosen = kernel(types);
-    return choose_storage(op_, chosen != nullptr ? *chosen : kernel(), false, inputs, types.inputs, outputs(), device_.type());
+    return choose_storage(op_, chosen != nullptr ? *chosen : kernel(), false, types.storages, types.inputs, outputs(), device_.type());
   }
   /// Done when they return, on the device's tensor_stream() where it is a GPU. Throw Failure (failed) with the kernel's reason, or the
   /// fault that it found on the GPU, and the inputs' types; backward needs a kernel that has it.
-  void forward(OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting) const;
-  void backward(OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting) const;
+  void forward(CallTypes& types, const CallTensors& tensors, const CallContext& context) const;
+  void backward(CallTypes& types, const CallTensors& tensors, const CallContext& context) const;
 
  private:
-  void run(int dispatch, OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting) const;
-
   const LoadedOperator& op_;
   Device& device_;
   GraphModel model_;

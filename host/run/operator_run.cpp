@@ -19,7 +19,7 @@ Place in_memory(tenon_fault& fault) {
 }
 
 // Null: the operator is a graph of others, which run instead.
-const Instance* chosen(const OperatorCall& op, OperatorTypes& types, bool backward) {
+const Instance* chosen(const OperatorCall& op, CallTypes& types, bool backward) {
   const auto* kernel = op.kernel(types, backward);
   if (kernel == nullptr && (backward || !is_composed(op.object().op())))
     throw Failure(FailureKind::plugin, fmt::format("no kernel for {} computes these types{}", device_type_name(op.device().type()),
@@ -29,23 +29,22 @@ const Instance* chosen(const OperatorCall& op, OperatorTypes& types, bool backwa
 
 }  // namespace
 
-OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting)
+OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, CallTypes& types, const CallTensors& tensors, const CallContext& context)
     : op_(op),
       kernel_(chosen(op, types, is_backward(dispatch))),
       tensors_(tensors),
       types_(types),
       dispatch_(dispatch),
-      context_{setting.threads,
-               setting.sparse != nullptr   ? *setting.sparse
-               : setting.memory != nullptr ? *setting.memory
-                                           : none_needed_,
-               setting.log},
+      context_(context),
       records_(1, 0),
       running_(records_.add((kernel_ != nullptr ? *kernel_ : op.object()).owner(), {}, called_by(dispatch))) {
   auto& device = op.device();
+  context_.host = &host_table();
+  context_.error = &error_;
+  if (context_.memory == nullptr) context_.memory = &memory_;
+  call_ = make_call(context_, dispatch);
   if (kernel_ == nullptr) {
-    composed_ = std::make_unique<ComposedCall>(op.object().op(), op.object(), device, types, setting);
-    set_random(setting.seed, setting.step);
+    composed_ = std::make_unique<ComposedCall>(op.object().op(), op.object(), device, types, context_);
     return;
   }
   const CurrentDevice current(device);  // how much scratch a library wants follows the device
@@ -57,11 +56,13 @@ OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, OperatorTypes& ty
     tenon_fault none{};
     copy(fault_->place(), in_memory(none), sizeof none, stream);
   }
-  const CallArguments arguments{
-      tensors.inputs, tensors.outputs, tensors.states, tensors.output_grads.data(), tensors.input_grads.data(), tensors.writes.data()};
-  const CallEnvironment environment{&host_table(), context_, error_.error, setting.training, setting.seed};
-  call_ = make_call(environment, dispatch, arguments, {workspace_ ? workspace_->data() : nullptr, scratch});
-  call_.step = setting.step;
+  set_inputs(call_, tensors.inputs);
+  set_outputs(call_, tensors.outputs);
+  set_states(call_, tensors.states);
+  call_.output_grads = tensors.output_grads.data();
+  call_.input_grads = tensors.input_grads.data();
+  call_.writes = tensors.writes.data();
+  if (workspace_) set_workspace(call_, {workspace_->data(), scratch});
   call_.fault = fault_ ? reinterpret_cast<tenon_fault*>(fault_->data()) : nullptr;
 }
 

@@ -9,10 +9,10 @@
 
 namespace tenon {
 
-/// What it is made of must outlive it, but for `setting`. Threads: one at a time.
+/// What it is made of must outlive it, but for `context`, which it copies. Threads: one at a time.
 class OperatorRun {
  public:
-  OperatorRun(const OperatorCall& op, int dispatch, OperatorTypes& types, const CallTensors& tensors, const CallSetting& setting);
+  OperatorRun(const OperatorCall& op, int dispatch, CallTypes& types, const CallTensors& tensors, const CallContext& context);
   OperatorRun(const OperatorRun&) = delete;
   OperatorRun& operator=(const OperatorRun&) = delete;
 
@@ -31,11 +31,11 @@ class OperatorRun {
   const OperatorCall& op_;
   const Instance* kernel_;  // null: it is composed
   const CallTensors& tensors_;
-  const OperatorTypes& types_;
+  const CallTypes& types_;
   const int dispatch_;
   std::optional<Block> workspace_, fault_;  // fault_: on a GPU, where its kernels say what they found
   ErrorBuffer error_;
-  SparseMemory none_needed_;
+  SparseMemory memory_;  // where the context has none
   CallContext context_;
   tenon_call call_{};
   std::unique_ptr<ComposedCall> composed_;  // instead of a call

@@ -31,11 +31,11 @@ Argument argument_of(std::string name, const tenon_type& type, std::uint8_t stor
   return {std::move(name), static_cast<DType>(type.dtype), shape_of(type), static_cast<Storage>(storage), type.present != 0, hidden};
 }
 
-bool wants_values(const OperatorTypes& types) {
+bool wants_values(const CallTypes& types) {
   return std::any_of(types.wanted.begin(), types.wanted.end(), [](std::uint8_t wanted) { return wanted != 0; });
 }
 
-void require_known_outputs(const OperatorInfo& info, const OperatorTypes& types) {
+void require_known_outputs(const OperatorInfo& info, const CallTypes& types) {
   for (std::size_t i = 0; i < types.outputs.size(); ++i)
     if (const auto& type = types.outputs[i];
         info.allocates(i) ? type.dtype == TENON_DTYPE_UNKNOWN : !is_known(type) || byte_count(type) < 0)
@@ -63,25 +63,25 @@ PreparedCall::Impl::Pass::Pass(Impl& call, int dispatch, StorageChoice chosen, s
       tensors{std::vector<const tenon_tensor*>(call.types_.inputs.size()),  std::vector<tenon_tensor*>(call.types_.outputs.size()),
               std::vector<tenon_tensor*>(call.types_.states.size()),        std::vector<std::uint8_t>(types.size(), TENON_WRITE_TO),
               std::vector<const tenon_tensor*>(call.types_.outputs.size()), std::vector<tenon_tensor*>(call.types_.inputs.size())},
-      run(call.call_, dispatch, call.types_, tensors, {call.host.threads, 0, 0, &call.memory_, call.training_, &call.host.kernel_log}) {}
+      run(call.call_, dispatch, call.types_, tensors,
+          {.threads = call.host.threads, .training = call.training_, .memory = &call.memory_, .log = &call.host.kernel_log}) {}
 
 PreparedCall::Impl::Impl(Host::Impl& host, std::shared_ptr<Host::Impl> owner, const LoadedOperator& op, const Attributes& attributes,
-                         Device& device, GivenTypes given, bool training)
+                         Device& device, CallTypes types, bool training)
     : host(host),
       owner(std::move(owner)),
       call_(op, attributes, device),
       training_(training),
-      types_{std::move(given.inputs), std::vector<tenon_type>(call_.outputs(), unknown_type()), std::move(given.states),
-             std::move(given.values)},
-      storages_(std::move(given.storages)),
+      types_(std::move(types)),
       state_tensors_(types_.states.size()) {
+  types_.outputs.assign(call_.outputs(), unknown_type());
   some_on_cpu_ = std::any_of(info().inputs.begin(), info().inputs.end(), [](const InputInfo& input) { return input.on_cpu; });
   call_.infer(types_);
   depends_on_values_ = wants_values(types_);
   types_.values.clear();  // somebody else's
   require_known_outputs(info(), types_);
   inferred_ = types_.outputs;
-  auto choice = call_.storage(storages_, types_);
+  auto choice = call_.storage(types_);
   for (std::size_t i = 0; i < choice.outputs.size(); ++i) {
     require_fits(types_.outputs[i], choice.outputs[i], i);
     if (info().allocates(i)) choice.outputs[i] = TENON_STORAGE_UNKNOWN;
@@ -93,7 +93,7 @@ PreparedCall::Impl::Impl(Host::Impl& host, std::shared_ptr<Host::Impl> owner, co
 
 void PreparedCall::Impl::describe() {
   for (std::size_t i = 0; i < types_.inputs.size(); ++i)
-    inputs.push_back(argument_of(info().inputs[declared_input(info(), i)].name, types_.inputs[i], storages_[i]));
+    inputs.push_back(argument_of(info().inputs[declared_input(info(), i)].name, types_.inputs[i], types_.storages[i]));
   std::size_t next = 0;
   for (const auto& output : info().outputs)
     for (auto left = call_.count_of(output); left > 0; --left, ++next)
@@ -145,7 +145,7 @@ void PreparedCall::Impl::read_inputs(std::span<const Tensor> given, CallTensors&
       throw Failure(FailureKind::usage, fmt::format("input '{}' {} but the call was prepared {} it", inputs[i].name,
                                                     given[i] ? "is given" : "is missing", given[i] ? "without" : "with"));
     const bool on_cpu = some_on_cpu_ && info().inputs[declared_input(info(), i)].on_cpu;
-    tensors.inputs[i] = given[i] ? read(given[i], types_.inputs[i], storages_[i], inputs[i], sparse_kernel, on_cpu) : nullptr;
+    tensors.inputs[i] = given[i] ? read(given[i], types_.inputs[i], types_.storages[i], inputs[i], sparse_kernel, on_cpu) : nullptr;
   }
 }
 

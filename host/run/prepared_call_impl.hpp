@@ -9,17 +9,11 @@
 
 namespace tenon {
 
-/// Types of what is given: inputs (present = 0: left out) and states (unknown: not given); `storages` of the inputs.
-struct GivenTypes {
-  std::vector<tenon_type> inputs, states;
-  std::vector<std::uint8_t> storages;
-  std::vector<const tenon_tensor*> values{};  ///< as in OperatorTypes
-};
-
 struct PreparedCall::Impl {
-  /// Throws Failure for what the operator refuses, without its name. `owner` may be null where the host outlives this.
+  /// `types` of inputs, with storages, and of states (unknown: not given). `owner` may be null where the host outlives this. Throws
+  /// Failure for what the operator refuses, without its name.
   Impl(Host::Impl& host, std::shared_ptr<Host::Impl> owner, const LoadedOperator& op, const Attributes& attributes, Device& device,
-       GivenTypes given, bool training);
+       CallTypes types, bool training);
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
@@ -64,10 +58,9 @@ struct PreparedCall::Impl {
   OperatorCall call_;
   const bool training_;
   bool depends_on_values_ = false, some_on_cpu_ = false;
-  OperatorTypes types_;
+  CallTypes types_;
   std::vector<tenon_type> inferred_;  // of outputs; those that the kernel allocates get the rest of their shapes in each call
-  std::vector<std::uint8_t> storages_;
-  RandomPlace random_;  // of the latest forward call; backward draws there, too
+  RandomPlace random_;                // of the latest forward call; backward draws there, too
   SparseMemory memory_;
   std::vector<Tensor> kept_;  // what was copied or made for one call
   std::vector<tenon_tensor> state_tensors_;

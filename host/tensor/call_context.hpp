@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "device/threads.hpp"
+#include "tensor/error_buffer.hpp"
 #include "tensor/sparse_memory.hpp"
 
 namespace tenon {
@@ -18,13 +19,20 @@ class KernelLog {
   virtual void add(std::int32_t level, std::string_view text) = 0;
 };
 
+/// What a call has of the host and of whoever makes it.
 struct CallContext {
   Threads& threads;
-  SparseMemory& sparse;
+  std::uint64_t seed = 0, step = 0;  ///< of random numbers
+  bool training = false;
+  SparseMemory* memory = nullptr;         ///< of outputs that kernels allocate; null: they have none
   KernelLog* log = nullptr;               ///< null: lines are dropped
   const std::stop_token* stop = nullptr;  ///< null: nobody can cancel the call
-  std::atomic<bool> left_modes = false;   ///< a body of a parallel loop left floating-point modes changed
-  bool filled = false;                    ///< outputs and workspace have a content before the call that a worker process must see, too
+  const tenon_host* host = nullptr;
+  ErrorBuffer* error = nullptr;
+  bool left_modes = false;  ///< a body of a parallel loop left floating-point modes changed; threads use leave_modes()
+  bool filled = false;      ///< outputs and workspace have a content before the call that a worker process must see, too
+
+  void leave_modes() { std::atomic_ref(left_modes).store(true, std::memory_order_relaxed); }
 };
 
 }  // namespace tenon

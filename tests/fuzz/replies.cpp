@@ -127,7 +127,7 @@ struct Call {
   std::vector<std::byte> workspace = std::vector<std::byte>(40);
   Threads threads{1};
   SparseMemory memory;
-  CallContext context{threads, memory};
+  CallContext context{.threads = threads, .memory = &memory};
   tenon_call call{};
 
   Call(HostError& error, std::int32_t dispatch) {

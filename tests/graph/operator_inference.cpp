@@ -32,7 +32,7 @@ std::int32_t create(const tenon_attribute*, std::uint64_t, void** instance, teno
 struct Scripted {
   std::shared_ptr<const OperatorInfo> info = std::make_shared<OperatorInfo>(read_manifest(manifest_of({"op", {"x"}, {"y"}, {"s"}, {}})));
   tenon_operator table{};
-  OperatorTypes types{{type_of(f32, {2})}, {type_of(f32, {-1})}, {unknown_type()}};
+  CallTypes types{{type_of(f32, {2})}, {type_of(f32, {-1})}, {unknown_type()}};
 
   Scripted() {
     table.size = sizeof table;

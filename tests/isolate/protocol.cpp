@@ -62,7 +62,7 @@ class Object {
     const std::uint8_t write = TENON_WRITE_TO;
     Threads threads(1);
     SparseMemory sparse;
-    CallContext context{threads, sparse};
+    CallContext context{.threads = threads, .memory = &sparse};
     tenon_call call{};
     call.size = sizeof call;
     call.host = &host_table();

@@ -49,7 +49,7 @@ bool Importer::may_compute(const LoadedOperator& op, const std::vector<Tensor>& 
   std::int64_t bytes = 0;
   try {
     const OperatorCall call(op, attributes);
-    OperatorTypes types;
+    CallTypes types;
     types.inputs.resize(input_count(*op.info, inputs.size()), unknown_type());
     types.values.resize(types.inputs.size());
     for (auto& type : types.inputs) type.present = 0;

@@ -15,7 +15,7 @@ namespace {
 std::string wanted_values(const GraphModel& model, const Binding& binding, NodeId id, const std::vector<tenon_type>& types) {
   const auto& bound = binding.nodes[id];
   if (bound.instance == nullptr) return {};
-  OperatorTypes around;
+  CallTypes around;
   gather_types(model, model.nodes[id], types, around);
   infer_operator(*bound.op, bound.instance->get(), around);
   for (std::size_t i = 0; i < around.wanted.size(); ++i)

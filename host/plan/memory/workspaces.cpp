@@ -5,7 +5,7 @@
 namespace tenon {
 namespace {
 
-std::uint64_t scratch_bytes_of(PlanDraft& draft, NodeId id, OperatorTypes& types) {
+std::uint64_t scratch_bytes_of(PlanDraft& draft, NodeId id, CallTypes& types) {
   const auto& graph = draft.graph();
   if (const auto* group = graph.chain_at(id); group != nullptr) return group->scratch_bytes();
   const auto& kernel = graph.kernel_of(id, draft.kernels);
@@ -21,7 +21,7 @@ std::uint64_t scratch_bytes_of(PlanDraft& draft, NodeId id, OperatorTypes& types
 
 void add_workspaces(PlanDraft& draft) {
   auto& memory = draft.memory();
-  OperatorTypes types;
+  CallTypes types;
   memory.workspace_buffer.assign(memory.order.size(), none);
   memory.workspace_bytes.assign(memory.order.size(), 0);
   for (std::uint32_t step = 0; step < memory.order.size(); ++step) {

@@ -52,16 +52,16 @@ class ChainStep::LaneInUse {
   Lane* lane_;
 };
 
-ChainStep::ChainStep(const Plan& plan, const ElementChain& chain, const Kernels& kernels, const CallEnvironment& environment)
+ChainStep::ChainStep(const Plan& plan, const ElementChain& chain, const Kernels& kernels, CallContext& context)
     : chain_(chain),
-      threads_(environment.context.threads),
-      host_(host_for_parts(*environment.host)),
+      threads_(context.threads),
+      host_(host_for_parts(*context.host)),
       records_(chain.nodes.size(), bytes_of_names(plan, chain)),
       writes_(chain.writes),
       data_(chain.places.size()) {
   make_kernels(plan, kernels);
   find_writers(plan);
-  for (int i = 0; i < chain.threads; ++i) make_lane(plan, environment);
+  for (int i = 0; i < chain.threads; ++i) make_lane(plan, context);
   for (auto& lane : lanes_) idle_.push_back(&lane);
 }
 
@@ -93,7 +93,7 @@ void ChainStep::find_writers(const Plan& plan) {
   }
 }
 
-void ChainStep::make_lane(const Plan& plan, const CallEnvironment& environment) {
+void ChainStep::make_lane(const Plan& plan, CallContext& context) {
   auto& lane = lanes_.emplace_back();
   lane.number = lanes_.size() - 1;
   for (const auto& place : chain_.places) lane.tensors.push_back(tensor_for(lane, place.dtype, place.extent));
@@ -102,7 +102,7 @@ void ChainStep::make_lane(const Plan& plan, const CallEnvironment& environment) 
   const auto* writes = writes_.data();
   for (const auto id : chain_.nodes) {
     const auto& node = plan.model().nodes[id];
-    add_call(plan, id, operands, writes, lane, environment);
+    add_call(plan, id, operands, writes, lane, context);
     operands += node.input_count + node.output_count;
     writes += node.output_count;
   }
@@ -120,7 +120,7 @@ tenon_tensor ChainStep::tensor_for(Lane& lane, std::uint8_t dtype, ChainPlace::E
 }
 
 void ChainStep::add_call(const Plan& plan, NodeId id, const std::uint32_t* operands, const std::uint8_t* writes, Lane& lane,
-                         const CallEnvironment& environment) {
+                         CallContext& context) {
   const auto& model = plan.model();
   const auto& node = model.nodes[id];
   const auto& forward = forward_of(model, node);
@@ -140,21 +140,21 @@ void ChainStep::add_call(const Plan& plan, NodeId id, const std::uint32_t* opera
     }
     return pointers;
   };
-  CallArguments arguments;
+  auto& call = lane.calls.emplace_back(make_call(context, dispatch_of(backward, false)));
   if (backward) {
-    arguments.output_grads = tensors(operands, forward.output_count).data();
-    arguments.inputs = with_unread(tensors(operands + forward.output_count, forward.input_count),
-                                   [&](std::uint32_t i) { return model.edges[forward.first_edge + i]; });
-    arguments.outputs = with_unread(tensors(operands + forward.output_count + forward.input_count, forward.output_count),
-                                    [&](std::uint32_t i) { return forward.first_output + i; });
-    arguments.input_grads = tensors(operands + node.input_count, node.output_count).data();
+    call.output_grads = tensors(operands, forward.output_count).data();
+    set_inputs(call, with_unread(tensors(operands + forward.output_count, forward.input_count),
+                                 [&](std::uint32_t i) { return model.edges[forward.first_edge + i]; }));
+    set_outputs(call, with_unread(tensors(operands + forward.output_count + forward.input_count, forward.output_count),
+                                  [&](std::uint32_t i) { return forward.first_output + i; }));
+    call.input_grads = tensors(operands + node.input_count, node.output_count).data();
   } else {
-    arguments.inputs = tensors(operands, node.input_count);
-    arguments.outputs = tensors(operands + node.input_count, node.output_count);
+    set_inputs(call, tensors(operands, node.input_count));
+    set_outputs(call, tensors(operands + node.input_count, node.output_count));
   }
-  arguments.writes = writes;
-  auto& call = lane.calls.emplace_back(make_call({&host_, environment.context, lane.error.error, environment.training, environment.seed},
-                                                 dispatch_of(backward, false), arguments, {}));
+  call.host = &host_;
+  call.error = &lane.error.error;
+  call.writes = writes;
   call.threads = 1;
 }
 

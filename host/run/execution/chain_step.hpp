@@ -15,10 +15,10 @@
 namespace tenon {
 
 /// Blocks are shared out among the host's threads; each thread calls the kernels one after the other for its block, with values inside of
-/// the chain in scratch memory of its own. The plan, the kernels and the environment's parts outlive it. Threads: one at a time.
+/// the chain in scratch memory of its own. The plan, the kernels and `context` outlive it. Threads: one at a time.
 class ChainStep {
  public:
-  ChainStep(const Plan& plan, const ElementChain& chain, const Kernels& kernels, const CallEnvironment& environment);
+  ChainStep(const Plan& plan, const ElementChain& chain, const Kernels& kernels, CallContext& context);
   ChainStep(const ChainStep&) = delete;
   ChainStep& operator=(const ChainStep&) = delete;
 
@@ -48,10 +48,9 @@ class ChainStep {
   class LaneInUse;
 
   void make_kernels(const Plan& plan, const Kernels& kernels);
-  void make_lane(const Plan& plan, const CallEnvironment& environment);
+  void make_lane(const Plan& plan, CallContext& context);
   tenon_tensor tensor_for(Lane& lane, std::uint8_t dtype, ChainPlace::Extent extent) const;
-  void add_call(const Plan& plan, NodeId id, const std::uint32_t* operands, const std::uint8_t* writes, Lane& lane,
-                const CallEnvironment& environment);
+  void add_call(const Plan& plan, NodeId id, const std::uint32_t* operands, const std::uint8_t* writes, Lane& lane, CallContext& context);
   void find_writers(const Plan& plan);
   std::int32_t run(const tenon_call& call);
   void bind(const tenon_call& call);

@@ -47,13 +47,13 @@ bool cannot_fail(const Plan& plan, std::size_t step, bool changes) {
 
 Execution::Execution(std::shared_ptr<const Plan> plan, const Kernels& kernels, const TensorTable& tensors, const ExecutionContext& context)
     : plan_(std::move(plan)),
-      error_(*context.error),
-      call_context_{*context.threads, sparse_memory_, context.log},
+      call_context_(context.call),
       tensors_(*plan_, tensors, *context.arenas),
       copies_(make_copies(*plan_, tensors_, *context.streams, sparse_memory_)),
-      calls_(*plan_, kernels, tensors_, copies_, {context.host, call_context_, error_.error, context.training, context.seed}) {
+      calls_(*plan_, kernels, tensors_, copies_, call_context_) {
+  call_context_.memory = &sparse_memory_;
   if (!plan_->kept.empty()) {
-    kept_.emplace(*plan_, kernels, tensors, context.threads->count(), context.constant_weights, context.session);
+    kept_.emplace(*plan_, kernels, tensors, context.call.threads.count(), context.constant_weights, context.session);
     for (const auto& part : plan_->kept) {
       const auto kept = kept_->of(part.step);
       calls_[part.step].kept = kept.data();
@@ -136,7 +136,7 @@ void Execution::put_modes_back(const FloatModes& modes, const FloatModes& left, 
 // A failure on a GPU is found by whoever waits for it next.
 Failure Execution::failure_of(const Step& failed) const {
   const auto step = calls_.step_of(failed);
-  auto reason = error_.reason();
+  auto reason = call_context_.error->reason();
   auto& device = plan_->device_of(step);
   const auto* const from = plan_->copied_from(step);
   const auto loss = from == nullptr ? device.loss() : std::string();  // a copy has told it

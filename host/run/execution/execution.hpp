@@ -18,14 +18,9 @@ namespace tenon {
 
 /// What a session gives to all its executions.
 struct ExecutionContext {
-  const tenon_host* host = nullptr;
-  Threads* threads = nullptr;
+  CallContext call;  ///< but for memory and stop, which are an execution's own
   Streams* streams = nullptr;
   const Arenas* arenas = nullptr;
-  ErrorBuffer* error = nullptr;
-  KernelLog* log = nullptr;
-  bool training = false;
-  std::uint64_t seed = 0;
   bool constant_weights = false;  ///< as in SessionOptions
   const void* session = nullptr;  ///< whose executions these are
 };
@@ -80,7 +75,7 @@ class Execution {
   /// After each step: puts back the floating-point modes that it left changed, which `modes` are, and warns of its operator.
   void keep_modes(const FloatModes& modes, const Step& step) {
     const auto left = FloatModes::after_call();
-    if (left != modes || call_context_.left_modes.load(std::memory_order_relaxed)) [[unlikely]]
+    if (left != modes || call_context_.left_modes) [[unlikely]]
       put_modes_back(modes, left, step);
   }
   /// Of a step that start() returned and that did not return 0.
@@ -110,7 +105,6 @@ class Execution {
   [[gnu::cold]] void put_modes_back(const FloatModes& modes, const FloatModes& left, const Step& step);
 
   std::shared_ptr<const Plan> plan_;
-  ErrorBuffer& error_;
   SparseMemory sparse_memory_;
   CallContext call_context_;
   PlanTensors tensors_;

@@ -9,53 +9,36 @@
 
 namespace tenon {
 
-/// What all calls of one plan, or of one prepared call, share.
-struct CallEnvironment {
-  const tenon_host* host;
-  CallContext& context;
-  tenon_error& error;
-  bool training = false;
-  std::uint64_t seed = 0;
-};
-
-/// Null stands for what is not connected or not wanted. Gradients are backward's alone.
-struct CallArguments {
-  std::span<const tenon_tensor* const> inputs;
-  std::span<tenon_tensor*const> outputs, states;
-  const tenon_tensor* const* output_grads = nullptr;
-  tenon_tensor* const* input_grads = nullptr;
-  const std::uint8_t* writes = nullptr;  ///< enum tenon_write of each output; in backward, of each input gradient
-};
-
-struct Workspace {
-  void* data = nullptr;
-  std::uint64_t bytes = 0;
-};
-
-/// `dispatch`: enum tenon_dispatch. Stream, fault word, node and step are set where there are any.
-inline tenon_call make_call(const CallEnvironment& environment, std::int32_t dispatch, const CallArguments& arguments,
-                            const Workspace& workspace) {
+/// A call without tensors, workspace, stream, fault word and node. `dispatch`: enum tenon_dispatch.
+inline tenon_call make_call(CallContext& context, std::int32_t dispatch) {
   tenon_call call{};
   call.size = sizeof call;
-  call.host = environment.host;
-  call.context = &environment.context;
-  call.error = &environment.error;
-  call.input_count = static_cast<std::uint32_t>(arguments.inputs.size());
-  call.output_count = static_cast<std::uint32_t>(arguments.outputs.size());
-  call.state_count = static_cast<std::uint32_t>(arguments.states.size());
-  call.flags = environment.training ? TENON_CALL_TRAINING : 0;
-  call.inputs = arguments.inputs.data();
-  call.outputs = arguments.outputs.data();
-  call.states = arguments.states.data();
-  call.output_grads = arguments.output_grads;
-  call.input_grads = arguments.input_grads;
-  call.writes = arguments.writes;
-  call.workspace = workspace.data;
-  call.workspace_size = workspace.bytes;
-  call.seed = environment.seed;
-  call.threads = environment.context.threads.count();
+  call.host = context.host;
+  call.context = &context;
+  call.error = &context.error->error;
+  call.flags = context.training ? TENON_CALL_TRAINING : 0;
+  call.seed = context.seed;
+  call.step = context.step;
+  call.threads = context.threads.count();
   call.dispatch = dispatch;
   return call;
+}
+
+inline void set_inputs(tenon_call& call, std::span<const tenon_tensor* const> inputs) {
+  call.inputs = inputs.data();
+  call.input_count = static_cast<std::uint32_t>(inputs.size());
+}
+inline void set_outputs(tenon_call& call, std::span<tenon_tensor* const> outputs) {
+  call.outputs = outputs.data();
+  call.output_count = static_cast<std::uint32_t>(outputs.size());
+}
+inline void set_states(tenon_call& call, std::span<tenon_tensor* const> states) {
+  call.states = states.data();
+  call.state_count = static_cast<std::uint32_t>(states.size());
+}
+inline void set_workspace(tenon_call& call, std::span<std::byte> workspace) {
+  call.workspace = workspace.data();
+  call.workspace_size = workspace.size();
 }
 
 /// The plugin's function behind a dispatch (enum tenon_dispatch).

@@ -27,9 +27,9 @@ PlanTensors::PlanTensors(const Plan& plan, const TensorTable& given, const Arena
   }
 }
 
-Workspace PlanTensors::workspace(std::size_t step) const {
+std::span<std::byte> PlanTensors::workspace(std::size_t step) const {
   const auto buffer = plan_.memory.workspace_buffer[step];
-  return buffer == none ? Workspace{} : Workspace{memory_at(buffer), plan_.memory.workspace_bytes[step]};
+  return buffer == none ? std::span<std::byte>() : std::span(memory_at(buffer), plan_.memory.workspace_bytes[step]);
 }
 
 void PlanTensors::set_data(ValueId value, void* data) {

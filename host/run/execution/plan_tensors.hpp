@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "run/execution/arenas.hpp"
@@ -20,7 +21,7 @@ class PlanTensors {
   tenon_tensor& operator[](ValueId value) { return tensors_[value]; }
   const tenon_tensor& operator[](ValueId value) const { return tensors_[value]; }
   tenon_type& type(ValueId value) { return types_[value]; }
-  Workspace workspace(std::size_t step) const;
+  std::span<std::byte> workspace(std::size_t step) const;
 
   /// Points an input or a dense output of the graph at a run's memory, and with it the values that share that.
   void set_data(ValueId value, void* data);

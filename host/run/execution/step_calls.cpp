@@ -32,8 +32,7 @@ std::size_t name_bytes(const Plan& plan) {
 
 }  // namespace
 
-StepCalls::StepCalls(const Plan& plan, const Kernels& kernels, PlanTensors& tensors, std::deque<CopyStep>& copies,
-                     const CallEnvironment& environment)
+StepCalls::StepCalls(const Plan& plan, const Kernels& kernels, PlanTensors& tensors, std::deque<CopyStep>& copies, CallContext& context)
     : plan_(plan), tensors_(tensors), copies_(copies), writes_(plan.memory.writes), records_(plan.step_count(), name_bytes(plan)) {
   const auto& model = plan.model();
   std::size_t pointer_count = 0, unread_count = 0;
@@ -47,14 +46,14 @@ StepCalls::StepCalls(const Plan& plan, const Kernels& kernels, PlanTensors& tens
   unread_.reserve(unread_count);
   calls_.reserve(plan.step_count());
   steps_.reserve(plan.step_count());
-  for (const auto& chain : plan.graph.chains) chain_steps_.emplace_back(plan, chain, kernels, environment);
+  for (const auto& chain : plan.graph.chains) chain_steps_.emplace_back(plan, chain, kernels, context);
   for (std::size_t step = 0; step < plan.step_count(); ++step) {
     const auto& node = plan.node(step);
     const bool backward = node.pass == Pass::backward;
-    auto arguments = backward ? backward_arguments(node) : forward_arguments(node);
-    arguments.writes = writes_.data() + plan.memory.first_write[step];
-    auto& call =
-        calls_.emplace_back(make_call(environment, dispatch_of(backward, plan.runs_sparse(step)), arguments, tensors_.workspace(step)));
+    auto& call = calls_.emplace_back(make_call(context, dispatch_of(backward, plan.runs_sparse(step))));
+    backward ? set_backward_tensors(node, call) : set_forward_tensors(node, call);
+    call.writes = writes_.data() + plan.memory.first_write[step];
+    set_workspace(call, tensors_.workspace(step));
     call.node = random_stream_of(model.strings[node.origin == none ? node.name : model.nodes[node.origin].name]);
     if (plan.operator_of(plan.node_of(step)).info->random) random_calls_.push_back(&call);
     steps_.push_back(make_step(step, kernels));
@@ -117,17 +116,15 @@ std::span<tenon_tensor* const> StepCalls::add_pointers(std::uint32_t count, Make
   return {first, count};
 }
 
-CallArguments StepCalls::forward_arguments(const NodeRecord& node) {
+void StepCalls::set_forward_tensors(const NodeRecord& node, tenon_call& call) {
   const auto* edges = plan_.model().edges.data() + node.first_edge;
-  CallArguments arguments;
-  arguments.inputs = add_pointers(node.input_count, [&](std::uint32_t i) { return edges[i] == none ? nullptr : &tensors_[edges[i]]; });
-  arguments.states = add_pointers(node.state_count, [&](std::uint32_t i) { return &tensors_[edges[node.input_count + i]]; });
-  arguments.outputs = add_pointers(node.output_count, [&](std::uint32_t i) { return &tensors_[node.first_output + i]; });
-  return arguments;
+  set_inputs(call, add_pointers(node.input_count, [&](std::uint32_t i) { return edges[i] == none ? nullptr : &tensors_[edges[i]]; }));
+  set_states(call, add_pointers(node.state_count, [&](std::uint32_t i) { return &tensors_[edges[node.input_count + i]]; }));
+  set_outputs(call, add_pointers(node.output_count, [&](std::uint32_t i) { return &tensors_[node.first_output + i]; }));
 }
 
 // Inputs and outputs that backward did not declare come without elements: their types can be asked for, reading them is an error.
-CallArguments StepCalls::backward_arguments(const NodeRecord& node) {
+void StepCalls::set_backward_tensors(const NodeRecord& node, tenon_call& call) {
   const auto& model = plan_.model();
   const auto& forward = model.nodes[node.origin];
   const auto* edges = model.edges.data() + node.first_edge;  // output gradients, forward's inputs, forward's outputs
@@ -136,19 +133,17 @@ CallArguments StepCalls::backward_arguments(const NodeRecord& node) {
     if (edge != none || original == none) return edge == none ? nullptr : &tensors_[edge];
     return &unread_.emplace_back(tensor_of(tensors_.type(original), TENON_STORAGE_UNKNOWN));
   };
-  CallArguments arguments;
-  arguments.output_grads =
+  call.output_grads =
       add_pointers(forward.output_count, [&](std::uint32_t i) { return edges[i] == none ? nullptr : &tensors_[edges[i]]; }).data();
   edges += forward.output_count;
-  arguments.inputs = add_pointers(forward.input_count, [&](std::uint32_t i) { return read(edges[i], inputs[i]); });
+  set_inputs(call, add_pointers(forward.input_count, [&](std::uint32_t i) { return read(edges[i], inputs[i]); }));
   edges += forward.input_count;
-  arguments.outputs = add_pointers(forward.output_count, [&](std::uint32_t i) { return read(edges[i], forward.first_output + i); });
-  arguments.states = add_pointers(forward.state_count, [&](std::uint32_t i) { return &tensors_[inputs[forward.input_count + i]]; });
-  arguments.input_grads = add_pointers(node.output_count, [&](std::uint32_t i) {
-                            const auto value = node.first_output + i;
-                            return plan_.memory.readers[value] == 0 ? nullptr : &tensors_[value];
-                          }).data();
-  return arguments;
+  set_outputs(call, add_pointers(forward.output_count, [&](std::uint32_t i) { return read(edges[i], forward.first_output + i); }));
+  set_states(call, add_pointers(forward.state_count, [&](std::uint32_t i) { return &tensors_[inputs[forward.input_count + i]]; }));
+  call.input_grads = add_pointers(node.output_count, [&](std::uint32_t i) {
+                       const auto value = node.first_output + i;
+                       return plan_.memory.readers[value] == 0 ? nullptr : &tensors_[value];
+                     }).data();
 }
 
 NodeId StepCalls::failed_node(std::size_t step) const {

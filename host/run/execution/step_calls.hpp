@@ -13,8 +13,7 @@ namespace tenon {
 /// One for each step. All that it is made of outlives it; its own addresses stay the same.
 class StepCalls {
  public:
-  StepCalls(const Plan& plan, const Kernels& kernels, PlanTensors& tensors, std::deque<CopyStep>& copies,
-            const CallEnvironment& environment);
+  StepCalls(const Plan& plan, const Kernels& kernels, PlanTensors& tensors, std::deque<CopyStep>& copies, CallContext& context);
   StepCalls(const StepCalls&) = delete;
   StepCalls& operator=(const StepCalls&) = delete;
 
@@ -36,8 +35,8 @@ class StepCalls {
   };
   static std::int32_t run_sparse(void* step, const tenon_call* call);
 
-  CallArguments forward_arguments(const NodeRecord& node);
-  CallArguments backward_arguments(const NodeRecord& node);
+  void set_forward_tensors(const NodeRecord& node, tenon_call& call);
+  void set_backward_tensors(const NodeRecord& node, tenon_call& call);
   template <class Make>
   std::span<tenon_tensor* const> add_pointers(std::uint32_t count, Make make);
   Step make_step(std::size_t step, const Kernels& kernels);

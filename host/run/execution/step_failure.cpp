@@ -17,7 +17,7 @@ bool is_same(const tenon_type& one, const tenon_type& other) {
 }
 
 // From the inputs alone.
-void infer_outputs(const Plan& plan, NodeId id, OperatorTypes& types) {
+void infer_outputs(const Plan& plan, NodeId id, CallTypes& types) {
   const auto& model = plan.model();
   const auto& op = plan.operator_of(id);
   std::fill(types.outputs.begin(), types.outputs.end(), unknown_type());
@@ -40,7 +40,7 @@ std::string why_planned(const Plan& plan, NodeId failed, const std::string& reas
     const auto* edges = model.edges.data() + node.first_edge;
     const auto is_wider = [&](ValueId value) { return value != none && wider[value]; };
     if (id != failed && (node.pass == Pass::backward || std::none_of(edges, edges + node.input_count, is_wider))) continue;
-    OperatorTypes types;
+    CallTypes types;
     gather_types(model, node, TypeTable(known), types);
     bool fits = true;
     try {
@@ -69,7 +69,7 @@ Failure failure_at(const Plan& plan, std::size_t step, const std::string& reason
 
 Failure failure_at_node(const Plan& plan, NodeId id, const std::string& reason, const std::string& hint) {
   const auto& model = plan.model();
-  OperatorTypes types;
+  CallTypes types;
   auto known = plan.types();
   gather_types(model, forward_of(model, model.nodes[id]), TypeTable(known), types);
   const auto& info = *model.operators[model.nodes[id].op].info;

@@ -68,8 +68,8 @@ Execution& PlanStore::execution_of(Planned& planned, ExecutionContext context, c
     const auto& plan = *planned.plan;
     const auto& graph = *planned.graph;
     const auto kept = plan.kept.empty() ? 0
-                                        : KeptMemory(plan, graph.kernels, graph.tensors, context.threads->count(), context.constant_weights,
-                                                     context.session)
+                                        : KeptMemory(plan, graph.kernels, graph.tensors, context.call.threads.count(),
+                                                     context.constant_weights, context.session)
                                               .missing_bytes();
     require_memory(plan, arenas_, destinations, kept, memory_limit);
     if (!arenas_.hold(plan)) {

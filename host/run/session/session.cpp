@@ -34,8 +34,15 @@ Session::Impl::Impl(const Graph& given, SessionOptions given_options)
                plans.drop(dropped);
              }),
       files(graphs.last().tensors),
-      context{&host_table(), &host().threads,          &streams, nullptr, &error, &host().kernel_log, options.training,
-              options.seed,  options.constant_weights, this},
+      context{.call = {.threads = host().threads,
+                       .seed = options.seed,
+                       .training = options.training,
+                       .log = &host().kernel_log,
+                       .host = &host_table(),
+                       .error = &error},
+              .streams = &streams,
+              .constant_weights = options.constant_weights,
+              .session = this},
       plans(options.plans) {
   BackingFiles(graphs.snapshot()->tensors.of(model())).require_unchanged();
 }

@@ -74,7 +74,7 @@ Planned& Session::Impl::find_or_make(const NextStage& next, const Request& reque
 
 Planned& Session::Impl::make(const NextStage& next, PlanStore::Key key, const Request& request) {
   const auto& [graph, stage, requested] = next;
-  const auto evaluate = evaluation(stage->graph, *context.threads);
+  const auto evaluate = evaluation(stage->graph, context.call.threads);
   auto inferred = infer_with(stage->model(), stage->graph->binding, graph->tensors, request.types, stage->wanted(),
                              {stage->types.empty() ? nullptr : &stage->types, &request.elements, stage->graph->settled.now, &evaluate});
   graph->initialize_missing(inferred.types, initialized, graphs.random_variables);
@@ -85,7 +85,7 @@ Planned& Session::Impl::make(const NextStage& next, PlanStore::Key key, const Re
   now = without(std::move(now), inferred.evaluated);
   auto plan = make_plan(now->graph, graph->kernels, graph->tensors, std::move(inferred.types),
                         {options.training, options.keep_on_device, options.capture, request.devices, now->wanted(), options.optimize,
-                         graph->constants(), fuses(), context.threads->count()});
+                         graph->constants(), fuses(), context.call.threads.count()});
   warn_of_conversions(*graph, *plan);  // a plan that is refused is not kept
   warn_of_fallbacks(*graph, *plan);
   return plans.keep(std::move(key), {graph, std::move(plan), std::move(later), std::move(inferred.evaluated)});
