@@ -142,6 +142,31 @@ TEST_CASE("plans of a session: the one not used for the longest time goes") {
   CHECK(failure_of([&] { Session(polynomial(host), options); }).message == "SessionOptions::plans is 0 but must be at least 1");
 }
 
+TEST_CASE("plans of a session: their bytes are bounded, and the newest stays") {
+  MemoryHost host;
+  std::uint64_t of_one = 0;
+  {
+    Session session(polynomial(host));
+    check_run(session, 10);
+    of_one = impl_of(session).plans.bytes();
+    CHECK(of_one > 1000);
+    check_run(session, 20);
+    CHECK(impl_of(session).plans.bytes() == 2 * of_one);
+  }
+  const auto kept = [&](std::uint64_t bytes) {
+    Session session(polynomial(host), {.plan_memory = bytes});
+    for (const std::int64_t rows : {11, 12, 13, 14, 12}) {
+      check_run(session, rows);
+      CHECK(impl_of(session).plans.bytes() == impl_of(session).plans.all().size() * of_one);
+    }
+    return std::pair(impl_of(session).plans.all().size(), impl_of(session).plans.made());
+  };
+  CHECK(kept(4 * of_one) == std::pair<std::size_t, std::uint64_t>(4, 4));
+  CHECK(kept(4 * of_one - 1) == std::pair<std::size_t, std::uint64_t>(3, 4));
+  CHECK(kept(3 * of_one - 1) == std::pair<std::size_t, std::uint64_t>(2, 5));
+  CHECK(kept(0) == std::pair<std::size_t, std::uint64_t>(1, 5));
+}
+
 TEST_CASE("plans of a session: one for which there is no memory is refused before any is taken, and the session goes on") {
   MemoryHost host;
   Graph graph(host);

@@ -160,8 +160,8 @@ void bind_session(nb::module_& module) {
       .def(
           "__init__",
           [](SessionHandle* self, GraphHandle& graph, std::uint64_t seed, bool training, const std::string& device,
-             const std::string& trace, bool profile, bool capture, int plans, bool keep_on_device, bool debug, const std::string& optimize,
-             nb::handle precision) {
+             const std::string& trace, bool profile, bool capture, int plans, std::uint64_t plan_memory, bool keep_on_device, bool debug,
+             const std::string& optimize, nb::handle precision) {
             SessionOptions options{.seed = seed,
                                    .training = training,
                                    .device = device,
@@ -169,6 +169,7 @@ void bind_session(nb::module_& module) {
                                    .profile = profile,
                                    .capture = capture,
                                    .plans = plans,
+                                   .plan_memory = plan_memory,
                                    .keep_on_device = keep_on_device,
                                    .debug = debug,
                                    .optimize = optimize_from(optimize),
@@ -182,8 +183,9 @@ void bind_session(nb::module_& module) {
             }
           },
           nb::arg("graph"), nb::kw_only(), nb::arg("seed") = 0, nb::arg("training") = false, nb::arg("device") = "", nb::arg("trace") = "",
-          nb::arg("profile") = false, nb::arg("capture") = true, nb::arg("plans") = 64, nb::arg("keep_on_device") = false,
-          nb::arg("debug") = false, nb::arg("optimize") = "full", nb::arg("precision") = "float32")
+          nb::arg("profile") = false, nb::arg("capture") = true, nb::arg("plans") = 64,
+          nb::arg("plan_memory") = SessionOptions().plan_memory, nb::arg("keep_on_device") = false, nb::arg("debug") = false,
+          nb::arg("optimize") = "full", nb::arg("precision") = "float32")
       .def("run", &run, nb::arg("inputs"), nb::arg("outputs") = std::vector<std::string>(), nb::arg("destinations") = nb::dict(),
            nb::arg("add") = false, nb::arg("batch") = 0, nb::arg("arrays") = true)
       .def(

@@ -223,6 +223,7 @@ class Session:
         profile: bool = False,
         capture: bool = True,
         plans: int = 64,
+        plan_memory: int = ...,
         keep_on_device: bool = False,
         debug: bool = False,
         optimize: str = "full",

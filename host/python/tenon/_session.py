@@ -87,7 +87,8 @@ class Session(_core.SessionBase):
     """Runs a graph as it was when the session was made.
 
     device: of nodes that name none: "cpu", "cuda", "cuda:1". training: dropout drops, states change, variables are updated. seed: of random
-    operators. trace: path of a trace in Chrome's format. plans: how many are kept. optimize: what may be done to the graph before it runs:
+    operators. trace: path of a trace in Chrome's format. plans: how many are kept. plan_memory: bytes
+    that they may take together, without the memory of their values. optimize: what may be done to the graph before it runs:
     "full", "exact" (nothing that changes a bit of the results) or "none". precision: "bfloat16" lets products and convolutions of float32
     round what they multiply, and add in float32; UsageError where no node or no machine can. Threads: one at a time; a second one gets a UsageError.
     """
@@ -102,6 +103,7 @@ class Session(_core.SessionBase):
         trace: str | os.PathLike[str] = "",
         profile: bool = False,
         plans: int = 64,
+        plan_memory: int = 256 << 20,
         keep_on_device: bool = False,
         debug: bool = False,
         capture: bool = True,
@@ -117,6 +119,7 @@ class Session(_core.SessionBase):
             trace=os.fspath(trace),
             profile=profile,
             plans=plans,
+            plan_memory=plan_memory,
             keep_on_device=keep_on_device,
             debug=debug,
             capture=capture,

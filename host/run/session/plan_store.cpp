@@ -35,21 +35,49 @@ Planned* PlanStore::find(const Key& key) {
   return &found->second;
 }
 
+namespace {
+
+std::uint64_t bytes_of(const PlanStore::Key& key) {
+  return key.size() * sizeof key[0];
+}
+
+// Within a third of what malloc() gives out for a plan and its execution.
+std::uint64_t bytes_of(const Planned& planned) {
+  constexpr std::uint64_t of_value = sizeof(ValueRecord) + 2 * sizeof(tenon_type) + sizeof(tenon_tensor) + 64;
+  constexpr std::uint64_t of_node = sizeof(NodeRecord) + sizeof(Binding::Node) + 64;
+  constexpr std::uint64_t of_step = sizeof(tenon_call) + sizeof(Step) + 64;
+  const auto& plan = *planned.plan;
+  std::uint64_t bytes = plan.model().values.size() * of_value + plan.model().nodes.size() * of_node + plan.step_count() * of_step;
+  for (const auto& [value, tensor] : planned.evaluated) bytes += static_cast<std::uint64_t>(tensor.bytes());
+  return bytes;
+}
+
+}  // namespace
+
 Planned& PlanStore::keep(Key key, Planned planned) {
-  if (plans_.size() >= capacity_) {
-    const auto oldest = std::min_element(plans_.begin(), plans_.end(),
-                                         [](const auto& one, const auto& other) { return one.second.used < other.second.used; });
-    if (&oldest->second == last_) last_ = nullptr;
-    plans_.erase(oldest);
-  }
+  planned.bytes = bytes_of(key) + bytes_of(planned);
+  while (!plans_.empty() && (plans_.size() >= capacity_ || bytes_ + planned.bytes > max_bytes_))
+    drop(std::min_element(plans_.begin(), plans_.end(),
+                          [](const auto& one, const auto& other) { return one.second.used < other.second.used; }));
   ++made_;
   planned.used = ++uses_;
+  bytes_ += planned.bytes;
   return plans_.insert_or_assign(std::move(key), std::move(planned)).first->second;
 }
 
+void PlanStore::drop(std::map<Key, Planned>::iterator plan) {
+  if (&plan->second == last_) last_ = nullptr;
+  bytes_ -= plan->second.bytes;
+  plans_.erase(plan);
+}
+
 void PlanStore::refuse(Key key, std::shared_ptr<const Stage> instead) {
-  if (refused_.size() >= 16 * capacity_) refused_.clear();  // each costs one attempt at planning
-  refused_.insert_or_assign(std::move(key), std::move(instead));
+  const auto bytes = bytes_of(key);
+  if (refused_.size() >= 16 * capacity_ || refused_bytes_ + bytes > max_bytes_ / 4) {  // each costs one attempt at planning
+    refused_.clear();
+    refused_bytes_ = 0;
+  }
+  if (refused_.insert_or_assign(std::move(key), std::move(instead)).second) refused_bytes_ += bytes;
 }
 
 std::shared_ptr<const Stage> PlanStore::stage_instead(const Key& key) const {
@@ -58,8 +86,8 @@ std::shared_ptr<const Stage> PlanStore::stage_instead(const Key& key) const {
 }
 
 void PlanStore::drop(const SessionGraph& graph) {
-  if (last_ != nullptr && last_->graph == &graph) last_ = nullptr;
-  std::erase_if(plans_, [&](const auto& plan) { return plan.second.graph == &graph; });
+  for (auto plan = plans_.begin(); plan != plans_.end();)
+    if (const auto each = plan++; each->second.graph == &graph) drop(each);
 }
 
 Execution& PlanStore::execution_of(Planned& planned, ExecutionContext context, const Destinations& destinations,

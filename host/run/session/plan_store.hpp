@@ -16,15 +16,16 @@ struct Planned {
   std::shared_ptr<const Stage> later{};   ///< the stage to plan after this run; null: this is the last one
   std::map<ValueId, Tensor> evaluated{};  ///< values that planning has computed, which the plan lacks
   std::uint64_t used = 0;                 ///< the larger, the more recently it was used
+  std::uint64_t bytes = 0;                ///< that it takes, by an estimate
   std::unique_ptr<Execution> execution{};
 };
 
-/// A bounded number of plans, of which the least recently used one goes first. They share one arena. Threads: one at a time.
+/// Plans, bounded by their number and by their bytes: the least recently used goes first. They share one arena. Threads: one at a time.
 class PlanStore {
  public:
   using Key = std::vector<std::int64_t>;
 
-  explicit PlanStore(int capacity) : capacity_(static_cast<std::size_t>(capacity)) {}
+  PlanStore(int capacity, std::uint64_t max_bytes) : capacity_(static_cast<std::size_t>(capacity)), max_bytes_(max_bytes) {}
 
   /// A key of the stage, of whether elementwise nodes are fused, and of the types, devices and elements that the plan depends on.
   static Key key_of(const Stage& stage, bool fused, const std::map<ValueId, tenon_type>& inputs, const std::map<ValueId, Device*>& devices,
@@ -44,14 +45,17 @@ class PlanStore {
   Execution& execution_of(Planned& planned, ExecutionContext context, const Destinations& destinations, std::uint64_t memory_limit);
 
   const std::map<Key, Planned>& all() const { return plans_; }
-  std::uint64_t made() const { return made_; }  ///< plans so far, for tests
+  std::uint64_t made() const { return made_; }    ///< plans so far, for tests
+  std::uint64_t bytes() const { return bytes_; }  ///< of all, by an estimate
   const Arenas& arenas() const { return arenas_; }
   Planned* last() const { return last_; }  ///< the one whose execution was asked for last; null: it is gone
 
  private:
+  void drop(std::map<Key, Planned>::iterator plan);
   void make_room(const Plan& plan, Streams& streams, bool spare);
 
   std::size_t capacity_;
+  std::uint64_t max_bytes_, bytes_ = 0, refused_bytes_ = 0;
   std::uint64_t uses_ = 0, made_ = 0;
   Arenas arenas_;
   std::map<Key, Planned> plans_;

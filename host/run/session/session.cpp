@@ -43,7 +43,7 @@ Session::Impl::Impl(const Graph& given, SessionOptions given_options)
               .streams = &streams,
               .constant_weights = options.constant_weights,
               .session = this},
-      plans(options.plans) {
+      plans(options.plans, options.plan_memory) {
   BackingFiles(graphs.snapshot()->tensors.of(model())).require_unchanged();
 }
 

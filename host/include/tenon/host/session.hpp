@@ -35,6 +35,9 @@ struct SessionOptions {
   /// Plans that are kept, each for a combination of input types, devices and outputs; the one not used for the longest time goes first, and
   /// is made again when it is needed. They share the memory of the one that needs most.
   int plans = 64;
+  /// Bytes that these plans may take together, by an estimate, without the memory of their values and without constants: the same go first.
+  /// The newest stays, whatever it takes.
+  std::uint64_t plan_memory = std::uint64_t{256} << 20;
   bool keep_on_device = false;  ///< leave outputs on the device that computed them; default: copy them to the CPU
   /// Fill workspace and dense outputs with NaN, or with unlikely integers, before each kernel on the CPU, and throw Failure (failed) with
   /// the node and the output if elements are the same after it. Runs then take two more passes over all outputs. Not together with `trace`.
