@@ -8,6 +8,7 @@
 #   --folder DIR  only in the sources of this folder, such as host/graph
 #   --tests LIST  only these test programs, such as graph,plan: quicker, but others may notice what survives
 #   --known       no fresh faults, but those of mutate/known.txt; --known=m02,n31 only these
+#   --python EXE  for folders in host/python: an interpreter with what tests/python needs, whose tests then decide (build-ci/venv/bin/python)
 #   --build DIR   where the copy of the tree and its build are kept for the next time (build/mutate)
 #
 # Works on a copy of what is committed; the files here stay as they are. For each fault the library is compiled again; tests stay
@@ -23,7 +24,7 @@ usage() {
   sed -n '/^# mutate.sh/,/^$/s/^# \{0,1\}//p' "$here/mutate.sh" >&2
   exit 2
 }
-count=20 seed=1 folder=host tests="" known="" place=build/mutate
+count=20 seed=1 folder=host tests="" known="" place=build/mutate python=build-ci/venv/bin/python
 while (($#)); do
   case $1 in
     --count) count=${2:?} && shift ;;
@@ -31,6 +32,7 @@ while (($#)); do
     --folder) folder=${2:?} && shift ;;
     --tests) tests=${2:?} && shift ;;
     --build) place=${2:?} && shift ;;
+    --python) python=${2:?} && shift ;;
     --known) known=all ;;
     --known=*) known=${1#--known=} ;;
     --) shift && break ;;
@@ -39,6 +41,13 @@ while (($#)); do
   shift
 done
 [[ $count =~ ^[0-9]+$ && $folder == host* && -d $folder ]] || usage
+if [[ $folder == host/python* ]]; then
+  python=$(realpath -s "$python")
+  [[ -x $python ]] || { echo "mutate: there is no interpreter $python: --python names one" >&2 && exit 1; }
+  set -- "$@" -DTENON_PYTHON=ON "-DPython_EXECUTABLE=$python"
+else
+  python=""
+fi
 
 # --- the copy and its build
 [[ -z $(git status --porcelain -- host sdk plugins tests) ]] || echo "mutate: what is not committed is not tested" >&2
@@ -67,14 +76,20 @@ give_up() {
 quiet="-Wno-unused -Wno-parentheses -Wno-empty-body -Wno-maybe-uninitialized -Wno-unused-parameter -Wno-type-limits"
 cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1 $quiet" -DTENON_CUDA=OFF \
   -DTENON_BUILD_BENCH=OFF "$@" >"$log" 2>&1 || give_up "the copy cannot be configured"
-programs=()
+programs=() targets=(tenon tenon-probe)
 for program in $(ninja -C build -t targets all | sed -n 's/^tests\/test_\([a-z_]*\): .*/\1/p'); do
-  [[ $program == sdk || (-n $tests && ,$tests, != *,$program,*) ]] || programs+=("$program")  # the SDK's have no host in them
+  [[ -n $python || $program == sdk || (-n $tests && ,$tests, != *,$program,*) ]] || programs+=("$program")  # the SDK's have no host in them
 done
+if [[ -n $python ]]; then
+  programs=(python) targets+=(tenon-worker tenon_python tenon_plugins)
+fi
 ((${#programs[@]})) || give_up "no test program is called $tests"
 echo "mutate: building ${#programs[@]} test programs" >&2
-targets=(tenon tenon-probe "${programs[@]/#/test_}")
+[[ -n $python ]] || targets+=("${programs[@]/#/test_}")
 cmake --build build --target "${targets[@]}" >"$log" 2>&1 || give_up "the copy does not build without a fault"
+
+# Without those that build projects, or look at text alone.
+mapfile -t python_tests < <(printf '%s\n' "$PWD"/tests/python/test_*.py | grep -vE 'test_(compile|install|readme|site|tutorial)\.py')
 
 # run PROGRAM SECONDS: whether its tests pass, in so much time of a processor. A fault may take all memory, write where it should not, or wait
 # for ever.
@@ -83,7 +98,9 @@ run() {
     cd build
     ulimit -d "$memory" -t "$2"
     export HOME=$PWD/home XDG_CACHE_HOME=$PWD/home
-    timeout -k 5 $((60 + 3 * $2)) "tests/test_$1" -aa=1 -nv >"$log" 2>&1 </dev/null
+    program=("tests/test_$1" -aa=1 -nv)
+    [[ $1 != python ]] || program=(env "PYTHONPATH=$PWD/python" "$python" -m pytest -q -x -p no:cacheprovider "${python_tests[@]}")
+    timeout -k 5 $((60 + 3 * $2)) "${program[@]}" >"$log" 2>&1 </dev/null
   ) 2>/dev/null  # where the shell would tell of crashes
 }
 
