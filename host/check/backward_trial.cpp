@@ -18,7 +18,7 @@ CallMemory BackwardTrial::memory(std::uint8_t fill) const {
 }
 
 void BackwardTrial::run(const CallMemory& memory, Threads& threads) const {
-  run_call(call_.here(), sample_.types, memory, true, {threads, seed_, 0, nullptr, true, nullptr});
+  run_call(call_.here(), sample_.types, memory, true, {threads, seed_, 0, true});
 }
 
 }  // namespace tenon::checks

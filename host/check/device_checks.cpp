@@ -241,8 +241,8 @@ std::string SameCall::compare_replayed(const CallMemory& first, CallMemory secon
   const auto clone = [](const Tensor& tensor, bool) { return tensor.clone(); };
   const auto here = second.with(clone);
   try {
-    run_call(here_, sample_.types, first.with(clone), backward, {threads, seed_, at_capture, nullptr, training});
-    run_call(here_, sample_.types, here, backward, {threads, seed_, at_replay, nullptr, training});
+    run_call(here_, sample_.types, first.with(clone), backward, {threads, seed_, at_capture, training});
+    run_call(here_, sample_.types, here, backward, {threads, seed_, at_replay, training});
   } catch (const Failure&) {
     return {};
   }
@@ -250,8 +250,7 @@ std::string SameCall::compare_replayed(const CallMemory& first, CallMemory secon
   const auto there = in(far, first, Lie::aligned);
   const PassedMemory passed(there_, sample_.types, there, backward);
   auto types = sample_.types;
-  OperatorRun run(there_, backward ? TENON_BACKWARD : TENON_FORWARD, types, passed.tensors(),
-                  {threads, seed_, at_capture, nullptr, training});
+  OperatorRun run(there_, backward ? TENON_BACKWARD : TENON_FORWARD, types, passed.tensors(), {threads, seed_, at_capture, training});
   far.upload();
   run.put();  // the first call lets the kernel set itself up
   run.finish();

@@ -100,7 +100,7 @@ CallMemory SameCall::forward_memory(Numbers numbers) const {
 
 CallMemory SameCall::backward_memory(Numbers numbers, const std::vector<bool>& wanted, bool training) const {
   Threads threads(1);
-  auto memory = run_call(here_, sample_.types, forward_memory(numbers), false, {threads, seed_, 0, nullptr, training, nullptr});
+  auto memory = run_call(here_, sample_.types, forward_memory(numbers), false, {threads, seed_, 0, training});
   std::size_t next = 0;
   for (const auto& declared : here_.info().outputs)
     for (auto left = here_.count_of(declared); left > 0; --left, ++next) {

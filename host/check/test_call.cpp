@@ -221,7 +221,7 @@ void TestCall::run(Threads& threads, tenon_write write) {
   }
   SparseMemory memory(guarded_source(call_, tensors.outputs, placement_, fill_));
   const WithoutCopies here;
-  call_.forward(types_, tensors, {threads, seed_, 0, nullptr, false, nullptr, &memory});
+  call_.forward(types_, tensors, {.threads = threads, .seed = seed_, .memory = &memory});
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!call_.info().allocates(i)) continue;
     if (changed[i].storage != TENON_DENSE) throw Failure(FailureKind::failed, not_allocated(i));
