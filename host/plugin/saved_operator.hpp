@@ -1,12 +1,14 @@
 // Operators as files name them.
 #pragma once
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <tenon/host/catalog.hpp>
-
-#include "plugin/catalog_index.hpp"
+#include <vector>
 
 namespace tenon {
+
+struct CatalogIndex;
 
 struct SavedOperator {
   std::string_view name;               ///< full; short in texts that people write, and in files of before 0.2

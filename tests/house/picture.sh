@@ -5,9 +5,8 @@ set -euo pipefail
 command -v dot >/dev/null || { echo "skipped: dot is missing (apt install graphviz)"; exit 77; }
 build=$(realpath "$1")
 cd "$(dirname "$0")/../.."
-for picture in digits training; do
-  grep -q "host/demo/$picture\.svg" README.md || { echo "README.md does not show host/demo/$picture.svg"; exit 1; }
-done
+grep -q 'host/demo/digits\.svg' README.md || { echo "README.md does not show host/demo/digits.svg"; exit 1; }
+grep -q 'demo/training\.svg' host/docs/training.md || { echo "host/docs/training.md does not show host/demo/training.svg"; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# readme_commands.sh BUILD: the README's plugin, and its commands as they stand there, one after another. What they take for granted is
+# readme_commands.sh BUILD: builds the README's plugin, and runs the commands of the README and of the guides as printed. Their inputs are
 # made here: net.json is the demo's perceptron, x.npy and y.npy are the digits, words.json and train.svm the demo's classifier of words.
 set -euo pipefail
 build=$(realpath "$1")
@@ -16,8 +16,13 @@ ln -s "$PWD/sdk" "$work/sdk"
 cp host/demo/kinds.json "$work/words.json"
 words=("$PWD"/{README.md,sdk/README.md,CMakeLists.txt,host/CMakeLists.txt} "$PWD"/host/device/*.cpp)
 (cd "$work" && LC_ALL=C awk -f "$OLDPWD/host/demo/words.awk" "${words[@]}")
-sed -n -e ':join' -e '/\\$/ {N; s/\\\n//; b join}' -e 's/^    \(g++ \|tenon \)/\1/p' README.md >"$work/commands"
-[[ $(grep -c '^tenon ' "$work/commands") -ge 5 ]] || { echo "README.md: fewer commands than there were"; exit 1; }
+commands() { sed -n -e ':join' -e '/\\$/ {N; s/\\\n//; b join}' -e 's/^    \(g++ \|tenon \)/\1/p' "$1"; }
+for page in README.md host/docs/{training,memory,gpu,sparse,onnx,serving}.md; do
+  [[ $page != */onnx.md ]] || echo 'tenon export net.tenon -o model.onnx'
+  [[ $page != */serving.md ]] || echo 'rm -r repository'  # the README has made it
+  commands "$page"
+done >"$work/commands"
+[[ $(grep -c '^tenon ' "$work/commands") -ge 25 ]] || { echo "the README and the guides have fewer commands than before"; exit 1; }
 
 cd "$work"
 gpu=none
@@ -26,11 +31,11 @@ while read -r command; do
   echo "$command"
   [[ $command == 'tenon train '* ]] && export TENON_PLUGIN_PATH=$work  # where the demo has it, too
   eval "$command" >output 2>&1 </dev/null && continue
-  # Where there is no GPU, what asks for one is told so.
+  # Without a GPU, commands that need one fail with this error.
   [[ $command == *'--device cuda'* && $gpu == none ]] && grep -q "^error: there is no device 'cuda'" output && continue
   cat output
   exit 1
 done <commands
-for made in my_operator net.tenon net.svg memory.svg; do
-  [[ -e $made ]] || { echo "README.md: its commands make no $made"; exit 1; }
+for made in my_operator net.tenon net.svg memory.svg imported.tenon; do
+  [[ -e $made ]] || { echo "the commands make no $made"; exit 1; }
 done

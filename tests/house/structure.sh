@@ -21,7 +21,7 @@ done
 declare -A place=([io]=1 [device]=2 [tensor]=3 [isolate]=4 [plugin]=5 [graph]=6 [file]=7 [plan]=7 [run]=8 [pack]=9 [train]=9 [check]=9 [draw]=10 [onnx]=11 [serve]=12 [cli]=13 [python]=13)
 for folder in host/*/; do
   folder=$(basename "$folder")
-  [[ -n ${place[$folder]:-} || " include cmake demo " == *" $folder "* ]] || fault "host/$folder: this folder is not in the order of the house"
+  [[ -n ${place[$folder]:-} || " include cmake demo docs " == *" $folder "* ]] || fault "host/$folder: this folder is not in the order of the house"
 done
 
 # The program uses the library as any application does. These alone it compiles into itself, as host/CMakeLists.txt says.
