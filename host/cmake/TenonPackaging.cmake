@@ -27,7 +27,9 @@ install(FILES README.md .github/CHANGELOG.md DESTINATION ${documents} COMPONENT 
 foreach(folder host host/file/json sdk)  # as they lie here, so that their links to each other hold
   install(FILES ${folder}/README.md DESTINATION ${documents}/${folder} COMPONENT runtime)
 endforeach()
-install(DIRECTORY host/docs DESTINATION ${documents}/host COMPONENT runtime FILES_MATCHING PATTERN *.md)
+foreach(folder host sdk)
+  install(DIRECTORY ${folder}/docs DESTINATION ${documents}/${folder} COMPONENT runtime FILES_MATCHING PATTERN *.md)
+endforeach()
 install(DIRECTORY host/demo DESTINATION ${documents}/host COMPONENT runtime)
 install(CODE "execute_process(COMMAND \"\${CMAKE_COMMAND}\" -D \"FOLDER=\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${documents}\"
   -P \"${CMAKE_CURRENT_LIST_DIR}/InstalledLinks.cmake\" COMMAND_ERROR_IS_FATAL ANY)" COMPONENT runtime)

@@ -37,7 +37,7 @@ fi
 
 echo "== what is installed besides"
 cd "$work/usr/share"
-for file in doc/tenon/{copyright,README.md,CHANGELOG.md,host/README.md,host/file/json/README.md,host/docs/training.md,host/demo/mlp.json,sdk/README.md} \
+for file in doc/tenon/{copyright,README.md,CHANGELOG.md,host/README.md,host/file/json/README.md,host/docs/training.md,host/demo/mlp.json,sdk/README.md,sdk/docs/kernels.md} \
   doc/tenon-dev/copyright doc/tenon/examples/quadratic.cpp tenon/schemas/graph.fbs; do
   [[ -s $file ]] || { echo "there is no share/$file"; exit 1; }
 done
