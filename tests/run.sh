@@ -4,16 +4,16 @@
 # unit tests without CUDA (asan), the threaded ones under ThreadSanitizer (tsan), the build by clang (clang), clang-tidy (tidy), and libFuzzer
 # (fuzz, not in all), the bundled plugins on emulated older processors (qemu), the Python package as a wheel (wheel), and beside torch, which is
 # gigabytes (torch, not in all), all node tests of PyPI's onnx, with exported models by onnxruntime (onnx, not in all), and tenon.Scorer in
-# Ray, Dask, Spark and DataFusion (engines, not in all), and graphs in Triton Inference Server (triton, not in all). Says at the end what ran and
-# what did not.
-# run.sh [STAGE]...: some stages only, of: default simulated cuda asan tsan clang tidy qemu wheel ranks torch onnx engines triton fuzz; or all
+# Ray, Dask, Spark and DataFusion (engines, not in all), graphs in Triton Inference Server (triton, not in all), and the documentation site (docs).
+# Says at the end what ran and what did not.
+# run.sh [STAGE]...: some stages only, of: default simulated cuda asan tsan clang tidy qemu wheel ranks docs torch onnx engines triton fuzz; or all
 # but the last five: run.sh all
 set -uo pipefail
 cd "$(dirname "$0")/.."
-all=(default simulated cuda asan tsan clang tidy qemu wheel ranks torch onnx engines triton fuzz)
+all=(default simulated cuda asan tsan clang tidy qemu wheel ranks docs torch onnx engines triton fuzz)
 stages=("$@")
 ((${#stages[@]})) || stages=(default simulated)
-[[ ${stages[*]} != all ]] || stages=("${all[@]:0:10}")  # fuzzing takes hours, the others download gigabytes
+[[ ${stages[*]} != all ]] || stages=("${all[@]:0:11}")  # fuzzing takes hours, the others download gigabytes
 for stage in "${stages[@]}"; do
   [[ " ${all[*]} " == *" $stage "* ]] || { echo "run.sh: there is no stage $stage; there are: ${all[*]}, or all but the last five: all" >&2; exit 2; }
 done
@@ -189,6 +189,12 @@ run_triton() {
   step triton-configure cmake --preset ci && step triton-build cmake --build build-ci --target tenon tenon_triton tenon_plugins tenon-probe tenon-worker &&
     step triton env "TENON_BUILD=$PWD/build-ci" build-triton/venv/bin/python -m pytest -q -p no:cacheprovider tests/triton &&
     step triton-bench env "TENON_BUILD=$PWD/build-ci" build-triton/venv/bin/python tests/triton/bench.py --check && cat build-ci/log/triton-bench.txt
+}
+
+# The documentation site: no page has a link that leads nowhere.
+run_docs() {
+  venv docs build-docs/venv -r host/docs/requirements.txt || return
+  step docs env "PATH=$PWD/build-docs/venv/bin:$PATH" bash host/docs/site.sh build-docs/site && tail -n 1 build-ci/log/docs.txt
 }
 
 # An hour for each target: run.sh fuzz. TENON_FUZZ_SECONDS says otherwise.

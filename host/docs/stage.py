@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""stage.py FOLDER: prepares FOLDER for mkdocs: the repository's pages in FOLDER/pages, at their paths in the repository.
+
+Files that a page links to, such as pictures and sources, are copied, too. A link to a folder leads to its README.md, or, if there is
+none, becomes plain text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LINK = re.compile(r"(\[(?:[^][]|\[[^][]*\])*\])\(([^)\s]+)\)|(<img src=\")([^\"]+)\"")
+REFERENCE = """# Python reference
+
+The public names of the package `tenon`. [Tenon for Python](../host/python/README.md) introduces them.
+
+::: tenon
+    options:
+      members: true
+      filters: ["!^_"]
+"""
+
+
+def site_path(path: str) -> str:
+    return path.replace(".github/", "project/", 1) if path.startswith(".github/") else path
+
+
+def staged(page: str, pages: Path, copied: set[str]) -> str:
+    """The text of a page with links that are valid in the site; copies what it links to."""
+    folder = os.path.dirname(page)
+
+    def link(found: re.Match[str]) -> str:
+        label, target = (found[1], found[2]) if found[1] else (found[3], found[4])
+        if re.match(r"[a-z]+:|#", target):
+            return found[0]
+        path, _, anchor = target.partition("#")
+        repository = os.path.normpath(os.path.join(folder, path))
+        if (ROOT / repository).is_dir():
+            if not (ROOT / repository / "README.md").exists():
+                return label[1:-1]
+            repository += "/README.md"
+        if not repository.endswith(".md"):
+            copied.add(repository)
+        own = os.path.relpath(site_path(repository), os.path.dirname(site_path(page)) or ".")
+        own += f"#{anchor}" if anchor else ""
+        return f"{label}({own})" if found[1] else f'{label}{own}"'
+
+    lines, in_code = [], False
+    for line in (ROOT / page).read_text(encoding="utf-8").split("\n"):
+        if line.startswith("```"):
+            in_code = not in_code
+        lines.append(line if in_code or line.startswith("    ") else LINK.sub(link, line))
+    return "\n".join(lines)
+
+
+def main() -> None:
+    out = Path(sys.argv[1]).resolve()
+    pages = out / "pages"
+    names = subprocess.run(
+        ["git", "ls-files", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.split()
+    copied: set[str] = set()
+    for page in names:
+        if page.startswith(("sdk/template/", "tests/data/")):
+            continue
+        target = pages / site_path(page)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(staged(page, pages, copied), encoding="utf-8")
+    for path in sorted(copied):
+        target = pages / site_path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / path, target)
+    reference = pages / "reference/python.md"
+    reference.parent.mkdir()
+    reference.write_text(REFERENCE, encoding="utf-8")
+    shutil.copytree(ROOT / "host/python/tenon", out / "packages/tenon")
+    shutil.copy(ROOT / "host/docs/mkdocs.yml", out)
+
+
+main()
