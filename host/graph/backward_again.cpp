@@ -123,11 +123,11 @@ std::string BackwardAgain::refusal() const {
   if (op.table->gradient != nullptr || is_composed(op)) return {};
   if (!info().linear.empty())
     return fmt::format("op.linear() does not name input '{}'", info().inputs[declared_input(info(), beside_terms())].name);
-  if (!info().elementwise) return "declare op.linear(), or give the operator a gradient() besides its backward()";
+  if (!info().elementwise) return "declare op.linear(), or give the operator a gradient() in addition to its backward()";
   if (is_derivative(model_, origin_)) return "elementwise operators have first and second derivatives, but no third";
   return info().derivative
              ? ""
-             : "an elementwise operator needs SDK 0.2 or later, and op.gradient_of_duals() where it has a gradient() of its own";
+             : "an elementwise operator needs SDK 0.2 or later, and op.gradient_of_duals() if it has its own gradient()";
 }
 
 std::vector<ValueId> BackwardAgain::as_graph() const {
@@ -147,7 +147,7 @@ std::vector<ValueId> BackwardAgain::by_composition() const {
   for (auto id = part.first; id < part.end; ++id)
     if (const auto& inside = *builder_.binding().nodes[id].info; inside.random)
       throw Failure(FailureKind::usage,
-                    fmt::format("cannot be differentiated again: '{}' inside draws other random numbers each time", inside.name));
+                    fmt::format("cannot be differentiated again: '{}' inside it draws new random numbers on each call", inside.name));
   for (std::uint32_t i = 0; i < origin_.output_count; ++i)
     if (const auto gradient = model_.edges[node_.first_edge + i]; gradient != none) part.seeds.emplace_back(outputs[i], gradient);
   std::vector<std::uint32_t> places;  // a value that is given twice has its whole gradient at the first place, as in the first derivative

@@ -77,7 +77,7 @@ void GraphBuilder::name_dims(ValueId input, const std::vector<std::string>& name
   auto& value = model_.values[input];
   if (value.role != Role::input || static_cast<std::size_t>(std::max(value.type.rank, 0)) != names.size())
     throw Failure(FailureKind::usage,
-                  fmt::format("'{}' is no input of {}", value_label(model_, input), counted(names.size(), "dimension")));
+                  fmt::format("'{}' is not an input of {}", value_label(model_, input), counted(names.size(), "dimension")));
   std::vector<StringId> ids;
   for (const auto& name : names) {
     if (!name.empty()) check_name_text(name, "a dimension");
@@ -135,14 +135,14 @@ ValueId GraphBuilder::own_weight(const NodeRecord& node, const LoadedOperator& o
   if (!input.weight && op.warn != nullptr && *op.warn)
     (*op.warn)(
         "weights of " + op.info->name,
-        fmt::format("[{}] node '{}': input '{}' is not connected, so it becomes a variable; the operator was built with an SDK before "
+        fmt::format("[{}] node '{}': input '{}' is not connected, so it becomes a variable; the operator was built with an SDK older than "
                     "0.2, which does not say which inputs are weights",
                     op.info->name, model_.strings[node.name], input.name));
   const auto there = model_.value_names.find(model_.strings.intern(own_name(node, input.name)));
   const bool given = there != none && model_.values[there].role == Role::variable;
   if (!input.weight.value_or(true) && !given)
     throw Failure(FailureKind::usage, fmt::format("input '{}' is missing: {}", input.name, input.doc),
-                  "connect a value to it; only weights become variables by themselves");
+                  "connect a value to it; only weights become variables automatically");
   return own_value(node, input.name, Role::variable, type);
 }
 
@@ -264,7 +264,7 @@ void GraphBuilder::require_repeatable(NodeId id) const {
   if (model_.nodes[id].state_count > 0)
     throw Failure(FailureKind::usage, fmt::format("{}: cannot be recomputed: its states would change twice", node_label(model_, id)));
   if (const auto& info = model_.operators[model_.nodes[id].op].info; info && info->communicates)
-    throw Failure(FailureKind::usage, fmt::format("{}: cannot be recomputed: other processes wait for it once", node_label(model_, id)));
+    throw Failure(FailureKind::usage, fmt::format("{}: cannot be recomputed: it communicates with other processes, which expect it once", node_label(model_, id)));
 }
 
 NodeRecord GraphBuilder::made_from(NodeId forward, Pass pass, std::string_view name) {

@@ -58,10 +58,10 @@ void require_no_values_of_its_own(const GraphModel& model, NodeId id, const std:
     if (!state && model.values[value].role != Role::variable) continue;
     const auto& op = model.operators[node.op].name;
     if (state)
-      throw Failure(FailureKind::usage, fmt::format("its forward() adds '{}', which has states: composed operators have none", op));
+      throw Failure(FailureKind::usage, fmt::format("its forward() adds '{}', which has states; composed operators cannot have states", op));
     throw Failure(FailureKind::usage,
-                  fmt::format("its forward() adds '{}', which makes a variable '{}' of its own", op, value_label(model, value)),
-                  "give the composed operator an input for it, which may be a .weight(), or turn it off by a parameter");
+                  fmt::format("its forward() adds '{}', which creates the implicit variable '{}'", op, value_label(model, value)),
+                  "add an input for it to the composed operator (it may be a .weight()), or disable it with a parameter");
   }
 }
 
@@ -104,7 +104,7 @@ std::vector<ValueId> compose(GraphBuilder& builder, const ComposedNode& node) {
     if (node.inputs[i] == none)
       throw Failure(FailureKind::usage,
                     fmt::format("its forward() reads input '{}', but that input is not connected", name_of_input(*node.op.info, i)),
-                    "ask c.has_input() first");
+                    "check c.has_input() first");
     return node.inputs[i];
   };
   around.connected = [&](std::int32_t, std::uint32_t i) { return node.inputs[i] != none; };
@@ -121,7 +121,7 @@ std::vector<ValueId> compose(GraphBuilder& builder, const ComposedNode& node) {
   for (std::size_t i = 0; i < around.results.size(); ++i)
     if (around.results[i] == none)
       throw Failure(FailureKind::plugin, fmt::format("its forward() does not set {}", output_name(*node.op.info, i)),
-                    "c.set_output() says which value it is");
+                    "call c.set_output() for this output");
   return std::move(around.results);
 }
 

@@ -135,7 +135,7 @@ class Expansion {
       auto type = from_.model.values[node.first_output + i].type;
       const auto& made = to_->model.values[outputs[i]].type;
       if (merge(type, made) == Merge::contradiction)
-        throw Failure(FailureKind::plugin, fmt::format("its infer() says that output {} is {}, but what it is composed of makes {}", i,
+        throw Failure(FailureKind::plugin, fmt::format("its infer() declares output {} as {}, but its composed nodes produce {}", i,
                                                        to_string(from_.model.values[node.first_output + i].type), to_string(made)));
       replaced_.emplace(node.first_output + i, outputs[i]);
     }

@@ -76,7 +76,7 @@ class GradientBuilder {
     const auto& loss = model_.values[request_.loss].type;
     if (!may_have_gradient(loss)) refuse(request_.loss, ", but a loss must be floating-point");
     if (!is_real(loss) && request_.seed == none)
-      refuse(request_.loss, ", but a loss must be real: take real() or abs() of it, or give a seed");
+      refuse(request_.loss, ", but a loss must be real: take real() or abs() of it, or pass a seed");
     for (const auto value : request_.wrt)
       if (!may_have_gradient(model_.values[value].type)) refuse(value, " and has no gradient; only floating and complex dtypes have one");
   }
@@ -246,7 +246,7 @@ class GradientBuilder {
           throw Failure(
               FailureKind::failed,
               fmt::format("{}: its hidden output '{}' reaches the loss, but has no gradient", node_label(model_, id), declared.name),
-              "put stop_gradient behind it, or compute it from the inputs");
+              "put stop_gradient after it, or compute it from the inputs");
   }
 
   // One more gradient of a value: the sum goes on, so that no more than two of them are ever kept.

@@ -91,14 +91,14 @@ struct Construction {
   }
 
   static std::int32_t type(tenon_gradient* self, tenon_value value, tenon_type* out) noexcept {
-    return answer(self, [&](auto& at) { *out = at.builder->model().values[at.known(value, "asks for the type of")].type; });
+    return answer(self, [&](auto& at) { *out = at.builder->model().values[at.known(value, "requests the type of")].type; });
   }
 
   static std::int32_t value(tenon_gradient* self, std::int32_t source, std::uint32_t index, tenon_value* out) noexcept {
     return answer(self, [&](auto& at) {
       const bool input = source == TENON_GRADIENT_INPUT;
       if (!at.has(source, index))
-        at.refuse("asks for {} {}, but there are {}", input ? "input" : "output", index, input ? self->input_count : self->output_count);
+        at.refuse("requests {} {}, but there are {}", input ? "input" : "output", index, input ? self->input_count : self->output_count);
       const auto& around = *at.around;
       *out = (input ? around.input : source == TENON_GRADIENT_OUTPUT ? around.output : around.output_grad)(index);
     });
@@ -144,7 +144,7 @@ struct Construction {
 
   static std::int32_t set_input_grad(tenon_gradient* self, std::uint32_t input, tenon_value value) noexcept {
     return answer(self, [&](auto& at) {
-      if (!at.around->output_grad) at.refuse("sets the gradient of an input, which gradient() alone may");
+      if (!at.around->output_grad) at.refuse("sets the gradient of an input, which only gradient() may do");
       if (input >= self->input_count) at.refuse("sets the gradient of input {}, but there are {}", input, self->input_count);
       at.around->results[input] = at.known(value, "sets the gradient of an input to");
     });
@@ -152,7 +152,7 @@ struct Construction {
 
   static std::int32_t set_output(tenon_gradient* self, std::uint32_t output, tenon_value value) noexcept {
     return answer(self, [&](auto& at) {
-      if (at.around->output_grad) at.refuse("sets an output, which forward() alone may");
+      if (at.around->output_grad) at.refuse("sets an output, which only forward() may do");
       if (output >= self->output_count) at.refuse("sets output {}, but there are {}", output, self->output_count);
       if (at.around->results[output] != none) at.refuse("sets output {} twice", output);
       at.around->results[output] = at.known(value, "sets an output to");

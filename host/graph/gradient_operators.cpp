@@ -88,11 +88,11 @@ struct FillLike : Operator {
   double value = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("a tensor with value in every element");
+    op.doc("a tensor of the shape of like, filled with value");
     op.types(floating + any_complex);
     op.input("like", "any shape; its elements are not read");
     op.output("output", "same shape as like");
-    op.param("value", &FillLike::value, "every element");
+    op.param("value", &FillLike::value, "value of every element");
     op.backward_reads();
     op.accumulates();
     op.example({{"like", {2, 3}}}, {{"value", 0.5}});
@@ -129,7 +129,7 @@ struct InTraining : Operator {
   static constexpr void describe(auto& op) {
     op.doc("1 in training, else 0");
     op.input("like", "gives the dtype; its elements are not read");
-    op.output("flag", "0-d");
+    op.output("flag", "scalar");
     op.example({{"like", {2, 3}}});
   }
   void infer(Infer& io) const { io.set_output(0, Shape::scalar()); }
@@ -158,7 +158,7 @@ struct BroadcastLike : Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("data broadcast to the shape of another tensor");
     op.input("data", "a shape that broadcasts to that of like");
-    op.input("like", "any shape; its elements do not matter");
+    op.input("like", "any shape; its elements are ignored");
     op.output("output", "same shape as like");
   }
   template <class T>

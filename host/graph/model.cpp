@@ -150,7 +150,7 @@ std::vector<std::string> lost_members(const GraphModel& model) {
     const std::string_view text = model.strings[key];
     if (!text.starts_with(object_note)) continue;
     lost.push_back(
-        fmt::format("node '{}' ran on an object of class {}, whose members that are no parameters are not in the file: they have "
+        fmt::format("node '{}' ran on an object of class {}, whose members other than parameters are not in the file: they have "
                     "their initial values",
                     text.substr(object_note.size()), model.strings[class_name]));
   }

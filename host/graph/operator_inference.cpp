@@ -205,7 +205,7 @@ std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, 
   std::uint64_t bytes = 0;
   const PluginCall call(kernel.op(), kernel.owner(), PluginFunction::workspace);
   if (kernel.table()->workspace(kernel.get(), &io, dispatch, &bytes) != 0) refuse(info, types, buffer.reason());
-  if (bytes > limit) refuse(info, types, fmt::format("its workspace() asks for {} bytes, more than any machine has", bytes));
+  if (bytes > limit) refuse(info, types, fmt::format("its workspace() requests {} bytes, more than any machine has", bytes));
   return bytes;
 }
 
@@ -217,7 +217,7 @@ double flops_of(const OperatorInfo& info, const Instance& kernel, int dispatch, 
   const PluginCall call(kernel.op(), kernel.owner(), PluginFunction::flops);
   if (kernel.table()->flops(kernel.get(), &io, dispatch, &flops) != 0) refuse(info, types, buffer.reason());
   if (!(flops >= 0 && flops < std::numeric_limits<double>::infinity()))
-    refuse(info, types, fmt::format("its flops() says {}, but must say a number from 0 on", flops));
+    refuse(info, types, fmt::format("its flops() returned {} but must return a finite number of at least 0", flops));
   return flops;
 }
 

@@ -87,7 +87,7 @@ void put_texts(GraphModel& model, AttributeRecord& record, const ParamInfo& para
     const auto& text = (*texts)[i];
     if (!is_utf8(text)) refuse("element {} of parameter '{}' is '{}', which is not UTF-8", i, param.name, printable(text));
     if (text.find('\0') != std::string::npos)
-      refuse("element {} of parameter '{}' has a zero byte in it, which ends a text of a list", i, param.name);
+      refuse("element {} of parameter '{}' contains a zero byte, which would end the text early", i, param.name);
   }
   record.i = model.strings.intern(joined_texts(*texts));
 }

@@ -76,7 +76,7 @@ class Recorder {
       const std::string_view name = operation == nullptr ? "" : operation;
       const auto found =
           std::find_if(std::begin(operations), std::end(operations), [&](const Arity& one) { return one.operation == name; });
-      if (found == std::end(operations) || found->operands != count) refuse(fmt::format("it computes '{}' of {} numbers", name, count));
+      if (found == std::end(operations) || found->operands != count) refuse(fmt::format("it calls '{}' with {} operands", name, count));
       *out = at.add({.operation = std::string(name), .operands = {operands, operands + count}});
     });
   }
@@ -93,7 +93,7 @@ class Recorder {
   tenon_value add(Recording::Step step) {
     const auto next = recording_.inputs + recording_.steps.size();
     for (const auto operand : step.operands)
-      if (operand >= next) refuse("it uses a value that it did not get");
+      if (operand >= next) refuse("it uses a value that it was not given");
     auto key = fmt::format("{} {} {:x}", step.operation, static_cast<int>(step.dtype), std::bit_cast<std::uint64_t>(step.number));
     for (const auto operand : step.operands) key += fmt::format(" {}", operand);
     const auto [known, is_new] = values_.emplace(std::move(key), next);
@@ -110,15 +110,15 @@ class Recorder {
     for (std::size_t i = 0; i < at_; ++i)
       if (way_[i].condition == condition) return way_[i].yes != negated;
     if (at_ == way_.size()) {
-      if (at_ == most_decisions) refuse(fmt::format("it has more than {} branches in a row, as a loop that ends by what it computes", at_));
+      if (at_ == most_decisions) refuse(fmt::format("it has more than {} branches in a row, such as a loop whose end depends on computed values", at_));
       way_.push_back({condition, true});
     } else if (way_[at_].condition != condition) {
-      refuse("it does not do the same each time");
+      refuse("it is not deterministic");
     }
     return way_[at_++].yes != negated;
   }
   bool is_step(tenon_value value, std::string_view operation) const {
-    if (value >= recording_.inputs + recording_.steps.size()) refuse("it decides by a value that it did not get");
+    if (value >= recording_.inputs + recording_.steps.size()) refuse("it branches on a value that it was not given");
     return value >= recording_.inputs && recording_.steps[value - recording_.inputs].operation == operation;
   }
 
@@ -154,12 +154,12 @@ class Recorder {
   }
 
   tenon_value trace() {
-    if (++ways_ > most_ways) refuse(fmt::format("it has more than {} ways through its branches", most_ways));
+    if (++ways_ > most_ways) refuse(fmt::format("it has more than {} paths through its branches", most_ways));
     at_ = 0;
     raw_.result = TENON_NO_VALUE;
     const PluginCall call(op_, op_.owner, PluginFunction::trace);
     if (op_.table->trace(object_, &raw_) != 0) refuse(buffer_.reason());
-    if (raw_.result >= recording_.inputs + recording_.steps.size()) refuse("it gives a value that it did not get");
+    if (raw_.result >= recording_.inputs + recording_.steps.size()) refuse("it returns a value that it was not given");
     return raw_.result;
   }
 

@@ -19,7 +19,7 @@ template <class... Args>
 // Before anything is converted or copied.
 void check_size(const ParamInfo& param, std::int64_t size) {
   if (size > TENON_MAX_TABLE)
-    reject("parameter '{}' has {} elements, but a tensor that is a parameter holds at most {}: make it an input", param.name, size,
+    reject("parameter '{}' has {} elements, but a tensor parameter holds at most {}: make it an input", param.name, size,
            TENON_MAX_TABLE);
 }
 
@@ -61,7 +61,7 @@ Tensor table_of(const ParamInfo& param, const AttributeValue& value) {
                          ? fmt::format("{}{} {}", given.storage() == Storage::dense ? "" : fmt::format("{} ", name_of(given.storage())),
                                        name_of(given.dtype()), to_string(given.shape()))
                          : to_string(value);
-  reject("parameter '{}' is {}, which is not {} without a loss", param.name, shown, table_text(param));
+  reject("parameter '{}' is {}, which cannot be converted to {} without loss", param.name, shown, table_text(param));
 }
 
 void check_table(const ParamInfo& param, const Tensor& table) {

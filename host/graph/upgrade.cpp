@@ -83,10 +83,10 @@ class Upgrade {
       const auto counts = new_outputs();
       if (!counts.empty() && !may_move)
         throw Failure(FailureKind::plugin,
-                      fmt::format("version {} of operator '{}' makes more outputs than version {}, for which the graph was made, and it "
+                      fmt::format("version {} of operator '{}' has more outputs than version {}, for which the graph was made, and it "
                                   "was added after the graph was loaded",
                                   here_.version, here_.full_name(), stored_),
-                      "add the plugin first, and load the graph then");
+                      "add the plugin before loading the graph");
       if (!counts.empty()) add_outputs(model_, counts);
     } catch (...) {
       model_.nodes = before_;
@@ -105,7 +105,7 @@ class Upgrade {
   void require_dtypes(const NodeRecord& node) const {
     if (const auto refused = refused_dtype(model_, node, here_); !refused.empty())
       throw Failure(FailureKind::plugin,
-                    fmt::format("needs version {} of the operator, but version {} is here, which {}", stored_, here_.version, refused),
+                    fmt::format("needs version {} of the operator, but version {} is installed, which {}", stored_, here_.version, refused),
                     fmt::format("use a plugin with version {}", stored_));
   }
 
@@ -205,12 +205,12 @@ void require_known_change(const OperatorInfo& stored, const OperatorInfo& here) 
   const auto word = change->word.empty() ? std::string() : fmt::format("its author says {}", change->word);
   if (same)
     throw Failure(FailureKind::plugin,
-                  fmt::format("was made with another version {} of the operator: the one that is here {}", stored.version, change->what),
+                  fmt::format("was made with another version {} of the operator: the installed one {}", stored.version, change->what),
                   fmt::format("use the plugin that the graph was made with; its author raises op.version for such a change{}",
                               change->word.empty() ? "" : " and says " + change->word));
   throw Failure(
       FailureKind::plugin,
-      fmt::format("needs version {} of the operator, but version {} is here, which {}", stored.version, here.version, change->what),
+      fmt::format("needs version {} of the operator, but version {} is installed, which {}", stored.version, here.version, change->what),
       fmt::format("use a plugin with version {}{}", stored.version, word.empty() ? "" : "; older graphs load if " + word));
 }
 

@@ -25,7 +25,7 @@ GraphSnapshot graph_of(const LoadedOperator& op, const Instance& object, const C
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto& made = graph.model.values[outputs[i]].type;
     if (auto said = types.outputs[i]; !is_known(made) || merge(said, made) == Merge::contradiction)
-      throw Failure(FailureKind::plugin, fmt::format("its infer() says that output {} is {}, but what it is composed of makes {}", i,
+      throw Failure(FailureKind::plugin, fmt::format("its infer() declares output {} as {}, but its composed nodes produce {}", i,
                                                      to_string(types.outputs[i]), to_string(made)));
     builder.output(fmt::format("output {}", i), outputs[i]);
   }

@@ -110,10 +110,10 @@ struct FillLikeCuda : tenon::Operator {
   double value = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("a tensor with value in every element");
+    op.doc("a tensor of the shape of like, filled with value");
     op.input("like", "any shape; its elements are not read");
     op.output("output", "same shape as like");
-    op.param("value", &FillLikeCuda::value, "every element");
+    op.param("value", &FillLikeCuda::value, "value of every element");
   }
   /// Dense, whatever the storage of what is not looked at.
   void infer_storage(tenon::InferStorage& io) const {

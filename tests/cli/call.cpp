@@ -81,7 +81,7 @@ TEST_CASE("call: parameters that are lists of texts or tensors") {
       {"fir", "taps=1,a", "", "error: parameter 'taps' is 'a' but must be a number\n"},
       {"fir", "taps=there_is_none.npy", "", "error: cannot read there_is_none.npy: there is no such file\n"},
       {"fir", "taps=tenth.npy", "",
-       "error: [fir] node 'fir': parameter 'taps' is float64 [1], which is not a float32 tensor without a loss\n"},
+       "error: [fir] node 'fir': parameter 'taps' is float64 [1], which cannot be converted to a float32 tensor without loss\n"},
       {"apply", "functions=relu,max", "",
        "error: [apply] node 'apply': element 1 of parameter 'functions' is \"max\" but must be one of relu, negate, halve\n"},
   };
@@ -149,7 +149,7 @@ TEST_CASE("call: errors are one sentence") {
       {{"call", "square", "--input", "x=a.npy", "--gradient", "--output", "y"}, 2, "error: --gradient has no effect: --output names no "},
       {{"call", "mul", "--input", "left=random:2:complex64", "--input", "right=random:2:complex64", "--gradient"},
        2,
-       "but a loss must be real: take real() or abs() of it, or give a seed\n"},
+       "but a loss must be real: take real() or abs() of it, or pass a seed\n"},
       {{"call", "relu", "--input", "X=a.npy"}, 2, "hint: did you mean x?"},
       {{"call", "relu", "--input", "x=no.npy"}, 4, "error: cannot read no.npy: "},
       {{"call", "relu", "--input", "x=random"}, 2, "error: --input x is 'random'\nhint: write random:2x3, "},

@@ -24,19 +24,19 @@ TEST_CASE("a node that does not fit the operator that is here is refused when it
       {"counter",
        {"counter", {"data"}, {"sum"}, {}, {}},
        {0},
-       "[counter] node 'n': was made with another version 1 of the operator: the one that is here has the new state 'calls'"},
+       "[counter] node 'n': was made with another version 1 of the operator: the installed one has the new state 'calls'"},
       {"cosine",
        {"cosine", {"x"}, {"y"}, {"s"}, {}},
        {0, 1},
-       "[cosine] node 'n': was made with another version 1 of the operator: the one that is here has no state 's' any more"},
+       "[cosine] node 'n': was made with another version 1 of the operator: the installed one has no state 's' any more"},
       {"counter",
        {"counter", {"data", "more"}, {"sum"}, {"calls"}, {}},
        {0, 0, 1},
-       "[counter] node 'n': was made with another version 1 of the operator: the one that is here has no input 'more' any more"},
+       "[counter] node 'n': was made with another version 1 of the operator: the installed one has no input 'more' any more"},
       {"reverse",
        {"reverse", {"data"}, {"a", "b"}, {}, {}},
        {0},
-       "[reverse] node 'n': was made with another version 1 of the operator: the one that is here has no output 'b' any more"},
+       "[reverse] node 'n': was made with another version 1 of the operator: the installed one has no output 'b' any more"},
   };
   const TemporaryFolder folder;
   ApplicationHost host;

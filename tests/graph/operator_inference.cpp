@@ -103,5 +103,5 @@ TEST_CASE("a kernel gets a workspace of up to 2^46 bytes") {
   CHECK(ask(0) == 0);
   CHECK(ask(most) == most);
   CHECK(failure_of([&] { ask(most + 1); }).message ==
-        "its workspace() asks for 70368744177665 bytes, more than any machine has (x float32 [2])");
+        "its workspace() requests 70368744177665 bytes, more than any machine has (x float32 [2])");
 }

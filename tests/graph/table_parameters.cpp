@@ -115,26 +115,26 @@ TEST_CASE("table parameters: what would lose something is refused") {
   const std::string says = "[told] parameter ";
   const std::vector<std::int64_t> many(65537, 1);
   const auto nan = std::numeric_limits<double>::quiet_NaN();
-  CHECK(host.refused("sizes", {1, 2.5}) == says + "'sizes' is [1, 2.5], which is not an int32 tensor without a loss");
-  CHECK(host.refused("sizes", {1, 3000000000}) == says + "'sizes' is [1, 3000000000], which is not an int32 tensor without a loss");
-  CHECK(host.refused("sizes", std::vector<double>{nan}) == says + "'sizes' is [nan], which is not an int32 tensor without a loss");
+  CHECK(host.refused("sizes", {1, 2.5}) == says + "'sizes' is [1, 2.5], which cannot be converted to an int32 tensor without loss");
+  CHECK(host.refused("sizes", {1, 3000000000}) == says + "'sizes' is [1, 3000000000], which cannot be converted to an int32 tensor without loss");
+  CHECK(host.refused("sizes", std::vector<double>{nan}) == says + "'sizes' is [nan], which cannot be converted to an int32 tensor without loss");
   CHECK(host.refused("wide", std::vector<double>{0x1p63}) ==
-        says + "'wide' is [9.223372036854776e+18], which is not an int64 tensor without a loss");
+        says + "'wide' is [9.223372036854776e+18], which cannot be converted to an int64 tensor without loss");
   CHECK(host.refused("wide", Tensor::from<std::uint64_t>({std::uint64_t{1} << 63}, {1})) ==
-        says + "'wide' is uint64 [1], which is not an int64 tensor without a loss");
-  CHECK(host.refused("taps", {16777217}) == says + "'taps' is [16777217], which is not a float32 tensor without a loss");
+        says + "'wide' is uint64 [1], which cannot be converted to an int64 tensor without loss");
+  CHECK(host.refused("taps", {16777217}) == says + "'taps' is [16777217], which cannot be converted to a float32 tensor without loss");
   CHECK(host.refused("taps", {1e300}) == "[told] element 0 of parameter 'taps' is 1e+300 but must fit a 32-bit float");
   CHECK(host.refused("taps", Tensor::from<double>({0.1}, {1})) ==
-        says + "'taps' is float64 [1], which is not a float32 tensor without a loss");
-  CHECK(host.refused("taps", Tensor::from<bool>({true}, {1})) == says + "'taps' is bool [1], which is not a float32 tensor without a loss");
+        says + "'taps' is float64 [1], which cannot be converted to a float32 tensor without loss");
+  CHECK(host.refused("taps", Tensor::from<bool>({true}, {1})) == says + "'taps' is bool [1], which cannot be converted to a float32 tensor without loss");
   CHECK(host.refused("exact", {(std::int64_t{1} << 53) + 1}) ==
-        says + "'exact' is [9007199254740993], which is not a float64 tensor without a loss");
+        says + "'exact' is [9007199254740993], which cannot be converted to a float64 tensor without loss");
   CHECK(host.refused("taps", 1.5) == says + "'taps' is 1.5 but must be a float32 tensor");
   CHECK(host.refused("taps", "1,2") == says + "'taps' is \"1,2\" but must be a float32 tensor");
   CHECK(host.refused("wide", many) ==
-        says + "'wide' has 65537 elements, but a tensor that is a parameter holds at most 65536: make it an input");
+        says + "'wide' has 65537 elements, but a tensor parameter holds at most 65536: make it an input");
   CHECK(host.refused("taps", Tensor::zeros(f32, {257, 256})) ==
-        says + "'taps' has 65792 elements, but a tensor that is a parameter holds at most 65536: make it an input");
+        says + "'taps' has 65792 elements, but a tensor parameter holds at most 65536: make it an input");
 }
 
 TEST_CASE("table parameters: bounds hold for each element") {
@@ -183,7 +183,7 @@ TEST_CASE("text list parameters: what is refused") {
   CHECK(host.refused("names", "sum") == "[told] parameter 'names' is \"sum\" but must be a list of texts");
   CHECK(host.refused("names", {1, 2}) == "[told] parameter 'names' is [1, 2] but must be a list of texts");
   CHECK(host.refused("any", Words{"a", std::string("b\0c", 3)}) ==
-        "[told] element 1 of parameter 'any' has a zero byte in it, which ends a text of a list");
+        "[told] element 1 of parameter 'any' contains a zero byte, which would end the text early");
   CHECK(host.refused("any", Words{"\xff"}).find("element 0 of parameter 'any'") != std::string::npos);
   CHECK(host.refused("any", Words(33, "a")).find("parameter 'any' has 33 values, but a list parameter holds at most 32") !=
         std::string::npos);

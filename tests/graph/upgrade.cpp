@@ -108,11 +108,11 @@ TEST_CASE("upgrade: what nothing leads to is refused: the version needed, the on
   for (const auto& c : cases) {
     CAPTURE(c.change);
     const auto failure = refusal(old, c.here, [](OperatorInfo& info) { info.inputs.back().optional = true; });
-    CHECK(failure.message == std::string("needs version 1 of the operator, but version 2 is here, which ") + c.change);
+    CHECK(failure.message == std::string("needs version 1 of the operator, but version 2 is installed, which ") + c.change);
     CHECK(failure.hint.find(c.word) != std::string::npos);
     auto same = c.here;
     same.version = 1;
-    CHECK(refusal(old, same).message == std::string("was made with another version 1 of the operator: the one that is here ") + c.change);
+    CHECK(refusal(old, same).message == std::string("was made with another version 1 of the operator: the installed one ") + c.change);
   }
   // a name alone may change
   CHECK(refusal(old, {"thing", {"x", "weight"}, {"y", "h"}, {}, {}, 2}).kind == 0);
@@ -142,7 +142,7 @@ TEST_CASE("upgrade: outputs that came since move the values behind them, and eve
   here.added_inputs = {{2, "gain"}}, here.added_outputs = {{2, "h"}}, here.added_states = {{2, "mean"}};
   here.inputs[1].optional = true;
   auto& model = made.model;
-  CHECK(failure_of([&] { upgrade(model, op, here, false); }).message.find("makes more outputs than version 1") != std::string::npos);
+  CHECK(failure_of([&] { upgrade(model, op, here, false); }).message.find("has more outputs than version 1") != std::string::npos);
   CHECK(model.nodes[first].output_count == 1);
   upgrade(model, op, here, true);
   for (const auto node : {first, second}) {

@@ -202,12 +202,12 @@ TEST_CASE("versions: a graph in an ONNX file is brought up to date like one in a
 
 TEST_CASE("versions: without a word, the version found, the version needed and the change are said") {
   const auto failure = refusal<Line2<false>>();
-  CHECK(failure.message == "[line] node 'first': needs version 1 of the operator, but version 2 is here, which has the new input 'gain'");
+  CHECK(failure.message == "[line] node 'first': needs version 1 of the operator, but version 2 is installed, which has the new input 'gain'");
   CHECK(failure.hint == "use a plugin with version 1; older graphs load if its author says op.added_input(2, \"gain\")");
   CHECK(refusal<Line3<0>>().message ==
-        "[line] node 'first': needs version 1 of the operator, but version 3 is here, which has no parameter 'a' any more");
+        "[line] node 'first': needs version 1 of the operator, but version 3 is installed, which has no parameter 'a' any more");
   CHECK(refusal<Line4<true>>().message ==
-        "[line] node 'first': needs version 1 of the operator, but version 4 is here, which does not take float32 as input 'x'");
+        "[line] node 'first': needs version 1 of the operator, but version 4 is installed, which does not take float32 as input 'x'");
   const auto bounds = refusal<Line4<false>>();
   CHECK(bounds.message ==
         "[line] node 'first': parameter 'a' is 3 but must be at most 2 in version 4 of the operator, and the graph was made for version 1");

@@ -71,7 +71,7 @@ TEST_CASE("an input that a graph leaves out is an error of the node, unless it i
     const auto failure = failure_of([&] { graph.add("scored", inputs, {}, "n"); });
     CHECK(failure.kind == static_cast<int>(FailureKind::usage));
     CHECK(failure.message == "[scored] node 'n': input 'right' is missing: the shape of left");
-    CHECK(failure.hint == "connect a value to it; only weights become variables by themselves");
+    CHECK(failure.hint == "connect a value to it; only weights become variables automatically");
   }
   CHECK(graph.nodes().empty());
   graph.add("scored", {x, x}, {}, "n");

@@ -345,8 +345,8 @@ TEST_CASE("a function that nobody can trace has no body, and a note says why") {
     return "node 'a' is tenon.app::" + name + ", which other programs do not know; its function is not written, because " + reason;
   };
   CHECK(note_of(Whole()) == because("whole", "it turns what it computes into a plain number of C++"));
-  CHECK(note_of(Halved()) == because("halved", "it has more than 256 branches in a row, as a loop that ends by what it computes"));
-  CHECK(note_of(Crossroads()) == because("crossroads", "it has more than 64 ways through its branches"));
+  CHECK(note_of(Halved()) == because("halved", "it has more than 256 branches in a row, such as a loop whose end depends on computed values"));
+  CHECK(note_of(Crossroads()) == because("crossroads", "it has more than 64 paths through its branches"));
   CHECK(note_of(Endless()) == because("endless", "it computes more than 10000 steps"));
   const std::string opt_in = "its class has a gradient, types or kernels of its own, or a function that is noexcept: see op.traced()";
   CHECK(note_of(OwnGradient()) == because("own_gradient", opt_in));
@@ -375,16 +375,16 @@ TEST_CASE("plugins of 0.1.0, and those in worker processes, are written as nodes
 #endif
 
 TEST_CASE("a plugin that tells nonsense has no body either") {
-  const char* const reasons[] = {"it computes 'magic' of 1 numbers",
-                                 "it computes 'add' of 3 numbers",
-                                 "it computes '' of 1 numbers",
-                                 "it uses a value that it did not get",
+  const char* const reasons[] = {"it calls 'magic' with 1 operands",
+                                 "it calls 'add' with 3 operands",
+                                 "it calls '' with 1 operands",
+                                 "it uses a value that it was not given",
                                  "it computes in a type that tensors do not have",
-                                 "it decides by a value that it did not get",
-                                 "it does not do the same each time",
+                                 "it branches on a value that it was not given",
+                                 "it is not deterministic",
                                  "",
                                  "",
-                                 "it gives a value that it did not get"};
+                                 "it returns a value that it was not given"};
   for (std::int32_t lie = 0; lie < 10; ++lie) {
     CAPTURE(lie);
     Liar liar;

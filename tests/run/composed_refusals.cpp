@@ -132,8 +132,8 @@ TEST_CASE("composed operators: each fault is refused when the node is added, wit
       {Fault::empty, "its forward() sets an output to an empty value"},
       {Fault::many, "its forward() adds more than 20000 nodes"},
       {Fault::throws, "an exception was thrown that is not a std::exception"},
-      {Fault::state, "its forward() adds 'counter', which has states: composed operators have none"},
-      {Fault::weight, "its forward() adds 'scaled_by_weight', which makes a variable 'faulty/scaled_by_weight_weight' of its own"},
+      {Fault::state, "its forward() adds 'counter', which has states; composed operators cannot have states"},
+      {Fault::weight, "its forward() adds 'scaled_by_weight', which creates the implicit variable 'faulty/scaled_by_weight_weight'"},
       {Fault::parameter, "[quadratic] node 'faulty/quadratic': unknown parameter 'aa'"},
   };
   for (const auto& [fault, sentence] : cases) CHECK(said_of(fault, host) == std::string("[faulty] node 'node': ") + sentence);
@@ -141,7 +141,7 @@ TEST_CASE("composed operators: each fault is refused when the node is added, wit
   CHECK(said_of(Fault::missing, host).find("[faulty] node 'node': ") == 0);
   CHECK(said_of(Fault::missing, host).find("no_such_operatr") != std::string::npos);
   said_of(Fault::weight, host, &hint);
-  CHECK(hint == "give the composed operator an input for it, which may be a .weight(), or turn it off by a parameter");
+  CHECK(hint == "add an input for it to the composed operator (it may be a .weight()), or disable it with a parameter");
 }
 
 TEST_CASE("composed operators: eager calls refuse the same") {

@@ -64,10 +64,10 @@ TEST_CASE("a gradient() that breaks the rules of the boundary is refused in word
     Step step;
     const char* words;
   } rows[] = {
-      {[](tenon_gradient* io) { return io->value(io, TENON_GRADIENT_INPUT, 1, &dy); }, "its gradient() asks for input 1, but there are 1"},
+      {[](tenon_gradient* io) { return io->value(io, TENON_GRADIENT_INPUT, 1, &dy); }, "its gradient() requests input 1, but there are 1"},
       {[](tenon_gradient* io) { return io->value(io, TENON_GRADIENT_OUTPUT_GRAD, 1, &dy); },
-       "its gradient() asks for output 1, but there are 1"},
-      {[](tenon_gradient* io) { return io->value(io, -1, 0, &dy); }, "its gradient() asks for output 0, but there are 1"},
+       "its gradient() requests output 1, but there are 1"},
+      {[](tenon_gradient* io) { return io->value(io, -1, 0, &dy); }, "its gradient() requests output 0, but there are 1"},
       {[](tenon_gradient* io) { return io->add(io, nullptr, nullptr, 0, nullptr, 0, &dy); },
        "its gradient() adds a node without an operator"},
       {[](tenon_gradient* io) {

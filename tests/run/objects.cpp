@@ -176,7 +176,7 @@ TEST_CASE("a file says which nodes ran on objects with more than parameters") {
   const Captured op{{}, 0, &ten};
   graph.output("y", graph.udf(Square{}, {graph.udf(op, {graph.input("x", f32, {1})}, "taken")}, "whole"));
   const std::string lost =
-      "node 'taken' ran on an object of class Captured, whose members that are no parameters are not in the file: they "
+      "node 'taken' ran on an object of class Captured, whose members other than parameters are not in the file: they "
       "have their initial values";
   const auto bytes = graph.to_bytes();
   const auto text = graph.to_json();

@@ -170,7 +170,7 @@ TEST_CASE("a replaced operator: a graph is not bound to one of the same version 
   const auto bytes = made.to_bytes();
   auto graph = Graph::from_bytes(host, bytes);
   CHECK(failure_of([&] { graph.bind(); }).message ==
-        "[difference] node 'difference': was made with another version 1 of the operator: the one that is here has input 'left' in another "
+        "[difference] node 'difference': was made with another version 1 of the operator: the installed one has input 'left' in another "
         "position");
   host.add<Difference<false>>("difference");
   auto again = Graph::from_bytes(host, bytes);

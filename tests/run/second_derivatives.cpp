@@ -370,14 +370,14 @@ TEST_CASE("second derivative: what has none is refused with the way to it") {
             "kernel_only", 2,
             "[kernel_only backward] node 'kernel_only_backward': cannot be differentiated again, but 'kernel_only:1' reaches the loss "
             "through it: kernel_only_backward",
-            "declare op.linear(), or give the operator a gradient() besides its backward()"),
+            "declare op.linear(), or give the operator a gradient() in addition to its backward()"),
         {"numbers_only", 2,
          "[numbers_only backward] node 'numbers_only_backward': cannot be differentiated again, but 'x' reaches the loss through it: "
          "numbers_only_backward",
-         "an elementwise operator needs SDK 0.2 or later, and op.gradient_of_duals() where it has a gradient() of its own"},
+         "an elementwise operator needs SDK 0.2 or later, and op.gradient_of_duals() if it has its own gradient()"},
         {"wave", 3, "", "elementwise operators have first and second derivatives, but no third"},
         {"hidden_cube", 2, "[hidden_cube] node 'hidden_cube': its hidden output 'square' reaches the loss, but has no gradient",
-         "put stop_gradient behind it, or compute it from the inputs"}}) {
+         "put stop_gradient after it, or compute it from the inputs"}}) {
     const auto failure = refused(op, order);
     CHECK(failure.kind == 1);
     if (*message) CHECK(failure.message == message);

@@ -27,7 +27,7 @@ class Resolving {
     for (const auto& call : rule_.pattern) resolved_.pattern.push_back(resolve(call, true));
     for (const auto& call : rule_.replacement) resolved_.replacement.push_back(resolve(call, false));
     if (std::none_of(rule_.pattern.begin(), rule_.pattern.end(), [&](const auto& call) { return find(call.op).file == owner_.file; }))
-      refuse_rule("the pattern names no operator of the rule's own plugin, so that it would change graphs that do not use the plugin");
+      refuse_rule("the pattern names no operator of the rule's own plugin, so it would change graphs that do not use the plugin");
   }
 
  private:
@@ -90,8 +90,8 @@ class Resolving {
   }
   void check_optional(const RewriteRule::Call& call, const RewriteRule::Operand& operand, const InputInfo& input, bool pattern) const {
     if (operand.call || !rule_.variables[operand.index].optional || input.optional) return;
-    refuse_rule("'{}' need not be connected, but input '{}' of '{}' {}", rule_.variables[operand.index].name, input.name, call.op,
-                pattern ? "always is" : "must be");
+    refuse_rule("'{}' is optional, but input '{}' of '{}' {}", rule_.variables[operand.index].name, input.name, call.op,
+                pattern ? "is always connected" : "is required");
   }
 
   void place_param(const RewriteRule::Call& call, std::size_t i, ResolvedRule::Call& made) const {
@@ -100,7 +100,7 @@ class Resolving {
     if (found < 0) refuse_rule("'{}' has no parameter '{}'", call.op, param.name);
     const auto& declared = made.op->params[static_cast<std::size_t>(found)];
     if (!param.capture && !fits_kind(declared, param.value))
-      refuse_rule("parameter '{}' of '{}' is {}, which it cannot be", param.name, call.op, to_string(param.value));
+      refuse_rule("parameter '{}' of '{}' is {}, which does not fit the parameter's kind", param.name, call.op, to_string(param.value));
     made.params[static_cast<std::size_t>(found)] = static_cast<int>(i);
   }
 
