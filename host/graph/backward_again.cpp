@@ -49,14 +49,16 @@ bool BackwardAgain::is_linear() const {
   return !info().linear.empty() && beside_terms() == none;
 }
 
-// A floating input that no term names, in which the operator may be anything.
+// Returns a floating-point input that no op.linear() term names: the operator may be nonlinear in
+// it. `none` if there is none.
 std::uint32_t BackwardAgain::beside_terms() const {
   for (std::uint32_t i = 0; i < partner_.size(); ++i)
     if (partner_[i] == none && input(i) != none && may_have_gradient(model_.values[input(i)].type)) return i;
   return none;
 }
 
-// What backward reads, or would read: never computed again for this, since the gradient goes on through it.
+// Returns the value that backward reads, or would read. It is never recomputed here because the
+// gradient flows through it.
 ValueId BackwardAgain::input(std::uint32_t i) const {
   const auto read = model_.edges[node_.first_edge + origin_.output_count + i];
   const auto given = model_.edges[origin_.first_edge + i];
@@ -78,7 +80,7 @@ ValueId BackwardAgain::zeros(ValueId like) const {
   return helper("fill_like", {like}, {{"value", 0.0}});
 }
 
-// Of y = a b + c and the gradients g of backward's results: dy has the gradient g_a b + a g_b + g_c.
+// For y = a b + c and gradients g of backward's results, dy has the gradient g_a b + a g_b + g_c.
 BackwardAgain::Factors BackwardAgain::factors() const {
   bool left = false, right = false;
   for (std::uint32_t i = 0; i < partner_.size(); ++i)
@@ -103,7 +105,7 @@ std::vector<std::pair<ValueId, ValueId>> BackwardAgain::by_linearity() const {
     if (!inputs.empty())
       found.emplace_back(output_gradient, model_.nodes[builder_.another(node_.origin, inputs, free_name())].first_output);
 
-  // a and b have the gradients of backward with the other one replaced by its gradient.
+  // The gradients of a and b are those of backward with the other factor replaced by its gradient.
   std::vector<ValueId> edges{output_gradient};
   bool product = false;
   for (std::uint32_t i = 0; i < partner_.size(); ++i) {
@@ -135,7 +137,7 @@ std::vector<ValueId> BackwardAgain::as_graph() const {
   return op.table->gradient != nullptr ? by_gradient() : is_composed(op) ? by_composition() : with_derivatives();
 }
 
-// Its nodes once more, and their gradient.
+// Adds the composed nodes a second time and differentiates them.
 std::vector<ValueId> BackwardAgain::by_composition() const {
   const auto& bound = builder_.binding().nodes[node_.origin];
   std::vector<ValueId> inputs, wrt;
@@ -150,7 +152,7 @@ std::vector<ValueId> BackwardAgain::by_composition() const {
                     fmt::format("cannot be differentiated again: '{}' inside it draws new random numbers on each call", inside.name));
   for (std::uint32_t i = 0; i < origin_.output_count; ++i)
     if (const auto gradient = model_.edges[node_.first_edge + i]; gradient != none) part.seeds.emplace_back(outputs[i], gradient);
-  std::vector<std::uint32_t> places;  // a value that is given twice has its whole gradient at the first place, as in the first derivative
+  std::vector<std::uint32_t> places;  // index of each wrt input; a repeated input has its whole gradient at its first index
   for (std::uint32_t i = 0; i < inputs.size(); ++i) {
     const bool first = std::find(inputs.begin(), inputs.begin() + i, inputs[i]) == inputs.begin() + i;
     if (inputs[i] == none || !first || !may_have_gradient(model_.values[inputs[i]].type)) continue;
@@ -190,7 +192,7 @@ std::vector<ValueId> BackwardAgain::by_gradient() const {
   return around.results;
 }
 
-// dx = dy * f'(x), summed where x was broadcast.
+// dx = dy * f'(x), summed over the axes along which x was broadcast.
 std::vector<ValueId> BackwardAgain::with_derivatives() const {
   std::vector<ValueId> written(origin_.input_count, none), inputs;
   const auto output_gradient = model_.edges[node_.first_edge];
@@ -198,7 +200,7 @@ std::vector<ValueId> BackwardAgain::with_derivatives() const {
   for (std::uint32_t i = 0; i < origin_.input_count; ++i) inputs.push_back(input(i));
   for (std::uint32_t i = 0; i < origin_.input_count; ++i) {
     if (gradients_[i] == none) continue;
-    // No device but the CPU has kernels of it.
+    // Only the CPU has kernels for derivatives.
     const auto derivative = builder_.another(node_.origin, inputs, free_name(), {{"derivative", static_cast<std::int64_t>(i)}}, "cpu");
     const auto product = helper("mul_gradients", {output_gradient, model_.nodes[derivative].first_output});
     const bool same = is_same_shape(model_.values[product].type, model_.values[inputs[i]].type);

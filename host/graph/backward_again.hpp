@@ -1,4 +1,4 @@
-// The second derivative: backward of a node that is itself backward of another one.
+// Second derivatives: the gradient of backward nodes.
 #pragma once
 #include <string>
 #include <tenon/dtype.hpp>
@@ -9,28 +9,31 @@
 
 namespace tenon {
 
-/// Whether a value of this type has a gradient, as far as its dtype is known. Those of complex values are dL/d(re) + i dL/d(im).
+/// Whether a value of this type has a gradient, as far as its dtype is known. The gradient of a
+/// complex value is dL/d(re) + i dL/d(im).
 inline bool may_have_gradient(const tenon_type& type) {
   return type.dtype == TENON_DTYPE_UNKNOWN || (floating + any_complex).has(static_cast<DType>(type.dtype));
 }
 
-/// One backward node whose outputs have gradients. Threads: one at a time; it adds nodes to the graph.
+/// One backward node whose outputs have gradients. Adds nodes to the graph. Not thread-safe.
 class BackwardAgain {
  public:
-  /// gradients: of the node's outputs; none: zero.
+  /// `gradients`: one for each output of the node; `none` means zero.
   BackwardAgain(GraphBuilder& builder, NodeId backward, std::vector<ValueId> gradients);
 
-  /// Whether the forward operator is a sum of terms that are linear in one input or in each of two. Then its forward and backward kernels
-  /// are all that it takes.
+  /// Whether the forward operator is a sum of terms that are linear in one input or in each of two.
+  /// Its forward and backward kernels then suffice for the second derivative.
   bool is_linear() const;
-  /// The gradients of what backward reads: the output's gradient and the forward node's inputs.
+  /// Returns (value, gradient) pairs for the values that backward reads: the output's gradient and
+  /// the forward node's inputs.
   std::vector<std::pair<ValueId, ValueId>> by_linearity() const;
 
-  /// Why backward cannot be written as a graph, as a hint; empty if it can.
+  /// Returns, as a hint, why backward cannot be written as a graph; empty if it can.
   std::string refusal() const;
-  /// What backward computes, as nodes that can be differentiated: by the operator's gradient(), by the nodes that it is composed of, or
-  /// with the derivatives of an elementwise class. None where it is zero or nobody asks. Throws Failure for random numbers in composed
-  /// operators.
+  /// Adds nodes that compute what backward computes and can be differentiated: from the operator's
+  /// gradient(), from its composed nodes, or from elementwise derivatives. Returns a value for each
+  /// forward input, `none` if it is zero or not requested. Throws Failure for random operators
+  /// inside composed ones.
   std::vector<ValueId> as_graph() const;
 
  private:
@@ -52,7 +55,8 @@ class BackwardAgain {
   const GraphModel& model_;
   NodeRecord node_, origin_;
   std::vector<ValueId> gradients_;
-  std::vector<std::uint32_t> partner_;  // of each input: the other one of its product, itself if it is linear alone, none
+  // of each input: the other factor of its product; itself if it is linear by itself; or none
+  std::vector<std::uint32_t> partner_;
 };
 
 }  // namespace tenon

@@ -19,7 +19,7 @@
 namespace tenon {
 namespace {
 
-// `(version 2 from plugin examples 1.0) of node 'a' and 3 more`
+// For example `(version 2 from plugin examples 1.0) of node 'a' and 3 more`.
 std::string use_of(const GraphModel& model, std::uint32_t op) {
   const auto& use = model.operators[op];
   std::string text = fmt::format("(version {} ", use.version);
@@ -71,7 +71,7 @@ void require_connected(const GraphModel& model, const NodeRecord& node, const Op
       throw Failure(FailureKind::file, fmt::format("input '{}' is not connected", declared.name));
 }
 
-// Its kernel and object are its origin's.
+// A backward node uses the kernel and object of its origin.
 Binding::Node bind_backward(const GraphModel& model, const NodeRecord& node, const Binding& binding) {
   const auto& op = *binding.nodes[node.origin].op;
   const auto& kernels = op.kernels;
@@ -89,7 +89,8 @@ std::string input_names(const OperatorInfo& info) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// A node's inputs are kept by their places, which mean nothing to an operator that lists others.
+// Nodes store inputs by index, which is meaningless for an operator with a different list of
+// inputs.
 void check_inputs_agree(const OperatorInfo& stored, const OperatorInfo& here) {
   if (&stored == &here || stored.version != here.version) return;
   const auto common = std::min(stored.inputs.size(), here.inputs.size());
@@ -101,7 +102,7 @@ void check_inputs_agree(const OperatorInfo& stored, const OperatorInfo& here) {
                   "install the plugin that the graph was made with");
 }
 
-// Tables only where they are one.
+// Tensor parameters are equal only if they share one tensor.
 bool same_parameters(const GraphModel& model, const NodeRecord& left, const NodeRecord& right) {
   const auto same = [&](const AttributeRecord& one, const AttributeRecord& other) {
     if (one.name != other.name || one.kind != other.kind || one.i != other.i || one.count != other.count) return false;
@@ -118,12 +119,14 @@ bool same_parameters(const GraphModel& model, const NodeRecord& left, const Node
          std::equal(first, first + left.attribute_count, model.attributes.begin() + right.first_attribute, same);
 }
 
-/// Nodes with the same parameters share an object, for inference never changes it: the last one of each operator.
+/// Nodes with equal parameters share an object because inference never changes it. Remembers the
+/// last node of each operator.
 class Alike {
  public:
   Alike(const GraphModel& model, const Binding& binding) : model_(model), binding_(binding), last_(model.operators.size(), none) {}
 
-  /// A node whose object, made by the operator itself, serves this one too; null where there is none, or not at hand.
+  /// Returns a node whose object can be shared, or null. Only objects made by the operator itself
+  /// are shared.
   const Binding::Node* of(NodeId id, const LoadedOperator& op) {
     const auto& node = model_.nodes[id];
     if (op.make != nullptr || object_factory(model_, id) != nullptr) return nullptr;
@@ -140,14 +143,15 @@ class Alike {
 
 }  // namespace
 
-// CUDA starts before the first plugin is loaded, so before anybody asks for the devices that nodes name.
+// CUDA has to be initialized before the first plugin is loaded, hence before the devices of nodes
+// are looked up.
 static void find_devices(const GraphModel& model) {
   if (std::any_of(model.nodes.begin(), model.nodes.end(),
                   [&](const NodeRecord& node) { return node.device != 0 && model.strings[node.device] != "cpu"; }))
     devices();
 }
 
-// What cannot be done now, bind() refuses.
+// Nodes that cannot be upgraded here are rejected later, by bind().
 void upgrade_outputs(GraphModel& model, PluginSet& plugins) {
   for (std::uint32_t op = 0; op < model.operators.size(); ++op) {
     auto& use = model.operators[op];
@@ -169,11 +173,12 @@ void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
   find_operators(model, plugins, binding);
   std::vector<tenon_attribute> attributes;
   Alike alike(model, binding);
-  // a whole graph at once; node by node the vector grows by itself, where an exact reserve would copy it each time
+  // Reserve for a whole graph only: when nodes are bound one by one, exact reserves would copy each
+  // time.
   if (binding.nodes.empty()) binding.nodes.reserve(model.nodes.size());
   for (auto id = static_cast<NodeId>(binding.nodes.size()); id < model.nodes.size(); ++id) {
     auto& node = model.nodes[id];
-    // A node that is made from another is of its operator, which may have been replaced since.
+    // A backward or recomputed node uses its origin's operator, which may have been replaced since.
     const auto& op = node.pass == Pass::forward ? *binding.operators[node.op] : *binding.nodes[node.origin].op;
     at_node(model, id, [&] {
       if (node.pass == Pass::backward) {
@@ -185,7 +190,8 @@ void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
         check_inputs_agree(*model.operators[node.op].info, *op.info);
         check_parameters(model, node, *op.info);
       }
-      check_arity(model, node, *op.info);  // a file's operator need not be the one that is here
+      // the installed operator may differ from the one in the file
+      check_arity(model, node, *op.info);
       require_connected(model, node, *op.info);
       if (other != nullptr) return binding.nodes.push_back(Binding::Node(*other));
       fill_attributes(model, node, attributes);

@@ -1,4 +1,4 @@
-// A graph's nodes meet their operators: loaded, and re-created as objects.
+// Binding: looks up the operator of each node and creates its object.
 #pragma once
 #include <memory>
 #include <tenon/host/failure.hpp>
@@ -12,38 +12,42 @@
 
 namespace tenon {
 
-/// One entry for each node. The objects serve inference and gradients, which never change them, so that copies share them.
+/// One entry for each node. Inference and gradients never change the objects, so copies of a
+/// binding share them.
 struct Binding {
   struct Node {
     const LoadedOperator* op = nullptr;
-    std::shared_ptr<const Instance> instance;  // empty for backward nodes, whose object is their origin's
-    std::shared_ptr<const OperatorInfo> info;  // the operator with the node's parameters
+    // empty for backward nodes, which use their origin's object
+    std::shared_ptr<const Instance> instance;
+    // the operator's description, resolved for the node's parameters
+    std::shared_ptr<const OperatorInfo> info;
   };
   std::vector<Node> nodes;
   std::vector<const LoadedOperator*> operators;  // one entry for each OperatorUse
 };
 
-/// Whether the operator is the application's: not from a plugin, and not one of Tenon's own.
+/// Whether the operator was defined by the application, not by a plugin or by Tenon itself.
 inline bool is_application_own(const LoadedOperator& op) {
   return op.make != nullptr || (op.file < 0 && op.info->space != bundled_space);
 }
 
-/// Binds what is not bound yet. All operators that are missing are reported at once: node, operator, version, the plugin it came from,
-/// where was searched, what is near (Failure, plugin). Nodes written for an older version of their operator are brought up to date in the
-/// model.
+/// Binds the nodes that are not bound yet, and upgrades nodes written for an older version of their
+/// operator. Throws Failure (plugin) that lists all missing operators at once, each with node,
+/// operator, version, original plugin, search paths and similar names.
 void bind(GraphModel& model, PluginSet& plugins, Binding& binding);
 
-/// For a graph that was just read, before anything refers to its values by number: gives nodes the outputs that newer versions of their
-/// operators make besides, as far as those are here.
+/// Adds the outputs that newer versions of the installed operators have. For a graph that was just
+/// read and whose values nothing refers to by number yet.
 void upgrade_outputs(GraphModel& model, PluginSet& plugins);
 
-/// `[quadratic] node 'act'`: how messages begin.
+/// `[quadratic] node 'act'`: the prefix of error messages.
 std::string node_label(const GraphModel& model, NodeId node);
 
-/// The same failure with the label before its message.
+/// Rethrows the failure with `label` in front of its message.
 [[noreturn]] void rethrow_at(const std::string& label, const Failure& failure);
 
-/// Runs f, whose calls into plugins are made at that node; a Failure that comes out of it then begins with the node's label.
+/// Runs f, attributing plugin calls to this node; a Failure from f gets the node's label as its
+/// prefix.
 template <class F>
 decltype(auto) at_node(const GraphModel& model, NodeId node, F&& f) {
   const AtNode at(model.strings[model.nodes[node].name].data());

@@ -16,7 +16,7 @@
 
 namespace tenon {
 
-// Everything in a model only ever grows at its end, so a length is all it takes to go back.
+// A model only ever grows at the end of its arrays, so their lengths suffice to roll back.
 GraphBuilder::Mark GraphBuilder::mark() const {
   return {model_.nodes.size(), model_.values.size(), model_.edges.size(),  model_.attributes.size(),
           model_.ints.size(),  model_.floats.size(), model_.tables.size(), model_.operators.size()};
@@ -100,7 +100,7 @@ void GraphBuilder::output(std::string_view name, ValueId value) {
   check_name_text(name, "an output");
   const auto id = model_.strings.intern(name);
   auto& names = model_.output_names;
-  if (names.size() > model_.outputs.size()) names.clear();  // there are others since
+  if (names.size() > model_.outputs.size()) names.clear();  // the list of outputs was replaced
   for (auto i = names.size(); i < model_.outputs.size(); ++i) names.insert(model_.outputs[i].first);
   if (!names.insert(id).second) throw Failure(FailureKind::usage, fmt::format("the output name '{}' is taken", name));
   model_.outputs.emplace_back(id, value);
@@ -119,7 +119,7 @@ std::string GraphBuilder::own_name(const NodeRecord& node, const std::string& pa
   return fmt::format("{}_{}", model_.strings[node.name], part);
 }
 
-// `node_part`: what somebody has put there under this name already, or a new value.
+// Returns the existing value `node_part`, supplied by the user, or adds one.
 ValueId GraphBuilder::own_value(const NodeRecord& node, const std::string& part, Role role, const tenon_type& type) {
   const auto name = own_name(node, part);
   const auto found = model_.value_names.find(model_.strings.intern(name));
@@ -130,7 +130,8 @@ ValueId GraphBuilder::own_value(const NodeRecord& node, const std::string& part,
   return found;
 }
 
-// What a graph leaves out becomes a variable if it is a weight. Plugins of before 0.2 cannot tell: there everything does, with a note.
+// An unconnected weight becomes a variable. Manifests older than 0.2 lack `weight`: every
+// unconnected input becomes a variable, with a warning.
 ValueId GraphBuilder::own_weight(const NodeRecord& node, const LoadedOperator& op, const InputInfo& input, const tenon_type& type) {
   if (!input.weight && op.warn != nullptr && *op.warn)
     (*op.warn)(
@@ -146,7 +147,7 @@ ValueId GraphBuilder::own_weight(const NodeRecord& node, const LoadedOperator& o
   return own_value(node, input.name, Role::variable, type);
 }
 
-// Edges, then the values that the node brings with it: states, variables for what is left out, outputs.
+// Adds the edges, then the values that belong to the node: states, implicit variables, outputs.
 void GraphBuilder::connect(NodeRecord& node, const LoadedOperator& op, const std::vector<ValueId>& inputs, bool own_weights) {
   const auto& info = *op.info;
   node.first_edge = static_cast<std::uint32_t>(model_.edges.size());
@@ -329,7 +330,8 @@ void GraphBuilder::add_wanted(const std::vector<std::pair<std::uint32_t, tenon_t
   }
 }
 
-// What a file says of nodes' outputs is compared with what the operators make, and never takes its place: kernels trust these types.
+// Types that a file declares for node outputs are checked against the inferred ones and never
+// replace them: kernels trust these types.
 void GraphBuilder::complete() {
   const auto bound = binding_.nodes.size(), known = binding_.operators.size();
   std::vector<tenon_type> said;
@@ -344,12 +346,13 @@ void GraphBuilder::complete() {
   } catch (...) {
     for (std::size_t value = 0; value < said.size(); ++value) model_.values[value].type = said[value];
     binding_.nodes.resize(std::min(binding_.nodes.size(), bound));
-    binding_.operators.resize(std::min(binding_.operators.size(), known));  // others may be here when it is tried again
+    // the installed operators may change before the next attempt
+    binding_.operators.resize(std::min(binding_.operators.size(), known));
     throw;
   }
 }
 
-// Before a node is added to a graph that came from a file.
+// Call before adding a node to a graph that was read from a file.
 void GraphBuilder::complete_loaded() {
   if (binding_.nodes.size() < model_.nodes.size() || binding_.operators.size() < model_.operators.size()) complete();
 }

@@ -1,4 +1,4 @@
-// Adds values and nodes to a graph, each checked when it is added.
+// Adds values and nodes to a graph and checks each when it is added.
 #pragma once
 #include <optional>
 #include <string>
@@ -13,54 +13,59 @@
 
 namespace tenon {
 
-/// What a node is made from. Inputs by position or by name; weights that are `none` or left out become variables (see Graph::add).
+/// Describes a node to add. Inputs by position or by name; weights that are `none` or left out
+/// become implicit variables (see Graph::add).
 struct NodeSpec {
-  std::string_view op, name;  // an empty name is made up: op, op_1 ...
+  std::string_view op, name;  // an empty name is generated: op, op_1 ...
   std::vector<ValueId> inputs;
   std::vector<std::pair<std::string, ValueId>> named_inputs;
   const Attributes& attributes;
   std::string_view device = {};
-  std::string_view home = {};                               // the space in which op is looked up first
-  bool own_weights = true;                                  // false: a weight that is left out is an error, too
-  std::shared_ptr<const OperatorFactory> object = nullptr;  // makes the node's objects instead of the operator
-  const LoadedOperator* loaded = nullptr;                   // op, where the caller has it; else it is looked up
+  std::string_view home = {};                               // the space that is searched first for op
+  bool own_weights = true;                                  // false: a missing weight is an error
+  // creates the node's objects instead of the operator
+  std::shared_ptr<const OperatorFactory> object = nullptr;
+  const LoadedOperator* loaded = nullptr;                   // op, if the caller has already looked it up
 };
 
-/// Threads: one at a time. After a Failure the graph is as it was.
+/// Not thread-safe. After a Failure the graph is unchanged.
 class GraphBuilder {
  public:
   GraphBuilder(GraphModel& model, Binding& binding, PluginSet& plugins) : model_(model), binding_(binding), plugins_(plugins) {}
 
   ValueId input(std::string_view name, const tenon_type& type);
-  /// A name for each dimension, empty where it has none; equal names mean equal sizes. Placeholders such as "?" are dropped. Throws
-  /// Failure (usage).
+  /// Names the dimensions of an input, one name each, empty for unnamed ones; equal names mean
+  /// equal sizes. Placeholders such as "?" are dropped. Throws Failure (usage).
   void name_dims(ValueId input, const std::vector<std::string>& names);
-  /// A variable or state that gets its values later. A node that leaves out the input or state of this name (node_input) takes it.
+  /// Adds a variable or state without values yet. A node whose unconnected input or state has this
+  /// name (NODE_INPUT) uses it.
   ValueId unset(std::string_view name, Role role, const tenon_type& type, const Init& init = {});
-  /// A variable, state or constant with elements.
+  /// Adds a variable, state or constant with values.
   ValueId tensor(std::string_view name, Role role, const Tensor& tensor);
   NodeId node(const NodeSpec& spec);
-  /// The backward of a forward node (see Pass::backward); an edge for each of its output gradients, inputs and outputs, those that are
-  /// left out at the end none. An empty name is made up. Throws Failure (usage).
-  NodeId backward(NodeId forward, const std::vector<ValueId>& edges, std::string_view name = {});
-  /// A forward node of the same operator as another one, with its parameters but for those that are changed, on other inputs. Throws
+  /// Adds the backward of a forward node (see Pass::backward). `edges`: its output gradients,
+  /// inputs and outputs; missing trailing ones are `none`. An empty name is generated. Throws
   /// Failure (usage).
+  NodeId backward(NodeId forward, const std::vector<ValueId>& edges, std::string_view name = {});
+  /// Adds a forward node with the operator and parameters of `forward`, except for `changed`, on
+  /// other inputs. Throws Failure (usage).
   NodeId another(NodeId forward, const std::vector<ValueId>& inputs, std::string_view name, const Attributes& changed = {},
                  std::string_view device = {});
-  /// A second computation of a forward node without states from these inputs.
+  /// Adds a recomputation of a stateless forward node from these inputs.
   NodeId recompute(NodeId forward, const std::vector<ValueId>& inputs, std::string_view name = {});
-  /// Throws Failure (usage) for a node of which there can be no second computation.
+  /// Throws Failure (usage) if the node cannot be recomputed.
   void require_repeatable(NodeId node) const;
   void output(std::string_view name, ValueId value);
 
-  /// In training, `variable` takes the value at the end of each run.
+  /// In training, `variable` is set to `value` at the end of each run.
   void update(ValueId variable, ValueId value);
 
-  /// Infers over the whole graph and adds the variables that operators still want. Throws Failure (file) where a file says of a node's
-  /// output what its operator contradicts; types and binding are then as they were.
+  /// Infers the types of the whole graph and adds the implicit variables that operators require.
+  /// Throws Failure (file) if the file's type of a node output contradicts its operator; types and
+  /// binding are then unchanged.
   void complete();
 
-  /// Where the graph goes back to when something fails that adds several nodes.
+  /// A point to roll back to if adding several nodes fails.
   struct Mark {
     std::size_t nodes, values, edges, attributes, ints, floats, tables, operators;
   };
@@ -91,7 +96,7 @@ class GraphBuilder {
   GraphModel& model_;
   Binding& binding_;
   PluginSet& plugins_;
-  std::unordered_map<std::string, std::uint64_t> last_numbers_;  // of names that nodes got from their operators
+  std::unordered_map<std::string, std::uint64_t> last_numbers_;  // the last number used for each generated name
 };
 
 }  // namespace tenon

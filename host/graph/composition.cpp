@@ -14,9 +14,10 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t most_nodes = 20000;  // that one composed operator adds, those of composed ones inside included
+constexpr std::size_t most_nodes = 20000;  // added by one composed operator, including nested composed ones
 
-/// The composed operators that this thread is in the midst of, the outermost first, and how many nodes they have added.
+/// The composed operators that this thread is currently expanding, outermost first, and the number
+/// of nodes they added.
 struct Depth {
   std::vector<std::string> operators;
   std::size_t nodes = 0;
@@ -48,7 +49,7 @@ std::string output_name(const OperatorInfo& info, std::size_t i) {
   return counted || i >= info.outputs.size() ? fmt::format("output {}", i) : fmt::format("output '{}'", info.outputs[i].name);
 }
 
-// Weights and states of what is added would be nobody's: files do not have them.
+// Implicit variables and states of the added nodes would not belong to any node in a file.
 void require_no_values_of_its_own(const GraphModel& model, NodeId id, const std::vector<ValueId>& given) {
   const auto& node = model.nodes[id];
   for (auto edge = node.first_edge; edge < node.first_edge + node.input_count + node.state_count; ++edge) {
@@ -65,7 +66,7 @@ void require_no_values_of_its_own(const GraphModel& model, NodeId id, const std:
   }
 }
 
-/// A graph of nothing but one composed node's nodes.
+/// A graph that contains only the nodes of one composed node.
 struct Inside {
   Inside(const LoadedOperator& op, const void* object, const CallTypes& types) : builder(model, binding, *op.plugins) {
     ComposedNode node{op, object, op.info->name, {}, {}, static_cast<std::uint32_t>(types.outputs.size())};
@@ -146,7 +147,8 @@ std::vector<bool> reached_by_gradient(const LoadedOperator& op, const void* obje
   GradientPart part{.first = 0, .end = static_cast<NodeId>(inside.model.nodes.size()), .seeds = {}, .kept = {}};
   for (std::size_t i = 0; i < inside.outputs.size(); ++i) {
     if (!output_grads[i]) continue;
-    const auto type = inside.model.values[inside.outputs[i]].type;  // the values move
+    // a copy, because input() may reallocate the values
+    const auto type = inside.model.values[inside.outputs[i]].type;
     part.seeds.emplace_back(inside.outputs[i], inside.builder.input(free_name(inside.model, fmt::format("gradient {}", i)), type));
   }
   std::vector<ValueId> wrt;

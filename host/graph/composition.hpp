@@ -1,4 +1,4 @@
-// Operators that are graphs of others: their nodes, and what follows from them.
+// Composed operators: operators defined as graphs of others.
 #pragma once
 #include <span>
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace tenon {
 
-/// A node whose operator composes it of others.
+/// A node with a composed operator.
 struct ComposedNode {
   const LoadedOperator& op;
   const void* object;  ///< of op.table
-  std::string name;    ///< what is added is called NAME/OPERATOR
+  std::string name;    ///< prefix of the added nodes: NAME/OPERATOR
   std::string device;
   std::vector<ValueId> inputs;  ///< none: not connected
   std::uint32_t outputs;
@@ -22,13 +22,16 @@ struct ComposedNode {
 /// Whether the operator has a forward(Compose&).
 bool is_composed(const LoadedOperator& op);
 
-/// Adds the node's nodes, one level of them; gives the value of each output. Throws Failure and may leave some of them.
+/// Adds the nodes of one composed node, one level deep; returns the value of each output. Throws
+/// Failure and may then leave some nodes behind.
 std::vector<ValueId> compose(GraphBuilder& builder, const ComposedNode& node);
 
-/// What the nodes inside infer of inputs and outputs, with nothing known of outputs. Throws Failure.
+/// Infers inputs and outputs from the composed nodes, with all outputs unknown at first. Throws
+/// Failure.
 void infer_composed(const LoadedOperator& op, const void* object, CallTypes& types);
 
-/// Of which inputs there is a gradient, if only these outputs have one. Throws Failure where a node inside has none.
+/// Returns which inputs have a gradient if only these outputs have one. Throws Failure if a node
+/// inside cannot be differentiated.
 std::vector<bool> reached_by_gradient(const LoadedOperator& op, const void* object, const CallTypes& types,
                                       const std::vector<bool>& output_grads);
 

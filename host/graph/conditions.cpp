@@ -68,7 +68,7 @@ std::shared_ptr<const OperatorInfo> with_parameters(std::shared_ptr<const Operat
                           });
   if (info->conditions.empty() && !derivative) return info;
   auto resolved = std::make_shared<OperatorInfo>(*info);
-  if (derivative) {  // another function, by duals again
+  if (derivative) {  // a derivative is another function, differentiated by dual numbers
     resolved->backward_reads_input.assign(info->inputs.size(), true);
     resolved->backward_reads_output.assign(info->outputs.size(), false);
     resolved->linear.clear();

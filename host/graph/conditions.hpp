@@ -1,5 +1,5 @@
-// What an operator says of itself depends on its parameters: which tensors backward reads, which outputs may use an input's memory, which
-// outputs are hidden.
+// Parts of an operator's description that depend on its parameters: which tensors backward reads,
+// which outputs may reuse an input's memory, which outputs are hidden.
 #pragma once
 #include <tenon/abi.h>
 
@@ -9,7 +9,8 @@
 
 namespace tenon {
 
-/// The operator with these parameters: `info` itself where nothing depends on them. Parameters that are not given have their defaults.
+/// Returns the description resolved for these parameters, or `info` itself if nothing depends on
+/// them. Missing parameters have their defaults.
 std::shared_ptr<const OperatorInfo> with_parameters(std::shared_ptr<const OperatorInfo> info, std::span<const tenon_attribute> attributes);
 
 }  // namespace tenon

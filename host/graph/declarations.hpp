@@ -1,4 +1,5 @@
-// What names, types and first values of a graph must be, whether they come from an application, from graph.json or from a .tenon file.
+// Checks of the names, types and initializers of a graph, whether they come from an application,
+// from graph.json or from a .tenon file.
 #pragma once
 #include <string_view>
 #include <tenon/host/init.hpp>
@@ -7,16 +8,19 @@
 
 namespace tenon {
 
-/// UTF-8 without colons and control characters, not empty. `what` is whose name it is: "a value", "an output". Throws Failure (usage).
+/// Requires non-empty UTF-8 without colons and control characters. `what` names the owner: "a
+/// value", "an output". Throws Failure (usage).
 void check_name_text(std::string_view name, const char* what);
 
-/// Numbers that the rule can draw from, and a value that the dtype holds if it is known. Throws Failure (usage).
+/// Requires valid distribution parameters, and an initial value that the dtype, if known, can hold.
+/// Throws Failure (usage).
 void check_init(std::string_view name, const Init& init, const tenon_type& type);
 
-/// States are dense. Throws Failure (usage).
+/// Requires states to be dense. Throws Failure (usage).
 void check_storage(std::string_view name, Role role, const tenon_type& type);
 
-/// `cpu`, `cuda`, `cuda:1`, or empty for the session's device; whether this machine has it is not asked. Throws Failure (usage).
+/// Requires `cpu`, `cuda`, `cuda:1`, or empty for the session's device; does not check that the
+/// machine has it. Throws Failure (usage).
 void check_node_device(std::string_view node, std::string_view device);
 
 }  // namespace tenon

@@ -6,7 +6,8 @@
 
 namespace tenon {
 
-// A word for "unknown" and perhaps a number, or nothing that a name could be made of.
+// True for a word that means "unknown", with or without a number, and for text without letters or
+// other name characters.
 bool is_placeholder(std::string_view dim_name) {
   constexpr std::array<std::string_view, 10> words = {"", "unk", "unknown", "undefined", "none", "nil", "null", "nan", "any", "dynamic"};
   const auto is_ascii_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
@@ -18,7 +19,8 @@ bool is_placeholder(std::string_view dim_name) {
       return false;
   }
   if (std::find(words.begin(), words.end(), word) == words.end()) return false;
-  const auto first = std::find_if(dim_name.begin(), dim_name.end(), is_ascii_letter);  // the word in one piece
+  // the word is not interrupted
+  const auto first = std::find_if(dim_name.begin(), dim_name.end(), is_ascii_letter);
   const auto length = std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(word.size()), dim_name.end() - first);
   return std::all_of(first, first + length, is_ascii_letter);
 }

@@ -4,8 +4,9 @@
 
 namespace tenon {
 
-/// Whether a dimension's name stands for a size that is not known, such as "?", "-1", " ", "None" or "unk__3". Programs write it for
-/// dimensions that differ, so it does not mean that their sizes are equal, as other names do.
+/// Whether a dimension's name is a placeholder for an unknown size, such as "?", "-1", " ", "None"
+/// or "unk__3". Exporters write the same placeholder for different sizes, so equal placeholders,
+/// unlike names, do not mean equal sizes.
 bool is_placeholder(std::string_view dim_name);
 
 }  // namespace tenon

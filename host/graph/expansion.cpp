@@ -16,10 +16,10 @@
 namespace tenon {
 namespace {
 
-/// The composed operators around a node, the innermost last.
+/// The composed operators that enclose a node, innermost last.
 using Around = std::vector<const LoadedOperator*>;
 
-/// For the node's types, as far as they are known.
+/// Whether the operator has a kernel for the node's types, as far as they are known.
 bool has_kernel(const GraphModel& model, NodeId id, const LoadedOperator& op, const Device& device, bool backward) {
   if (op.candidates[device.type()].empty()) return false;
   const auto& node = model.nodes[id];
@@ -31,7 +31,7 @@ bool has_kernel(const GraphModel& model, NodeId id, const LoadedOperator& op, co
   return kernels.find(*op.info, types) < kernels.size();
 }
 
-/// Which nodes are replaced: composed ones, with their backward and recomputed nodes.
+/// Returns which nodes are expanded: composed ones, with their backward and recomputed nodes.
 std::vector<bool> choose_nodes(const GraphSnapshot& graph, const Device& device) {
   const auto& nodes = graph.model.nodes;
   std::vector<bool> with_backward(nodes.size()), chosen(nodes.size());
@@ -50,7 +50,8 @@ std::vector<bool> choose_nodes(const GraphSnapshot& graph, const Device& device)
   return chosen;
 }
 
-/// Replaces one level of composed operators. Nodes are added in the graph's order; values only at the end.
+/// Expands one level of composed operators. Nodes are added in the graph's order, values only at
+/// the end.
 class Expansion {
  public:
   Expansion(const GraphSnapshot& from, const std::vector<bool>& chosen, std::vector<Around> around)
@@ -74,15 +75,16 @@ class Expansion {
     for (auto& [variable, value] : to_->model.updates) value = now(value);
     return to_;
   }
-  /// Of the graph that run() has made.
+  /// The enclosing operators of each node of the graph that run() returned.
   std::vector<Around> around() { return std::move(around_); }
 
  private:
-  /// What stands for a forward node, or for one that computes it again.
+  /// The nodes that replace a forward or recomputed node.
   struct Inside {
     NodeId first, end;
     std::vector<ValueId> outputs;
-    std::unordered_map<ValueId, ValueId> again;  // of the latter: the forward node's values and its own
+    // recomputed nodes only: values of the forward node -> recomputed values
+    std::unordered_map<ValueId, ValueId> again;
   };
 
   ValueId now(ValueId value) const {
@@ -153,7 +155,7 @@ class Expansion {
     throw Failure(FailureKind::plugin, fmt::format("the composed operator '{}' contains itself: {}{}", name, way, name));
   }
 
-  // Each node inside computes again, with its origin's random numbers.
+  // Recomputes each node inside, with its origin's random numbers.
   void enter_again(NodeId id) {
     const auto& node = from_.model.nodes[id];
     const auto& origin = inside_.at(node.origin);
@@ -200,14 +202,15 @@ class Expansion {
     }
   }
 
-  // Which of the forward node's computations a backward node reads: what its edges to outputs lead to; none where it has none.
+  // Returns the node, forward or recomputed, whose outputs a backward node reads; `none` if it
+  // reads no outputs.
   NodeId computed_by(const NodeRecord& node, const NodeRecord& forward) const {
     const auto* edge = from_.model.edges.data() + node.first_edge + forward.output_count + forward.input_count;
     const auto* const found = std::find_if(edge, edge + forward.output_count, [](ValueId value) { return value != none; });
     return found == edge + forward.output_count ? none : from_.model.values[*found].producer;
   }
 
-  // A value that stands at several inputs has its whole gradient at the first.
+  // A value that is connected to several inputs has its whole gradient at the first.
   bool takes_gradient(const std::vector<ValueId>& inputs, std::uint32_t i) const {
     const auto here = inputs.begin() + i;
     return *here != none && may_have_gradient(to_->model.values[*here].type) && std::find(inputs.begin(), here, *here) == here;
@@ -220,7 +223,7 @@ class Expansion {
 
   const GraphSnapshot& from_;
   const std::vector<bool>& chosen_;
-  std::vector<Around> around_before_, around_;  // of each node, before and after
+  std::vector<Around> around_before_, around_;  // of each node, before and after the expansion
   std::shared_ptr<GraphSnapshot> to_;
   std::unordered_map<ValueId, ValueId> replaced_;
   std::unordered_map<NodeId, NodeId> kept_;

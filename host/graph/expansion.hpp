@@ -1,4 +1,4 @@
-// The graph that runs instead of one with composed operators.
+// Expansion of composed operators.
 #pragma once
 #include <memory>
 
@@ -7,9 +7,9 @@
 
 namespace tenon {
 
-/// A graph that is bound and complete, in which the nodes stand that composed operators consist of: those that have no kernel for the
-/// device that they run on, by themselves or on `device`. Values keep their numbers, nodes do not. The same graph where there is nothing
-/// to do. Throws Failure that names the node.
+/// Replaces composed operators that have no kernel for their node's device, or else for `device`,
+/// by their nodes. Takes and returns a bound, complete graph, the same one if there is nothing to
+/// expand. Values keep their numbers, nodes do not. Throws Failure that names the node.
 std::shared_ptr<const GraphSnapshot> expanded(std::shared_ptr<const GraphSnapshot> graph, const Device& device);
 
 }  // namespace tenon

@@ -18,7 +18,7 @@ std::string allowed_name(std::string_view name) {
   return allowed;
 }
 
-// A name that was taken has a number behind it.
+// A name that was already taken got a number as its suffix.
 std::string own_name(const std::vector<std::string>& names, const std::string& given, const std::map<std::string, std::string>& changed) {
   const auto has = [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); };
   if (has(given)) return given;

@@ -1,4 +1,4 @@
-// Names as users have them from elsewhere, and the graph's own.
+// Maps user-provided names to the graph's own.
 #pragma once
 #include <map>
 #include <string>
@@ -10,22 +10,24 @@
 
 namespace tenon {
 
-/// The name that a graph can have: a colon means one of several outputs of a node, and no name has control characters.
+/// Returns the name as a graph may contain it: colons denote a node's outputs, and control
+/// characters are not allowed.
 std::string allowed_name(std::string_view name);
 
 std::vector<std::string> input_names_of(const GraphModel& model);
 std::vector<std::string> output_names_of(const GraphModel& model);
 
-/// Keeps in the graph's notes that `name` is `given` in the model it came from.
+/// Records in the graph's notes that `name` was `given` in the original model.
 void note_changed_name(GraphModel& model, const std::string& name, std::string_view given);
-/// All that was noted, by the graph's names.
+/// Returns all recorded names by the graph's names.
 std::map<std::string, std::string> changed_names(const GraphModel& model);
 
-/// Returns what own_name() finds among the graph's inputs or outputs, or `given` if it finds nothing.
+/// Returns the graph's input or output that own_name() finds for `given`, or `given` if there is
+/// none.
 std::string own_input_name(const GraphModel& model, const std::string& given);
 std::string own_output_name(const GraphModel& model, const std::string& given);
 
-/// Names by which something is given, mapped to the graph's own, which are among `names`, where those differ.
+/// Maps each key of `given` to the name among `names` that it stands for, if the two differ.
 template <class Given>
 std::map<std::string, std::string> own_names(const GraphModel& model, const std::vector<std::string>& names, const Given& given) {
   std::map<std::string, std::string> own;
@@ -36,7 +38,7 @@ std::map<std::string, std::string> own_names(const GraphModel& model, const std:
   return own;
 }
 
-/// Renames keys; a key that is taken stays, so that nothing is lost.
+/// Renames keys. A key whose new name is taken keeps its old one, so no value is lost.
 template <class Values>
 void rename_keys(Values& values, const std::map<std::string, std::string>& names) {
   for (const auto& [from, to] : names)
@@ -44,7 +46,7 @@ void rename_keys(Values& values, const std::map<std::string, std::string>& names
       if (auto entry = values.extract(from)) entry.key() = to, values.insert(std::move(entry));
 }
 
-/// Returns the values under the names of the graph's inputs.
+/// Returns the values, keyed by the names of the graph's inputs.
 template <class Values>
 Values by_input_names(const GraphModel& model, Values values) {
   rename_keys(values, own_names(model, input_names_of(model), values));

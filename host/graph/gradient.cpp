@@ -24,7 +24,7 @@ bool has_backward_kernel(const LoadedOperator& op) {
   return has(op.table) || std::any_of(op.kernels.begin(), op.kernels.end(), has);
 }
 
-// The host's own operators that pass none on.
+// Whether this is one of the host's operators that propagate no gradient.
 bool stops_gradients(const OperatorUse& op) {
   if (op.info->space != bundled_space) return false;
   return op.name == "fill_like" || op.name == "stop_gradient" || op.name == "in_training";
@@ -54,14 +54,14 @@ class GradientBuilder {
     const auto all = static_cast<NodeId>(model_.nodes.size());
     return request_.part == nullptr ? std::pair{NodeId{0}, all} : std::pair{request_.part->first, std::min(request_.part->end, all)};
   }
-  // The first is the loss.
+  // The first seed is the loss's own.
   void seed_part() {
     for (std::size_t i = 1; i < request_.part->seeds.size(); ++i) {
       const auto [value, seed] = request_.part->seeds[i];
       if (is_dependent(value)) add_to(value, seed);
     }
   }
-  // What backward reads of the forward pass.
+  // Returns the value that backward reads for a value of the forward pass.
   ValueId kept(ValueId value) {
     if (request_.part == nullptr) return kept_.of(value);
     const auto found = request_.part->kept.find(value);
@@ -81,7 +81,8 @@ class GradientBuilder {
       if (!may_have_gradient(model_.values[value].type)) refuse(value, " and has no gradient; only floating and complex dtypes have one");
   }
 
-  // To these nodes: which of their floating and complex values change when one of `wrt` does.
+  // Extends the analysis to nodes [first, end): marks floating-point and complex values that depend
+  // on `wrt`.
   void extend(NodeId first, NodeId end) {
     const bool begins = dependent_.empty();
     gradients_.resize(model_.values.size(), none);
@@ -131,7 +132,7 @@ class GradientBuilder {
     }
   }
 
-  // Its outputs are those of its origin, which comes later.
+  // Passes the gradients of a recomputed node on to its origin, which is processed later.
   void as_origin(NodeId id) {
     const auto node = model_.nodes[id];
     for (std::uint32_t i = 0; i < node.output_count; ++i)
@@ -139,7 +140,8 @@ class GradientBuilder {
         add_to(model_.nodes[node.origin].first_output + i, gradient, id);
   }
 
-  // A backward kernel cannot be differentiated, but what it computes can: by its operator's linearity, or written as a graph.
+  // A backward kernel cannot be differentiated, but its computation can: by the operator's
+  // linearity, or written as a graph.
   void again(NodeId id) {
     const auto node = model_.nodes[id];
     const auto first = static_cast<NodeId>(model_.nodes.size());
@@ -158,7 +160,8 @@ class GradientBuilder {
     differentiate_from(first, end);
   }
 
-  // Of a composed operator: its backward is a node, too, until it is expanded.
+  // Returns which inputs of a composed operator have a gradient; its backward is one node until it
+  // is expanded.
   std::vector<bool> reached_inside(NodeId id) const {
     const auto& node = model_.nodes[id];
     const auto& bound = builder_.binding().nodes[id];
@@ -174,7 +177,7 @@ class GradientBuilder {
     return reached_by_gradient(*bound.op, bound.instance->get(), {std::move(inputs), std::move(outputs), {}}, output_grads);
   }
 
-  // A value that is given twice has its whole gradient at the first of its places, as the expansion puts it.
+  // A repeated input has its whole gradient at its first index, consistent with the expansion.
   void gather_at_first_places(const NodeRecord& node, std::vector<bool>& reached) const {
     const auto* edges = model_.edges.data() + node.first_edge;
     for (std::uint32_t i = 0; i < node.input_count; ++i) {
@@ -185,7 +188,8 @@ class GradientBuilder {
     }
   }
 
-  // `reached`: inputs of which a composed operator has a gradient; it may read everything. Empty: of a kernel.
+  // `reached`: the inputs that have a gradient, for composed operators, which may read everything;
+  // empty for kernels.
   void by_kernel(NodeId id, std::vector<bool> reached = {}) {
     const auto node = model_.nodes[id];
     const bool composed = !reached.empty();
@@ -237,7 +241,7 @@ class GradientBuilder {
       if (around.results[i] != none) add(id, i, around.results[i]);
   }
 
-  // No backward kernel looks at the gradients of hidden outputs.
+  // Backward kernels ignore the gradients of hidden outputs.
   void require_visible(NodeId id, const OperatorInfo& info) const {
     auto output = model_.nodes[id].first_output;
     for (const auto& declared : info.outputs)
@@ -249,7 +253,7 @@ class GradientBuilder {
               "put stop_gradient after it, or compute it from the inputs");
   }
 
-  // One more gradient of a value: the sum goes on, so that no more than two of them are ever kept.
+  // Adds a gradient of a value to a running sum, so at most two of them are alive at a time.
   void add(NodeId from, std::uint32_t input, ValueId gradient) {
     if (const auto value = model_.edges[model_.nodes[from].first_edge + input]; value != none) add_to(value, gradient, from);
   }
@@ -291,8 +295,8 @@ class GradientBuilder {
   const GraphModel& model_;
   const GradientRequest& request_;
   RecomputedValues kept_;
-  std::vector<ValueId> gradients_;  // of the values that were there at extend(); none: zero so far
-  std::vector<NodeId> next_;        // the node through which a node's gradient first came
+  std::vector<ValueId> gradients_;  // of the values that existed at extend(); none: zero so far
+  std::vector<NodeId> next_;        // the node through which the first gradient of a node arrived
   std::vector<bool> dependent_;
 };
 

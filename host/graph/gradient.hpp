@@ -1,4 +1,4 @@
-// The backward graph of a loss.
+// Gradients: adds the backward graph of a loss.
 #pragma once
 #include <unordered_map>
 #include <utility>
@@ -8,27 +8,29 @@
 
 namespace tenon {
 
-/// Part of a graph that is differentiated for itself: nodes that follow each other, and what else is read in their place.
+/// A subgraph of consecutive nodes that is differentiated separately.
 struct GradientPart {
   NodeId first = 0, end = none;
   std::vector<std::pair<ValueId, ValueId>> seeds;  ///< values and their gradients
-  std::unordered_map<ValueId, ValueId> kept;       ///< what backward reads instead of these values
+  std::unordered_map<ValueId, ValueId> kept;       ///< values that backward reads in place of these
 };
 
-/// What is asked of a gradient.
+/// A request for gradients.
 struct GradientRequest {
   ValueId loss = none;
-  ValueId seed = none;  ///< the loss's own gradient; none: ones
+  ValueId seed = none;  ///< gradient of the loss itself; none: ones
   std::vector<ValueId> wrt;
-  std::vector<NodeId> recompute;       ///< nodes whose outputs backward computes again instead of keeping them
-  const GradientPart* part = nullptr;  ///< null: the whole graph; else seeds, beside the first, are the part's
+  std::vector<NodeId> recompute;       ///< nodes whose outputs backward recomputes instead of keeping them
+  const GradientPart* part = nullptr;  ///< null: the whole graph; otherwise it provides the other seeds
 };
 
-/// Adds nodes that compute the gradient of the loss's sum with respect to each of `wrt`; none where it is zero. Kernels' backward and
-/// gradients given as graphs mix; several gradients of one value are summed as soon as they are there; nothing that is zero or that nobody
-/// asked for is computed. Throws Failure and leaves the graph as it was.
+/// Adds nodes that compute the gradient of the sum of the loss with respect to each of `wrt`.
+/// Returns one value for each, `none` if it is zero. Kernels' backward functions and gradients
+/// defined as graphs can be mixed; several gradients of a value are summed as soon as they are
+/// available; gradients that are zero or not needed are not computed. Throws Failure and leaves the
+/// graph unchanged.
 std::vector<ValueId> add_gradient(GraphBuilder& builder, const GradientRequest& request);
-/// The same of a part of the graph.
+/// Adds the gradients of a subgraph.
 std::vector<ValueId> add_gradient(GraphBuilder& builder, const GradientPart& part, const std::vector<ValueId>& wrt);
 
 }  // namespace tenon

@@ -43,14 +43,14 @@ AttributeValue value_of(const tenon_attribute& attribute) {
   }
 }
 
-// The boundary's struct comes first: its address is also this object's.
+// `raw` comes first: its address is also the address of this object.
 struct Construction {
   tenon_gradient raw;
   GraphBuilder* builder;
   GraphAround* around;
   ErrorBuffer buffer;
-  std::optional<Failure> refused{};  // the last one: the plugin passes on its text alone
-  ValueId first_own = 0;             // what was added since
+  std::optional<Failure> refused{};  // the last failure: the plugin returns only its text
+  ValueId first_own = 0;             // first value added by this call
 
   static Construction& of(tenon_gradient* self) { return *static_cast<Construction*>(self->context); }
 
@@ -110,7 +110,7 @@ struct Construction {
     return add_all(self, op, inputs, input_count, attributes, attribute_count, out, 1, &count);
   }
 
-  // Fills `out` as far as it reaches.
+  // Writes at most `capacity` values to `out`.
   static std::int32_t add_all(tenon_gradient* self, const char* op, const tenon_value* inputs, std::uint32_t input_count,
                               const tenon_attribute* attributes, std::uint32_t attribute_count, tenon_value* out, std::uint32_t capacity,
                               std::uint32_t* count) noexcept {

@@ -56,7 +56,8 @@ struct SumGradients : Operator {
   }
 
  private:
-  // Calls visit(row in left or -1, row in right or -1, row id) for each row of either.
+  // Calls visit(output row, row in left or -1, row in right or -1) for each row ID of either.
+  // Returns the number of rows.
   template <class T, class Visit>
   static std::int64_t each_row(const RowSparse<const T>& left, const RowSparse<const T>& right, Visit&& visit) {
     std::int64_t count = 0;
@@ -103,12 +104,12 @@ struct FillLike : Operator {
       for (auto& element : call.output<T>(0)) element = call.write(0) == Write::add ? static_cast<T>(element + number) : number;
     });
   }
-  // Dense, whatever the storage of what is not looked at.
+  // The output is dense for any storage of the input, which is not read.
   void infer_storage(InferStorage& io) const {
     if (io.input(0) != Storage::dense) io.sparse_kernel();
   }
   void forward_sparse(const Call& call) const { forward(call); }
-  void gradient(Gradient&) const {}  // nothing changes it
+  void gradient(Gradient&) const {}  // the output does not depend on the elements of the input
 };
 
 struct StopGradient : Elementwise {
@@ -137,7 +138,7 @@ struct InTraining : Operator {
     visit<floating>(call.output_type(0).dtype,
                     [&]<class T>() { *call.output<T>(0).data() = static_cast<T>(call.training() ? 1.0f : 0.0f); });
   }
-  void gradient(Gradient&) const {}  // nothing changes it
+  void gradient(Gradient&) const {}  // the output does not depend on the elements of the input
 };
 
 struct MulGradients : Elementwise {

@@ -1,10 +1,12 @@
-// The operators that gradients are made with: part of the host, so that they are always there.
+// Operators that gradients are built from. They are part of the host and therefore always
+// available.
 #pragma once
 #include "plugin/plugin_set.hpp"
 
 namespace tenon {
 
-/// sum_gradients, fill_like, stop_gradient, in_training, mul_gradients, broadcast_like and sum_like.
+/// Adds sum_gradients, fill_like, stop_gradient, in_training, mul_gradients, broadcast_like and
+/// sum_like.
 void add_gradient_operators(PluginSet& plugins);
 
 }  // namespace tenon
