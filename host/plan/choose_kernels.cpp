@@ -88,10 +88,10 @@ class KernelSelection {
         throw Failure(FailureKind::failed, fmt::format("its state '{}' {}", value_label(model_, value), what));
       };
       if (const auto storage = types_[value].storage; storage != TENON_DENSE)
-        refuse(fmt::format("is {}, and states are dense", name_of(static_cast<Storage>(storage))));
+        refuse(fmt::format("is {}, but states must be dense", name_of(static_cast<Storage>(storage))));
       if (const auto* place = graph_.places[value]; draft_.tensors[value] && place != &device)
         refuse(
-            fmt::format("lies on {}, but it runs on {}: a node that shares its state must share its device", place->name(), device.name()));
+            fmt::format("is on {}, but the node runs on {}: nodes that share a state must share a device", place->name(), device.name()));
     }
   }
 

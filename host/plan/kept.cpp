@@ -96,16 +96,16 @@ std::int32_t Asking::keep(tenon_prepare* self, std::uint32_t slot, std::uint32_t
 
 void Asking::keep(std::uint32_t slot, std::uint32_t input, const char* key, std::uint64_t bytes, tenon_fill fill, void* fill_context) {
   const auto refuse = [](const std::string& what) { throw Failure(FailureKind::plugin, "its prepare() " + what); };
-  if (filling_) refuse("keeps something while it fills something else");
-  if (slot >= TENON_MAX_KEPT) refuse(fmt::format("keeps something in slot {}, but there are {}", slot, TENON_MAX_KEPT));
-  if (taken_[slot]) refuse(fmt::format("keeps two things in slot {}", slot));
+  if (filling_) refuse("packs a constant while it fills another");
+  if (slot >= TENON_MAX_KEPT) refuse(fmt::format("uses slot {}, but there are {}", slot, TENON_MAX_KEPT));
+  if (taken_[slot]) refuse(fmt::format("uses slot {} twice", slot));
   if (input >= constants_.size() || constants_[input] == nullptr)
-    refuse(fmt::format("keeps something of input {}, which is no constant here", input));
+    refuse(fmt::format("packs input {}, which is not a constant", input));
   const auto length = key == nullptr ? 0 : strnlen(key, longest_key + 1);
   if (length == 0 || length > longest_key || !is_name({key, length}))
     refuse(fmt::format("gives slot {} a key that is not 1 to {} bytes of printable text", slot, longest_key));
-  if (bytes == 0 || bytes > most_bytes) refuse(fmt::format("keeps {} in slot {}", counted(bytes, "byte"), slot));
-  if (fill == nullptr) refuse(fmt::format("gives slot {} nothing that fills it", slot));
+  if (bytes == 0 || bytes > most_bytes) refuse(fmt::format("requests {} for slot {}", counted(bytes, "byte"), slot));
+  if (fill == nullptr) refuse(fmt::format("has no fill function for slot {}", slot));
   taken_[slot] = true;
   filling_ = true;
   keep_({step_, slot, plan_.model().edges[node_.first_edge + input], std::string(key, length), bytes}, fill, fill_context);

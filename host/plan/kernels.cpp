@@ -25,8 +25,8 @@ std::string placement_fault(const LoadedOperator& op, std::int32_t device_type, 
 std::string advice(const LoadedOperator& op, const Device& refused, bool backward) {
   for (const auto& [type, name] : device_types) {
     if (type == refused.type() || !placement_fault(op, type, backward).empty()) continue;
-    if (type == TENON_CPU) return "it has one for cpu: without a \"device\" of its own it runs there";
-    return fmt::format("it has one for {}: choose that device for the node, or for all nodes that name none", name);
+    if (type == TENON_CPU) return "it has a kernel for cpu: remove the node's \"device\" to run it there";
+    return fmt::format("it has a kernel for {}: choose that device for the node or for the session", name);
   }
   return {};
 }
@@ -77,7 +77,7 @@ void Kernels::require_precision(const GraphModel& model, const Binding& binding)
   throw Failure(FailureKind::usage,
                 fmt::format("no node of this graph can compute in {} here: none of its operators has such a kernel for {}",
                             name_of(precision_), describe_processor()),
-                "without a precision it computes in float32; bundled products need a CPU with AVX512-BF16");
+                "omit the precision to compute in float32; bundled products need a CPU with AVX512-BF16");
 }
 
 // With objects on the device, or, where that computes none of the node's types, on the CPU.
@@ -113,7 +113,7 @@ std::uint32_t Kernels::choose(const GraphModel& model, const Binding& binding, N
     throw Failure(
         FailureKind::plugin,
         fmt::format("no kernel for {} computes these types{}", device_type_name(device.type()), describe_inputs(info, known.inputs)),
-        device.is_cpu() ? "" : "\"device\": \"cpu\" in the graph puts it on the CPU");
+        device.is_cpu() ? "" : "set \"device\": \"cpu\" for the node to run it on the CPU");
   return static_cast<std::uint32_t>(found);
 }
 

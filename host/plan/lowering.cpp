@@ -119,7 +119,7 @@ class Lowering {
       const auto variable = model().updates[i].first, value = model().updates[i].second;
       if (type(variable).storage != TENON_DENSE)
         throw Failure(FailureKind::failed,
-                      fmt::format("variable '{}' is {} and is updated, but only dense ones can be", value_label(model(), variable),
+                      fmt::format("variable '{}' is {} but must be dense to be updated", value_label(model(), variable),
                                   name_of(static_cast<Storage>(type(variable).storage))));
       if (const auto read = on_device(dense_of(value), *graph_.places[variable]); read != value)
         draft_.edit().model.updates[i].second = read;

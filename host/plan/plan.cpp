@@ -34,7 +34,7 @@ void require_equal_sizes(const GraphModel& model, const std::map<ValueId, tenon_
       const auto [first, is_new] = sizes.try_emplace(name, Dim{value, type.dims[i]});
       if (!is_new && first->second.size != type.dims[i])
         throw Failure(FailureKind::usage,
-                      fmt::format("dimension '{}' is {} in input '{}' and {} in input '{}', but must be one size", model.strings[name],
+                      fmt::format("dimension '{}' is {} in input '{}' and {} in input '{}', but both must be equal", model.strings[name],
                                   first->second.size, value_label(model, first->second.input), type.dims[i], value_label(model, value)));
     }
   }

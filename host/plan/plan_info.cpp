@@ -51,7 +51,7 @@ std::string without(const Plan& plan, std::size_t step) {
   const auto is_constant = [&](ValueId value) { return value != none && value < plan.constant.size() && plan.constant[value]; };
   const bool keeps = std::any_of(op.isolated.begin(), op.isolated.end(), [](const auto& table) { return table->prepares(); }) &&
                      std::any_of(edges, edges + node.input_count, is_constant);
-  const char* const words[] = {"", "keeps nothing of constants", "stays plain", "keeps nothing of constants, stays plain"};
+  const char* const words[] = {"", "cannot pack constants", "cannot use channels-last", "cannot pack constants or use channels-last"};
   const int left_out = (keeps ? 1 : 0) + (op.info->prefers_channels_last ? 2 : 0);
   return left_out == 0 ? std::string() : fmt::format("{} in a worker process", words[left_out]);
 }
@@ -187,7 +187,7 @@ std::string describe(const PlanInfo& plan) {
     const auto& step = plan.steps[i];
     fmt::format_to(to, "{:>5}  {:<24} {:<20} {}", i, step.node, step.op, step.device);
     if (!step.copied_from.empty())
-      fmt::format_to(to, " from {}, {}", step.copied_from, step.copied >= 0 ? counted(step.copied, "byte") : "as many bytes as are stored");
+      fmt::format_to(to, " from {}, {}", step.copied_from, step.copied >= 0 ? counted(step.copied, "byte") : "the stored bytes");
     if (step.reordered >= 0) fmt::format_to(to, " {}", counted(step.reordered, "byte"));
     if (step.captured) text += " captured";
     if (step.sparse) text += " sparse";
@@ -195,7 +195,7 @@ std::string describe(const PlanInfo& plan) {
     for (const auto& output : step.outputs) fmt::format_to(to, "  {} {}", output.type, text_of(output));
     if (step.workspace > 0) fmt::format_to(to, "  workspace {}", step.workspace);
     if (!step.without.empty()) text += "  " + step.without;
-    for (const auto& kept : step.kept) fmt::format_to(to, "  keeps {} of {}", counted(kept.bytes, "byte"), kept.value);
+    for (const auto& kept : step.kept) fmt::format_to(to, "  packs {} of {}", counted(kept.bytes, "byte"), kept.value);
     if (!step.algorithm.empty()) text += "  algorithm " + step.algorithm;
     text += '\n';
   }
@@ -232,7 +232,7 @@ std::string describe_memory(const PlanInfo& plan) {
                    use.in_place_of.empty() ? "-" : use.in_place_of);
   for (const auto& step : plan.steps)
     for (const auto& kept : step.kept)
-      fmt::format_to(std::back_inserter(text), "{} keeps {} of {}: {}\n", step.node, counted(kept.bytes, "byte"), kept.value, kept.key);
+      fmt::format_to(std::back_inserter(text), "{} packs {} of {}: {}\n", step.node, counted(kept.bytes, "byte"), kept.value, kept.key);
   return text + summarize(plan) + '\n';
 }
 
@@ -243,7 +243,7 @@ std::string summarize(const PlanInfo& plan) {
                    plan.arenas.size() == 1 ? counted(plan.steps.size(), "step") + ", " : fmt::format("\n{}: ", arena.device),
                    counted(arena.bytes, "byte"), counted(arena.lower_bound, "byte"), arena.ratio(), arena.strategy);
   if (plan.arenas.size() != 1) text = counted(plan.steps.size(), "step") + text;
-  if (const auto kept = plan.kept_bytes(); kept > 0) text += fmt::format("; {} kept of constants", counted(kept, "byte"));
+  if (const auto kept = plan.kept_bytes(); kept > 0) text += fmt::format("; {} packed from constants", counted(kept, "byte"));
   if (const auto reordered = plan.reordered_bytes(); reordered > 0) text += fmt::format("; {} reordered", counted(reordered, "byte"));
   return text;
 }

@@ -138,7 +138,7 @@ CallTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& given) {
     if (!state) continue;
     if (state.storage() != Storage::dense)
       throw Failure(FailureKind::usage,
-                    fmt::format("state '{}' is {}, and states are dense", info.states[i].name, name_of(state.storage())),
+                    fmt::format("state '{}' is {}, but states must be dense", info.states[i].name, name_of(state.storage())),
                     "cast_storage(tensor, Storage::dense) gives one");
     types.states[i] = type_of(state.dtype(), state.shape());
   }

@@ -98,7 +98,7 @@ TEST_CASE("sessions: a node's own device counts before the session's; without a 
   };
   const Case cases[] = {
       {"b", "cuda:0", "[backwards] node 'b': is placed on cuda:0, but there is no kernel for cuda in any plugin",
-       "it has one for cpu: without a \"device\" of its own it runs there"},
+       "it has a kernel for cpu: remove the node's \"device\" to run it there"},
       {"a", "cuda:7", "[scale] node 'a': there is no device 'cuda:7': this machine has cpu", ""},
   };
   for (const auto& c : cases) {

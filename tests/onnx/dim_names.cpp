@@ -34,7 +34,7 @@ TEST_CASE("names of dimensions are kept, shown and saved, and equal names want e
           .message;
     };
     CHECK(run(3, 3).empty());
-    CHECK(run(3, 4) == "dimension 'batch' is 3 in input 'x' and 4 in input 'z', but must be one size");
+    CHECK(run(3, 4) == "dimension 'batch' is 3 in input 'x' and 4 in input 'z', but both must be equal");
     CHECK(run(4, 4).empty());
   }
   CHECK(graph.to_bytes() == tenon::Graph::load(on.host, on.folder / "dims.tenon").to_bytes());

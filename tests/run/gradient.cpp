@@ -324,7 +324,7 @@ TEST_CASE("update: a sparse variable is refused") {
   tenon::SessionOptions training;
   training.training = true;
   CHECK(failure_of([&] { Session(graph, training).run({}); }).message ==
-        "variable 'rows' is row_sparse and is updated, but only dense ones can be");
+        "variable 'rows' is row_sparse but must be dense to be updated");
 }
 
 TEST_CASE("update: nodes of the same run read the old value, whether they were added before the new one or after") {

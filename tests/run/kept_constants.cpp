@@ -149,9 +149,9 @@ TEST_CASE("kept: counted in the plan, where nothing is filled") {
   CHECK(plan.steps[0].kept[0].value == "w");
   CHECK(plan.steps[0].kept[0].key == "sum");
   CHECK(plan.kept_bytes() == 4);
-  CHECK(describe(plan).find("keeps 4 bytes of w") != std::string::npos);
-  CHECK(describe_memory(plan).find("s keeps 4 bytes of w: sum") != std::string::npos);
-  CHECK(summarize(plan).find("; 4 bytes kept of constants") != std::string::npos);
+  CHECK(describe(plan).find("packs 4 bytes of w") != std::string::npos);
+  CHECK(describe_memory(plan).find("s packs 4 bytes of w: sum") != std::string::npos);
+  CHECK(summarize(plan).find("; 4 bytes packed from constants") != std::string::npos);
   CHECK(fills == 0);
   Session as_written(graph, {.optimize = Optimize::none});
   CHECK(as_written.plan({{"x", {2}}}).kept_bytes() == 0);
@@ -310,13 +310,13 @@ TEST_CASE("kept: what prepare() does wrong is told with the node") {
     const char* words;
   };
   const Row rows[] = {{1, "there is no sum today"},
-                      {2, "its prepare() keeps something of input 0, which is no constant here"},
-                      {3, "its prepare() keeps something in slot 64, but there are 64"},
-                      {4, "its prepare() keeps 0 bytes in slot 0"},
+                      {2, "its prepare() packs input 0, which is not a constant"},
+                      {3, "its prepare() uses slot 64, but there are 64"},
+                      {4, "its prepare() requests 0 bytes for slot 0"},
                       {5, "its prepare() gives slot 0 a key that is not 1 to 4096 bytes of printable text"},
                       {6, "input 'weight' holds float32, but prepare() asks for float64"},
                       {7, "prepare() asks for input 'wieght', but describe() names x, weight"},
-                      {9, "its prepare() keeps two things in slot 0"}};
+                      {9, "its prepare() uses slot 0 twice"}};
   for (const auto& row : rows) {
     CAPTURE(row.fault);
     const auto graph = graph_of(host, numbers({1, 2, 3}), {{"fault", row.fault}});

@@ -71,7 +71,7 @@ TEST_CASE("precision: it is refused where no node can compute in it, and where t
   const auto none = refused(graph_of(host, f32, "square"), bf16);
   CHECK(none.kind == static_cast<int>(FailureKind::usage));
   CHECK(none.message.starts_with("no node of this graph can compute in bfloat16 here: none of its operators has such a kernel for a"));
-  CHECK(none.hint == "without a precision it computes in float32; bundled products need a CPU with AVX512-BF16");
+  CHECK(none.hint == "omit the precision to compute in float32; bundled products need a CPU with AVX512-BF16");
   CHECK(refused(graph_of(host, f64), bf16).message == none.message);
   CHECK(refused(graph_of(host, f32), f16).message == "SessionOptions::precision is float16 but must be float32 or bfloat16");
 }

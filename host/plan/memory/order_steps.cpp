@@ -20,7 +20,7 @@ std::string wanted_values(const GraphModel& model, const Binding& binding, NodeI
   infer_operator(*bound.op, bound.instance->get(), around);
   for (std::size_t i = 0; i < around.wanted.size(); ++i)
     if (around.wanted[i] != 0)
-      return fmt::format("the shape follows from the elements of input '{}', which must be a constant",
+      return fmt::format("the shape depends on the elements of input '{}', which must be a constant",
                          bound.info->inputs[declared_input(*bound.info, i)].name);
   return {};
 }
@@ -42,7 +42,7 @@ void require_known(const GraphModel& model, const Binding& binding, NodeId id, c
     if (is_known(types[value]) && byte_count(types[value]) >= 0) continue;
     if (output && types[value].storage == TENON_STORAGE_UNKNOWN) {  // its kernel allocates it
       if (types[value].dtype != TENON_DTYPE_UNKNOWN) continue;
-      throw Failure(FailureKind::failed, fmt::format("{}: output {} is {}, but its kernel can allocate it only if infer() gives its dtype",
+      throw Failure(FailureKind::failed, fmt::format("{}: output {} is {}, but its kernel can allocate it only if infer() sets its dtype",
                                                      node_label(model, id), value_label(model, value), to_string(types[value])));
     }
     const auto& info = *binding.nodes[id].info;
@@ -57,8 +57,8 @@ void require_known(const GraphModel& model, const Binding& binding, NodeId id, c
                   overflow          ? ""
                   : !wanted.empty() ? wanted
                   : output && lacks_shape(model, node, value, types)
-                      ? "its infer() gives the output no shape; a scalar is tenon::Shape::scalar(), and tenon::Shape{} is a shape that is "
-                        "not known"
+                      ? "its infer() sets no shape for the output; a scalar is tenon::Shape::scalar(), and tenon::Shape{} is an unknown "
+                        "shape"
                       : fmt::format("give the missing dimensions or dtypes at the graph's inputs and variables; {} takes {}", info.name,
                                     counted(info.inputs.size(), "input")));
   }
