@@ -76,7 +76,7 @@ AvailableMemory available_memory(std::uint64_t own_limit, const ReadText& read) 
   });
   const auto used = used_by_process(read);
   if (rlimit space{}; ::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
-    consider(left_of(space.rlim_cur, used.space), "the limit of the address space");
+    consider(left_of(space.rlim_cur, used.space), "the address space limit");
   if (own_limit > 0) consider(left_of(own_limit, used.resident), "the memory limit");
   return least;
 }

@@ -35,7 +35,7 @@ CudaState judge(const CudaAnswer& answer) {
     return unusable(answer, CudaStatus::no_driver, "this machine has no CUDA driver (libcuda.so.1)", "install the GPU's driver");
   if (answer.error.starts_with("cudaErrorInsufficientDriver")) return old_driver(answer);
   if (answer.error.starts_with("cudaErrorNoDevice") || (answer.error.empty() && answer.devices == 0)) return no_device(answer);
-  if (!answer.error.empty()) return unusable(answer, CudaStatus::broken, "CUDA does not start: " + answer.error);
+  if (!answer.error.empty()) return unusable(answer, CudaStatus::broken, "CUDA cannot be initialized: " + answer.error);
   return {{CudaStatus::usable, answer.runtime, answer.driver, {}, {}}, {}};
 }
 

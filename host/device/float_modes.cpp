@@ -16,10 +16,10 @@ constexpr Field fields[] = {
     {0x8000, "flush-to-zero", {"off", "on"}},
     {0x0040, "denormals-are-zero", {"off", "on"}},
     {0x6000, "rounding", {"to nearest", "downward", "upward", "toward zero"}},
-    {0x1f80, "the mask of exceptions", {}},
+    {0x1f80, "the exception mask", {}},
     {std::uint64_t{0x0c00} << 32, "x87 rounding", {"to nearest", "downward", "upward", "toward zero"}},
     {std::uint64_t{0x0300} << 32, "x87 precision", {"24 bits", "reserved", "53 bits", "64 bits"}},
-    {std::uint64_t{0x003f} << 32, "the x87 mask of exceptions", {}},
+    {std::uint64_t{0x003f} << 32, "the x87 exception mask", {}},
     {std::uint64_t{1} << 48, "the x87 stack", {"empty", "not empty"}},
 };
 #elif defined(__aarch64__)
@@ -43,7 +43,7 @@ std::string FloatModes::difference_from(const FloatModes& before) const {
     text += fmt::format("{}{} is ", text.empty() ? "" : ", ", field.name);
     text += field.values[0] != nullptr ? field.values[value] : fmt::format("{:#x}", value);
   }
-  return text.empty() ? "a mode without a name differs" : text;
+  return text.empty() ? "an unnamed mode differs" : text;
 }
 
 }  // namespace tenon

@@ -37,7 +37,7 @@ Interval interval_of(DType dtype, const RandomOptions& options) {
 /// Elements [0, count) of which some are chosen, each with the same probability: Knuth's algorithm S.
 std::vector<std::int64_t> chosen_of(std::int64_t count, const RandomOptions& options) {
   if (!(options.density >= 0 && options.density <= 1))
-    refuse_random(fmt::format("the density is {}", options.density), "it is between 0 and 1");
+    refuse_random(fmt::format("the density is {}", options.density), "it must be between 0 and 1");
   const Random random(options.seed, 1, options.stream);
   auto left = static_cast<std::int64_t>(std::llround(options.density * static_cast<double>(count)));
   std::vector<std::int64_t> chosen;

@@ -138,7 +138,7 @@ void expect_allocation(tenon_tensor& tensor, const tenon_type& type) {
 }
 
 std::string not_allocated(std::size_t output) {
-  return fmt::format("its kernel did not allocate output {}: it must, for shapes without elements, too", output);
+  return fmt::format("its kernel did not allocate output {}; it must, even for a shape without elements", output);
 }
 
 std::string sparse_fault(const tenon_tensor& tensor) {

@@ -110,8 +110,8 @@ Elements elements_of(const DLTensor& dense) {
 DLManagedTensor* Tensor::to_dlpack() const {
   require_dense();
   if (read_only())
-    throw Failure(FailureKind::usage, "this tensor is read-only, and DLPack 0.x cannot say so",
-                  "to_dlpack_versioned() can; clone() returns a copy that may be written");
+    throw Failure(FailureKind::usage, "this tensor is read-only, which DLPack 0.x cannot express",
+                  "use to_dlpack_versioned(), or clone() for a writable copy");
   return give<DLManagedTensor>(*this, impl_->strides);
 }
 

@@ -37,7 +37,7 @@ template <class Draw>
 Tensor drawn(DType dtype, const Shape& shape, Draw draw) {
   if (floating.has(dtype)) return made(dtype, shape, draw);
   if (!any_complex.has(dtype))
-    throw Failure(FailureKind::usage, fmt::format("random numbers are floating or complex, and {} is not", name_of(dtype)));
+    throw Failure(FailureKind::usage, fmt::format("random numbers need a floating-point or complex dtype, not {}", name_of(dtype)));
   auto tensor = Tensor::empty(dtype, shape);
   visit<any_complex>(dtype, [&]<class T>() {
     using Part = decltype(T(0).re);
@@ -75,9 +75,9 @@ Tensor rows(const Tensor& tensor, std::int64_t begin, std::int64_t end) {
   const auto refuse = [](const std::string& what) { throw Failure(FailureKind::usage, what); };
   const auto shape = tensor.shape();
   if (shape.rank() == 0) refuse("a scalar has no rows");
-  if (tensor.storage() == Storage::row_sparse) refuse("rows of row_sparse tensors cannot be taken; cast_storage(tensor, Storage::dense)");
+  if (tensor.storage() == Storage::row_sparse) refuse("rows of row_sparse tensors cannot be selected; use cast_storage(tensor, Storage::dense)");
   if (tensor.device() != "cpu")
-    refuse(fmt::format("the tensor is on {}; to(\"cpu\") copies it to where its rows can be taken", tensor.device()));
+    refuse(fmt::format("the tensor is on {}; copy it to the CPU with to(\"cpu\")", tensor.device()));
   if (begin < 0 || begin > end || end > shape[0])
     refuse(fmt::format("the tensor has {}, but rows {} to {} are requested", counted(shape[0], "row"), begin, end));
   return row_range(tensor.make_contiguous(), begin, end);

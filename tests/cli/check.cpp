@@ -78,7 +78,7 @@ TEST_CASE("each broken plugin fails the check that is for it, and no other") {
       {"rounds_for_negative", {"FAILED float_modes"}, "[rounds_for_negative] forward() leaves floating-point modes changed"},
       {"rounds_when_sparse", {"FAILED sparse"}, "[rounds_when_sparse] forward() leaves floating-point modes changed"},
       {"rounds_in_loop", {"FAILED float_modes"}, "[rounds_in_loop] forward() leaves floating-point modes changed (rounding is upward"},
-      {"leaves_traps", {"FAILED float_modes"}, "[leaves_traps] forward() leaves floating-point modes changed (the mask of exceptions is"},
+      {"leaves_traps", {"FAILED float_modes"}, "[leaves_traps] forward() leaves floating-point modes changed (the exception mask is"},
       {"fills_x87_stack", {"FAILED float_modes"}, "[fills_x87_stack] forward() leaves floating-point modes changed (the x87 stack is not"},
       {"plain", {"FAILED coverage", "FAILED parameters"}, "no_such_parameter"},
       {"takes_any_kind", {"FAILED coverage", "FAILED parameters"}, "but a value of another kind is accepted"},

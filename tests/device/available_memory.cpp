@@ -95,7 +95,7 @@ TEST_CASE("available memory: the limit of the address space is this process's ow
   const AddressSpaceLimit limit(std::uint64_t{1} << 50);  // far more than any test takes
   const auto found = available_memory(0, reader(files));
   CHECK(found.bytes == (std::uint64_t{1} << 50) - (3 << 20));
-  CHECK(found.limit == std::string("the limit of the address space"));
+  CHECK(found.limit == std::string("the address space limit"));
 }
 
 TEST_CASE("available memory: this machine has some") {

@@ -73,7 +73,7 @@ TEST_CASE("why CUDA cannot be used is told as it is") {
        "the CUDA driver (13.1) finds no device, and CUDA_VISIBLE_DEVICES is '7'"},
       {{13000, 13010, 0, "cudaErrorSystemNotReady (system not yet initialized)", nullptr},
        CudaStatus::broken,
-       "CUDA does not start: cudaErrorSystemNotReady (system not yet initialized)"},
+       "CUDA cannot be initialized: cudaErrorSystemNotReady (system not yet initialized)"},
       {{13000, 13000, 2, "", nullptr}, CudaStatus::usable, ""},
       {{13000, 13000, 2, "", "0,1"}, CudaStatus::usable, ""},
   };

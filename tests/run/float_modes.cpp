@@ -154,7 +154,7 @@ TEST_CASE("floating-point modes that a plugin leaves changed") {
        "flushes_to_zero.so changes floating-point modes when it is loaded (flush-to-zero is on, denormals-are-zero is on)"},
       {"rounds_upward", "[rounds_upward] forward() leaves floating-point modes changed (rounding is upward"},
       {"rounds_in_loop", "[rounds_in_loop] forward() leaves floating-point modes changed (in a parallel loop)"},
-      {"leaves_traps", "[leaves_traps] forward() leaves floating-point modes changed (the mask of exceptions is"},
+      {"leaves_traps", "[leaves_traps] forward() leaves floating-point modes changed (the exception mask is"},
       {"fills_x87_stack", "[fills_x87_stack] forward() leaves floating-point modes changed (the x87 stack is not empty)"},
   };
   for (const auto& [name, words] : cases)

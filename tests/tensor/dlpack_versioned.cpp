@@ -139,7 +139,7 @@ TEST_CASE("DLPack 0.x cannot say that a tensor is read-only") {
   const float numbers[] = {1, 2};
   const auto failure = failure_of([&] { Tensor::borrow_read_only(numbers, f32, {2}).to_dlpack(); });
   CHECK(failure.kind == 2);
-  CHECK(failure.message == "this tensor is read-only, and DLPack 0.x cannot say so");
+  CHECK(failure.message == "this tensor is read-only, which DLPack 0.x cannot express");
 }
 
 TEST_CASE("read-only tensors: so are their views, and their copies are not") {

@@ -73,7 +73,7 @@ TEST_CASE("complex numbers: drawn at random, both parts, and compared by distanc
   const auto one = Tensor::from<Complex<double>>({{3, 4}}, {1});
   CHECK(all_close(one, Tensor::from<Complex<double>>({{3, 4 + 1e-9}}, {1})));
   CHECK_FALSE(all_close(one, Tensor::from<Complex<double>>({{3, -4}}, {1})));
-  CHECK(failure_of([] { random_uniform(u16, {2}, 0); }).message == "random numbers are floating or complex, and uint16 is not");
+  CHECK(failure_of([] { random_uniform(u16, {2}, 0); }).message == "random numbers need a floating-point or complex dtype, not uint16");
 }
 
 TEST_CASE("complex128: strided views are copied whole, and storages keep the numbers") {

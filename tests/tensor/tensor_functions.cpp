@@ -60,7 +60,7 @@ TEST_CASE("tensor functions: random numbers are those of the seed, with the mome
   CHECK(std::abs(moments(normal).first - 3) < 0.025);
   CHECK(std::abs(moments(normal).second - 0.5) < 0.02);
   for (const double x : uniform.values<double>()) REQUIRE((x >= -2 && x < 6));
-  CHECK(failure_of([] { random_uniform(i32, {1}, 0); }).message == "random numbers are floating or complex, and int32 is not");
+  CHECK(failure_of([] { random_uniform(i32, {1}, 0); }).message == "random numbers need a floating-point or complex dtype, not int32");
 }
 
 TEST_CASE("tensor functions: rows are shared if they can be") {

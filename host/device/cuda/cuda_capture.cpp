@@ -21,7 +21,7 @@ void* CudaDevice::end_capture(void* stream) {
   cudaGraphExec_t runnable = nullptr;
   const auto result = cudaGraphInstantiate(&runnable, graph, 0);
   cudaGraphDestroy(graph);
-  check(result, *this, "making a graph of captured work");
+  check(result, *this, "instantiating captured work");
   return runnable;
 }
 
@@ -34,7 +34,7 @@ void CudaDevice::drop_capture(void* stream) noexcept {
 
 bool CudaDevice::is_capturing(void* stream) {
   auto status = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &status), *this, "asking for a capture");
+  check(cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &status), *this, "querying the capture status");
   return status != cudaStreamCaptureStatusNone;
 }
 

@@ -8,7 +8,7 @@ namespace tenon {
 // The device reads and writes such memory by itself.
 static bool is_pinned(const std::byte* memory, const Device& device) {
   cudaPointerAttributes found{};
-  check(cudaPointerGetAttributes(&found, memory), device, "asking where memory lies");
+  check(cudaPointerGetAttributes(&found, memory), device, "querying the location of memory");
   return found.type != cudaMemoryTypeUnregistered;
 }
 

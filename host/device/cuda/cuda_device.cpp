@@ -18,14 +18,14 @@ cudaEvent_t event_of(void* handle) {
 
 DeviceProperties CudaDevice::properties() {
   cudaDeviceProp found{};
-  check(cudaGetDeviceProperties(&found, id()), *this, "asking for properties");
+  check(cudaGetDeviceProperties(&found, id()), *this, "querying properties");
   return {found.name, found.major, found.minor, found.multiProcessorCount};
 }
 
 DeviceMemory CudaDevice::memory() {
   const CurrentDevice current(*this);
   std::size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), *this, "asking for free memory");
+  check(cudaMemGetInfo(&free, &total), *this, "querying free memory");
   return {free + pool().idle(), total};
 }
 
@@ -53,7 +53,7 @@ void CudaDevice::make_current() {
 
 int CudaDevice::current() {
   int number = 0;
-  check(cudaGetDevice(&number), *this, "asking for the current device");
+  check(cudaGetDevice(&number), *this, "querying the current device");
   return number;
 }
 
@@ -65,7 +65,7 @@ void* CudaDevice::make_stream() {
   const CurrentDevice current(*this);
   cudaStream_t stream = nullptr;
   // Others in this process may use the default stream, and are nobody to wait for.
-  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), *this, "making a stream");
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), *this, "creating a stream");
   return stream;
 }
 
@@ -80,7 +80,7 @@ void CudaDevice::finish_stream(void* stream) {
 void* CudaDevice::make_event() {
   const CurrentDevice current(*this);
   cudaEvent_t event = nullptr;
-  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), *this, "making an event");
+  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), *this, "creating an event");
   return event;
 }
 
@@ -94,7 +94,7 @@ void CudaDevice::record(void* event, void* stream) {
 
 bool CudaDevice::reached(void* event) {
   const auto result = cudaEventQuery(event_of(event));
-  if (result != cudaErrorNotReady) check(result, *this, "asking for an event");
+  if (result != cudaErrorNotReady) check(result, *this, "querying an event");
   cudaGetLastError();
   return result == cudaSuccess;
 }
@@ -104,7 +104,7 @@ void CudaDevice::finish_event(void* event) {
 }
 
 void CudaDevice::wait(void* stream, void* event) {
-  check(cudaStreamWaitEvent(stream_of(stream), event_of(event), 0), *this, "letting a stream wait for an event");
+  check(cudaStreamWaitEvent(stream_of(stream), event_of(event), 0), *this, "making a stream wait for an event");
 }
 
 void CudaDevice::wait_for_application(void* stream) noexcept {

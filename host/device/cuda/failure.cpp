@@ -40,7 +40,7 @@ Failure cuda_failure(cudaError_t error, const std::string& device, const std::st
   const std::string message = operation + " on " + device + " failed: " + error_text(error);
   if (!is_sticky(error)) return {FailureKind::failed, message};
   return {FailureKind::failed, message + "; " + loss_text(device),
-          "any kernel that ran there before may have caused it; compute-sanitizer finds the one"};
+          "any earlier kernel on the device may have caused it; run compute-sanitizer to find it"};
 }
 
 void check(cudaError_t result, const Device& device, const char* operation) {

@@ -6,12 +6,12 @@ namespace tenon {
 
 MemoryPool::MemoryPool(const Device& device) : device_(device) {
   int supported = 0;
-  check(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device.id()), device, "asking for memory pools");
+  check(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device.id()), device, "querying memory pool support");
   if (supported == 0) return;
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
   properties.location = {cudaMemLocationTypeDevice, device.id()};
-  check(cudaMemPoolCreate(&pool_, &properties), device, "making a memory pool");
+  check(cudaMemPoolCreate(&pool_, &properties), device, "creating a memory pool");
   std::uint64_t keep_all = UINT64_MAX;  // by default a pool gives all back whenever somebody synchronizes
   check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep_all), device, "setting up a memory pool");
 }
@@ -31,7 +31,7 @@ void MemoryPool::free(std::byte* memory, cudaStream_t stream) noexcept {
 
 std::uint64_t MemoryPool::attribute(cudaMemPoolAttr attribute) const {
   std::uint64_t value = 0;
-  check(cudaMemPoolGetAttribute(pool_, attribute, &value), device_, "asking a memory pool");
+  check(cudaMemPoolGetAttribute(pool_, attribute, &value), device_, "querying a memory pool");
   return value;
 }
 
@@ -40,19 +40,19 @@ std::uint64_t MemoryPool::idle() const {
 }
 
 void MemoryPool::give_back_idle() {
-  if (pool_ != nullptr) check(cudaMemPoolTrimTo(pool_, 0), device_, "giving back idle memory");
+  if (pool_ != nullptr) check(cudaMemPoolTrimTo(pool_, 0), device_, "releasing idle memory");
 }
 
 void MemoryPool::open_to(const Device& other) {
   const std::lock_guard lock(mutex_);
   if (pool_ == nullptr || !asked_.insert(other.id()).second) return;
   int linked = 0;
-  check(cudaDeviceCanAccessPeer(&linked, other.id(), device_.id()), device_, "asking for a link between devices");
+  check(cudaDeviceCanAccessPeer(&linked, other.id(), device_.id()), device_, "querying peer access");
   if (linked == 0) return;  // copies then go through the CPU's memory, which CUDA does by itself
   cudaMemAccessDesc access{};
   access.location = {cudaMemLocationTypeDevice, other.id()};
   access.flags = cudaMemAccessFlagsProtReadWrite;
-  check(cudaMemPoolSetAccess(pool_, &access, 1), device_, "opening memory to another device");
+  check(cudaMemPoolSetAccess(pool_, &access, 1), device_, "enabling peer access to a memory pool");
 }
 
 }  // namespace tenon
