@@ -6,8 +6,8 @@
 
 namespace tenon {
 
-// True for a word that means "unknown", with or without a number, and for text without letters or
-// other name characters.
+// True for a word that means "unknown", with or without a number, and for ASCII text without
+// letters.
 bool is_placeholder(std::string_view dim_name) {
   constexpr std::array<std::string_view, 10> words = {"", "unk", "unknown", "undefined", "none", "nil", "null", "nan", "any", "dynamic"};
   const auto is_ascii_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };

@@ -20,7 +20,7 @@ bool same(const std::vector<tenon_type>& left, const std::vector<tenon_type>& ri
   return left.size() == right.size() && (left.empty() || std::memcmp(left.data(), right.data(), left.size() * sizeof(tenon_type)) == 0);
 }
 
-// `type_of_value`: returns the type of a value by its number.
+// `type_of_value` returns the type of a value by its number.
 template <class TypeOfValue>
 void gather(const GraphModel& model, const NodeRecord& node, CallTypes& types, TypeOfValue type_of_value) {
   const auto* edges = model.edges.data() + node.first_edge;
@@ -56,7 +56,7 @@ void Inference::run() {
     if (!counts(node) || !may_tell(node)) continue;
     changed_.clear();
     infer(node);
-    // what a node learned about its own outputs reaches its readers in this very sweep
+    // What a node learned about its own outputs reaches their readers within the same sweep.
     const auto& record = model_.nodes[node];
     for (const auto value : changed_)
       if (value < record.first_output || value >= record.first_output + record.output_count) later.push_back(value);
@@ -71,7 +71,7 @@ void Inference::run_again(std::vector<bool> news) {
   run();
 }
 
-// Whose outputs are not known may want elements, which unseen() tells.
+// A node with unknown outputs is visited in any case because it may need elements; see unseen().
 bool Inference::may_tell(NodeId id) const {
   if (news_.empty()) return true;
   const auto& node = model_.nodes[id];
@@ -86,7 +86,7 @@ bool Inference::may_tell(NodeId id) const {
   return may;
 }
 
-// A variable takes the value's bytes.
+// A variable receives a copy of the value's bytes, so the types must agree.
 void Inference::check_updates() const {
   for (const auto& [variable, value] : model_.updates) {
     auto type = types_[variable];
@@ -101,7 +101,7 @@ void Inference::run_from(NodeId node) {
   try {
     changed_.clear();
     infer(node);
-    // values that were made for this node alone have nobody else to tell
+    // Only this node reads the values that were created for it.
     const auto& record = model_.nodes[node];
     std::erase_if(changed_, [&](ValueId value) { return value >= record.first_output; });
     settle();
@@ -111,7 +111,7 @@ void Inference::run_from(NodeId node) {
   }
 }
 
-// Works until nobody has anything to tell.
+// Repeats until no type changes.
 void Inference::settle() {
   if (changed_.empty()) return;
   find_readers();
@@ -153,7 +153,7 @@ void Inference::find_readers() {
   each_read([&](NodeId id, ValueId value) { readers_[next[value]++] = id; });
 }
 
-// A gradient has the type of what it is the gradient of.
+// A gradient has the type of the value it belongs to.
 void Inference::infer_backward(NodeId id) {
   const auto& node = model_.nodes[id];
   const auto& forward = model_.nodes[node.origin];
@@ -175,7 +175,8 @@ void Inference::agree(NodeId node, ValueId left, ValueId right) {
   learn(node, right, types_[left]);
 }
 
-// Of constants, which no run changes, and of what was given.
+// Returns the elements of constants, which no run changes, and of values supplied by the caller;
+// else null.
 const tenon_tensor* Inference::elements_of(ValueId value) const {
   const auto& record = model_.values[value];
   const tenon_tensor* tensor = nullptr;
@@ -199,7 +200,8 @@ void Inference::find_values(const NodeRecord& node, std::vector<const tenon_tens
   }
 }
 
-// Elements that infer() asked for and that follow from shapes: whether there are any new ones.
+// Evaluates elements that infer() requested and that follow from shapes. Returns whether there are
+// new ones.
 bool Inference::evaluate_wanted(const NodeRecord& node, const CallTypes& types) {
   bool found = false;
   for (std::uint32_t i = 0; i < types.wanted.size(); ++i) {
@@ -211,7 +213,8 @@ bool Inference::evaluate_wanted(const NodeRecord& node, const CallTypes& types) 
   return found;
 }
 
-// Shape arithmetic is short. What is longer is computed in the run, and what waits for it is planned then.
+// Shape arithmetic is short. Longer computations are left to the run, and their consumers are
+// planned afterwards.
 bool Inference::evaluate(ValueId value, int depth, std::set<ValueId>& failed) {
   constexpr int longest = 200;
   constexpr std::size_t most = 2000;
@@ -265,7 +268,7 @@ std::vector<std::pair<NodeId, ValueId>> Inference::unseen() const {
   return found;
 }
 
-// The answer depends on the object and the question alone.
+// The result depends only on the object and the types, so the last one is cached for each operator.
 const CallTypes& Inference::ask(NodeId id) {
   const auto& node = model_.nodes[id];
   const auto& bound = binding_.nodes[id];
@@ -306,7 +309,8 @@ void Inference::infer(NodeId id) {
   for (std::uint32_t i = 0; i < node.output_count; ++i) learn(id, node.first_output + i, types.outputs[i]);
 }
 
-// An optional input that is left out stays out, unless it is a weight or the graph has a variable for it.
+// An unconnected optional input stays unconnected unless it is a weight or the graph has a variable
+// for it.
 bool Inference::becomes_variable(NodeId id, std::uint32_t input) const {
   const auto& node = model_.nodes[id];
   const auto& info = *binding_.nodes[id].op->info;
@@ -317,7 +321,7 @@ bool Inference::becomes_variable(NodeId id, std::uint32_t input) const {
   return given != none && model_.values[given].role == Role::variable;
 }
 
-// The same value may stand at several inputs, so each may have learned a part.
+// A value may be connected to several inputs, each of which may have learned something.
 void Inference::learn(NodeId node, ValueId value, const tenon_type& type) {
   const auto before = types_[value];
   switch (merge(types_[value], type)) {

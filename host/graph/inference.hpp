@@ -1,4 +1,4 @@
-// Inference over a whole graph, forwards and backwards, to a fixed point.
+// Type inference over a whole graph, forward and backward, to a fixed point.
 #pragma once
 #include <functional>
 #include <map>
@@ -11,7 +11,8 @@
 
 namespace tenon {
 
-/// The types of a graph's values: those in the model, or a plan's own copy. Neither may grow meanwhile.
+/// The types of a graph's values: those in the model, or a plan's own copy. The underlying vector
+/// must not be resized while in use.
 class TypeTable {
  public:
   explicit TypeTable(std::vector<ValueRecord>& values) : values_(values.data()) {}
@@ -23,42 +24,47 @@ class TypeTable {
   tenon_type* types_ = nullptr;
 };
 
-/// The types around a node; an input that is not connected has present = 0.
+/// Collects the types around a node; an input that is not connected has present = 0.
 void gather_types(const GraphModel& model, const NodeRecord& node, const std::vector<tenon_type>& from, CallTypes& types);
 void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable from, CallTypes& types);
-/// The same from the types that the graph itself has.
+/// Uses the types stored in the graph.
 void gather_types(const GraphModel& model, const NodeRecord& node, CallTypes& types);
 
-/// Runs a forward node's kernel on the CPU, for inference alone: `types` has the types around the node and the elements of its inputs, or
-/// no elements where the kernel reads none. Returns the outputs; nothing where it cannot.
+/// Runs a forward node's kernel on the CPU during inference. `types` holds the types around the
+/// node and the elements of its inputs, or no elements if the kernel reads none. Returns the
+/// outputs; empty if the kernel cannot be run.
 using Evaluate = std::function<std::vector<Tensor>(NodeId node, CallTypes& types)>;
 
-/// Knowledge is only ever added, so the work ends: a value can change once for its dtype, its rank and each dimension.
+/// Known facts are only ever added, so inference terminates: a value changes at most once for its
+/// dtype, its rank and each dimension.
 class Inference {
  public:
-  /// Elements of values that are no constants, as far as infer() may see them.
+  /// Elements of values other than constants that infer() may read.
   using Elements = std::map<ValueId, const tenon_tensor*>;
 
-  /// `only`: the nodes that count, where not all do.
+  /// `only`: the nodes to consider; null: all.
   Inference(const GraphModel& model, const Binding& binding, TypeTable types, const std::vector<bool>* only = nullptr,
             const Elements* elements = nullptr, const Evaluate* evaluate = nullptr)
       : model_(model), binding_(binding), types_(types), only_(only), elements_(elements), evaluate_(evaluate) {}
 
-  /// Every node, then again those whose values changed. Throws Failure (failed) with the node's label.
+  /// Visits every node, then repeatedly those whose values changed. Throws Failure (failed) with
+  /// the node's label.
   void run();
-  /// The same where no node has anything to tell of the types as they were before something became known of these values: nodes around
-  /// which nothing changes are not asked again.
+  /// Continues a finished inference after more became known about the values marked in `news`.
+  /// Nodes with no such values around them are not visited.
   void run_again(std::vector<bool> news);
-  /// One node; what it learns about its inputs goes on to the rest of the graph. Where it throws, the types are as they were.
+  /// Infers one node and propagates what it learns about its inputs through the graph. If it
+  /// throws, the types are unchanged.
   void run_from(NodeId node);
 
-  /// Unconnected inputs whose operator inferred a type, and that become a variable. (edge, type)
+  /// Unconnected inputs that become variables because their operator inferred a type, as (edge,
+  /// type).
   const std::vector<std::pair<std::uint32_t, tenon_type>>& wanted() const { return wanted_; }
 
-  /// Values of nodes whose elements infer() asked for, and which follow from shapes and from known elements alone.
+  /// Values whose elements infer() requested and that were computed from shapes and known elements.
   std::map<ValueId, Tensor> take_evaluated() { return std::move(evaluated_); }
 
-  /// Inputs whose elements infer() asked for and was not given, of nodes whose outputs are not known.
+  /// Inputs of nodes with unknown outputs whose elements infer() requested but did not get.
   std::vector<std::pair<NodeId, ValueId>> unseen() const;
 
  private:
@@ -88,21 +94,22 @@ class Inference {
   const Evaluate* evaluate_;
   std::map<ValueId, Tensor> evaluated_;
   CallTypes scratch_;
-  /// Nodes that share an object often ask it the same.
+  /// The last request of a node to an object: nodes that share one often repeat it.
   struct Answer {
     const Instance* from = nullptr;
     CallTypes asked, told;
   };
-  std::vector<Answer> last_;  // of each operator, in run()
+  std::vector<Answer> last_;  // one for each operator, in run()
   std::vector<ValueId> changed_;
   std::vector<NodeId> queue_;
   std::vector<bool> queued_;
   std::vector<std::uint32_t> first_reader_;  // readers of value v: readers_[first_reader_[v] .. first_reader_[v + 1])
   std::vector<NodeId> readers_;
   std::vector<std::pair<std::uint32_t, tenon_type>> wanted_;
-  std::vector<std::pair<ValueId, tenon_type>> before_;  // what run_from has changed
+  // the previous types, for rollback in run_from()
+  std::vector<std::pair<ValueId, tenon_type>> before_;
   bool remember_ = false;
-  std::vector<bool> news_;  // of run_again: values of which more is known than before
+  std::vector<bool> news_;  // run_again(): values about which more is known than before
   std::set<std::pair<NodeId, ValueId>> unseen_;
 };
 

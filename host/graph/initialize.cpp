@@ -24,7 +24,8 @@ std::uint64_t random_stream_of(std::string_view name) {
 
 namespace {
 
-// Elements that feed one output and that one input feeds: the first axis counts outputs, the others inputs (dense and convolution weights).
+// Fan-in and fan-out. The first axis counts outputs, the second inputs, the others the window of a
+// convolution.
 struct Fans {
   double in = 1, out = 1;
 };
@@ -34,12 +35,13 @@ Fans fans_of(const tenon_type& type) {
   const auto whole = static_cast<double>(element_count(type));
   const auto first = static_cast<double>(std::max<std::int64_t>(type.dims[0], 1));
   if (type.rank == 1) return {first, first};
-  double window = 1;  // of a convolution
+  double window = 1;  // size of the convolution window
   for (int axis = 2; axis < type.rank; ++axis) window *= static_cast<double>(type.dims[axis]);
   return {std::max(1.0, whole / first), first * window};
 }
 
-/// What the operators say that their inputs and states begin with. Of several nodes that share a variable the first to say so counts.
+/// Returns the initial values that operators declare for inputs and states. If nodes share a
+/// variable, the first declaration counts.
 std::unordered_map<ValueId, double> said_by_operators(const GraphModel& model) {
   std::unordered_map<ValueId, double> initial;
   for (const auto& node : model.nodes) {

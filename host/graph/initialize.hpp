@@ -1,4 +1,4 @@
-// First values of variables and states that have none.
+// Initial values of variables and states.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,24 +9,28 @@
 
 namespace tenon {
 
-/// The same name gives the same random numbers, wherever its value or node stands.
+/// Returns the random stream of a name. It depends on nothing else, in particular not on the
+/// position in the graph.
 std::uint64_t random_stream_of(std::string_view name);
 
-/// Gives values to every variable and state without a tensor whose type is known, drawn from the seed and the value's name, so that neither
-/// order nor threads matter. Automatic: as the operator says, for states and for inputs of which it says something; else xavier for
-/// matrices and higher, zeros for vectors. Those whose shape is not known yet are left as they are. Failure (usage): a number that the
-/// dtype does not hold.
+/// Gives a value to every variable and state that has a known type and no tensor. Values depend
+/// only on the seed and the value's name, not on order or threads. Automatic initializers: the
+/// operator's declared value, if any; else xavier for rank 2 and higher, zeros for vectors. Values
+/// with an unknown shape are skipped. Throws Failure (usage) if the dtype cannot hold an initial
+/// value.
 void initialize(GraphModel& model, std::uint64_t seed);
 
-/// Whether initialize() would give any.
+/// Whether initialize() would set any value.
 bool lacks_values(const GraphModel& model);
 
-/// The same for a session, which keeps them apart from the graph: `types` and `tensors` are those of all values.
+/// Variant for a session, which stores tensors outside the graph; `types` and `tensors` are indexed
+/// by value.
 bool lacks_values(const GraphModel& model, std::span<const tenon_type> types, std::span<const Tensor> tensors);
-/// Returns the variables that got random numbers.
+/// Session variant of initialize(). Returns the variables that received random values.
 std::vector<ValueId> initialize(const GraphModel& model, std::uint64_t seed, std::span<const tenon_type> types, std::span<Tensor> tensors);
 
-/// A new state of this type, as its operator says that it begins. Failure (usage): the dtype does not hold that number.
+/// Creates a state with its operator's declared initial value. Throws Failure (usage) if the dtype
+/// cannot hold it.
 Tensor first_state(const StateInfo& state, const tenon_type& type);
 
 }  // namespace tenon

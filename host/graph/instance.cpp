@@ -24,7 +24,7 @@ static void* made_by(const OperatorFactory& make, std::span<const tenon_attribut
   return object;
 }
 
-// Of a plugin whose code runs in a worker; null for any other.
+// Returns the table of a plugin that runs in a worker process; null for other tables.
 static std::shared_ptr<const IsolatedTable> isolated_table(const LoadedOperator& op, const tenon_operator& table) {
   for (const auto& isolated : op.isolated)
     if (&isolated->functions() == &table) return isolated;
@@ -56,7 +56,7 @@ Instance::Instance(const LoadedOperator& op, const tenon_operator& table, std::s
   table_ = &table;
 }
 
-// Its host, which knows the operator's name, may be gone by now.
+// The host that owns op_ may have been destroyed already; use only table_ and owner_.
 void Instance::reset() noexcept {
   if (table_ == nullptr) return;
   const auto modes = FloatModes::now();

@@ -1,4 +1,4 @@
-// An object of a plugin's class, made by its factory and owned here.
+// Owns an object that a plugin's factory created.
 #pragma once
 #include <tenon/abi.h>
 
@@ -12,12 +12,14 @@
 
 namespace tenon {
 
-/// Threads: as abi.h says of the table's functions. The plugin is never unloaded, so the table outlives every object.
+/// Thread rules: see the table's functions in abi.h. Plugins are never unloaded, so the table
+/// outlives every object.
 class Instance {
  public:
   Instance() = default;
-  /// Of one of the operator's tables, its own or a kernel's. `make` makes the object of its own table instead. Throws Failure (usage) with
-  /// the plugin's reason.
+  /// Creates an object of one of the operator's tables, its own or a kernel's. If `make` is not
+  /// null, it creates the object and provides its table instead. Throws Failure (usage) with the
+  /// plugin's reason.
   Instance(const LoadedOperator& op, const tenon_operator& table, std::span<const tenon_attribute> attributes,
            const OperatorFactory* make = nullptr);
   ~Instance() { reset(); }
@@ -39,7 +41,7 @@ class Instance {
   void* get() const { return object_; }
   const tenon_operator* table() const { return table_; }
   const LoadedOperator& op() const { return *op_; }
-  /// The operator's, as it is with these parameters.
+  /// The operator's description, resolved for these parameters.
   const std::shared_ptr<const OperatorInfo>& info() const { return info_; }
   const CodeOwner* owner() const { return owner_; }
 

@@ -1,4 +1,4 @@
-// A node's kernels for one device, of which types choose one.
+// A node's kernels for one device; the types determine which one runs.
 #pragma once
 #include <span>
 #include <vector>
@@ -8,27 +8,30 @@
 
 namespace tenon {
 
-/// Objects with the same parameters, the highest priority first; mostly one. Threads: as of an Instance.
+/// Kernel objects with the same parameters, highest priority first; usually one. Threads: as for
+/// Instance.
 class KernelSet {
  public:
   KernelSet() = default;
-  /// Those of LoadedOperator::candidates; with `backward`, those that have it, too. `make` as of an Instance.
+  /// Creates the kernels of LoadedOperator::candidates; with `backward`, only those that have a
+  /// backward function. `make`: see Instance.
   KernelSet(const LoadedOperator& op, std::int32_t device_type, std::span<const tenon_attribute> attributes, bool backward,
             const OperatorFactory* make = nullptr);
-  /// One object that was made already.
+  /// Holds one existing object.
   explicit KernelSet(Instance only) : first_(std::move(only)) {}
 
   bool empty() const { return first_.table() == nullptr; }
-  /// Whether types choose, or may leave none.
+  /// Whether the kernel depends on the types, including that none may fit.
   bool chooses() const;
-  /// 0 is the first.
+  /// Index 0 has the highest priority.
   const Instance& operator[](std::size_t i) const { return i == 0 ? first_ : others_[i - 1]; }
   std::size_t size() const { return empty() ? 0 : 1 + others_.size(); }
-  /// The first that computes these types; size() if none does. Throws Failure with the reason of a supports() that fails.
+  /// Returns the index of the first kernel that supports these types, or size() if there is none.
+  /// Throws Failure with the reason of a supports() that fails.
   std::size_t find(const OperatorInfo& info, CallTypes& types) const;
 
  private:
-  Instance first_;  // not in the list: a million nodes have one each
+  Instance first_;  // not in the vector: avoids an allocation for each of a million nodes
   std::vector<Instance> others_;
 };
 

@@ -18,7 +18,7 @@ std::uint32_t look_up(const Strings& strings, const NameTable& names, std::strin
   return names.find(strings.find(name));
 }
 
-// `1` or `mask` after the colon.
+// Parses the part after the colon, such as `1` or `mask`.
 std::uint32_t output_index(const GraphModel& model, const NodeRecord& node, std::string_view text) {
   std::uint32_t index = none;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
@@ -89,7 +89,8 @@ bool is_named(const GraphModel& model, std::string_view name) {
   return model.node_names.find(id) != none || model.value_names.find(id) != none;
 }
 
-// Numbers are mostly taken from 1 on without a gap, so the first free one is found by doubling and halving.
+// Numbers are mostly taken from 1 on without gaps, so the first free one is found by doubling and
+// bisection.
 std::string free_name(const GraphModel& model, std::string_view wanted, std::uint64_t& last) {
   const auto numbered = [&](std::uint64_t i) { return i == 0 ? std::string(wanted) : fmt::format("{}_{}", wanted, i); };
   if (last > 0 && is_named(model, numbered(last)))

@@ -1,4 +1,4 @@
-// Whose name a text is.
+// Maps names to nodes or values.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -7,12 +7,12 @@
 
 namespace tenon {
 
-/// Text -> node or value. By the texts' numbers, which are as dense as a graph's names: a million of them are copied at once.
+/// Indexed by StringId, which is dense, so a million names are copied with one memcpy.
 class NameTable {
  public:
-  /// 0xffffffff where nobody has this name, and for a text that is not there.
+  /// Returns 0xffffffff if the name is unused or the StringId is out of range.
   std::uint32_t find(StringId name) const { return name < ids_.size() ? ids_[name] : nobody; }
-  /// False where the name is taken.
+  /// Returns false if the name is taken.
   bool add(StringId name, std::uint32_t id) {
     if (name >= ids_.size()) ids_.resize(std::size_t{name} + 1, nobody);
     if (ids_[name] != nobody) return false;
@@ -23,9 +23,9 @@ class NameTable {
     if (name < ids_.size()) ids_[name] = nobody;
   }
   void clear() { ids_.clear(); }
-  /// For texts below that number.
+  /// Reserves space for StringIds below `texts`.
   void reserve(std::size_t texts) { ids_.reserve(texts); }
-  /// All that are taken.
+  /// Returns all names in use.
   std::vector<StringId> names() const {
     std::vector<StringId> taken;
     for (StringId name = 0; name < ids_.size(); ++name)

@@ -46,7 +46,8 @@ WantedOutputs::WantedOutputs(const GraphModel& model, std::span<const std::strin
     nodes[id] = nodes[id] || std::find(first, first + node.output_count, true) != first + node.output_count;
     if (!nodes[id]) continue;
     read(node);
-    if (node.origin != none) nodes[node.origin] = true;  // it decides the types
+    // a backward node's types depend on its origin
+    if (node.origin != none) nodes[node.origin] = true;
   }
 }
 

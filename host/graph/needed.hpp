@@ -1,4 +1,4 @@
-// What of a graph some of its values need.
+// The subgraph that computes given outputs.
 #pragma once
 #include <span>
 #include <string>
@@ -8,21 +8,24 @@
 
 namespace tenon {
 
-/// Part of a graph that is to run: the outputs asked for, and in training the updates of variables that are among them.
+/// The subgraph to run: the requested outputs and, in training, the requested updates of variables.
 struct WantedOutputs {
   WantedOutputs() = default;
-  /// Throws Failure (usage) for a name that the graph does not have.
+  /// Throws Failure (usage) for a name that is not in the graph.
   WantedOutputs(const GraphModel& model, std::span<const std::string> names, bool training);
 
   std::vector<std::pair<StringId, ValueId>> outputs;
   std::vector<std::pair<ValueId, ValueId>> updates;
-  std::vector<bool> values, nodes;  // of each: something wanted needs it
-  std::size_t staying = 0;          // the last outputs that are for later stages: they stay where they are made, and planning names them
-  std::vector<ValueId> evaluated;   // what planning has computed: nothing that runs produces it
-  bool partial = true;              // nodes run for these outputs alone; else those that keep states run in training, too
+  std::vector<bool> values, nodes;  // whether a requested output needs it
+  // number of trailing outputs that only later stages read: they stay on their device and are
+  // planned under internal names
+  std::size_t staying = 0;
+  std::vector<ValueId> evaluated;   // computed during planning; not produced by the run
+  bool partial = true;              // false: all outputs; stateful nodes then also run in training
 };
 
-/// The inputs that these outputs need; all of the graph's where none is named. Throws as WantedOutputs.
+/// Returns the inputs that these outputs need; all inputs if `outputs` is empty. Throws like
+/// WantedOutputs.
 std::vector<ValueId> needed_inputs(const GraphModel& model, std::span<const std::string> outputs, bool training);
 
 }  // namespace tenon

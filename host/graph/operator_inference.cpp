@@ -48,7 +48,7 @@ void check_allowed(const OperatorInfo& info, const CallTypes& types, std::size_t
          fmt::format("{} is {} but must be one of {}", name_of_input(info, i), name_of(static_cast<DType>(dtype)), names_of(mask)));
 }
 
-// Inputs that declare no dtype of their own share one.
+// Inputs that declare no dtype share one.
 void share_dtype(const OperatorInfo& info, CallTypes& types) {
   std::size_t first = types.inputs.size();
   std::uint8_t shared = only_one_of(info.types);
@@ -73,7 +73,7 @@ void share_dtype(const OperatorInfo& info, CallTypes& types) {
     if (!info.inputs[declared_input(info, i)].types && types.inputs[i].dtype == TENON_DTYPE_UNKNOWN) types.inputs[i].dtype = shared;
 }
 
-// The operator may add knowledge and nothing else.
+// The operator may only add to what is known.
 void check_said(const OperatorInfo& info, const CallTypes& before, std::vector<tenon_type> CallTypes::*group, const char* what,
                 CallTypes& types) {
   for (std::size_t i = 0; i < (types.*group).size(); ++i) {
@@ -93,7 +93,7 @@ void check_said(const OperatorInfo& info, const CallTypes& before, std::vector<t
   }
 }
 
-// Whether outputs are known better than the operator itself told.
+// Whether the outputs are known more precisely than the operator reported.
 bool knows_more(const std::vector<tenon_type>& known, const std::vector<tenon_type>& told) {
   return !std::equal(known.begin(), known.end(), told.begin(), [](const tenon_type& left, const tenon_type& right) {
     return left.dtype == right.dtype && left.rank == right.rank && std::equal(left.dims, left.dims + TENON_MAX_RANK, right.dims);
@@ -136,7 +136,7 @@ static void ask_operator(const LoadedOperator& op, const void* instance, const C
   check_said(*op.info, before, &CallTypes::states, "state", types);
 }
 
-// The nodes of a composed operator know more than it says itself.
+// The nodes of a composed operator may infer more than the operator's own infer().
 static void ask_nodes(const LoadedOperator& op, const void* instance, CallTypes& types) {
   const auto told = types;
   infer_composed(op, instance, types);
@@ -146,7 +146,8 @@ static void ask_nodes(const LoadedOperator& op, const void* instance, CallTypes&
 
 namespace {
 
-/// What infer_operator() works with, which keeps its memory between nodes. Operators that have graphs infer the types of those meanwhile.
+/// Scratch vectors of infer_operator(), reused between nodes. One set for each nesting level, as
+/// composed operators recurse.
 class InferenceMemory {
  public:
   struct Parts {
@@ -170,8 +171,10 @@ thread_local std::size_t InferenceMemory::depth_ = 0;
 
 }  // namespace
 
-// Operators fill in an output's dtype where it is not known. So they are first asked without anything that others say of the outputs: what
-// they do not contradict must still be what their kernels write. What others know may then tell something of the inputs.
+// Operators fill in an output's dtype only if it is unknown. They are therefore called first with
+// all outputs unknown, so that their result is what the kernels write and can be checked against
+// the graph. A second call, with the outputs as known from the graph, may then infer more about the
+// inputs.
 void infer_operator(const LoadedOperator& op, const void* instance, CallTypes& types) {
   share_dtype(*op.info, types);
   types.wanted.assign(types.inputs.size(), 0);
@@ -199,7 +202,7 @@ void infer_operator(const LoadedOperator& op, const void* instance, CallTypes& t
 
 std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, int dispatch, CallTypes& types) {
   if (kernel.table()->workspace == nullptr) return 0;
-  constexpr std::uint64_t limit = std::uint64_t{1} << 46;  // more than any machine has
+  constexpr std::uint64_t limit = std::uint64_t{1} << 46;  // 64 TiB, more than any machine has
   ErrorBuffer buffer;
   const auto io = as_boundary(types, buffer);
   std::uint64_t bytes = 0;

@@ -34,7 +34,8 @@ bool describes(const OperatorUse& use, const LoadedOperator& op) {
   return use.info == op.info || (use.info->space == op.info->space && use.info->manifest == op.info->manifest);
 }
 
-// One record may stand for several loads of an operator, where only its code or kernels differ: each node keeps its own.
+// One record may cover several loaded versions of an operator that differ only in code or kernels:
+// each node keeps its own.
 std::uint32_t use_operator(GraphModel& model, Binding& binding, PluginSet& plugins, const LoadedOperator& op) {
   for (std::uint32_t i = 0; i < model.operators.size(); ++i) {
     if (model.operators[i].name != op.info->name || !describes(model.operators[i], op)) continue;

@@ -1,4 +1,4 @@
-// What a graph records of the operators it uses.
+// What a graph records about the operators it uses.
 #pragma once
 #include "graph/binding.hpp"
 #include "graph/model.hpp"
@@ -6,37 +6,42 @@
 
 namespace tenon {
 
-/// More outputs than this from one node is an error or an attack.
+/// Limit that catches errors and malicious files: outputs of one node.
 inline constexpr std::int64_t max_outputs = 4096;
 
-/// The model's record of an operator that is bound to that one; added if it has none of that name and description.
+/// Returns the model's record for this operator; adds one if there is none with its name and
+/// description.
 std::uint32_t use_operator(GraphModel& model, Binding& binding, PluginSet& plugins, const LoadedOperator& op);
 
-/// Whether a record's description is the operator's.
+/// Whether a record's description equals the operator's.
 bool describes(const OperatorUse& use, const LoadedOperator& op);
 
-/// Makes a record describe the operator that is here now, after nodes were brought up to date.
+/// Updates a record to the installed operator, after its nodes were upgraded.
 void refresh(GraphModel& model, OperatorUse& use, PluginSet& plugins, std::shared_ptr<const OperatorInfo> info, int file);
 
-/// How many outputs of this name a node has with its parameters. Throws Failure (usage).
+/// Returns the number of outputs that a declared output stands for, given the node's parameters.
+/// Throws Failure (usage).
 std::uint32_t count_of(const GraphModel& model, const NodeRecord& node, const OutputInfo& output);
-/// Outputs of a node with the parameters it has. Throws Failure (usage).
+/// Returns the number of outputs of a node with its current parameters. Throws Failure (usage).
 std::uint32_t output_count(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info);
 
-/// How many inputs a node has that is given that many: each declared one, and of a variadic one as many as there are. Throws Failure
-/// (usage) if too many are given.
+/// Returns the number of inputs of a node to which `given` inputs are passed: all declared ones,
+/// plus the tensors of a variadic one. Throws Failure (usage) if there are too many.
 std::size_t input_count(const OperatorInfo& info, std::size_t given);
 
 using NamedValues = std::vector<std::pair<std::string, ValueId>>;
-/// One entry for each input of the operator, more for a variadic one; none where nothing is connected. Throws Failure (usage).
+/// Returns one entry for each input of the operator, more for a variadic one; none for unconnected
+/// inputs. Throws Failure (usage).
 std::vector<ValueId> place_inputs(const OperatorInfo& info, std::vector<ValueId> by_position, const NamedValues& named);
 
-/// Whether the text of this parameter is a graph, as graph.json writes them: of tenon.if, while, scan, branch and loop.
+/// Whether this text parameter holds a graph in graph.json format, as in tenon.if, while, scan,
+/// branch and loop.
 bool is_graph_parameter(std::string_view op, std::string_view param);
 
-/// Throws Failure (file) if the numbers of inputs, states and outputs are not the operator's; (usage) as output_count.
+/// Throws Failure (file) if the numbers of inputs, states and outputs differ from the operator's;
+/// (usage) like output_count.
 void check_arity(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info);
-/// Throws Failure (file) if a backward node does not fit the node whose backward it is.
+/// Throws Failure (file) if a backward node does not match its origin.
 void check_backward_arity(const GraphModel& model, const NodeRecord& node);
 
 }  // namespace tenon

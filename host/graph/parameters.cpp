@@ -34,7 +34,7 @@ template <class... Args>
 bool as_integer(const AttributeValue& value, std::int64_t& out) {
   if (const auto* whole = std::get_if<std::int64_t>(&value.variant())) return out = *whole, true;
   const auto* real = std::get_if<double>(&value.variant());
-  // 2^63 is the first double that does not fit; the comparison is false for NaN
+  // 2^63 is the first double that does not fit; the comparison is false for NaN.
   if (real == nullptr || !(*real >= -0x1p63 && *real < 0x1p63) || *real != std::trunc(*real)) return false;
   return out = static_cast<std::int64_t>(*real), true;
 }
@@ -42,7 +42,7 @@ bool as_integer(const AttributeValue& value, std::int64_t& out) {
 bool as_real(const AttributeValue& value, double& out) {
   if (const auto* real = std::get_if<double>(&value.variant())) return out = *real, true;
   if (const auto* whole = std::get_if<std::int64_t>(&value.variant())) return out = static_cast<double>(*whole), true;
-  // graph.json has no other way to write these
+  // graph.json can write these values only as strings.
   const auto* word = std::get_if<std::string>(&value.variant());
   if (word == nullptr) return false;
   if (*word == "inf" || *word == "-inf") return out = (*word)[0] == '-' ? -HUGE_VAL : HUGE_VAL, true;
@@ -137,7 +137,7 @@ AttributeRecord make_record(GraphModel& model, const ParamInfo& param, const Att
   return record;
 }
 
-// `element`: which one of a list it is; -1: it is no list.
+// `element`: index within a list; -1 if it is not a list.
 void check_number(const ParamInfo& param, double number, const std::string& shown, std::int64_t element = -1) {
   const auto need = [&](bool holds, const char* relation, double bound) {
     if (!holds)
@@ -207,7 +207,8 @@ void check_record(const GraphModel& model, const ParamInfo& param, const Attribu
   throw Failure(FailureKind::usage, fmt::format("unknown parameter '{}'", name), did_you_mean(near_names(name, known), all));
 }
 
-// What params does not list (OperatorInfo::derivative); nothing for any other name.
+// The implicit parameter of OperatorInfo::derivative, which is not in `params`; nullopt for any
+// other name.
 std::optional<ParamInfo> derivative_parameter(const OperatorInfo& info, std::string_view name) {
   if (!info.derivative || name != "derivative") return {};
   ParamInfo param;
@@ -290,7 +291,7 @@ void check_parameters(const GraphModel& model, const NodeRecord& node, const Ope
   for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
     const auto& record = model.attributes[node.first_attribute + i];
     const auto name = model.strings[record.name];
-    // files list the parameters in the declaration's order, so the search is rarely needed
+    // Files list the parameters in declaration order, so the search is rarely needed.
     const int found = i < info.params.size() && info.params[i].name == name ? static_cast<int>(i) : info.find_param(name);
     if (const auto derivative = derivative_parameter(info, name)) {
       check_record(model, *derivative, record);
@@ -357,7 +358,7 @@ AttributeValue value_of(const GraphModel& model, const AttributeRecord& record) 
   }
 }
 
-// All elements: texts of values are compared, too.
+// Prints all elements, because such texts are also used to compare values.
 static std::string table_string(const Tensor& tensor) {
   auto type = fmt::format("{} {}", name_of(tensor.dtype()), to_string(tensor.shape()));
   if (tensor.storage() != Storage::dense || !table_types.has(tensor.dtype()) || tensor.size() > TENON_MAX_TABLE) return type;

@@ -1,4 +1,4 @@
-// A node's parameters: from what people write to what the operator declares, checked.
+// A node's parameters: converts user-provided values to the declared kinds and checks them.
 #pragma once
 #include <span>
 #include <string>
@@ -10,25 +10,26 @@
 
 namespace tenon {
 
-/// Appends a record for every parameter the operator declares, defaults written out, to the model; sets the node's range. A name that the
-/// operator has had in an older version is taken for what became of it.
-/// Throws Failure (usage) for unknown names (with near ones), missing required, wrong kinds and values out of range; the message is a
-/// reason without the node, e.g. `parameter 'scale' is -1 but must be above 0`.
+/// Appends a record for every declared parameter to the model, including defaults, and sets the
+/// node's range. Names from older versions of the operator are mapped to the current ones.
+/// Throws Failure (usage) for unknown names (with similar ones), missing required parameters, wrong
+/// kinds and values out of range. The message omits the node, e.g.
+/// `parameter 'scale' is -1 but must be above 0`.
 void add_parameters(GraphModel& model, NodeRecord& node, const OperatorInfo& info, const Attributes& attributes);
 
-/// Checks the records that a file gave against the declaration, in the same words.
+/// Checks records read from a file against the declaration, with the same error messages.
 void check_parameters(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info);
 
-/// The records as the boundary's structs. Valid while the model is not changed.
+/// Converts the records to the ABI's structs, which are valid until the model changes.
 void fill_attributes(const GraphModel& model, const NodeRecord& node, std::vector<tenon_attribute>& out);
 
-/// The record as people write it.
+/// Converts a record back to a user-level value.
 AttributeValue value_of(const GraphModel& model, const AttributeRecord& record);
 
-/// All of the node's parameters, as people write them.
+/// Returns all of the node's parameters as user-level values.
 Attributes all_parameters(const GraphModel& model, const NodeRecord& node);
 
-/// The boundary's kind (enum tenon_attribute_kind) of a declared kind.
+/// Returns the ABI's kind (enum tenon_attribute_kind) of a declared kind.
 std::uint32_t attribute_kind(ParamKind kind);
 
 }  // namespace tenon

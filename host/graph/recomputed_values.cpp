@@ -24,7 +24,7 @@ ValueId RecomputedValues::known(ValueId value) const {
   return builder_.model().nodes[recomputed_.at(record.producer)].first_output + record.index;
 }
 
-// With a stack of its own: a chain of such nodes may be longer than the program's.
+// Uses an explicit stack: a sequence of recomputed nodes may be too long for recursion.
 ValueId RecomputedValues::of(ValueId value) {
   if (!is_recomputed(value)) return value;
   std::vector<NodeId> open{builder_.model().values[value].producer};

@@ -1,4 +1,4 @@
-// The values that backward reads: those of the forward pass, or computed again.
+// The values that backward reads: those of the forward pass, or recomputed ones.
 #pragma once
 #include <unordered_map>
 #include <vector>
@@ -7,13 +7,14 @@
 
 namespace tenon {
 
-/// Chen et al., 2016 ("Training deep nets with sublinear memory cost"): what is cheap to compute again need not be kept.
+/// Activation checkpointing (Chen et al., 2016, "Training deep nets with sublinear memory cost"):
+/// recomputes what is cheap instead of keeping it.
 class RecomputedValues {
  public:
-  /// Throws Failure (usage) for a node that cannot be computed again.
+  /// Throws Failure (usage) for a node that cannot be recomputed.
   RecomputedValues(GraphBuilder& builder, const std::vector<NodeId>& recompute);
 
-  /// The value itself, or what a second computation of its node gives, added where it is first asked for.
+  /// Returns the value itself, or its recomputation, which is added on first use.
   ValueId of(ValueId value);
 
  private:
@@ -21,8 +22,8 @@ class RecomputedValues {
   ValueId known(ValueId value) const;
 
   GraphBuilder& builder_;
-  std::vector<bool> recompute_;                    // each node
-  std::unordered_map<NodeId, NodeId> recomputed_;  // those that were added
+  std::vector<bool> recompute_;                    // of each node
+  std::unordered_map<NodeId, NodeId> recomputed_;  // forward node -> its recomputation
 };
 
 }  // namespace tenon

@@ -13,8 +13,9 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t most_ways = 64;        // through the branches of one function
-constexpr std::size_t most_decisions = 256;  // on one of them: a loop that ends by its values takes one a turn
+constexpr std::size_t most_ways = 64;        // paths through the branches of one function
+// decisions on one path: a data-dependent loop takes one for each iteration
+constexpr std::size_t most_decisions = 256;
 constexpr std::size_t most_steps = 10000;
 
 struct Arity {
@@ -33,7 +34,7 @@ constexpr Arity operations[] = {
   throw Failure(FailureKind::failed, reason);
 }
 
-/// The boundary's struct, and what its functions write to.
+/// The ABI's struct and the recording that its functions write to.
 class Recorder {
  public:
   Recorder(const LoadedOperator& op, const void* object, std::uint32_t inputs, DType dtype) : op_(op), object_(object) {
@@ -106,7 +107,7 @@ class Recorder {
   bool decided(tenon_value condition) {
     bool negated = false;
     for (; is_step(condition, "logical_not"); negated = !negated) condition = recording_.steps[condition - recording_.inputs].operands[0];
-    // What was decided stays so, on this way.
+    // A condition that was decided keeps its value for the rest of this path.
     for (std::size_t i = 0; i < at_; ++i)
       if (way_[i].condition == condition) return way_[i].yes != negated;
     if (at_ == way_.size()) {
@@ -122,12 +123,12 @@ class Recorder {
     return value >= recording_.inputs && recording_.steps[value - recording_.inputs].operation == operation;
   }
 
-  // The result of all ways that begin with the first `way_.size()` decisions, where the rest is yet to be found.
+  // Returns the merged result of all paths that start with the first `way_.size()` decisions.
   tenon_value next_way() {
     const auto begin = way_.size();
     const auto yes = trace();
     std::vector<Decision> taken(way_.begin() + static_cast<std::ptrdiff_t>(begin), way_.end());
-    // From the last one back, each the other way.
+    // Flips each decision, last one first, and records the other branch.
     auto result = yes;
     for (; !taken.empty(); taken.pop_back()) {
       way_.resize(begin);
@@ -140,7 +141,8 @@ class Recorder {
     return result;
   }
 
-  // Of "true" and "false" the condition itself: other programs may not choose among booleans.
+  // For the branches "true" and "false", returns the condition itself: ONNX runtimes may not
+  // support selecting booleans.
   tenon_value choice(tenon_value condition, tenon_value yes, tenon_value no) {
     const auto is_boolean = [&](tenon_value value, double number) {
       if (!is_step(value, "number")) return false;
@@ -168,9 +170,9 @@ class Recorder {
   tenon_trace raw_{};
   ErrorBuffer buffer_;
   Recording recording_;
-  std::map<std::string, tenon_value> values_;  // of steps by what they are, so that all ways share what they have in common
+  std::map<std::string, tenon_value> values_;  // value of each distinct step, so that paths share common steps
   std::vector<Decision> way_;
-  std::size_t at_ = 0, ways_ = 0;  // at_: decisions taken in this run
+  std::size_t at_ = 0, ways_ = 0;  // at_: decisions taken in the current run
 };
 
 }  // namespace

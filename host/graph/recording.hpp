@@ -1,4 +1,4 @@
-// What an elementwise operator computes of one element, recorded from its own function (tenon_trace in abi.h).
+// Records the computation of an elementwise operator from its own function (tenon_trace in abi.h).
 #pragma once
 #include <string>
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace tenon {
 
-/// Inputs are the first values, then one value for each step.
+/// A program over values: the inputs come first, then one value for each step.
 struct Recording {
   struct Step {
-    std::string operation;  ///< "number", "cast", or what tenon_trace lists
+    std::string operation;  ///< "number", "cast", or an operation listed at tenon_trace
     std::vector<tenon_value> operands{};
     DType dtype = unknown_dtype;  ///< of numbers and casts
     double number = 0;
@@ -20,8 +20,9 @@ struct Recording {
   tenon_value result = 0;
 };
 
-/// Runs the operator's function once for each way through its branches, and joins the results by "where". `dtype`: what the function
-/// computes in, of all inputs. Throws Failure with the reason: the function does what nobody can record, or has too many ways or steps.
+/// Runs the operator's function once for each path through its branches and merges the results with
+/// "where". `dtype`: the dtype of all inputs and of the computation. Throws Failure with the reason
+/// if the function cannot be recorded or has too many paths or steps.
 Recording record(const LoadedOperator& op, const void* object, std::uint32_t inputs, DType dtype);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// A graph as its handle, its clones and its sessions share it.
+// A graph as shared by its handle, its clones and its sessions.
 #pragma once
 #include <mutex>
 #include <tenon/host/tensor.hpp>
@@ -9,14 +9,15 @@
 
 namespace tenon {
 
-/// A graph's elements as kernels read them, with int64 indices: made once, for all sessions. Threads: any.
+/// A graph's tensors in the form that kernels read, with int64 indices; converted once for all
+/// sessions. Thread-safe.
 class KernelTensors {
  public:
   KernelTensors() = default;
-  KernelTensors(const KernelTensors&) {}  // a copy of a graph is made to be edited
+  KernelTensors(const KernelTensors&) {}  // a copied graph is about to be edited
   KernelTensors& operator=(const KernelTensors&) = delete;
 
-  /// By value; empty where a value has none. `model`: the same each time.
+  /// Indexed by value; empty for values without elements. Pass the same `model` every time.
   const std::vector<Tensor>& of(const GraphModel& model) const;
 
  private:
@@ -24,15 +25,15 @@ class KernelTensors {
   mutable std::vector<Tensor> tensors_;
 };
 
-/// Whether inference has nothing to add to the types of a graph's values.
+/// Whether inference has nothing to add to the types of the graph's values.
 struct Settled {
   Settled() = default;
-  Settled(const Settled&) {}  // a copy of a graph is made to be edited
+  Settled(const Settled&) {}  // a copied graph is about to be edited
   Settled& operator=(const Settled&) = delete;
   bool now = false;
 };
 
-/// Whoever shares one reads it only; a graph that is edited continues with a copy of its own.
+/// Read-only once shared; a graph that is edited continues with its own copy.
 struct GraphSnapshot {
   GraphModel model;
   Binding binding;

@@ -60,7 +60,7 @@ struct CastStorage : Operator {
     });
   }
 
-  // The gradient of each element is that of the same element.
+  // The gradient of each element passes through unchanged.
   void gradient(Gradient& g) const { g.set_input_grad(0, g.output_grad(0)); }
 
  private:

@@ -1,10 +1,11 @@
-// Operators of the host's own that change how tensors are stored.
+// The host's own operators that change the storage of tensors.
 #pragma once
 #include "plugin/plugin_set.hpp"
 
 namespace tenon {
 
-/// cast_storage: what graphs put in where a node has no kernel for the storages it reads; also for users.
+/// Adds cast_storage, which lowering inserts if a node has no kernel for the storages it reads;
+/// also available to users.
 void add_storage_operators(PluginSet& plugins);
 
 }  // namespace tenon

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t chunk_size = std::size_t{1} << 16;
 
-// Another seed in each process, so that nobody can write a file whose texts all meet in one slot.
+// Seeded for each process, so a file cannot be crafted to make its strings collide.
 std::uint32_t hash_of(std::string_view text) {
   static const std::uint64_t seed = std::random_device()();
   return static_cast<std::uint32_t>(XXH3_64bits_withSeed(text.data(), text.size(), seed));
@@ -24,7 +24,7 @@ Strings::Strings() {
   intern("");
 }
 
-// What the other has written stays as it is; both go on in memory of their own.
+// The copy shares the existing chunks, which never change; both tables then append to new ones.
 Strings::Strings(const Strings& other) : texts_(other.texts_), slots_(other.slots_), chunks_(other.chunks_) {}
 
 Strings& Strings::operator=(const Strings& other) {
@@ -32,7 +32,8 @@ Strings& Strings::operator=(const Strings& other) {
   return *this;
 }
 
-// Where the text is, or the free slot where it belongs. Texts are compared only where all bits of the hash are the same.
+// Returns the slot of the text, or the free slot where it belongs. Texts are compared only if all
+// bits of the hash match.
 std::size_t Strings::slot_of(std::string_view text, std::uint32_t hash) const {
   const auto mask = slots_.size() - 1;
   for (std::size_t i = hash & mask;; i = (i + 1) & mask) {

@@ -1,4 +1,4 @@
-// Every text of a graph, once.
+// Interned strings of a graph.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -9,7 +9,8 @@ namespace tenon {
 
 using StringId = std::uint32_t;
 
-/// Text <-> number. Number 0 is the empty text. Views stay valid as long as the table, and a zero byte follows each.
+/// Maps strings to numbers and back. Number 0 is the empty string. Views are zero-terminated and
+/// stay valid as long as the table.
 class Strings {
  public:
   Strings();
@@ -20,7 +21,7 @@ class Strings {
   ~Strings() = default;
 
   StringId intern(std::string_view text);
-  /// 0xffffffff where the text is not here.
+  /// Returns 0xffffffff if the text is not in the table.
   StringId find(std::string_view text) const;
   std::string_view operator[](StringId id) const { return texts_[id]; }
   std::size_t size() const { return texts_.size(); }
@@ -38,9 +39,10 @@ class Strings {
   std::string_view keep(std::string_view text);
 
   std::vector<std::string_view> texts_;          // into chunks_
-  std::vector<Slot> slots_;                      // open addressing; a power of two, at most half full
-  std::vector<std::shared_ptr<char[]>> chunks_;  // never moved, so that views stay valid; copies share them
-  char* end_ = nullptr;                          // of what is used in the last chunk, which only this table adds to
+  std::vector<Slot> slots_;                      // open addressing; power of two, at most half full
+  std::vector<std::shared_ptr<char[]>> chunks_;  // never moved, so views stay valid; shared with copies
+  // end of the used part of the last chunk, to which only this table appends
+  char* end_ = nullptr;
   std::size_t left_ = 0;
 };
 

@@ -16,7 +16,7 @@ template <class... Args>
   throw Failure(FailureKind::usage, fmt::format(text, std::forward<Args>(args)...));
 }
 
-// Before anything is converted or copied.
+// Called before anything is converted or copied.
 void check_size(const ParamInfo& param, std::int64_t size) {
   if (size > TENON_MAX_TABLE)
     reject("parameter '{}' has {} elements, but a tensor parameter holds at most {}: make it an input", param.name, size,

@@ -1,4 +1,4 @@
-// Small tensors as parameters: from what people give to what the operator declares.
+// Tensor parameters: converts user-provided values to the declared dtype.
 #pragma once
 #include <string>
 #include <tenon/host/attribute_map.hpp>
@@ -7,15 +7,16 @@
 
 namespace tenon {
 
-/// `a float32 tensor`
+/// For example `a float32 tensor`.
 std::string table_text(const ParamInfo& param);
 
-/// A dense tensor on the CPU in the declared dtype that shares no elements with the value, so that nobody changes them. A list becomes a
-/// tensor of rank 1; its numbers are rounded to float32, as a single number is, but a tensor's must be the same in the other dtype. Throws
-/// Failure (usage) where something is lost, for other values, and for more than 65536 elements.
+/// Returns a dense CPU tensor of the declared dtype that shares no memory with `value`, so it never
+/// changes. A list becomes a tensor of rank 1; its numbers are rounded to float32 like scalars, but
+/// a tensor's elements must be exactly representable in the declared dtype. Throws Failure (usage)
+/// if precision is lost, for other kinds of values, and for more than 65536 elements.
 Tensor table_of(const ParamInfo& param, const AttributeValue& value);
 
-/// Whether it is what table_of() returns. Throws Failure (usage).
+/// Throws Failure (usage) if `table` cannot be a result of table_of().
 void check_table(const ParamInfo& param, const Tensor& table);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// What is known of a tensor, as the boundary's plain struct: making, joining and printing it.
+// Creates, merges and prints tenon_type, the ABI's description of what is known about a tensor.
 #pragma once
 #include <tenon/abi.h>
 
@@ -20,30 +20,31 @@ constexpr tenon_type unknown_type() {
 }
 
 tenon_type type_of(DType dtype, const Shape& shape);
-tenon_type type_of(const Tensor& tensor);  ///< with its storage
+tenon_type type_of(const Tensor& tensor);  ///< including its storage
 Shape shape_of(const tenon_type& type);
 
-/// Rank, every dimension and the dtype.
+/// Whether rank, all dimensions and the dtype are known.
 bool is_known(const tenon_type& type);
 
-/// Rank within 0 to 8, dimensions at least -1 and zero past the rank, a dtype that exists or unknown. What plugins and files give must
-/// pass.
+/// Whether the rank is at most 8, dimensions are at least -1 and zero past the rank, and the dtype
+/// exists or is unknown. Types from plugins and files must pass.
 bool is_sound(const tenon_type& type);
 
-/// Elements of a known shape; -1 where the product does not fit.
+/// Returns the number of elements of a known shape; -1 on overflow.
 std::int64_t element_count(const tenon_type& type);
-/// element_count times the element's size; -1 where it does not fit.
+/// element_count() times the element size; -1 on overflow.
 std::int64_t byte_count(const tenon_type& type);
 
-/// A tensor of a known type in some storage, contiguous, without memory yet. Its shape is the type's, which must live as long.
+/// Returns a contiguous tensor of a known type and storage, without memory. It points to the
+/// dimensions of `type`, which must outlive it.
 tenon_tensor tensor_of(tenon_type& type, std::uint8_t storage);
 
 enum class Merge : std::uint8_t { same, learned, contradiction };
 
-/// Adds what `from` knows to `into`. After a contradiction, `into` is unchanged.
+/// Adds what `from` knows to `into`. `into` is unchanged after a contradiction.
 Merge merge(tenon_type& into, const tenon_type& from);
 
-/// `float32 [2, ?]`, `csr float32 [2, 3]`; parts that are not known print as ?.
+/// `float32 [2, ?]`, `csr float32 [2, 3]`; unknown components print as ?.
 std::string to_string(const tenon_type& type);
 
 }  // namespace tenon

@@ -15,9 +15,9 @@
 namespace tenon {
 namespace {
 
-using OutputCounts = std::map<NodeId, std::uint32_t>;  // of nodes that have more than before
+using OutputCounts = std::map<NodeId, std::uint32_t>;  // nodes that have more outputs than before
 
-/// Makes the outputs that nodes have now. A node's outputs stand together, so that other values get other numbers.
+/// Adds new outputs of nodes. A node's outputs are contiguous, so other values may be renumbered.
 void add_outputs(GraphModel& model, const OutputCounts& counts) {
   std::vector<ValueId> moved;
   std::vector<ValueRecord> values;
@@ -57,7 +57,8 @@ void add_outputs(GraphModel& model, const OutputCounts& counts) {
     if (model.values[id].role != Role::output) model.value_names.add(model.values[id].name, id);
 }
 
-/// Which dtype of the node's inputs the description does not take: `does not take float32 as input 'x'`. Empty: it takes all.
+/// Returns which input dtype of the node the description does not accept: `does not take float32 as
+/// input 'x'`. Empty: all are accepted.
 std::string refused_dtype(const GraphModel& model, const NodeRecord& node, const OperatorInfo& here) {
   for (std::uint32_t i = 0; i < node.input_count && node.pass == Pass::forward; ++i) {
     const auto value = model.edges[node.first_edge + i];
@@ -69,7 +70,7 @@ std::string refused_dtype(const GraphModel& model, const NodeRecord& node, const
   return {};
 }
 
-/// The nodes of one operator, which are brought up to date.
+/// Upgrades the nodes of one operator.
 class Upgrade {
  public:
   Upgrade(GraphModel& model, std::uint32_t op, const OperatorInfo& here)
@@ -134,7 +135,7 @@ class Upgrade {
     return counts;
   }
 
-  // At the end of all edges, where there is room.
+  // Moves the node's edges to the end of all edges if it needs more of them.
   void renew_edges(NodeRecord& node) {
     const auto inputs = new_inputs(node);
     if (inputs == node.input_count && node.state_count >= here_.states.size()) return;
@@ -161,7 +162,8 @@ class Upgrade {
     return id;
   }
 
-  // Its inputs are the gradients, inputs and outputs of the forward node. Of outputs that came since it gets those that backward reads.
+  // A backward node reads the gradients, inputs and outputs of its forward node. Of the new outputs
+  // it gets those that backward reads.
   void renew_backward(NodeRecord& node) {
     const auto& old = before_[node.origin];
     const auto& forward = model_.nodes[node.origin];
@@ -179,7 +181,7 @@ class Upgrade {
     copy(old.output_count + old.input_count, old.output_count, forward.output_count);
     node.input_count = 2 * forward.output_count + forward.input_count;
     const auto outputs = node.first_edge + forward.output_count + forward.input_count;
-    const auto added = model_.operators[op_].info->outputs.size();  // the first that came since
+    const auto added = model_.operators[op_].info->outputs.size();  // index of the first new output
     for (auto i = old.output_count; i < forward.output_count; ++i)
       if (here_.backward_reads_output[std::min(added + (i - old.output_count), here_.outputs.size() - 1)])
         model_.edges[outputs + i] = forward.first_output + i;
