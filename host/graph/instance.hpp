@@ -17,9 +17,8 @@ namespace tenon {
 class Instance {
  public:
   Instance() = default;
-  /// Creates an object of one of the operator's tables, its own or a kernel's. If `make` is not
-  /// null, it creates the object and provides its table instead. Throws Failure (usage) with the
-  /// plugin's reason.
+  /// Creates an object of one of the operator's tables, its own or a kernel's. `make`, if not null,
+  /// creates objects of the operator's own table. Throws Failure (usage) with the plugin's reason.
   Instance(const LoadedOperator& op, const tenon_operator& table, std::span<const tenon_attribute> attributes,
            const OperatorFactory* make = nullptr);
   ~Instance() { reset(); }

@@ -86,7 +86,7 @@ class Extraction {
     return first;
   }
 
-  // The value here; what no node made comes along.
+  // Returns the value's number in the new graph, copying values that no node produces on first use.
   ValueId source(ValueId value) {
     if (const auto known = values_.find(value); known != values_.end()) return known->second;
     auto& model = to_.model;

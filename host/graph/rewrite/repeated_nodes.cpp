@@ -1,4 +1,4 @@
-// Nodes that compute the same as one before them.
+// Common subexpression elimination.
 #include <fmt/format.h>
 #include <xxhash.h>
 
@@ -12,7 +12,7 @@
 namespace tenon {
 namespace {
 
-// Another seed in each process, so that nobody can write a file whose nodes all meet in one slot.
+// Seeded for each process, so a file cannot be crafted to make its nodes collide.
 std::uint64_t hash_of(const GraphModel& model, const NodeRecord& node, std::vector<std::uint64_t>& words) {
   static const std::uint64_t seed = std::random_device()();
   words.assign({node.op, node.device});
@@ -53,11 +53,11 @@ bool is_same(const GraphModel& model, const NodeRecord& left, const NodeRecord& 
   return true;
 }
 
-/// Nodes by what they compute: a table with open addressing, at most half full.
+/// A hash table of nodes by their computation: open addressing, at most half full.
 class KnownNodes {
  public:
   explicit KnownNodes(const GraphModel& model) : model_(model), slots_(64) {}
-  /// The first that computes the same; the node itself where none did before.
+  /// Returns the first node with the same computation, or adds and returns `id`.
   NodeId find(NodeId id) {
     const auto hash = hash_of(model_, model_.nodes[id], words_);
     auto at = hash & (slots_.size() - 1);
@@ -92,7 +92,8 @@ class KnownNodes {
 
 }  // namespace
 
-// Of two nodes that compute the same, each input has two readers, so that most nodes need no look at what they compute.
+// If two nodes compute the same, each of their inputs has two readers, so most nodes need not be
+// hashed.
 bool Rewriting::any_repeated() const {
   KnownNodes known(*model_);
   for (NodeId id = 0; id < model_->nodes.size(); ++id) {
@@ -104,7 +105,7 @@ bool Rewriting::any_repeated() const {
   return false;
 }
 
-// Two outputs of the graph stay two tensors.
+// Distinct outputs of the graph stay distinct tensors.
 void Rewriting::join_repeated() {
   KnownNodes known(*model_);
   for (const auto id : order()) {

@@ -10,7 +10,8 @@
 namespace tenon {
 namespace {
 
-// A result may be this much larger than what it is made of: tables are worth it, tensors of one number are not.
+// A folded constant may be this much larger than its sources: worthwhile for tables, not for
+// tensors filled with one number.
 constexpr std::uint64_t small_result = 64 << 10, growth = 2;
 
 }  // namespace
@@ -50,14 +51,15 @@ void Rewriting::find_constants(const std::vector<NodeId>& nodes) {
     if (computes_constant(id)) mark_constant(id);
 }
 
-// Whether its elements are what they are for as long as the session lives.
+// Whether the value's elements never change during the session.
 bool Rewriting::stays(ValueId value) const {
   const auto role = model_->values[value].role;
-  if (value >= setting_.stay->size()) return role == Role::constant;  // that a rule added
+  if (value >= setting_.stay->size()) return role == Role::constant;  // added by a rule
   return (*setting_.stay)[value];
 }
 
-// The same inputs give the same outputs, and nobody notices how often. Of an application's own operators this is not known.
+// Whether equal inputs give equal outputs and the number of calls is not observable. Unknown, hence
+// false, for an application's own operators.
 bool Rewriting::is_pure(NodeId id) const {
   const auto& op = *binding_->nodes[id].op;
   return may_vanish(id) && !op.info->random && model_->nodes[id].pass == Pass::forward;
@@ -80,7 +82,7 @@ bool Rewriting::computes_constant(NodeId id) const {
   return is_pure(id) && !pinned_at(id) && !binding_->nodes[id].info->allocates() && fits_as_constant(node);
 }
 
-// A graph's outputs go on being made by each run.
+// Graph outputs are computed by every run, so they are not folded.
 bool Rewriting::fits_as_constant(const NodeRecord& node) const {
   std::uint64_t bytes = 0;
   for (auto value = node.first_output; value < node.first_output + node.output_count; ++value) {
@@ -92,7 +94,8 @@ bool Rewriting::fits_as_constant(const NodeRecord& node) const {
   return bytes <= small_result + growth * source_bytes(node);
 }
 
-// Of the constants that are there from the start; what is read twice counts twice, but never more than 2^40.
+// Total size of the original constants that the node depends on; counts repeated uses, capped at
+// 2^40.
 std::uint64_t Rewriting::source_bytes(const NodeRecord& node) const {
   std::uint64_t sum = 0;
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
@@ -142,7 +145,7 @@ ValueId Rewriting::now(ValueId value) const {
   return value;
 }
 
-// Whoever reads the one reads the other from here on.
+// Makes all readers of `from` read `to`.
 void Rewriting::redirect(ValueId from, ValueId to) {
   uses_[to] += uses_[from];
   uses_[from] = 0;
@@ -157,7 +160,7 @@ void Rewriting::update_edges(NodeId id) {
     if (auto& value = to_->model.edges[edge]; value != none) value = now(value);
 }
 
-// It no longer reads its inputs.
+// Removes the node; it no longer counts as a reader of its inputs.
 void Rewriting::drop(NodeId id) {
   const auto& node = model_->nodes[id];
   for (auto edge = node.first_edge; edge < node.first_edge + node.input_count + node.state_count; ++edge)
@@ -181,8 +184,8 @@ std::vector<NodeId> Rewriting::order() const {
   return found;
 }
 
-// Rules and joined nodes change what is an output and who reads what, so constants are found again: a node is computed here only if all
-// that it reads is.
+// Rules and joined nodes change outputs and readers, so constants are found again: a node is folded
+// only if all its inputs are constant.
 Rewriting::ConstantPart Rewriting::constant_part() {
   ConstantPart part;
   if (bytes_.empty()) return part;
@@ -214,7 +217,7 @@ void Rewriting::set_constants(const ConstantPart& part, const std::vector<Tensor
     auto label = value_label(model, part.results[i]);
     std::replace(label.begin(), label.end(), ':', '.');
     auto& value = model.values[part.results[i]];
-    model.node_names.erase(model.nodes[value.producer].name);  // it ends with this
+    model.node_names.erase(model.nodes[value.producer].name);  // it ends with this node
     value.name = model.strings.intern(free_name(model, label));
     value.role = Role::constant;
     value.producer = none;
@@ -226,7 +229,7 @@ void Rewriting::set_constants(const ConstantPart& part, const std::vector<Tensor
   }
 }
 
-// What outputs need, and what happens besides.
+// Marks nodes that outputs need or that have side effects.
 std::vector<bool> Rewriting::needed_nodes(const std::vector<NodeId>& nodes) const {
   std::vector<bool> values(model_->values.size()), needed(model_->nodes.size());
   for (const auto& [name, value] : model_->outputs) values[now(value)] = true;
@@ -251,7 +254,7 @@ std::shared_ptr<const GraphSnapshot> Rewriting::finish() {
     if (!needed[id]) note(id, is_computed_once(id) ? "computed once, for all runs" : "nothing reads it");
   auto& model = to_->model;
   for (auto& [name, value] : model.outputs) value = now(value);
-  model.updates.clear();  // of training
+  model.updates.clear();  // updates exist only in training
   model.redirected = redirected_;
   renumber(nodes, needed);
   return std::move(to_);

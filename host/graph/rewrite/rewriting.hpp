@@ -1,4 +1,5 @@
-// A graph as a session runs it: rules applied, repeated nodes joined, dead ones left out, constants in the place of what computes them.
+// Graph optimization in a session: rewrite rules, common subexpression elimination, dead node
+// elimination and constant folding.
 #pragma once
 #include <memory>
 #include <set>
@@ -16,18 +17,18 @@ namespace tenon {
 
 class RuleMatch;
 
-/// What the session knows.
+/// What the session knows about its graph.
 struct RewriteSetting {
   Optimize optimize = Optimize::full;
-  const Device* device = nullptr;                ///< of nodes that name none
+  const Device* device = nullptr;                ///< device of nodes that name none
   const std::vector<Tensor>* tensors = nullptr;  ///< by value: elements of variables, states and constants
-  const std::vector<bool>* stay = nullptr;       ///< by value: they are what they are for as long as the session lives
+  const std::vector<bool>* stay = nullptr;       ///< by value: whether it never changes during the session
   const RuleSet* rules = nullptr;
   PluginSet* plugins = nullptr;
 };
 
-/// Copies the graph only where there is anything to do. Values keep their numbers, and new ones come behind them; nodes get new numbers in
-/// finish(). For sessions that do not train. Threads: one at a time.
+/// Copies the graph only if something changes. Values keep their numbers and new ones follow; nodes
+/// are renumbered by finish(). For sessions that do not train. Not thread-safe.
 ///
 ///     Rewriting rewriting(graph, setting);
 ///     if (!rewriting.begin()) return graph;
@@ -39,28 +40,30 @@ class Rewriting {
  public:
   Rewriting(std::shared_ptr<const GraphSnapshot> from, const RewriteSetting& setting);
 
-  /// Whether there is anything to do; linear in the graph.
+  /// Returns whether anything can be optimized, in time linear in the graph.
   bool begin();
   void apply_rules();
   void join_repeated();
-  /// The nodes that compute the same in each run, in their order, and those of their outputs that others read.
+  /// The nodes that compute the same in every run, in order, and those of their outputs that other
+  /// nodes read.
   struct ConstantPart {
     std::vector<NodeId> nodes;
     std::vector<ValueId> results;
   };
   ConstantPart constant_part();
-  /// A tensor for each of the results; those without one stay as they are.
+  /// `tensors`: one for each of part.results; results without a tensor are left alone.
   void set_constants(const ConstantPart& part, const std::vector<Tensor>& tensors);
   std::shared_ptr<const GraphSnapshot> finish();
 
   const GraphModel& model() const { return *model_; }
   const Binding& binding() const { return *binding_; }
 
-  // Of a value, what rules ask for.
+  // Queries for rules.
   std::uint32_t uses(ValueId value) const { return uses_[value]; }
   bool is_output(ValueId value) const { return is_output_[value]; }
   bool is_constant(ValueId value) const { return constant_[value]; }
-  /// Whether a node may be replaced: others refer to no such node, and nothing of it is known to this session alone.
+  /// Whether a node may be replaced: it is a forward node, no other node refers to it, and its object
+  /// is not the application's.
   bool is_free(NodeId id) const;
 
  private:
@@ -74,7 +77,8 @@ class Rewriting {
   void mark_constant(NodeId id);
   bool is_computed_once(NodeId id) const { return bytes_.contains(model_->nodes[id].first_output); }
   bool stays(ValueId value) const;
-  bool pinned_at(NodeId id) const { return id < pinned_.size() && pinned_[id]; }  // new nodes are not
+  // false for new nodes
+  bool pinned_at(NodeId id) const { return id < pinned_.size() && pinned_[id]; }
   bool gone_at(NodeId id) const { return id < gone_.size() && gone_[id]; }
   bool any_dead() const;
   bool any_repeated() const;
@@ -101,19 +105,22 @@ class Rewriting {
 
   std::shared_ptr<const GraphSnapshot> from_;
   RewriteSetting setting_;
-  std::shared_ptr<GraphSnapshot> to_;  // once there is anything to do
+  std::shared_ptr<GraphSnapshot> to_;  // null until the first change
   const GraphModel* model_;            // of from_, then of to_
   const Binding* binding_;
 
-  std::vector<std::uint32_t> uses_;                            // of each value: by nodes
+  std::vector<std::uint32_t> uses_;                            // of each value: number of readers
   std::vector<bool> is_output_, constant_;                     // of each value
-  std::unordered_map<ValueId, std::uint64_t> bytes_;           // of what nodes make of constants alone: of those constants
+  // outputs of nodes that depend only on constants -> bytes of those constants
+  std::unordered_map<ValueId, std::uint64_t> bytes_;
   std::vector<bool> pinned_, gone_;                            // of each node: another one refers to it; it is replaced
-  std::unordered_map<ValueId, ValueId> redirected_;            // values, and what is read instead
-  std::unordered_map<NodeId, std::vector<NodeId>> after_;      // nodes, and those that rules put behind them
-  std::unordered_map<NodeId, std::set<std::size_t>> made_by_;  // nodes, and the rules that led to them
+  // values -> values that are read instead
+  std::unordered_map<ValueId, ValueId> redirected_;
+  // nodes -> nodes that rules inserted after them
+  std::unordered_map<NodeId, std::vector<NodeId>> after_;
+  std::unordered_map<NodeId, std::set<std::size_t>> made_by_;  // nodes -> rules that created them
   std::vector<std::vector<std::size_t>> rules_of_;             // of each operator of the model: the rules with this root
-  std::set<int> files_;  // of the plugins whose operators the graph names, or a rule put there; -1: no plugin
+  std::set<int> files_;  // plugins whose operators the graph uses or rules inserted; -1: no plugin
 };
 
 }  // namespace tenon

@@ -4,7 +4,8 @@
 
 namespace tenon {
 
-// Most nodes fail here, which takes no memory: what the root reads is made by other operators.
+// Fast rejection of most nodes, without allocation: the root's inputs have other producers than the
+// pattern.
 bool RuleMatch::may_match(NodeId root) const {
   const auto& node = model_.nodes[root];
   const auto& places = rule_.pattern.back().inputs;
@@ -37,7 +38,8 @@ bool RuleMatch::match_call(std::size_t call, NodeId id, bool inner) {
   return match_results(node, inner) && match_params(call, node) && match_states(call, node) && match_inputs(call, node);
 }
 
-// Only the first output of a call is read, and that of an inner one by the pattern alone.
+// Only the first output of a matched call may be read, and that of an inner call only by the
+// pattern.
 bool RuleMatch::match_results(const NodeRecord& node, bool inner) const {
   for (std::uint32_t i = 0; i < node.output_count; ++i) {
     const auto value = node.first_output + i;
@@ -75,7 +77,7 @@ bool RuleMatch::match_states(std::size_t call, const NodeRecord& node) {
   const auto& places = rule_.pattern[call].states;
   for (std::uint32_t i = 0; i < node.state_count; ++i) {
     const auto state = model_.edges[node.first_edge + node.input_count + i];
-    if (i >= places.size() || places[i] < 0 || graph_.uses(state) != 1) return false;  // somebody else would go on changing it
+    if (i >= places.size() || places[i] < 0 || graph_.uses(state) != 1) return false;  // another node would still modify it
     if (!match_operand(rule_.rule.pattern[call].inputs[static_cast<std::size_t>(places[i])].operand, state)) return false;
   }
   return true;

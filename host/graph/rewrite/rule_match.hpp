@@ -1,4 +1,4 @@
-// Whether a part of a graph is what a rule's pattern says, and what the rule's names then stand for.
+// Matches a rule's pattern against the graph and binds its variables.
 #pragma once
 #include <optional>
 #include <tenon/host/attribute_map.hpp>
@@ -8,21 +8,21 @@
 
 namespace tenon {
 
-/// Reads the graph as it is now. After find(): what was found.
+/// Reads the current graph. The accessors are valid after find() returned true.
 class RuleMatch {
  public:
   RuleMatch(const Rewriting& graph, const ResolvedRule& rule) : graph_(graph), model_(graph.model()), rule_(rule) {}
 
-  /// At this node as the pattern's root.
+  /// Tries to match with this node as the pattern's root.
   bool find(NodeId root);
 
   NodeId root() const { return nodes_.back(); }
-  /// One for each call of the pattern.
+  /// One node for each call of the pattern.
   const std::vector<NodeId>& nodes() const { return nodes_; }
-  /// Of a variable: none where it is an input that is not connected.
+  /// Returns the value of a variable; none if it is bound to an unconnected input.
   ValueId value(std::size_t variable) const { return *values_[variable]; }
   const AttributeValue& capture(std::size_t i) const { return *captures_[i]; }
-  /// The parameters that `...` with this label stands for.
+  /// Returns the parameters that the `...` with this label covers.
   Attributes rest(const std::string& label) const;
 
  private:

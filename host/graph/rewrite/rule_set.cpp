@@ -16,10 +16,10 @@ template <class... Args>
   throw Failure(FailureKind::plugin, fmt::format(text, std::forward<Args>(args)...));
 }
 
-/// Finds what a rule of `owner` names.
+/// Resolves the operators, inputs and parameters that a rule of `owner` names.
 class Resolving {
  public:
-  /// `lacks_operator` is set where an operator is not there.
+  /// `lacks_operator` is set if an operator is missing.
   Resolving(const Catalog& catalog, const CatalogOperator& owner, ResolvedRule& resolved, bool& lacks_operator)
       : catalog_(catalog), owner_(owner), resolved_(resolved), rule_(resolved.rule), lacks_operator_(lacks_operator) {}
 
@@ -104,7 +104,7 @@ class Resolving {
     made.params[static_cast<std::size_t>(found)] = static_cast<int>(i);
   }
 
-  // What a session makes must be the same each time, and belongs to no variable.
+  // Replacements must be deterministic and stateless.
   void check_made(const RewriteRule::Call& call, const ResolvedRule::Call& made) const {
     if (!made.op->states.empty()) refuse_rule("the replacement has '{}', which has states", call.op);
     if (made.op->random) refuse_rule("the replacement has '{}', which draws random numbers", call.op);
@@ -175,7 +175,7 @@ bool fits_kind(const ParamInfo& param, const AttributeValue& value) {
 bool same_value(const AttributeValue& left, const AttributeValue& right) {
   double memory = 0, other_memory = 0;
   const auto *number = as_real(left, memory), *other = as_real(right, other_memory);
-  // a float parameter holds 0.1f where somebody writes 0.1
+  // A float parameter holds 0.1f if the rule says 0.1
   if (number != nullptr && other != nullptr)
     return *number == *other || *number == static_cast<float>(*other) || *other == static_cast<float>(*number);
   std::vector<double> list, other_list;

@@ -1,4 +1,4 @@
-// What rules make of a graph.
+// Applies rewrite rules.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ bool same_type(const tenon_type& left, const tenon_type& right) {
   return left.dtype == right.dtype && left.rank == right.rank && std::equal(left.dims, left.dims + std::max<int>(left.rank, 0), right.dims);
 }
 
-// Weights that the rule does not give would be nobody's.
+// Implicit variables of the replacement would not be part of the file.
 bool brings_variables(const GraphModel& model, NodeId id, std::size_t values_before) {
   const auto& node = model.nodes[id];
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
@@ -30,13 +30,13 @@ bool brings_variables(const GraphModel& model, NodeId id, std::size_t values_bef
 
 }  // namespace
 
-/// What became of a node that a rule was tried at.
+/// The result of trying the rules at a node.
 struct Rewriting::Applied {
   bool any = false;
-  NodeId root = none;  // that stands for it now; none: a value that was there before
+  NodeId root = none;  // node that replaces it; none: an existing value does
 };
 
-// New operators come with rules, so that the list grows with the model's.
+// Applied rules may add operators, so the list grows with the model's.
 const std::vector<std::size_t>& Rewriting::rules_at(NodeId id) {
   const auto op = model_->nodes[id].op;
   for (auto next = rules_of_.size(); next < model_->operators.size(); ++next) {
@@ -66,7 +66,7 @@ void Rewriting::apply_rules() {
 
 Rewriting::Applied Rewriting::apply_at(NodeId id, NodeId position) {
   Applied applied;
-  const auto rules = rules_at(id);  // a copy: the list grows
+  const auto rules = rules_at(id);  // a copy: the list may grow
   for (const auto rule : rules) {
     if (const auto made = made_by_.find(id); made != made_by_.end() && made->second.contains(rule)) continue;
     RuleMatch match(*this, (*setting_.rules)[rule]);
@@ -87,7 +87,7 @@ bool Rewriting::apply(std::size_t number, const RuleMatch& match, NodeId positio
   try {
     result = make(rule, match, made);
   } catch (const Failure&) {
-    result = none;  // its operators do not take these types or parameters
+    result = none;  // its operators do not accept these types or parameters
   }
   if (result == none || !may_take_over(root, result, !made.empty())) {
     builder.roll_back(before);
@@ -100,7 +100,7 @@ bool Rewriting::apply(std::size_t number, const RuleMatch& match, NodeId positio
     if (model.values[value].role == Role::constant) constant_[value] = true;
   for (const auto id : made) {
     const auto& node = model.nodes[id];
-    if (files_.insert(to_->binding.operators[node.op]->file).second) rules_of_.clear();  // rules of that plugin may go on from here
+    if (files_.insert(to_->binding.operators[node.op]->file).second) rules_of_.clear();  // rules of that plugin now apply as well
     for (std::uint32_t i = 0; i < node.input_count; ++i)
       if (const auto value = model.edges[node.first_edge + i]; value != none) ++uses_[value];
     if (computes_constant(id)) mark_constant(id);
@@ -126,7 +126,7 @@ bool Rewriting::apply(std::size_t number, const RuleMatch& match, NodeId positio
   return applied.any = true;
 }
 
-// Behind all other nodes; an error leaves some of them.
+// Adds the replacement after all other nodes; may leave some of them behind on failure.
 ValueId Rewriting::make(const ResolvedRule& rule, const RuleMatch& match, std::vector<NodeId>& made) {
   auto& model = to_->model;
   GraphBuilder builder(model, to_->binding, *setting_.plugins);
@@ -138,7 +138,7 @@ ValueId Rewriting::make(const ResolvedRule& rule, const RuleMatch& match, std::v
   const auto value_of_variable = [&](std::size_t variable) {
     const auto value = match.value(variable);
     if (value == none || model.values[value].role != Role::state) return value;
-    // nobody changes it any more
+    // No remaining node modifies the state.
     const auto& tensor = (*setting_.tensors)[value];
     if (!tensor) throw Failure(FailureKind::failed, "a state has no elements yet");
     return builder.tensor(free_name(model, value_label(model, value) + ".fixed"), Role::constant, tensor);
@@ -183,14 +183,14 @@ ValueId Rewriting::make(const ResolvedRule& rule, const RuleMatch& match, std::v
   return rule.rule.result.call ? results[rule.rule.result.index] : value_of_variable(rule.rule.result.index);
 }
 
-// An output of the graph goes on being made by a node, and no two outputs become one.
+// A graph output must be produced by a node, and distinct outputs stay distinct.
 bool Rewriting::may_take_over(NodeId root, ValueId made, bool is_new) const {
   const auto old = model_->nodes[root].first_output;
   if (!same_type(model_->values[old].type, model_->values[made].type)) return false;
   return is_new || !is_output_[old] || (model_->values[made].role == Role::output && !is_output_[made]);
 }
 
-// `conv1+bn1+relu1`: the nodes that one node stands for.
+// `conv1+bn1+relu1`: the name of a node that replaces several.
 std::string Rewriting::joined_name(const std::vector<NodeId>& matched) const {
   std::string name;
   for (const auto id : matched) name += fmt::format("{}{}", name.empty() ? "" : "+", model_->strings[model_->nodes[id].name]);
