@@ -30,7 +30,7 @@ class KernelSelection {
   }
 
  private:
-  // Outputs of nodes follow in choose().
+  // Locations of values that no node produces; choose() adds those of node outputs.
   void place_values() {
     graph_.places.assign(model_.values.size(), &cpu_device());
     for (ValueId id = 0; id < model_.values.size(); ++id)
@@ -72,7 +72,8 @@ class KernelSelection {
     return choose_storage(op, kernel, backward, storages_, read_types_, node.output_count, device.type());
   }
 
-  // For a backward node the output gradients, then forward's inputs, including those that it does not read.
+  // Visits what the forward node reads; for a backward node, first the output gradients, then all
+  // inputs of its origin, even those that it does not read itself.
   template <class Visit>
   void for_each_read(const NodeRecord& node, Visit visit) const {
     const auto& forward = forward_of(model_, node);
@@ -107,7 +108,7 @@ class KernelSelection {
   const GraphModel& model_;
   const Kernels& kernels_;
   std::vector<tenon_type>& types_;
-  std::vector<std::uint8_t> storages_;  // of what a node reads
+  std::vector<std::uint8_t> storages_;  // of the values that a node reads
   std::vector<tenon_type> read_types_;
 };
 

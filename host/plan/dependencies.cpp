@@ -25,7 +25,7 @@ void DependencyTracker::need(const MemoryAccess& access, Clock& needed) {
   }
 }
 
-// Who writes has waited for all others, and so does whoever waits for it.
+// A write is ordered after all earlier uses, so waiting for it implies waiting for them.
 void DependencyTracker::use(const MemoryAccess& access, std::uint32_t stream, std::uint32_t work) {
   const auto end = split(access.end), begin = split(access.begin);
   if (access.written) {
@@ -36,7 +36,7 @@ void DependencyTracker::use(const MemoryAccess& access, std::uint32_t stream, st
   }
 }
 
-// The latest first, for it may have waited for the others.
+// Latest work first, because it may already wait for the others.
 std::vector<std::uint32_t> DependencyTracker::add(std::uint32_t stream, std::span<const MemoryAccess> accesses) {
   Clock needed(known_.size());
   for (const auto& access : accesses)

@@ -11,7 +11,7 @@ PlanDraft::PlanDraft(std::shared_ptr<const GraphSnapshot> graph, const Kernels& 
   plan->memory.types = std::move(types);
 }
 
-// Without the operators' objects: those of Kernels run.
+// Copies the graph without the operators' objects: plans run those in Kernels.
 GraphSnapshot& PlanDraft::edit() {
   if (own_) return *own_;
   own_ = std::make_shared<GraphSnapshot>();

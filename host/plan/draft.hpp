@@ -1,4 +1,5 @@
-// A plan while passes make it: what it is made from, what it is so far, and what one pass leaves for later ones.
+// A plan under construction: its sources, the plan so far, and data that passes leave for later
+// ones.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -10,37 +11,40 @@
 
 namespace tenon {
 
-/// Passes read and write a draft, and nothing else. `kernels`, `tensors` and `request` must outlive it. Threads: one at a time.
+/// Passes read and write only the draft. `kernels`, `tensors` and `request` must outlive it. Not
+/// thread-safe.
 class PlanDraft {
  public:
-  /// `types`: of all values, as infer_with() returns them.
+  /// `types`: of all values, from infer_with().
   PlanDraft(std::shared_ptr<const GraphSnapshot> graph, const Kernels& kernels, const TensorTable& tensors, std::vector<tenon_type> types,
             const PlanRequest& request);
 
   const Kernels& kernels;
   const TensorTable& tensors;
   const PlanRequest& request;
-  std::shared_ptr<Plan> plan;  ///< so far
+  std::shared_ptr<Plan> plan;  ///< the plan so far
 
-  // What passes on memory leave for each other, by value of the graph.
-  std::vector<std::uint32_t> output_names;     ///< how many outputs of the graph it is
-  std::vector<bool> adds;                      ///< it is written by adding to what lies there
-  std::vector<std::uint32_t> last_use;         ///< of a value that owns memory: the last step that uses a value in it; none: no step
-  std::vector<const IsolatedPlugin*> writers;  ///< of a value that owns memory: whose worker process may write there; null: none
+  // Data that memory passes exchange, indexed by the graph's values.
+  std::vector<std::uint32_t> output_names;     ///< number of graph outputs that are this value
+  std::vector<bool> adds;                      ///< written by accumulation into existing memory
+  std::vector<std::uint32_t> last_use;         ///< for owners of memory: last step that uses a value in it; none: no step
+  std::vector<const IsolatedPlugin*> writers;  ///< for owners of memory: plugin whose worker process may write it; or null
 
   Lowered& graph() { return plan->graph; }
   MemoryPlan& memory() { return plan->memory; }
   const GraphModel& model() const { return plan->graph.model(); }
   std::vector<tenon_type>& types() { return plan->memory.types; }
 
-  /// The graph to change: the first call copies it, so that a plan copies its graph at most once.
+  /// Returns the graph for modification. The first call copies it, so a plan copies its graph at
+  /// most once.
   GraphSnapshot& edit();
 
-  /// Adds an operator of the host's own to the graph. `info` may differ from the operator's.
+  /// Adds one of the host's own operators to the graph. `info` may differ from the operator's.
   std::uint32_t add_operator(const LoadedOperator& op, std::shared_ptr<const OperatorInfo> info);
-  /// Adds a forward node after all others. The caller adds its outputs before the next node, and puts it into graph().order.
+  /// Appends a forward node. The caller adds its outputs before the next node, and inserts it into
+  /// graph().order.
   NodeId add_node(std::string_view name, std::uint32_t op, std::span<const ValueId> inputs, Device& device);
-  /// Adds an output to the node that was added last. Without a name it is called as nodes' outputs are.
+  /// Adds an output to the last node. Without a name it gets a node output's default label.
   ValueId add_output(NodeId node, tenon_type type, std::string_view name = {});
 
  private:

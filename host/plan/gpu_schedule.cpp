@@ -10,7 +10,8 @@
 namespace tenon {
 namespace {
 
-constexpr std::int64_t most_staging = 64 << 20;  // for each plan: the system cannot swap it out
+// for each plan; pinned memory cannot be swapped out
+constexpr std::int64_t most_staging = 64 << 20;
 
 class Scheduling {
  public:
@@ -54,7 +55,7 @@ class Scheduling {
   const MemoryPlan& memory_;
   const Kernels& kernels_;
   GpuSchedule schedule_;
-  std::vector<MemoryAccess> accesses_;  // of the work at hand
+  std::vector<MemoryAccess> accesses_;  // of the current piece of work
 };
 
 void Scheduling::find_devices() {
@@ -69,7 +70,7 @@ void Scheduling::find_devices() {
   for (const auto& [variable, value] : memory_.copies) use(graph_.places[variable]);
 }
 
-// Between the CPU and a GPU; of what comes to the CPU, outputs that only the caller reads.
+// Copies between the CPU and a GPU; of those to the CPU, outputs that only the caller reads.
 bool Scheduling::may_stage(const DeviceCopy& copy) const {
   const auto readers = memory_.readers[copy.copy];
   if (memory_.types[copy.copy].storage != TENON_DENSE || readers == 0) return false;
@@ -78,7 +79,7 @@ bool Scheduling::may_stage(const DeviceCopy& copy) const {
   return readers == std::count_if(outputs.begin(), outputs.end(), [&](const auto& output) { return output.second == copy.copy; });
 }
 
-// The submitting thread waits for a copy that is too large.
+// Copies that exceed the limit are not staged; the submitting thread waits for those.
 void Scheduling::stage_copies() {
   for (std::uint32_t i = 0; i < graph_.copies.size(); ++i) {
     const auto& copy = graph_.copies[i];
@@ -90,7 +91,7 @@ void Scheduling::stage_copies() {
   }
 }
 
-// The same work in every run, except for the addresses of `rebound`.
+// Whether the step does the same work in every run, except for the addresses of `rebound`.
 bool Scheduling::is_capturable(std::uint32_t step) const {
   const auto id = node_of(step);
   const auto& device = device_of(step);
@@ -101,7 +102,7 @@ bool Scheduling::is_capturable(std::uint32_t step) const {
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
     const auto value = model.edges[node.first_edge + i];
     const auto& input = inputs[std::min<std::size_t>(i, inputs.size() - 1)];
-    // Its launch keeps what the kernel read there.
+    // The captured launch would bake in the values that the kernel read there.
     if (value != none && input.on_cpu && !input.shape_only && model.values[value].role != Role::constant) return false;
   }
   for (auto value = node.first_output; value < node.first_output + node.output_count; ++value)
@@ -109,8 +110,8 @@ bool Scheduling::is_capturable(std::uint32_t step) const {
   return (graph_.kernel_of(id, kernels_).table()->traits & TENON_TRAIT_CAPTURABLE) != 0;
 }
 
-// The producer of a value whose copy is waited for, or takes long, ends its segment: the event behind a segment tells only that all of it
-// is done.
+// The producer of a value whose copy is waited for, or takes long, ends its segment: the event
+// after a segment signals completion of the whole segment only.
 std::vector<bool> Scheduling::nodes_before_copies() const {
   std::vector<bool> found(graph_.model().nodes.size());
   for (std::uint32_t i = 0; i < graph_.copies.size(); ++i) {
@@ -134,7 +135,7 @@ void Scheduling::find_work(bool capture) {
   }
 }
 
-// Nothing: the CPU runs it when it is called.
+// Returns the step's stream; nullopt if the CPU runs the step synchronously.
 std::optional<PlannedStream> Scheduling::stream_of_step(std::uint32_t step) const {
   if (const auto id = node_of(step); graph_.copies_at(id)) return stream_of(graph_, memory_.types, graph_.copies[graph_.copy_of[id]]);
   if (device_of(step).is_cpu()) return std::nullopt;
@@ -159,8 +160,9 @@ void Scheduling::find_streams() {
   for (auto* device : schedule_.devices) schedule_.work.push_back({steps(), steps(), number_of({device, StreamRole::kernels}), {}});
 }
 
-// The tracker numbers the bytes of all arenas consecutively; two more for each GPU follow. The first of these stands for all memory that
-// the caller owns there, where two tensors may overlap. All work reads the second, and the end of a run writes it.
+// The tracker numbers the bytes of all arenas consecutively, followed by two virtual bytes for each
+// GPU. The first stands for all memory of the caller on that GPU, where tensors may overlap. All
+// work reads the second, and the end of a run writes it.
 std::int64_t Scheduling::outside_arenas(const Device& device) const {
   const auto& devices = schedule_.devices;
   return memory_.bytes() + 2 * (std::find(devices.begin(), devices.end(), &device) - devices.begin());
@@ -201,7 +203,8 @@ void Scheduling::submit(StreamWork& work, DependencyTracker& tracker) {
   for (const auto earlier : work.after) schedule_.work[earlier].recorded = true;
 }
 
-// A segment is one piece of work: it begins when all that any of its steps needs is done, and others wait for its end.
+// A segment is one piece of work: it starts when the dependencies of all its steps are done, and
+// others wait for its end.
 void Scheduling::order_work() {
   DependencyTracker tracker(static_cast<std::uint32_t>(schedule_.streams.size()));
   for (std::uint32_t i = 0; i < schedule_.work.size(); ++i) {

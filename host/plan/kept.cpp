@@ -18,10 +18,10 @@
 namespace tenon {
 namespace {
 
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 46;  // more than any machine has
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 46;  // 64 TiB, more than any machine has
 constexpr std::size_t longest_key = 4096;
 
-/// One conversation with a kernel. The boundary's struct comes first: its address is also this object's.
+/// One call of a kernel's prepare(). The ABI struct comes first: its address is also this object's.
 class Asking {
  public:
   Asking(const KeptQuestion& question, std::uint32_t step, const KeepPart& keep)
@@ -42,12 +42,13 @@ class Asking {
   const Plan& plan_;
   const std::uint32_t step_;
   const KeepPart& keep_;
-  const NodeRecord& node_;  // forward's: its inputs and outputs are asked about, in backward too
+  // the forward node, also for backward: its inputs and outputs are the arguments
+  const NodeRecord& node_;
   CallTypes types_;
   std::vector<const tenon_tensor*> constants_;
   std::bitset<TENON_MAX_KEPT> taken_;
   bool filling_ = false;
-  std::string refusal_;  // of keep(), whatever the kernel makes of it
+  std::string refusal_;  // reason of a failed keep(), even if the kernel ignores it
 };
 
 const tenon_tensor* Asking::constant(std::uint32_t input) const {

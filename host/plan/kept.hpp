@@ -1,4 +1,5 @@
-// What kernels keep of constants, such as a packed weight: asked of them once to count it, and once more to fill it.
+// Packed constants: data that kernels precompute from constants, such as packed weights. A kernel
+// is called once to count them and once to fill them.
 #pragma once
 #include <tenon/abi.h>
 
@@ -15,10 +16,10 @@ namespace tenon {
 struct Plan;
 class Kernels;
 
-/// Memory that a step's kernel finds filled whenever it is called.
+/// A packed constant: memory that is filled before a step's kernel is called.
 struct KeptPart {
   std::uint32_t step, slot;
-  ValueId value;  ///< the constant that it is made of
+  ValueId value;  ///< the constant that it is computed from
   std::string key;
   std::uint64_t bytes;
   bool operator==(const KeptPart&) const = default;
@@ -27,15 +28,16 @@ struct KeptPart {
 struct KeptQuestion {
   const Plan& plan;
   const Kernels& kernels;
-  const TensorTable& tensors;  ///< of the plan's constants
-  int threads;                 ///< that a call may use
+  const TensorTable& tensors;  ///< the plan's constants
+  int threads;                 ///< threads that a call may use
 };
 
-/// What to do with a part; `fill` writes it, and is not called where it is only counted. May throw Failure.
+/// Called for each packed constant. `fill` writes it; it is not called when packed constants are only
+/// counted. May throw Failure.
 using KeepPart = std::function<void(const KeptPart& part, tenon_fill fill, void* fill_context)>;
 
-/// Asks the step's kernel, if it has prepare(). Throws Failure that names the node for what prepare() refuses, for a part that cannot be,
-/// and for what `keep` throws.
+/// Calls the prepare() of the step's kernel, if any. Throws Failure that names the node for errors
+/// of prepare(), for invalid packed constants, and for errors of `keep`.
 void ask_kernel(const KeptQuestion& question, std::uint32_t step, const KeepPart& keep);
 
 }  // namespace tenon

@@ -11,7 +11,7 @@
 namespace tenon {
 namespace {
 
-// Why a node of this operator cannot run there; empty where it can.
+// Returns why a node of this operator cannot run on this type of device; empty if it can.
 std::string placement_fault(const LoadedOperator& op, std::int32_t device_type, bool backward) {
   const auto* kernel = op.kernel(device_type);
   const auto* device = device_type_name(device_type);
@@ -21,7 +21,7 @@ std::string placement_fault(const LoadedOperator& op, std::int32_t device_type, 
   return {};
 }
 
-// What could be done instead.
+// Suggests a device on which the node can run.
 std::string advice(const LoadedOperator& op, const Device& refused, bool backward) {
   for (const auto& [type, name] : device_types) {
     if (type == refused.type() || !placement_fault(op, type, backward).empty()) continue;
@@ -46,7 +46,7 @@ Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOp
     if (const auto* kernel = cast.kernel(type.number); kernel != nullptr && kernel->forward_sparse != nullptr)
       to_dense_[type.number] = KernelSet(Instance(cast, *kernel, {}));
   const auto backward = with_backward(model);
-  std::vector<tenon_attribute> attributes;  // one list for all nodes, of which there may be a million
+  std::vector<tenon_attribute> attributes;  // reused for all nodes, of which there may be a million
   nodes_.reserve(model.nodes.size());
   for (NodeId id = 0; id < model.nodes.size(); ++id) {
     const auto& node = model.nodes[id];
@@ -62,7 +62,8 @@ Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOp
   if (precision_ != f32) require_precision(model, binding);
 }
 
-// Who asks for a precision and gets f32 all the same would take its time and its error for the other's.
+// Fails if a precision was requested that no node can use; results would silently be those of
+// float32.
 void Kernels::require_precision(const GraphModel& model, const Binding& binding) const {
   CallTypes types;
   for (NodeId id = 0; id < nodes_.size(); ++id) {
@@ -80,7 +81,7 @@ void Kernels::require_precision(const GraphModel& model, const Binding& binding)
                 "omit the precision to compute in float32; bundled products need a CPU with AVX512-BF16");
 }
 
-// With objects on the device, or, where that computes none of the node's types, on the CPU.
+// Creates kernels for the device or, if it supports none of the node's types, for the CPU.
 void Kernels::make(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward, std::span<const tenon_attribute> attributes,
                    Node& placed) const {
   const auto& node = model.nodes[id];
@@ -121,7 +122,8 @@ bool Kernels::reorders(const GraphModel& model, NodeId id) {
   return model.operators[model.nodes[id].op].info == reorder_operator().info;
 }
 
-// Without its object. What computes again does it where its origin did: with the same bits.
+// Chooses the device; creates no objects. A recomputed node runs where its origin does, so its
+// results are bit-identical.
 Kernels::Node Kernels::place(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward) const {
   const auto& node = model.nodes[id];
   if (node.pass == Pass::recompute) return {nodes_[node.origin].device, {}, {}};

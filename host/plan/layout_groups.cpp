@@ -17,7 +17,7 @@ bool same_dims_as(const tenon_type& left, const tenon_type& right) {
   return left.rank == right.rank && std::equal(left.dims, left.dims + left.rank, right.dims);
 }
 
-/// [C, 1, 1], [1, C, 1, 1] and the like, beside a value of this rank.
+/// Whether the shape is [C, 1, 1], [1, C, 1, 1] or similar, relative to a value of this rank.
 bool is_per_channel(const tenon_type& type, int rank) {
   if (type.storage != TENON_DENSE || type.rank < 0 || type.rank > rank) return false;
   for (int axis = 0; axis < type.rank; ++axis)

@@ -1,4 +1,4 @@
-// What of a node may be channels-last.
+// Which inputs and outputs of a node may be channels-last.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -9,14 +9,15 @@ namespace tenon {
 
 enum class LayoutWish : std::uint8_t { plain, takes, prefers };
 
-/// A node's inputs and outputs that have one layout together, by their places among the node's.
+/// Inputs and outputs of a node, by index, that must have the same layout.
 struct LayoutGroup {
   LayoutWish wish = LayoutWish::plain;
   std::vector<std::uint32_t> inputs, outputs;
 };
 
-/// `types`: of all values. Of an elementwise node the operands of the output's shape, if the others are scalars or one number for each
-/// channel. A node whose kernels support no such types stays plain.
+/// Returns the group of a node. `types`: of all values. For an elementwise node: the operands with
+/// the output's shape, provided the others are scalars or have one element for each channel. A node
+/// whose kernels do not support channels-last types stays plain.
 LayoutGroup layout_group(const Lowered& graph, const Kernels& kernels, NodeId id, const std::vector<tenon_type>& types);
 
 }  // namespace tenon

@@ -10,8 +10,8 @@
 namespace tenon {
 namespace {
 
-/// Which nodes have their group channels-last. A value lies as its producer's group does, plain where that has none; whoever wants it
-/// otherwise shares one reordering.
+/// Chooses which nodes use channels-last for their group. A value has the layout of its producer's
+/// group, plain if there is none; all readers that need the other layout share one reordering.
 class LayoutChoice {
  public:
   LayoutChoice(const Lowered& graph, const Kernels& kernels, const std::vector<tenon_type>& types)
@@ -37,12 +37,12 @@ class LayoutChoice {
  private:
   struct Readers {
     std::uint32_t plain_readers = 0, last_readers = 0;
-    bool last = false;  // as its producer makes it
+    bool last = false;  // the layout in which it is produced
   };
   ValueId input(NodeId id, std::uint32_t i) const { return model_.edges[model_.nodes[id].first_edge + i]; }
   ValueId output(NodeId id, std::uint32_t o) const { return model_.nodes[id].first_output + o; }
   std::int64_t bytes(ValueId value) const { return byte_count(types_[value]); }
-  // Of its reordering, if somebody wants one.
+  // Bytes to reorder if a reader needs the other layout.
   std::int64_t cost(ValueId value) const {
     const auto& readers = values_[value];
     return (readers.last ? readers.plain_readers : readers.last_readers) > 0 ? bytes(value) : 0;
@@ -78,7 +78,7 @@ void LayoutChoice::put(NodeId id, bool last) {
   for (const auto o : groups_[id].outputs) values_[output(id, o)].last = last;
 }
 
-// At first, as most bytes of what it reads lie.
+// The initial choice: the layout of most of the bytes that the node reads.
 bool LayoutChoice::follows(NodeId id) const {
   std::int64_t more = 0;
   for (const auto i : groups_[id].inputs) more += values_[input(id, i)].last ? bytes(input(id, i)) : -bytes(input(id, i));
@@ -92,7 +92,8 @@ std::int64_t LayoutChoice::cost_around(NodeId id) const {
   return sum;
 }
 
-// Nodes that only take the layout change where that leaves less to reorder, until none does; a few sweeps in both directions do.
+// Flips nodes that merely accept channels-last while that reduces the bytes to reorder; a few
+// sweeps in both directions suffice.
 void LayoutChoice::improve() {
   constexpr int most_sweeps = 6;
   bool changed = true;
@@ -114,7 +115,7 @@ void LayoutChoice::improve() {
   }
 }
 
-/// Puts the choice into the graph.
+/// Applies the chosen layouts to the graph.
 class Reordering {
  public:
   Reordering(PlanDraft& draft, const LayoutChoice& choice)
@@ -157,7 +158,7 @@ class Reordering {
     }
   }
 
-  // One reordering serves all who want it.
+  // One reordering serves all readers that need it.
   ValueId in_layout(ValueId value, std::uint8_t wanted) {
     if (layout(value) == wanted) return value;
     auto& known = reordered_[value][wanted];
@@ -173,7 +174,7 @@ class Reordering {
     return draft_.add_output(id, type);
   }
 
-  // Layouts may decide between variants.
+  // The layout may select another kernel variant.
   void choose_kernel(NodeId id) {
     const auto& kernels = draft_.kernels;
     const auto& set = kernels.all_of(model_, id, *graph_.devices[id]);
@@ -188,15 +189,17 @@ class Reordering {
   Lowered& graph_;
   const LayoutChoice& choice_;
   GraphModel& model_;
-  const std::uint32_t use_;                        // of the reordering, into the graph's operators
+  // the reordering operator, in the graph's operators
+  const std::uint32_t use_;
   std::vector<std::array<ValueId, 2>> reordered_;  // of each value of the graph, by layout
 };
 
 }  // namespace
 
-// The choice is made for the whole graph: nodes that prefer channels-last get it, and those that only take it follow where that leaves
-// fewer bytes to reorder. Inputs, variables, states, constants and outputs of the graph stay plain, and so does everything on GPUs, in
-// worker processes, and in graphs with gradients.
+// Layouts are chosen for the whole graph: nodes that prefer channels-last get it, and those that
+// merely accept it follow if that leaves fewer bytes to reorder. Inputs, variables, states,
+// constants and outputs of the graph stay plain, and so does everything on GPUs, in worker
+// processes, and in graphs with gradients.
 void choose_layouts(PlanDraft& draft) {
   if (draft.request.optimize != Optimize::full || draft.request.training) return;
   const auto& graph = draft.graph();

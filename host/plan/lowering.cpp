@@ -9,7 +9,8 @@
 namespace tenon {
 namespace {
 
-// An operator of the host's own that no graph names: the plan runs it itself.
+// Internal operator for copies between devices; it never appears in original graphs, and plans run
+// it themselves.
 const LoadedOperator& copy_operator() {
   static const auto info = [] {
     OperatorInfo copy;
@@ -66,7 +67,8 @@ class Lowering {
     return on_device(value, input != nullptr && input->on_cpu ? cpu_device() : *graph_.devices[id]);
   }
 
-  // The operator's input that the edge is; null: a gradient or an output. Of a backward node, the inputs come after the output gradients.
+  // Returns the operator's input for an edge, or null for a gradient or an output. The inputs of a
+  // backward node come after the output gradients.
   const InputInfo* forward_input(NodeId id, std::uint32_t edge) const {
     const auto& node = model().nodes[id];
     const auto& forward = forward_of(model(), node);
@@ -75,7 +77,8 @@ class Lowering {
     return edge < first || edge - first >= forward.input_count ? nullptr : &info.inputs[declared_input(info, edge - first)];
   }
 
-  // One conversion serves all readers. It is made where the value lies, or on the CPU if that device has no kernel for it.
+  // One conversion serves all readers. It runs on the value's device, or on the CPU if that device
+  // has no kernel for it.
   ValueId dense_of(ValueId value) {
     if (type(value).storage == TENON_DENSE) return value;
     if (const auto found = dense_.find(value); found != dense_.end()) return found->second;
@@ -98,8 +101,9 @@ class Lowering {
     return found->second = copy;
   }
 
-  // A node that reads one value and returns one of the same type. It comes before the node at hand; copies of what is there from the start
-  // come before all nodes, so that their kernels follow each other, unless they are so large that kernels should run meanwhile.
+  // Adds a node that reads one value and returns one of the same type, ahead of the current node.
+  // Copies of values that exist before the run go ahead of all nodes, so kernels stay contiguous,
+  // unless they are so large that kernels should run meanwhile.
   ValueId add_node(const LoadedOperator& op, ValueId value, const std::string& suffix, Device& device) {
     const auto role = model().values[value].role;
     const auto [found, added] = uses_.try_emplace(&op);
@@ -113,7 +117,7 @@ class Lowering {
     return added_value;
   }
 
-  // What a variable becomes at the end of a run is written over it, where it lies.
+  // Updates write the variable's new value over the old one, on the variable's device.
   void lower_updates() {
     for (std::size_t i = 0; i < model().updates.size(); ++i) {
       const auto variable = model().updates[i].first, value = model().updates[i].second;
@@ -126,7 +130,8 @@ class Lowering {
     }
   }
 
-  // After all nodes, so that no thread waits for a device in the middle of a run. What no node produces the session copies.
+  // Output copies come after all nodes, so no thread waits for a device in the middle of a run. The
+  // session copies outputs that no node produces.
   void fetch_outputs() {
     const auto count = model().outputs.size() - (draft_.request.wanted == nullptr ? 0 : draft_.request.wanted->staying);
     for (std::size_t i = 0; i < count; ++i) {
@@ -139,9 +144,10 @@ class Lowering {
   PlanDraft& draft_;
   Lowered& graph_;
   const Kernels& kernels_;
-  std::map<ValueId, ValueId> dense_;                       // sparse values and their dense form
-  std::map<std::pair<ValueId, Device*>, ValueId> copies_;  // values and the other devices that need them
-  std::map<const LoadedOperator*, std::uint32_t> uses_;    // of what was added, into the graph's operators
+  std::map<ValueId, ValueId> dense_;                       // sparse values -> their dense form
+  std::map<std::pair<ValueId, Device*>, ValueId> copies_;  // values and devices -> the copy
+  // added operators -> index in the graph's operators
+  std::map<const LoadedOperator*, std::uint32_t> uses_;
   std::vector<NodeId> first_;                              // added before all nodes of the graph
 };
 

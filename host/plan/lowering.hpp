@@ -1,4 +1,5 @@
-// The graph as it runs: which nodes run sparse kernels, where tensors are made dense, and where they are copied to another device.
+// The executed graph: which nodes run sparse kernels, where tensors are converted to dense, and
+// where they are copied between devices.
 #pragma once
 #include <map>
 #include <memory>
@@ -13,37 +14,39 @@
 
 namespace tenon {
 
-/// A sparse value that is made dense because a node has no kernel for the storages it reads.
+/// A sparse value that is converted to dense because a node has no kernel for the storages it
+/// reads.
 struct Conversion {
-  ValueId value;         // of the graph
-  ValueId dense;         // what its readers get instead
-  std::uint8_t storage;  // what it was
-  std::int64_t bytes;    // what it becomes
+  ValueId value;         // in the graph
+  ValueId dense;         // what its readers use instead
+  std::uint8_t storage;  // storage before the conversion
+  std::int64_t bytes;    // size after the conversion
 };
 
-/// A value that is copied because it is wanted on another device than the one it lies on.
+/// A value that is copied because a node on another device reads it.
 struct DeviceCopy {
-  NodeId node;  // that copies it: its input is the value
+  NodeId node;  // the copying node, whose input is the value
   ValueId copy;
 };
 
-/// If a pass added nodes or changed anything else, `graph` is a copy of the planned one, with new nodes after all others, so that numbers
-/// of nodes and values stay what they were. All that a node reads and writes lies where it runs.
+/// If a pass added nodes or changed anything else, `graph` is a copy of the original graph with new
+/// nodes after all others, so nodes and values keep their numbers. Everything that a node reads and
+/// writes is on the node's device.
 struct Lowered {
   std::shared_ptr<const GraphSnapshot> graph;
-  std::vector<NodeId> order;               // every node after what it reads
-  std::vector<std::uint32_t> kernels;      // of each node: which of Kernels::all_of() runs
-  std::vector<bool> sparse;                // of each node: it runs forward_sparse or backward_sparse
-  std::vector<Device*> devices;            // of each node; of one that copies, where it copies to
+  std::vector<NodeId> order;               // topologically sorted
+  std::vector<std::uint32_t> kernels;      // of each node: index in Kernels::all_of()
+  std::vector<bool> sparse;                // of each node: runs forward_sparse or backward_sparse
+  std::vector<Device*> devices;            // of each node; for a copy, the target
   std::vector<Device*> places;             // of each value
-  std::map<NodeId, std::string> variants;  // of nodes whose kernel is one: its class
+  std::map<NodeId, std::string> variants;  // nodes that run a kernel variant -> its class
   std::vector<Conversion> conversions;
   std::vector<DeviceCopy> copies;
-  std::vector<std::uint32_t> copy_of;  // of each node: which of the copies it makes; none: it is a node of the graph, or converts
-  std::vector<ElementChain> chains;    // their nodes are the last ones
+  std::vector<std::uint32_t> copy_of;  // of each node: index in `copies`; none: not a copy
+  std::vector<ElementChain> chains;    // fused elementwise groups; their nodes are the last ones
   NodeId first_chain = none;
 
-  bool partial = false;  // only some outputs are wanted: nodes run for them alone
+  bool partial = false;  // only some outputs are requested: nodes run only for them
 
   const GraphModel& model() const { return graph->model; }
   const Binding& binding() const { return graph->binding; }
@@ -53,24 +56,24 @@ struct Lowered {
   bool copies_at(NodeId id) const { return copy_of[id] != none; }
   /// The value that is copied.
   ValueId source_of(const DeviceCopy& copy) const { return model().edges[model().nodes[copy.node].first_edge]; }
-  /// The chain that the node runs; null: it runs a kernel, or copies.
+  /// The fused group that the node runs; null: it runs a kernel, or copies.
   const ElementChain* chain_at(NodeId id) const { return id < first_chain ? nullptr : &chains[id - first_chain]; }
-  /// The nodes that it stands for: of a chain those in it, else itself.
+  /// The nodes that it replaces: those of its fused group, else itself.
   std::span<const NodeId> nodes_at(const NodeId& id) const {
     const auto* chain = chain_at(id);
     return chain == nullptr ? std::span(&id, 1) : std::span(chain->nodes);
   }
   NodeId last_of(NodeId id) const { return nodes_at(id).back(); }
-  /// Whether the node's step can add this output to what is there.
+  /// Whether the node's step can accumulate into this output.
   bool accumulates(NodeId id, std::uint32_t output) const {
     if (const auto* chain = chain_at(id); chain != nullptr) return chain->adds[output];
     return binding().nodes[id].info->accumulates && !sparse[id];
   }
-  /// In whose worker process the node runs; null: in this process.
+  /// The plugin in whose worker process the node runs; null: in this process.
   const IsolatedPlugin* worker_of(NodeId id) const {
     return copies_at(id) || !devices[id]->is_cpu() ? nullptr : binding().nodes[id].op->isolated_plugin();
   }
-  /// Whether the node copies to a GPU what is there before a run begins.
+  /// Whether the node copies a value that exists before the run to a GPU.
   bool copies_given(NodeId id) const {
     return copies_at(id) && !devices[id]->is_cpu() && model().values[source_of(copies[copy_of[id]])].role != Role::output;
   }

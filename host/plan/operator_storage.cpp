@@ -20,7 +20,7 @@ bool chooses_storage(const LoadedOperator& op, const Instance& kernel, bool back
   if (backward && !op.sparse_gradient_fault.empty()) return false;
   const auto& table = *kernel.table();
   const auto function = backward ? table.backward_sparse : table.forward_sparse;
-  // an elementwise kernel makes nothing sparse of its own
+  // Elementwise kernels never produce sparse outputs from dense inputs.
   return table.infer_storage != nullptr && function != nullptr && (any_sparse || !op.info->elementwise);
 }
 

@@ -4,7 +4,7 @@
 namespace tenon {
 namespace {
 
-// What planning has computed is given to the run like an input.
+// Values computed during planning are passed to the run like inputs.
 void make_input(GraphModel& model, ValueId value) {
   const auto label = value_label(model, value);
   auto& record = model.values[value];

@@ -16,7 +16,7 @@
 namespace tenon {
 namespace {
 
-/// Collects counts, and phrases for those that are not 0.
+/// Collects counts, and phrases for the nonzero ones.
 class ChangeList {
  public:
   void count(const char* what, std::size_t number) { changes_.counts.push_back({what, static_cast<std::int64_t>(number)}); }
@@ -49,7 +49,7 @@ std::size_t reorder_count(const Plan& plan) {
   return count;
 }
 
-/// Nodes of the graph that was planned: passes add theirs after them.
+/// Number of nodes of the original graph: passes append theirs.
 std::size_t original_nodes(const Plan& plan) {
   const auto& graph = plan.graph;
   return plan.model().nodes.size() - graph.conversions.size() - graph.copies.size() - reorder_count(plan) - graph.chains.size();

@@ -1,4 +1,5 @@
-// What each pass did, as counts and as a text for people. All of it follows from the finished plan, so that planning itself pays nothing.
+// Describes what each pass did, as counts and as text, derived from the finished plan so that
+// planning itself has no overhead.
 #pragma once
 #include <tenon/host/plan_info.hpp>
 
@@ -6,7 +7,7 @@ namespace tenon {
 
 struct Plan;
 
-/// The text is empty if the pass changed nothing.
+/// `text` is empty if the pass changed nothing.
 struct PassChanges {
   std::string text;
   std::vector<PassCount> counts;

@@ -1,4 +1,4 @@
-// The passes that make a plan, in their order.
+// The passes that make a plan, in order.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,7 +8,8 @@
 
 namespace tenon {
 
-// Each pass is one function in one file. It reads and writes the draft only. Throws Failure that names the node for what cannot run.
+// Each pass is one function in one file. It reads and writes only the draft. Throws Failure that
+// names the node if something cannot run.
 void select_outputs(PlanDraft& draft);
 void choose_kernels(PlanDraft& draft);
 void lower(PlanDraft& draft);
@@ -28,7 +29,8 @@ void pack_constants(PlanDraft& draft);
 struct PlanPass {
   std::string_view name, doc;
   void (*run)(PlanDraft& draft);
-  PassChanges (*changes)(const Plan& plan);  ///< what the pass did to a plan that it has run for
+  /// describes what the pass did, from the finished plan
+  PassChanges (*changes)(const Plan& plan);
 };
 
 inline constexpr PlanPass plan_passes[] = {
@@ -49,7 +51,7 @@ inline constexpr PlanPass plan_passes[] = {
     {"packed constants", "count what kernels pack of constants before the first run", pack_constants, changes_of_constants},
 };
 
-/// Runs the passes up to and with `last`; empty: all of them.
+/// Runs the passes up to and including `last`; empty: all of them.
 void run_passes(PlanDraft& draft, std::string_view last = {});
 
 }  // namespace tenon

@@ -18,7 +18,7 @@ std::string input_names(const GraphModel& model) {
   return listed(names);
 }
 
-// Equal names of dimensions mean equal sizes.
+// Dimensions with equal names must have equal sizes.
 void require_equal_sizes(const GraphModel& model, const std::map<ValueId, tenon_type>& inputs) {
   struct Dim {
     ValueId input;

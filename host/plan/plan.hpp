@@ -1,4 +1,5 @@
-// A bound graph with concrete shapes: which nodes run in which order and where, and where each value lies.
+// An executable plan of a bound graph with concrete shapes: kernels, devices, execution order and
+// memory offsets.
 #pragma once
 #include <map>
 #include <string>
@@ -12,36 +13,38 @@
 
 namespace tenon {
 
-/// Plain data: it holds no memory and no streams, so that it can be printed, compared and shared. An Execution runs it. Steps are positions
-/// in memory.order. Threads: any, at once; only the passes of make_plan() write it.
+/// Plain data: it owns no memory and no streams, so it can be printed, compared and shared. An
+/// Execution runs it. Steps are indices into memory.order. Immutable once make_plan() returns,
+/// hence thread-safe.
 struct Plan {
   Lowered graph;
   MemoryPlan memory;
   GpuSchedule gpus;
-  std::vector<bool> constant;    ///< of each value of the session's graph: kernels may keep what they make of it; empty: of none
-  std::vector<KeptPart> kept{};  ///< in the order of the steps
+  std::vector<bool> constant;    ///< of each value of the session's graph: kernels may pack it; empty: none
+  std::vector<KeptPart> kept{};  ///< packed constants in step order
 
-  const GraphModel& model() const { return graph.model(); }  ///< the graph as it runs, conversions and copies too
+  const GraphModel& model() const { return graph.model(); }  ///< the executed graph, with conversions and copies
   const std::vector<tenon_type>& types() const { return memory.types; }
   std::size_t step_count() const { return memory.order.size(); }
   NodeId node_of(std::size_t step) const { return memory.order[step]; }
   const NodeRecord& node(std::size_t step) const { return model().nodes[node_of(step)]; }
   const LoadedOperator& operator_of(NodeId node) const { return *graph.binding().nodes[node].op; }
   Device& device_of(std::size_t step) const { return *graph.devices[node_of(step)]; }
-  /// Of a step that copies: which of graph.copies; none for others.
+  /// Index in graph.copies of a step that copies; none for others.
   std::uint32_t copy_of(std::size_t step) const { return graph.copy_of[node_of(step)]; }
-  /// Of a step that runs several element-wise nodes: which of graph.chains; none for others.
+  /// Index in graph.chains of a step that runs a fused elementwise group; none for others.
   std::uint32_t chain_of(std::size_t step) const { return node_of(step) < graph.first_chain ? none : node_of(step) - graph.first_chain; }
-  /// Of a step that copies: the device it copies from; null for others.
+  /// The device that a copy step reads from; null for others.
   const Device* copied_from(std::size_t step) const {
     return copy_of(step) == none ? nullptr : graph.places[graph.source_of(graph.copies[copy_of(step)])];
   }
-  /// Where the step runs; nothing for one that the CPU runs when it is called.
+  /// The step's stream; null if the CPU runs it synchronously.
   const PlannedStream* stream_of(std::size_t step) const;
-  /// Whether the step is captured together with its neighbours.
+  /// Whether the step is captured together with its neighbors.
   bool captures(std::size_t step) const;
   bool runs_sparse(std::size_t step) const { return graph.sparse[node_of(step)]; }
-  /// enum tenon_write; none: nothing reads this gradient, and the step does not compute it.
+  /// enum tenon_write; TENON_WRITE_NONE for a gradient that nothing reads and the step does not
+  /// compute.
   std::uint8_t write(std::size_t step, std::uint32_t output) const { return memory.writes[memory.first_write[step] + output]; }
   std::int64_t workspace_of(std::size_t step) const {
     return memory.workspace_buffer[step] == none ? 0 : static_cast<std::int64_t>(memory.workspace_bytes[step]);
@@ -49,32 +52,35 @@ struct Plan {
 };
 
 struct PlanRequest {
-  bool training = false;                  ///< updates are made
-  bool keep_on_device = false;            ///< outputs stay where they are made; else they come to the CPU
-  bool capture = true;                    ///< capturable kernels on GPUs
-  std::map<ValueId, Device*> devices{};   ///< of inputs that are not on the CPU
+  bool training = false;                  ///< apply updates of variables
+  /// leave outputs on the device that produces them; false: copy them to the CPU
+  bool keep_on_device = false;
+  bool capture = true;                    ///< capture capturable kernels on GPUs
+  std::map<ValueId, Device*> devices{};   ///< devices of inputs that are not on the CPU
   const WantedOutputs* wanted = nullptr;  ///< null: all outputs and updates
-  Optimize optimize = Optimize::full;     ///< what the plan may change: nothing, no bit of the results, or their rounding
-  std::vector<bool> constant{};           ///< as the plan has it
-  bool chains = true;                     ///< neighbouring element-wise nodes run as one step, but for Optimize::none
-  int threads = 1;                        ///< that a kernel may use, and for which such steps have scratch memory
+  Optimize optimize = Optimize::full;     ///< allowed changes: none, bit-identical, or different rounding
+  std::vector<bool> constant{};           ///< see Plan::constant
+  bool chains = true;                     ///< fuse elementwise nodes, unless Optimize::none
+  /// threads that a kernel may use; fused groups get scratch memory for each
+  int threads = 1;
 };
 
-/// Runs all of plan_passes. `types`: those of all values, as infer_with() returns them. Throws Failure that names the node for what cannot
-/// run.
+/// Runs all plan_passes. `types`: of all values, from infer_with(). Throws Failure that names the
+/// node if something cannot run.
 std::shared_ptr<const Plan> make_plan(std::shared_ptr<const GraphSnapshot> graph, const Kernels& kernels, const TensorTable& tensors,
                                       std::vector<tenon_type> types, const PlanRequest& request);
 
-/// The declared types of the inputs, storages too, with these shapes in their places.
+/// Returns the declared types of the inputs, including storages, with these shapes substituted.
 std::map<ValueId, tenon_type> input_types(const GraphModel& model, const std::map<std::string, Shape>& shapes);
 
 struct Inferred {
   std::vector<tenon_type> types;                   ///< of all values
-  std::vector<std::pair<NodeId, ValueId>> unseen;  ///< as Inference has them
-  std::map<ValueId, Tensor> evaluated{};           ///< as Inference has them
+  std::vector<std::pair<NodeId, ValueId>> unseen;  ///< see Inference::unseen()
+  std::map<ValueId, Tensor> evaluated{};           ///< see Inference::take_evaluated()
 };
 
-/// What inference begins with: null: the types that are declared; and elements of constants alone. `settled`: as of the graph's snapshot.
+/// What inference starts from. `types` null: the declared types; `elements` null: only constants.
+/// `settled`: see GraphSnapshot.
 struct KnownBefore {
   const std::vector<tenon_type>* types = nullptr;
   const Inference::Elements* elements = nullptr;
@@ -82,12 +88,13 @@ struct KnownBefore {
   const Evaluate* evaluate = nullptr;
 };
 
-/// The types of all values with these input shapes bound, inferred as far as `wanted` needs, with the storages of inputs and `tensors`.
-/// Throws Failure for inputs that do not fit.
+/// Binds the input shapes and infers the types of all values that `wanted` needs, taking storages
+/// from the inputs and `tensors`. Throws Failure for inputs that do not match.
 Inferred infer_with(const GraphModel& model, const Binding& binding, const TensorTable& tensors,
                     const std::map<ValueId, tenon_type>& inputs, const WantedOutputs* wanted = nullptr, const KnownBefore& known = {});
 
-/// What the plan's steps do and where, for printing and for applications. Throws Failure for a kernel that fails to tell its algorithm.
+/// Describes the plan's steps for printing and for applications. Throws Failure if a kernel fails
+/// to report its algorithm.
 PlanInfo info_of(const Plan& plan, const Kernels& kernels);
 
 }  // namespace tenon

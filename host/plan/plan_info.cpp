@@ -19,7 +19,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t most_left_out = 40;  // that a plan prints
+constexpr std::size_t most_left_out = 40;  // printed at most
 
 PlannedPlace place_of(const Plan& plan, const PlannedOutput& output, ValueId value) {
   if (output.write == Write::none) return PlannedPlace::nowhere;
@@ -41,7 +41,8 @@ PlannedOutput output_of(const Plan& plan, std::size_t step, std::uint32_t i) {
   return output;
 }
 
-// Of an isolated plugin: what the kernel could do in this process.
+// Returns the optimizations that an isolated plugin's step lacks compared with running in this
+// process.
 std::string without(const Plan& plan, std::size_t step) {
   const auto id = plan.node_of(step);
   if (plan.graph.worker_of(id) == nullptr) return {};
@@ -56,7 +57,7 @@ std::string without(const Plan& plan, std::size_t step) {
   return left_out == 0 ? std::string() : fmt::format("{} in a worker process", words[left_out]);
 }
 
-// Of a step that stands for several nodes.
+// Returns the names of the nodes that a step replaces.
 std::vector<std::string> node_names(const Plan& plan, std::size_t step) {
   const auto& model = plan.model();
   std::vector<std::string> names;
@@ -70,7 +71,8 @@ std::vector<std::string> node_names(const Plan& plan, std::size_t step) {
 }
 
 std::string step_algorithm(const Plan& plan, std::size_t step, const Kernels& kernels) {
-  if (plan.copy_of(step) != none || plan.chain_of(step) != none || plan.runs_sparse(step)) return {};  // algorithms are of dense kernels
+  // only dense kernels report algorithms
+  if (plan.copy_of(step) != none || plan.chain_of(step) != none || plan.runs_sparse(step)) return {};
   const auto id = plan.node_of(step);
   const auto& node = plan.node(step);
   const auto& kernel = plan.graph.kernel_of(id, kernels);
@@ -106,7 +108,7 @@ PlannedStep step_of(const Plan& plan, std::size_t step, const Kernels& kernels) 
   for (std::uint32_t i = 0; i < node.output_count; ++i) {
     const bool of_nothing =
         node.pass == Pass::backward && plan.types()[node.first_output + i].rank < 0 && plan.memory.readers[node.first_output + i] == 0;
-    if (!of_nothing) info.outputs.push_back(output_of(plan, step, i));  // the gradient of an input that is left out
+    if (!of_nothing) info.outputs.push_back(output_of(plan, step, i));  // skip gradients of unconnected inputs
   }
   info.workspace = plan.workspace_of(step);
   info.without = without(plan, step);
@@ -170,7 +172,8 @@ std::int64_t PlanInfo::reordered_bytes() const {
   return sum;
 }
 
-// Operators are compared by their names: kernels of one operator that differ, such as variants, rarely have a key in common.
+// Operators are compared by name: kernels of one operator that differ, such as variants, rarely
+// share a key.
 std::int64_t PlanInfo::kept_bytes() const {
   std::set<std::tuple<std::string_view, std::string_view, std::string_view>> counted;
   std::int64_t sum = 0;

@@ -9,7 +9,8 @@
 namespace tenon {
 namespace {
 
-/// A plain tensor is a matrix [channels, places] for each image, and a channels-last one its transpose.
+/// A plain tensor is a [channels, positions] matrix for each image, and a channels-last one its
+/// transpose.
 struct Reorder : Operator {
   static constexpr void describe(auto& op) {
     op.doc("the same elements in another layout");
@@ -32,7 +33,7 @@ struct Reorder : Operator {
                                to_last ? places : channels, size_of(type.dtype)};
     const auto image_bytes = static_cast<std::size_t>(channels * places) * first.element;
     if (std::min(channels, places) == 1) return copy(call, first, static_cast<std::size_t>(images) * image_bytes);
-    // a thread takes some columns of some images
+    // Each task handles a block of columns of some images.
     constexpr std::int64_t most = 64 << 10, line = 64;
     const auto in_part = std::max<std::int64_t>(line, most / std::max<std::int64_t>(1, first.rows) / line * line);
     const auto parts = (first.columns + in_part - 1) / in_part;
@@ -49,7 +50,7 @@ struct Reorder : Operator {
   }
 
  private:
-  /// Both layouts are the same.
+  /// For layouts that coincide.
   static void copy(const Call& call, const TransposedCopy& all, std::size_t bytes) {
     call.parallel_for(static_cast<std::int64_t>(bytes), 256 << 10, [&](std::int64_t begin, std::int64_t end) {
       std::memcpy(all.to + begin, all.from + begin, static_cast<std::size_t>(end - begin));

@@ -1,11 +1,11 @@
-// The step that brings a value into another layout.
+// Converts between plain and channels-last layout.
 #pragma once
 #include "plugin/plugin_set.hpp"
 
 namespace tenon {
 
-/// An operator of the host's own that no graph names: it copies a dense tensor of rank 3 to 5, plain or channels-last as each of the two
-/// is.
+/// Returns an internal operator that never appears in original graphs. It copies a dense tensor of
+/// rank 3 to 5 between any combination of plain and channels-last.
 const LoadedOperator& reorder_operator();
 
 }  // namespace tenon

@@ -15,12 +15,12 @@ class Resuming {
     needed_.partial = rest.part->partial;
   }
 
-  /// Whether the outputs of `rest` can be computed.
+  /// Returns whether the outputs of `rest` can be computed.
   bool find_needed();
   std::shared_ptr<Stage> stage(const std::shared_ptr<const GraphSnapshot>& original) const;
 
  private:
-  /// The optimized graph's value that stands for one of the original graph.
+  /// Returns the value of the optimized graph that replaces a value of the original graph.
   ValueId now(ValueId value) const {
     const auto& redirected = rest_.model().redirected;
     for (auto found = redirected.find(value); found != redirected.end(); found = redirected.find(value)) value = found->second;
@@ -28,7 +28,7 @@ class Resuming {
   }
   void find_inputs();
   bool need(NodeId id);
-  // A node that rules replaced has not.
+  // False for nodes that rules replaced.
   bool has_run(NodeId id) const {
     const auto& made = rest_.model().values[original_.nodes[id].first_output];
     return made.role == Role::input || (made.producer != none && !rest_.part->nodes[made.producer]);
@@ -43,11 +43,11 @@ class Resuming {
   const GraphModel& original_;
   const Binding& binding_;
   const Stage& rest_;
-  std::vector<ValueId> input_for_;  // of each value: the input of `rest` that has its elements
+  std::vector<ValueId> input_for_;  // of each value: the input of `rest` that holds its elements
   WantedOutputs needed_;
 };
 
-// An input stands for the first of several values; the others are computed again.
+// An input provides only the first of several values that it replaces; the others are recomputed.
 void Resuming::find_inputs() {
   std::vector<bool> taken(rest_.model().values.size());
   for (ValueId value = 0; value < original_.values.size(); ++value) {
@@ -62,13 +62,14 @@ bool Resuming::need(NodeId id) {
   if (may_have_effect(id) && has_run(id)) return false;
   needed_.nodes[id] = true;
   const auto& node = original_.nodes[id];
-  std::fill_n(input_for_.begin() + node.first_output, node.output_count, none);  // it makes all of its outputs
+  // the node produces all of its outputs
+  std::fill_n(input_for_.begin() + node.first_output, node.output_count, none);
   for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i)
     if (const auto value = original_.edges[node.first_edge + i]; value != none) needed_.values[value] = true;
   return true;
 }
 
-// Nodes stand behind what they read.
+// Visits nodes in reverse: a node comes after its inputs.
 bool Resuming::find_needed() {
   find_inputs();
   for (const auto& [name, value] : rest_.part->outputs) {

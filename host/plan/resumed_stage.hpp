@@ -1,4 +1,4 @@
-// Going on with the original graph where a stage of the optimized one cannot be planned.
+// Falls back to the original graph if a stage of the optimized one cannot be planned.
 #pragma once
 #include <memory>
 
@@ -6,9 +6,10 @@
 
 namespace tenon {
 
-/// What is left of the original graph when the stages of the optimized one before `rest` have run: a stage that takes the same inputs, and
-/// computes the same outputs. Null if that would call a node again that may have an effect: one that keeps states, communicates, or belongs
-/// to the application. Of a session that does not train.
+/// Returns the stage that remains of the original graph after the optimized graph's stages before
+/// `rest` have run. It takes the same inputs and computes the same outputs as `rest`. Null if it
+/// would repeat a node that may have side effects: one that is stateful, communicates, or belongs
+/// to the application. For sessions that do not train.
 std::shared_ptr<Stage> resumed(const std::shared_ptr<const GraphSnapshot>& original, const Stage& rest);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Which nodes of a lowered graph run, in which order, and how often values are read.
+// Execution order of a lowered graph, and the number of readers of each value.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -8,14 +8,14 @@
 
 namespace tenon {
 
-/// Only what the outputs need runs; in training, what variables are updated with as well; and, where all outputs are wanted, nodes that
-/// other processes wait for, and in training those that keep states.
+/// Returns the nodes that outputs need; in training, also those that updates of variables need;
+/// and, if all outputs are requested, nodes that communicate and, in training, stateful nodes.
 std::vector<NodeId> running_order(const Lowered& graph, bool training);
 
-/// Of each value.
+/// Counts for each value.
 struct Readers {
-  std::vector<std::uint32_t> all;           ///< steps that read it, outputs of the graph, updates
-  std::vector<std::uint32_t> output_names;  ///< how many outputs of the graph it is
+  std::vector<std::uint32_t> all;           ///< reading steps, graph outputs and updates
+  std::vector<std::uint32_t> output_names;  ///< graph outputs that are this value
 };
 Readers count_readers(const GraphModel& model, std::span<const NodeId> order, bool training);
 

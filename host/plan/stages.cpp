@@ -11,7 +11,7 @@ class Cutting {
   Cutting(const Stage& stage, const Inferred& inferred, bool training)
       : stage_(stage), model_(stage.model()), inferred_(inferred), training_(training) {}
 
-  /// Whether anything is left for later.
+  /// Returns whether anything is left for a later stage.
   bool find_later();
   CutStage cut() const;
 
@@ -24,7 +24,7 @@ class Cutting {
     for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i)
       if (const auto value = model_.edges[node.first_edge + i]; value != none) visit(value);
   }
-  // What decides a backward node's types, beside what it reads.
+  // Visits the values around a backward node's origin, which determine the backward node's types.
   template <class Visit>
   void each_around_origin(const NodeRecord& node, Visit&& visit) const {
     if (node.pass != Pass::backward) return;
@@ -32,7 +32,7 @@ class Cutting {
     each_edge(origin, visit);
     for (std::uint32_t i = 0; i < origin.output_count; ++i) visit(origin.first_output + i);
   }
-  // Of variables; none but in training.
+  // Updates of variables; empty unless training.
   const auto& updates() const {
     static const decltype(model_.updates) none_made;
     return !training_ ? none_made : stage_.part ? stage_.part->updates : model_.updates;
@@ -45,10 +45,11 @@ class Cutting {
   const GraphModel& model_;
   const Inferred& inferred_;
   const bool training_;
-  std::vector<bool> late_;                // of each value: it, or its shape, is known only when this stage has run
-  std::vector<bool> later_;               // of each node
-  std::set<NodeId> waiting_;              // for elements
-  std::set<ValueId> wanted_, held_back_;  // whose elements they wait for; states that a later node uses
+  // of each value: its elements or shape become known only when this stage has run
+  std::vector<bool> late_;
+  std::vector<bool> later_;               // of each node: runs in a later stage
+  std::set<NodeId> waiting_;              // nodes that need elements
+  std::set<ValueId> wanted_, held_back_;  // elements that they need; states that a later node uses
 };
 
 bool Cutting::find_later() {
@@ -86,8 +87,8 @@ bool Cutting::waits(NodeId id) const {
   return waits;
 }
 
-// Elements that a later node makes are not there when its stage is planned: planning computes them from the sizes that are known by then,
-// or cuts that stage again.
+// Elements that a later node produces are unknown when its stage is planned: planning then computes
+// them from known sizes, or cuts that stage again.
 bool Cutting::is_made_later(ValueId value) const {
   const auto& record = model_.values[value];
   return record.role == Role::output && record.producer != none && later_[record.producer];
@@ -123,7 +124,7 @@ CutStage Cutting::cut() const {
     (is_made_later(output.second) ? second : first).outputs.push_back(output);
   }
   for (const auto& update : updates()) {
-    // a later node still reads the old value, or the new one's shape is not known yet
+    // A later node still reads the old value, or the shape of the new one is not known yet.
     const bool now_too = is_made_now(update.second) && !late_[update.second] && !needed[update.first];
     (now_too ? first : second).updates.push_back(update);
     if (!now_too) needed[update.second] = true;

@@ -1,4 +1,5 @@
-// Graphs whose shapes follow from elements: they are planned part by part, each when what its shapes follow from has been computed.
+// Staged planning for data-dependent shapes: each stage is planned when the values that its shapes
+// depend on have been computed.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -11,34 +12,38 @@
 
 namespace tenon {
 
-/// A graph, or what is left of it once earlier stages have run: what they made are inputs of it. Most graphs have one stage.
+/// A graph, or what remains of it after earlier stages, whose results become inputs. Most graphs
+/// have one stage.
 struct Stage {
-  std::uint64_t id = 0;  ///< no other stage of the session has it
+  std::uint64_t id = 0;  ///< unique within the session
   std::shared_ptr<const GraphSnapshot> graph;
-  std::optional<WantedOutputs> part;  ///< nothing: all of the graph
-  std::vector<tenon_type> types;      ///< of all values, as earlier stages know them; empty: as they are declared
-  std::vector<ValueId> seen;          ///< inputs, variables and states whose elements inference sees
+  std::optional<WantedOutputs> part;  ///< nullopt: the whole graph
+  std::vector<tenon_type> types;      ///< of all values, as known from earlier stages; empty: as declared
+  /// inputs, variables and states whose elements inference may read
+  std::vector<ValueId> seen;
 
   const GraphModel& model() const { return graph->model; }
   const WantedOutputs* wanted() const { return part ? &*part : nullptr; }
   bool sees(ValueId value) const;
 };
 
-/// What begins the name of an output that a stage makes for later ones; their input has the rest of the name.
+/// Prefix of the names of outputs that a stage produces for later ones; the later input has the
+/// rest of the name.
 inline constexpr char for_later = '\x1f';
 
-/// A stage, cut before the nodes that depend on what kernels allocate, or whose inference waits for elements. `later` is null where there
-/// are none: `now` is the stage then.
+/// A stage, cut before the nodes that depend on sizes that kernels determine, or whose inference
+/// needs elements. `later` is null if there are none; then `now` is the whole stage.
 struct CutStage {
   std::shared_ptr<const Stage> now;
   std::shared_ptr<Stage> later;
 };
 CutStage cut(const std::shared_ptr<const Stage>& stage, const Inferred& inferred, bool training);
 
-/// The stage without what planning has computed: the caller gives these values to a run of the plan like inputs.
+/// Returns the stage without nodes that planning has evaluated: the caller passes these values to a
+/// run of the plan like inputs.
 std::shared_ptr<const Stage> without(std::shared_ptr<const Stage> stage, const std::map<ValueId, Tensor>& evaluated);
 
-/// Of the nodes of a later stage.
+/// Returns the names of the nodes of a later stage.
 std::vector<std::string> node_names(const Stage& stage);
 
 }  // namespace tenon

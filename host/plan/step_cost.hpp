@@ -1,4 +1,4 @@
-// What a step reads, writes and computes, for profiles.
+// Memory traffic and operations of steps, for profiles.
 #pragma once
 #include <vector>
 
@@ -7,11 +7,11 @@
 namespace tenon {
 
 struct StepCost {
-  double bytes = 0;  ///< of dense inputs, each once, and of dense outputs; what write mode add reads is not counted
-  double flops = 0;  ///< as the operator says; 0: it does not
+  double bytes = 0;  ///< dense inputs, each once, plus dense outputs; reads of accumulating writes are not counted
+  double flops = 0;  ///< as the operator reports; 0: not reported
 };
 
-/// Of each step. Throws Failure for an operator that fails to say it.
+/// Returns the cost of each step. Throws Failure if an operator fails to report it.
 std::vector<StepCost> step_costs(const Plan& plan, const Kernels& kernels);
 
 }  // namespace tenon

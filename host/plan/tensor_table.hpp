@@ -1,4 +1,4 @@
-// The elements of a session's variables, states and constants.
+// The tensors of a session's variables, states and constants.
 #pragma once
 #include <tenon/host/tensor.hpp>
 #include <vector>
@@ -7,10 +7,11 @@
 
 namespace tenon {
 
-/// By value; empty where a value has none. They are the session's: what runs change is changed here, and never in the graph.
+/// Indexed by value; empty for values without elements. Owned by the session: runs modify these,
+/// never the graph.
 using TensorTable = std::vector<Tensor>;
 
-/// The graph's own, shared with it, as its file has them.
+/// Returns the graph's own tensors, without copying, as stored in its file.
 inline TensorTable tensors_of(const GraphModel& model) {
   TensorTable tensors(model.values.size());
   for (ValueId id = 0; id < tensors.size(); ++id)

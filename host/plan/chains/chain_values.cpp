@@ -28,12 +28,13 @@ class ChainValuesFinder {
   }
 
  private:
-  /// Of a value of the chain; the sum of two stands for both. Nodes by their places in the chain.
+  /// The use of a value in the group; both sides of a folded sum share one. Nodes are indices in
+  /// the group.
   struct Use {
     std::uint32_t place = none;
-    std::uint32_t readers = 0;  // inside
+    std::uint32_t readers = 0;  // within the group
     std::uint32_t first_writer = none, last_reader = none, last = 0;
-    std::uint32_t edges_of_last = 0;  // by which the last one reads it
+    std::uint32_t edges_of_last = 0;  // number of edges by which the last reader reads it
   };
   using Where = ChainPlace::Where;
 
@@ -62,8 +63,8 @@ class ChainValuesFinder {
   const std::span<const std::uint32_t> readers_;
   const FoundChain& found_;
   ChainValues values_;
-  std::unordered_map<ValueId, ValueId> sums_;  // of each side: the sum
-  std::unordered_map<ValueId, bool> added_;    // right sides
+  std::unordered_map<ValueId, ValueId> sums_;  // each side of a sum -> the sum
+  std::unordered_map<ValueId, bool> added_;    // right sides of sums
   std::unordered_map<ValueId, Use> uses_;
   std::vector<std::uint32_t> free_slots_;
 };
@@ -98,7 +99,7 @@ void ChainValuesFinder::place_values_of(std::uint32_t i) {
       continue;
     }
     auto& use = uses_.at(root(value));
-    if (use.place == none) {  // from outside
+    if (use.place == none) {  // from outside the group
       use.place = add_place(value, Where::input, static_cast<std::uint32_t>(values_.inputs.size()));
       values_.inputs.push_back(value);
     }
@@ -111,7 +112,8 @@ void ChainValuesFinder::place_values_of(std::uint32_t i) {
     chain.operands.push_back(place);
     chain.writes.push_back(write);
   }
-  std::vector<std::uint32_t> done;  // slots; one that was taken over is in use
+  // slots no longer used; a slot that was reused is not among them
+  std::vector<std::uint32_t> done;
   for (auto at = chain.operands.begin() + first; at != chain.operands.end(); ++at)
     if (*at != none && chain.places[*at].where == Where::scratch) done.push_back(chain.places[*at].index);
   for (const auto& [value, use] : uses_)
@@ -134,14 +136,14 @@ std::uint32_t ChainValuesFinder::add_place(ValueId value, Where where, std::uint
   return static_cast<std::uint32_t>(chain.places.size() - 1);
 }
 
-// Where an output goes: it may take the scratch memory of an input that nobody reads later.
+// Returns where an output goes: it may reuse the scratch slot of an input that has no later reader.
 std::uint32_t ChainValuesFinder::place_output(std::uint32_t i, std::uint32_t output, std::uint8_t& write) {
   auto& chain = values_.chain;
   const auto& each = node(i);
   const auto value = each.first_output + output;
   auto& use = uses_.at(root(value));
   write = added_.contains(value) ? TENON_WRITE_ADD : TENON_WRITE_TO;
-  if (use.place != none) return use.place;  // the left side of the sum is there
+  if (use.place != none) return use.place;  // the left side of the sum is already there
   if (escapes(root(value), use)) {
     use.place = add_place(root(value), Where::output, static_cast<std::uint32_t>(values_.outputs.size()));
     values_.outputs.push_back(root(value));
@@ -176,7 +178,8 @@ bool ChainValuesFinder::takes_over(std::uint32_t i, std::uint32_t output, ValueI
   });
 }
 
-// Memory of an input from outside may become that of an output where nobody in the chain reads the input once the output is there.
+// An output may reuse the memory of an input from outside if no node of the group reads the input
+// after the output is written.
 void ChainValuesFinder::find_inplace() {
   for (std::uint32_t out = 0; out < values_.outputs.size(); ++out) {
     const auto writer = uses_.at(values_.outputs[out]).first_writer;

@@ -1,4 +1,4 @@
-// Where the values of a chain lie: which come from outside, which others read, and which lie in scratch memory.
+// Assigns memory to the values of a fused elementwise group: inputs, outputs, or scratch.
 #pragma once
 #include <span>
 #include <utility>
@@ -11,11 +11,11 @@ namespace tenon {
 
 struct ChainValues {
   ElementChain chain;
-  std::vector<ValueId> inputs, outputs;      ///< of the node that runs it
-  std::vector<std::pair<int, int>> inplace;  ///< (input, output) that may be one piece of memory
+  std::vector<ValueId> inputs, outputs;      ///< of the fused node
+  std::vector<std::pair<int, int>> inplace;  ///< (input, output) pairs that may share memory
 };
 
-/// `readers`: of each value, as Readers::all.
+/// `readers`: see Readers::all.
 ChainValues chain_values(const GraphModel& model, const Binding& binding, std::span<const tenon_type> types,
                          std::span<const std::uint32_t> readers, const FoundChain& found);
 

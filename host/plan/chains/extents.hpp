@@ -1,4 +1,4 @@
-// What a value is to a chain of element-wise nodes, and how the chain's elements are cut into blocks.
+// Broadcasting of values in fused elementwise groups, and the partition into blocks.
 #pragma once
 #include <optional>
 
@@ -6,11 +6,13 @@
 
 namespace tenon {
 
-/// How a value of this shape is read by nodes whose outputs have the shape `whole`: element by element, as the same row again and again (it
-/// has the last dimensions of the whole), or as one element. Nothing for any other broadcasting, nor where the layouts differ.
+/// Returns how nodes whose outputs have the shape `whole` read a value: element by element, as one
+/// repeated row (the trailing dimensions of `whole`), or as a single element. Nullopt for other
+/// broadcasts, and if the layouts differ.
 std::optional<ChainPlace::Extent> extent_in(const tenon_type& type, const tenon_type& whole);
 
-/// For rows of so many elements; 0: there are none. Nothing where rows fit into no block whose borders are at multiples of 64 elements.
+/// `row`: elements of a row, or 0 if there are no rows. Nullopt if rows fit into no block whose
+/// boundaries are multiples of 64 elements.
 std::optional<ChainBlocks> blocks_of(std::int64_t elements, std::int64_t row);
 
 }  // namespace tenon

@@ -39,9 +39,11 @@ class ChainFinder {
  private:
   struct Chain {
     FoundChain found;
-    std::vector<std::pair<std::uint32_t, NodeId>> nodes;  // with their places in the order
-    std::uint32_t last = 0;                               // the place of its last node
-    bool open = true;                                     // nobody else needs its values yet
+    // with their positions in the execution order
+    std::vector<std::pair<std::uint32_t, NodeId>> nodes;
+    std::uint32_t last = 0;                               // position of its last node
+    // no node outside has needed its values yet
+    bool open = true;
   };
   using Extent = ChainPlace::Extent;
 
@@ -58,7 +60,8 @@ class ChainFinder {
     const auto producer = model_.values[value].producer;
     return producer == none ? none : chain_of_[producer];
   }
-  /// visit(value) for each that the node reads or, where its output is added to something, writes to.
+  /// Calls visit(value) for each input of the node and for each value that its outputs are
+  /// accumulated into.
   template <class Visit>
   void each_read(NodeId id, Visit visit) const;
 
@@ -67,12 +70,12 @@ class ChainFinder {
   const Kernels& kernels_;
   const std::span<const tenon_type> types_;
   const Readers& readers_;
-  std::vector<std::uint32_t> left_;                  // of each value: readers that have not come yet
+  std::vector<std::uint32_t> left_;                  // of each value: readers not visited yet
   std::unordered_map<NodeId, FusedSum> sums_;        // by their nodes, which do not run
-  std::unordered_map<ValueId, ValueId> left_sides_;  // of the fused sums, by the right sides
+  std::unordered_map<ValueId, ValueId> left_sides_;  // of fused sums: right side -> left side
   std::vector<Chain> chains_;
   std::vector<std::uint32_t> chain_of_;  // of each node
-  std::uint32_t place_ = 0;              // of the node at hand among those that run
+  std::uint32_t place_ = 0;              // position of the current node among those that run
 };
 
 template <class Visit>
@@ -104,7 +107,7 @@ void ChainFinder::visit(NodeId id) {
   if (runs) ++place_;
 }
 
-// Of two values of one chain: then the chain has the sum as well.
+// If both sides belong to the same group, the sum joins it.
 bool ChainFinder::take_sum(const FusedSum& sum) {
   const auto chain = chain_of(sum.left);
   if (chain == none || chain != chain_of(sum.right)) return false;
@@ -113,7 +116,7 @@ bool ChainFinder::take_sum(const FusedSum& sum) {
   return true;
 }
 
-// Joins all chains whose values it reads, as far as they fit; the others end here.
+// Merges all groups whose values the node reads, as far as they fit; closes the others.
 void ChainFinder::join(NodeId id, const tenon_type& whole, std::int64_t row) {
   std::uint32_t own = none;
   each_read(id, [&](ValueId value) {
@@ -153,11 +156,12 @@ std::uint32_t ChainFinder::merged(std::uint32_t one, std::uint32_t other) {
   return one;
 }
 
-// Whether the chain may run later than now, behind what has come since: then its inputs stay in memory instead of its values.
+// Whether delaying the group until now keeps no more memory alive: its inputs then stay in memory
+// instead of its values.
 bool ChainFinder::may_wait(const Chain& chain) const {
   if (chain.last + 1 == place_) return true;
   const auto in_arena = [&](ValueId value) { return model_.values[value].role == Role::output && readers_.output_names[value] == 0; };
-  std::int64_t bytes = 0;  // more than without waiting
+  std::int64_t bytes = 0;  // memory added by delaying
   std::vector<ValueId> counted;
   for (const auto& [place, id] : chain.nodes) {
     const auto own = chain_of_[id];
@@ -174,7 +178,7 @@ bool ChainFinder::may_wait(const Chain& chain) const {
   return bytes <= 0;
 }
 
-// The type of what the node computes, where a chain may have it; null otherwise.
+// Returns the common type of the node's outputs if the node can be fused, else null.
 const tenon_type* ChainFinder::whole_of(NodeId id) const {
   const auto& node = model_.nodes[id];
   const tenon_type* whole = nullptr;
@@ -197,7 +201,8 @@ bool ChainFinder::may_be_called_for_parts(NodeId id) const {
   return function_of(*table, dispatch_of(node.pass == Pass::backward, false)) != nullptr;
 }
 
-// The length of the rows that it reads, 0 where it reads none; nothing where it reads what a chain cannot cut.
+// Returns the length of the rows that the node reads, 0 if none; nullopt if it reads a value that
+// cannot be split into blocks.
 std::optional<std::int64_t> ChainFinder::row_of(NodeId id, const tenon_type& whole) const {
   const auto& node = model_.nodes[id];
   const auto needed = node.pass == Pass::backward ? forward_of(model_, node).output_count : node.input_count;

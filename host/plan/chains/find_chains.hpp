@@ -1,4 +1,4 @@
-// Which nodes of a lowered graph become chains.
+// Elementwise fusion: finds the groups of nodes to fuse.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,19 +10,21 @@
 
 namespace tenon {
 
-/// With fewer, all values of a chain stay in the second-level cache anyway.
+/// With fewer elements, all values of a group stay in the L2 cache anyway.
 inline constexpr std::int64_t fewest_chain_elements = 131072;
 
 struct FoundChain {
-  std::vector<NodeId> nodes;   ///< at least two, in the graph's order; the chain runs where the last one stands
-  std::vector<FusedSum> sums;  ///< of two values of the chain: the right one is added where the left one lies
-  tenon_type whole{};          ///< of all that the nodes compute, but for the dtype
+  std::vector<NodeId> nodes;   ///< at least two, in execution order; the group runs at the position of the last
+  /// sums of two values of the group: the right side is accumulated into the left one
+  std::vector<FusedSum> sums;
+  tenon_type whole{};          ///< common type of the outputs, except for the dtype
   ChainBlocks blocks;
 };
 
-/// Nodes that read each other's values element by element and whose kernels may be called block by block, where there are so many elements
-/// that their values leave the cache between steps. What lies between two of them in the order does not need what they compute, and waiting
-/// for the last one keeps no more memory in use. By the last node; no node is in two. Takes O(n).
+/// Finds groups of nodes that read each other's values elementwise, whose kernels can be called for
+/// blocks, and whose values are too large for the cache. Nodes that run between two of a group do
+/// not need its values, and delaying the group to its last node keeps no more memory alive. Groups
+/// are disjoint and sorted by their last nodes. Takes O(n).
 std::vector<FoundChain> find_chains(const Lowered& graph, const Kernels& kernels, std::span<const tenon_type> types,
                                     std::span<const NodeId> order, const Readers& readers);
 

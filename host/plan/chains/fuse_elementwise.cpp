@@ -12,7 +12,7 @@
 namespace tenon {
 namespace {
 
-// The operator of fused steps, which the plan runs itself.
+// Internal operator of fused steps, which plans run themselves.
 const LoadedOperator& chain_operator() {
   static const auto op = [] {
     LoadedOperator loaded;
@@ -25,8 +25,8 @@ const LoadedOperator& chain_operator() {
   return op;
 }
 
-/// Numbers of nodes and values stay what they were, and new ones come last. Values of a group that other nodes read get new numbers, and
-/// keep their labels.
+/// Existing nodes and values keep their numbers; new ones are appended. Values of a group that
+/// other nodes read get new numbers and keep their labels.
 class ElementwiseFusion {
  public:
   ElementwiseFusion(PlanDraft& draft, std::span<const std::uint32_t> readers) : draft_(draft), graph_(draft.graph()), readers_(readers) {
@@ -35,7 +35,8 @@ class ElementwiseFusion {
   }
 
   void run(const std::vector<FoundChain>& groups) {
-    std::vector<std::string> labels;  // made before operators of groups are added: labels look at all operators
+    // computed before operators are added, because labels depend on all of them
+    std::vector<std::string> labels;
     labels.reserve(groups.size());
     for (const auto& group : groups) labels.push_back(operators_of(group));
     for (std::size_t i = 0; i < groups.size(); ++i) add(groups[i], labels[i]);
@@ -59,8 +60,8 @@ class ElementwiseFusion {
   PlanDraft& draft_;
   Lowered& graph_;
   const std::span<const std::uint32_t> readers_;
-  std::vector<ValueId> replaced_;                        // by which value others read it now
-  std::unordered_map<std::string, std::uint32_t> uses_;  // of what was added, by label, into the graph's operators
+  std::vector<ValueId> replaced_;                        // value -> value that others read now
+  std::unordered_map<std::string, std::uint32_t> uses_;  // label -> index in the graph's operators
 };
 
 std::string ElementwiseFusion::operators_of(const FoundChain& group) const {
@@ -87,16 +88,18 @@ void ElementwiseFusion::add(const FoundChain& group, const std::string& label) {
   graph_.chains.push_back(std::move(values.chain));
 }
 
-// Groups of the same operators share an entry; each node has its own description of inputs and outputs.
+// Groups with the same operators share an entry; each node has its own description of inputs and
+// outputs.
 std::uint32_t ElementwiseFusion::use_of(const std::string& label, std::shared_ptr<const OperatorInfo> info) {
   const auto [found, added] = uses_.try_emplace(label);
   if (added) found->second = draft_.add_operator(chain_operator(), std::move(info));
   return found->second;
 }
 
-// Each group runs where its last node stands. Sums within groups go, as do the nodes of groups.
+// Each group runs at the position of its last node. The nodes of groups and the sums within them
+// are removed.
 void ElementwiseFusion::put_in_order(const std::vector<FoundChain>& groups) {
-  std::unordered_map<NodeId, NodeId> gone;  // and what comes instead; none: nothing
+  std::unordered_map<NodeId, NodeId> gone;  // removed node -> replacement, or none
   for (std::uint32_t i = 0; i < groups.size(); ++i) {
     for (const auto id : groups[i].nodes) gone.emplace(id, none);
     for (const auto& sum : groups[i].sums) gone.emplace(sum.node, none);

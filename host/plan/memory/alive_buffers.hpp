@@ -1,4 +1,4 @@
-// A set of buffers that is asked which of them are alive during given steps.
+// A set of buffers that can be queried for those alive during given steps.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -11,7 +11,8 @@
 
 namespace tenon {
 
-/// A binary tree in an array over all buffers sorted by their first step; each inner place holds the latest last step below it.
+/// A binary tree in an array over all buffers, sorted by their first step; each inner node holds
+/// the latest last step below it.
 class AliveBuffers {
  public:
   explicit AliveBuffers(std::span<const Buffer> buffers);
@@ -20,7 +21,8 @@ class AliveBuffers {
   void erase(std::uint32_t id);
   void clear();
 
-  /// Calls found(id) for each buffer of the set that is alive at one of the steps; takes O(log n) for each.
+  /// Calls found(id) for each buffer of the set that is alive at one of the steps [first, last];
+  /// O(log n) for each.
   template <class Found>
   void find(std::uint32_t first, std::uint32_t last, Found&& found) const {
     const auto end = std::upper_bound(firsts_.begin(), firsts_.end(), last) - firsts_.begin();
@@ -41,7 +43,7 @@ class AliveBuffers {
   std::size_t leaves_;
   std::vector<std::uint32_t> by_first_, leaf_of_;  // buffer of each leaf; leaf of each buffer
   std::vector<std::uint32_t> firsts_;              // of each leaf
-  std::vector<std::uint32_t> ends_;                // one more than the last step; 0: nothing of the set is below
+  std::vector<std::uint32_t> ends_;                // last step plus 1; 0: no buffer of the set below this node
 };
 
 }  // namespace tenon

@@ -7,7 +7,8 @@
 namespace tenon {
 namespace {
 
-// Whether a parameter hides the output. Other hidden outputs are always written: kernels may use them as memory of their own.
+// Whether a parameter omits the output. Other hidden outputs are always written: kernels may use
+// them as scratch memory.
 bool is_left_out(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info, std::uint32_t output) {
   std::uint32_t end = 0;
   for (const auto& declared : info.outputs)
@@ -41,7 +42,7 @@ class BufferAssignment {
   MemoryPlan& memory_;
 };
 
-// Finds memory for an output. Returns how it is written.
+// Assigns memory to an output and returns its write mode.
 std::uint8_t BufferAssignment::place_output(std::uint32_t step, std::uint32_t output) {
   const auto& node = model_.nodes[memory_.order[step]];
   const auto value = node.first_output + output;
@@ -60,16 +61,17 @@ std::uint8_t BufferAssignment::place_output(std::uint32_t step, std::uint32_t ou
     return TENON_WRITE_TO;
   }
   if (reuse_input(step, output)) return TENON_WRITE_IN_PLACE;
-  // what is given to a run is copied while kernels run, so its copy's memory must not be theirs
+  // Inputs are copied while kernels run, so memory of the copy must not be shared with theirs.
   const auto first = graph_.copies_given(memory_.order[step]) ? 0 : step;
   memory_.buffer_of[value] = memory_.buffer_of[root] =
       memory_.add_buffer(*graph_.places[value], draft_.writers[root], {byte_count(memory_.types[value]), first, draft_.last_use[root]});
   return TENON_WRITE_TO;
 }
 
-// An output may take over the memory of an input that it was declared in place with, that no step reads later, and that is the plan's own.
-// A backward node's first inputs are the gradients of its origin's outputs. A worker process does so only where it
-// wrote itself; elsewhere it would need a copy.
+// An output may reuse the memory of an input that it is declared in place with, that no later step
+// reads, and that belongs to the plan. The first inputs of a backward node are the gradients of its
+// origin's outputs. A worker process may do so only for memory that it wrote itself; otherwise a
+// copy would be needed.
 bool BufferAssignment::reuse_input(std::uint32_t step, std::uint32_t output) {
   const auto& node = model_.nodes[memory_.order[step]];
   const auto* worker = graph_.worker_of(memory_.order[step]);
@@ -89,7 +91,7 @@ bool BufferAssignment::reuse_input(std::uint32_t step, std::uint32_t output) {
     if (info.elementwise && !same_dims(from, to)) continue;
     auto& buffer = memory_.buffers[memory_.buffer_of[source]];
     const auto* earlier = memory_.buffer_of.data() + node.first_output;
-    if (std::count(earlier, earlier + output, memory_.buffer_of[source]) != 0) continue;  // another output has taken it
+    if (std::count(earlier, earlier + output, memory_.buffer_of[source]) != 0) continue;  // taken by another output
     memory_.buffer_of[value] = memory_.buffer_of[memory_.root[value]] = memory_.buffer_of[source];
     buffer.last = draft_.last_use[memory_.root[value]];
     return true;

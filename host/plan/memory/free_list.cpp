@@ -31,7 +31,7 @@ void FreeList::give_back(std::int64_t offset, std::int64_t bytes) {
   insert(offset, bytes);
 }
 
-// No stretch is large enough: the last one, where it touches the end, is made longer.
+// Called if no free range is large enough: extends the last range if it touches the end.
 std::int64_t FreeList::grow(std::int64_t bytes) {
   std::int64_t offset = end_;
   if (!by_offset_.empty()) {

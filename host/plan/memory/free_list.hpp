@@ -1,4 +1,4 @@
-// The free stretches of an arena that grows at its end.
+// The free ranges of an arena that grows at its end.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -7,10 +7,11 @@
 
 namespace tenon {
 
-/// Found by size, joined with their neighbours.
+/// Best fit; adjacent free ranges are merged.
 class FreeList {
  public:
-  /// The lowest one of the smallest stretches that are large enough; the arena grows where there is none.
+  /// Allocates from the smallest range that is large enough, the lowest of equal ones; grows the
+  /// arena if there is none.
   std::int64_t take(std::int64_t bytes);
   void give_back(std::int64_t offset, std::int64_t bytes);
   std::int64_t end() const { return end_; }

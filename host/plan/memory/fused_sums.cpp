@@ -31,13 +31,13 @@ std::vector<FusedSum> fuse_sums(const Lowered& graph, std::span<const tenon_type
     if (left == none || right == none || graph.last_of(left) >= graph.last_of(right)) continue;
     if (readers[sum.left] != 1 || readers[sum.right] != 1 || !graph.accumulates(right, model.values[sum.right].index)) continue;
     if (types[sum.left].storage != TENON_DENSE || types[sum.right].storage != TENON_DENSE) continue;
-    if (is_sum(model.nodes[right])) continue;  // it may be folded itself
+    if (is_sum(model.nodes[right])) continue;  // it may itself be folded
     sums.push_back(sum);
   }
   return sums;
 }
 
-// A folded sum and its two sides are one piece of memory; the sum stands for all three.
+// A folded sum and its two sides share memory; the sum is the root of all three.
 void fold_sums(PlanDraft& draft) {
   auto& memory = draft.memory();
   const auto& model = draft.model();
@@ -46,7 +46,8 @@ void fold_sums(PlanDraft& draft) {
   draft.adds.assign(model.values.size(), false);
   std::vector<bool> skipped(model.nodes.size());
   auto sums = fuse_sums(draft.graph(), memory.types, memory.order, memory.readers);
-  std::reverse(sums.begin(), sums.end());  // later sums first: their memory becomes that of earlier ones
+  // later sums first, so that their memory becomes that of earlier ones
+  std::reverse(sums.begin(), sums.end());
   for (const auto& [node, left, right, sum] : sums) {
     skipped[node] = true;
     memory.root[left] = memory.root[right] = memory.root[sum];

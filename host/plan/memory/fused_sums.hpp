@@ -1,4 +1,5 @@
-// Sums of two gradients that need no step of their own: the second one is added where the first one lies.
+// Folds sums of two gradients: the second one is accumulated into the memory of the first, without
+// a step of its own.
 #pragma once
 #include <span>
 #include <vector>
@@ -7,14 +8,16 @@
 
 namespace tenon {
 
-/// A sum whose right side is written by write mode add into the memory of its left side, which is then also the sum's.
+/// A sum whose right side is written with TENON_WRITE_ADD into the memory of its left side, which
+/// then holds the sum.
 struct FusedSum {
-  NodeId node;  ///< of sum_gradients; it does not run
+  NodeId node;  ///< the sum_gradients node, which does not run
   ValueId left, right, sum;
 };
 
-/// Those of the order's sums where all is dense, nobody else reads the two sides, the right side's kernel accumulates and runs after the
-/// left side is there. `readers` counts for each value the steps that read it and the outputs that give it out.
+/// Returns the sums in `order` whose values are dense, whose sides have no other readers, and whose
+/// right side's kernel accumulates and runs after the left side is available. `readers`: for each
+/// value, the number of reading steps and graph outputs.
 std::vector<FusedSum> fuse_sums(const Lowered& graph, std::span<const tenon_type> types, std::span<const NodeId> order,
                                 std::span<const std::uint32_t> readers);
 

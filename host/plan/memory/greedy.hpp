@@ -1,4 +1,5 @@
-// Placement of one buffer after the other, each where it fits best among those that are placed and alive with it.
+// Greedy best-fit placement of buffers, one at a time, among the placed buffers that are alive at
+// the same time.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,13 +10,15 @@
 
 namespace tenon {
 
-/// Sizes of buffers must be multiples of buffer_alignment.
+/// Buffer sizes must be multiples of buffer_alignment.
 class GreedyPlacer {
  public:
   explicit GreedyPlacer(std::span<const Buffer> buffers) : buffers_(buffers), placed_(buffers), offsets_(buffers.size()) {}
 
-  /// Places the buffers in this order, each into the smallest gap that is free all its life, and the lowest one of these. Stops at one that
-  /// does not fit below `limit`, or once it has looked at `work` pairs of buffers, and gives its place in the order; order.size(): all fit.
+  /// Places the buffers in this order, each into the smallest gap that is free during its lifetime,
+  /// the lowest of equal ones. Stops at the first buffer that does not fit below `limit` or when
+  /// `work`, a budget of buffer pairs, is exhausted. Returns the index in `order` where it stopped,
+  /// or order.size() if all fit.
   std::size_t place(std::span<const std::uint32_t> order, std::int64_t limit, std::int64_t& work);
 
   const std::vector<std::int64_t>& offsets() const { return offsets_; }
@@ -30,7 +33,7 @@ class GreedyPlacer {
   std::span<const Buffer> buffers_;
   AliveBuffers placed_;
   std::vector<std::int64_t> offsets_;
-  std::vector<Interval> taken_;  // of the buffers that are alive with the one at hand
+  std::vector<Interval> taken_;  // by buffers that are alive together with the current one
   std::int64_t bytes_ = 0;
 };
 

@@ -17,7 +17,8 @@ void find_last_uses(PlanDraft& draft) {
   }
 }
 
-// A variable's new value goes straight into its memory where the operator says it may and no step reads the old one later.
+// A variable's new value is written directly to its memory if the operator allows it and no later
+// step reads the old value.
 void find_updates(PlanDraft& draft) {
   auto& memory = draft.memory();
   const auto& model = draft.model();

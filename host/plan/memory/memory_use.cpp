@@ -36,8 +36,8 @@ class Uses {
 
   const GraphModel& model_;
   const MemoryPlan& plan_;
-  std::vector<std::uint32_t> first_, last_;  // of each value; none: no step makes or reads it
-  std::vector<ValueId> over_;                // whose memory it takes over
+  std::vector<std::uint32_t> first_, last_;  // of each value; none: no step writes or reads it
+  std::vector<ValueId> over_;                // of each value: the value whose memory it reuses
   std::vector<MemoryUse> uses_;
 };
 
@@ -55,7 +55,7 @@ void Uses::find_lives() {
   }
 }
 
-// No step makes a fused sum: its right side's does, where the left side lies.
+// No step produces a fused sum: the step of its right side does, in the memory of the left side.
 void Uses::find_sums() {
   auto sums = plan_.fused_sums;
   std::sort(sums.begin(), sums.end(), [](const FusedSum& one, const FusedSum& other) { return one.node < other.node; });

@@ -1,4 +1,4 @@
-// What lies in a plan's arenas, and from when to when.
+// The contents of a plan's arenas over time.
 #pragma once
 #include <tenon/host/plan_info.hpp>
 #include <vector>
@@ -7,11 +7,12 @@
 
 namespace tenon {
 
-/// By first step, then by offset. Inputs, variables and outputs of the graph lie elsewhere and are not among them; neither is what is added
-/// to a sum where that lies.
+/// Returns the uses by first step, then by offset. Inputs, variables and outputs of the graph are
+/// not in arenas; right sides of fused sums are not listed separately.
 std::vector<MemoryUse> memory_uses(const GraphModel& model, const MemoryPlan& plan);
 
-/// Throws Failure (usage) if something lies in an arena that the plan does not have: applications may make or change a PlanInfo.
+/// Throws Failure (usage) if an entry refers to an arena that the plan does not have: applications
+/// may create or edit a PlanInfo.
 void check_arenas(const PlanInfo& plan);
 
 }  // namespace tenon

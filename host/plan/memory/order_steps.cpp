@@ -11,7 +11,7 @@
 namespace tenon {
 namespace {
 
-// Says which elements its inference would have used; empty: none.
+// Returns a hint that names an input whose elements inference needs; empty if there is none.
 std::string wanted_values(const GraphModel& model, const Binding& binding, NodeId id, const std::vector<tenon_type>& types) {
   const auto& bound = binding.nodes[id];
   if (bound.instance == nullptr) return {};
@@ -25,7 +25,7 @@ std::string wanted_values(const GraphModel& model, const Binding& binding, NodeI
   return {};
 }
 
-// Whether infer() knew all that it could know, and said nothing of the output's rank.
+// Whether the output has no rank although all inputs of infer() are known.
 bool lacks_shape(const GraphModel& model, const NodeRecord& node, ValueId output, const std::vector<tenon_type>& types) {
   const auto* edges = model.edges.data() + node.first_edge;
   return types[output].rank < 0 &&
@@ -66,7 +66,7 @@ void require_known(const GraphModel& model, const Binding& binding, NodeId id, c
 
 }  // namespace
 
-// The types of what steps read and write must be known, and fit into memory.
+// Fails unless the types of everything that steps read and write are known and fit into memory.
 void order_steps(PlanDraft& draft) {
   auto& memory = draft.memory();
   const auto& model = draft.model();

@@ -16,7 +16,7 @@ std::vector<std::uint32_t> sorted(std::size_t count, Before before) {
   return order;
 }
 
-/// Bytes alive at each buffer's first step; no other step has more.
+/// Returns the bytes alive at each buffer's first step; maxima occur only there.
 std::vector<std::int64_t> breadths(std::span<const Buffer> buffers) {
   const auto starts = order_by(&Buffer::first, buffers), ends = order_by(&Buffer::last, buffers);
   std::vector<std::int64_t> breadths(buffers.size());
@@ -37,7 +37,7 @@ std::vector<std::uint32_t> order_by(std::uint32_t Buffer::*step, std::span<const
   return sorted(buffers.size(), [&](auto left, auto right) { return buffers[left].*step < buffers[right].*step; });
 }
 
-// Of equal ones those first that live longest: short ones fit into what is left.
+// Of equal sizes, longest lifetime first: short-lived buffers fit into what is left.
 std::vector<std::uint32_t> order_by_size(std::span<const Buffer> buffers) {
   return sorted(buffers.size(), [&](auto left, auto right) {
     const auto &one = buffers[left], &other = buffers[right];

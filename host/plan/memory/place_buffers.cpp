@@ -3,7 +3,7 @@
 namespace tenon {
 namespace {
 
-// Shapes and kernels may ask for anything.
+// Sizes come from shapes and kernels and may be arbitrarily large.
 void require_sum(const std::vector<Buffer>& buffers) {
   std::int64_t sum = 0;
   for (const auto& buffer : buffers)

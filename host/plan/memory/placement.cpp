@@ -9,7 +9,7 @@
 namespace tenon {
 namespace {
 
-// Pairs of buffers, of which some 30 million are looked at in a second.
+// Budgets in pairs of buffers; about 30 million are examined per second.
 constexpr std::int64_t work_of_strategy = 3'000'000, work_of_reordering = 1'000'000;
 constexpr int most_orders = 1000;
 
@@ -19,7 +19,7 @@ std::vector<Buffer> rounded(std::span<const Buffer> buffers) {
   return rounded;
 }
 
-// Finds the lower bound on the way.
+// Places buffers in execution order and computes the lower bound.
 MemoryPlacement place_as_they_come(std::span<const Buffer> buffers) {
   MemoryPlacement placement;
   placement.offsets.resize(buffers.size());
@@ -42,7 +42,7 @@ MemoryPlacement place_as_they_come(std::span<const Buffer> buffers) {
   return placement;
 }
 
-/// The smallest arena so far, which greedy placement is to make smaller.
+/// Keeps the smallest arena so far and tries to beat it by greedy placement.
 class Search {
  public:
   Search(std::span<const Buffer> buffers, MemoryPlacement& best) : placer_(buffers), best_(best) {}
@@ -65,9 +65,9 @@ class Search {
   MemoryPlacement& best_;
 };
 
-// As long as the arena exceeds the lower bound by more than a thousandth: the first buffer that does not fit into a smaller arena moves
-// towards the front of the order, half the way or all of it by turns, and everything is placed again. Buffers that are hard to place are
-// placed earlier and earlier (Joslin and Clements, "Squeaky wheel optimization", 1999).
+// Squeaky wheel optimization (Joslin and Clements, 1999), while the arena exceeds the lower bound
+// by more than 0.1 %: the first buffer that does not fit into a smaller arena moves towards the
+// front of the order, alternately half of the way and all of it, and everything is placed again.
 void Search::reorder(std::vector<std::uint32_t> order) {
   std::int64_t work = work_of_reordering;
   for (int i = 0; i < most_orders && !near(); ++i) {

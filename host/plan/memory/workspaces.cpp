@@ -13,7 +13,8 @@ std::uint64_t scratch_bytes_of(PlanDraft& draft, NodeId id, CallTypes& types) {
   const auto& node = draft.model().nodes[id];
   gather_types(draft.model(), forward_of(draft.model(), node), draft.types(), types);
   const auto dispatch = dispatch_of(node.pass == Pass::backward, graph.sparse[id]);
-  const CurrentDevice current(*graph.devices[id]);  // how much scratch a library needs depends on the device
+  // libraries' workspace sizes depend on the current device
+  const CurrentDevice current(*graph.devices[id]);
   return at_node(draft.model(), id, [&] { return workspace_bytes(*graph.binding().nodes[id].info, kernel, dispatch, types); });
 }
 

@@ -12,16 +12,18 @@ bool is_large_number(const tenon_type& type) {
          byte_count(type) >= static_cast<std::int64_t>(shared_memory::worth_sharing);
 }
 
-/// Copies between devices do as elementwise operators do; what another worker makes of its inputs is its own affair.
+/// Copies between devices count like elementwise operators. Other worker processes are responsible
+/// for their own reads.
 bool reads_once(const Lowered& graph, NodeId id) {
   return graph.worker_of(id) != nullptr || graph.copies_at(id) || (graph.binding().nodes[id].info->elementwise && !graph.sparse[id]);
 }
 
 }  // namespace
 
-// A worker that may write to memory could still do so after its call, while others read. So that is for large floating-point values of
-// one plugin only, and in this process only elementwise operators read them, which look at each number once: a kernel that reads twice, to
-// count before it stores or to sort, could be led out of its own memory.
+// A worker that may write to memory could still do so after its call, while others read. Therefore
+// only large floating-point values written by a single plugin qualify, and in this process only
+// elementwise operators may read them, which read each element once: a kernel that reads twice, to
+// count before it stores or to sort, could be made to access memory out of bounds.
 void find_writers(PlanDraft& draft) {
   auto& memory = draft.memory();
   const auto& graph = draft.graph();
