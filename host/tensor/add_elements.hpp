@@ -1,13 +1,14 @@
-// What the host does itself where no kernel writes an output where it is wanted.
+// Accumulation and copying of outputs by the host, for kernels that cannot write to their final
+// memory.
 #pragma once
 #include <tenon/host/tensor.hpp>
 
 namespace tenon {
 
-/// to[i] += from[i]; booleans are joined by or. Both are contiguous, of one dtype and shape, and do not overlap. What lies on a GPU is
-/// added on the CPU and copied back.
+/// to[i] += from[i]; booleans are combined by or. Both tensors are contiguous, have the same dtype
+/// and shape, and do not overlap. Tensors on a GPU are added on the CPU and copied back.
 void add_elements(const Tensor& from, const Tensor& to);
-/// to[i] = from[i], under the same terms, from any device to any.
+/// to[i] = from[i], with the same requirements, between any devices.
 void copy_elements(const Tensor& from, const Tensor& to);
 
 }  // namespace tenon

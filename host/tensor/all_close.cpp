@@ -53,7 +53,7 @@ std::string number_text(T number) {
     return fmt::format("{:.9g}", static_cast<double>(number));
 }
 
-/// How far two elements are apart, and may be.
+/// The difference of two elements and its tolerance.
 struct Pair {
   double found, expected;  // magnitudes
   double apart, allowed;

@@ -4,7 +4,7 @@
 
 namespace tenon {
 
-// Neighbours mostly lie in one file, the last.
+// Consecutive tensors are usually in the same file, so the last one is checked first.
 void BackingFiles::look_up(const Tensor& tensor) {
   if (!tensor) return;
   const auto& parts = tensor.abi();

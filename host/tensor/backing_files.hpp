@@ -1,4 +1,4 @@
-// The mapped files in which tensors lie, to ask after their use whether they stayed as they were.
+// Tracks the mapped files that tensors refer to, to detect whether they changed during use.
 #pragma once
 #include <memory>
 #include <span>
@@ -9,26 +9,27 @@
 
 namespace tenon {
 
-/// Holds the files. Threads: one at a time.
+/// Keeps the files open. Not thread-safe.
 class BackingFiles {
  public:
   BackingFiles() = default;
   explicit BackingFiles(std::span<const Tensor> tensors) {
     for (const auto& tensor : tensors) add(tensor);
   }
-  /// Of one that lies in a mapped file; others cost a look at a counter.
+  /// Adds the file of a tensor in mapped memory; for other tensors this costs one counter read.
   void add(const Tensor& tensor) {
     if (FileMemory::any_mapped()) look_up(tensor);
   }
 
   bool empty() const { return files_.empty(); }
 
-  /// Throws Failure (file) that names the first one that has changed. An fstat for each, so nothing where there is none.
+  /// Throws Failure (file) that names the first changed file. Costs an fstat for each file.
   void require_unchanged() const {
     for (const auto& file : files_) file->require_unchanged();
   }
 
-  /// use(), and then the same question; also where it fails, for then a changed file is the reason.
+  /// Calls use(), then require_unchanged(). If use() throws and a file has changed, that is
+  /// reported instead.
   template <class Use>
   void use(Use&& use) const {
     try {

@@ -1,4 +1,4 @@
-// What a kernel's call carries of the host (tenon_call::context).
+// The host's data in a kernel call (tenon_call::context).
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -11,26 +11,28 @@
 
 namespace tenon {
 
-/// Takes the lines that kernels write. Threads: any.
+/// Receives the log messages of kernels. Thread-safe.
 class KernelLog {
  public:
   virtual ~KernelLog() = default;
-  /// Level: enum tenon_log_level.
+  /// `level`: enum tenon_log_level.
   virtual void add(std::int32_t level, std::string_view text) = 0;
 };
 
-/// What a call has of the host and of whoever makes it.
+/// What a kernel call needs from the host and the caller.
 struct CallContext {
   Threads& threads;
-  std::uint64_t seed = 0, step = 0;  ///< of random numbers
+  std::uint64_t seed = 0, step = 0;  ///< for random numbers
   bool training = false;
-  SparseMemory* memory = nullptr;         ///< of outputs that kernels allocate; null: they have none
-  KernelLog* log = nullptr;               ///< null: lines are dropped
-  const std::stop_token* stop = nullptr;  ///< null: nobody can cancel the call
+  /// for outputs that kernels allocate; null if there are none
+  SparseMemory* memory = nullptr;
+  KernelLog* log = nullptr;               ///< null: messages are dropped
+  const std::stop_token* stop = nullptr;  ///< null: the call cannot be cancelled
   const tenon_host* host = nullptr;
   ErrorBuffer* error = nullptr;
-  bool left_modes = false;  ///< a body of a parallel loop left floating-point modes changed; threads use leave_modes()
-  bool filled = false;      ///< outputs and workspace have a content before the call that a worker process must see, too
+  /// the body of a parallel loop changed the floating-point modes; set through leave_modes()
+  bool left_modes = false;
+  bool filled = false;      ///< outputs or workspace have contents that a worker process must see as well
 
   void leave_modes() { std::atomic_ref(left_modes).store(true, std::memory_order_relaxed); }
 };

@@ -29,7 +29,7 @@ Tensor converted(const Tensor& indices) {
   return result;
 }
 
-// Indices that were checked lie below the dimensions and the number stored.
+// Validated indices are below the dimensions and the number of stored values.
 Tensor with_indices(const Tensor& sparse, DType wanted) {
   if (sparse.index_dtype() == wanted) return sparse;
   const bool csr = sparse.storage() == Storage::csr;
@@ -99,7 +99,8 @@ Tensor dense_from_rows(const Tensor& sparse) {
   return dense;
 }
 
-// A matrix of the rows that store anything; the rest of csr fits both.
+// Converts the nonempty rows to a dense matrix; values and columns of the csr tensor can be reused
+// for it.
 Tensor rows_from_csr(const Tensor& csr) {
   const auto starts = csr.row_starts().values<Index>();
   std::vector<Index> kept, kept_starts = {0};

@@ -1,4 +1,4 @@
-// Where the elements of channels-last tensors lie.
+// Memory layout of channels-last tensors.
 #pragma once
 #include <tenon/abi.h>
 
@@ -10,7 +10,8 @@ constexpr bool may_be_channels_last(int rank) {
   return rank >= 3 && rank <= 5;
 }
 
-/// Of [N, C, ...] whose channels lie side by side. `strides` has room for `rank` of them, which is at least 2.
+/// Sets the strides of a contiguous channels-last tensor [N, C, ...]. `strides` has room for `rank`
+/// entries; rank is at least 2.
 inline void set_channels_last_strides(const std::int64_t* dims, int rank, std::int64_t* strides) {
   strides[1] = 1;
   std::int64_t stride = dims[1];
@@ -21,7 +22,8 @@ inline void set_channels_last_strides(const std::int64_t* dims, int rank, std::i
   }
 }
 
-/// Which element, in row-major order, lies at this place of a dense tensor's memory, which has no gaps. Null strides: the same one.
+/// Returns the row-major index of the element at this position in the memory of a dense tensor
+/// without gaps. Equal to `place` if strides is null.
 inline std::int64_t row_major_place(const tenon_dense& tensor, std::int64_t place) {
   if (tensor.strides == nullptr || !may_be_channels_last(tensor.ndim)) return place;
   std::int64_t spatial = 1;

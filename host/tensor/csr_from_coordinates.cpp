@@ -13,7 +13,7 @@ namespace {
 
 using Index = std::int64_t;
 
-// The sum of values of one place.
+// Sums the values with equal coordinates.
 template <class T>
 class Sum {
  public:
@@ -33,7 +33,8 @@ class Sum {
     if constexpr (is_half<T>)
       return float{};
     else if constexpr (std::is_integral_v<Stored>)
-      return std::make_unsigned_t<Stored>{};  // wraps where signed numbers must not
+      // wraps on overflow, which is undefined for signed integers
+      return std::make_unsigned_t<Stored>{};
     else
       return T{};
   }
@@ -60,13 +61,13 @@ Tensor checked_places(const Tensor& places, std::int64_t count, std::int64_t lim
   return wide;
 }
 
-// Positions in the order of their rows, in each row in the order of their columns; equal places as they were given.
+// Returns indices sorted by row, then column; equal coordinates keep their input order.
 std::vector<Index> sorted(std::span<const Index> rows, std::span<const Index> columns, std::vector<Index> starts) {
   std::vector<Index> order(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i)
     order[static_cast<std::size_t>(starts[static_cast<std::size_t>(rows[i])]++)] = static_cast<Index>(i);
   const auto column = [&](Index i) { return columns[static_cast<std::size_t>(i)]; };
-  Index begin = 0;  // each start has moved to the row's end
+  Index begin = 0;  // each start has advanced to the row's end
   for (const Index end : starts) {
     const auto first = order.begin() + begin, last = order.begin() + std::max(begin, end);
     const auto less = [&](Index left, Index right) { return column(left) < column(right); };
@@ -117,7 +118,8 @@ Tensor csr_from_coordinates(const Tensor& values, const Tensor& rows, const Tens
     }
   });
   std::partial_sum(start, start + shape[0] + 1, start);
-  const auto first_of = [&](const Tensor& tensor) {  // where values of one place became one, what follows is not used
+  // the buffers may be longer than `count` because values were merged
+  const auto first_of = [&](const Tensor& tensor) {
     return Tensor::borrow(tensor.data(), tensor.dtype(), {count}, {}, std::make_shared<Tensor>(tensor));
   };
   return Tensor::csr(first_of(kept), HeldTensor::frozen(first_of(kept_columns)), HeldTensor::frozen(row_starts), shape);

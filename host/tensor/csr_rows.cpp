@@ -16,7 +16,7 @@ Tensor csr_rows(const Tensor& csr, std::span<const std::int64_t> rows) {
     Tensor starts = Tensor::empty(csr.index_dtype(), {count + 1});
     auto* const start = starts.data<Index>();
     start[0] = 0;
-    std::int64_t stored = 0;  // rows taken again and again may be more than int32 counts: csr() then refuses what wrapped
+    std::int64_t stored = 0;  // may overflow int32 if rows repeat: csr() then rejects the wrapped starts
     for (std::int64_t i = 0; i < count; ++i) {
       const auto row = rows[static_cast<std::size_t>(i)];
       stored += from[row + 1] - from[row];

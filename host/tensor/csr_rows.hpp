@@ -1,4 +1,4 @@
-// Some rows of a csr matrix.
+// Row selection from csr matrices.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -6,7 +6,8 @@
 
 namespace tenon {
 
-/// Rows `rows` of `csr`, in that order, a row perhaps several times; indices of the same dtype. All are below csr.shape()[0].
+/// Returns the given rows of `csr`, in this order, possibly with repetitions; indices keep their
+/// dtype. All entries of `rows` are below csr.shape()[0].
 Tensor csr_rows(const Tensor& csr, std::span<const std::int64_t> rows);
 
 }  // namespace tenon

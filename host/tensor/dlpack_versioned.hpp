@@ -1,15 +1,15 @@
-// The managed tensor of DLPack 1.x, for headers of DLPack 0.x, which lack it.
+// The managed tensor of DLPack 1.x, for DLPack 0.x headers, which lack it.
 #pragma once
 #include <dlpack/dlpack.h>
 
 #include <cstdint>
 
-#ifndef DLPACK_MAJOR_VERSION  // of 1.0 and later, which declare the same
+#ifndef DLPACK_MAJOR_VERSION  // DLPack 1.0 and later declares the same
 struct DLPackVersion {
   std::uint32_t major, minor;
 };
 
-/// Of another major version, everything after `deleter` may differ.
+/// With another major version, everything after `deleter` may differ.
 struct DLManagedTensorVersioned {
   DLPackVersion version;
   void* manager_ctx;

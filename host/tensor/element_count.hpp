@@ -1,4 +1,4 @@
-// Products of dimensions that cannot overflow.
+// Overflow-checked products of dimensions.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -6,10 +6,11 @@
 
 namespace tenon {
 
-/// Elements of a tensor of this shape; nothing where it is not known, or they are too many to be counted. 0 where any dimension is 0.
+/// Returns the number of elements of this shape, 0 if any dimension is 0; nullopt if the shape is
+/// not known or on overflow.
 std::optional<std::int64_t> element_count(const Shape& shape);
 
-/// Their bytes, in the same way.
+/// Returns the size in bytes; nullopt as for element_count().
 std::optional<std::int64_t> byte_count(DType dtype, const Shape& shape);
 
 }  // namespace tenon

@@ -6,7 +6,8 @@
 
 namespace tenon {
 
-// One line, whatever the plugin wrote: messages reach terminals and logs of applications that look no further at them.
+// Always a single printable line, because messages reach terminals and logs of applications
+// unfiltered.
 std::string ErrorBuffer::reason() const {
   const auto length = strnlen(text, sizeof text);
   return length == 0 ? "it failed without giving a reason" : printable({text, length});

@@ -1,4 +1,4 @@
-// The reason of a plugin's function that failed.
+// Receives the error message of a plugin's function.
 #pragma once
 #include <tenon/abi.h>
 
@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-/// The buffer that the boundary's functions write their reason into.
+/// The buffer into which functions of the ABI write their message.
 struct ErrorBuffer {
   ErrorBuffer() {
     error.size = sizeof error;
@@ -15,7 +15,8 @@ struct ErrorBuffer {
   }
   ErrorBuffer(const ErrorBuffer&) = delete;
   ErrorBuffer& operator=(const ErrorBuffer&) = delete;
-  /// What was written, printable(), or words for nothing; a callee that forgot the final zero does no harm.
+  /// Returns the message in printable form, or a default text if it is empty. A missing terminating
+  /// zero is harmless.
   std::string reason() const;
 
   tenon_error error{};

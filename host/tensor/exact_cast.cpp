@@ -11,7 +11,7 @@ namespace {
 
 constexpr Types targets = {i32, i64, f32, f64};
 
-// All 16-bit floats are floats, and smaller integers ints.
+// Promotes 16-bit floats to float, and small integers to int.
 template <class T>
 auto plain(T value) {
   if constexpr (std::is_arithmetic_v<T>)
@@ -20,7 +20,7 @@ auto plain(T value) {
     return static_cast<float>(value);
 }
 
-/// Whether `to` became the same number.
+/// Returns whether `to` has exactly the same value.
 template <class To, class From>
 bool convert(From from, To& to) {
   if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) {

@@ -1,12 +1,13 @@
-// Tensors in another dtype, where nothing is lost.
+// Lossless dtype conversion.
 #pragma once
 #include <optional>
 #include <tenon/host/tensor.hpp>
 
 namespace tenon {
 
-/// A dense tensor of its own, contiguous and in the CPU's memory, as int32, int64, float32 or float64. Empty if an element would become
-/// another number: float32 has neither the 0.1 of float64 nor 2^24 + 1. NaN stays NaN. Empty for sparse, bool and complex tensors, too.
+/// Returns a new dense, contiguous CPU tensor as int32, int64, float32 or float64. Nullopt if an
+/// element cannot be represented exactly: float32 has neither the 0.1 of float64 nor 2^24 + 1. NaN
+/// stays NaN. Nullopt also for sparse, bool and complex tensors.
 std::optional<Tensor> exact_cast(const Tensor& tensor, DType dtype);
 
 }  // namespace tenon

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::int64_t block = 256;
 
-/// Whether one of a block has all bits of the exponent set. GCC 12 makes vector code at -O2 only of loops with a constant count.
+/// Whether an element of the block has all exponent bits set. GCC 12 vectorizes at -O2 only loops
+/// with a constant trip count.
 template <class Bits>
 bool spoilt(const Bits* bits, Bits exponent) {
   Bits found = 0;
@@ -26,7 +27,7 @@ std::int64_t find(const void* elements, std::int64_t n, Bits exponent) {
   const auto* bits = static_cast<const Bits*>(elements);
   std::int64_t i = 0;
   for (; i + block <= n; i += block) {
-    // By itself the processor reads a page at most ahead.
+    // The hardware prefetcher stops at page boundaries.
     for (std::int64_t line = 0; line < block; line += 64 / sizeof(Bits)) __builtin_prefetch(bits + i + line + 16384 / sizeof(Bits));
     if (spoilt(bits + i, exponent)) break;
   }
@@ -45,7 +46,7 @@ std::int64_t first_non_finite(DType dtype, const void* elements, std::int64_t n)
 
 namespace {
 
-using Found = std::vector<std::int64_t>;  // 1 for each tensor that has such an element
+using Found = std::vector<std::int64_t>;  // 1 for each tensor with a non-finite element
 
 void find_on_cpu(std::span<const Tensor> tensors, const Threads& threads, Found& found) {
   static constexpr std::int64_t most = 1 << 16;

@@ -1,4 +1,4 @@
-// Looks for what spoils a training: NaN and infinities.
+// Detects NaN and infinities.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -8,11 +8,13 @@
 
 namespace tenon {
 
-/// Which of n elements is the first that is NaN or infinite; -1 where none is, as in every dtype that has no such numbers.
+/// Returns the index of the first of n elements that is NaN or infinite; -1 if there is none, as
+/// for all dtypes without such numbers.
 std::int64_t first_non_finite(DType dtype, const void* elements, std::int64_t n);
 
-/// Which of the tensors is the first with such an element; -1 where none has one. Dense, contiguous, of any dtype and device: elements on
-/// a GPU are looked at there, and one word for each tensor comes back; others on all `threads`.
+/// Returns the index of the first tensor with a non-finite element; -1 if there is none. Tensors
+/// are dense and contiguous, of any dtype and device. Tensors on a GPU are checked there, with one
+/// word copied back for each; others are checked on all `threads`.
 std::int64_t first_non_finite(std::span<const Tensor> tensors, const Threads& threads);
 
 }  // namespace tenon

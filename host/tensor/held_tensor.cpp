@@ -11,11 +11,12 @@ namespace tenon {
 namespace {
 
 std::atomic<std::uint64_t> given_out{0};
-std::mutex counting;  // of Impl::holds: is_held_outside() compares it with another count
+std::mutex counting;  // guards Impl::holds, which is_held_outside() compares with the use count
 
 }  // namespace
 
-// A hold counts while it has its handle: a comparison meanwhile finds a handle too many, never one too few.
+// `holds` is incremented after the handle is created and decremented before it is released: a
+// concurrent comparison may see one handle too many, never one too few.
 Tensor::Hold::Hold(std::shared_ptr<Impl> held) : of(std::move(held)) {
   const std::lock_guard lock(counting);
   ++of->holds;
@@ -54,7 +55,8 @@ Tensor HeldTensor::own_indices(const Tensor& indices) {
 Tensor HeldTensor::give_out(const Tensor& tensor) {
   if (!tensor || tensor.impl_->hold == nullptr || tensor.impl_->read_only) return tensor;
   const auto& original = tensor.impl_->hold->of;
-  Tensor handle(original);  // before it is counted: who sees the count sees the handle
+  // before the version changes: a thread that sees the new version also sees the handle
+  Tensor handle(original);
   original->times_given_out.fetch_add(1);
   given_out.fetch_add(1);
   return handle;
@@ -82,7 +84,8 @@ std::uint64_t HeldTensor::all_versions() {
   return given_out.load(std::memory_order_acquire);
 }
 
-// Where it can, as a graph's handle, which does not count as an application's: nobody writes through it.
+// If possible, a handle like a graph's, which does not count as an application's: nothing is
+// written through it.
 Tensor Tensor::read_only_view() const {
   if (read_only() || impl_->sparse()) return *this;
   Tensor view = HeldTensor::hold(impl_->hold != nullptr ? Tensor(impl_->hold->of) : *this);

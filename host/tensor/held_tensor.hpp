@@ -1,37 +1,42 @@
-// Who may write the elements of a tensor: what a session prepares of them must not grow old unnoticed.
+// Tracks who may write a tensor's elements, so that data that a session derived from them is not
+// used after they change.
 #pragma once
 #include <cstdint>
 #include <tenon/host/tensor.hpp>
 
 namespace tenon {
 
-/// What is known of a tensor's elements.
+/// Whether a tensor's elements can change.
 enum class Constancy : std::uint8_t {
-  changes,      ///< somebody else's memory, which may be written at any time
-  unless_held,  ///< nobody can write them while no application has a handle
+  changes,      ///< external memory, which may be written at any time
+  unless_held,  ///< cannot change unless an application has a handle
   always        ///< read-only
 };
 
-/// Graphs and sessions keep handles of a kind of their own, so that those of applications can be told from them. Threads: any.
+/// Graphs and sessions hold tensors through a separate kind of handle, to distinguish them from
+/// handles of applications. Thread-safe.
 struct HeldTensor {
-  /// The handle that a graph or a session keeps: another tensor with the same elements. The given one itself where that would tell nothing:
-  /// sparse tensors, those on GPUs, borrowed memory.
+  /// Returns the handle for a graph or session: another tensor that shares the elements. Returns
+  /// `tensor` itself if it cannot be tracked: sparse tensors, tensors on GPUs, borrowed memory.
   static Tensor hold(const Tensor& tensor);
-  /// Borrowed memory that nobody reaches but through handles of this tensor, such as a file's.
+  /// Marks borrowed memory that is reachable only through handles of this tensor, such as that of a
+  /// mapped file.
   static Tensor exclusive(Tensor tensor);
-  /// Indices for a sparse tensor that the caller has just made and keeps no writable handle of. Tensor::csr() copies all others.
+  /// Marks indices of a sparse tensor that were just created and have no other writable handle.
+  /// Tensor::csr() copies all others.
   static Tensor frozen(Tensor indices);
-  /// The indices themselves if they are frozen, else a copy.
+  /// Returns the indices themselves if frozen, else a copy.
   static Tensor own_indices(const Tensor& indices);
-  /// The handle that an application gets of what is held: elements may be written from now on.
+  /// Returns a handle for an application. From now on, elements may be written.
   static Tensor give_out(const Tensor& tensor);
 
   static Constancy constancy(const Tensor& tensor);
-  /// Whether an application has a handle of what is held.
+  /// Whether an application has a handle to the held tensor.
   static bool is_held_outside(const Tensor& tensor);
-  /// How often the elements were given out, which may have changed them.
+  /// Number of times that a handle was given to an application, which may have changed the
+  /// elements.
   static std::uint64_t version(const Tensor& tensor);
-  /// The sum of all versions in this process: where it is the same, none has changed.
+  /// Sum of the versions of all tensors of this process: if it is unchanged, so are all versions.
   static std::uint64_t all_versions();
 };
 

@@ -1,4 +1,4 @@
-// Which functions a table has, and which of them a call is made to.
+// Functions of a kernel's table, and the dispatch of calls to them.
 #pragma once
 #include <tenon/abi.h>
 
@@ -11,39 +11,42 @@ inline bool is_backward(std::int32_t dispatch) {
   return dispatch == TENON_BACKWARD || dispatch == TENON_BACKWARD_SPARSE;
 }
 
-/// Whether the operator is a graph of others. Tables of SDKs before 0.2 end before that function.
+/// Whether the operator is composed of others. Tables of SDKs older than 0.2 end before this
+/// function.
 inline bool is_composed(const tenon_operator& table) {
   return table.size >= offsetof(tenon_operator, compose) + sizeof table.compose && table.compose != nullptr;
 }
 
-/// 0 of tables of SDKs before 0.2, which end before it.
+/// Returns 0 for tables of SDKs older than 0.2, which end before this field.
 inline std::int32_t priority_of(const tenon_operator& table) {
   return table.size >= offsetof(tenon_operator, priority) + sizeof table.priority ? table.priority : 0;
 }
 
-/// Whether the kernel says which types it computes.
+/// Whether the kernel has supports().
 inline bool chooses_types(const tenon_operator& table) {
   return table.size >= offsetof(tenon_operator, supports) + sizeof table.supports && table.supports != nullptr;
 }
 
-/// Whether the kernel says what it keeps of constants.
+/// Whether the kernel has prepare().
 inline bool prepares(const tenon_operator& table) {
   return table.size >= offsetof(tenon_operator, prepare) + sizeof table.prepare && table.prepare != nullptr;
 }
 
-/// Whether the kernel says how many operations a call does.
+/// Whether the kernel has flops().
 inline bool tells_flops(const tenon_operator& table) {
   return table.size >= offsetof(tenon_operator, flops) + sizeof table.flops && table.flops != nullptr;
 }
 
-/// An optional function of the kernel; null if it lacks that, or its table ends before `query`.
+/// Returns an optional function of the kernel; null if the kernel lacks it or its table ends before
+/// `query`.
 template <class Function>
 Function query(const tenon_operator& table, const char* name) {
   const bool can_ask = table.size >= offsetof(tenon_operator, query) + sizeof table.query && table.query != nullptr;
   return can_ask ? reinterpret_cast<Function>(table.query(name)) : nullptr;
 }
 
-/// Whether the table is of an SDK that may tell what an elementwise operator computes, and whether this one does.
+/// may_be_traced(): whether the table's SDK has trace(); is_traced(): whether this operator
+/// provides it.
 inline bool may_be_traced(const tenon_operator& table) {
   return table.size >= offsetof(tenon_operator, trace) + sizeof table.trace;
 }
@@ -51,7 +54,7 @@ inline bool is_traced(const tenon_operator& table) {
   return may_be_traced(table) && table.trace != nullptr;
 }
 
-/// The kernel's function for it; null where the kernel has none.
+/// Returns the kernel's function for a dispatch; null if the kernel has none.
 inline tenon_kernel_function function_of(const tenon_operator& table, std::int32_t dispatch) {
   switch (dispatch) {
     case TENON_FORWARD:

@@ -1,4 +1,4 @@
-// Numbers on their way into a dtype.
+// Conversion of numbers to a dtype.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -8,7 +8,7 @@
 
 namespace tenon {
 
-/// The number in dtype T, rounded once. Integers need a number that fits.
+/// Converts to dtype T, rounding once. For integers, the value must fit.
 template <class T>
 T number_as(double value) {
   static_assert(std::numeric_limits<float>::is_iec559, "a double too large for float must become infinite");
@@ -18,7 +18,8 @@ T number_as(double value) {
     return static_cast<T>(value);
 }
 
-/// Whether dtype T holds the number: integers its whole part, floating dtypes NaN, infinities, and what rounds to a finite number.
+/// Whether dtype T can hold the number: integers its integral part; floating dtypes NaN,
+/// infinities, and numbers that round to a finite one.
 template <class T>
 bool fits(double value) {
   if constexpr (std::is_integral_v<T>) {

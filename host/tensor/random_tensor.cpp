@@ -34,7 +34,7 @@ Interval interval_of(DType dtype, const RandomOptions& options) {
   return interval;
 }
 
-/// Elements [0, count) of which some are chosen, each with the same probability: Knuth's algorithm S.
+/// Chooses elements of [0, count) with equal probability: Knuth's algorithm S.
 std::vector<std::int64_t> chosen_of(std::int64_t count, const RandomOptions& options) {
   if (!(options.density >= 0 && options.density <= 1))
     refuse_random(fmt::format("the density is {}", options.density), "it must be between 0 and 1");

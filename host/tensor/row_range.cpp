@@ -15,7 +15,7 @@ Shape with_rows(Shape shape, std::int64_t rows) {
   return shape;
 }
 
-/// Copies elements behind one another.
+/// Copies pieces to consecutive memory.
 struct Filling {
   explicit Filling(Tensor whole) : tensor(std::move(whole)), next(static_cast<std::byte*>(tensor.data())) {}
   void add(const Tensor& piece) {

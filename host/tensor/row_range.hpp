@@ -1,4 +1,4 @@
-// Neighbouring rows of a tensor, taken apart and put together.
+// Slices and concatenates rows of tensors.
 #pragma once
 #include <cstdint>
 #include <tenon/host/tensor.hpp>
@@ -6,11 +6,12 @@
 
 namespace tenon {
 
-/// Rows [begin, end) of a contiguous dense tensor on the CPU, which share its elements, or of a csr matrix, which are copied.
+/// Returns rows [begin, end) of a dense contiguous CPU tensor, sharing its elements, or of a csr
+/// matrix, as a copy.
 Tensor row_range(const Tensor& tensor, std::int64_t begin, std::int64_t end);
 
-/// The rows of sparse tensors of one storage, dtype and row shape, one behind the other, with int64 indices. Each piece is given up as soon
-/// as it is copied, so that no element is held twice for long.
+/// Concatenates the rows of sparse tensors with the same storage, dtype and row shape; the result
+/// has int64 indices. Each piece is released as soon as it is copied, to limit peak memory.
 Tensor join_sparse_rows(std::vector<Tensor> pieces);
 
 }  // namespace tenon

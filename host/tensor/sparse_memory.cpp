@@ -13,7 +13,7 @@
 namespace tenon {
 namespace {
 
-// Shapes and counts come from plugins: what does not fit 64 bits is no number of bytes.
+// Shapes and counts come from plugins and may overflow 64 bits.
 [[noreturn]] void refuse_bytes() {
   throw Failure(FailureKind::failed, "it needs more memory than can be counted");
 }
@@ -57,7 +57,7 @@ std::span<const std::byte> bytes_at(const T* data, std::int64_t bytes) {
 }  // namespace
 
 void SparseMemory::allocate(tenon_tensor& tensor, std::int64_t stored) {
-  tensor.stored = -1;  // until there is memory: a kernel may go on where there is none
+  tensor.stored = -1;  // until memory is allocated: a kernel may continue after a failure
   const bool csr = tensor.storage == TENON_CSR;
   if (stored < 0 || stored > most_stored(tensor))
     throw Failure(FailureKind::failed, fmt::format("{} requested, but {} {} holds at most {}",
@@ -97,13 +97,13 @@ SparseMemory::Parts& SparseMemory::parts_of(const tenon_tensor& tensor) {
   return parts_[&tensor];
 }
 
-// The first memory is as large as it must be; what turns out too small gets a quarter more than that.
+// The first allocation is exact; a reallocation adds a quarter.
 void* SparseMemory::grow(Tensor& memory, const tenon_tensor& tensor, std::int64_t bytes) const {
   if (source_) {
     memory = source_(tensor, bytes);
   } else if (!memory || memory.bytes() < bytes) {
     const auto wanted = memory ? bytes + bytes / 4 : bytes;
-    memory = Tensor();  // both at once would be more than is needed
+    memory = Tensor();  // free the old memory first, to limit peak memory
     memory = Tensor::empty(DType::u8, {std::max<std::int64_t>(wanted, 1)}, device_of(tensor.dense).name());
   }
   return memory.data();

@@ -1,4 +1,5 @@
-// Memory of outputs whose size kernels tell only when they run: sparse ones, and dense ones of operators that allocate them.
+// Memory of outputs whose size is known only when kernels run: sparse outputs, and dense outputs of
+// operators that allocate them.
 #pragma once
 #include <tenon/abi.h>
 
@@ -13,39 +14,43 @@
 
 namespace tenon {
 
-/// How the refusal of a dense output begins whose shape is not the planned one.
+/// Prefix of the error for a dense output whose shape differs from the planned one.
 inline constexpr const char* other_shape = "its kernel allocates";
 
-/// Keeps what it gave for the next run: memory grows to what the largest one needed and stays there. It lies where the tensor says that it
-/// lies; of a GPU, any stream may use it. Threads: allocate() from any, for different tensors; the rest from one at a time.
+/// Memory is kept for the next run, at the size that the largest run needed. It is allocated on the
+/// tensor's device; on a GPU, any stream may use it. Thread-safe: allocate(), for different
+/// tensors; all other functions: one thread at a time.
 class SparseMemory {
  public:
-  /// Gives new memory of exactly that many bytes for what the tensor points to.
+  /// Returns new memory of exactly `bytes` for an array of the tensor.
   using Source = std::function<Tensor(const tenon_tensor& tensor, std::int64_t bytes)>;
 
   SparseMemory() : source_(source_of_all_) {}
-  /// All memory comes from `source`, anew each time.
+  /// All memory comes from `source` and is never reused.
   explicit SparseMemory(Source source) : source_(std::move(source)) {}
-  /// From now on, that of all others of this process comes from there, too: for checks of kernels, on one thread.
+  /// Makes all instances in this process that are created from now on use `source`. For checks of
+  /// kernels, on one thread.
   static void use_for_all(Source source) { source_of_all_ = std::move(source); }
 
-  /// Memory for `stored` values (csr) or rows (row_sparse), with int64 indices; the tensor then points to it. Throws Failure where its
-  /// shape cannot hold so many, their bytes cannot be counted or memory runs out. What it gave the tensor before may be gone then, and the
-  /// tensor stores -1.
+  /// Allocates `stored` values (csr) or rows (row_sparse) with int64 indices and points the tensor
+  /// to them. Throws Failure if its shape cannot hold so many, if their size overflows, or if
+  /// memory runs out. Previous memory of the tensor may then be gone, and its `stored` is -1.
   void allocate(tenon_tensor& tensor, std::int64_t stored);
 
-  /// Memory for a dense tensor whose storage is TENON_STORAGE_UNKNOWN and whose shape has -1 where `dims` may have anything; ndim is -1
-  /// if the rank is not known, either. It is dense then. Throws Failure where the shapes contradict each other, and as above.
+  /// Allocates a dense tensor whose storage is TENON_STORAGE_UNKNOWN. Its shape has -1 where `dims`
+  /// may be anything; ndim is -1 if the rank is not known either. The tensor is then dense. Throws
+  /// Failure if the shapes contradict each other, and as above.
   void allocate_dense(tenon_tensor& tensor, std::span<const std::int64_t> dims);
 
-  /// What the tensor points to, as a tensor of its own; the next allocate() makes new memory. The kernels that write it are done. Throws
-  /// Failure where a rule of its storage is broken (see Tensor::csr and Tensor::row_sparse); for that a GPU's indices are copied to the
-  /// CPU, which costs 8 bytes over the bus for each value or row.
+  /// Returns the tensor's memory as a Tensor; the next allocate() gets new memory. Kernels that
+  /// write it must have finished. Throws Failure if a rule of its storage is broken (see
+  /// Tensor::csr and Tensor::row_sparse). For this check, a GPU's indices are copied to the CPU: 8
+  /// bytes for each value or row.
   Tensor release(tenon_tensor& tensor);
-  /// The same of what sparse_fault() found nothing wrong with on the CPU: it is not looked at again.
+  /// Variant for tensors that passed sparse_fault() on the CPU: they are not checked again.
   Tensor release_checked(tenon_tensor& tensor);
 
-  std::int64_t bytes() const;  ///< that are held
+  std::int64_t bytes() const;  ///< currently held
   void clear() { parts_.clear(); }
 
  private:
@@ -59,17 +64,18 @@ class SparseMemory {
   static inline Source source_of_all_;
   Source source_;
   std::unordered_map<const tenon_tensor*, Parts> parts_;
-  std::mutex mutex_;  // guards the map, not what is in it
+  std::mutex mutex_;  // guards the map, not its contents
 };
 
-/// Before a call: a dense tensor that its kernel is to allocate, of which only `type` is known.
+/// Prepares a dense tensor that its kernel is to allocate; only `type` is known.
 void expect_allocation(tenon_tensor& tensor, const tenon_type& type);
 
-/// The sentence about a kernel that did not.
+/// Returns the error message for a kernel that did not allocate its output.
 std::string not_allocated(std::size_t output);
 
-/// One sentence about the first rule of its storage that a csr or row_sparse tensor with int64 indices breaks; empty where none is. Of a
-/// GPU's tensor nothing is looked at: its kernel may not have written it yet. Such tensors are checked when they are released.
+/// Returns a sentence about the first storage rule that a csr or row_sparse tensor with int64
+/// indices breaks; empty if there is none. Tensors on a GPU are not examined: their kernels may
+/// still be running. They are checked by release().
 std::string sparse_fault(const tenon_tensor& tensor);
 
 }  // namespace tenon

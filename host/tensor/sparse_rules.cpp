@@ -22,7 +22,7 @@ std::string size_fault(const char* part, std::size_t found, std::uint64_t count,
                      counted(element, "byte"));
 }
 
-/// Entries [begin, end) ascend and lie below limit.
+/// Checks that entries [begin, end) ascend and are below `limit`.
 template <class Index>
 std::string order_fault(std::span<const Index> indices, std::size_t begin, std::size_t end, std::int64_t limit, const char* what) {
   for (std::size_t i = begin; i < end; ++i) {
@@ -59,7 +59,7 @@ std::string fault_of(const SparseParts& parts) {
   const auto& type = parts.type;
   const bool csr = type.storage == TENON_CSR;
   if (csr ? type.rank != 2 : type.rank < 1) return csr ? "csr needs two dimensions" : "row_sparse needs at least one dimension";
-  std::uint64_t row_size = 1;  // elements; the product of fewer dimensions than a type that was checked to be countable
+  std::uint64_t row_size = 1;  // cannot overflow beyond what the checked type allows: it has fewer dimensions
   for (int axis = 1; !csr && axis < type.rank; ++axis)
     if (__builtin_mul_overflow(row_size, static_cast<std::uint64_t>(type.dims[axis]), &row_size)) return "its rows are too long to count";
   std::uint64_t element = 0;

@@ -1,4 +1,5 @@
-// What csr and row_sparse tensors from a file must keep to before a kernel may follow their indices.
+// Rules that csr and row_sparse tensors from untrusted sources must satisfy before a kernel may
+// follow their indices.
 #pragma once
 #include <tenon/abi.h>
 
@@ -10,15 +11,16 @@
 namespace tenon {
 
 struct SparseParts {
-  tenon_type type{};  // known; its storage is csr or row_sparse
+  tenon_type type{};  // fully known; storage is csr or row_sparse
   std::uint64_t stored = 0;
   std::uint8_t index_dtype = TENON_I64;
   std::span<const std::byte> values, indices, row_starts;  // aligned for their elements
 };
 
-/// One sentence about the first rule that is broken; empty where none is.
-/// csr: two dimensions; `stored` values and columns; row_starts goes from 0 to stored and never down; columns ascend within each row.
-/// row_sparse: at least one dimension; `stored` rows, whose numbers ascend.
+/// Returns a sentence about the first broken rule; empty if there is none.
+/// csr: two dimensions; `stored` values and columns; row_starts goes from 0 to stored and never
+/// decreases; columns ascend within each row.
+/// row_sparse: at least one dimension; `stored` rows with ascending row IDs.
 std::string sparse_fault(const SparseParts& parts);
 
 }  // namespace tenon

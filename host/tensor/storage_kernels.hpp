@@ -1,5 +1,6 @@
-// Between dense tensors and sparse ones, for tensors and for the operator cast_storage. `parallel_for(count, grain, work)` calls
-// work(begin, end) for parts of [0, count); `allocate(n)` gives the memory for n stored elements or rows.
+// Conversions between dense and sparse storage, for tensors and for the operator cast_storage.
+// `parallel_for(count, grain, work)` calls work(begin, end) for chunks of [0, count); `allocate(n)`
+// returns memory for n stored elements or rows.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace tenon::casts {
 
-// A bool that came from a file need not be one of the two that C++ may read.
+// A bool from a file may have a value other than 0 and 1, which would be undefined behavior to
+// read.
 template <class T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
 
@@ -28,7 +30,7 @@ bool is_zero(T value) {
     return value == T{};
 }
 
-/// Rows of `size` elements that are worth a thread's while.
+/// Number of rows of `size` elements that are worth a task.
 inline std::int64_t grain(std::int64_t size) {
   return 1 + (1 << 16) / std::max<std::int64_t>(size, 1);
 }
@@ -83,7 +85,7 @@ void csr_from_dense(const T* dense, std::int64_t rows, std::int64_t columns, Par
 template <class T, class Parallel, class Allocate>
 void rows_from_dense(const T* dense, std::int64_t rows, std::int64_t size, Parallel&& parallel_for, Allocate&& allocate) {
   const auto* const from = stored(dense);
-  if (size == 0) rows = 0;  // however many there are, none stores anything
+  if (size == 0) rows = 0;  // rows without elements store nothing
   std::vector<std::uint8_t> is_kept(static_cast<std::size_t>(rows));
   parallel_for(rows, grain(size), [&](std::int64_t begin, std::int64_t end) {
     for (auto row = begin; row < end; ++row)

@@ -8,7 +8,7 @@
 namespace tenon {
 namespace {
 
-// Strides in bytes.
+// Strides are in bytes.
 struct Axis {
   std::int64_t dim, from, to;
 };
@@ -19,12 +19,12 @@ struct Axes {
   Axis& inner() { return axes[count - 1]; }
 };
 
-// Without axes of one element; neighbours that can be walked as one are one. Inner axes last.
+// Drops axes of size 1 and merges adjacent axes that can be traversed as one. Inner axes come last.
 Axes simplified(const tenon_dense& tensor, std::int64_t element) {
   Axes result;
   std::int64_t to = element;
   for (int i = tensor.ndim; i-- > 0;) {
-    if (tensor.shape[i] == 1) continue;  // whose stride may be anything
+    if (tensor.shape[i] == 1) continue;  // its stride is arbitrary
     const Axis axis{tensor.shape[i], tensor.strides != nullptr ? tensor.strides[i] * element : to, to};
     to *= axis.dim;
     if (result.count > 0 && axis.from == result.inner().from * result.inner().dim) {
@@ -37,7 +37,7 @@ Axes simplified(const tenon_dense& tensor, std::int64_t element) {
   return result;
 }
 
-// Calls body(from, to) for every combination of the axes' indices.
+// Calls body(from, to) for every combination of axis indices.
 template <class Body>
 void for_each(const Axis* axes, int count, const std::byte* from, std::byte* to, const Body& body) {
   if (count == 0) {
@@ -52,8 +52,8 @@ void copy_row(const std::byte* from, std::byte* to, std::int64_t count, std::int
   for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * static_cast<std::int64_t>(element), from + i * stride, element);
 }
 
-// `across` lies contiguous in the source, `inner` in the target. In tiles, so that each cache line that is fetched is used up while it is
-// there; a tile's constant size lets the compiler unroll it.
+// `across` is contiguous in the source, `inner` in the target. Copies in tiles, so each cache line
+// is fully used while it is cached; the constant tile size lets the compiler unroll the loops.
 template <std::size_t element>
 void transpose(const std::byte* from, std::byte* to, const Axis& across, const Axis& inner) {
   constexpr std::int64_t side = 16;

@@ -1,4 +1,4 @@
-// Brings strided elements into row-major order.
+// Copies strided elements to contiguous memory.
 #pragma once
 #include <tenon/abi.h>
 
@@ -6,8 +6,8 @@
 
 namespace tenon {
 
-/// Writes the elements of `from` to `to`, contiguous in row-major order. `to` has room for all of them and does not overlap `from`.
-/// Transposes of any axes go tile by tile.
+/// Copies the elements of `from` to `to`, contiguous in row-major order. `to` must be large enough
+/// and not overlap `from`. Transpositions are tiled.
 void copy_to_contiguous(const tenon_dense& from, std::byte* to);
 
 }  // namespace tenon

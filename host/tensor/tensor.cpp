@@ -139,7 +139,7 @@ Tensor Tensor::make_contiguous() const {
   return contiguous() ? *this : clone();
 }
 
-// `wanted` with its one unknown dimension, if any, chosen so that the sizes agree.
+// Returns `wanted` with its unknown dimension, if any, chosen so that the sizes match.
 static Shape filled_in(const Shape& wanted, std::int64_t size) {
   const auto missing = std::find(wanted.begin(), wanted.end(), unknown);
   if (missing == wanted.end()) return wanted;
@@ -159,7 +159,7 @@ Tensor Tensor::reshape(const Shape& wanted) const {
     throw Failure(FailureKind::usage,
                   join("a tensor of shape ", shape(), ", ", counted(size(), "element"), ", cannot be reshaped to ", wanted));
   }
-  // An owned block is kept alive through its tensor, a borrowed one through its owner.
+  // The result keeps owned memory alive through this tensor, and borrowed memory through its owner.
   Tensor result = borrow_on(device_of(*this), data(), dtype(), filled, {},
                             impl_->memory != nullptr ? std::shared_ptr<const void>(impl_) : impl_->owner);
   result.impl_->read_only = impl_->read_only;

@@ -23,7 +23,7 @@ Device& device_of(const tenon_dense& dense) {
 
 const Stream& tensor_stream(Device& device) {
   static std::mutex mutex;
-  static auto& streams = *new std::map<Device*, Stream>;  // never destroyed: tensors of static objects are freed later
+  static auto& streams = *new std::map<Device*, Stream>;  // never destroyed: static tensors are freed later
   const std::lock_guard lock(mutex);
   return streams.try_emplace(&device, device).first->second;
 }
@@ -52,7 +52,7 @@ static std::shared_ptr<Block> block_for(Device& device, DType dtype, const Shape
   return std::make_shared<Block>(tensor_stream(device), bytes, join("a tensor of ", dtype, " ", shape).c_str());
 }
 
-// Another stream may use the memory only when this one has come to it.
+// The new memory may be used on any stream, because this one has been synchronized.
 Tensor Tensor::empty_on(Device& device, DType dtype, const Shape& shape) {
   const Impl wanted(dtype, shape, nullptr);
   const auto block = block_for(device, dtype, shape, wanted.bytes());
@@ -64,7 +64,7 @@ const std::string& Tensor::device() const {
   return device_of(impl().abi.dense).name();
 }
 
-// All bytes from the first element to the last, wherever the others lie between them.
+// Copies the whole range of memory from the first element to the last, including gaps.
 Tensor Tensor::strided_on_cpu() const {
   std::int64_t first = 0, last = 0;
   for (int axis = 0; axis < impl_->abi.dense.ndim; ++axis) {
@@ -94,7 +94,8 @@ Tensor Tensor::to(std::string_view device) const {
     copy_bytes(from.impl_->abi.dense, result.impl_->abi.dense, bytes);
     return result;
   }
-  const auto block = block_for(wanted, dtype(), shape(), bytes);  // the copy waits for it
+  // ordered before the copy on the same stream
+  const auto block = block_for(wanted, dtype(), shape(), bytes);
   Tensor result = borrow_on(wanted, block->data(), dtype(), shape(), {}, block);
   copy_bytes(from.impl_->abi.dense, result.impl_->abi.dense, bytes);
   return result;

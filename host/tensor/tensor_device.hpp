@@ -1,4 +1,4 @@
-// Tensors and the devices they lie on.
+// Devices of tensors.
 #pragma once
 #include <tenon/host/tensor.hpp>
 
@@ -6,21 +6,22 @@
 
 namespace tenon {
 
-/// Throws Failure (usage) where this machine has no such device.
+/// Throws Failure (usage) if this machine has no such device.
 Device& device_of(const tenon_dense& dense);
 inline Device& device_of(const Tensor& tensor) {
   return device_of(tensor.abi().dense);
 }
 
-/// The one stream of a device on which the host works on tensors outside of sessions: copies, and eager calls. Every function that uses it
-/// waits for its work before it returns, so that a tensor that somebody holds is whole. Memory of tensors is given back on it: who uses a
-/// tensor on another stream holds the tensor until that is done. It stays as long as the process.
+/// Returns the stream on which the host works on tensors outside of sessions: copies and eager
+/// calls. Functions that use it wait for its work before they return, so tensors are always
+/// complete. Tensor memory is freed on this stream: users of other streams must hold the tensor
+/// until their work is done. Lives as long as the process.
 const Stream& tensor_stream(Device& device);
 
-/// Where its bytes begin. Throws what device_of() throws.
+/// Returns where the tensor's bytes begin. Throws like device_of().
 Place place_of(const tenon_dense& dense);
 
-/// Between contiguous tensors on any devices; done when it returns.
+/// Copies between contiguous tensors on any devices; complete on return.
 void copy_bytes(const tenon_dense& from, const tenon_dense& to, std::uint64_t bytes);
 
 }  // namespace tenon

@@ -11,25 +11,27 @@
 namespace tenon {
 namespace {
 
-// Of both versions: DLManagedTensor and DLManagedTensorVersioned.
+// The exported tensor, for DLManagedTensor and DLManagedTensorVersioned.
 template <class Managed>
 struct Given {
   Managed managed{};
   Tensor tensor;
 };
 
-// The receiver may have put work on a stream that still reads the memory, which must not go to another tensor before.
+// The consumer may have enqueued work that still reads the memory, so wait for it before the memory
+// is reused.
 template <class Managed>
 void take_back(Managed* managed) noexcept {
   const std::unique_ptr<Given<Managed>> given(static_cast<Given<Managed>*>(managed->manager_ctx));
   try {
     Device& device = device_of(given->tensor);
     if (!device.is_cpu()) device.wait_for_application(tensor_stream(device).handle());
-  } catch (const std::exception&) {  // no stream can be made: the device is lost, and so is the memory
+  // no stream can be created: the device is lost, and so is the memory
+  } catch (const std::exception&) {
   }
 }
 
-// Strides are always given: some receivers cannot read null.
+// Strides are always set: some consumers cannot handle null.
 template <class Managed>
 Managed* give(const Tensor& tensor, const std::int64_t* strides) {
   auto given = std::make_unique<Given<Managed>>();
@@ -47,7 +49,7 @@ Managed* give(const Tensor& tensor, const std::int64_t* strides) {
   return &given.release()->managed;
 }
 
-// Calls the giver's deleter when the last tensor over its memory is gone.
+// Calls the producer's deleter when the last tensor over its memory is gone.
 template <class Managed>
 struct Taken {
   Managed* managed = nullptr;
@@ -67,7 +69,7 @@ Failure import_failure(const std::string& reason, const std::string& hint = {}) 
 }
 
 Device& device_from(DLDevice device) {
-  // Memory that CUDA pinned can be read by the CPU like any other.
+  // The CPU can read memory pinned by CUDA like any other.
   if (device.device_type == kDLCPU || device.device_type == kDLCUDAHost) return cpu_device();
   if (device.device_type != kDLCUDA)
     throw import_failure(
@@ -83,7 +85,7 @@ struct Elements {
   Device& device;
   DType dtype;
   Shape shape;
-  std::span<const std::int64_t> strides;  // none: contiguous
+  std::span<const std::int64_t> strides;  // empty: contiguous
   void* data;
 };
 
@@ -123,7 +125,7 @@ DLManagedTensorVersioned* Tensor::to_dlpack_versioned() const {
   return managed;
 }
 
-// Both fill in the owner's handle last, so that after any failure the tensor is still the caller's.
+// Both set `managed` last, so after a failure the tensor still belongs to the caller.
 Tensor Tensor::from_dlpack(DLManagedTensor* managed) {
   if (managed == nullptr) throw import_failure("it is a null pointer");
   const Elements given = elements_of(managed->dl_tensor);

@@ -32,7 +32,8 @@ Tensor made(DType dtype, const Shape& shape, ValueAt value_at) {
   return tensor;
 }
 
-/// Complex numbers have parts that are drawn one after the other; their deviation is that of each part.
+/// Draws the two components of complex numbers one after the other; the deviation applies to each
+/// component.
 template <class Draw>
 Tensor drawn(DType dtype, const Shape& shape, Draw draw) {
   if (floating.has(dtype)) return made(dtype, shape, draw);
@@ -75,9 +76,9 @@ Tensor rows(const Tensor& tensor, std::int64_t begin, std::int64_t end) {
   const auto refuse = [](const std::string& what) { throw Failure(FailureKind::usage, what); };
   const auto shape = tensor.shape();
   if (shape.rank() == 0) refuse("a scalar has no rows");
-  if (tensor.storage() == Storage::row_sparse) refuse("rows of row_sparse tensors cannot be selected; use cast_storage(tensor, Storage::dense)");
-  if (tensor.device() != "cpu")
-    refuse(fmt::format("the tensor is on {}; copy it to the CPU with to(\"cpu\")", tensor.device()));
+  if (tensor.storage() == Storage::row_sparse)
+    refuse("rows of row_sparse tensors cannot be selected; use cast_storage(tensor, Storage::dense)");
+  if (tensor.device() != "cpu") refuse(fmt::format("the tensor is on {}; copy it to the CPU with to(\"cpu\")", tensor.device()));
   if (begin < 0 || begin > end || end > shape[0])
     refuse(fmt::format("the tensor has {}, but rows {} to {} are requested", counted(shape[0], "row"), begin, end));
   return row_range(tensor.make_contiguous(), begin, end);

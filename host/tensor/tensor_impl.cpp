@@ -11,7 +11,8 @@ namespace tenon {
 
 DlpackType dlpack_type(DType dtype) {
   static constexpr auto codes = [] {
-    constexpr std::string_view letters = "iufoVcb";  // DLPack's codes are these letters' places: 3 is an opaque handle, 5 complex
+    // the position of a letter is DLPack's type code: 3 is an opaque handle, 5 complex
+    constexpr std::string_view letters = "iufoVcb";
     std::array<std::uint8_t, dtype_count> all{};
     for (int i = 0; i < dtype_count; ++i) all[i] = static_cast<std::uint8_t>(letters.find(numpy_letter(static_cast<DType>(i))));
     return all;
@@ -29,7 +30,7 @@ static std::int64_t checked_size(DType dtype, const Shape& shape) {
   return *element_count(shape);
 }
 
-// How far elements lie apart must stay far below 2^63 bytes, so that no sum of offsets overflows.
+// The distance between elements must stay far below 2^63 bytes, so sums of offsets cannot overflow.
 static void check_reach(DType dtype, const Shape& shape, const std::int64_t* strides) {
   std::int64_t ahead = 0, behind = 0;
   bool overflow = false;
@@ -47,7 +48,8 @@ static void check_reach(DType dtype, const Shape& shape, const std::int64_t* str
 
 Tensor::Impl::Impl(DType dtype, const Shape& shape, const std::int64_t* given) : size(checked_size(dtype, shape)) {
   std::copy(shape.begin(), shape.end(), dims);
-  std::uint64_t contiguous_stride = 1;  // of an empty tensor it may wrap: nothing is ever read there
+  // may wrap for an empty tensor, which has no elements to read
+  std::uint64_t contiguous_stride = 1;
   bool is_contiguous = true;
   for (int axis = shape.rank(); axis-- > 0;) {
     strides[axis] = given != nullptr ? given[axis] : static_cast<std::int64_t>(contiguous_stride);

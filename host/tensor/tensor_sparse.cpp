@@ -1,4 +1,4 @@
-// Sparse tensors: three dense arrays whose indices were checked.
+// Sparse tensors: three dense arrays with validated indices.
 #include <algorithm>
 #include <cstddef>
 #include <tenon/host/failure.hpp>
@@ -20,7 +20,8 @@ std::span<const std::byte> bytes_of(const Tensor& tensor) {
   return {static_cast<const std::byte*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())};
 }
 
-// What the sizes of all buffers are held against: [stored] values of csr, [stored, shape[1], ...] of row_sparse.
+// Returns the expected shape of the values: [stored] for csr, [stored, shape[1], ...] for
+// row_sparse.
 Shape values_shape(Storage storage, const Shape& shape, std::int64_t stored) {
   if (storage == Storage::csr || shape.rank() < 1) return {stored};
   Shape values = shape;
@@ -54,7 +55,7 @@ void check_indices(Storage storage, const Tensor& values, const Tensor& indices,
   parts.stored = static_cast<std::uint64_t>(indices.size());
   parts.index_dtype = static_cast<std::uint8_t>(indices.dtype());
   const Tensor checked = indices.to("cpu"), checked_starts = row_starts ? row_starts.to("cpu") : Tensor();
-  parts.values = bytes_of(values);  // their number alone is looked at
+  parts.values = bytes_of(values);  // only their size is checked
   parts.indices = bytes_of(checked);
   if (row_starts) parts.row_starts = bytes_of(checked_starts);
   if (const auto fault = sparse_fault(parts); !fault.empty()) refuse(storage, values.dtype(), shape, fault);
@@ -62,7 +63,8 @@ void check_indices(Storage storage, const Tensor& values, const Tensor& indices,
 
 }  // namespace
 
-// Without checks: `parts` are contiguous and keep the rules, and no caller can write the indices.
+// Does not check: `parts` are contiguous and valid, and the caller has no writable handle of the
+// indices.
 Tensor Tensor::sparse(Storage storage, Parts parts, const Shape& shape) {
   parts.indices = HeldTensor::frozen(std::move(parts.indices));
   parts.row_starts = HeldTensor::frozen(std::move(parts.row_starts));
@@ -81,7 +83,7 @@ Tensor Tensor::sparse(Storage storage, Parts parts, const Shape& shape) {
 
 Tensor Tensor::csr(const Tensor& values, const Tensor& columns, const Tensor& row_starts, const Shape& shape) {
   Parts parts{values.make_contiguous(), HeldTensor::own_indices(columns), HeldTensor::own_indices(row_starts)};
-  const Impl whole(values.dtype(), shape, nullptr);  // refuses shapes that cannot be counted
+  const Impl whole(values.dtype(), shape, nullptr);  // rejects shapes whose size overflows
   check_kinds(Storage::csr, parts.values, parts.indices, parts.row_starts, shape);
   check_indices(Storage::csr, parts.values, parts.indices, parts.row_starts, shape);
   return sparse(Storage::csr, std::move(parts), shape);
@@ -96,7 +98,7 @@ Tensor Tensor::row_sparse(const Tensor& values, const Tensor& row_ids, const Sha
   return sparse(Storage::row_sparse, std::move(parts), shape);
 }
 
-// The arrays of a sparse tensor whose fields make sense.
+// Borrows the arrays of a sparse tensor whose fields have been checked.
 Tensor::Parts Tensor::borrow_parts(const tenon_tensor& from, const std::shared_ptr<const void>& owner) {
   const Device& device = device_of(from.dense);
   const Shape shape(from.dense.shape, from.dense.ndim);
@@ -109,16 +111,17 @@ Tensor::Parts Tensor::borrow_parts(const tenon_tensor& from, const std::shared_p
           array(from.indices, from.stored), storage == Storage::csr ? array(from.row_starts, shape[0] + 1) : Tensor()};
 }
 
-// Without checks: `from` keeps the rules of its storage.
+// Does not check that `from` satisfies the rules of its storage.
 Tensor Tensor::borrow_checked(const tenon_tensor& from, const std::shared_ptr<const void>& owner) {
   return sparse(static_cast<Storage>(from.storage), borrow_parts(from, owner), Shape(from.dense.shape, from.dense.ndim));
 }
 
-// What a boundary's struct says may be wrong in every field.
+// Every field of the ABI struct is checked.
 Tensor Tensor::borrow(const tenon_tensor& from, std::shared_ptr<const void> owner) {
   const auto refuse_struct = [](const auto&... reason) { throw Failure(FailureKind::usage, join("this tenon_tensor ", reason...)); };
   const tenon_dense& dense = from.dense;
-  constexpr auto first_size = offsetof(tenon_tensor, row_starts) + sizeof from.row_starts;  // of ABI 1.0: later ones only add
+  // size in ABI 1.0; later versions only append
+  constexpr auto first_size = offsetof(tenon_tensor, row_starts) + sizeof from.row_starts;
   if (from.size < first_size) refuse_struct("has ", from.size, " bytes but needs ", first_size);
   Device& device = device_of(dense);
   if (dense.ndim < 0 || dense.ndim > TENON_MAX_RANK) refuse_struct("has ", dense.ndim, " dimensions, but at most 8 are supported");
@@ -151,7 +154,7 @@ std::int64_t Tensor::stored() const {
   return impl().abi.stored;
 }
 
-// `wanted` dense stands for any sparse one.
+// `wanted` dense accepts any sparse storage.
 const Tensor::Parts& Tensor::parts(Storage wanted, const char* part) const {
   const Storage found = storage();
   if (found != Storage::dense && (found == wanted || wanted == Storage::dense)) return impl_->parts;

@@ -14,7 +14,7 @@ static void append_element(std::string& text, DType dtype, const std::byte* at) 
       text += join(static_cast<float>(value));
     } else if constexpr (is_complex<T>) {
       const auto im = join(value.im);
-      text += join(value.re, im.starts_with('-') ? "" : "+", im, "j");  // as numpy
+      text += join(value.re, im.starts_with('-') ? "" : "+", im, "j");  // like numpy
     } else if constexpr (sizeof(T) == 1 && !std::is_same_v<T, bool>) {
       text += join(static_cast<int>(value));  // a number, not a character
     } else {
@@ -23,7 +23,8 @@ static void append_element(std::string& text, DType dtype, const std::byte* at) 
   });
 }
 
-// Where the i-th stored value of a sparse tensor is: before each value of csr, before each row of row_sparse.
+// Prints the coordinates of stored values: for csr before each value, for row_sparse before each
+// row.
 class Places {
  public:
   explicit Places(const Tensor& tensor)

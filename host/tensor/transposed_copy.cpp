@@ -7,7 +7,7 @@
 namespace tenon {
 namespace {
 
-/// A line of the cache in `from`, over which `to` is written row by row.
+/// One cache line of `from`; `to` is written row by row.
 template <class T>
 constexpr std::int64_t tile = std::max<std::int64_t>(8, 64 / static_cast<std::int64_t>(sizeof(T)));
 
@@ -35,7 +35,7 @@ void transpose_4x4(const std::uint32_t* from, std::uint32_t* to, std::int64_t ro
   for (int i = 0; i < 4; ++i) std::memcpy(to + i * rows, &made[i], sizeof made[i]);
 }
 
-/// Three rows, as pictures have: four elements of each.
+/// Three rows, as in images: transposes four elements of each.
 void transpose_3x4(const std::uint32_t* from, std::uint32_t* to, std::int64_t columns) {
   const Four a = load(from), b = load(from + columns), c = load(from + 2 * columns);
   const Four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), bc = __builtin_shufflevector(b, c, 1, 5, 2, 6),

@@ -1,11 +1,11 @@
-// Transposes matrices: between plain and channels-last tensors.
+// Matrix transposition, for conversions between plain and channels-last tensors.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace tenon {
 
-/// Of a matrix in row-major order.
+/// A row-major matrix to transpose.
 struct TransposedCopy {
   const std::byte* from;
   std::byte* to;  ///< [columns, rows], does not overlap `from`
@@ -13,7 +13,8 @@ struct TransposedCopy {
   std::size_t element;  ///< bytes: 1, 2, 4, 8 or 16
 };
 
-/// Columns [first, last) alone, which become rows. Threads: parts that do not overlap, at once.
+/// Transposes only columns [first, last), which become rows. Threads may process disjoint ranges
+/// concurrently.
 void copy_transposed(const TransposedCopy& copy, std::int64_t first, std::int64_t last);
 
 }  // namespace tenon

@@ -25,7 +25,7 @@ bool widens(DType from, DType to) {
 template <class To, class From>
 static To number_as(From x) {
   if constexpr (is_complex<From> && !is_complex<To>)
-    return static_cast<To>(x.re);  // never asked for: that does not widen
+    return static_cast<To>(x.re);  // never called: this does not widen
   else
     return static_cast<To>(x);
 }

@@ -1,13 +1,14 @@
-// Elements in a dtype that holds them all.
+// Lossless widening of dtypes.
 #pragma once
 #include <tenon/host/tensor.hpp>
 
 namespace tenon {
 
-/// Whether every value of `from` is one of `to`. Conversions between small types are left to whoever made the elements.
+/// Whether every value of `from` is representable in `to`. False for dtypes `to` below 4 bytes, unless
+/// both are equal.
 bool widens(DType from, DType to);
 
-/// A copy on the CPU, or the tensor itself if it has the dtype. The dtype must widen to `to`.
+/// Returns a CPU copy, or the tensor itself if it already has the dtype. Requires widens().
 Tensor widened(const Tensor& tensor, DType to);
 
 }  // namespace tenon
