@@ -12,14 +12,14 @@ namespace {
 
 constexpr auto no_limit = std::numeric_limits<std::uint64_t>::max();
 
-// `max`, and what is no number, is no limit.
+// `max` and other text that is not a number mean no limit.
 std::uint64_t number_in(const std::optional<std::string>& text) {
   std::uint64_t number = no_limit;
   if (text && std::from_chars(text->data(), text->data() + text->size(), number).ec != std::errc()) return no_limit;
   return number;
 }
 
-/// The number behind `name` in lines of names and numbers; 0 where there is none.
+/// Returns the number after `name` in lines of names and numbers; 0 if there is none.
 std::uint64_t field(const std::optional<std::string>& text, std::string_view name) {
   std::istringstream lines(text.value_or(""));
   for (std::string line; std::getline(lines, line);) {
@@ -50,7 +50,7 @@ std::uint64_t left_of_machine(const ReadText& read) {
   return available == 0 ? no_limit : (available + field(text, "SwapFree:")) * 1024;
 }
 
-/// Of /proc/self/statm: the address space and the part of it that lies in memory.
+/// Address space and resident set, from /proc/self/statm.
 struct Used {
   std::uint64_t space = 0, resident = 0;
 };

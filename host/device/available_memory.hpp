@@ -1,4 +1,4 @@
-// How much memory this process can still take.
+// Memory still available to this process.
 #pragma once
 #include <cstdint>
 
@@ -8,12 +8,12 @@ namespace tenon {
 
 struct AvailableMemory {
   std::uint64_t bytes;
-  const char* limit;  ///< what leaves no more: `the cgroup's memory limit`
+  const char* limit;  ///< the limit that applies: `the cgroup's memory limit`
 };
 
-/// The least that is left by the cgroups (memory they can drop counts as free), the limit of the address space (RLIMIT_AS), the machine and
-/// `own_limit` on the memory that the process really uses (0: none). What cannot be read limits nothing. Costs some file reads. Threads:
-/// any.
+/// Returns the least of what the cgroups (reclaimable memory counts as free), the address space
+/// limit (RLIMIT_AS), the machine, and `own_limit` on the process's resident memory (0: none)
+/// leave. Limits that cannot be read are ignored. Reads a few files. Thread-safe.
 AvailableMemory available_memory(std::uint64_t own_limit, const ReadText& read = read_system_file);
 
 }  // namespace tenon

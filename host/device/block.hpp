@@ -1,14 +1,16 @@
-// Memory of devices that is given back.
+// Owning handles of device memory and of pinned CPU memory.
 #pragma once
 #include "device/stream.hpp"
 
 namespace tenon {
 
-/// Memory of the stream's device, for what comes next on the stream; streams that use it, too, must wait for an event that was recorded
-/// after it was made, and this stream for theirs before it is given back. It is given back when all that is on the stream by then is done.
+/// Stream-ordered memory on the stream's device. Other streams that use it must wait for an event
+/// recorded after its creation, and this stream must wait for theirs before the block is destroyed.
+/// The memory is freed when all work submitted to the stream by then is done.
 class Block {
  public:
-  /// `what` needs it, for the Failure (failed) where there is not enough: "the values of the plan".
+  /// `what` names the consumer in the Failure (failed) if memory runs out: "the values of the
+  /// plan".
   Block(const Stream& stream, std::uint64_t bytes, const char* what)
       : data_(stream.device().allocate(bytes, stream.handle(), what), Free{stream}), bytes_(bytes) {}
   std::byte* data() const { return data_.get(); }
@@ -26,8 +28,9 @@ class Block {
   std::uint64_t bytes_;
 };
 
-/// Memory of the CPU that copies from and to the device read and write on their own, while the calling thread goes on. It must not be given
-/// back before they are done. Scarce: the system cannot swap it out.
+/// Page-locked CPU memory that asynchronous copies read and write while the calling thread
+/// continues. It must not be destroyed before they are done. A scarce resource: the system cannot
+/// swap it out.
 class PinnedBlock {
  public:
   PinnedBlock(Device& device, std::uint64_t bytes, const char* what) : data_(device.allocate_pinned(bytes, what), Free{&device}) {}

@@ -1,4 +1,4 @@
-// Work of a stream that is done again and again as one.
+// Work captured from a stream and launched repeatedly as a whole.
 #pragma once
 #include <memory>
 
@@ -6,11 +6,11 @@
 
 namespace tenon {
 
-/// A GPU is asked for it once, not for each of its parts. Threads: one at a time.
+/// A GPU receives one launch for all of the work. Not thread-safe.
 class Captured {
  public:
-  /// What `put` puts on the stream, which must be all that it does: nothing of it is done now. Throws what `put` throws, and Failure where
-  /// the device cannot keep what it was asked for.
+  /// Captures the work that `put` submits to the stream, without running it; `put` must do nothing
+  /// else. Throws what `put` throws, and Failure if the work cannot be captured.
   template <class Put>
   Captured(const Stream& stream, Put&& put) : stream_(stream) {
     auto& device = stream.device();
@@ -23,7 +23,7 @@ class Captured {
     }
     work_ = {device.end_capture(stream.handle()), Free{&device}};
   }
-  /// On the stream, with the memory that it used when it was captured.
+  /// Enqueues the work on the stream; it uses the same memory as when it was captured.
   void launch() const { stream_.device().launch(work_.get(), stream_.handle()); }
 
  private:

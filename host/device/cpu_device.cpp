@@ -10,7 +10,7 @@
 namespace tenon {
 namespace {
 
-// The text after `key` and its colon in one of the system's lists; empty where there is none.
+// Returns the text after `key` and its colon in a file of /proc; empty if there is none.
 std::string value_in(const char* file, const std::string& key) {
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {
@@ -30,7 +30,7 @@ std::uint64_t meminfo(const std::string& key) {
 
 DeviceProperties CpuDevice::properties() {
   auto model = value_in("/proc/cpuinfo", "model name");
-  if (model.empty()) model = "CPU";  // not every architecture tells
+  if (model.empty()) model = "CPU";  // not reported on every architecture
   return {std::move(model), 0, 0, static_cast<int>(std::thread::hardware_concurrency())};
 }
 

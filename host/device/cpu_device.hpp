@@ -4,12 +4,12 @@
 
 namespace tenon {
 
-/// Its streams and events are nothing: all is done when the call returns.
+/// Streams and events are no-ops: every call is complete when it returns.
 class CpuDevice : public Device {
  public:
   CpuDevice() : Device("cpu", TENON_CPU, 0) {}
   DeviceProperties properties() override;
-  DeviceMemory memory() override;  ///< free: what the system could give without swapping
+  DeviceMemory memory() override;  ///< free: available without swapping
   void synchronize() override {}
   void make_current() override {}
   int current() override { return 0; }

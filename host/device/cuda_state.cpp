@@ -40,7 +40,7 @@ CudaState judge(const CudaAnswer& answer) {
 }
 
 const CudaState& cuda_state() {
-  static const auto& state = *new CudaState(look_for_cuda());  // never destroyed: others may still free memory when the process ends
+  static const auto& state = *new CudaState(look_for_cuda());  // never destroyed: memory may still be freed at exit
   return state;
 }
 

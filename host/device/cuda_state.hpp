@@ -1,4 +1,4 @@
-// Whether CUDA can be used here, and why not.
+// Whether CUDA is usable in this process, and if not, why.
 #pragma once
 #include <memory>
 #include <string>
@@ -13,23 +13,25 @@ struct CudaState : CudaInfo {
   std::vector<std::unique_ptr<Device>> devices;
 };
 
-/// What the runtime found: `error` is the name and meaning of what it failed with, empty where it did not; `visible` is what the variable
-/// CUDA_VISIBLE_DEVICES says, null where it is not set.
+/// Result of querying the CUDA runtime. `error`: name and description of the error, empty if there
+/// was none; `visible`: the value of CUDA_VISIBLE_DEVICES, null if it is not set.
 struct CudaAnswer {
   int runtime = 0, driver = 0, devices = 0;
   std::string error;
   const char* visible = nullptr;
 };
-/// Without the devices themselves.
+/// Does not fill in the devices.
 CudaState judge(const CudaAnswer& answer);
 
-/// Of this process; found out at the first call.
+/// The state of this process, determined at the first call.
 const CudaState& cuda_state();
 
-/// Whether it is worth loading CUDA kernels and the libraries behind them. Does not start CUDA, so that a process may still fork.
+/// Whether loading CUDA kernels and their libraries can succeed. Does not initialize CUDA, so the
+/// process may still fork.
 bool has_cuda_driver();
 
-/// Asks the runtime: in cuda/, or in without_cuda.cpp where there was no toolkit.
+/// Queries the runtime. Implemented in cuda/, or in without_cuda.cpp for builds without the
+/// toolkit.
 CudaState look_for_cuda();
 
 }  // namespace tenon

@@ -1,14 +1,14 @@
-// The GPU that kernels of the calling thread run on.
+// Selects the GPU on which kernels of the calling thread run.
 #pragma once
 #include "device/device.hpp"
 
 namespace tenon {
 
-/// Makes a device the current one of this thread, until the end of the scope: the thread is the application's, and others that use the GPU
-/// in it rely on theirs.
+/// Makes a device current for this thread until the end of the scope, then restores the previous
+/// one: the thread is the application's, and other code in it relies on its own current device.
 class CurrentDevice {
  public:
-  /// Null, or the CPU: this does nothing. Throws Failure.
+  /// Does nothing for null or the CPU. Throws Failure.
   explicit CurrentDevice(Device* device) : device_(device == nullptr || device->is_cpu() ? nullptr : device) {
     if (device_ == nullptr) return;
     before_ = device_->current();

@@ -1,5 +1,5 @@
-// A device: memory, streams, events and copies. What it gives out are bare handles; Stream, Event, Block and PinnedBlock hold them and give
-// them back.
+// The device interface: memory, streams, events and copies. It returns raw handles; Stream, Event,
+// Block and PinnedBlock own them.
 #pragma once
 #include <tenon/abi.h>
 
@@ -12,7 +12,7 @@ namespace tenon {
 
 class Device;
 
-/// Bytes of a device.
+/// An address on a device.
 struct Place {
   Device& device;
   std::byte* data;
@@ -20,17 +20,18 @@ struct Place {
 
 struct DeviceProperties {
   std::string model;         ///< `NVIDIA H100 80GB HBM3`
-  int major = 0, minor = 0;  ///< CUDA's compute capability; 0.0 of the CPU
-  int processors = 0;        ///< cores of the CPU, multiprocessors of a GPU
+  int major = 0, minor = 0;  ///< CUDA compute capability; 0.0 for the CPU
+  int processors = 0;        ///< CPU cores, or multiprocessors of a GPU
 };
 
 struct DeviceMemory {
   std::uint64_t free = 0, total = 0;
 };
 
-/// Work on a stream is done in order; streams run beside each other. The CPU's streams have no handle: there every call is done when it
-/// returns. Handles are the device's own (cudaStream_t, cudaEvent_t).
-/// Threads: any, at once. All but the functions that free throw Failure (failed), which names device, operation and reason.
+/// Work on a stream runs in order; streams run concurrently. CPU streams have no handle: every call
+/// is complete when it returns. Handles are the device's own (cudaStream_t, cudaEvent_t).
+/// Thread-safe. All functions except those that free throw Failure (failed) that names device,
+/// operation and reason.
 class Device {
  public:
   Device(std::string name, std::int32_t type, std::int32_t id) : name_(std::move(name)), type_(type), id_(id) {}
@@ -43,47 +44,51 @@ class Device {
   std::int32_t id() const { return id_; }
   bool is_cpu() const { return type_ == TENON_CPU; }
   virtual DeviceProperties properties() = 0;
-  virtual DeviceMemory memory() = 0;  ///< free: what allocate() can still give, at most
-  virtual void synchronize() = 0;     ///< waits for everything on all streams
-  /// Empty, or that this process cannot use the device any more, as a kernel that ran there has ended it for this process.
+  virtual DeviceMemory memory() = 0;  ///< free: upper bound of what allocate() can still provide
+  virtual void synchronize() = 0;     ///< waits for all streams
+  /// Returns empty, or that this process cannot use the device any more, as after a kernel fault.
   virtual std::string loss() = 0;
-  virtual void make_current() = 0;  ///< kernels that this thread calls from now on run here; see CurrentDevice
-  virtual int current() = 0;        ///< number of the device that they run on now
+  virtual void make_current() = 0;  ///< for kernels that this thread launches from now on; see CurrentDevice
+  virtual int current() = 0;        ///< number of this thread's current device
   virtual void put_back_current(int number) noexcept = 0;
 
   virtual void* make_stream() = 0;
   virtual void free_stream(void* stream) noexcept = 0;
-  virtual void finish_stream(void* stream) = 0;  ///< waits for all that is on it
+  virtual void finish_stream(void* stream) = 0;  ///< waits for all work on the stream
 
   virtual void* make_event() = 0;
   virtual void free_event(void* event) noexcept = 0;
   virtual void record(void* event, void* stream) = 0;
-  virtual bool reached(void* event) = 0;             ///< true before it is first recorded, too
-  virtual void finish_event(void* event) = 0;        ///< the calling thread waits
-  virtual void wait(void* stream, void* event) = 0;  ///< what comes next on the stream waits for the event, of this type of device
+  virtual bool reached(void* event) = 0;             ///< also true before the first record()
+  virtual void finish_event(void* event) = 0;        ///< blocks the calling thread
+  /// later work on the stream waits for the event, which is of this type of device
+  virtual void wait(void* stream, void* event) = 0;
 
-  /// What comes next on the stream waits for what the application has put on the device's default streams, this thread's included. Does
-  /// nothing where that fails: then the device is lost, or the application captures.
+  /// Makes later work on the stream wait for the work that the application has put on the device's
+  /// default streams, including this thread's. Does nothing on failure: then the device is lost, or
+  /// the application is capturing.
   virtual void wait_for_application(void* stream) noexcept = 0;
 
-  /// Between the two, work that this thread puts on the stream is kept, not done; launch() does it. Use Captured of captured.hpp. The CPU
-  /// keeps nothing.
+  /// Between begin_capture() and end_capture(), work that this thread submits to the stream is
+  /// recorded, not executed; launch() executes it. Use Captured of captured.hpp. Not supported by
+  /// the CPU.
   virtual void begin_capture(void* stream) = 0;
   virtual void* end_capture(void* stream) = 0;
-  virtual void drop_capture(void* stream) noexcept = 0;  ///< ends it without a result
+  virtual void drop_capture(void* stream) noexcept = 0;  ///< ends the capture without a result
   virtual bool is_capturing(void* stream) = 0;
   virtual void launch(void* captured, void* stream) = 0;
   virtual void free_captured(void* captured) noexcept = 0;
 
-  /// Memory that may be used by what comes next on the stream, of undefined content, aligned to 64 bytes at least, never null. A Failure
-  /// tells `what` needed it, and how much was free.
+  /// Returns memory for later work on the stream: uninitialized, aligned to at least 64 bytes,
+  /// never null. The Failure names `what` needs it and how much was free.
   virtual std::byte* allocate(std::uint64_t bytes, void* stream, const char* what) = 0;
-  virtual void free(std::byte* memory, void* stream) noexcept = 0;  ///< once all that is on the stream now is done
-  /// Memory of the CPU that the device reads and writes by itself.
+  /// when all work submitted to the stream so far is done
+  virtual void free(std::byte* memory, void* stream) noexcept = 0;
+  /// Page-locked CPU memory that the device accesses directly.
   virtual std::byte* allocate_pinned(std::uint64_t bytes, const char* what) = 0;
   virtual void free_pinned(std::byte* memory) noexcept = 0;
 
-  /// One place is this device's. Use copy() of stream.hpp, which says what is promised.
+  /// One of the two is on this device. Use copy() of stream.hpp, which documents the guarantees.
   virtual void copy(const Place& to, const Place& from, std::uint64_t bytes, void* stream) = 0;
 
  private:

@@ -1,4 +1,5 @@
-// The types of devices that operators have kernels for. A further one is a row here, and a folder beside this file.
+// Types of devices for which operators can have kernels. To add one, add a row here and a folder
+// next to this file.
 #pragma once
 #include <tenon/abi.h>
 
@@ -10,7 +11,7 @@ namespace tenon {
 
 struct DeviceType {
   std::int32_t number;  ///< enum tenon_device
-  const char* name;     ///< as in the symbols of kernels and in the names of devices
+  const char* name;     ///< as in kernel symbols and device names
 };
 inline constexpr std::array device_types{DeviceType{TENON_CPU, "cpu"}, DeviceType{TENON_CUDA, "cuda"}};
 

@@ -15,7 +15,7 @@ std::vector<Device*> find_all() {
   return all;
 }
 
-// `cpu, cuda:0 and cuda:1`
+// For example `cpu, cuda:0 and cuda:1`.
 std::string names_of_all() {
   std::string names;
   for (std::size_t i = 0; i < devices().size(); ++i)

@@ -9,12 +9,13 @@ namespace tenon {
 
 Device& cpu_device();
 
-/// The CPU, then CUDA's devices by number. They are looked for once, at the first call, which starts CUDA; a process that forks after that
-/// has no CUDA in the child. They stay as long as the process.
+/// The CPU, then CUDA devices by number. Detected at the first call, which initializes CUDA; after
+/// that, a forked child process cannot use CUDA. Lives as long as the process.
 const std::vector<Device*>& devices();
 
-/// By name; `cuda` is the first of CUDA's. Throws Failure (usage), one sentence that says which devices there are, or why CUDA has none.
-/// `cpu` is found without a look for others.
+/// Finds a device by name; `cuda` is the first CUDA device. Finding `cpu` does not initialize CUDA.
+/// Throws Failure (usage) with one sentence that lists the available devices, or says why CUDA has
+/// none.
 Device& find_device(std::string_view name);
 
 }  // namespace tenon

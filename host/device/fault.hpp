@@ -1,4 +1,4 @@
-// What CUDA kernels report of elements that they cannot use.
+// Errors that CUDA kernels report about elements.
 #pragma once
 #include <tenon/abi.h>
 
@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-/// `index 7 is out of range: it must be from 0 to 3`; empty where nothing was found.
+/// `index 7 is out of range: it must be from 0 to 3`; empty if there is no fault.
 std::string fault_text(const tenon_fault& fault);
 
 }  // namespace tenon

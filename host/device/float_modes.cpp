@@ -8,7 +8,7 @@ namespace {
 struct Field {
   std::uint64_t mask;
   const char* name;
-  const char* values[4];  // in the order of the field's bits; null: the number says enough
+  const char* values[4];  // in the order of the field's bits; null: print the number
 };
 
 #if defined(__SSE2__)

@@ -1,4 +1,5 @@
-// The modes of the floating-point unit, which code of plugins may leave changed for everything that its thread does afterwards.
+// Floating-point modes, which plugin code may leave changed and thereby affect everything that the
+// thread does later.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,22 +10,25 @@
 
 namespace tenon {
 
-/// Rounding, subnormal numbers and traps of the calling thread; not the flags of what has happened, which every operation may set.
+/// Rounding, subnormal handling and traps of the calling thread; not the exception flags, which any
+/// operation may set.
 class FloatModes {
  public:
-  /// Empties the x87 stack, too, as after_call() does.
+  /// Returns the current modes, and clears the x87 stack like after_call().
   static FloatModes now() {
     auto modes = after_call();
     modes.bits_ &= ~x87_stack;
     return modes;
   }
-  /// They differ from those before a function that left something on the x87 stack, where it would make later long doubles NaN. It is
-  /// taken off: only the first who looks sees it.
+  /// Returns the modes after a plugin function. They differ from the modes before if the function
+  /// left values on the x87 stack, where they would turn later long doubles into NaN. The stack is
+  /// cleared, so only the first call reports it.
   static FloatModes after_call() {
 #if defined(__SSE2__)
     std::uint16_t x87 = 0;
     asm volatile("fnstcw %0" : "=m"(x87));
-    const bool left = (x87 & x87_masks) == x87_masks && empty_x87_stack();  // a trap would be sprung by looking
+    // with traps enabled, looking would raise one
+    const bool left = (x87 & x87_masks) == x87_masks && empty_x87_stack();
     return FloatModes((_mm_getcsr() & ~mxcsr_flags) | std::uint64_t{x87} << 32 | (left ? x87_stack : 0));
 #elif defined(__aarch64__)
     std::uint64_t fpcr = 0;
@@ -35,11 +39,11 @@ class FloatModes {
 #endif
   }
 
-  /// For the calling thread.
+  /// Applies the modes to the calling thread.
   void set() const {
 #if defined(__SSE2__)
     const auto x87 = static_cast<std::uint16_t>(bits_ >> 32);
-    // loading a word looks for pending exceptions, which may be traps by now
+    // fldcw checks for pending exceptions, which may be unmasked by now.
     asm volatile("fnclex\n\tfldcw %0\n\temms" : : "m"(x87));
     _mm_setcsr((_mm_getcsr() & mxcsr_flags) | static_cast<std::uint32_t>(bits_));
 #elif defined(__aarch64__)
@@ -47,7 +51,7 @@ class FloatModes {
 #endif
   }
 
-  /// For another process of this machine.
+  /// For transfer to another process on this machine.
   std::uint64_t bits() const {
     return bits_;
   }
@@ -56,14 +60,15 @@ class FloatModes {
   }
 
   friend bool operator==(const FloatModes&, const FloatModes&) = default;
-  /// `flush-to-zero is on, rounding is upward`: what is otherwise than in `before`.
+  /// `flush-to-zero is on, rounding is upward`: the modes that differ from `before`.
   std::string difference_from(const FloatModes& before) const;
 
  private:
   explicit FloatModes(std::uint64_t bits) : bits_(bits) {}
 
 #if defined(__SSE2__)
-  /// False: it was empty. Of eight numbers the last finds no room where anything is left, and becomes a NaN.
+  /// Returns whether the stack was not empty. It has eight registers, so the last of eight pushed
+  /// numbers becomes NaN if any was in use.
   static bool empty_x87_stack() {
     constexpr std::uint32_t one = 0x3f800000;
     std::uint32_t last = 0;

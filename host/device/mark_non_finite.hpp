@@ -1,4 +1,4 @@
-// Looks for NaN and infinities where a GPU has them.
+// Detection of NaN and infinities on GPUs.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace tenon {
 
 class Stream;
 
-/// How many numbers an element consists of, and of which dtype: complex ones of two.
+/// The number of real components of an element, and their dtype: complex elements have two.
 inline std::int64_t parts_of(DType dtype) {
   return any_complex.has(dtype) ? 2 : 1;
 }
@@ -18,7 +18,8 @@ inline DType part_of(DType dtype) {
   return dtype == DType::c64 ? DType::f32 : dtype == DType::c128 ? DType::f64 : dtype;
 }
 
-/// Calls f with the bits of infinity, which all NaNs have set, too, in an unsigned integer of a part's size; not for whole numbers.
+/// Calls f with the bits of infinity, all of which every NaN has set, as an unsigned integer of a
+/// component's size. Does nothing for integers.
 template <class F>
 void with_exponent_bits(DType dtype, F&& f) {
   dtype = part_of(dtype);
@@ -30,7 +31,8 @@ void with_exponent_bits(DType dtype, F&& f) {
   });
 }
 
-/// On a GPU's stream: *found becomes 1 where one of n elements is NaN or infinite, else it stays as it is. In cuda/.
+/// Enqueues on a GPU's stream: sets *found to 1 if one of n elements is NaN or infinite, else
+/// leaves it unchanged. Implemented in cuda/.
 void mark_non_finite(DType dtype, const void* elements, std::int64_t n, std::int64_t* found, const Stream& stream);
 
 }  // namespace tenon

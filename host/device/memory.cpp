@@ -19,15 +19,16 @@ namespace tenon {
 namespace {
 
 constexpr std::uint64_t huge_page = 2u << 20;
-/// From a few huge pages on, fewer page faults and address look-ups outweigh what the last page wastes.
+/// From a few huge pages on, fewer page faults and TLB misses outweigh the waste in the last page.
 constexpr std::uint64_t large = 4 * huge_page;
 
 #if defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t most_kept = 0;                                             // so that it finds who uses what was freed
-constexpr std::uint64_t least_mapped = std::numeric_limits<std::uint64_t>::max();  // and who leaves a block
+// so that AddressSanitizer detects use after free
+constexpr std::uint64_t most_kept = 0;
+constexpr std::uint64_t least_mapped = std::numeric_limits<std::uint64_t>::max();  // and leaks
 #else
 constexpr std::uint64_t most_kept = 128u << 20;
-constexpr std::uint64_t least_mapped = 128u << 10;  // smaller holes in the heap are filled soon
+constexpr std::uint64_t least_mapped = 128u << 10;  // smaller holes in the heap are soon reused
 #endif
 
 std::byte* allocate_new(std::uint64_t whole, std::uint64_t alignment) {
@@ -35,15 +36,17 @@ std::byte* allocate_new(std::uint64_t whole, std::uint64_t alignment) {
   return ::posix_memalign(&memory, alignment, whole) == 0 ? static_cast<std::byte*>(memory) : nullptr;
 }
 
-/// Large blocks that were given back. Who finds the lock taken does without: perhaps it was taken in another process, before a fork.
+/// Cache of freed large blocks. If the lock is taken, callers do without the cache: it may have
+/// been taken by another thread before a fork.
 class FreeBlocks {
  public:
   static FreeBlocks& instance() {
-    static auto& blocks = *new FreeBlocks;  // for those that are freed last
+    static auto& blocks = *new FreeBlocks;  // never destroyed: blocks may be freed at exit
     return blocks;
   }
 
-  /// Returns a block of at least `bytes` and at most an eighth more, or null if none is kept.
+  /// Returns a cached block of at least `bytes` and at most an eighth more, or null if there is
+  /// none.
   std::byte* take(std::uint64_t bytes) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock) return nullptr;
@@ -56,7 +59,7 @@ class FreeBlocks {
     return memory;
   }
 
-  /// Whether it is kept. Those that were given back before make room.
+  /// Returns whether the block was cached. Evicts the oldest blocks to make room.
   bool keep(std::byte* memory, std::uint64_t bytes) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock || bytes > most_kept || ::madvise(memory, bytes / huge_page * huge_page, MADV_FREE) != 0) return false;
@@ -107,7 +110,7 @@ Memory allocate(std::uint64_t bytes) {
       memory = allocate_new(whole, memory_alignment);
     } else if ((memory = FreeBlocks::instance().take(whole)) == nullptr) {
       memory = allocate_new(whole, huge_page);
-      if (memory != nullptr) ::madvise(memory, whole, MADV_HUGEPAGE);  // a wish: without huge pages it works as well
+      if (memory != nullptr) ::madvise(memory, whole, MADV_HUGEPAGE);  // best effort
     }
     if (memory == nullptr) {
       free_kept_blocks();

@@ -8,7 +8,7 @@ Stream::Stream(Device& device) : device_(&device), handle_(device.make_stream(),
 
 void Stream::wait(const Event& event) const {
   if (device_->is_cpu()) return event.synchronize();
-  if (!event.device().is_cpu()) device_->wait(handle(), event.handle());  // whatever the CPU was asked for is done already
+  if (!event.device().is_cpu()) device_->wait(handle(), event.handle());  // CPU work is already complete
 }
 
 Event::Event(Device& device) : device_(&device), handle_(device.make_event(), Free{&device}) {}

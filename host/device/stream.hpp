@@ -1,4 +1,4 @@
-// A line of work on a device, and marks on it.
+// Streams of work on a device, and events on them.
 #pragma once
 #include <memory>
 
@@ -8,15 +8,15 @@ namespace tenon {
 
 class Event;
 
-/// Copies are the same stream; it ends with the last of them, and what is on it is still done.
+/// A shared handle of a stream. Destroying the last one does not cancel work on the stream.
 class Stream {
  public:
   explicit Stream(Device& device);
   Device& device() const { return *device_; }
   void* handle() const { return handle_.get(); }  ///< tenon_call::stream; null on the CPU
   void synchronize() const { device_->finish_stream(handle()); }
-  /// What comes next on this stream waits until the event is reached, on whichever device that is. The calling thread goes on, except where
-  /// this is a stream of the CPU.
+  /// Makes later work on this stream wait for the event, on any device. The calling thread
+  /// continues, unless this is a CPU stream.
   void wait(const Event& event) const;
 
  private:
@@ -24,16 +24,16 @@ class Stream {
   std::shared_ptr<void> handle_;
 };
 
-/// A mark on a stream. Recorded again it marks the new place.
+/// A marker on a stream. Recording it again moves it.
 class Event {
  public:
   explicit Event(Device& device);
   Device& device() const { return *device_; }
   void* handle() const { return handle_.get(); }
-  /// Throws Failure (usage) where the stream is another device's.
+  /// Throws Failure (usage) if the stream belongs to another device.
   void record(const Stream& stream) const;
   bool reached() const { return device_->reached(handle()); }
-  void synchronize() const { device_->finish_event(handle()); }  ///< the calling thread waits
+  void synchronize() const { device_->finish_event(handle()); }  ///< blocks the calling thread
 
  private:
   struct Free {
@@ -44,11 +44,13 @@ class Event {
   std::unique_ptr<void, Free> handle_;
 };
 
-/// Copies on the stream, which is that of one of the two devices, and the CPU's only where both are the CPU; else Failure (usage).
-/// When a copy from the CPU's memory returns, that memory may be changed; when one to the CPU's memory returns, the bytes are there. Only
-/// where that memory is pinned (PinnedBlock), and between GPUs, it returns at once: then both places must stay as they are until the stream
-/// has done it.
-/// The places do not overlap.
+/// Copies on the stream, which must belong to one of the two devices, and to the CPU only if both
+/// are the CPU; otherwise throws Failure (usage).
+/// A copy from CPU memory returns when the source may be changed; a copy to CPU memory returns when
+/// the bytes have arrived. Copies from or to pinned memory (PinnedBlock), and between GPUs, return
+/// immediately: then source and target must remain valid and unchanged until the stream has done
+/// it.
+/// Source and target must not overlap.
 void copy(const Place& to, const Place& from, std::uint64_t bytes, const Stream& stream);
 
 }  // namespace tenon

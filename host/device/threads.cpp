@@ -1,5 +1,6 @@
-// Compiled without ThreadSanitizer (see host/CMakeLists.txt): oneTBB's library is not instrumented, so its templates must not be either, or
-// every task handed over would look like a race. What TSan needs to know about the order of things, Loop and Run tell it.
+// Compiled without ThreadSanitizer (see host/CMakeLists.txt): the oneTBB library is not instrumented,
+// so its templates must not be either, or every task would be reported as a race. happens_before()
+// and happens_after() tell TSan about the order explicitly.
 #include "device/threads.hpp"
 
 #include <oneapi/tbb/global_control.h>
@@ -21,7 +22,7 @@
 #include "device/usable_cores.hpp"
 #include "io/crash/running.hpp"
 
-// ThreadSanitizer's; null in programs without it.
+// ThreadSanitizer functions; null in programs without it.
 // NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" __attribute__((weak)) void __tsan_acquire(void* address);
 extern "C" __attribute__((weak)) void __tsan_release(void* address);
@@ -37,14 +38,15 @@ void happens_after(char* moment) {
   if (__tsan_acquire != nullptr) __tsan_acquire(moment);
 }
 
-// In whose arena this thread works.
+// The arena in which this thread works.
 thread_local const void* arena_here = nullptr;
-// What the application has set for the thread in whose name this one works.
+// The application's context of the thread on whose behalf this one works.
 thread_local const void* context_here = nullptr;
 
 }  // namespace
 
-// While a thread runs code that another one has asked for, in its name and with its floating-point modes.
+// Captures the calling thread's identity and floating-point modes, and applies them on threads that
+// run its code.
 class ThreadCaller {
  public:
   const FloatModes& modes() const { return modes_; }
@@ -101,18 +103,20 @@ class Loop {
 
   bool kept_modes() const { return !left_modes_.load(std::memory_order_relaxed); }
 
-  // Each thread begins with one of up to 16 shares, the same one in loops that follow each other, so that it finds what it wrote in its
-  // cache; then it takes what is left of the others.
+  // Each thread starts with one of up to 16 shares, the same one in consecutive loops, so its data
+  // is likely in the cache; then it helps with the remaining shares.
   void spread(const void* arena, int threads) {
     const auto workers = std::min<std::int64_t>(threads, parts());
     shares_ = std::min(workers, most_shares);
     left_.store(shares_, std::memory_order_relaxed);
     happens_before(&begun_);
-    // Without isolation, a thread that waits here could take up a part of an outer loop, inside of one it is in the middle of.
+    // Without isolation, a thread that waits here could pick up a chunk of an outer loop while in
+    // the middle of another one.
     tbb::this_task_arena::isolate([&] {
       tbb::task_group helpers;
       for (std::int64_t i = 1; i < workers; ++i) helpers.run([this, arena] { help(arena); });
-      caller_.run_here(arena, [this] { take_parts(); });  // where the arena was full, a worker does this for the caller
+      // if the arena is full, a worker does this on behalf of the caller
+      caller_.run_here(arena, [this] { take_parts(); });
       helpers.wait();
     });
     happens_after(&ended_);
@@ -131,7 +135,7 @@ class Loop {
     for (std::int64_t i = 0; i < shares_; ++i) take_share((own + i) % shares_);
   }
 
-  // Fewer and fewer at once.
+  // Takes chunks of a share in batches of decreasing size.
   void take_share(std::int64_t share) {
     const auto all = parts(), size = all / shares_ + (share < all % shares_ ? 1 : 0);
     const auto begin = all / shares_ * share + std::min(share, all % shares_);
@@ -152,26 +156,27 @@ class Loop {
   static constexpr std::int64_t most_shares = 16;
   std::int64_t shares_ = 1;
   std::array<std::atomic<std::int64_t>, most_shares> next_{};  // of each share
-  std::atomic<std::int64_t> left_ = 1;                         // shares of which some is left
+  std::atomic<std::int64_t> left_ = 1;                         // shares that are not exhausted
   std::atomic<bool> left_modes_ = false;
-  char begun_ = 0, ended_ = 0;  // two moments: with one, parts would seem to be ordered among themselves
+  // two sync objects: with one, chunks would seem to be ordered among each other
+  char begun_ = 0, ended_ = 0;
 };
 
 }  // namespace
 
 struct Threads::Arena {
   explicit Arena(int count) : arena(count), most_callers(std::max(1, count / 2)) {
-    // oneTBB starts no more workers than the machine has cores, unless it is told to.
+    // By default oneTBB starts no more workers than the machine has cores.
     if (count > tbb::info::default_concurrency())
       more.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(count));
   }
   std::optional<tbb::global_control> more;
   tbb::task_arena arena;
-  const int most_callers;  // with more, each would have itself and nobody else
+  const int most_callers;  // with more callers, none would have helpers
   std::atomic<int> callers = 0;
 };
 
-// A thread's way into the arena; it is inside already where it runs a part or a task there.
+// A thread's entry into the arena; it is already inside when it runs a chunk or a task there.
 class Threads::Entry {
  public:
   explicit Entry(Arena* arena) : arena_(arena), inside_(arena != nullptr && arena_here == arena) {

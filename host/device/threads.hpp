@@ -1,4 +1,4 @@
-// The host's threads.
+// The host's thread pool.
 #pragma once
 #include <tenon/abi.h>
 
@@ -11,11 +11,12 @@
 
 namespace tenon {
 
-/// A number of threads that loops are spread over, the calling one among them. Started when first needed, asleep when idle.
-/// Threads: any number may call at once; they share the workers.
+/// A pool of threads, including the calling one, for parallel loops. Workers start on first use and
+/// sleep when idle. Thread-safe: any number of threads may call at once; they share the workers.
 class Threads {
  public:
-  /// `count` 0: as many as usable_cores() counts. Throws Failure (usage) for fewer than 0 or more than most_threads.
+  /// `count` 0: usable_cores().count(), up to most_threads. Throws Failure (usage) if `count` is
+  /// negative or above most_threads.
   explicit Threads(int count = 0);
   ~Threads();
   Threads(const Threads&) = delete;
@@ -23,11 +24,14 @@ class Threads {
 
   int count() const { return count_; }
 
-  /// Calls body(context, begin, end) for the parts [0, grain), [grain, 2 * grain) ... of [0, n), in any order and at once, and returns when
-  /// all are done. The parts are the same for any number of threads, so that sums over parts are, too. `grain` below 1 counts as 1.
-  /// body must not throw. It may call parallel_for itself: while a thread waits for its inner loop it works on nothing else.
-  /// Each part begins with the caller's floating-point modes; false where a part left others behind, which its thread does not keep.
-  /// Where as many callers as there may be are at it already, the calling thread works alone.
+  /// Calls body(context, begin, end) for the chunks [0, grain), [grain, 2 * grain) ... of [0, n),
+  /// in any order and concurrently, and returns when all are done. The chunks do not depend on the
+  /// number of threads, so sums over chunks do not either. `grain` below 1 counts as 1.
+  /// `body` must not throw. It may call parallel_for: a thread that waits for an inner loop does no
+  /// other work.
+  /// Each chunk starts with the caller's floating-point modes. Returns false if a chunk changed
+  /// them; they are then restored.
+  /// If half as many callers as threads are already active, the calling thread works by itself.
   bool parallel_for(std::int64_t n, std::int64_t grain, tenon_body body, void* context) const;
 
  private:

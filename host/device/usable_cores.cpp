@@ -13,7 +13,8 @@
 namespace tenon {
 namespace {
 
-/// `150000 100000`: time in each period; `max 100000` and a time of -1: no limit.
+/// Parses time and period, as in `150000 100000`; nullopt for no limit: `max 100000`, or a time of
+/// -1.
 std::optional<double> quota_in(const std::string& text) {
   std::istringstream words(text);
   double time = 0, period = 0;
@@ -35,7 +36,7 @@ int cores_of_affinity(int otherwise) {
     std::vector<cpu_set_t> set((static_cast<std::size_t>(most) + CPU_SETSIZE - 1) / CPU_SETSIZE);
     const auto bytes = set.size() * sizeof(cpu_set_t);
     if (sched_getaffinity(0, bytes, set.data()) == 0) return std::max(1, CPU_COUNT_S(bytes, set.data()));
-    if (errno != EINVAL) break;  // there: the kernel's set is larger
+    if (errno != EINVAL) break;  // EINVAL: the kernel's set is larger
   }
   return otherwise;
 }

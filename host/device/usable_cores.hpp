@@ -1,4 +1,4 @@
-// What limits the cores that this process may use; <tenon/host/devices.hpp> has the result.
+// Limits on the cores that this process may use; see <tenon/host/devices.hpp> for the result.
 #pragma once
 #include <optional>
 #include <tenon/host/devices.hpp>
@@ -7,7 +7,8 @@
 
 namespace tenon {
 
-/// The smallest quota of the process's cgroup and those above it, of version 2 (cpu.max) or 1 (cpu.cfs_quota_us, cpu.cfs_period_us).
+/// Returns the smallest quota of the process's cgroup and its ancestors, for cgroup v2 (cpu.max)
+/// and v1 (cpu.cfs_quota_us, cpu.cfs_period_us).
 std::optional<double> cpu_quota(const ReadText& read);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// In place of cuda/, where there was no toolkit.
+// Replaces cuda/ in builds without the CUDA toolkit.
 #include "device/cuda_state.hpp"
 #include "device/mark_non_finite.hpp"
 
@@ -12,6 +12,6 @@ bool has_cuda_driver() {
   return false;
 }
 
-void mark_non_finite(DType, const void*, std::int64_t, std::int64_t*, const Stream&) {}  // without devices no tensor lies on one
+void mark_non_finite(DType, const void*, std::int64_t, std::int64_t*, const Stream&) {}  // no tensor is on a GPU
 
 }  // namespace tenon

@@ -1,11 +1,11 @@
-// The part of CudaDevice that keeps work as graphs.
+// CudaDevice: capture of work as CUDA graphs.
 #include "device/cuda/cuda_device.hpp"
 #include "device/cuda/failure.hpp"
 #include "device/current_device.hpp"
 
 namespace tenon {
 
-// Other threads may do what they like meanwhile, but wait for the device.
+// Other threads may do anything during a capture except wait for the device.
 void CudaDevice::begin_capture(void* stream) {
   const CurrentDevice current(*this);
   std::shared_lock lock(captures_);

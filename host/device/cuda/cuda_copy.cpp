@@ -1,11 +1,11 @@
-// The part of CudaDevice that copies.
+// CudaDevice: copies.
 #include "device/cuda/cuda_device.hpp"
 #include "device/cuda/failure.hpp"
 #include "device/current_device.hpp"
 
 namespace tenon {
 
-// The device reads and writes such memory by itself.
+// Whether the device can access this CPU memory directly.
 static bool is_pinned(const std::byte* memory, const Device& device) {
   cudaPointerAttributes found{};
   check(cudaPointerGetAttributes(&found, memory), device, "querying the location of memory");
@@ -23,7 +23,7 @@ void CudaDevice::copy_to_cpu(std::byte* to, const Place& from, std::uint64_t byt
 }
 
 void CudaDevice::copy_to_peer(const Place& to, const Place& from, std::uint64_t bytes, void* stream) {
-  // Everything that is not the CPU is CUDA's.
+  // Every device other than the CPU is a CudaDevice.
   static_cast<CudaDevice&>(to.device).pool().open_to(from.device);
   static_cast<CudaDevice&>(from.device).pool().open_to(to.device);
   check(cudaMemcpyPeerAsync(to.data, to.device.id(), from.data, from.device.id(), bytes, static_cast<cudaStream_t>(stream)), *this,

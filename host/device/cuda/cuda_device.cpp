@@ -38,12 +38,12 @@ void CudaDevice::synchronize() {
 std::string CudaDevice::loss() {
   try {
     const CurrentDevice current(*this);
-    // No stream of ours: one that is being captured may not be asked.
+    // Not a stream of Tenon: querying one that is being captured is not allowed.
     const auto now = is_capturing(cudaStreamPerThread) ? cudaSuccess : cudaStreamQuery(cudaStreamPerThread);
     if (now != cudaSuccess) cudaGetLastError();
     return is_sticky(now) ? loss_text(name()) : std::string();
   } catch (const Failure&) {
-    return loss_text(name());  // nothing else makes these calls fail
+    return loss_text(name());  // the only cause of failures of these calls
   }
 }
 
@@ -64,7 +64,8 @@ void CudaDevice::put_back_current(int number) noexcept {
 void* CudaDevice::make_stream() {
   const CurrentDevice current(*this);
   cudaStream_t stream = nullptr;
-  // Others in this process may use the default stream, and are nobody to wait for.
+  // Non-blocking: other code in this process may use the default stream, and must not be waited
+  // for.
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), *this, "creating a stream");
   return stream;
 }

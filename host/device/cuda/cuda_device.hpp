@@ -10,7 +10,8 @@
 
 namespace tenon {
 
-/// Handles are CUDA's: any copy of the runtime in this process can use them. Pool and stagings are made when they are first needed.
+/// Handles are CUDA's own and work with any copy of the runtime in this process. The pool and the
+/// staging buffers are created on first use.
 class CudaDevice : public Device {
  public:
   explicit CudaDevice(int id) : Device("cuda:" + std::to_string(id), TENON_CUDA, id) {}
@@ -52,8 +53,9 @@ class CudaDevice : public Device {
   void copy_to_cpu(std::byte* to, const Place& from, std::uint64_t bytes, void* stream);
   void copy_to_peer(const Place& to, const Place& from, std::uint64_t bytes, void* stream);
 
-  std::shared_mutex captures_;  // held by each capture; who waits for the device would break them, whatever thread makes them
-  std::mutex mutex_;            // of making the pool
+  // shared by captures; exclusive for device-wide waits, which would break captures of any thread
+  std::shared_mutex captures_;
+  std::mutex mutex_;            // guards creation of the pool
   std::unique_ptr<MemoryPool> pool_;
   Stagings stagings_{*this};
 };

@@ -1,4 +1,4 @@
-// The part of CudaDevice that deals in memory.
+// CudaDevice: memory.
 #include "device/cuda/cuda_device.hpp"
 #include "device/cuda/failure.hpp"
 #include "device/current_device.hpp"
@@ -8,7 +8,8 @@
 
 namespace tenon {
 
-static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 43;  // nobody has more; CUDA may take such a number for an error
+// 8 TiB, more than any device has; CUDA may misinterpret such sizes
+static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 43;
 
 MemoryPool& CudaDevice::pool() {
   const std::lock_guard lock(mutex_);
@@ -23,7 +24,7 @@ std::byte* CudaDevice::allocate(std::uint64_t bytes, void* stream, const char* w
     const auto whole = bytes == 0 ? memory_alignment : align_up(bytes);
     found = pool().allocate(whole, static_cast<cudaStream_t>(stream));
     if (found == nullptr) {
-      synchronize();  // what other streams are about to free may be enough
+      synchronize();  // memory that other streams are about to free may suffice
       pool().give_back_idle();
       found = pool().allocate(whole, static_cast<cudaStream_t>(stream));
     }
@@ -33,15 +34,16 @@ std::byte* CudaDevice::allocate(std::uint64_t bytes, void* stream, const char* w
 }
 
 void CudaDevice::free(std::byte* memory, void* stream) noexcept {
-  pool_->free(memory, static_cast<cudaStream_t>(stream));  // it came from there
+  // the pool exists, because `memory` came from it
+  pool_->free(memory, static_cast<cudaStream_t>(stream));
 }
 
 std::byte* CudaDevice::allocate_pinned(std::uint64_t bytes, const char* what) {
   const CurrentDevice current(*this);
   void* memory = nullptr;
   if (bytes > most_bytes) throw out_of_memory("the CPU", what, bytes, cpu_device().memory());
-  const std::unique_lock lock(captures_);  // the driver may wait for the device, here and when it takes the memory back
-  // Portable: pinned for every device, so that peers copy it as fast.
+  const std::unique_lock lock(captures_);  // the driver may synchronize the device, here and when memory is freed
+  // Portable: pinned for all devices, so copies with peers are fast, too.
   const auto result = cudaHostAlloc(&memory, bytes == 0 ? memory_alignment : bytes, cudaHostAllocPortable);
   if (result == cudaErrorMemoryAllocation) {
     cudaGetLastError();

@@ -13,7 +13,7 @@ bool is_sticky(cudaError_t error) {
   static constexpr int sticky[] = {
       cudaErrorECCUncorrectable,
       cudaErrorNvlinkUncorrectable,
-      226,  // cudaErrorContained, a name that older toolkits lack
+      226,  // cudaErrorContained, missing in older toolkits
       cudaErrorIllegalAddress,
       cudaErrorLaunchTimeout,
       cudaErrorContextIsDestroyed,
@@ -24,7 +24,7 @@ bool is_sticky(cudaError_t error) {
       cudaErrorInvalidAddressSpace,
       cudaErrorInvalidPc,
       cudaErrorLaunchFailure,
-      721,  // cudaErrorTensorMemoryLeak, likewise
+      721,  // cudaErrorTensorMemoryLeak, missing in older toolkits
       cudaErrorMpsClientTerminated,
       cudaErrorExternalDevice,
       cudaErrorUnknown,
@@ -45,7 +45,7 @@ Failure cuda_failure(cudaError_t error, const std::string& device, const std::st
 
 void check(cudaError_t result, const Device& device, const char* operation) {
   if (result == cudaSuccess) return;
-  cudaGetLastError();  // it is told here; nobody else should find it again
+  cudaGetLastError();  // clear the error: it is reported here
   throw cuda_failure(result, device.name(), operation);
 }
 

@@ -1,4 +1,4 @@
-// CUDA's errors as failures of the host.
+// Converts CUDA errors to failures.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -12,16 +12,18 @@ namespace tenon {
 /// `cudaErrorIllegalAddress (an illegal memory access was encountered)`
 std::string error_text(cudaError_t error);
 
-/// After such an error every call of this process fails, for all that the device held is lost.
+/// Whether every later CUDA call of this process fails after this error. All data on the device is
+/// lost.
 bool is_sticky(cudaError_t error);
 
 /// `this process cannot use cuda:0 any more, and the tensors on it are lost`
 std::string loss_text(const std::string& device);
 
-/// `operation`: "copying to cuda:0".
+/// `operation`: for example "copying to cuda:0".
 Failure cuda_failure(cudaError_t error, const std::string& device, const std::string& operation);
 
-/// Throws where a call failed; `operation` is what it was to do, without the device: "waiting for a stream".
+/// Throws if a call failed. `operation` says what it was to do, without the device: "waiting for a
+/// stream".
 void check(cudaError_t result, const Device& device, const char* operation);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// The host's own kernel: whether anything is NaN or infinite.
+// The host's own kernel: detects NaN and infinities.
 #include <tenon/gpu/launch.hpp>
 
 #include "device/mark_non_finite.hpp"
@@ -14,7 +14,8 @@ struct FiniteBody {
   std::int64_t* found;
 
   TENON_FN void operator()(std::int64_t i) const {
-    if ((bits[i] & exponent) == exponent) *found = 1;  // whoever writes, writes the same
+    // a benign race: all threads write the same value
+    if ((bits[i] & exponent) == exponent) *found = 1;
   }
 };
 

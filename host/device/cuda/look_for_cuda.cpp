@@ -13,7 +13,8 @@ static int driver_version() {
   return cudaDriverGetVersion(&version) == cudaSuccess ? version : 0;
 }
 
-// The runtime does not promise that its answer to this leaves CUDA alone; that of the dynamic linker does.
+// Uses the dynamic linker, because the CUDA runtime does not guarantee that querying the driver
+// version leaves CUDA uninitialized.
 bool has_cuda_driver() {
 #if defined(TENON_SIMULATED_CUDA)
   return driver_version() > 0;

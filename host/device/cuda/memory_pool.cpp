@@ -12,7 +12,8 @@ MemoryPool::MemoryPool(const Device& device) : device_(device) {
   properties.allocType = cudaMemAllocationTypePinned;
   properties.location = {cudaMemLocationTypeDevice, device.id()};
   check(cudaMemPoolCreate(&pool_, &properties), device, "creating a memory pool");
-  std::uint64_t keep_all = UINT64_MAX;  // by default a pool gives all back whenever somebody synchronizes
+  // by default, a pool releases all free memory at every synchronization
+  std::uint64_t keep_all = UINT64_MAX;
   check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep_all), device, "setting up a memory pool");
 }
 
@@ -26,7 +27,7 @@ std::byte* MemoryPool::allocate(std::uint64_t bytes, cudaStream_t stream) {
 
 void MemoryPool::free(std::byte* memory, cudaStream_t stream) noexcept {
   const auto result = pool_ == nullptr ? cudaFree(memory) : cudaFreeAsync(memory, stream);
-  if (result != cudaSuccess) cudaGetLastError();  // the device is lost, as the next call that may fail will tell
+  if (result != cudaSuccess) cudaGetLastError();  // the device is lost; the next call that can fail reports it
 }
 
 std::uint64_t MemoryPool::attribute(cudaMemPoolAttr attribute) const {
@@ -48,7 +49,7 @@ void MemoryPool::open_to(const Device& other) {
   if (pool_ == nullptr || !asked_.insert(other.id()).second) return;
   int linked = 0;
   check(cudaDeviceCanAccessPeer(&linked, other.id(), device_.id()), device_, "querying peer access");
-  if (linked == 0) return;  // copies then go through the CPU's memory, which CUDA does by itself
+  if (linked == 0) return;  // CUDA then stages copies through CPU memory
   cudaMemAccessDesc access{};
   access.location = {cudaMemLocationTypeDevice, other.id()};
   access.flags = cudaMemAccessFlagsProtReadWrite;

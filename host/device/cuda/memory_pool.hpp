@@ -1,4 +1,4 @@
-// Memory of a CUDA device.
+// Memory pool of a CUDA device.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -9,20 +9,21 @@
 
 namespace tenon {
 
-/// Keeps what is freed for the next who asks, in the order of streams, so that neither waits for the device. Where the driver has no such
-/// pools (some virtual GPUs) memory comes from the device each time, which makes everybody wait.
-/// Threads: any, at once. The device is the current one.
+/// Reuses freed memory in stream order, without waiting for the device. If the driver does not
+/// support memory pools (some virtual GPUs), every allocation comes from the device, which
+/// synchronizes it.
+/// Thread-safe. The device must be current.
 class MemoryPool {
  public:
   explicit MemoryPool(const Device& device);
 
-  /// Null where there is not enough.
+  /// Returns null if there is not enough memory.
   std::byte* allocate(std::uint64_t bytes, cudaStream_t stream);
   void free(std::byte* memory, cudaStream_t stream) noexcept;
-  /// Bytes taken from the device and used by nobody.
+  /// Bytes allocated from the device and currently unused.
   std::uint64_t idle() const;
   void give_back_idle();
-  /// Lets another device read and write, where the two are linked; asked for again it does nothing.
+  /// Enables access from another device if the two have peer access. Repeated calls do nothing.
   void open_to(const Device& other);
 
  private:
@@ -31,7 +32,7 @@ class MemoryPool {
   const Device& device_;
   cudaMemPool_t pool_ = nullptr;
   std::mutex mutex_;
-  std::set<std::int32_t> asked_;  // devices that it was to be opened to
+  std::set<std::int32_t> asked_;  // devices for which open_to() was called
 };
 
 }  // namespace tenon

@@ -23,7 +23,7 @@ void Staging::to_device(const Place& to, const std::byte* from, std::uint64_t by
   }
 }
 
-// Starts the copy of one part into its buffer.
+// Starts copying one chunk to its buffer.
 void Staging::fetch(const Place& from, std::uint64_t offset, std::uint64_t bytes, void* stream) {
   Buffer& buffer = at(offset);
   buffer.used.synchronize();  // another stream's copy may still read it

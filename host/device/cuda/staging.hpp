@@ -1,4 +1,4 @@
-// Copies between a CUDA device and memory of the CPU that it cannot read by itself.
+// Staged copies between a CUDA device and pageable CPU memory.
 #pragma once
 #include <condition_variable>
 #include <memory>
@@ -9,10 +9,12 @@
 
 namespace tenon {
 
-/// Two pinned buffers that take turns: while the device copies one, the CPU fills or empties the other. Threads: one at a time.
+/// Double buffering with two pinned buffers: while the device copies one, the CPU fills or drains
+/// the other. Not thread-safe.
 class Staging {
  public:
-  static constexpr std::uint64_t buffer_bytes = 4u << 20;  // large enough for the full speed of the bus
+  // large enough for the full bandwidth of the bus
+  static constexpr std::uint64_t buffer_bytes = 4u << 20;
 
   explicit Staging(Device& device) : buffers_{Buffer(device), Buffer(device)} {}
   /// Returns when `from` has been read.
@@ -24,7 +26,7 @@ class Staging {
   struct Buffer {
     explicit Buffer(Device& device) : memory(device, buffer_bytes, "the staging of copies"), used(device) {}
     PinnedBlock memory;
-    Event used;  // the device has copied it
+    Event used;  // recorded when the device has copied it
   };
   Buffer& at(std::uint64_t offset) { return buffers_[offset / buffer_bytes % 2]; }
   void fetch(const Place& from, std::uint64_t offset, std::uint64_t bytes, void* stream);
@@ -32,8 +34,8 @@ class Staging {
   Buffer buffers_[2];
 };
 
-/// Those of a device, of which each copy has one for itself: it may wait for kernels of its stream. Threads: any; of more than four copies
-/// at once the others wait.
+/// The stagings of a device. Each copy uses one exclusively, because it may have to wait for
+/// kernels of its stream. Thread-safe; at most four copies run at once, others wait.
 class Stagings {
  public:
   explicit Stagings(Device& device) : device_(device) { idle_.reserve(most); }
