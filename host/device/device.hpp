@@ -59,8 +59,8 @@ class Device {
   virtual void* make_event() = 0;
   virtual void free_event(void* event) noexcept = 0;
   virtual void record(void* event, void* stream) = 0;
-  virtual bool reached(void* event) = 0;             ///< also true before the first record()
-  virtual void finish_event(void* event) = 0;        ///< blocks the calling thread
+  virtual bool reached(void* event) = 0;       ///< also true before the first record()
+  virtual void finish_event(void* event) = 0;  ///< blocks the calling thread
   /// later work on the stream waits for the event, which is of this type of device
   virtual void wait(void* stream, void* event) = 0;
 

@@ -1,6 +1,6 @@
-// Compiled without ThreadSanitizer (see host/CMakeLists.txt): the oneTBB library is not instrumented,
-// so its templates must not be either, or every task would be reported as a race. happens_before()
-// and happens_after() tell TSan about the order explicitly.
+// Compiled without ThreadSanitizer (see host/CMakeLists.txt): the oneTBB library is not
+// instrumented, so its templates must not be either, or every task would be reported as a race.
+// happens_before() and happens_after() tell TSan about the order explicitly.
 #include "device/threads.hpp"
 
 #include <oneapi/tbb/global_control.h>

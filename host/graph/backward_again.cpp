@@ -127,9 +127,7 @@ std::string BackwardAgain::refusal() const {
     return fmt::format("op.linear() does not name input '{}'", info().inputs[declared_input(info(), beside_terms())].name);
   if (!info().elementwise) return "declare op.linear(), or give the operator a gradient() in addition to its backward()";
   if (is_derivative(model_, origin_)) return "elementwise operators have first and second derivatives, but no third";
-  return info().derivative
-             ? ""
-             : "an elementwise operator needs SDK 0.2 or later, and op.gradient_of_duals() if it has its own gradient()";
+  return info().derivative ? "" : "an elementwise operator needs SDK 0.2 or later, and op.gradient_of_duals() if it has its own gradient()";
 }
 
 std::vector<ValueId> BackwardAgain::as_graph() const {

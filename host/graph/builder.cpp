@@ -265,7 +265,8 @@ void GraphBuilder::require_repeatable(NodeId id) const {
   if (model_.nodes[id].state_count > 0)
     throw Failure(FailureKind::usage, fmt::format("{}: cannot be recomputed: its states would change twice", node_label(model_, id)));
   if (const auto& info = model_.operators[model_.nodes[id].op].info; info && info->communicates)
-    throw Failure(FailureKind::usage, fmt::format("{}: cannot be recomputed: it communicates with other processes, which expect it once", node_label(model_, id)));
+    throw Failure(FailureKind::usage, fmt::format("{}: cannot be recomputed: it communicates with other processes, which expect it once",
+                                                  node_label(model_, id)));
 }
 
 NodeRecord GraphBuilder::made_from(NodeId forward, Pass pass, std::string_view name) {

@@ -21,11 +21,11 @@ struct NodeSpec {
   std::vector<std::pair<std::string, ValueId>> named_inputs;
   const Attributes& attributes;
   std::string_view device = {};
-  std::string_view home = {};                               // the space that is searched first for op
-  bool own_weights = true;                                  // false: a missing weight is an error
+  std::string_view home = {};  // the space that is searched first for op
+  bool own_weights = true;     // false: a missing weight is an error
   // creates the node's objects instead of the operator
   std::shared_ptr<const OperatorFactory> object = nullptr;
-  const LoadedOperator* loaded = nullptr;                   // op, if the caller has already looked it up
+  const LoadedOperator* loaded = nullptr;  // op, if the caller has already looked it up
 };
 
 /// Not thread-safe. After a Failure the graph is unchanged.

@@ -59,7 +59,8 @@ void require_no_values_of_its_own(const GraphModel& model, NodeId id, const std:
     if (!state && model.values[value].role != Role::variable) continue;
     const auto& op = model.operators[node.op].name;
     if (state)
-      throw Failure(FailureKind::usage, fmt::format("its forward() adds '{}', which has states; composed operators cannot have states", op));
+      throw Failure(FailureKind::usage,
+                    fmt::format("its forward() adds '{}', which has states; composed operators cannot have states", op));
     throw Failure(FailureKind::usage,
                   fmt::format("its forward() adds '{}', which creates the implicit variable '{}'", op, value_label(model, value)),
                   "add an input for it to the composed operator (it may be a .weight()), or disable it with a parameter");

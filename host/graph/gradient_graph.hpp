@@ -19,9 +19,9 @@ struct GraphAround {
   std::function<std::string(std::string_view op)> name_of{};          ///< name of an added node
   /// called for each added node; may be null
   std::function<void(NodeId)> added{};
-  std::string home{};                                                 ///< the operator's space, which is searched first
-  std::string device{};                                               ///< device of the added nodes
-  std::optional<std::vector<ValueId>> only_given{};                   ///< existing values that may be used; empty optional: all
+  std::string home{};                                ///< the operator's space, which is searched first
+  std::string device{};                              ///< device of the added nodes
+  std::optional<std::vector<ValueId>> only_given{};  ///< existing values that may be used; empty optional: all
   /// out: none for results that the operator did not set
   std::vector<ValueId> results{};
 };

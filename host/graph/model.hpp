@@ -45,9 +45,9 @@ struct ValueRecord {
 /// The computation of a node.
 enum class Pass : std::uint8_t {
   forward,
-    // backward of node `origin`. Inputs: origin's output gradients (none: zero), inputs and outputs
-    // (none: not read). Outputs: gradients of origin's inputs. Parameters and states are origin's.
-    backward,
+  // backward of node `origin`. Inputs: origin's output gradients (none: zero), inputs and outputs
+  // (none: not read). Outputs: gradients of origin's inputs. Parameters and states are origin's.
+  backward,
   recompute  // recomputes node `origin` with its random numbers, so its outputs need not be kept
 };
 

@@ -20,8 +20,8 @@ struct WantedOutputs {
   // number of trailing outputs that only later stages read: they stay on their device and are
   // planned under internal names
   std::size_t staying = 0;
-  std::vector<ValueId> evaluated;   // computed during planning; not produced by the run
-  bool partial = true;              // false: all outputs; stateful nodes then also run in training
+  std::vector<ValueId> evaluated;  // computed during planning; not produced by the run
+  bool partial = true;             // false: all outputs; stateful nodes then also run in training
 };
 
 /// Returns the inputs that these outputs need; all inputs if `outputs` is empty. Throws like

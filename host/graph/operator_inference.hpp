@@ -19,7 +19,7 @@ struct CallTypes {
   std::vector<const tenon_tensor*> values{};  ///< elements of inputs, null if unknown; empty: all unknown
   /// of inputs, if kernel selection depends on them (enum tenon_storage)
   std::vector<std::uint8_t> storages{};
-  std::vector<std::uint8_t> wanted{};         ///< out: 1 if infer() requested the elements of an input
+  std::vector<std::uint8_t> wanted{};  ///< out: 1 if infer() requested the elements of an input
   /// precision in which float32 products may be computed
   DType precision = f32;
 };

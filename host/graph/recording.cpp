@@ -13,7 +13,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t most_ways = 64;        // paths through the branches of one function
+constexpr std::size_t most_ways = 64;  // paths through the branches of one function
 // decisions on one path: a data-dependent loop takes one for each iteration
 constexpr std::size_t most_decisions = 256;
 constexpr std::size_t most_steps = 10000;
@@ -111,7 +111,8 @@ class Recorder {
     for (std::size_t i = 0; i < at_; ++i)
       if (way_[i].condition == condition) return way_[i].yes != negated;
     if (at_ == way_.size()) {
-      if (at_ == most_decisions) refuse(fmt::format("it has more than {} branches in a row, such as a loop whose end depends on computed values", at_));
+      if (at_ == most_decisions)
+        refuse(fmt::format("it has more than {} branches in a row, such as a loop whose end depends on computed values", at_));
       way_.push_back({condition, true});
     } else if (way_[at_].condition != condition) {
       refuse("it is not deterministic");

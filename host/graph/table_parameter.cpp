@@ -19,8 +19,7 @@ template <class... Args>
 // Called before anything is converted or copied.
 void check_size(const ParamInfo& param, std::int64_t size) {
   if (size > TENON_MAX_TABLE)
-    reject("parameter '{}' has {} elements, but a tensor parameter holds at most {}: make it an input", param.name, size,
-           TENON_MAX_TABLE);
+    reject("parameter '{}' has {} elements, but a tensor parameter holds at most {}: make it an input", param.name, size, TENON_MAX_TABLE);
 }
 
 template <class T>

@@ -25,7 +25,7 @@ struct PlannedStream {
 /// CUDA graph. The end of a run on a device is work without steps.
 struct StreamWork {
   std::uint32_t begin, end, stream;
-  std::vector<std::uint32_t> after;                    ///< earlier work on other streams that it waits for
+  std::vector<std::uint32_t> after;  ///< earlier work on other streams that it waits for
   /// other work waits for it, so an event is recorded after it
   bool recorded = false;
   bool is_segment() const { return end - begin > 1; }  ///< a capture segment
@@ -33,8 +33,8 @@ struct StreamWork {
 
 /// All vectors are empty if no step runs on a GPU.
 struct GpuSchedule {
-  std::vector<Device*> devices;          ///< GPUs, in order of first use
-  std::vector<PlannedStream> streams;    ///< including the kernel streams of all devices
+  std::vector<Device*> devices;        ///< GPUs, in order of first use
+  std::vector<PlannedStream> streams;  ///< including the kernel streams of all devices
   /// for each step: index into `work`; none: the CPU runs it synchronously
   std::vector<std::uint32_t> work_of;
   /// in program order, followed by the end of the run for each of `devices`

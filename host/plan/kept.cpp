@@ -100,8 +100,7 @@ void Asking::keep(std::uint32_t slot, std::uint32_t input, const char* key, std:
   if (filling_) refuse("packs a constant while it fills another");
   if (slot >= TENON_MAX_KEPT) refuse(fmt::format("uses slot {}, but there are {}", slot, TENON_MAX_KEPT));
   if (taken_[slot]) refuse(fmt::format("uses slot {} twice", slot));
-  if (input >= constants_.size() || constants_[input] == nullptr)
-    refuse(fmt::format("packs input {}, which is not a constant", input));
+  if (input >= constants_.size() || constants_[input] == nullptr) refuse(fmt::format("packs input {}, which is not a constant", input));
   const auto length = key == nullptr ? 0 : strnlen(key, longest_key + 1);
   if (length == 0 || length > longest_key || !is_name({key, length}))
     refuse(fmt::format("gives slot {} a key that is not 1 to {} bytes of printable text", slot, longest_key));

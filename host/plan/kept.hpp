@@ -32,8 +32,8 @@ struct KeptQuestion {
   int threads;                 ///< threads that a call may use
 };
 
-/// Called for each packed constant. `fill` writes it; it is not called when packed constants are only
-/// counted. May throw Failure.
+/// Called for each packed constant. `fill` writes it; it is not called when packed constants are
+/// only counted. May throw Failure.
 using KeepPart = std::function<void(const KeptPart& part, tenon_fill fill, void* fill_context)>;
 
 /// Calls the prepare() of the step's kernel, if any. Throws Failure that names the node for errors

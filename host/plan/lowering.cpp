@@ -148,7 +148,7 @@ class Lowering {
   std::map<std::pair<ValueId, Device*>, ValueId> copies_;  // values and devices -> the copy
   // added operators -> index in the graph's operators
   std::map<const LoadedOperator*, std::uint32_t> uses_;
-  std::vector<NodeId> first_;                              // added before all nodes of the graph
+  std::vector<NodeId> first_;  // added before all nodes of the graph
 };
 
 }  // namespace

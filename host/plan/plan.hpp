@@ -52,7 +52,7 @@ struct Plan {
 };
 
 struct PlanRequest {
-  bool training = false;                  ///< apply updates of variables
+  bool training = false;  ///< apply updates of variables
   /// leave outputs on the device that produces them; false: copy them to the CPU
   bool keep_on_device = false;
   bool capture = true;                    ///< capture capturable kernels on GPUs

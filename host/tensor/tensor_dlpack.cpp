@@ -26,7 +26,7 @@ void take_back(Managed* managed) noexcept {
   try {
     Device& device = device_of(given->tensor);
     if (!device.is_cpu()) device.wait_for_application(tensor_stream(device).handle());
-  // no stream can be created: the device is lost, and so is the memory
+    // no stream can be created: the device is lost, and so is the memory
   } catch (const std::exception&) {
   }
 }

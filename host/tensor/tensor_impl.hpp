@@ -60,7 +60,7 @@ struct Tensor::Impl {
   bool exclusive = false;             // borrowed memory that is reachable only through handles of this object
   // indices of a sparse tensor: kernels follow them unchecked, so they are never written
   bool frozen = false;
-  std::unique_ptr<const Hold> hold;   // set by HeldTensor::hold(); keeps the elements alive
+  std::unique_ptr<const Hold> hold;  // set by HeldTensor::hold(); keeps the elements alive
 
   std::uint32_t holds = 0;  // number of Hold objects; guarded by the lock of held_tensor.cpp
   std::atomic<std::uint64_t> times_given_out = 0;

@@ -116,8 +116,10 @@ TEST_CASE("table parameters: what would lose something is refused") {
   const std::vector<std::int64_t> many(65537, 1);
   const auto nan = std::numeric_limits<double>::quiet_NaN();
   CHECK(host.refused("sizes", {1, 2.5}) == says + "'sizes' is [1, 2.5], which cannot be converted to an int32 tensor without loss");
-  CHECK(host.refused("sizes", {1, 3000000000}) == says + "'sizes' is [1, 3000000000], which cannot be converted to an int32 tensor without loss");
-  CHECK(host.refused("sizes", std::vector<double>{nan}) == says + "'sizes' is [nan], which cannot be converted to an int32 tensor without loss");
+  CHECK(host.refused("sizes", {1, 3000000000}) ==
+        says + "'sizes' is [1, 3000000000], which cannot be converted to an int32 tensor without loss");
+  CHECK(host.refused("sizes", std::vector<double>{nan}) ==
+        says + "'sizes' is [nan], which cannot be converted to an int32 tensor without loss");
   CHECK(host.refused("wide", std::vector<double>{0x1p63}) ==
         says + "'wide' is [9.223372036854776e+18], which cannot be converted to an int64 tensor without loss");
   CHECK(host.refused("wide", Tensor::from<std::uint64_t>({std::uint64_t{1} << 63}, {1})) ==
@@ -126,13 +128,13 @@ TEST_CASE("table parameters: what would lose something is refused") {
   CHECK(host.refused("taps", {1e300}) == "[told] element 0 of parameter 'taps' is 1e+300 but must fit a 32-bit float");
   CHECK(host.refused("taps", Tensor::from<double>({0.1}, {1})) ==
         says + "'taps' is float64 [1], which cannot be converted to a float32 tensor without loss");
-  CHECK(host.refused("taps", Tensor::from<bool>({true}, {1})) == says + "'taps' is bool [1], which cannot be converted to a float32 tensor without loss");
+  CHECK(host.refused("taps", Tensor::from<bool>({true}, {1})) ==
+        says + "'taps' is bool [1], which cannot be converted to a float32 tensor without loss");
   CHECK(host.refused("exact", {(std::int64_t{1} << 53) + 1}) ==
         says + "'exact' is [9007199254740993], which cannot be converted to a float64 tensor without loss");
   CHECK(host.refused("taps", 1.5) == says + "'taps' is 1.5 but must be a float32 tensor");
   CHECK(host.refused("taps", "1,2") == says + "'taps' is \"1,2\" but must be a float32 tensor");
-  CHECK(host.refused("wide", many) ==
-        says + "'wide' has 65537 elements, but a tensor parameter holds at most 65536: make it an input");
+  CHECK(host.refused("wide", many) == says + "'wide' has 65537 elements, but a tensor parameter holds at most 65536: make it an input");
   CHECK(host.refused("taps", Tensor::zeros(f32, {257, 256})) ==
         says + "'taps' has 65792 elements, but a tensor parameter holds at most 65536: make it an input");
 }

@@ -202,7 +202,8 @@ TEST_CASE("versions: a graph in an ONNX file is brought up to date like one in a
 
 TEST_CASE("versions: without a word, the version found, the version needed and the change are said") {
   const auto failure = refusal<Line2<false>>();
-  CHECK(failure.message == "[line] node 'first': needs version 1 of the operator, but version 2 is installed, which has the new input 'gain'");
+  CHECK(failure.message ==
+        "[line] node 'first': needs version 1 of the operator, but version 2 is installed, which has the new input 'gain'");
   CHECK(failure.hint == "use a plugin with version 1; older graphs load if its author says op.added_input(2, \"gain\")");
   CHECK(refusal<Line3<0>>().message ==
         "[line] node 'first': needs version 1 of the operator, but version 3 is installed, which has no parameter 'a' any more");

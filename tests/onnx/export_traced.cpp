@@ -345,7 +345,8 @@ TEST_CASE("a function that nobody can trace has no body, and a note says why") {
     return "node 'a' is tenon.app::" + name + ", which other programs do not know; its function is not written, because " + reason;
   };
   CHECK(note_of(Whole()) == because("whole", "it turns what it computes into a plain number of C++"));
-  CHECK(note_of(Halved()) == because("halved", "it has more than 256 branches in a row, such as a loop whose end depends on computed values"));
+  CHECK(note_of(Halved()) ==
+        because("halved", "it has more than 256 branches in a row, such as a loop whose end depends on computed values"));
   CHECK(note_of(Crossroads()) == because("crossroads", "it has more than 64 paths through its branches"));
   CHECK(note_of(Endless()) == because("endless", "it computes more than 10000 steps"));
   const std::string opt_in = "its class has a gradient, types or kernels of its own, or a function that is noexcept: see op.traced()";

@@ -323,8 +323,7 @@ TEST_CASE("update: a sparse variable is refused") {
   graph.update(rows, graph.add("quadratic", {rows}, {{"b", 2}}, "twice"));
   tenon::SessionOptions training;
   training.training = true;
-  CHECK(failure_of([&] { Session(graph, training).run({}); }).message ==
-        "variable 'rows' is row_sparse but must be dense to be updated");
+  CHECK(failure_of([&] { Session(graph, training).run({}); }).message == "variable 'rows' is row_sparse but must be dense to be updated");
 }
 
 TEST_CASE("update: nodes of the same run read the old value, whether they were added before the new one or after") {

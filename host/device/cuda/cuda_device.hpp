@@ -55,7 +55,7 @@ class CudaDevice : public Device {
 
   // shared by captures; exclusive for device-wide waits, which would break captures of any thread
   std::shared_mutex captures_;
-  std::mutex mutex_;            // guards creation of the pool
+  std::mutex mutex_;  // guards creation of the pool
   std::unique_ptr<MemoryPool> pool_;
   Stagings stagings_{*this};
 };

@@ -103,8 +103,7 @@ Shape AttributeReader::read_shape(const Owner& owner, const AttributeRecord& att
   }
   const auto size = element_count(type_of(f32, shape));
   if (size < 0 || size > TENON_MAX_TABLE)
-    refuse(owner, attribute, "has the shape {}, but a tensor parameter holds at most {} elements", to_string(shape),
-           TENON_MAX_TABLE);
+    refuse(owner, attribute, "has the shape {}, but a tensor parameter holds at most {} elements", to_string(shape), TENON_MAX_TABLE);
   return shape;
 }
 

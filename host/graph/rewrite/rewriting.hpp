@@ -62,8 +62,8 @@ class Rewriting {
   std::uint32_t uses(ValueId value) const { return uses_[value]; }
   bool is_output(ValueId value) const { return is_output_[value]; }
   bool is_constant(ValueId value) const { return constant_[value]; }
-  /// Whether a node may be replaced: it is a forward node, no other node refers to it, and its object
-  /// is not the application's.
+  /// Whether a node may be replaced: it is a forward node, no other node refers to it, and its
+  /// object is not the application's.
   bool is_free(NodeId id) const;
 
  private:
@@ -109,18 +109,18 @@ class Rewriting {
   const GraphModel* model_;            // of from_, then of to_
   const Binding* binding_;
 
-  std::vector<std::uint32_t> uses_;                            // of each value: number of readers
-  std::vector<bool> is_output_, constant_;                     // of each value
+  std::vector<std::uint32_t> uses_;         // of each value: number of readers
+  std::vector<bool> is_output_, constant_;  // of each value
   // outputs of nodes that depend only on constants -> bytes of those constants
   std::unordered_map<ValueId, std::uint64_t> bytes_;
-  std::vector<bool> pinned_, gone_;                            // of each node: another one refers to it; it is replaced
+  std::vector<bool> pinned_, gone_;  // of each node: another one refers to it; it is replaced
   // values -> values that are read instead
   std::unordered_map<ValueId, ValueId> redirected_;
   // nodes -> nodes that rules inserted after them
   std::unordered_map<NodeId, std::vector<NodeId>> after_;
   std::unordered_map<NodeId, std::set<std::size_t>> made_by_;  // nodes -> rules that created them
   std::vector<std::vector<std::size_t>> rules_of_;             // of each operator of the model: the rules with this root
-  std::set<int> files_;  // plugins whose operators the graph uses or rules inserted; -1: no plugin
+  std::set<int> files_;                                        // plugins whose operators the graph uses or rules inserted; -1: no plugin
 };
 
 }  // namespace tenon

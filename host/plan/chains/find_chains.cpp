@@ -41,7 +41,7 @@ class ChainFinder {
     FoundChain found;
     // with their positions in the execution order
     std::vector<std::pair<std::uint32_t, NodeId>> nodes;
-    std::uint32_t last = 0;                               // position of its last node
+    std::uint32_t last = 0;  // position of its last node
     // no node outside has needed its values yet
     bool open = true;
   };

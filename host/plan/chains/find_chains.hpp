@@ -14,10 +14,10 @@ namespace tenon {
 inline constexpr std::int64_t fewest_chain_elements = 131072;
 
 struct FoundChain {
-  std::vector<NodeId> nodes;   ///< at least two, in execution order; the group runs at the position of the last
+  std::vector<NodeId> nodes;  ///< at least two, in execution order; the group runs at the position of the last
   /// sums of two values of the group: the right side is accumulated into the left one
   std::vector<FusedSum> sums;
-  tenon_type whole{};          ///< common type of the outputs, except for the dtype
+  tenon_type whole{};  ///< common type of the outputs, except for the dtype
   ChainBlocks blocks;
 };
 

@@ -32,7 +32,7 @@ struct MemoryPlan {
 
   std::vector<NodeId> order;
   std::vector<tenon_type> types;
-  std::vector<std::uint32_t> readers;                         // of each value: reading steps, graph outputs and updates
+  std::vector<std::uint32_t> readers;  // of each value: reading steps, graph outputs and updates
   // of each value: the value whose memory it uses, usually itself
   std::vector<ValueId> root;
   std::unordered_map<ValueId, std::vector<ValueId>> members;  // roots that are graph outputs -> values in their memory
