@@ -1,4 +1,4 @@
-// How much memory a process can still take, from the text of system files.
+// Memory available to a process, parsed from the text of system files.
 #include "device/available_memory.hpp"
 
 #include <doctest/doctest.h>
@@ -27,7 +27,7 @@ std::string pages(std::uint64_t bytes) {
 
 }  // namespace
 
-TEST_CASE("available memory: the least of all limits, with its name") {
+TEST_CASE("available memory: the smallest limit, with its name") {
   constexpr std::uint64_t megabyte = 1 << 20;
   const std::string machine = "MemTotal: 9000 kB\nMemFree: 10 kB\nMemAvailable: 4096 kB\nSwapFree: 1024 kB\n";
   const std::string statm = pages(64 * megabyte) + ' ' + pages(megabyte) + " 0 0 0 0 0\n";
@@ -90,9 +90,9 @@ TEST_CASE("available memory: the least of all limits, with its name") {
   }
 }
 
-TEST_CASE("available memory: the limit of the address space is this process's own") {
+TEST_CASE("available memory: includes the address space limit of this process") {
   const Files files{{"/proc/self/statm", pages(3 << 20) + " 1 0 0 0 0 0\n"}};
-  const AddressSpaceLimit limit(std::uint64_t{1} << 50);  // far more than any test takes
+  const AddressSpaceLimit limit(std::uint64_t{1} << 50);  // far more than any test uses
   const auto found = available_memory(0, reader(files));
   CHECK(found.bytes == (std::uint64_t{1} << 50) - (3 << 20));
   CHECK(found.limit == std::string("the address space limit"));

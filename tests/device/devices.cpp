@@ -10,7 +10,7 @@
 
 using namespace tenon;
 
-TEST_CASE("the CPU is always the first device") {
+TEST_CASE("devices: the CPU is always the first") {
   REQUIRE(!devices().empty());
   Device& cpu = *devices().front();
   CHECK(&cpu == &cpu_device());
@@ -24,7 +24,7 @@ TEST_CASE("the CPU is always the first device") {
   CHECK(cpu.memory().free <= cpu.memory().total);
 }
 
-TEST_CASE("CUDA's devices have their numbers in their names and are found by them") {
+TEST_CASE("devices: CUDA devices have their numbers in their names and are found by them") {
   const auto& cuda = cuda_state();
   CHECK(devices().size() == 1 + cuda.devices.size());
   CHECK((cuda.status == CudaStatus::usable) == cuda.reason.empty());
@@ -38,7 +38,7 @@ TEST_CASE("CUDA's devices have their numbers in their names and are found by the
   if (!cuda.devices.empty()) CHECK(&find_device("cuda") == cuda.devices.front().get());
 }
 
-TEST_CASE("a device that is not there is refused in a sentence that says what is") {
+TEST_CASE("devices: the error for an unknown device lists the available ones") {
   const auto& cuda = cuda_state();
   const bool usable = cuda.status == CudaStatus::usable;
   for (const std::string name : {"", "gpu", "CPU", "cpu:0", "cuda:99", "cuda:", "cuda:-1", "cuda:00", "cudaa"}) {
@@ -55,7 +55,7 @@ TEST_CASE("a device that is not there is refused in a sentence that says what is
   }
 }
 
-TEST_CASE("why CUDA cannot be used is told as it is") {
+TEST_CASE("devices: reports why CUDA cannot be used") {
   const struct {
     CudaAnswer answer;
     CudaStatus status;
@@ -86,7 +86,7 @@ TEST_CASE("why CUDA cannot be used is told as it is") {
   }
 }
 
-TEST_CASE("a device out of memory tells what was needed and what was free") {
+TEST_CASE("devices: out of memory reports what was needed and what was free") {
   const auto failure = failure_of([] {
     throw out_of_memory("cuda:1", "the plan", std::uint64_t{3} << 30, {std::uint64_t{1} << 30, std::uint64_t{79} << 30});
   });
@@ -95,7 +95,7 @@ TEST_CASE("a device out of memory tells what was needed and what was free") {
   CHECK(failure.hint == "use a smaller batch; the graph's plan says what it needs");
 }
 
-TEST_CASE("applications see the same devices as plain data") {
+TEST_CASE("devices: applications see the same devices as plain data") {
   const auto infos = list_devices();
   REQUIRE(infos.size() == devices().size());
   for (std::size_t i = 0; i < infos.size(); ++i) {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-TEST_CASE("what a GPU's kernel found wrong is told in words") {
+TEST_CASE("faults: errors found by a GPU kernel have a message") {
   const struct {
     tenon_fault fault;
     std::string text;

@@ -12,7 +12,7 @@
 
 using namespace tenon;
 
-TEST_CASE("blocks of any size are aligned and writable to the last byte") {
+TEST_CASE("memory: blocks of any size are aligned and writable to the last byte") {
   for (const std::uint64_t bytes : {0, 1, 63, 64, 65, 4096, 1 << 20, (8 << 20) - 1, 8 << 20, (9 << 20) + 1}) {
     CAPTURE(bytes);
     const Memory memory = allocate(bytes);
@@ -23,7 +23,7 @@ TEST_CASE("blocks of any size are aligned and writable to the last byte") {
 }
 
 #if !defined(__SANITIZE_ADDRESS__)
-TEST_CASE("a large block that was freed serves the next allocation of its size or of a little less") {
+TEST_CASE("memory: a freed large block is reused for the same or a slightly smaller size") {
   free_kept_blocks();
   constexpr std::uint64_t size = 16 << 20;
   const std::byte* const first = allocate(size).get();
@@ -35,8 +35,8 @@ TEST_CASE("a large block that was freed serves the next allocation of its size o
   std::memset(again.get(), 1, size - 4096);
 }
 
-TEST_CASE("few large blocks are kept, and none where they are asked for") {
-  constexpr std::uint64_t size = std::uint64_t{40} << 20;  // larger than the C library's own heap takes: each is a mapping
+TEST_CASE("memory: caches only a few large blocks, and none after free_kept_blocks()") {
+  constexpr std::uint64_t size = std::uint64_t{40} << 20;  // above the C library's mmap threshold: each is a mapping
   std::vector<Memory> blocks;
   std::vector<std::byte*> places;
   for (int i = 0; i < 8; ++i) places.push_back(blocks.emplace_back(allocate(size)).get());
@@ -49,7 +49,7 @@ TEST_CASE("few large blocks are kept, and none where they are asked for") {
 }
 #endif
 
-TEST_CASE("pages: small or large, they are aligned, and go back to the system") {
+TEST_CASE("memory: pages of any size are aligned and returned to the system") {
   for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1000}, std::uint64_t{1} << 20, std::uint64_t{9} << 20}) {
     const std::byte* at = nullptr;
     {
@@ -68,19 +68,19 @@ TEST_CASE("pages: small or large, they are aligned, and go back to the system") 
   CHECK(failure_of([] { Pages(std::uint64_t{1} << 60, "the test"); }).kind == 1);
 }
 
-TEST_CASE("more memory than there is is refused with its size") {
+TEST_CASE("memory: a failed allocation reports its size") {
   CHECK(failure_of([] { allocate(UINT64_MAX); }).message == "cannot allocate 15.9 EiB: out of memory");
   const FailureText failure = failure_of([] { allocate(std::uint64_t{1} << 60); });
   CHECK(failure.kind == 1);
   CHECK(failure.message == "cannot allocate 1.0 EiB: out of memory");
 }
 
-TEST_CASE("offsets are rounded up to cache lines") {
+TEST_CASE("memory: sizes are rounded up to cache lines") {
   const std::uint64_t cases[][2] = {{0, 0}, {1, 64}, {63, 64}, {64, 64}, {65, 128}, {std::uint64_t{1} << 63, std::uint64_t{1} << 63}};
   for (const auto& [bytes, aligned] : cases) CHECK(align_up(bytes) == aligned);
 }
 
-TEST_CASE("numbers of bytes are readable") {
+TEST_CASE("memory: readable sizes in bytes") {
   const struct {
     std::uint64_t bytes;
     const char* text;

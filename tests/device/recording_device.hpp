@@ -1,4 +1,4 @@
-// A device that does nothing but write down what it was asked for.
+// A device that only records the calls it receives.
 #pragma once
 #include <string>
 
@@ -44,7 +44,7 @@ class RecordingDevice : public tenon::Device {
 
  private:
   void add(const std::string& what) { log += (log.empty() ? "" : ", ") + what; }
-  // Handles are numbers in the order in which they were made.
+  // Handles are numbers in the order in which they were created.
   void add(const std::string& what, void* handle) { add(what + " " + std::to_string(static_cast<std::byte*>(handle) - handles_)); }
   void* next() { return handles_ + ++made_; }
 

@@ -12,7 +12,7 @@
 
 using namespace tenon;
 
-TEST_CASE("copies of a stream are one stream, which ends with the last of them") {
+TEST_CASE("streams: copies share one stream, which is freed with the last of them") {
   RecordingDevice device(0);
   std::optional<Stream> first(device), second(first);
   CHECK(first->handle() == second->handle());
@@ -22,7 +22,7 @@ TEST_CASE("copies of a stream are one stream, which ends with the last of them")
   CHECK(device.log == "free stream 1");
 }
 
-TEST_CASE("events order streams of any two devices; only the CPU's stream makes the thread wait") {
+TEST_CASE("streams: events order streams of any two devices; only a CPU stream blocks the thread") {
   RecordingDevice a(0), b(1);
   const Stream on_a(a), on_b(b), on_cpu(cpu_device());
   const Event event(a), of_cpu(cpu_device());
@@ -50,7 +50,7 @@ TEST_CASE("events order streams of any two devices; only the CPU's stream makes 
   }
 }
 
-TEST_CASE("an event is recorded on streams of its own device alone") {
+TEST_CASE("streams: an event can only be recorded on streams of its own device") {
   RecordingDevice a(0), b(1);
   const Stream on_b(b);
   const Event event(a);
@@ -59,7 +59,7 @@ TEST_CASE("an event is recorded on streams of its own device alone") {
   CHECK(failure.message == "an event of cuda:0 cannot be recorded on a stream of cuda:1");
 }
 
-TEST_CASE("a block is given back on its stream, which stays until then") {
+TEST_CASE("streams: a block is freed on its stream, which lives until then") {
   RecordingDevice device(0);
   {
     std::optional<Stream> stream(device);
@@ -72,7 +72,7 @@ TEST_CASE("a block is given back on its stream, which stays until then") {
   CHECK(device.log == "allocate on 1, pin, unpin, free on 1, free stream 1");
 }
 
-TEST_CASE("copies run on a stream of one of their devices, and on the CPU's only within the CPU") {
+TEST_CASE("streams: copies run on a stream of one of their devices, and on the CPU's only within the CPU") {
   RecordingDevice a(0), b(1), c(2);
   Device& cpu = cpu_device();
   const Stream on_a(a), on_cpu(cpu);
@@ -105,7 +105,7 @@ TEST_CASE("copies run on a stream of one of their devices, and on the CPU's only
   CHECK(a.log == "");  // nothing to copy
 }
 
-TEST_CASE("the CPU's copies are done when they return, to the last byte and no further") {
+TEST_CASE("streams: CPU copies are complete when they return, and write exactly their bytes") {
   const Stream stream(cpu_device());
   for (const std::uint64_t bytes : {1, 63, 4096, (1 << 20) + 1}) {
     CAPTURE(bytes);
@@ -119,7 +119,7 @@ TEST_CASE("the CPU's copies are done when they return, to the last byte and no f
   }
 }
 
-TEST_CASE("a CPU out of memory tells what was needed and what is free") {
+TEST_CASE("streams: an allocation failure on the CPU reports what was needed and what is free") {
   const Stream stream(cpu_device());
   const auto failure = failure_of([&] { Block(stream, std::uint64_t{1} << 60, "the plan"); });
   CHECK(failure.kind == 1);

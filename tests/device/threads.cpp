@@ -19,7 +19,7 @@
 using tenon::Threads;
 using Bounds = std::pair<std::int64_t, std::int64_t>;
 
-// parallel_for with a lambda.
+// Calls parallel_for with a lambda.
 template <class Body>
 static void run(const Threads& threads, std::int64_t n, std::int64_t grain, Body&& body) {
   const auto call = [](void* context, std::int64_t begin, std::int64_t end) {
@@ -39,7 +39,7 @@ static std::vector<Bounds> parts_of(const Threads& threads, std::int64_t n, std:
   return parts;
 }
 
-TEST_CASE("parts depend on n and grain alone") {
+TEST_CASE("threads: chunks depend only on n and grain") {
   constexpr std::int64_t most = INT64_MAX, half = most / 2 + 1;
   const struct {
     std::int64_t n, grain;
@@ -67,7 +67,7 @@ TEST_CASE("parts depend on n and grain alone") {
   }
 }
 
-TEST_CASE("what a part writes is seen after the loop, and what was written before it in every part") {
+TEST_CASE("threads: writes of chunks are visible after the loop, and earlier writes in every chunk") {
   for (const int count : {1, 2, 4, 8, 24}) {
     const Threads threads(count);
     for (int round = 0; round < 200; ++round) {
@@ -80,7 +80,7 @@ TEST_CASE("what a part writes is seen after the loop, and what was written befor
   }
 }
 
-TEST_CASE("a thread takes parts of its own share, which is the same in each loop, before others'") {
+TEST_CASE("threads: a thread runs chunks of its own share first, which is the same in each loop") {
   const Threads threads(2);
   const auto far = [begin = std::chrono::steady_clock::now()] {
     return std::chrono::steady_clock::now() - begin > std::chrono::seconds(20);
@@ -90,7 +90,7 @@ TEST_CASE("a thread takes parts of its own share, which is the same in each loop
     std::atomic<int> begun = 0, taken_early = 0;
     run(threads, 4, 1, [&](std::int64_t part, std::int64_t) {
       if (part == 0) first = std::this_thread::get_id();
-      if (part % 2 == 0) {  // the first parts of both shares wait for each other
+      if (part % 2 == 0) {  // the first chunks of both shares wait for each other
         ++begun;
         while (begun < 2 && !far()) std::this_thread::yield();
       } else if (begun < 2) {
@@ -104,7 +104,7 @@ TEST_CASE("a thread takes parts of its own share, which is the same in each loop
   }
 }
 
-TEST_CASE("sums over parts have the same bits on any number of threads") {
+TEST_CASE("threads: sums over chunks are bit-identical on any number of threads") {
   const auto sum = [](const Threads& threads) {
     std::vector<float> partial(1001);
     run(threads, 100001, 100, [&](std::int64_t begin, std::int64_t end) {
@@ -119,7 +119,7 @@ TEST_CASE("sums over parts have the same bits on any number of threads") {
   for (const int count : {2, 3, 4, 8}) CHECK(sum(Threads(count)) == expected);
 }
 
-TEST_CASE("a waiting thread takes up no part of an outer loop") {
+TEST_CASE("threads: a waiting thread does not run chunks of an outer loop") {
   const Threads threads(4);
   static thread_local bool inside = false;
   std::atomic<int> reentered = 0, inner_parts = 0;
@@ -128,7 +128,7 @@ TEST_CASE("a waiting thread takes up no part of an outer loop") {
     inside = true;
     const auto waiting = std::this_thread::get_id();
     run(threads, 8, 1, [&](std::int64_t, std::int64_t) {
-      // Parts that other threads took are slow, so that this one must wait for them.
+      // Chunks on other threads are slow, so that this thread has to wait for them.
       std::this_thread::sleep_for(std::chrono::microseconds(std::this_thread::get_id() == waiting ? 50 : 500));
       ++inner_parts;
     });
@@ -138,7 +138,7 @@ TEST_CASE("a waiting thread takes up no part of an outer loop") {
   CHECK(reentered == 0);
 }
 
-TEST_CASE("several threads of the application share the workers") {
+TEST_CASE("threads: several application threads share the workers") {
   const Threads threads(3);
   std::vector<std::thread> callers;
   std::vector<std::int64_t> sums(6);
@@ -157,7 +157,7 @@ TEST_CASE("several threads of the application share the workers") {
   for (const std::int64_t sum : sums) CHECK(sum == std::int64_t{100} * (499 * 500 * 999 / 6));
 }
 
-TEST_CASE("as many parts run at once as there are threads, on fewer cores too") {
+TEST_CASE("threads: runs as many chunks at once as there are threads, even on fewer cores") {
   for (const int count : {2, 4, 6}) {
     CAPTURE(count);
     const Threads threads(count);
@@ -176,7 +176,7 @@ TEST_CASE("as many parts run at once as there are threads, on fewer cores too") 
   }
 }
 
-TEST_CASE("loops are the caller's alone, where others keep the threads busy") {
+TEST_CASE("threads: a caller runs its loop by itself while others occupy the threads") {
   const Threads threads(2);
   std::atomic<bool> inside = false, leave = false;
   std::thread other([&] {
@@ -194,7 +194,7 @@ TEST_CASE("loops are the caller's alone, where others keep the threads busy") {
   other.join();
 }
 
-// Says so, late, when its thread has ended.
+// Sets a flag, with a delay, when its thread ends.
 struct Farewell {
   std::atomic<int>* said = nullptr;
   ~Farewell() {
@@ -204,7 +204,7 @@ struct Farewell {
   }
 };
 
-TEST_CASE("workers that were told to end have ended, and others are started where they are needed again") {
+TEST_CASE("threads: workers end when requested, and new ones start when needed") {
   constexpr int count = 3;
   for (int round = 0; round < 2; ++round) {
     static std::atomic<int> said = 0;
@@ -225,7 +225,7 @@ TEST_CASE("workers that were told to end have ended, and others are started wher
   }
 }
 
-TEST_CASE("the number of threads") {
+TEST_CASE("threads: number of threads") {
   CHECK(Threads().count() >= 1);
   CHECK(Threads(1024).count() == 1024);
   for (const int count : {-1, 1025}) {
@@ -235,7 +235,7 @@ TEST_CASE("the number of threads") {
   }
 }
 
-TEST_CASE("threads work in the context of their caller, and callers at once in theirs") {
+TEST_CASE("threads: work runs in the context of its caller, also for concurrent callers") {
   const Threads threads(4);
   CHECK(tenon::caller_context() == nullptr);
   const auto call = [&](const void* context) {

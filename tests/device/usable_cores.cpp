@@ -1,4 +1,4 @@
-// How many cores a process may use, from the text of cgroup files and from the mask it really has.
+// Cores that a process may use, parsed from cgroup files, and from its actual affinity mask.
 #include "device/usable_cores.hpp"
 
 #include <doctest/doctest.h>
@@ -25,7 +25,7 @@ std::optional<double> quota_of(const Files& files) {
 
 }  // namespace
 
-TEST_CASE("cgroups: the smallest quota on the way up counts") {
+TEST_CASE("cgroups: the smallest quota of all ancestors applies") {
   const struct {
     const char* what;
     Files files;
@@ -82,7 +82,7 @@ TEST_CASE("cgroups: the smallest quota on the way up counts") {
   }
 }
 
-TEST_CASE("usable cores: a part of a core is one, and there is always one") {
+TEST_CASE("usable cores: a fraction counts as one core, and there is at least one") {
   CHECK(UsableCores{64, 8, {}}.count() == 8);
   CHECK(UsableCores{64, 8, 1.5}.count() == 2);
   CHECK(UsableCores{64, 8, 2.0}.count() == 2);
@@ -93,11 +93,11 @@ TEST_CASE("usable cores: a part of a core is one, and there is always one") {
   CHECK(describe(UsableCores{4, 4, {}}) == "machine 4, affinity mask 4, cgroup quota none");
 }
 
-TEST_CASE("usable cores: a thread bound to one core makes one thread") {
+TEST_CASE("usable cores: a thread bound to one core gets one thread") {
   const auto before = tenon::usable_cores();
   CHECK(tenon::Threads().count() == before.count());
   int bound = 0, threads = 0;
-  std::thread([&] {  // the mask is a thread's own
+  std::thread([&] {  // the mask belongs to the thread
     cpu_set_t mask;
     sched_getaffinity(0, sizeof mask, &mask);
     int first = 0;

@@ -1,4 +1,4 @@
-// Parameters as an application writes them down.
+// Parameter values as applications write them.
 #include <doctest/doctest.h>
 
 #include <cstddef>
@@ -36,7 +36,7 @@ TEST_CASE_TEMPLATE("attributes: whole numbers of any type", T, short, unsigned s
   CHECK(holds<Integers>({T{3}}, {3}));
 }
 
-TEST_CASE("attributes: truth values, floats and texts") {
+TEST_CASE("attributes: booleans, floats and strings") {
   CHECK(holds(AttributeValue(true), true));
   CHECK(holds(AttributeValue(0.5F), 0.5));
   CHECK(holds(AttributeValue(0.25), 0.25));
@@ -47,7 +47,7 @@ TEST_CASE("attributes: truth values, floats and texts") {
   CHECK(holds<Reals>(Reals{0.1}, {0.1}));
 }
 
-TEST_CASE("attributes: lists in braces; one that is not whole makes all real") {
+TEST_CASE("attributes: braced lists; one non-integer makes all elements doubles") {
   const Attributes attributes{{"sizes", {1, 2}}, {"scales", {0.5, 1}}, {"mixed", {std::size_t{1}, 2, -3L}}, {"one", {4}},
                               {"real", {4.0}},   {"number", 4},        {"text", std::string_view("x")},     {"truth", false}};
   const AttributeValue wanted[] = {Integers{1, 2}, Reals{0.5, 1}, Integers{1, 2, -3}, Integers{4}, Reals{4}, 4, "x", false};
@@ -62,7 +62,7 @@ TEST_CASE("attributes: lists in braces; one that is not whole makes all real") {
   CHECK(holds<Integers>(more.begin()->second, {0, 2}));
 }
 
-TEST_CASE("attributes: a number that int64 does not hold is refused") {
+TEST_CASE("attributes: refuses integers that int64 cannot hold") {
   const auto large = static_cast<std::uint64_t>(most) + 1;
   CHECK(holds<std::int64_t>(static_cast<std::uint64_t>(most), most));
   const FailureText failures[] = {failure_of([&] {

@@ -16,7 +16,7 @@ using tenon::Tensor;
 
 namespace {
 
-/// Says a little more each time that it is asked, and refuses in the end.
+/// Its infer() sets a little more each time it is called, and finally refuses.
 struct Wavering : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("learns the rank, then a dimension, then the other");
@@ -45,21 +45,21 @@ struct Together : tenon::Operator {
 
 }  // namespace
 
-TEST_CASE("building: inference works backwards through a chain of unknown shapes") {
+TEST_CASE("building: inference propagates backward through a sequence of unknown shapes") {
   ApplicationHost host;
   Graph graph(host);
   const auto x = graph.input("x", DType::f32, Shape());
   auto last = x;
   for (int i = 0; i < 50; ++i) last = graph.add("counter", {last});
   CHECK_FALSE(graph.shape(last).has_rank());
-  // as a weight, the end of the chain must be [3, 7], and so must every value before it
+  // The last value, used as a weight, must be [3, 7], and so must every value before it.
   graph.add("fully_connected", {graph.input("data", DType::f32, {-1, 7}), last}, {{"num_hidden", 3}, {"no_bias", true}});
   CHECK(graph.shape(last) == Shape{3, 7});
   CHECK(graph.shape(graph.find("counter_20")) == Shape{3, 7});
   CHECK(graph.shape(x) == Shape{3, 7});
 }
 
-TEST_CASE("building: an optional input becomes a variable only where its operator wants it") {
+TEST_CASE("building: an optional input becomes a variable only if its operator infers it") {
   ApplicationHost host;
   Graph graph(host);
   const auto x = graph.input("x", DType::f32, {-1, 5});
@@ -69,7 +69,7 @@ TEST_CASE("building: an optional input becomes a variable only where its operato
   CHECK(failure_of([&] { graph.find("without_bias"); }).message == "the graph has no value 'without_bias'");
 }
 
-TEST_CASE("building: outputs by number and by name, names made up") {
+TEST_CASE("building: outputs by number and by name, generated names") {
   ApplicationHost host;
   Graph graph(host);
   const auto x = graph.input("x", DType::f32, {6});
@@ -77,7 +77,8 @@ TEST_CASE("building: outputs by number and by name, names made up") {
   CHECK(graph.shape(parts.output(2)) == Shape{2});
   CHECK(graph.shape(graph.find("halves:2")) == Shape{2});
   const auto name_of = [&](tenon::Value value) { return graph.info(value).name; };
-  const auto last = graph.find("halves:2");  // output(i) counts from the node's first output, whichever one is asked
+  // output(i) counts from the node's first output, whichever output it is called on
+  const auto last = graph.find("halves:2");
   CHECK(name_of(last) == "halves:2");
   CHECK(name_of(last.output(0)) == name_of(parts));
   CHECK(name_of(last.output(1)) == "halves:1");
@@ -91,7 +92,7 @@ TEST_CASE("building: outputs by number and by name, names made up") {
   CHECK(failure_of([&] { graph.output("o", parts.output(3)); }).message == "'halves' has no output 3: it has 3");
 }
 
-TEST_CASE("building: every error is reported where it is made, and the graph stays as it was") {
+TEST_CASE("building: errors are reported immediately and leave the graph unchanged") {
   ApplicationHost host;
   host.add<Together>();
   Graph graph(host);
@@ -179,7 +180,7 @@ TEST_CASE("building: every error is reported where it is made, and the graph sta
   graph.add("cosine", {x}, {{"scale", 2}}, "c");  // the name is still free
 }
 
-TEST_CASE("building: a refused node leaves nothing of what it had said of its input in several steps") {
+TEST_CASE("building: a refused node undoes what several inference steps learned about its input") {
   ApplicationHost host;
   host.add<Wavering>();
   Graph graph(host);
@@ -188,7 +189,7 @@ TEST_CASE("building: a refused node leaves nothing of what it had said of its in
   CHECK_FALSE(graph.shape(x).has_rank());
 }
 
-TEST_CASE("building: operators of the application, with the parameters their object has") {
+TEST_CASE("building: operators of the application take parameters from their object") {
   tenon::Host host(ApplicationHost::options(1));
   Graph graph(host);
   Quadratic square;

@@ -45,7 +45,7 @@ tenon::Tensor drawn(const std::string& name, const tenon::Shape& shape, const In
 
 }  // namespace
 
-TEST_CASE("initialize: each rule has the moments its source gives") {
+TEST_CASE("initialize: each initializer has the moments given by its source") {
   const double xavier = std::sqrt(6.0 / (300 + 200)), he = std::sqrt(2.0 / 300), window = std::sqrt(6.0 / (4 * 9 + 8 * 9));
   struct Case {
     const char* what;
@@ -76,14 +76,14 @@ TEST_CASE("initialize: each rule has the moments its source gives") {
   }
 }
 
-TEST_CASE("initialize: values depend on seed and name alone") {
+TEST_CASE("initialize: values depend only on the seed and the name") {
   const Init init{Init::Kind::normal, 0, 1};
   CHECK(same_bits(drawn("a", {7}, init, 1), drawn("a", {7}, init, 1)));
   CHECK_FALSE(same_bits(drawn("a", {7}, init, 1), drawn("a", {7}, init, 2)));
   CHECK_FALSE(same_bits(drawn("a", {7}, init, 1), drawn("b", {7}, init, 1)));
 }
 
-TEST_CASE("initialize: a variable declared sparse begins with the values of a dense one, in its storage") {
+TEST_CASE("initialize: a sparse variable has the values of a dense one, in its own storage") {
   for (const auto storage : {tenon::Storage::csr, tenon::Storage::row_sparse}) {
     for (const auto kind : {Init::Kind::xavier, Init::Kind::zeros}) {
       tenon::GraphModel model;

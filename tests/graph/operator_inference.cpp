@@ -1,4 +1,4 @@
-// What operators say of types and workspaces is not believed.
+// Types and workspaces returned by operators are validated.
 #include "graph/operator_inference.hpp"
 
 #include <doctest/doctest.h>
@@ -12,7 +12,7 @@ using namespace tenon;
 
 namespace {
 
-void (*change)(tenon_infer&);  // what infer() does to the types
+void (*change)(tenon_infer&);  // infer()'s changes to the types
 std::uint64_t wanted_bytes;
 
 std::int32_t infer(const void*, tenon_infer* io) {
@@ -28,7 +28,7 @@ std::int32_t create(const tenon_attribute*, std::uint64_t, void** instance, teno
   return 0;
 }
 
-/// An operator with an input, an output and a state, whose answers the tests set.
+/// An operator with an input, an output and a state, whose results the tests set.
 struct Scripted {
   std::shared_ptr<const OperatorInfo> info = std::make_shared<OperatorInfo>(read_manifest(manifest_of({"op", {"x"}, {"y"}, {"s"}, {}})));
   tenon_operator table{};
@@ -52,7 +52,7 @@ struct Scripted {
 
 }  // namespace
 
-TEST_CASE("an operator's infer() that makes impossible types is refused") {
+TEST_CASE("operator inference: refuses impossible types returned by an operator's infer()") {
   const char* const output = "its infer() returned an invalid type for output 0 (x float32 [2])";
   const char* const input = "its infer() returned an invalid type for input 0 (x float32 [2])";
   const char* const state = "its infer() returned an invalid type for state 0 (x float32 [2])";
@@ -75,7 +75,7 @@ TEST_CASE("an operator's infer() that makes impossible types is refused") {
   for (const auto& c : cases) CHECK(Scripted().error_of(c.how) == c.message);
 }
 
-TEST_CASE("an input whose dtype nobody said takes the others' dtype, unless it has dtypes of its own") {
+TEST_CASE("operator inference: an input of unknown dtype takes the others' dtype unless it declares its own") {
   for (const bool own : {false, true}) {
     CAPTURE(own);
     Scripted op;
@@ -89,7 +89,7 @@ TEST_CASE("an input whose dtype nobody said takes the others' dtype, unless it h
   }
 }
 
-TEST_CASE("a kernel gets a workspace of up to 2^46 bytes") {
+TEST_CASE("operator inference: refuses workspaces above 2^46 bytes") {
   Scripted op;
   LoadedOperator loaded;
   loaded.info = op.info;

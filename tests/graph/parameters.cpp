@@ -1,4 +1,4 @@
-// What a node's parameters may be: bounds of each kind, and records in any order.
+// Bounds of each kind of parameter, and parameter records in any order.
 #include "graph/parameters.hpp"
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@ using namespace tenon;
 
 namespace {
 
-/// A parameter for each bound that there is, and none of them has a second one.
+/// One parameter for each kind of bound, each with a single bound.
 struct Bounded : Operator {
   std::int64_t least = 2, most = 2;
   double above = 2, below = 2;
@@ -42,7 +42,7 @@ struct BoundedHost : ApplicationHost {
 
 }  // namespace
 
-TEST_CASE("parameters: each bound alone is kept, up to its last number") {
+TEST_CASE("parameters: each bound is enforced by itself, including its limit") {
   BoundedHost host;
   const auto x = Tensor::from<float>({1, 2}, {2});
   const struct {
@@ -69,7 +69,7 @@ TEST_CASE("parameters: each bound alone is kept, up to its last number") {
   }
 }
 
-TEST_CASE("parameters: whole numbers of a list may be written as decimals") {
+TEST_CASE("parameters: integers in a list may be written as decimals") {
   BoundedHost host;
   const auto x = Tensor::from<float>({1, 2}, {2});
   CHECK_NOTHROW(host.call("bounded", {x}, {{"wholes", std::vector<double>{1.0, -2.0}}}));
@@ -78,7 +78,7 @@ TEST_CASE("parameters: whole numbers of a list may be written as decimals") {
         }).message == "[bounded] parameter 'wholes' is [1, 2.5] but must be a list of whole numbers: element 1 is 2.5");
 }
 
-TEST_CASE("parameters: words for numbers that are no decimals are read, and no others") {
+TEST_CASE("parameters: accepts the names of non-finite numbers, and no other words") {
   BoundedHost host;
   const auto x = Tensor::from<float>({1, 2}, {2});
   CHECK_NOTHROW(host.call("bounded", {x}, {{"above", "inf"}}));
@@ -95,7 +95,7 @@ TEST_CASE("parameters: words for numbers that are no decimals are read, and no o
           }).message == "[bounded] parameter 'above' is \"" + std::string(word) + "\" but must be a number");
 }
 
-TEST_CASE("parameters: records are compared with the declaration of their name, whatever their order") {
+TEST_CASE("parameters: records are matched to the declaration by name, in any order") {
   const auto error_of = [](const std::vector<std::pair<const char*, AttributeValue>>& records) {
     GraphMaker make;
     const auto op = make.op({"thing", {"x"}, {"y"}, {}, {{"a", "text"}, {"b", "int64"}}});

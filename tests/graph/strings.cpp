@@ -8,7 +8,7 @@
 
 using namespace tenon;
 
-TEST_CASE("texts keep their numbers, whatever comes after them") {
+TEST_CASE("strings: numbers stay the same as strings are added") {
   Strings strings;
   std::map<std::string, StringId> numbers{{"", 0}};
   std::mt19937 random(1);
@@ -27,7 +27,7 @@ TEST_CASE("texts keep their numbers, whatever comes after them") {
   CHECK(strings.find("not there") == 0xffffffff);
 }
 
-TEST_CASE("copies are tables of their own, views outlive growth, moves and the original") {
+TEST_CASE("strings: copies are independent; views outlive growth, moves and the original") {
   Strings strings;
   const auto view = strings[strings.intern(std::string(100000, 'l'))];
   strings.intern("b");

@@ -1,4 +1,4 @@
-// Parameters that are small tensors or lists of texts: what becomes of what people give, and what is refused.
+// Parameters that are small tensors or lists of strings: conversion and validation.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-/// Its outputs say what it was given: for each element or byte one number.
+/// Its outputs return the parameters: one number for each element or byte.
 struct Told : Operator {
   Table<float> taps = {0.5, 2};
   Table<std::int32_t> sizes;
@@ -103,14 +103,14 @@ TEST_CASE("table parameters: numbers and tensors reach the operator in its dtype
   CHECK(host.given("wide", ones).starts_with("int64 [65536]  1 1"));
 }
 
-TEST_CASE("table parameters: strided tensors are read in their order") {
+TEST_CASE("table parameters: strided tensors are read in row-major order") {
   ToldHost host;
   float numbers[] = {1, 2, 3, 4, 5, 6};
   const std::int64_t strides[] = {1, 3};
   CHECK(host.given("taps", Tensor::borrow(numbers, f32, {3, 2}, strides)) == "float64 [3, 2]  1 4 2 5 3 6");
 }
 
-TEST_CASE("table parameters: what would lose something is refused") {
+TEST_CASE("table parameters: refuses lossy conversions") {
   ToldHost host;
   const std::string says = "[told] parameter ";
   const std::vector<std::int64_t> many(65537, 1);
@@ -139,7 +139,7 @@ TEST_CASE("table parameters: what would lose something is refused") {
         says + "'taps' has 65792 elements, but a tensor parameter holds at most 65536: make it an input");
 }
 
-TEST_CASE("table parameters: bounds hold for each element") {
+TEST_CASE("table parameters: bounds apply to each element") {
   ToldHost host;
   CHECK(host.refused("taps", {1, 0, 2}) == "[told] element 1 of parameter 'taps' is 0 but must be above 0");
   CHECK(host.refused("taps", Tensor::from<float>({1, 2, 3, -1}, {2, 2})) ==
@@ -148,7 +148,7 @@ TEST_CASE("table parameters: bounds hold for each element") {
   CHECK(host.refused("sizes", {9, 10}) == "[told] element 1 of parameter 'sizes' is 10 but must be at most 9");
 }
 
-TEST_CASE("table parameters: nobody changes one that a node has") {
+TEST_CASE("table parameters: a node's tensor cannot be modified") {
   ToldHost host;
   auto elements = Tensor::from<float>({1, 2}, {2});
   Graph graph(host);
@@ -159,7 +159,7 @@ TEST_CASE("table parameters: nobody changes one that a node has") {
     if (name == "taps") CHECK(to_string(value) == "float32 [2] {1, 2}");
 }
 
-TEST_CASE("table parameters: eager calls tell values apart that have one type") {
+TEST_CASE("table parameters: eager calls distinguish values of the same type") {
   ToldHost host;
   auto elements = Tensor::from<float>({1, 2}, {2});
   CHECK(host.given("taps", elements) == "float64 [2]  1 2");
@@ -170,7 +170,7 @@ TEST_CASE("table parameters: eager calls tell values apart that have one type") 
   CHECK(host.given("any", {"a", "bc"}) == "int64 [5]  97 0 98 99 0");
 }
 
-TEST_CASE("text list parameters: each text reaches the operator") {
+TEST_CASE("string list parameters: each string reaches the operator") {
   ToldHost host;
   CHECK(host.given("names", {"max"}) == "int64 [4]  109 97 120 0");
   CHECK(host.given("any", Words{"", "ü"}) == "int64 [4]  0 -61 -68 0");
@@ -179,7 +179,7 @@ TEST_CASE("text list parameters: each text reaches the operator") {
   CHECK(host.given("any", Words(32, "a")).starts_with("int64 [64]  97 0"));
 }
 
-TEST_CASE("text list parameters: what is refused") {
+TEST_CASE("string list parameters: refuses invalid values") {
   ToldHost host;
   CHECK(host.refused("names", {"sum", "min"}) == "[told] element 1 of parameter 'names' is \"min\" but must be one of mean, sum, max");
   CHECK(host.refused("names", "sum") == "[told] parameter 'names' is \"sum\" but must be a list of texts");
@@ -191,7 +191,7 @@ TEST_CASE("text list parameters: what is refused") {
         std::string::npos);
 }
 
-TEST_CASE("attributes: texts in braces are a list, and a text alone is none") {
+TEST_CASE("attributes: braced strings are a list, a single string is not") {
   const Attributes attributes{{"two", {"a", "b"}}, {"one", {"a"}}, {"text", "a"}, {"none", {}}, {"mixed", {std::string("a"), "b"}}};
   const AttributeValue wanted[] = {Words{"a", "b"}, Words{"a"}, "a", std::vector<std::int64_t>{}, Words{"a", "b"}};
   std::size_t at = 0;

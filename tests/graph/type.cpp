@@ -6,7 +6,7 @@ using tenon::DType;
 using tenon::Merge;
 using tenon::Shape;
 
-TEST_CASE("type: what two pieces of knowledge give together") {
+TEST_CASE("type: merging two partial types") {
   const auto f = [](const Shape& shape) { return tenon::type_of(DType::f32, shape); };
   auto no_dtype = f({2, -1});
   no_dtype.dtype = TENON_DTYPE_UNKNOWN;
@@ -42,7 +42,7 @@ TEST_CASE("type: what two pieces of knowledge give together") {
   }
 }
 
-TEST_CASE("type: sizes that do not fit are told, not wrapped") {
+TEST_CASE("type: sizes that overflow are reported, not wrapped") {
   const std::int64_t big = std::int64_t{1} << 31;
   CHECK(tenon::byte_count(tenon::type_of(DType::f64, {2, 3})) == 48);
   CHECK(tenon::byte_count(tenon::type_of(DType::f64, {big, big, 0})) == 0);
@@ -51,7 +51,7 @@ TEST_CASE("type: sizes that do not fit are told, not wrapped") {
   CHECK(tenon::element_count(tenon::type_of(DType::u8, Shape::scalar())) == 1);
 }
 
-TEST_CASE("type: what a plugin or a file says is checked") {
+TEST_CASE("type: types from plugins and files are validated") {
   const auto sound = tenon::type_of(DType::f32, {2, -1});
   CHECK(tenon::is_sound(sound));
   const auto broken = [&](auto&& change) {
@@ -67,7 +67,7 @@ TEST_CASE("type: what a plugin or a file says is checked") {
   CHECK(broken([](tenon_type& t) { t.storage = 3; }));
 }
 
-TEST_CASE("types as text say their storage where it is not dense") {
+TEST_CASE("type: text includes the storage unless it is dense") {
   auto type = tenon::type_of(DType::f32, {2, -1});
   CHECK(tenon::to_string(type) == "float32 [2, ?]");
   type.storage = TENON_CSR;

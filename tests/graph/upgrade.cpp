@@ -25,7 +25,7 @@ std::map<std::string, double> parameters_of(const GraphModel& model, const NodeR
   return found;
 }
 
-/// What becomes of a node of version `stored` with these parameters, each of which is 5.
+/// Upgrades a node of version `stored` whose parameters are all 5, and returns the new ones.
 std::map<std::string, double> upgraded_parameters(int stored, const std::vector<const char*>& there, const OperatorInfo& here) {
   GraphMaker made;
   std::vector<std::pair<std::string, std::string>> params;
@@ -40,8 +40,8 @@ std::map<std::string, double> upgraded_parameters(int stored, const std::vector<
 
 }  // namespace
 
-TEST_CASE("upgrade: an entry is for files that are older than its version, in the order of versions") {
-  // version 2 called a b and brought a new a; version 3 called that one c
+TEST_CASE("upgrade: entries apply to files older than their version, in version order") {
+  // Version 2 renamed a to b and added a new a; version 3 renamed that one to c.
   auto info = thing(3);
   info.renamed = {{3, "a", "c"}, {2, "a", "b"}};
   const struct {
@@ -53,11 +53,11 @@ TEST_CASE("upgrade: an entry is for files that are older than its version, in th
     CAPTURE(c.stored);
     CHECK(upgraded_parameters(c.stored, c.there, info) == std::map<std::string, double>{{"b", c.b}, {"c", c.c}});
   }
-  info.renamed = {{2, "a", "b"}, {2, "b", "c"}};  // entries of one version: in the order of the declaration
+  info.renamed = {{2, "a", "b"}, {2, "b", "c"}};  // entries of one version apply in declaration order
   CHECK(upgraded_parameters(1, {"a"}, info) == std::map<std::string, double>{{"b", 0}, {"c", 5}});
 }
 
-TEST_CASE("upgrade: a name that was removed is free for another parameter of that version") {
+TEST_CASE("upgrade: a removed name can be reused by another parameter of that version") {
   auto info = thing(3);
   info.removed = {{2, "b", {}}};
   info.renamed = {{2, "a", "b"}};
@@ -81,7 +81,7 @@ TEST_CASE("upgrade: a removed value is compared as a number, whatever its kind")
   }
 }
 
-TEST_CASE("upgrade: what nothing leads to is refused: the version needed, the one that is here, the change") {
+TEST_CASE("upgrade: refuses other changes, naming the required version, the installed one and the change") {
   const auto refusal = [](const OperatorSpec& stored, const OperatorSpec& here, const std::function<void(OperatorInfo&)>& say = nullptr) {
     GraphMaker made;
     const auto op = made.op(stored);
@@ -104,7 +104,8 @@ TEST_CASE("upgrade: what nothing leads to is refused: the version needed, the on
       {{"thing", {"x", "w"}, {"y", "h", "z"}, {}, {}, 2}, "has the new output 'z'", "op.added_output(2, \"z\")"},
       {{"thing", {"x", "w"}, {"y", "h"}, {"mean"}, {}, 2}, "has the new state 'mean'", "op.added_state(2, \"mean\")"},
   };
-  CHECK(refusal(old, cases[0].here).hint == "use a plugin with version 1");  // no word makes a required input absent
+  // no declaration can make up for a required input
+  CHECK(refusal(old, cases[0].here).hint == "use a plugin with version 1");
   for (const auto& c : cases) {
     CAPTURE(c.change);
     const auto failure = refusal(old, c.here, [](OperatorInfo& info) { info.inputs.back().optional = true; });
@@ -114,9 +115,9 @@ TEST_CASE("upgrade: what nothing leads to is refused: the version needed, the on
     same.version = 1;
     CHECK(refusal(old, same).message == std::string("was made with another version 1 of the operator: the installed one ") + c.change);
   }
-  // a name alone may change
+  // Names of inputs and outputs may change.
   CHECK(refusal(old, {"thing", {"x", "weight"}, {"y", "h"}, {}, {}, 2}).kind == 0);
-  // the word is for files that are older than its version
+  // The entry applies to files older than its version.
   const auto said_too_early = [](OperatorInfo& info) { info.added_inputs = {{1, "gain"}}; };
   CHECK(refusal(old, cases[0].here, said_too_early).kind != 0);
   const auto said = [](OperatorInfo& info) { info.added_inputs = {{2, "gain"}}; };
@@ -125,7 +126,7 @@ TEST_CASE("upgrade: what nothing leads to is refused: the version needed, the on
         "was written for version 4 of the operator, but version 3 is installed");
 }
 
-TEST_CASE("upgrade: outputs that came since move the values behind them, and every reference follows") {
+TEST_CASE("upgrade: new outputs renumber later values, and all references are updated") {
   GraphMaker made;
   const auto op = made.op({"thing", {"x"}, {"y"}, {}, {}, 1}), sum = made.op({"sum", {"x"}, {"y"}, {}, {}, 1});
   const auto x = made.value("x", Role::input, type_of(f32, {1}));
@@ -165,7 +166,8 @@ TEST_CASE("upgrade: outputs that came since move the values behind them, and eve
   CHECK(find_value(model, "w") == model.updates[0].first);
   CHECK(model.updates[0].second == model.nodes[first].first_output);
   CHECK(model.outputs[0].second == model.nodes[total].first_output);
-  // grads of y and h, inputs x and gain, outputs y and h; gradients of x and gain
+  // Inputs: gradients of y and h, inputs x and gain, outputs y and h. Outputs: gradients of x and
+  // gain.
   const auto& backward = model.nodes[back];
   CHECK(backward.output_count == 2);
   const std::vector<ValueId> edges(model.edges.begin() + backward.first_edge, model.edges.begin() + backward.first_edge + 6);

@@ -1,4 +1,5 @@
-// Graphs that were made for one version of an operator, under another one: what each word lets it change, and what is said without it.
+// Graphs made for one version of an operator, loaded with another: what each declaration permits,
+// and the errors without it.
 #include <doctest/doctest.h>
 
 #include <tenon/host/onnx.hpp>
@@ -38,7 +39,8 @@ struct Line1 : Operator {
   }
 };
 
-/// An optional input, a hidden output that backward reads, an output and a state that came with version 2.
+/// Version 2 adds an optional input, a hidden output that backward reads, another output and a
+/// state.
 template <bool says>
 struct Line2 : Operator {
   double a = 2, d = 0;
@@ -85,7 +87,7 @@ struct Line2 : Operator {
   }
 };
 
-/// d was removed, a became b, c came.
+/// Version 3 removes d, renames a to b and adds c.
 template <int kind>
 struct Line3 : Operator {
   double b = 2, c = 1;
@@ -113,7 +115,7 @@ struct Line3 : Operator {
   }
 };
 
-/// What version 4 takes is less than what the graph has.
+/// Version 4 accepts less than the graph has.
 template <bool narrow_dtype>
 struct Line4 : Operator {
   double a = 2, d = 0;
@@ -131,7 +133,7 @@ struct Line4 : Operator {
   void backward(const Call&) const {}
 };
 
-/// A graph of version 1 as the bytes of its file: two nodes one after the other, and a gradient.
+/// Returns the file of a graph of version 1: two consecutive nodes, and a gradient.
 std::vector<std::byte> old_file(double d = 0) {
   ApplicationHost host;
   host.add<Line1>("line");
@@ -161,12 +163,12 @@ FailureText refusal(double d = 0) {
 
 }  // namespace
 
-TEST_CASE("versions: inputs, outputs and states that came since are absent, made and new in an older file") {
+TEST_CASE("versions: for an older file, new inputs are absent, new outputs are added, new states are initialized") {
   const auto file = old_file(1);
   ApplicationHost host;
   host.add<Line2<true>>("line");
   auto graph = Graph::from_bytes(host, file);
-  const auto between = graph.find("first");  // found before it is bound, used after
+  const auto between = graph.find("first");  // found before binding, used afterwards
   graph.output("again", between);
   Session session(graph);
   for (int run = 0; run < 3; ++run) {
@@ -178,14 +180,14 @@ TEST_CASE("versions: inputs, outputs and states that came since are absent, made
     CHECK(values(made.at("y")) == std::vector<float>{2 * first[0] + 1 + count, 2 * first[1] + 1 + count});
     CHECK(values(made.at("dx")) == std::vector<float>{6, 6});
   }
-  // what is saved now is of version 2
+  // The saved file has version 2.
   const auto saved = graph.to_bytes();
   auto again = Graph::from_bytes(host, saved);
   CHECK(again.operators()[0].version == 2);
   CHECK(values(Session(again).run({{"x", x}}).at("between")) == std::vector<float>{104, 95});
 }
 
-TEST_CASE("versions: a graph in an ONNX file is brought up to date like one in a file of Tenon's") {
+TEST_CASE("versions: a graph in an ONNX file is upgraded like one in a .tenon file") {
   const TemporaryFolder folder;
   const auto path = folder / "line.onnx";
   {
@@ -200,7 +202,7 @@ TEST_CASE("versions: a graph in an ONNX file is brought up to date like one in a
   CHECK(values(Session(onnx::load(host, path)).run({{"x", x}}).at("y")) == std::vector<float>{103, 94});
 }
 
-TEST_CASE("versions: without a word, the version found, the version needed and the change are said") {
+TEST_CASE("versions: without a declaration, the error names both versions and the change") {
   const auto failure = refusal<Line2<false>>();
   CHECK(failure.message ==
         "[line] node 'first': needs version 1 of the operator, but version 2 is installed, which has the new input 'gain'");
@@ -215,7 +217,7 @@ TEST_CASE("versions: without a word, the version found, the version needed and t
   CHECK(bounds.hint == "use a plugin with version 1");
 }
 
-TEST_CASE("versions: parameters that were renamed, removed and added") {
+TEST_CASE("versions: renamed, removed and added parameters") {
   const auto run = [](auto* line, double d) {
     const auto file = old_file(d);
     ApplicationHost host;
@@ -228,7 +230,7 @@ TEST_CASE("versions: parameters that were renamed, removed and added") {
         "[line] node 'first': parameter 'd' is 5, but version 3 of the operator has it no more and computes what it did for 7");
 }
 
-TEST_CASE("versions: a graph.json may have the names of older versions, and what it leaves out has today's default") {
+TEST_CASE("versions: graph.json accepts names of older versions; missing parameters have the current defaults") {
   ApplicationHost host;
   host.add<Line3<2>>("line");
   const auto text = [](const char* parameters) {
@@ -248,7 +250,7 @@ TEST_CASE("versions: a graph.json may have the names of older versions, and what
   CHECK(values(host.call("line", {x}, {{"a", 3.0}})) == std::vector<float>{10, 1});
 }
 
-TEST_CASE("versions: what fails changes nothing, so that the graph runs once its version is there") {
+TEST_CASE("versions: a failure changes nothing, so the graph runs once the right version is installed") {
   const auto file = old_file();
   ApplicationHost host;
   host.add<Line3<2>>("line");

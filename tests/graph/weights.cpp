@@ -1,4 +1,4 @@
-// What becomes of inputs that a graph leaves out: weights become variables, anything else is an error.
+// Unconnected inputs: weights become variables, others are errors.
 #include <doctest/doctest.h>
 
 #include <tenon/host/udf.hpp>
@@ -10,7 +10,7 @@ using namespace tenon;
 
 namespace {
 
-/// right and offset are alike but for the word.
+/// Inputs that differ only in .weight() and .optional().
 struct Scored : Operator {
   bool no_offset = true;
 
@@ -31,7 +31,7 @@ struct Scored : Operator {
   void forward(const Call&) const {}
 };
 
-/// Its manifest as an SDK before 0.2 would write it, to which another key means nothing.
+/// The manifest as an SDK older than 0.2 would write it; the changed key is ignored.
 std::string older_manifest() {
   auto manifest = manifest_of<Scored>("scored_before");
   for (std::size_t at = 0; (at = manifest.find("weight\xf4", at)) != manifest.npos;) manifest[at] = 'W';
@@ -63,7 +63,7 @@ std::vector<std::string> names_of(const std::vector<ValueInfo>& values) {
 
 }  // namespace
 
-TEST_CASE("an input that a graph leaves out is an error of the node, unless it is a weight, which becomes a variable") {
+TEST_CASE("weights: an unconnected input is an error unless it is a weight, which becomes a variable") {
   ScoredHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {3});
@@ -79,7 +79,7 @@ TEST_CASE("an input that a graph leaves out is an error of the node, unless it i
   CHECK(host.warnings.empty());
 }
 
-TEST_CASE("an optional input that is left out stays out, whatever infer() says of it, unless it is a weight") {
+TEST_CASE("weights: an unconnected optional input stays so even if infer() sets it, unless it is a weight") {
   ScoredHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {3});
@@ -93,7 +93,7 @@ TEST_CASE("an optional input that is left out stays out, whatever infer() says o
   CHECK(graph.nodes()[2].inputs[3] == "k_offset");
 }
 
-TEST_CASE("a variable that the graph has under the input's name is the input") {
+TEST_CASE("weights: a variable with the input's name is used for it") {
   ScoredHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {3});
@@ -102,7 +102,7 @@ TEST_CASE("a variable that the graph has under the input's name is the input") {
   CHECK(names_of(graph.variables()) == std::vector<std::string>{"n_right", "n_weight"});
 }
 
-TEST_CASE("operators of SDKs before 0.2 cannot tell weights: what is left out becomes a variable, with one warning") {
+TEST_CASE("weights: with SDKs older than 0.2, every unconnected input becomes a variable, with one warning") {
   ScoredHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {3});

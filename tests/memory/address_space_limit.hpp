@@ -1,4 +1,4 @@
-// A limit on the address space of this process, as long as the object lives.
+// Limits the address space of this process for the lifetime of the object.
 #pragma once
 #include <sys/resource.h>
 

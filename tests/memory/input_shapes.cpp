@@ -1,5 +1,5 @@
-// A session that sees 2,000 input shapes: memory is limited to what it has after the largest and 16 MiB more for holes in the heap, a small
-// part of what their plans would take one by one.
+// A session that runs 2,000 input shapes: memory is limited to its use after the largest one plus
+// 16 MiB for fragmentation, a small fraction of what separate plans would need.
 #include <doctest/doctest.h>
 
 #include <tenon/host/session.hpp>
@@ -10,7 +10,7 @@
 
 using namespace tenon;
 
-TEST_CASE("a session takes memory for its largest input, however many there are" * doctest::skip(!memory_can_be_limited)) {
+TEST_CASE("memory: a session allocates for its largest input, however many shapes there are" * doctest::skip(!memory_can_be_limited)) {
   constexpr std::int64_t most = 2000, columns = 16;
   DigitsHost digits_host(1);
   Graph graph(digits_host.host);

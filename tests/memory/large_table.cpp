@@ -1,5 +1,6 @@
-// A table of 10 million rows of which a step touches 100: memory is limited to what the training has at its beginning and half a table
-// more, so that no gradient, moment or weight can be made that is as large as the table. Left out under sanitizers, see memory_limit.hpp.
+// A table of 10 million rows of which a step uses 100: memory is limited to the use at the start of
+// training plus half a table, so no gradient, moment or weight of the table's size can be
+// allocated. Skipped under sanitizers, see memory_limit.hpp.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -18,7 +19,8 @@ std::int64_t touched_row(std::int64_t i) {
   return i * (rows / touched) + 7 * i;
 }
 
-/// The sum of the rows that are looked up, by a table that begins with zeros: the gradient of each of their elements is 1 / touched.
+/// The sum of the looked-up rows of a table that is initially zero: the gradient of each of their
+/// elements is 1 / touched.
 Graph sum_of_rows(Host& host, bool sparse_grad) {
   Graph graph(host);
   const auto table = graph.variable("table", Tensor::zeros(f32, {rows, columns}));
@@ -34,7 +36,7 @@ NamedTensors every_touched_row() {
   return {{"row", Tensor::from(numbers, {touched, 1})}};
 }
 
-/// Two batches a step, so that gradients are summed, and then clipped.
+/// Two batches for each step, so that gradients are summed, then clipped.
 TrainerOptions options_for(const Attributes& parameters) {
   TrainerOptions options;
   options.loss = "loss";
@@ -47,7 +49,7 @@ TrainerOptions options_for(const Attributes& parameters) {
   return options;
 }
 
-/// Adam's step is as long as the learning rate where the gradient is always the same, however long that is.
+/// With a constant gradient, each of Adam's steps has the length of the learning rate.
 void check_steps(const Tensor& table, int steps) {
   std::int64_t changed = 0;
   for (const auto value : table.values<float>()) changed += value != 0;
@@ -59,7 +61,7 @@ void check_steps(const Tensor& table, int steps) {
 
 }  // namespace
 
-TEST_CASE("a table of 10 million rows is trained where no second one has room" * doctest::skip(!memory_can_be_limited)) {
+TEST_CASE("memory: trains a table of 10 million rows without room for a second one" * doctest::skip(!memory_can_be_limited)) {
   DigitsHost strict(2, true);
   for (const bool lazy : {true, false}) {
     CAPTURE(lazy);
@@ -72,7 +74,7 @@ TEST_CASE("a table of 10 million rows is trained where no second one has room" *
   }
 }
 
-TEST_CASE("a dense gradient of that table fails under the same limit" * doctest::skip(!memory_can_be_limited)) {
+TEST_CASE("memory: a dense gradient of the same table exceeds the same limit" * doctest::skip(!memory_can_be_limited)) {
   DigitsHost digits_host(2);
   Trainer trainer(sum_of_rows(digits_host.host, false), every_touched_row(), options_for({}));
   const MemoryLimit limit(table_bytes / 2);

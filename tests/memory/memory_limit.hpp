@@ -1,4 +1,4 @@
-// A limit on the memory of this process, as long as the object lives.
+// Limits the memory of this process for the lifetime of the object.
 #pragma once
 #include <sys/resource.h>
 
@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-/// Sanitizers keep shadows and freed memory that count as the process's: with them a limit says nothing.
+/// Sanitizers hold shadow and freed memory that counts as the process's, so a limit is meaningless.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool memory_can_be_limited = false;
 #elif defined(__has_feature)
@@ -23,7 +23,7 @@ inline constexpr bool memory_can_be_limited = true;
 
 class MemoryLimit {
  public:
-  /// The process may take so many bytes more than it has now.
+  /// The process may use `more` bytes in addition to its current use.
   explicit MemoryLimit(std::int64_t more) {
     if (::getrlimit(RLIMIT_DATA, &before_) != 0) throw std::runtime_error("the test cannot ask for the limit of memory");
     rlimit limit = before_;
@@ -34,7 +34,7 @@ class MemoryLimit {
   MemoryLimit(const MemoryLimit&) = delete;
   MemoryLimit& operator=(const MemoryLimit&) = delete;
 
-  /// Bytes of memory that the process may write and shares with nobody, touched or not: what RLIMIT_DATA counts.
+  /// Bytes of private writable memory, touched or not: what RLIMIT_DATA counts.
   static std::int64_t used() {
     std::ifstream status("/proc/self/status");
     for (std::string word; status >> word; status.ignore(std::numeric_limits<std::streamsize>::max(), '\n')) {

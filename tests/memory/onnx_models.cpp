@@ -1,5 +1,5 @@
-// ONNX models that are small in the file and large in memory: reading may take 8 times the file and 64 MiB, the file's own bytes among
-// them.
+// ONNX models that are small as files and large in memory: reading may use 8 times the file size
+// plus 64 MiB, including the bytes of the file.
 #include <doctest/doctest.h>
 
 #include "../failure_of.hpp"
@@ -22,7 +22,7 @@ void read_within_limit(const std::string& bytes, Reads reads) {
 
 }  // namespace
 
-TEST_CASE("bombs among ONNX models take no memory" * doctest::skip(!memory_can_be_limited)) {
+TEST_CASE("memory: ONNX decompression bombs do not allocate memory" * doctest::skip(!memory_can_be_limited)) {
   for (const std::size_t size : {8 << 20, 32 << 20})
     for (const auto& bomb : onnx_bombs::all(size)) {
       CAPTURE(bomb.what);
@@ -31,7 +31,7 @@ TEST_CASE("bombs among ONNX models take no memory" * doctest::skip(!memory_can_b
     }
 }
 
-TEST_CASE("the largest ONNX models that are read stay within the limit" * doctest::skip(!memory_can_be_limited)) {
+TEST_CASE("memory: the largest readable ONNX models stay within the limit" * doctest::skip(!memory_can_be_limited)) {
   const auto ints = attribute("a", 7, message([](auto& to) { to.add_bytes(8, std::string(8 << 20, '\1')); }));
   ModelParts parts;
   parts.graph.nodes = {{"Op", {}, {}, {ints}}};

@@ -5,9 +5,9 @@
 
 using tenon::Tensor;
 
-TEST_CASE("a worker that gets no thread for a call says so" * doctest::skip(sanitized)) {
+TEST_CASE("memory: a worker without a thread for a call reports it" * doctest::skip(sanitized)) {
   tenon::Isolation limits;
-  limits.memory = 4 << 20;  // a thread's stack is larger
+  limits.memory = 4 << 20;  // smaller than a thread's stack
   IsolatedHost isolated("plugins/tenon_elementwise.so", true, limits);
   const auto failure = failure_of([&] { isolated.host.call("gelu", {Tensor::from({1.0f, 2.0f}, {2})}); });
   CHECK(failure.message == "its worker process was given no more threads by the system and ended (tenon_elementwise.so)");

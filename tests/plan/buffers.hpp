@@ -1,4 +1,4 @@
-// Buffers for tests of placement, and the plainest check there is of where they were put.
+// Buffers for placement tests, and a simple independent check of placements.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +14,7 @@ inline std::int64_t rounded_bytes(const tenon::Buffer& buffer) {
 
 inline std::int64_t largest_live_set(const std::vector<tenon::Buffer>& buffers) {
   std::int64_t largest = 0;
-  for (const auto& at : buffers) {  // some buffer begins where the most are alive
+  for (const auto& at : buffers) {  // some buffer starts where the most are alive
     std::int64_t alive = 0;
     for (const auto& buffer : buffers)
       if (buffer.first <= at.first && at.first <= buffer.last) alive += rounded_bytes(buffer);
@@ -23,7 +23,7 @@ inline std::int64_t largest_live_set(const std::vector<tenon::Buffer>& buffers) 
   return largest;
 }
 
-/// What is wrong with a placement, looking at every pair of buffers; empty where nothing is.
+/// Returns what is wrong with a placement, checking every pair of buffers; empty if nothing is.
 inline std::string fault_of(const std::vector<tenon::Buffer>& buffers, const tenon::MemoryPlacement& placement) {
   if (placement.offsets.size() != buffers.size()) return "not an offset for each buffer";
   if (placement.lower_bound != largest_live_set(buffers)) return "the lower bound is not the largest live set";

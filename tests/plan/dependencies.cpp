@@ -1,4 +1,4 @@
-// Work on several streams: what must not be done at once is in order, and no wait is for nothing.
+// Dependencies between streams: conflicting work is ordered, and no wait is redundant.
 #include "plan/dependencies.hpp"
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@ namespace {
 struct Piece {
   std::uint32_t stream;
   std::vector<MemoryAccess> accesses;
-  bool finished = false;  // the thread that asks for the work waits for it
+  bool finished = false;  // the submitting thread waits for the work
   std::vector<std::uint32_t> waits{};
 };
 
@@ -27,7 +27,8 @@ bool conflict(const Piece& one, const Piece& other) {
 
 using Matrix = std::vector<std::vector<bool>>;
 
-/// [later][earlier]: earlier is done before later begins. Without the wait number `left_out` of piece `of`.
+/// [later][earlier]: whether `earlier` completes before `later` starts. Omits wait `left_out` of
+/// piece `of`.
 Matrix order_of(const std::vector<Piece>& pieces, std::size_t of = SIZE_MAX, std::size_t left_out = 0) {
   Matrix before(pieces.size(), std::vector<bool>(pieces.size()));
   for (std::size_t later = 0; later < pieces.size(); ++later) {
@@ -44,7 +45,7 @@ Matrix order_of(const std::vector<Piece>& pieces, std::size_t of = SIZE_MAX, std
   return before;
 }
 
-/// The first pair that is in no order and should be; empty where there is none.
+/// Returns the first conflicting pair that is not ordered; empty if there is none.
 std::string race_in(const std::vector<Piece>& pieces, const Matrix& before) {
   for (std::size_t later = 0; later < pieces.size(); ++later)
     for (std::size_t earlier = 0; earlier < later; ++earlier)
@@ -65,7 +66,7 @@ using List = std::vector<std::uint32_t>;
 
 }  // namespace
 
-TEST_CASE("waits: who waits for whom") {
+TEST_CASE("dependencies: waits of small cases") {
   struct Case {
     const char* what;
     std::vector<Piece> pieces;
@@ -93,7 +94,7 @@ TEST_CASE("waits: who waits for whom") {
   }
 }
 
-TEST_CASE("waits: random work has no races, and without any of its waits it would have") {
+TEST_CASE("dependencies: random work has no races, and every wait is necessary") {
   std::mt19937 random(1);
   const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
   for (int n = 0; n < 100; ++n) {

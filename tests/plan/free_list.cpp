@@ -5,19 +5,20 @@
 #include <algorithm>
 #include <array>
 
-TEST_CASE("neighbours that are free are one stretch, in whatever order they are given back") {
+TEST_CASE("free list: adjacent free ranges are merged, in any order of release") {
   std::array<int, 4> order{0, 1, 2, 3};
   do {
     tenon::FreeList list;
     std::int64_t places[5];
     for (auto& place : places) place = list.take(64);
-    for (const int i : order) list.give_back(places[i], 64);  // the last one stays, so that the arena's end cannot come back
+    // the last one stays allocated, so that the arena cannot shrink
+    for (const int i : order) list.give_back(places[i], 64);
     CHECK(list.take(4 * 64) == places[0]);
     CHECK(list.end() == 5 * 64);
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST_CASE("the smallest stretch that is large enough is taken, the lowest of equal ones, and its rest stays free") {
+TEST_CASE("free list: takes the smallest sufficient range, the lowest of equal ones, and keeps the rest free") {
   tenon::FreeList list;
   const std::int64_t sizes[] = {100, 10, 40, 10, 60, 10, 40, 10};
   std::int64_t places[8];
@@ -31,6 +32,6 @@ TEST_CASE("the smallest stretch that is large enough is taken, the lowest of equ
   CHECK(list.end() == 280);
   CHECK(list.take(61) == 280);
   list.give_back(280, 61);
-  CHECK(list.take(100) == 280);  // the last stretch is made longer
+  CHECK(list.take(100) == 280);  // the last range is extended
   CHECK(list.end() == 380);
 }

@@ -1,4 +1,4 @@
-// A sum of two values is written where its left side lies, but only where nobody notices.
+// Sums are folded into the memory of their left side only if that is not observable.
 #include <doctest/doctest.h>
 
 #include <tenon/host/session.hpp>
@@ -11,18 +11,18 @@ using tenon::Tensor;
 
 namespace {
 
-/// x times two and x times three, their sum, and what else a case wants.
+/// A sum of 2 x and 3 x, and the other conditions of a case.
 struct Sum {
   const char* what;
-  bool swapped;                          // the left side is the one that is made later
-  bool left_after, right_after;          // is read once more by a node that comes after the sum
-  bool left_given_out, right_given_out;  // is an output of the graph
+  bool swapped;                          // the left side is computed last
+  bool left_after, right_after;          // read again by a node after the sum
+  bool left_given_out, right_given_out;  // a graph output
   std::size_t fused;
 };
 
 }  // namespace
 
-TEST_CASE("sums: fused where the right side can be added to the left, and the same numbers everywhere") {
+TEST_CASE("sums: folded if the right side can be accumulated into the left; results are the same in all cases") {
   const Sum cases[] = {
       {"as gradients are summed", false, false, false, false, false, 1},
       {"the later one first", true, false, false, false, false, 0},

@@ -1,4 +1,5 @@
-// What backward may look at is kept until then; what it declared that it does not look at is gone after its last reader.
+// Values that backward may read are kept until then; those declared not to be read are freed after
+// their last reader.
 #include <doctest/doctest.h>
 
 #include <tenon/host/session.hpp>
@@ -11,7 +12,7 @@
 
 namespace {
 
-/// x -> n0 -> n1 ... -> loss, all made by one operator, and the gradient of x.
+/// x -> n0 -> n1 ... -> loss, all with one operator, and the gradient of x.
 tenon::Graph chain(tenon::Host& host, const std::string& op, int length) {
   tenon::Graph graph(host);
   const auto x = graph.input("x", tenon::DType::f32, {16});
@@ -35,9 +36,10 @@ TEST_CASE("lifetimes: with and without backward_reads") {
   RandomGraphHost host;
   struct Case {
     const char *op, *n0, *n2;
-    std::int64_t bound;  // in vectors of 64 bytes, as which the loss's gradient counts; loss and dx are given out
+    std::int64_t bound;  // in vectors of 64 bytes, one for the loss's gradient; loss and dx are outputs
   };
-  // Steps 0 to 3 are the nodes, 4 is the loss, 5 its gradient, and 6 to 10 go back from it: n0's backward, the last one, reads n0.
+  // Steps 0 to 3 are the nodes, 4 is the loss, 5 its gradient, and 6 to 10 run backward from it:
+  // n0's backward, the last one, reads n0.
   const Case cases[] = {
       {"mix", "0..1", "2..3", 2},
       {"blend", "0..10", "2..8", 6},
@@ -55,7 +57,7 @@ TEST_CASE("lifetimes: with and without backward_reads") {
   }
 }
 
-TEST_CASE("lifetimes: in place, sums where they lie, workspaces") {
+TEST_CASE("lifetimes: in-place outputs, folded sums, workspaces") {
   RandomGraphHost host;
   tenon::Graph graph(host);
   const auto x = graph.input("x", tenon::DType::f32, {100});
@@ -76,7 +78,7 @@ TEST_CASE("lifetimes: in place, sums where they lie, workspaces") {
 
 namespace {
 
-// Leaves its second output's size open.
+// Does not infer the size of its second output.
 struct Undecided : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("nothing that anybody could plan");
@@ -90,7 +92,7 @@ struct Undecided : tenon::Operator {
 
 }  // namespace
 
-TEST_CASE("lifetimes: an output whose size stays open is refused, whether anybody reads it or not") {
+TEST_CASE("lifetimes: refuses an output of unknown size, whether it is read or not") {
   RandomGraphHost host;
   host.add<Undecided>();
   for (const bool read : {false, true}) {
@@ -103,7 +105,7 @@ TEST_CASE("lifetimes: an output whose size stays open is refused, whether anybod
   }
 }
 
-TEST_CASE("lifetimes: more than memory can hold is refused") {
+TEST_CASE("lifetimes: refuses more memory than can be addressed") {
   RandomGraphHost host;
   tenon::Graph graph(host);
   const auto x = graph.input("x", tenon::DType::f32, {-1});

@@ -1,4 +1,5 @@
-// Planning is a list of passes over one draft: each runs by itself, and the graph is copied at most once.
+// Planning runs a list of passes over one draft: each can be run separately, and the graph is
+// copied at most once.
 #include "plan/passes.hpp"
 
 #include <doctest/doctest.h>
@@ -19,7 +20,7 @@ using tenon::Tensor;
 
 namespace {
 
-/// Prefers channels-last, and writes twice the data.
+/// Prefers channels-last and doubles the data.
 struct LayoutDouble : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("twice the data");
@@ -36,7 +37,7 @@ struct LayoutDouble : tenon::Operator {
   }
 };
 
-/// The elements above 0; only the kernel knows how many.
+/// The positive elements; only the kernel determines their number.
 struct Positive : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("the elements of x above 0");
@@ -56,7 +57,8 @@ struct PassHost : RandomGraphHost {
   }
 };
 
-/// A row_sparse variable that is made dense, a node that prefers channels-last, and elementwise nodes on enough elements to be fused.
+/// A row_sparse variable that is converted to dense, a node that prefers channels-last, and
+/// elementwise nodes with enough elements to be fused.
 Graph mixed_graph(tenon::Host& host) {
   Graph graph(host);
   const auto image = graph.input("image", tenon::f32, {1, 4, 3, 5});
@@ -84,7 +86,7 @@ std::int64_t count_of(const tenon::PlanInfo& plan, const std::string& pass, cons
 
 }  // namespace
 
-TEST_CASE("passes: README.md lists them in their order") {
+TEST_CASE("passes: README.md lists them in order") {
   std::ifstream file(TENON_TEST_SOURCE "/host/plan/README.md");
   std::vector<std::string> listed;
   bool inside = false;
@@ -99,7 +101,7 @@ TEST_CASE("passes: README.md lists them in their order") {
   CHECK(listed == pass_names());
 }
 
-TEST_CASE("passes: each can be the last one, and leaves alone what later ones make") {
+TEST_CASE("passes: each can be the last one, and leaves later results empty") {
   PassHost host;
   const Planned planned(mixed_graph(host));
   const auto at = [&](const char* last, auto check) { planned.up_to(last, check); };
@@ -162,7 +164,7 @@ TEST_CASE("passes: a plan copies its graph once, when a pass first changes it") 
   unchanged.each_pass([&](std::string_view, tenon::PlanDraft& draft) { CHECK(&draft.model() == &model_of(plain)); });
 }
 
-TEST_CASE("passes: stages of a graph share it until a pass changes it, and later ones have a copy of their own") {
+TEST_CASE("passes: stages share the graph until a pass changes it; later ones have their own copy") {
   PassHost host;
   Graph graph(host);
   const auto x = graph.input("x", tenon::f32, {4});
@@ -178,7 +180,8 @@ TEST_CASE("passes: stages of a graph share it until a pass changes it, and later
   REQUIRE(cut.later != nullptr);
   CHECK(cut.now->graph == stage->graph);
   CHECK(cut.later->graph != stage->graph);
-  CHECK(cut.now->part->staying == 2);  // early, and what the kernel of positive allocates
+  // early, and the output that the kernel of positive allocates
+  CHECK(cut.now->part->staying == 2);
   const auto early_id = find_value(model, "early");
   const auto rest = tenon::without(cut.now, {{early_id, Tensor::from({1.F, 2.F, 3.F}, {3})}});
   CHECK(rest->graph == stage->graph);
@@ -198,7 +201,7 @@ TEST_CASE("passes: stages of a graph share it until a pass changes it, and later
                                             "positive"});
 }
 
-TEST_CASE("passes: a plan tells what each did") {
+TEST_CASE("passes: a plan describes what each did") {
   PassHost host;
   const auto plan = tenon::Session(mixed_graph(host)).plan({});
   std::vector<std::string> names;

@@ -14,7 +14,7 @@ using Buffers = std::vector<Buffer>;
 
 constexpr Strategy strategies[] = {Strategy::execution_order, Strategy::by_size, Strategy::by_breadth};
 
-// The smallest arena there is: in some order, each buffer as low as it goes gives it.
+// The optimal arena: placing each buffer as low as possible reaches it for some order.
 std::int64_t smallest_arena(const Buffers& buffers) {
   std::vector<std::size_t> order(buffers.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -57,7 +57,7 @@ TEST_CASE("placement: small cases") {
       {"a chain needs two", {{64, 0, 1}, {64, 1, 2}, {64, 2, 3}, {64, 3, 4}}, 128, 128, execution_order},
       {"a hole is used again", {{64, 0, 9}, {128, 1, 2}, {64, 1, 9}, {64, 3, 5}, {64, 3, 5}}, 256, 256, execution_order},
       {"the last stretch grows", {{64, 0, 5}, {64, 0, 1}, {256, 2, 3}}, 320, 320, execution_order},
-      // as they come, the second one lies between the first one's hole and the third one
+      // In execution order, the second buffer lies between the hole of the first and the third.
       {"a later one is larger", {{64, 0, 1}, {64, 1, 3}, {128, 2, 3}}, 192, 192, by_size},
       {"a later one is larger, at the last steps there are",
        {{64, 0xfffffff0, 0xfffffff1}, {64, 0xfffffff1, 0xfffffffe}, {128, 0xfffffff2, 0xfffffffe}},
@@ -75,7 +75,7 @@ TEST_CASE("placement: small cases") {
   }
 }
 
-TEST_CASE("placement: random buffers never overlap, by any strategy; the best is no worse than each; the same comes out again") {
+TEST_CASE("placement: random buffers never overlap with any strategy; the best is chosen; deterministic") {
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);
     const auto buffers = random_buffers(seed, 20 + seed * 2, 40, 1 + seed % 20, seed % 3 == 0 ? 200 : 5000);
@@ -92,7 +92,7 @@ TEST_CASE("placement: random buffers never overlap, by any strategy; the best is
   }
 }
 
-TEST_CASE("placement: as small as the best of all orders for a few buffers") {
+TEST_CASE("placement: optimal for a few buffers, compared with all orders") {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     CAPTURE(seed);
     const auto buffers = random_buffers(seed, 3 + seed % 4, 6, 4, 64 * 6);
@@ -100,7 +100,7 @@ TEST_CASE("placement: as small as the best of all orders for a few buffers") {
   }
 }
 
-TEST_CASE("placement: strategies differ, and each is the best one for some buffers") {
+TEST_CASE("placement: strategies differ, and each is the best for some buffers") {
   std::vector<int> wins(4);
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
     const auto buffers = random_buffers(seed, 12, 12, 6, 64 * 8);
@@ -109,7 +109,7 @@ TEST_CASE("placement: strategies differ, and each is the best one for some buffe
   for (const auto count : wins) CHECK(count > 0);
 }
 
-TEST_CASE("placement: 100,000 buffers, whether few or half of them live at once") {
+TEST_CASE("placement: 100,000 buffers, with few or half of them alive at once") {
   for (const std::uint32_t longest : {10U, 1000U, 50000U}) {
     CAPTURE(longest);
     const auto buffers = random_buffers(3, 100000, 100000, longest, 1 << 20);

@@ -1,4 +1,4 @@
-// The memory plan of a graph, without the memory.
+// The memory plan of a graph, without allocating memory.
 #pragma once
 #include <map>
 #include <memory>
@@ -13,7 +13,7 @@
 #include "plan/passes.hpp"
 #include "run/graph_impl.hpp"
 
-/// A graph with all that its plan is made of.
+/// A graph with everything that its plan is made from.
 class Planned {
  public:
   explicit Planned(tenon::Graph graph, bool training = false, const std::map<std::string, tenon::Shape>& shapes = {})
@@ -23,7 +23,7 @@ class Planned {
     kernels_.emplace(model_of(graph_), binding(), impl_of(graph_).plugins().load("cast_storage"), tenon::cpu_device());
     types_ = tenon::infer_with(model_of(graph_), binding(), tensors_, tenon::input_types(model_of(graph_), shapes)).types;
   }
-  /// Runs the passes up to and with `last`; look(draft) sees what they leave.
+  /// Runs the passes up to and including `last`, then calls look(draft).
   template <class Look>
   void up_to(std::string_view last, Look&& look) const {
     const tenon::PlanRequest request{.training = training_};
@@ -31,7 +31,7 @@ class Planned {
     tenon::run_passes(draft, last);
     look(draft);
   }
-  /// look(name, draft) after each pass.
+  /// Calls look(name, draft) after each pass.
   template <class Look>
   void each_pass(Look&& look) const {
     const tenon::PlanRequest request{.training = training_};
@@ -41,7 +41,7 @@ class Planned {
       look(pass.name, draft);
     }
   }
-  /// Without fused elementwise nodes and channels-last values.
+  /// The plan without fused elementwise groups and channels-last values.
   tenon::MemoryPlan plan() const {
     const tenon::PlanRequest request{.training = training_, .optimize = tenon::Optimize::none};
     tenon::PlanDraft draft(impl_of(graph_).current, *kernels_, tensors_, types_, request);

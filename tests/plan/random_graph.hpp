@@ -1,4 +1,5 @@
-// Random graphs of vectors: chains, branches and sums, in place and not, with workspaces, and with their gradients.
+// Random graphs of vectors: sequences, branches and sums, in place or not, with workspaces and
+// gradients.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -10,11 +11,12 @@
 #include <tenon/host/udf.hpp>
 #include <vector>
 
-/// Where it is set, Mix and Blend call it while they run.
+/// If set, Mix and Blend call it while they run.
 inline void (*while_mixing)() = nullptr;
 
-/// Some function of a few vectors, as long as its parameter says; its backward looks at nothing but the gradient of its output. Numbers
-/// stay small in both, but both depend on every element, and workspaces are written to, so that memory shared wrongly changes results.
+/// A function of a few vectors, of the length given by its parameter; its backward reads only the
+/// output's gradient. Values stay small, but forward and backward depend on every element, and
+/// workspaces are written, so wrongly shared memory changes results.
 struct Mix : tenon::Operator {
   std::int64_t size = 1, scratch = 0;
   static constexpr void describe(auto& op) {
@@ -53,7 +55,7 @@ struct Mix : tenon::Operator {
   }
 };
 
-/// The same, but its backward looks at everything.
+/// Like Mix, but its backward reads everything.
 struct Blend : Mix {
   static constexpr void describe(auto& op) {
     op.doc("the sum of all elements, made small, and a little more in each element");
@@ -71,7 +73,7 @@ struct Blend : Mix {
   }
 };
 
-/// How sizes of vectors are spread.
+/// Distribution of vector sizes.
 enum class Sizes { uniform, powers_of_two, few };
 
 /// The host has mix, blend, quadratic and test_add.
@@ -82,7 +84,7 @@ class RandomGraph {
     reach_ = 1 + below(40);
   }
 
-  /// A graph of so many nodes, and of those of its gradient where that is wanted.
+  /// Returns a graph of `nodes` nodes, plus those of its gradient if requested.
   tenon::Graph run(std::uint32_t nodes, bool gradient) {
     values_.push_back({graph_.input("x", tenon::DType::f32, {64}), 64});
     for (std::uint32_t i = 0; i < nodes; ++i) add();
@@ -99,7 +101,7 @@ class RandomGraph {
   };
 
   std::uint32_t below(std::uint32_t end) { return static_cast<std::uint32_t>(random_() % end); }
-  // Mostly the last one.
+  // Usually the last value.
   const Sized& recent() {
     const auto back = below(2) == 0 ? 0 : below(static_cast<std::uint32_t>(std::min<std::size_t>(values_.size(), reach_)));
     return values_[values_.size() - 1 - back];

@@ -1,4 +1,5 @@
-// Plans of random graphs: no two values that are alive at once share memory, and little of it is wasted.
+// Plans of random graphs: values that are alive at the same time do not share memory, and little
+// memory is wasted.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -14,7 +15,8 @@ namespace {
 
 using tenon::MemoryUse;
 
-/// Uses that overlap in time and place but are not one in the place of the other at the step where it takes over; empty where none do.
+/// Returns two uses that overlap in time and memory, other than an in-place output at the step of
+/// the takeover; empty if there are none.
 std::string clash_of(const std::vector<MemoryUse>& uses) {
   const auto in_place = [](const MemoryUse& taker, const MemoryUse& taken) {
     return taker.in_place_of == taken.name && taker.first == taken.last && taker.offset == taken.offset && !taker.workspace &&
@@ -33,7 +35,7 @@ std::string clash_of(const std::vector<MemoryUse>& uses) {
 
 }  // namespace
 
-TEST_CASE("plans of random graphs: nothing alive is overwritten") {
+TEST_CASE("random graphs: live values are not overwritten") {
   RandomGraphHost host;
   for (std::uint32_t n = 0; n < 60; ++n) {
     CAPTURE(n);
@@ -46,8 +48,8 @@ TEST_CASE("plans of random graphs: nothing alive is overwritten") {
   }
 }
 
-// Where everything is given out, nothing shares memory and nothing is written in place.
-TEST_CASE("plans of random graphs: the same bits come out as where nothing shares memory") {
+// If all values are outputs, nothing shares memory and nothing is written in place.
+TEST_CASE("random graphs: results are bit-identical to those without shared memory") {
   RandomGraphHost host;
   std::vector<float> numbers(64);
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i) / 64;
@@ -58,7 +60,7 @@ TEST_CASE("plans of random graphs: the same bits come out as where nothing share
     auto apart = graph.clone();
     const auto& model = model_of(graph);
     for (const auto& node : model.nodes) apart.output("of " + std::string(model.strings[node.name]), apart.find(model.strings[node.name]));
-    CHECK(plan_of(apart).bytes() < plan_of(graph).bytes());  // workspaces alone
+    CHECK(plan_of(apart).bytes() < plan_of(graph).bytes());  // only workspaces
     const auto expected = tenon::Session(apart).run(inputs);
     for (const auto& output : tenon::Session(graph).run(inputs)) {
       CAPTURE(output.first);
@@ -68,7 +70,7 @@ TEST_CASE("plans of random graphs: the same bits come out as where nothing share
   }
 }
 
-TEST_CASE("plans of 200 random graphs: 1.02 of the largest live set in the mean, 1.10 at the most") {
+TEST_CASE("random graphs: 200 plans need at most 1.02 of the largest live set on average, 1.10 at worst") {
   RandomGraphHost host;
   double sum = 0, worst = 0;
   for (std::uint32_t n = 0; n < 200; ++n) {

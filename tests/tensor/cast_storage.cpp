@@ -16,7 +16,7 @@ namespace {
 
 constexpr Storage all_storages[] = {Storage::dense, Storage::csr, Storage::row_sparse};
 
-// Whole numbers from 1 to 9 in `share` of the places, in whole rows that are empty now and then.
+// Integers from 1 to 9 at a fraction `share` of the positions, with some empty rows.
 Tensor random_dense(DType dtype, const Shape& shape, double share, unsigned seed) {
   std::mt19937 random(seed);
   Tensor tensor = Tensor::zeros(dtype, shape);
@@ -33,7 +33,7 @@ Tensor random_dense(DType dtype, const Shape& shape, double share, unsigned seed
 
 }  // namespace
 
-TEST_CASE("every storage becomes every other, and what is stored there is what it stands for") {
+TEST_CASE("cast_storage: conversions between all storages preserve the elements") {
   const struct {
     Shape shape;
     double share;
@@ -55,7 +55,7 @@ TEST_CASE("every storage becomes every other, and what is stored there is what i
             CHECK(result.shape() == test.shape);
             CHECK(expanded(result) == wanted);
             if (to != Storage::dense) CHECK(result.index_dtype() == index);
-            // By any way the same: nothing that is 0 is stored, and no row of zeros.
+            // All paths give the same result: zeros and rows of zeros are not stored.
             CHECK(same_bits(result, cast_storage(dense, to, index)));
           }
         }
@@ -64,20 +64,20 @@ TEST_CASE("every storage becomes every other, and what is stored there is what i
   }
 }
 
-TEST_CASE("how much is stored") {
+TEST_CASE("cast_storage: number of stored elements") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor dense = Tensor::from({0.0f, -0.0f, 1.0f, 0.0f, 0.0f, -0.0f, nan, 0.0f, 1e-45f}, {3, 3});
   CHECK(cast_storage(dense, Storage::csr).to_string() == "csr float32 [3, 3], 3 stored  (0, 2) 1 (2, 0) nan (2, 2) 1e-45");
   CHECK(cast_storage(dense, Storage::row_sparse).to_string() == "row_sparse float32 [3, 3], 2 stored  (0) 0 -0 1 (2) nan 0 1e-45");
   const Tensor halves = Tensor::from({half(-0.0f), half(2.0f)}, {1, 2});
   CHECK(cast_storage(halves, Storage::csr).to_string() == "csr float16 [1, 2], 1 stored  (0, 1) 2");
-  // Zeros that csr stores stay, and so do their rows.
+  // Zeros that csr stores explicitly are kept, and so are their rows.
   const Tensor zeros = Tensor::csr(list(std::vector<float>{0, 5}), list(Ints64{1, 0}), list(Ints64{0, 1, 1, 2}), {3, 2});
   CHECK(cast_storage(zeros, Storage::row_sparse).to_string() == "row_sparse float32 [3, 2], 2 stored  (0) 0 0 (2) 5 0");
   CHECK(cast_storage(zeros, Storage::csr, i32).stored() == 2);
 }
 
-TEST_CASE("row_sparse of any rank") {
+TEST_CASE("cast_storage: row_sparse of any rank") {
   for (const Shape& shape : {Shape{6}, Shape{6, 2, 3}, Shape{5, 1, 1, 2}, Shape{4, 0, 3}, Shape{0, 2, 2}}) {
     const Tensor dense = random_dense(f64, shape, 0.4, 3), rows = cast_storage(dense, Storage::row_sparse);
     CHECK(rows.shape() == shape);
@@ -86,14 +86,14 @@ TEST_CASE("row_sparse of any rank") {
   }
 }
 
-TEST_CASE("strided tensors are cast as they read") {
+TEST_CASE("cast_storage: strided tensors are cast in row-major order") {
   float values[] = {1, 2, 0, 3, 0, 4};
   const Ints64 turned = {1, 2};
   const Tensor dense = Tensor::borrow(values, f32, {2, 3}, turned);
   CHECK(cast_storage(dense, Storage::csr).to_string() == "csr float32 [2, 3], 4 stored  (0, 0) 1 (1, 0) 2 (1, 1) 3 (1, 2) 4");
 }
 
-TEST_CASE("a tensor that is as wanted is not copied") {
+TEST_CASE("cast_storage: a tensor that already has the storage is not copied") {
   const Tensor dense = Tensor::from({1.0f, 0.0f}, {1, 2}), csr = cast_storage(dense, Storage::csr);
   CHECK(cast_storage(dense, Storage::dense).data() == dense.data());
   CHECK(cast_storage(csr, Storage::csr).abi().indices == csr.abi().indices);
@@ -102,7 +102,7 @@ TEST_CASE("a tensor that is as wanted is not copied") {
   CHECK(small.stored_values().data() == csr.stored_values().data());
 }
 
-TEST_CASE("int32 holds the indices of 2^31 columns and of no more") {
+TEST_CASE("cast_storage: int32 indices support at most 2^31 columns") {
   const auto empty = [](std::int64_t columns) {
     return Tensor::csr(Tensor::zeros(f32, {0}), list(Ints64{}), list(Ints64{0, 0}), {1, columns});
   };
@@ -112,7 +112,7 @@ TEST_CASE("int32 holds the indices of 2^31 columns and of no more") {
         "csr float32 [1, 2147483649] may have indices that do not fit int32");
 }
 
-TEST_CASE("casts that cannot be are refused") {
+TEST_CASE("cast_storage: refuses impossible casts") {
   const Tensor wide =
       Tensor::csr(list(std::vector<float>{1}), list(Ints64{std::int64_t{1} << 33}), list(Ints64{0, 1}), {1, std::int64_t{1} << 34});
   const struct {
@@ -139,7 +139,7 @@ TEST_CASE("casts that cannot be are refused") {
   for (const auto& test : cases) CHECK(failure_of(test.cast).message == test.message);
 }
 
-TEST_CASE("csr from coordinates: sorted, and equal places added in their order") {
+TEST_CASE("csr_from_coordinates: sorts, and sums values with equal coordinates in order") {
   const auto rows = list(Ints64{2, 0, 2, 0, 2}), columns = list(Ints64{1, 2, 0, 0, 1});
   const struct {
     Tensor values;
@@ -154,7 +154,7 @@ TEST_CASE("csr from coordinates: sorted, and equal places added in their order")
   for (const auto& test : cases) CHECK(csr_from_coordinates(test.values, rows, columns, {3, 3}).to_string() == test.text);
   CHECK(csr_from_coordinates(list(std::vector<float>{}), list(Ints64{}), list(Ints64{}), {2, 0}).to_string() ==
         "csr float32 [2, 0], 0 stored");
-  const float big = 1e8f;  // (big + 1) - big is 0 in float, big - big + 1 is 1
+  const float big = 1e8f;  // in float, (big + 1) - big is 0 and big - big + 1 is 1
   const auto once = [](const std::vector<float>& values) {
     return csr_from_coordinates(list(values), Tensor::zeros(i32, {3}), Tensor::zeros(i32, {3}), {1, 1}).stored_values().values<float>()[0];
   };
@@ -162,20 +162,21 @@ TEST_CASE("csr from coordinates: sorted, and equal places added in their order")
   CHECK(once({big, -big, 1}) == 1);
 }
 
-TEST_CASE("many values of one place are summed in the order they were given") {
+TEST_CASE("csr_from_coordinates: sums many values with equal coordinates in input order") {
   std::vector<float> values;
   Ints64 columns;
   float sums[2] = {0, 0};
   for (int i = 0; i < 600; ++i) {
-    values.push_back(static_cast<float>(std::pow(10, i % 9) * (i % 7 - 3)));  // of sizes whose sum depends on the order
-    columns.push_back((i + 1) % 2);                                           // not sorted
+    // magnitudes for which the sum depends on the order
+    values.push_back(static_cast<float>(std::pow(10, i % 9) * (i % 7 - 3)));
+    columns.push_back((i + 1) % 2);  // not sorted
     sums[columns.back()] += values.back();
   }
   const Tensor csr = csr_from_coordinates(list(values), Tensor::zeros(i32, {600}), list(columns), {1, 2});
   CHECK(same_bits(csr.stored_values(), list(std::vector<float>{sums[0], sums[1]})));
 }
 
-TEST_CASE("random coordinates against a table of sums") {
+TEST_CASE("csr_from_coordinates: random coordinates agree with a table of sums") {
   std::mt19937 random(11);
   for (int round = 0; round < 20; ++round) {
     const std::int64_t height = 1 + random() % 12, width = 1 + random() % 12, count = random() % 60;
@@ -191,7 +192,7 @@ TEST_CASE("random coordinates against a table of sums") {
   }
 }
 
-TEST_CASE("coordinates that are wrong are named") {
+TEST_CASE("csr_from_coordinates: names invalid coordinates") {
   const auto values = list(std::vector<float>{1, 2}), places = list(Ints64{0, 1});
   const struct {
     std::function<void()> make;

@@ -9,7 +9,7 @@
 
 using namespace tenon;
 
-TEST_CASE("rows of a csr matrix are those of the dense one, in the order asked for") {
+TEST_CASE("csr_rows: selected rows equal those of the dense matrix, in the requested order") {
   std::mt19937 random(3);
   for (const Shape& shape : {Shape{7, 5}, Shape{1, 1}, Shape{30, 12}, Shape{4, 0}}) {
     for (const DType index : {i32, i64}) {

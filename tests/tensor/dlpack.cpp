@@ -8,7 +8,7 @@
 
 using namespace tenon;
 
-// The dense part of the boundary is DLTensor, field by field.
+// The ABI's tenon_dense has the layout of DLTensor, field by field.
 static_assert(sizeof(tenon_dense) == sizeof(DLTensor) && alignof(tenon_dense) == alignof(DLTensor));
 static_assert(offsetof(tenon_dense, data) == offsetof(DLTensor, data));
 static_assert(offsetof(tenon_dense, device_type) == offsetof(DLTensor, device) + offsetof(DLDevice, device_type));
@@ -27,7 +27,7 @@ static_assert(static_cast<int>(TENON_CPU) == kDLCPU && static_cast<int>(TENON_CU
 
 namespace {
 
-constexpr std::uint8_t dlpack_bool = 6;  // newer than the header
+constexpr std::uint8_t dlpack_bool = 6;  // missing in the header
 
 const struct {
   DType dtype;
@@ -39,7 +39,7 @@ const struct {
     {u64, {kDLUInt, 64, 1}},        {c64, {kDLComplex, 64, 1}}, {c128, {kDLComplex, 128, 1}},
 };
 
-// A giver's tensor that counts how often it was deleted.
+// A producer's tensor that counts calls of its deleter.
 struct Foreign {
   std::vector<double> memory = std::vector<double>(100);
   std::vector<std::int64_t> shape{2, 3}, strides{3, 1};
@@ -61,7 +61,7 @@ struct Foreign {
 
 }  // namespace
 
-TEST_CASE("giving a tensor away keeps its elements until the deleter is called") {
+TEST_CASE("DLPack export: the elements are alive until the deleter is called") {
   for (const auto& kind : types) {
     const auto [dtype, type] = kind;
     CAPTURE(name_of(kind.dtype));
@@ -79,12 +79,12 @@ TEST_CASE("giving a tensor away keeps its elements until the deleter is called")
     CHECK(std::vector(dense.shape, dense.shape + 2) == std::vector<std::int64_t>{2, 3});
     CHECK(std::vector(dense.strides, dense.strides + 2) == std::vector<std::int64_t>{3, 1});
     CHECK(dense.byte_offset == 0);
-    static_cast<unsigned char*>(data)[5] = 1;  // AddressSanitizer would object to freed memory
+    static_cast<unsigned char*>(data)[5] = 1;  // AddressSanitizer would report freed memory
     managed->deleter(managed);
   }
 }
 
-TEST_CASE("a tensor that is taken is the giver's memory, deleted once at the end") {
+TEST_CASE("DLPack import: shares the producer's memory and calls its deleter once, at the end") {
   for (const auto& kind : types) {
     const auto [dtype, type] = kind;
     CAPTURE(name_of(kind.dtype));
@@ -106,7 +106,7 @@ TEST_CASE("a tensor that is taken is the giver's memory, deleted once at the end
   }
 }
 
-TEST_CASE("kinds of foreign tensors that are taken") {
+TEST_CASE("DLPack import: accepted variants of tensors") {
   const struct {
     const char* what;
     void (*change)(Foreign&);
@@ -141,14 +141,14 @@ TEST_CASE("kinds of foreign tensors that are taken") {
   }
 }
 
-TEST_CASE("there and back again is the same tensor") {
+TEST_CASE("DLPack: a round trip returns the same tensor") {
   const Tensor tensor = Tensor::from({1, 2, 3, 4, 5, 6}, {3, 2});
   const Tensor back = Tensor::from_dlpack(tensor.to_dlpack());
   CHECK(back.data() == tensor.data());
   CHECK(same_bits(back, tensor));
 }
 
-TEST_CASE("foreign tensors that are refused stay the giver's") {
+TEST_CASE("DLPack import: refused tensors still belong to the producer") {
   const struct {
     void (*change)(DLTensor&);
     const char* reason;

@@ -12,7 +12,7 @@
 
 using namespace tenon;
 
-// As the specification of DLPack 1.0 lays it out on 64 bits.
+// The layout that the DLPack 1.0 specification gives on 64-bit systems.
 static_assert(sizeof(DLPackVersion) == 8 && offsetof(DLPackVersion, major) == 0 && offsetof(DLPackVersion, minor) == 4);
 static_assert(sizeof(DLManagedTensorVersioned) == 80);
 static_assert(offsetof(DLManagedTensorVersioned, version) == 0 && offsetof(DLManagedTensorVersioned, manager_ctx) == 8);
@@ -47,7 +47,7 @@ static_assert(std::size(kinds) == dtype_count);
 
 }  // namespace
 
-TEST_CASE("DLPack 1.x: a tensor that is given keeps its elements, and says whether they may be written") {
+TEST_CASE("DLPack 1.x export: keeps the elements alive and sets the read-only flag") {
   for (const auto& type : kinds) {
     CAPTURE(name_of(type.dtype));
     for (const bool read_only : {false, true}) {
@@ -65,13 +65,13 @@ TEST_CASE("DLPack 1.x: a tensor that is given keeps its elements, and says wheth
       REQUIRE(dense.ndim == 2);
       CHECK(std::vector(dense.shape, dense.shape + 2) == std::vector<std::int64_t>{2, 3});
       CHECK(std::vector(dense.strides, dense.strides + 2) == std::vector<std::int64_t>{3, 1});
-      CHECK(static_cast<const unsigned char*>(data)[5] == 0);  // AddressSanitizer would object to freed memory
+      CHECK(static_cast<const unsigned char*>(data)[5] == 0);  // AddressSanitizer would report freed memory
       managed->deleter(managed);
     }
   }
 }
 
-TEST_CASE("DLPack 1.x: a tensor that is taken is the giver's memory, read-only where he says so, deleted once at the end") {
+TEST_CASE("DLPack 1.x import: shares the producer's memory, honors the read-only flag, calls the deleter once") {
   for (const auto& type : kinds) {
     CAPTURE(name_of(type.dtype));
     for (const std::uint64_t flags : {0, 1, 2, 3}) {
@@ -91,7 +91,7 @@ TEST_CASE("DLPack 1.x: a tensor that is taken is the giver's memory, read-only w
   }
 }
 
-TEST_CASE("DLPack 1.x: there and back again is the same tensor") {
+TEST_CASE("DLPack 1.x: a round trip returns the same tensor") {
   const float numbers[] = {1, 2, 3, 4, 5, 6};
   for (const auto& tensor : {Tensor::from({1, 2, 3, 4, 5, 6}, {3, 2}), Tensor::borrow_read_only(numbers, f32, {3, 2})}) {
     const Tensor back = Tensor::from_dlpack(tensor.to_dlpack_versioned());
@@ -101,7 +101,7 @@ TEST_CASE("DLPack 1.x: there and back again is the same tensor") {
   }
 }
 
-TEST_CASE("DLPack 1.x: tensors that are refused stay the giver's") {
+TEST_CASE("DLPack 1.x import: refused tensors still belong to the producer") {
   const struct {
     void (*change)(DLManagedTensorVersioned&);
     const char* reason;
@@ -109,7 +109,7 @@ TEST_CASE("DLPack 1.x: tensors that are refused stay the giver's") {
       {[](auto& m) { m.version.major = 0; }, "it is of DLPack 0.3, but only 1.x is supported"},
       {[](auto& m) {
          m.version = {2, 1};
-         m.dl_tensor.ndim = 9;  // not looked at
+         m.dl_tensor.ndim = 9;  // must not be read
        },
        "it is of DLPack 2.1, but only 1.x is supported"},
       {[](auto& m) { m.dl_tensor.ndim = 9; }, "it has 9 dimensions, but at most 8 are supported"},
@@ -135,14 +135,14 @@ TEST_CASE("DLPack 1.x: tensors that are refused stay the giver's") {
   CHECK(failure_of([&] { csr.to_dlpack_versioned(); }).message.starts_with("a dense tensor is needed"));
 }
 
-TEST_CASE("DLPack 0.x cannot say that a tensor is read-only") {
+TEST_CASE("DLPack 0.x export: refuses read-only tensors") {
   const float numbers[] = {1, 2};
   const auto failure = failure_of([&] { Tensor::borrow_read_only(numbers, f32, {2}).to_dlpack(); });
   CHECK(failure.kind == 2);
   CHECK(failure.message == "this tensor is read-only, which DLPack 0.x cannot express");
 }
 
-TEST_CASE("read-only tensors: so are their views, and their copies are not") {
+TEST_CASE("read-only tensors: views are read-only, copies are not") {
   const float numbers[] = {1, 2, 3, 4};
   const std::int64_t turned[] = {1, 2};
   const Tensor tensor = Tensor::borrow_read_only(numbers, f32, {2, 2});
@@ -165,7 +165,7 @@ TEST_CASE("read-only tensors: so are their views, and their copies are not") {
   CHECK(failure_of([] { Tensor().read_only(); }).kind == 2);
 }
 
-// Indices are copied, and never written; the values decide.
+// Indices are copied and never written, so only the values matter.
 TEST_CASE("read-only tensors: a sparse one is read-only if its values are") {
   const float numbers[] = {5};
   const std::int32_t columns[] = {1}, starts[] = {0, 1};

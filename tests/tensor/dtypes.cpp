@@ -1,5 +1,5 @@
-// The dtypes of version 0.2 in tensors: text, random numbers, strides, sparse storage, comparisons; and complex arithmetic against
-// std::complex.
+// Tensors of the dtypes added in 0.2: text, random numbers, strides, sparse storage, comparisons;
+// and complex arithmetic compared with std::complex.
 #include <doctest/doctest.h>
 
 #include <complex>
@@ -13,7 +13,7 @@
 
 using namespace tenon;
 
-TEST_CASE("dtypes of 0.2: their text") {
+TEST_CASE("dtypes of 0.2: text") {
   CHECK(Tensor::from<std::int16_t>({-300, 7}, {2}).to_string() == "int16 [2]  -300 7");
   CHECK(Tensor::from<std::uint16_t>({65535}, {1}).to_string() == "uint16 [1]  65535");
   CHECK(Tensor::from<std::uint32_t>({4294967295U}, {1}).to_string() == "uint32 [1]  4294967295");
@@ -22,8 +22,8 @@ TEST_CASE("dtypes of 0.2: their text") {
   CHECK(Tensor::from<Complex<double>>({{-1e300, 3}}, {1}).to_string() == "complex128 [1]  -1e+300+3j");
 }
 
-TEST_CASE("dtypes of 0.2: sets, sizes and the bytes that other libraries expect") {
-  CHECK(integral == Types{u8, i8, i32, i64});  // as it was
+TEST_CASE("dtypes of 0.2: type sets, sizes and the layout that other libraries expect") {
+  CHECK(integral == Types{u8, i8, i32, i64});  // unchanged from 0.1
   CHECK(any_type == Types{boolean, u8, i8, i32, i64, f16, bf16, f32, f64});
   CHECK(every_type == any_type + Types{i16, u16, u32, u64, c64, c128});
   CHECK(size_of(c64) == sizeof(std::complex<float>));
@@ -34,7 +34,7 @@ TEST_CASE("dtypes of 0.2: sets, sizes and the bytes that other libraries expect"
   CHECK(other == std::complex<double>(1.5, -2));
 }
 
-TEST_CASE("complex numbers: arithmetic as std::complex has it") {
+TEST_CASE("complex numbers: arithmetic agrees with std::complex") {
   const double parts[] = {0, -0.0, 1, -1.25, 3e-3, 7e5, 1e200, -1e-200};
   int compared = 0;
   for (const double a : parts)
@@ -44,7 +44,7 @@ TEST_CASE("complex numbers: arithmetic as std::complex has it") {
           const std::complex<double> l(a, b), r(c, d);
           const Complex<double> x(a, b), y(c, d);
           const auto same = [&](Complex<double> found, std::complex<double> expected) {
-            if (!std::isfinite(expected.real()) || !std::isfinite(expected.imag())) return;  // there Annex G differs
+            if (!std::isfinite(expected.real()) || !std::isfinite(expected.imag())) return;  // Annex G differs there
             ++compared;
             const auto size = std::max({std::abs(expected), 1e-300});
             CHECK(std::abs(std::complex<double>(found.re, found.im) - expected) <= 1e-13 * size);
@@ -55,28 +55,28 @@ TEST_CASE("complex numbers: arithmetic as std::complex has it") {
           CHECK((x == y) == (l == r));
         }
   CHECK(compared > 10000);
-  const auto by_large = Complex<double>(1e200, 1e200) / Complex<double>(1e200, 1e200);  // whose squares overflow
+  const auto by_large = Complex<double>(1e200, 1e200) / Complex<double>(1e200, 1e200);  // the squares overflow
   CHECK(by_large == Complex<double>(1));
   CHECK(std::isinf((Complex<double>(1, 1) / Complex<double>(0)).re));
 }
 
-TEST_CASE("complex numbers: drawn at random, both parts, and compared by distance") {
+TEST_CASE("complex numbers: random components are independent; comparison is by distance") {
   const auto drawn = random_uniform(c64, {2000}, 5, -1, 3);
   double re = 0, im = 0, product = 0;
   for (const auto z : drawn.values<Complex<float>>()) {
     CHECK((z.re >= -1 && z.re < 3 && z.im >= -1 && z.im < 3));
     re += z.re, im += z.im, product += (z.re - 1.0) * (z.im - 1.0);
   }
-  CHECK(std::abs(re / 2000 - 1) < 0.13);  // 5 deviations of the mean
+  CHECK(std::abs(re / 2000 - 1) < 0.13);  // 5 standard deviations of the mean
   CHECK(std::abs(im / 2000 - 1) < 0.13);
-  CHECK(std::abs(product / 2000) < 0.15);  // the parts are independent
+  CHECK(std::abs(product / 2000) < 0.15);  // the components are independent
   const auto one = Tensor::from<Complex<double>>({{3, 4}}, {1});
   CHECK(all_close(one, Tensor::from<Complex<double>>({{3, 4 + 1e-9}}, {1})));
   CHECK_FALSE(all_close(one, Tensor::from<Complex<double>>({{3, -4}}, {1})));
   CHECK(failure_of([] { random_uniform(u16, {2}, 0); }).message == "random numbers need a floating-point or complex dtype, not uint16");
 }
 
-TEST_CASE("complex128: strided views are copied whole, and storages keep the numbers") {
+TEST_CASE("complex128: strided views are copied completely, and storage casts keep the numbers") {
   const auto whole = random_normal(c128, {3, 4}, 1);
   const auto turned = Tensor::borrow(whole.data(), c128, {4, 3}, std::vector<std::int64_t>{1, 4}, nullptr).make_contiguous();
   for (std::size_t i = 0; i < 3; ++i)

@@ -1,4 +1,4 @@
-// What a sparse tensor stands for, by plain loops over its parts.
+// The dense equivalent of a sparse tensor, by plain loops over its arrays.
 #pragma once
 #include <cstdint>
 #include <tenon/host/tensor.hpp>

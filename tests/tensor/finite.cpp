@@ -9,7 +9,7 @@
 
 using namespace tenon;
 
-TEST_CASE("the first number that is not finite is found, whatever stands around it") {
+TEST_CASE("finite: finds the first non-finite number, whatever surrounds it") {
   for (const auto dtype : {f16, bf16, f32, f64})
     visit<floating>(dtype, [&]<class T>() {
       using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
@@ -31,7 +31,7 @@ TEST_CASE("the first number that is not finite is found, whatever stands around 
   CHECK(first_non_finite(i32, whole.data(), 4) == -1);
 }
 
-TEST_CASE("of several tensors the first that has such a number is found, on any number of threads") {
+TEST_CASE("finite: finds the first tensor with a non-finite number, on any number of threads") {
   const auto with = [](std::int64_t size, std::int64_t place) {
     auto made = Tensor::zeros(f32, {size});
     if (place >= 0) made.values<float>()[static_cast<std::size_t>(place)] = std::numeric_limits<float>::infinity();

@@ -7,7 +7,7 @@
 
 using namespace tenon;
 
-TEST_CASE("held tensors: an application's handle is found while other threads hold the tensor and let it go") {
+TEST_CASE("held tensors: detects an application's handle while other threads hold and release the tensor") {
   const Tensor handle = Tensor::zeros(f32, {4});
   const Tensor held = HeldTensor::hold(handle);
   std::atomic<bool> done = false;
@@ -21,7 +21,7 @@ TEST_CASE("held tensors: an application's handle is found while other threads ho
   CHECK(missed == 0);
 }
 
-TEST_CASE("held tensors: what was written through the last handle is seen once it is gone") {
+TEST_CASE("held tensors: writes through the last handle are visible once it is gone") {
   for (int i = 0; i < 200; ++i) {
     Tensor handle = Tensor::zeros(f32, {1});
     const Tensor held = HeldTensor::hold(handle);

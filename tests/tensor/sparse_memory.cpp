@@ -23,7 +23,7 @@ struct Planned {
 
 }  // namespace
 
-TEST_CASE("memory of sparse outputs is reused, and given away only once") {
+TEST_CASE("sparse memory: reused, and released only once") {
   SparseMemory memory;
   Planned csr({4, 4}, Storage::csr);
   memory.allocate(csr.tensor, 3);
@@ -36,13 +36,13 @@ TEST_CASE("memory of sparse outputs is reused, and given away only once") {
   CHECK(memory.bytes() <= 2 * (16 * 4 + 16 * 8 + 5 * 8));
 }
 
-TEST_CASE("what was checked when its kernel returned is given away as it is, other things are looked at") {
+TEST_CASE("sparse memory: release_checked() skips validation, release() validates") {
   for (const bool checked : {true, false}) {
     SparseMemory memory;
     Planned rows({4, 2}, Storage::row_sparse);
     memory.allocate(rows.tensor, 1);
     const auto* values = rows.tensor.dense.data;
-    *static_cast<std::int64_t*>(const_cast<void*>(rows.tensor.indices)) = 4;  // there are rows 0 to 3
+    *static_cast<std::int64_t*>(const_cast<void*>(rows.tensor.indices)) = 4;  // valid rows are 0 to 3
     CHECK(sparse_fault(rows.tensor) == "row index 0 is 4, but there are 4 rows");
     Tensor given;
     const auto failure = failure_of([&] { given = checked ? memory.release_checked(rows.tensor) : memory.release(rows.tensor); });
@@ -56,7 +56,7 @@ TEST_CASE("what was checked when its kernel returned is given away as it is, oth
   }
 }
 
-TEST_CASE("memory that cannot be counted, or that the shape cannot hold, is refused") {
+TEST_CASE("sparse memory: refuses sizes that overflow or that the shape cannot hold") {
   SparseMemory memory;
   const std::int64_t large = std::int64_t{1} << 31;
   struct Case {
@@ -77,7 +77,7 @@ TEST_CASE("memory that cannot be counted, or that the shape cannot hold, is refu
   }
 }
 
-TEST_CASE("different outputs may be allocated by different threads") {
+TEST_CASE("sparse memory: threads may allocate different outputs concurrently") {
   constexpr std::size_t each = 50;
   for (int round = 0; round < 50; ++round) {
     SparseMemory memory;
@@ -91,6 +91,6 @@ TEST_CASE("different outputs may be allocated by different threads") {
         for (auto i = first; i < first + each; ++i) memory.allocate(outputs[i].tensor, 64);
       });
     for (auto& thread : threads) thread.join();
-    CHECK(memory.bytes() == 4 * each * (64 * 4 + 64 * 8 + 65 * 8));  // none was lost
+    CHECK(memory.bytes() == 4 * each * (64 * 4 + 64 * 8 + 65 * 8));  // no allocation was lost
   }
 }

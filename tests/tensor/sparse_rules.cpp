@@ -34,14 +34,14 @@ std::string rows(const Shape& shape, const std::vector<std::int64_t>& indices, s
 
 }  // namespace
 
-TEST_CASE("csr tensors that keep the rules") {
+TEST_CASE("sparse rules: valid csr tensors") {
   CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 2, 1}, 3, 3) == "");
   CHECK(csr<std::int32_t>(2, 3, {0, 2, 3}, {0, 2, 1}, 3, 3) == "");
   CHECK(csr<std::int64_t>(3, 3, {0, 0, 0, 0}, {}, 0, 0) == "");
   CHECK(csr<std::int64_t>(0, 3, {0}, {}, 0, 0) == "");
 }
 
-TEST_CASE("csr tensors that break a rule") {
+TEST_CASE("sparse rules: invalid csr tensors") {
   CHECK(csr<std::int64_t>(2, 3, {0, 3}, {0, 2, 1}, 3, 3) == "its row starts take 16 bytes, but need 3 entries of 8 bytes");
   CHECK(csr<std::int32_t>(2, 3, {0, 2, 3}, {0, 2}, 3, 3) == "its indices take 8 bytes, but need 3 entries of 4 bytes");
   CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 2, 1}, 2, 3) == "its values take 8 bytes, but need 3 entries of 4 bytes");
@@ -59,7 +59,7 @@ TEST_CASE("csr tensors that break a rule") {
   CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {1, 1, 1}, 3, 3) == "column 1 is 1, after 1: they must ascend");
 }
 
-TEST_CASE("row_sparse tensors") {
+TEST_CASE("sparse rules: row_sparse tensors") {
   CHECK(rows({5, 2}, {0, 4}, 4, 2) == "");
   CHECK(rows({5}, {1}, 1, 1) == "");
   CHECK(rows({5, 0}, {0, 1, 2}, 0, 3) == "");

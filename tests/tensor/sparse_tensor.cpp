@@ -30,7 +30,7 @@ Tensor small_rows() {
 
 }  // namespace
 
-TEST_CASE("a sparse tensor has its parts, and crosses the boundary with them") {
+TEST_CASE("sparse tensors: have their arrays, also across the ABI") {
   const Tensor values = list(Floats32{1, 2, 3}), columns = list(Ints32{0, 2, 1}), starts = list(Ints32{0, 2, 2, 3});
   const Tensor csr = Tensor::csr(values, columns, starts, {3, 3});
   CHECK(csr.storage() == Storage::csr);
@@ -41,7 +41,8 @@ TEST_CASE("a sparse tensor has its parts, and crosses the boundary with them") {
   CHECK(csr.stored() == 3);
   CHECK(csr.bytes() == 12 + 12 + 16);
   CHECK(csr.stored_values().data() == values.data());
-  CHECK(csr.columns().data() != columns.data());  // nobody else may write what kernels follow
+  // the caller must not be able to write indices that kernels follow
+  CHECK(csr.columns().data() != columns.data());
   CHECK(csr.row_starts().data() != starts.data());
   CHECK(csr.columns().read_only());
   CHECK(csr.row_starts().read_only());
@@ -70,7 +71,7 @@ TEST_CASE("a sparse tensor has its parts, and crosses the boundary with them") {
   CHECK(Tensor::from({1.0f}, {1}).stored() == 0);
 }
 
-TEST_CASE("a sparse tensor keeps its indices when the caller writes over its own") {
+TEST_CASE("sparse tensors: keep their indices when the caller overwrites its own") {
   std::vector<std::int64_t> columns{0, 2, 1}, starts{0, 2, 2, 3}, ids{1, 4};
   const auto borrowed = [](std::vector<std::int64_t>& from) {
     return Tensor::borrow(from.data(), i64, {static_cast<std::int64_t>(from.size())});
@@ -89,10 +90,10 @@ TEST_CASE("a sparse tensor keeps its indices when the caller writes over its own
   CHECK(expanded(rows) == std::vector<double>{0, 0, 1, 2, 0, 0, 0, 0, 3, 4, 0, 0});
   CHECK(expanded(back) == before);
   const Tensor again = Tensor::csr(csr.stored_values(), csr.columns(), csr.row_starts(), {3, 3});
-  CHECK(again.columns().data() == csr.columns().data());  // its own already
+  CHECK(again.columns().data() == csr.columns().data());  // already its own
 }
 
-TEST_CASE("what comes back from the boundary is the same tensor, and keeps its owner") {
+TEST_CASE("sparse tensors: a round trip across the ABI returns the same tensor and keeps its owner") {
   for (const Tensor& tensor :
        {small_csr(), small_csr<std::int32_t>(), small_rows(), small_rows<std::int32_t>(), Tensor::from({1.0f, 2.0f}, {2})}) {
     const auto owner = std::make_shared<int>(0);
@@ -106,7 +107,7 @@ TEST_CASE("what comes back from the boundary is the same tensor, and keeps its o
   }
 }
 
-TEST_CASE("copies share the parts, clones do not") {
+TEST_CASE("sparse tensors: copies share the arrays, clones do not") {
   for (const Tensor& tensor : {small_csr(), small_rows()}) {
     const Tensor copy = tensor, clone = tensor.clone();
     CHECK(same_bits(clone, tensor));
@@ -119,7 +120,7 @@ TEST_CASE("copies share the parts, clones do not") {
   CHECK(small_csr().clone().abi().row_starts != nullptr);
 }
 
-TEST_CASE("equal are the same storage, places, index dtype and bits") {
+TEST_CASE("sparse tensors: equal by storage, indices, index dtype and bits") {
   const Tensor csr = small_csr();
   const struct {
     Tensor other;
@@ -144,7 +145,7 @@ TEST_CASE("equal are the same storage, places, index dtype and bits") {
   CHECK_FALSE(same_bits(small_rows(), Tensor::row_sparse(small_rows().stored_values(), list(Ints64{1, 5}), {6, 2})));
 }
 
-TEST_CASE("sparse tensors as text") {
+TEST_CASE("sparse tensors: text") {
   const Tensor none = Tensor::csr(list(Floats32{}), list(Ints64{}), list(Ints64{0, 0, 0}), {2, 5});
   const struct {
     Tensor tensor;
@@ -162,7 +163,7 @@ TEST_CASE("sparse tensors as text") {
   for (const auto& test : cases) CHECK(test.tensor.to_string(test.limit) == test.text);
 }
 
-TEST_CASE("parts that break a rule are refused in words") {
+TEST_CASE("sparse tensors: refuse invalid arrays with a message") {
   const Tensor values = list(Floats32{1, 2, 3}), columns = list(Ints64{0, 2, 1}), starts = list(Ints64{0, 2, 2, 3});
   const Tensor matrix = Tensor::from(Floats32{1, 2, 3, 4}, {2, 2}), ids = list(Ints64{1, 4});
   const struct {
@@ -260,7 +261,7 @@ TEST_CASE("parts that break a rule are refused in words") {
   }
 }
 
-TEST_CASE("a boundary's struct is not believed") {
+TEST_CASE("sparse tensors: every field of the ABI struct is validated") {
   const Tensor csr = small_csr();
   const struct {
     std::function<void(tenon_tensor&)> change;
@@ -287,7 +288,7 @@ TEST_CASE("a boundary's struct is not believed") {
   }
 }
 
-TEST_CASE("what only dense tensors can do is refused for the others") {
+TEST_CASE("sparse tensors: refuse operations on dense tensors only") {
   const Tensor csr = small_csr(), rows = small_rows();
   const char* const dense_needed = "a dense tensor is needed, but this one is csr float32 [3, 3]";
   const struct {

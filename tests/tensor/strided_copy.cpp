@@ -1,4 +1,4 @@
-// The fast paths of copying against the slow and obvious one.
+// The fast paths of strided copies, compared with a simple implementation.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -8,7 +8,7 @@
 using namespace tenon;
 using Ints64 = std::vector<std::int64_t>;
 
-// Element by element, each found by its indices.
+// Copies element by element, each located by its indices.
 static std::vector<std::byte> copied_slowly(const Tensor& tensor) {
   const auto element = static_cast<std::int64_t>(size_of(tensor.dtype()));
   const Ints64 strides = tensor.strides();
@@ -41,28 +41,28 @@ static std::vector<std::uint64_t> numbered(std::size_t count) {
   return memory;
 }
 
-TEST_CASE("copies of transposed, reversed, broadcast and sliced tensors") {
+TEST_CASE("strided copy: transposed, reversed, broadcast and sliced tensors") {
   std::vector<std::uint64_t> memory = numbered(200000);
   const struct {
     Shape shape;
-    Ints64 strides;  // counted from the middle of the memory
+    Ints64 strides;  // relative to the middle of the memory
   } cases[] = {
       {{64, 100}, {1, 64}},                    // a transposed matrix
-      {{257, 129}, {1, 300}},                  // with gaps, off the tile's size
+      {{257, 129}, {1, 300}},                  // with gaps, not a multiple of the tile size
       {{4, 30, 70}, {2100, 1, 30}},            // each matrix of a batch
-      {{2, 3, 17, 19}, {969, 1, 57, 3}},       // channels last to channels first
+      {{2, 3, 17, 19}, {969, 1, 57, 3}},       // channels-last to channels-first
       {{2, 17, 19, 3}, {969, 19, 1, 323}},     // and back
-      {{5, 6, 7}, {1, 5, 30}},                 // all axes turned round
-      {{7, 5, 6}, {1, 42, 7}},                 // axes passed on
+      {{5, 6, 7}, {1, 5, 30}},                 // all axes reversed
+      {{7, 5, 6}, {1, 42, 7}},                 // axes rotated
       {{50}, {-1}},                            // backwards
       {{50, 40}, {-40, 1}},                    // rows backwards
       {{40, 50}, {-1, 60}},                    // transposed, backwards
       {{9, 11}, {0, 1}},                       // a repeated row
-      {{9, 11}, {1, 0}},                       // a repeated column
-      {{9, 11}, {0, 0}},                       // one element for all
-      {{10, 10}, {22, 2}},                     // every other element
+      {{9, 11}, {1, 0}},                       // a broadcast row
+      {{9, 11}, {0, 0}},                       // a broadcast column
+      {{10, 10}, {22, 2}},                     // a broadcast element
       {{10, 10}, {20, 2}},                     // which merge into one axis
-      {{3, 1, 4, 1, 5}, {100, -7, 1, 9, 10}},  // with axes of one element
+      {{3, 1, 4, 1, 5}, {100, -7, 1, 9, 10}},  // with axes of size 1
       {{2, 2, 2, 2, 2, 2, 2, 2}, {1, 2, 4, 8, 16, 32, 64, 128}},
       {{}, {}},
       {{0, 5}, {1, 7}},
@@ -73,7 +73,7 @@ TEST_CASE("copies of transposed, reversed, broadcast and sliced tensors") {
   }
 }
 
-TEST_CASE("copies of random shapes and strides") {
+TEST_CASE("strided copy: random shapes and strides") {
   std::vector<std::uint64_t> memory = numbered(40000);
   std::mt19937 random(7);
   const auto up_to = [&](int limit) { return static_cast<std::int64_t>(random() % static_cast<unsigned>(limit)); };

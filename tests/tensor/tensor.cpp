@@ -11,7 +11,7 @@
 using namespace tenon;
 using Ints64 = std::vector<std::int64_t>;
 
-TEST_CASE("an owned tensor is aligned, contiguous and knows its size") {
+TEST_CASE("tensor: an owned tensor is aligned, contiguous and has the right size") {
   const struct {
     DType dtype;
     Shape shape;
@@ -45,7 +45,7 @@ TEST_CASE("an owned tensor is aligned, contiguous and knows its size") {
   for (const std::int32_t value : zeros.values<std::int32_t>()) REQUIRE(value == 0);
 }
 
-TEST_CASE("copies share the elements, clones do not") {
+TEST_CASE("tensor: copies share the elements, clones do not") {
   const Tensor tensor = Tensor::from({1, 2, 3, 4}, {2, 2});
   const Tensor copy = tensor, clone = tensor.clone();
   tensor.data<std::int32_t>()[3] = 40;
@@ -54,7 +54,7 @@ TEST_CASE("copies share the elements, clones do not") {
   CHECK(tensor.make_contiguous().data() == tensor.data());
 }
 
-TEST_CASE("a borrowed tensor keeps its owner alive") {
+TEST_CASE("tensor: a borrowed tensor keeps its owner alive") {
   auto owner = std::make_shared<std::vector<float>>(std::vector<float>{1, 2, 3, 4, 5, 6});
   const std::weak_ptr<std::vector<float>> watched = owner;
   const Ints64 strides = {1, 2};
@@ -73,7 +73,7 @@ TEST_CASE("a borrowed tensor keeps its owner alive") {
   CHECK(watched.expired());
 }
 
-TEST_CASE("strides of axes with one element do not count") {
+TEST_CASE("tensor: strides of axes of size 1 are ignored") {
   float value[3] = {1, 2, 3};
   const Ints64 strides = {1000, 1, -77};
   CHECK(Tensor::borrow(value, f32, {1, 3, 1}, strides).contiguous());
@@ -84,7 +84,7 @@ TEST_CASE("strides of axes with one element do not count") {
   CHECK(Tensor::borrow(value, f32, {1, 2}, wild_and_strided).clone().to_string() == "float32 [1, 2]  1 3");
 }
 
-TEST_CASE("reshape shares the elements and finds one dimension") {
+TEST_CASE("tensor: reshape shares the elements and infers one dimension") {
   const Tensor tensor = Tensor::from({1, 2, 3, 4, 5, 6}, {2, 3});
   const struct {
     Shape wanted;
@@ -107,7 +107,7 @@ TEST_CASE("reshape shares the elements and finds one dimension") {
   CHECK(same_bits(last, tensor.reshape({6})));
 }
 
-TEST_CASE("elements as text") {
+TEST_CASE("tensor: text of the elements") {
   const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
   const struct {
     Tensor tensor;
@@ -130,7 +130,7 @@ TEST_CASE("elements as text") {
   for (const auto& test : cases) CHECK(test.tensor.to_string(test.limit) == test.text);
 }
 
-TEST_CASE("same_bits compares dtype, shape and every bit") {
+TEST_CASE("tensor: same_bits() compares dtype, shape and every bit") {
   const Tensor base = Tensor::from({1.0f, 0.0f}, {2});
   float reversed[2] = {0.0f, 1.0f};
   const Ints64 back = {-1};
@@ -156,7 +156,7 @@ TEST_CASE("same_bits compares dtype, shape and every bit") {
   CHECK(same_bits(nan, nan.clone()));
 }
 
-TEST_CASE("errors are said in one sentence") {
+TEST_CASE("tensor: each error is one sentence") {
   constexpr std::int64_t large = std::int64_t{1} << 40;
   float values[4] = {};
   const Ints64 one = {1}, huge = {INT64_MAX, 1}, strided = {1, 2};
@@ -234,7 +234,7 @@ TEST_CASE("errors are said in one sentence") {
   }
 }
 
-TEST_CASE("a tensor knows where it lies, and does not go where nothing is") {
+TEST_CASE("tensor: reports its device and refuses unknown ones") {
   const Tensor tensor = Tensor::from({1.f, 2.f}, {2});
   CHECK(tensor.device() == "cpu");
   CHECK(tensor.to("cpu").data() == tensor.data());

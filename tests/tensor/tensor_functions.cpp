@@ -11,7 +11,7 @@
 
 using namespace tenon;
 
-TEST_CASE("tensor functions: filled tensors, in every dtype") {
+TEST_CASE("tensor functions: filled tensors of every dtype") {
   for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i) {
     const auto dtype = static_cast<DType>(i);
     CAPTURE(name_of(dtype));
@@ -24,7 +24,7 @@ TEST_CASE("tensor functions: filled tensors, in every dtype") {
   CHECK(arange(f32, 0).shape() == Shape{0});
 }
 
-TEST_CASE("tensor functions: integers hold what they can hold") {
+TEST_CASE("tensor functions: refuse values that the dtype cannot hold") {
   const auto message = [](DType dtype, double value) { return failure_of([&] { full(dtype, {1}, value); }).message; };
   CHECK(full(u8, {1}, 255).values<std::uint8_t>()[0] == 255);
   CHECK(full(i64, {1}, -0x1p63).values<std::int64_t>()[0] == std::numeric_limits<std::int64_t>::min());
@@ -36,16 +36,17 @@ TEST_CASE("tensor functions: integers hold what they can hold") {
   CHECK(message(boolean, 2) == "2 does not fit into bool, which holds 0 and 1");
   CHECK(message(f32, 1e300) == "1e+300 does not fit into float32");
   CHECK(message(f16, 1e6) == "1000000 does not fit into float16");
-  CHECK(message(f16, -65520) == "-65520 does not fit into float16");  // half way to what would be the next number
+  // half way to the next, unrepresentable number
+  CHECK(message(f16, -65520) == "-65520 does not fit into float16");
   CHECK(message(bf16, 3.4e38) == "3.4e+38 does not fit into bfloat16");
   CHECK(failure_of([] { arange(f16, 3, 65500, 10); }).message == "65520 does not fit into float16");
   CHECK(full(f16, {1}, 65519).to_string().ends_with("65504"));
-  CHECK(full(f32, {1}, 3.4028235e38).values<float>()[0] == std::numeric_limits<float>::max());  // which rounds down to it
+  CHECK(full(f32, {1}, 3.4028235e38).values<float>()[0] == std::numeric_limits<float>::max());  // rounds down to it
   for (const auto dtype : {f16, bf16, f32, f64}) CHECK(full(dtype, {1}, std::nan("")).to_string().ends_with("nan"));
   CHECK(std::isinf(full(f32, {1}, std::numeric_limits<double>::infinity()).values<float>()[0]));
 }
 
-TEST_CASE("tensor functions: random numbers are those of the seed, with the moments asked for") {
+TEST_CASE("tensor functions: random numbers depend on the seed and have the requested moments") {
   const auto uniform = random_uniform(f64, {100, 100}, 1, -2, 6), normal = random_normal(f64, {100, 100}, 1, 3, 0.5);
   CHECK(same_bits(uniform, random_uniform(f64, {100, 100}, 1, -2, 6)));
   CHECK_FALSE(same_bits(uniform, random_uniform(f64, {100, 100}, 2, -2, 6)));
@@ -55,7 +56,7 @@ TEST_CASE("tensor functions: random numbers are those of the seed, with the mome
     const double mean = sum / 10000;
     return std::pair(mean, std::sqrt(squares / 10000 - mean * mean));
   };
-  CHECK(std::abs(moments(uniform).first - 2) < 0.1);  // 4 deviations of the mean are 0.092
+  CHECK(std::abs(moments(uniform).first - 2) < 0.1);  // 4 standard deviations of the mean are 0.092
   CHECK(std::abs(moments(uniform).second - 8 / std::sqrt(12)) < 0.06);
   CHECK(std::abs(moments(normal).first - 3) < 0.025);
   CHECK(std::abs(moments(normal).second - 0.5) < 0.02);
@@ -63,7 +64,7 @@ TEST_CASE("tensor functions: random numbers are those of the seed, with the mome
   CHECK(failure_of([] { random_uniform(i32, {1}, 0); }).message == "random numbers need a floating-point or complex dtype, not int32");
 }
 
-TEST_CASE("tensor functions: rows are shared if they can be") {
+TEST_CASE("tensor functions: rows() shares memory if possible") {
   const auto whole = arange(f32, 12).reshape({4, 3});
   const auto part = rows(whole, 1, 3);
   CHECK(part.data() == whole.data<float>() + 3);
@@ -78,7 +79,7 @@ TEST_CASE("tensor functions: rows are shared if they can be") {
   CHECK_FALSE(failure_of([&] { rows(cast_storage(whole, Storage::row_sparse), 0, 1); }).message.empty());
 }
 
-TEST_CASE("tensor functions: close is close, by dtype, storage and special numbers") {
+TEST_CASE("tensor functions: all_close() by dtype, storage and special values") {
   const auto one = [](double value) { return full(f64, {1}, value); };
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const double nan = std::nan("");
@@ -117,7 +118,7 @@ TEST_CASE("tensor functions: close is close, by dtype, storage and special numbe
   CHECK(all_close(cast_storage(matrix, Storage::csr), matrix));
 }
 
-TEST_CASE("tensor functions: a comparison says how many elements differ, where the first is and where the worst") {
+TEST_CASE("tensor functions: a comparison reports the number of differences, the first and the worst") {
   const auto zeros = Tensor::zeros(f64, {2, 3});
   const auto with = [&](std::initializer_list<double> values) { return Tensor::from(values, {2, 3}); };
   const auto one = all_close(with({0, 0, 0, 0, 1.5, 0}), zeros);
@@ -128,7 +129,7 @@ TEST_CASE("tensor functions: a comparison says how many elements differ, where t
   CHECK(several.different == 3);
   CHECK(several.first == std::vector<std::int64_t>{0, 1});
   CHECK(several.worst == std::vector<std::int64_t>{1, 0});
-  // What is farthest is measured against what is allowed there, and nan is farther than anything.
+  // The worst difference is relative to its tolerance, and nan is worse than any number.
   CHECK(all_close(with({0, 1, 0, 1000, 0, 0}), with({0, 0, 0, 990, 0, 0}), {.rtol = 0.0099}).worst == std::vector<std::int64_t>{0, 1});
   CHECK(all_close(with({0, 1, 0, std::nan(""), 1e300, 0}), zeros).worst == std::vector<std::int64_t>{1, 0});
   CHECK(all_close(full(boolean, Shape::scalar(), 1), full(boolean, Shape::scalar(), 0)).text ==
@@ -154,7 +155,7 @@ TEST_CASE("tensor functions: random tensors of any dtype, storage and density") 
     }
 }
 
-TEST_CASE("tensor functions: random tensors keep their bounds, and their zeros are where the density says") {
+TEST_CASE("tensor functions: random tensors respect their bounds and density") {
   const auto extremes = [](const Tensor& tensor) {
     const auto values = tensor.values<double>();
     return std::pair(*std::min_element(values.begin(), values.end()), *std::max_element(values.begin(), values.end()));
@@ -166,12 +167,14 @@ TEST_CASE("tensor functions: random tensors keep their bounds, and their zeros a
   std::vector<int> counts(10);
   const auto digits = random_tensor(u8, {1000});
   for (const auto value : digits.values<std::uint8_t>()) ++counts.at(value);
-  CHECK(*std::min_element(counts.begin(), counts.end()) > 60);  // 100 each, with a deviation of 9.5
+  // 100 each, with a standard deviation of 9.5
+  CHECK(*std::min_element(counts.begin(), counts.end()) > 60);
   const auto negative = random_tensor(i32, {100}, {.low = -3, .high = -1});
   for (const auto value : negative.values<std::int32_t>()) REQUIRE((value == -3 || value == -2));
   const auto third = random_tensor(f64, {300}, {.density = 1.0 / 3});
   CHECK(std::count(third.values<double>().begin(), third.values<double>().end(), 0.0) == 200);
-  // Each place is as likely as another: over 200 seeds, 20 of 100, with a deviation of 5.7 out of 40 expected.
+  // All positions are equally likely: each is chosen 40 times on average over 200 seeds, with a
+  // standard deviation of 5.7; allow 20 to 100.
   std::vector<int> chosen(100);
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const auto sparse = random_tensor(f32, {100}, {.density = 0.2, .seed = seed});
@@ -183,7 +186,7 @@ TEST_CASE("tensor functions: random tensors keep their bounds, and their zeros a
   CHECK(random_tensor(f32, {3, 3}, {.storage = Storage::csr, .density = 0}).stored() == 0);
 }
 
-TEST_CASE("tensor functions: random tensors that cannot be") {
+TEST_CASE("tensor functions: refuse impossible random tensors") {
   const auto message = [](DType dtype, const Shape& shape, const RandomOptions& options) {
     return failure_of([&] { random_tensor(dtype, shape, options); }).message;
   };
