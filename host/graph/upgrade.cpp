@@ -204,12 +204,12 @@ void require_known_change(const OperatorInfo& stored, const OperatorInfo& here) 
   const auto change = change_since(stored, here);
   if (!change) return;
   const bool same = stored.version == here.version;
-  const auto word = change->word.empty() ? std::string() : fmt::format("its author says {}", change->word);
+  const auto word = change->word.empty() ? std::string() : fmt::format("its author declares {}", change->word);
   if (same)
     throw Failure(FailureKind::plugin,
                   fmt::format("was made with another version {} of the operator: the installed one {}", stored.version, change->what),
                   fmt::format("use the plugin that the graph was made with; its author raises op.version for such a change{}",
-                              change->word.empty() ? "" : " and says " + change->word));
+                              change->word.empty() ? "" : " and declares " + change->word));
   throw Failure(
       FailureKind::plugin,
       fmt::format("needs version {} of the operator, but version {} is installed, which {}", stored.version, here.version, change->what),

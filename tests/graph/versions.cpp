@@ -206,7 +206,7 @@ TEST_CASE("versions: without a declaration, the error names both versions and th
   const auto failure = refusal<Line2<false>>();
   CHECK(failure.message ==
         "[line] node 'first': needs version 1 of the operator, but version 2 is installed, which has the new input 'gain'");
-  CHECK(failure.hint == "use a plugin with version 1; older graphs load if its author says op.added_input(2, \"gain\")");
+  CHECK(failure.hint == "use a plugin with version 1; older graphs load if its author declares op.added_input(2, \"gain\")");
   CHECK(refusal<Line3<0>>().message ==
         "[line] node 'first': needs version 1 of the operator, but version 3 is installed, which has no parameter 'a' any more");
   CHECK(refusal<Line4<true>>().message ==

@@ -175,7 +175,7 @@ bool fits_kind(const ParamInfo& param, const AttributeValue& value) {
 bool same_value(const AttributeValue& left, const AttributeValue& right) {
   double memory = 0, other_memory = 0;
   const auto *number = as_real(left, memory), *other = as_real(right, other_memory);
-  // A float parameter holds 0.1f if the rule says 0.1
+  // A float parameter holds 0.1f if the rule has 0.1.
   if (number != nullptr && other != nullptr)
     return *number == *other || *number == static_cast<float>(*other) || *other == static_cast<float>(*number);
   std::vector<double> list, other_list;
