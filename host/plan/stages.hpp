@@ -39,8 +39,8 @@ struct CutStage {
 };
 CutStage cut(const std::shared_ptr<const Stage>& stage, const Inferred& inferred, bool training);
 
-/// Returns the stage without nodes that planning has evaluated: the caller passes these values to a
-/// run of the plan like inputs.
+/// Returns the stage without the computation of the values that planning has evaluated: the caller
+/// passes these to a run of the plan like inputs.
 std::shared_ptr<const Stage> without(std::shared_ptr<const Stage> stage, const std::map<ValueId, Tensor>& evaluated);
 
 /// Returns the names of the nodes of a later stage.

@@ -59,7 +59,7 @@ std::string fault_of(const SparseParts& parts) {
   const auto& type = parts.type;
   const bool csr = type.storage == TENON_CSR;
   if (csr ? type.rank != 2 : type.rank < 1) return csr ? "csr needs two dimensions" : "row_sparse needs at least one dimension";
-  std::uint64_t row_size = 1;  // cannot overflow beyond what the checked type allows: it has fewer dimensions
+  std::uint64_t row_size = 1;  // in elements
   for (int axis = 1; !csr && axis < type.rank; ++axis)
     if (__builtin_mul_overflow(row_size, static_cast<std::uint64_t>(type.dims[axis]), &row_size)) return "its rows are too long to count";
   std::uint64_t element = 0;

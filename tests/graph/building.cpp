@@ -106,8 +106,8 @@ TEST_CASE("building: errors are reported immediately and leave the graph unchang
     std::string message;
   };
   const std::vector<Case> cases = {
-      {"a name twice", [&] { graph.add("quadratic", {x}, {}, "q"); }, 2, "the name 'q' is taken"},
-      {"an input's name twice", [&] { graph.input("x", DType::f32, {1}); }, 2, "the name 'x' is taken"},
+      {"duplicate node name", [&] { graph.add("quadratic", {x}, {}, "q"); }, 2, "the name 'q' is taken"},
+      {"duplicate input name", [&] { graph.input("x", DType::f32, {1}); }, 2, "the name 'x' is taken"},
       {"a colon", [&] { graph.input("a:b", DType::f32, {1}); }, 2, "the name 'a:b' contains a colon or a control character"},
       {"a newline", [&] { graph.input("a\nb", DType::f32, {1}); }, 2, "the name 'a\\x0ab' contains a colon or a control character"},
       {"a delete", [&] { graph.input("a\x7f", DType::f32, {1}); }, 2, "the name 'a\\x7f' contains a colon or a control character"},
@@ -147,7 +147,7 @@ TEST_CASE("building: errors are reported immediately and leave the graph unchang
       {"an output that is not UTF-8", [&] { graph.output("a\xff", x); }, 2, "the name 'a\\xff' is not UTF-8"},
       {"a control character beyond ASCII", [&] { graph.input("a\u009b2J", DType::f32, {1}); }, 2,
        "the name 'a\\xc2\\x9b2J' contains a colon or a control character"},
-      {"an output that turns text around", [&] { graph.output("a\u202eb", x); }, 2,
+      {"an output with a bidirectional control", [&] { graph.output("a\u202eb", x); }, 2,
        "the name 'a\\xe2\\x80\\xaeb' contains a colon or a control character"},
       {"an empty output's name", [&] { graph.output("", x); }, 2, "the name of an output is empty"},
       {"an input's dtype that does not exist", [&] { graph.input("n", static_cast<DType>(77), {1}); }, 2,
@@ -155,18 +155,18 @@ TEST_CASE("building: errors are reported immediately and leave the graph unchang
       {"a variable's dtype that does not exist", [&] { graph.variable("n", static_cast<DType>(15), {1}); }, 2,
        "'n' has dtype number 15, which does not exist"},
       {"an output with a colon", [&] { graph.output("a:b", x); }, 2, "the name 'a:b' contains a colon or a control character"},
-      {"a value that does not fit", [&] { graph.variable("a", DType::f16, {1}, tenon::Init::value(1e6)); }, 2,
+      {"an initial value that does not fit", [&] { graph.variable("a", DType::f16, {1}, tenon::Init::value(1e6)); }, 2,
        "the initial value of 'a' is 1000000, which does not fit float16"},
-      {"uniform downwards", [&] { graph.variable("a", DType::f32, {1}, tenon::Init::uniform(2, 1)); }, 2,
+      {"descending uniform range", [&] { graph.variable("a", DType::f32, {1}, tenon::Init::uniform(2, 1)); }, 2,
        "the init of 'a' is uniform from 2 to 1 but needs two finite numbers, the first not above the second"},
-      {"a deviation below 0", [&] { graph.variable("a", DType::f32, {1}, tenon::Init::normal(0, -1)); }, 2,
+      {"negative deviation", [&] { graph.variable("a", DType::f32, {1}, tenon::Init::normal(0, -1)); }, 2,
        "the init of 'a' is normal with mean 0 and standard deviation -1, but both must be finite and the deviation 0 or more"},
       {"an output that an input does not have", [&] { graph.output("p", x.output(1)); }, 2, "'x' has no output 1: it has 1"},
       {"an output far too high", [&] { graph.output("p", graph.find("q").output(0xffffffff)); }, 2,
        "'q' has no output 4294967295: it has 1"},
-      {"no function to make objects", [&] { host.add<Together>("nothing", std::function<Together()>()); }, 2,
+      {"an empty factory", [&] { host.add<Together>("nothing", std::function<Together()>()); }, 2,
        "operator 'nothing' is added with an empty function, but it must return its objects"},
-      {"an output twice", [&] { graph.output("o", x), graph.output("o", x); }, 2, "the output name 'o' is taken"},
+      {"duplicate output", [&] { graph.output("o", x), graph.output("o", x); }, 2, "the output name 'o' is taken"},
       {"an empty output", [&] { graph.output("p", tenon::Value()); }, 2, "the value of output 'p' is empty"},
   };
   for (const auto& c : cases) {

@@ -75,16 +75,16 @@ TEST_CASE("dependencies: waits of small cases") {
   const MemoryAccess reads{0, 8, false}, writes{0, 8, true}, elsewhere{8, 16, true}, part{6, 10, true};
   const Case cases[] = {
       {"one stream", {{0, {writes}}, {0, {reads}}, {0, {writes}}}, {{}, {}, {}}},
-      {"reading what was written", {{0, {writes}}, {1, {reads}}}, {{}, {0}}},
-      {"writing what was read", {{0, {reads}}, {1, {writes}}}, {{}, {0}}},
-      {"writing what was written", {{0, {writes}}, {1, {writes}}}, {{}, {0}}},
+      {"read after write", {{0, {writes}}, {1, {reads}}}, {{}, {0}}},
+      {"write after read", {{0, {reads}}, {1, {writes}}}, {{}, {0}}},
+      {"write after write", {{0, {writes}}, {1, {writes}}}, {{}, {0}}},
       {"both read", {{0, {reads}}, {1, {reads}}}, {{}, {}}},
-      {"side by side", {{0, {writes}}, {1, {elsewhere}}}, {{}, {}}},
-      {"nothing is touched", {{0, {writes}}, {1, {{4, 4, true}}}}, {{}, {}}},
-      {"partly the same bytes", {{0, {writes}}, {1, {elsewhere}}, {2, {part}}}, {{}, {}, {1, 0}}},
-      {"it has waited already", {{0, {writes}}, {1, {reads}}, {1, {reads}}}, {{}, {0}, {}}},
-      {"another has waited for it", {{0, {writes}}, {1, {writes}}, {2, {reads}}}, {{}, {0}, {1}}},
-      {"all who read", {{0, {reads}}, {1, {reads}}, {2, {writes}}}, {{}, {}, {1, 0}}},
+      {"disjoint memory", {{0, {writes}}, {1, {elsewhere}}}, {{}, {}}},
+      {"empty access", {{0, {writes}}, {1, {{4, 4, true}}}}, {{}, {}}},
+      {"partial overlap", {{0, {writes}}, {1, {elsewhere}}, {2, {part}}}, {{}, {}, {1, 0}}},
+      {"has already waited", {{0, {writes}}, {1, {reads}}, {1, {reads}}}, {{}, {0}, {}}},
+      {"implied by another wait", {{0, {writes}}, {1, {writes}}, {2, {reads}}}, {{}, {0}, {1}}},
+      {"waits for all readers", {{0, {reads}}, {1, {reads}}, {2, {writes}}}, {{}, {}, {1, 0}}},
       {"the thread has waited", {{0, {writes}}, {1, {reads}, true}, {0, {writes}}, {1, {writes}}}, {{}, {0}, {}, {2}}},
   };
   for (auto c : cases) {

@@ -24,13 +24,13 @@ struct Sum {
 
 TEST_CASE("sums: folded if the right side can be accumulated into the left; results are the same in all cases") {
   const Sum cases[] = {
-      {"as gradients are summed", false, false, false, false, false, 1},
-      {"the later one first", true, false, false, false, false, 0},
+      {"like sums of gradients", false, false, false, false, false, 1},
+      {"the left side is computed last", true, false, false, false, false, 0},
       {"left is read after the sum", false, true, false, false, false, 0},
       {"right is read after the sum", false, false, true, false, false, 0},
-      {"left is given out", false, false, false, true, false, 0},
-      {"right is given out", false, false, false, false, true, 0},
-      {"the later one first, and read again", true, true, true, false, false, 0},
+      {"left is an output", false, false, false, true, false, 0},
+      {"right is an output", false, false, false, false, true, 0},
+      {"the left side is computed last, and read again", true, true, true, false, false, 0},
   };
   ApplicationHost host;
   for (const auto& c : cases) {
