@@ -137,7 +137,7 @@ ValueId GraphBuilder::own_weight(const NodeRecord& node, const LoadedOperator& o
     (*op.warn)(
         "weights of " + op.info->name,
         fmt::format("[{}] node '{}': input '{}' is not connected, so it becomes a variable; the operator was built with an SDK older than "
-                    "0.2, which does not say which inputs are weights",
+                    "0.2, which does not declare which inputs are weights",
                     op.info->name, model_.strings[node.name], input.name));
   const auto there = model_.value_names.find(model_.strings.intern(own_name(node, input.name)));
   const bool given = there != none && model_.values[there].role == Role::variable;

@@ -143,7 +143,7 @@ struct InTraining : Operator {
 
 struct MulGradients : Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("left * right, a gradient and what it is multiplied by");
+    op.doc("left * right: a gradient times a factor");
     op.input("left", "any shape");
     op.input("right", "a shape that broadcasts with that of left");
     op.output("output", "the shape that both broadcast to");

@@ -20,7 +20,7 @@ static void* made_by(const OperatorFactory& make, std::span<const tenon_attribut
   } catch (...) {
     throw Failure(FailureKind::usage, "its factory failed without giving a reason");
   }
-  if (object == nullptr) throw Failure(FailureKind::usage, "its factory made no object");
+  if (object == nullptr) throw Failure(FailureKind::usage, "its factory returned no object");
   return object;
 }
 

@@ -46,13 +46,13 @@ StorageChoice choose_storage(const LoadedOperator& op, const Instance& kernel, b
   if (!choice.sparse) choice.outputs.assign(outputs, TENON_DENSE);
   for (std::size_t i = 0; i < outputs; ++i)
     if (choice.outputs[i] > TENON_CSR)
-      throw Failure(FailureKind::plugin, fmt::format("its infer_storage() gave output {} the unknown storage {}", i, choice.outputs[i]));
+      throw Failure(FailureKind::plugin, fmt::format("its infer_storage() sets output {} to the unknown storage {}", i, choice.outputs[i]));
   return choice;
 }
 
 void require_fits(const tenon_type& type, std::uint8_t storage, std::size_t output) {
   if (storage == TENON_DENSE || type.rank < 0 || (storage == TENON_CSR ? type.rank == 2 : type.rank > 0)) return;
-  throw Failure(FailureKind::plugin, fmt::format("its infer_storage() makes output {} {}, but it is {}", output,
+  throw Failure(FailureKind::plugin, fmt::format("its infer_storage() sets output {} to {}, but the output is {}", output,
                                                  name_of(static_cast<Storage>(storage)), to_string(type)));
 }
 

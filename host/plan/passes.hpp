@@ -40,15 +40,15 @@ inline constexpr PlanPass plan_passes[] = {
     {"layouts", "make values channels-last where kernels prefer it", choose_layouts, changes_of_layouts},
     {"elementwise fusion", "run neighboring elementwise nodes as one step, block by block", fuse_elementwise, changes_of_fusion},
     {"order", "order the nodes that the outputs need, and require their types", order_steps, changes_of_order},
-    {"folded sums", "add a gradient to the memory of another one instead of in a step", fold_sums, changes_of_sums},
+    {"folded sums", "accumulate a gradient into another one without a step of its own", fold_sums, changes_of_sums},
     {"lifetimes", "find the last use of each value, and update variables in place", find_lifetimes, changes_of_lifetimes},
     {"workers", "find values that worker processes of isolated plugins may write", find_writers, changes_of_workers},
     {"buffers", "choose write modes, and let values share memory", assign_buffers, changes_of_buffers},
     {"workspaces", "add the scratch memory of kernels", add_workspaces, changes_of_workspaces},
     {"placement", "give each buffer an offset in its arena", place_buffers, changes_of_placement},
-    {"variables", "require values of all variables, states and constants that steps read", require_tensors, changes_of_variables},
+    {"variables", "check that all variables, states and constants that steps read have values", require_tensors, changes_of_variables},
     {"GPUs", "schedule streams, waits, captured segments and staged copies", schedule_gpus, changes_of_gpus},
-    {"packed constants", "count what kernels pack of constants before the first run", pack_constants, changes_of_constants},
+    {"packed constants", "determine the constants that kernels pack before the first run", pack_constants, changes_of_constants},
 };
 
 /// Runs the passes up to and including `last`; empty: all of them.

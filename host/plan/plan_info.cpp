@@ -126,7 +126,7 @@ std::string text_of(const PlannedOutput& output) {
     case PlannedPlace::nowhere:
       return "not computed";
     case PlannedPlace::kernel:
-      return "made by the kernel";
+      return "allocated by the kernel";
     case PlannedPlace::variable:
       return "in place of a variable";
     case PlannedPlace::caller:

@@ -105,7 +105,7 @@ void Tensor::require_on_cpu() const {
   if (impl().abi.dense.device_type == TENON_CPU) return;
   throw Failure(FailureKind::usage,
                 join("the elements of this tensor, ", dtype(), " ", shape(), ", are on ", device(), ", where the CPU cannot read them"),
-                ".to(\"cpu\") returns a copy that it can read");
+                ".to(\"cpu\") returns a copy on the CPU");
 }
 
 }  // namespace tenon

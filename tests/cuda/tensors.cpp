@@ -85,7 +85,7 @@ TEST_CASE("what needs the elements on the CPU refuses and says how") {
   const auto failure = failure_of([&] { there.values<float>(); });
   CHECK(failure.kind == 2);
   CHECK(failure.message == "the elements of this tensor, float32 [2, 3], are on cuda:0, where the CPU cannot read them");
-  CHECK(failure.hint == ".to(\"cpu\") returns a copy that it can read");
+  CHECK(failure.hint == ".to(\"cpu\") returns a copy on the CPU");
 }
 
 TEST_CASE("tensors on a GPU are copied, reshaped, compared and printed") {

@@ -297,7 +297,7 @@ TEST_CASE("operators from a factory: two names from one class, parameters, gradi
   CHECK(failure_of([&] { called(host, "throws"); }).message == "[throws] its factory failed without giving a reason");
   host.add_operator(tenon::manifest_of<Shift>("nothing"), tenon::table_of<Shift>(),
                     [](const tenon_attribute*, std::uint64_t) { return nullptr; });
-  CHECK(failure_of([&] { called(host, "nothing"); }).message == "[nothing] its factory made no object");
+  CHECK(failure_of([&] { called(host, "nothing"); }).message == "[nothing] its factory returned no object");
 }
 
 TEST_CASE("operators from a factory live as long as what was made of them") {

@@ -274,7 +274,7 @@ TEST_CASE("storage: plans say which kernels are sparse and what is made dense") 
   graph.output("y", graph.add("cosine", {graph.add("quadratic", {x}, {{"a", 1.0}}, "square")}, {}, "cos"));
   const auto plan = Session(graph).describe_plan({});
   CAPTURE(plan);
-  CHECK(plan.find("quadratic            cpu sparse  csr float32 [2, 2] made by the kernel") != std::string::npos);
+  CHECK(plan.find("quadratic            cpu sparse  csr float32 [2, 2] allocated by the kernel") != std::string::npos);
   CHECK(plan.find("square.dense             cast_storage         cpu sparse  float32 [2, 2] at 0") != std::string::npos);
   CHECK(plan.find("3 steps") != std::string::npos);
 }

@@ -59,7 +59,7 @@ void require_known(const GraphModel& model, const Binding& binding, NodeId id, c
                   : output && lacks_shape(model, node, value, types)
                       ? "its infer() sets no shape for the output; a scalar is tenon::Shape::scalar(), and tenon::Shape{} is an unknown "
                         "shape"
-                      : fmt::format("give the missing dimensions or dtypes at the graph's inputs and variables; {} takes {}", info.name,
+                      : fmt::format("specify the missing dimensions or dtypes at the graph's inputs and variables; {} takes {}", info.name,
                                     counted(info.inputs.size(), "input")));
   }
 }
