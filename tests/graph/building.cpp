@@ -19,7 +19,7 @@ namespace {
 /// Its infer() sets a little more each time it is called, and finally refuses.
 struct Wavering : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("learns the rank, then a dimension, then the other");
+    op.doc("infers the rank, then one dimension, then the other");
     op.types({tenon::f32});
     op.input("data", "[4, 4]");
     op.output("same", "[4, 4]");
@@ -34,7 +34,7 @@ struct Wavering : tenon::Operator {
 
 struct Together : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("the first of them");
+    op.doc("the first input");
     op.types({tenon::f32});
     op.input("parts", "any shape").variadic();
     op.output("first", "same shape as the first");

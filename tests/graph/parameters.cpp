@@ -22,7 +22,7 @@ struct Bounded : Operator {
   Floats reals = {2};
 
   static constexpr void describe(auto& op) {
-    op.doc("x, whatever the parameters are");
+    op.doc("x, independent of the parameters");
     op.types({f32});
     op.input("x", "any shape");
     op.output("y", "same shape as x");

@@ -25,15 +25,15 @@ struct Told : Operator {
   Texts any;
 
   static constexpr void describe(auto& op) {
-    op.doc("what it was given");
+    op.doc("the parameters");
     op.types({f32});
     op.input("x", "any shape");
     op.output("taps", "float64");
     op.output("sizes", "int64");
     op.output("wide", "int64");
     op.output("exact", "float64");
-    op.output("names", "int64, characters with a 0 behind each name");
-    op.output("any", "the same");
+    op.output("names", "int64, characters with a 0 after each name");
+    op.output("any", "like names");
     op.param("taps", &Told::taps, "floats").greater_than(0);
     op.param("sizes", &Told::sizes, "32 bits").at_most(9);
     op.param("wide", &Told::wide, "64 bits");

@@ -51,8 +51,8 @@ struct Line2 : Operator {
     op.input("x", "any shape");
     op.input("gain", "same shape").optional();
     op.output("y", "same shape as x");
-    op.output("slope", "of y").hidden();
-    op.output("sum", "of all y, a scalar");
+    op.output("slope", "the slope of y").hidden();
+    op.output("sum", "scalar, the sum of y");
     op.state("count", "a scalar").initial(100);
     op.param("a", &Line2::a, "factor");
     op.param("d", &Line2::d, "offset");

@@ -81,7 +81,7 @@ namespace {
 // Does not infer the size of its second output.
 struct Undecided : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("nothing that anybody could plan");
+    op.doc("an operator whose second output has no inferred size");
     op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.output("rest", "any shape");

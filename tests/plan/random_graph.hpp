@@ -20,7 +20,7 @@ inline void (*while_mixing)() = nullptr;
 struct Mix : tenon::Operator {
   std::int64_t size = 1, scratch = 0;
   static constexpr void describe(auto& op) {
-    op.doc("the sum of all elements, made small, and a little more in each element");
+    op.doc("the scaled sum of all elements, plus a small offset for each element");
     op.types({tenon::f32});
     op.input("data", "[n]").variadic();
     op.output("mixed", "[size]");
@@ -58,7 +58,7 @@ struct Mix : tenon::Operator {
 /// Like Mix, but its backward reads everything.
 struct Blend : Mix {
   static constexpr void describe(auto& op) {
-    op.doc("the sum of all elements, made small, and a little more in each element");
+    op.doc("the scaled sum of all elements, plus a small offset for each element");
     op.types({tenon::f32});
     op.input("data", "[n]").variadic();
     op.output("mixed", "[size]");
