@@ -18,7 +18,7 @@ bool same_type(const tenon_type& left, const tenon_type& right) {
   return left.dtype == right.dtype && left.rank == right.rank && std::equal(left.dims, left.dims + std::max<int>(left.rank, 0), right.dims);
 }
 
-// Implicit variables of the replacement would not be part of the file.
+// Whether the node has an implicit variable, which would belong to no node of the original graph.
 bool brings_variables(const GraphModel& model, NodeId id, std::size_t values_before) {
   const auto& node = model.nodes[id];
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
