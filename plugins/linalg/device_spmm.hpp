@@ -102,7 +102,7 @@ class Library {
 struct Functions {
   OptionalLibrary library{
       {TENON_CUSPARSE_FILE(CUSPARSE_VER_MAJOR)},
-      "products with csr matrices run on a kernel of their own, which is slower; install cuSPARSE, or add its folder to LD_LIBRARY_PATH"};
+      "products with csr matrices fall back to a slower kernel; install cuSPARSE, or add its folder to LD_LIBRARY_PATH"};
   TENON_CUSPARSE_FUNCTION(cusparseGetErrorString);
   TENON_CUSPARSE_FUNCTION(cusparseCreate);
   TENON_CUSPARSE_FUNCTION(cusparseSetStream);

@@ -9,21 +9,22 @@ struct MatmulShapes : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "matrix product as numpy.matmul: the last two axes are matrices, the axes before them are batches that broadcast. "
-        "If one operand is csr and the other dense, memory and time depend on what is stored; the gradient of the csr one is dense");
+        "matrix product with the semantics of numpy.matmul: the last two axes are matrices, leading axes are batches and broadcast. If "
+        "one operand is csr and the other dense, memory and time are proportional to the stored elements; the gradient of the csr "
+        "operand is dense");
     op.version(2);
     op.types(tenon::Types{tenon::f32, tenon::f64} + tenon::any_complex);
-    op.input("a", "[..., m, k], or a vector [k]");
-    op.input("b", "[..., k, n], or a vector [k]");
-    op.output("product", "[..., m, n]; without m if a is a vector, without n if b is one");
+    op.input("a", "[..., m, k] or a vector [k]");
+    op.input("b", "[..., k, n] or a vector [k]");
+    op.output("product", "[..., m, n]; no m if a is a vector, no n if b is a vector");
     op.linear("a", "b");
-    op.param("transpose_a", &MatmulShapes::transpose_a, "a is [..., k, m]");
-    op.param("transpose_b", &MatmulShapes::transpose_b, "b is [..., n, k]");
+    op.param("transpose_a", &MatmulShapes::transpose_a, "transpose a, which is then [..., k, m]");
+    op.param("transpose_b", &MatmulShapes::transpose_b, "transpose b, which is then [..., n, k]");
     op.param("row_sparse_product", &MatmulShapes::row_sparse_product,
-             "if a is csr: return the product as row_sparse, without the rows for which a stores nothing");
+             "if a is csr, return the product as row_sparse, without the rows in which a stores no element");
     op.param("dense_grad", &MatmulShapes::dense_grad,
-             "if a is csr and b is not transposed: return the gradient of b dense. False: row_sparse, with the rows that a uses; "
-             "optimizers then change only these (see their lazy_update)");
+             "if a is csr and b is not transposed, return the gradient of b as dense; false: as row_sparse with the rows that a uses, so "
+             "that optimizers update only these (see their `lazy_update`)");
     op.added(2, "row_sparse_product");
     op.added(2, "dense_grad");
     op.backward_reads("a", "b");
@@ -41,7 +42,7 @@ struct MatmulShapes : tenon::Operator {
   void infer(tenon::Infer& io) const {
     auto a = io.input(0).shape, b = io.input(1).shape;
     if (!a.has_rank() || !b.has_rank()) return;
-    io.require(a.rank() > 0 && b.rank() > 0, "needs matrices or vectors, got a ", a, " and b ", b);
+    io.require(a.rank() > 0 && b.rank() > 0, "needs matrices or vectors, but a is ", a, " and b is ", b);
     io.require(!transpose_a || a.rank() > 1, "transpose_a needs a matrix, but a is ", a);
     io.require(!transpose_b || b.rank() > 1, "transpose_b needs a matrix, but b is ", b);
 

@@ -8,8 +8,8 @@
 struct Largest {
   static constexpr const char* onnx = "ArgMax";
   static constexpr const char* doc =
-      "the index of the largest element of x along one axis, or in row-major order over all axes; the first if several are equal";
-  static constexpr const char* x_doc = "values to choose from, at least one for each result; nan counts as the largest";
+      "index of the maximum of x along one axis, or in row-major order over all axes; the first one among equal elements";
+  static constexpr const char* x_doc = "at least one element for each result; nan counts as the maximum";
   template <class A>
   using Fold = Larger<A>;
   template <class T>
@@ -21,8 +21,8 @@ struct Largest {
 struct Smallest {
   static constexpr const char* onnx = "ArgMin";
   static constexpr const char* doc =
-      "the index of the smallest element of x along one axis, or in row-major order over all axes; the first if several are equal";
-  static constexpr const char* x_doc = "values to choose from, at least one for each result; nan counts as the smallest";
+      "index of the minimum of x along one axis, or in row-major order over all axes; the first one among equal elements";
+  static constexpr const char* x_doc = "at least one element for each result; nan counts as the minimum";
   template <class A>
   using Fold = Smaller<A>;
   template <class T>
@@ -39,15 +39,15 @@ struct ChosenIndex : Reduction {
     op.doc(Rule::doc);
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
     op.input("x", Rule::x_doc);
-    op.output("y", "int64 indices; x without the reduced axes");
+    op.output("y", "int64 indices; x's shape without the reduced axes");
     describe_axes(op);
-    op.param("last", &ChosenIndex::last, "the last if several are equal");
+    op.param("last", &ChosenIndex::last, "return the last index among equal elements, instead of the first");
     op.example({{"x", {2, 3}}}, {{"axis", {1}}});
     op.onnx("", Rule::onnx).attribute("axis", "axis", 0).attribute("keepdims", "keepdims", 1).attribute("select_last_index", "last");
   }
 
   void infer(tenon::Infer& io) const {
-    if (axis.size() > 1) io.param_error("axis", "names ", axis.size(), " axes, but an index is along one axis or over all (empty)");
+    if (axis.size() > 1) io.param_error("axis", "has ", axis.size(), " axes, but needs one, or none for all axes");
     infer_reduction(io, tenon::i64);
     require_elements(io);
   }

@@ -27,8 +27,8 @@ struct Reduction : tenon::Operator {
   }
 
   static constexpr void describe_axes(auto& op) {
-    op.param("axis", &Reduction::axis, "axes to reduce, negative ones counted from the end; empty = all of them");
-    op.param("keepdims", &Reduction::keepdims, "keep the reduced axes, with size 1");
+    op.param("axis", &Reduction::axis, "axes to reduce; negative axes count from the end; empty: all axes");
+    op.param("keepdims", &Reduction::keepdims, "keep the reduced axes with size 1");
   }
 
   /// Since axes_are_input, the axes are no attribute. types: those for which ONNX's result has the dtype that ours has. A switch: one that
@@ -46,8 +46,9 @@ struct Reduction : tenon::Operator {
 
   /// For operators whose axes may be an input.
   static constexpr void describe_axes_input(auto& op) {
-    describe_given(op, "axes", "[n], in place of the parameter axis");
-    op.param("noop_with_empty_axes", &Reduction::noop_with_empty_axes, "without axes, reduce none of them: each element is a result");
+    describe_given(op, "axes", "[n]; replaces the parameter `axis`");
+    op.param("noop_with_empty_axes", &Reduction::noop_with_empty_axes,
+             "without axes, reduce none instead of all: each element is a result");
   }
 
   /// y's shape from x's, and what y's tells about x's.
@@ -92,7 +93,7 @@ struct Reduction : tenon::Operator {
     const auto mask = mask_of(*axes, x.rank());
     bool none_reduced = false, has_results = true;
     for (int a = 0; a < x.rank(); ++a) (mask >> a& 1 ? none_reduced |= x[a] == 0 : has_results &= x[a] > 0);
-    io.require(!none_reduced || !has_results, "x is ", x, ", which leaves no elements to choose from along the reduced axes");
+    io.require(!none_reduced || !has_results, "x is ", x, ", which has no elements along the reduced axes");
   }
 
  private:
@@ -122,16 +123,16 @@ struct Reduction : tenon::Operator {
     if (!y.has_rank()) return -1;
     if (keepdims) return y.rank();
     if (axes.empty()) return noop_with_empty_axes ? y.rank() : -1;
-    io.require(axes.size() <= 8u - y.rank(), "y is ", y, " and ", axes.size(), " axes are reduced, but tensors have at most 8 dimensions");
+    io.require(axes.size() <= 8u - y.rank(), "y is ", y, " and ", axes.size(), " axes are reduced: tensors have at most 8 dimensions");
     return y.rank() + static_cast<int>(axes.size());
   }
 
   static void check_axes(const tenon::Infer& io, const Numbers& axes, int rank) {
     unsigned seen = 0;
     for (const auto a : axes) {
-      if (a < -rank || a >= rank) io.param_error("axis", "names axis ", a, ", which is out of range for x with rank ", rank);
+      if (a < -rank || a >= rank) io.param_error("axis", "refers to axis ", a, ", which is out of range for x with rank ", rank);
       const auto bit = 1u << (a < 0 ? a + rank : a);
-      if (seen & bit) io.param_error("axis", "names axis ", a, " twice");
+      if (seen & bit) io.param_error("axis", "refers to axis ", a, " twice");
       seen |= bit;
     }
   }

@@ -22,11 +22,11 @@ struct Cumulative : tenon::Operator {
   static constexpr void describe_cumulative(auto& op) {
     op.types(tenon::any_real);
     op.input("x", "at least one dimension");
-    describe_given(op, "along", "one number, in place of the parameter axis");
-    op.output("y", "like x");
-    op.param("axis", &Cumulative::axis, "the axis to go along, negative ones counted from the end");
-    op.param("exclusive", &Cumulative::exclusive, "without the element itself: of those before it");
-    op.param("reverse", &Cumulative::reverse, "from the end of the axis");
+    describe_given(op, "along", "one element; replaces the parameter `axis`");
+    op.output("y", "same shape and dtype as x");
+    op.param("axis", &Cumulative::axis, "axis to accumulate along; negative axes count from the end");
+    op.param("exclusive", &Cumulative::exclusive, "exclude the element itself from its result");
+    op.param("reverse", &Cumulative::reverse, "accumulate from the end of the axis");
     op.example({{"x", {2, 3}}}, {{"axis", 1}});
     op.example({{"x", {2, 3}}, {"along", {}, tenon::i64, {-1}}});
   }
@@ -35,7 +35,7 @@ struct Cumulative : tenon::Operator {
   int axis_in(const tenon::Call& call) const {
     const int rank = call.input_type(0).shape.rank();
     const auto named = given_number(call, "along", axis);
-    if (named < -rank || named >= rank) throw tenon::Error("there is no axis ", named, " of rank ", rank);
+    if (named < -rank || named >= rank) throw tenon::Error("axis ", named, " is out of range for rank ", rank);
     return static_cast<int>(named < 0 ? named + rank : named);
   }
 
@@ -78,7 +78,7 @@ struct Cumulative : tenon::Operator {
 
 struct Cumsum : Cumulative {
   static constexpr void describe(auto& op) {
-    op.doc("the sum of each element and of all before it along an axis");
+    op.doc("cumulative sum along an axis");
     describe_cumulative(op);
     op.linear("x");
     op.backward_reads("along");
@@ -107,7 +107,7 @@ struct Cumsum : Cumulative {
 
 struct Cumprod : Cumulative {
   static constexpr void describe(auto& op) {
-    op.doc("the product of each element and of all before it along an axis");
+    op.doc("cumulative product along an axis");
     describe_cumulative(op);
     op.backward_reads("x", "along");
     op.onnx("", "CumProd").since(26).inputs("x").input_as("axis", 1).attribute("exclusive", "exclusive").attribute("reverse", "reverse");

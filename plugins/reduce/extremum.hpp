@@ -47,12 +47,12 @@ struct Extremum : Reduction {
  protected:
   static constexpr void describe_choice(auto& op) {
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
-    op.input("x", "values to choose from, at least one for each result");
+    op.input("x", "at least one element for each result, unless `allow_empty` is set");
     Reduction::describe_axes_input(op);
-    op.output("y", "x without the reduced axes");
+    op.output("y", "x's shape without the reduced axes");
     Reduction::describe_axes(op);
     op.param("allow_empty", &Extremum::allow_empty,
-             "where there is no element, the result is the one that any element replaces: an infinity, or the end of the integers");
+             "return the identity of the reduction for results without elements: an infinity, or the limit of the integer type");
     op.example({{"x", {2, 3}}}, {{"axis", {1}}});
     op.example({{"x", {2, 3}}, {"axes", {1}, tenon::i64, {-1}}});
   }
@@ -88,7 +88,7 @@ struct Extremum : Reduction {
 
 struct Max : Extremum<Larger> {
   static constexpr void describe(auto& op) {
-    op.doc("the largest element of x over the given axes; nan if there is one");
+    op.doc("maximum of x over the reduced axes; nan if there is one");
     describe_choice(op);
     describe_onnx(op, "ReduceMax", 18, tenon::any_real + tenon::Types{tenon::boolean}, "allow_empty");
   }
@@ -96,7 +96,7 @@ struct Max : Extremum<Larger> {
 
 struct Min : Extremum<Smaller> {
   static constexpr void describe(auto& op) {
-    op.doc("the smallest element of x over the given axes; nan if there is one");
+    op.doc("minimum of x over the reduced axes; nan if there is one");
     describe_choice(op);
     describe_onnx(op, "ReduceMin", 18, tenon::any_real + tenon::Types{tenon::boolean}, "allow_empty");
   }

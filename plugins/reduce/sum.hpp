@@ -6,9 +6,11 @@
 #include "spread.hpp"
 
 struct Added {
-  static constexpr const char* doc = "the sum of x over the given axes; for a csr x, y is dense and the time depends on what is stored";
-  static constexpr const char* x_doc = "values to add; true counts as 1";
-  static constexpr const char* y_doc = "x without the reduced axes; int64 for integers and booleans, uint64 for uint64, else x's dtype";
+  static constexpr const char* doc =
+      "sum of x over the reduced axes; for a csr x, y is dense and time is proportional to the stored elements";
+  static constexpr const char* x_doc = "summands; true counts as 1";
+  static constexpr const char* y_doc =
+      "x's shape without the reduced axes; int64 for integers and booleans, uint64 for uint64, otherwise x's dtype";
   static constexpr const char* onnx = "ReduceSum";
   static constexpr int axes_are_input = 13;
   static constexpr tenon::Types kept = tenon::floating + tenon::Types{tenon::i64, tenon::u64};
@@ -18,9 +20,10 @@ struct Added {
 
 struct Averaged {
   static constexpr const char* doc =
-      "the arithmetic mean of x over the given axes; nan for no elements; for a csr x, y is dense and the time depends on what is stored";
+      "arithmetic mean of x over the reduced axes; nan over no elements; for a csr x, y is dense and time is proportional to the stored "
+      "elements";
   static constexpr const char* x_doc = "values to average; true counts as 1";
-  static constexpr const char* y_doc = "x without the reduced axes; float64 for integers and booleans, else x's dtype";
+  static constexpr const char* y_doc = "x's shape without the reduced axes; float64 for integers and booleans, otherwise x's dtype";
   static constexpr const char* onnx = "ReduceMean";
   static constexpr int axes_are_input = 18;
   static constexpr tenon::Types kept = tenon::floating;

@@ -13,16 +13,16 @@ struct TopK : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "the k largest or smallest elements of x along an axis, in order, and where they are; of equal ones the first; nan counts as the "
-        "largest");
+        "the k largest or smallest elements of x along an axis, sorted, and their indices; equal elements in order of their indices; nan "
+        "counts as the largest");
     op.types(tenon::any_real);
     op.input("x", "at least one dimension");
-    describe_given(op, "count", "one number, in place of the parameter k");
-    op.output("values", "x with size k along the axis");
-    op.output("indices", "int64, places along the axis");
-    op.param("k", &TopK::k, "how many; no more than there are along the axis").at_least(0);
-    op.param("axis", &TopK::axis, "the axis to choose along, negative ones counted from the end");
-    op.param("smallest", &TopK::smallest, "the smallest ones, ascending, instead of the largest, descending");
+    describe_given(op, "count", "one element; replaces the parameter `k`");
+    op.output("values", "x's shape, with size k along the axis");
+    op.output("indices", "int64 indices along the axis");
+    op.param("k", &TopK::k, "number of elements to return, at most the size of the axis").at_least(0);
+    op.param("axis", &TopK::axis, "axis to search along; negative axes count from the end");
+    op.param("smallest", &TopK::smallest, "return the smallest elements in ascending order; false: the largest in descending order");
     op.backward_reads("indices");
     op.example({{"x", {2, 3}}}, {{"k", 2}});
     op.example({{"x", {4, 2}}, {"count", {1}, tenon::i64, {3}}}, {{"axis", 0}});
@@ -40,12 +40,12 @@ struct TopK : tenon::Operator {
     const auto x = io.input(0).shape;
     io.set_output(1, tenon::Shape(), tenon::i64);
     if (!x.has_rank()) return;
-    io.require(x.rank() > 0, "x is a scalar, which has no axis to choose along");
+    io.require(x.rank() > 0, "x is a scalar, but needs at least one dimension");
     if (axis < -x.rank() || axis >= x.rank()) io.param_error("axis", "is ", axis, ", which is out of range for x with rank ", x.rank());
     const auto count = given_number(io, "count", k);
     const int along = static_cast<int>(axis);
     if (count)
-      io.require(*count >= 0 && (x[along] == tenon::unknown || *count <= x[along]), "x is ", x, ", which has no ", *count,
+      io.require(*count >= 0 && (x[along] == tenon::unknown || *count <= x[along]), "x is ", x, ", which does not have ", *count,
                  " elements along axis ", axis);
     auto y = x;
     y.set(along, count ? *count : tenon::unknown);
@@ -102,7 +102,7 @@ struct TopK : tenon::Operator {
     y.set(static_cast<int>(axis), given_number(call, "count", k));
     require_output(call, y, first);
     if (y[static_cast<int>(axis)] > x[static_cast<int>(axis)])
-      throw tenon::Error("x is ", x, ", which has fewer elements along axis ", axis);
+      throw tenon::Error("x is ", x, ", which has fewer than k elements along axis ", axis);
     return y;
   }
 

@@ -52,7 +52,7 @@ class BoxCopy {
       case 16:
         return run<16>(call, from, to);
       default:
-        throw tenon::Error("elements of ", element_size_, " bytes cannot be moved");
+        throw tenon::Error("unsupported element size of ", element_size_, " bytes");
     }
   }
 

@@ -11,14 +11,14 @@ struct BroadcastTo : tenon::Operator {
   bool both_ways = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("x broadcast to a shape: repeated along axes of size 1 and along new axes in front");
+    op.doc("x broadcast to a shape: repeated along axes of size 1 and along new leading axes");
     op.types(tenon::every_type);
-    op.input("x", "each size is 1 or that of shape, compared from the last axis");
-    describe_given(op, "sizes", "[rank], in place of the parameter shape");
-    op.output("y", "the given shape");
+    op.input("x", "broadcastable to `shape`");
+    describe_given(op, "sizes", "[rank of y]; replaces the parameter `shape`");
+    op.output("y", "x broadcast to `shape`");
     op.linear("x");
-    op.param("shape", &BroadcastTo::shape, "shape of y; empty = a scalar's, or sizes");
-    op.param("both_ways", &BroadcastTo::both_ways, "sizes of 1 and missing ones in shape stand for x's: y is as large as both");
+    op.param("shape", &BroadcastTo::shape, "shape of y; empty: a scalar, or the input sizes");
+    op.param("both_ways", &BroadcastTo::both_ways, "broadcast x and `shape` against each other, as for elementwise operators");
     op.backward_reads();
     op.example({{"x", {1, 3}}}, {{"shape", {2, 3}}});
     op.example({{"x", {3, 1}}, {"sizes", {3}, tenon::i64, {2, 1, 4}}}, {{"both_ways", true}});
@@ -30,7 +30,7 @@ struct BroadcastTo : tenon::Operator {
     const auto x = io.input(0).shape;
     if (sizes) {
       const auto wanted = shape_of(io, *sizes);
-      if (!wanted.known()) io.param_error("shape", "is ", wanted, ", but every size must be known");
+      if (!wanted.known()) io.param_error("shape", "is ", wanted, ", but needs known sizes");
       io.set_output(0, both_ways ? joined(wanted, x) : wanted);
     } else {
       infer_rank(io, x);

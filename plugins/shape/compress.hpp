@@ -9,12 +9,12 @@ struct Compress : tenon::Operator {
   tenon::Ints axis;
 
   static constexpr void describe(auto& op) {
-    op.doc("the parts of x along an axis, or its elements, for which a condition holds");
+    op.doc("slices of x along an axis, or elements of x, where condition is true");
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
     op.input("x", "any shape");
-    op.input("condition", "[n], n no more than there are parts; those behind it are left out").types({tenon::boolean});
-    op.output("y", "x with fewer parts along the axis; without an axis [count]").allocated();
-    op.param("axis", &Compress::axis, "the axis, negative ones counted from the end; empty = the elements of x in row-major order");
+    op.input("condition", "[n], n at most the number of slices or elements; those after the first n are dropped").types({tenon::boolean});
+    op.output("y", "x's shape with fewer slices along the axis; [count] without an axis").allocated();
+    op.param("axis", &Compress::axis, "axis of the slices; negative axes count from the end; empty: the elements of x in row-major order");
     op.backward_reads("condition");
     op.example({{"x", {3, 3}}, {"condition", {3}, tenon::boolean, {1, 0, 1}}}, {{"axis", {1}}});
     op.example({{"x", {3, 2}}, {"condition", {2}, tenon::boolean, {0, 1}}});
@@ -22,7 +22,7 @@ struct Compress : tenon::Operator {
   }
 
   void infer(tenon::Infer& io) const {
-    if (axis.size() > 1) io.param_error("axis", "names ", axis.size(), " axes, but parts are along one");
+    if (axis.size() > 1) io.param_error("axis", "has ", axis.size(), " axes, but needs at most one");
     const auto x = io.input(0).shape;
     io.set_input(1, tenon::Shape::of_rank(1));
     if (axis.empty()) return io.set_output(0, {tenon::unknown}, io.input(0).dtype);
@@ -76,7 +76,7 @@ struct Compress : tenon::Operator {
         for (int a = 0; a < x.rank(); ++a) (a < along ? outer : a > along ? inner : count) *= x[a];
       }
       if (which.size() > count)
-        throw tenon::Error(tenon::ErrorKind::type, "condition has ", which.size(), " elements, but there are only ", count, " parts");
+        throw tenon::Error(tenon::ErrorKind::type, "condition has ", which.size(), " elements, but there are only ", count, " slices");
       kept = std::count(which.begin(), which.end(), true);
     }
 

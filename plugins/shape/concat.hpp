@@ -6,12 +6,12 @@ struct Concat : tenon::Operator {
   std::int64_t axis = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("the inputs joined along an existing axis");
+    op.doc("concatenation of the inputs along an existing axis");
     op.types(tenon::every_type);
-    op.input("inputs", "one or more tensors of equal sizes except along the axis").variadic();
-    op.output("output", "its size along the axis is the sum of the inputs'");
+    op.input("inputs", "one or more tensors with equal sizes except along the axis").variadic();
+    op.output("output", "the inputs' shape, with the sum of their sizes along the axis");
     op.linear("inputs");
-    op.param("axis", &Concat::axis, "where to join, negative ones counted from the end");
+    op.param("axis", &Concat::axis, "axis to concatenate along; negative axes count from the end");
     op.backward_reads();
     op.example({{"inputs0", {2, 3}}, {"inputs1", {4, 3}}}, {{"axis", 0}});
     op.onnx("", "Concat").until(3).attribute("axis", "axis", 1);
@@ -36,7 +36,7 @@ struct Concat : tenon::Operator {
         ++unknown_inputs;
         last_unknown = i;
       } else if (__builtin_add_overflow(sum, size, &sum)) {
-        io.require(false, "the inputs' sizes along axis ", axis, " are too large to add");
+        io.require(false, "the inputs' sizes along axis ", axis, " add up to more than 64 bits can represent");
       }
     }
     for (int i = 0; i < io.inputs(); ++i) io.set_input(i, common);
@@ -44,7 +44,7 @@ struct Concat : tenon::Operator {
 
     const auto total = io.output(0).shape[along];
     if (unknown_inputs == 1 && total != tenon::unknown) {
-      io.require(total >= sum, "the output has the size ", total, " along axis ", axis, ", but the inputs that are known have ", sum);
+      io.require(total >= sum, "the output has size ", total, " along axis ", axis, ", but the known inputs already have ", sum);
       io.set_input(last_unknown, with_size(common, along, total - sum));
     }
   }
@@ -71,8 +71,8 @@ struct Concat : tenon::Operator {
     io.require(shape.rank() == common.rank(), "input ", i, " is ", shape, ", but needs rank ", common.rank());
     for (int a = 0; a < shape.rank(); ++a) {
       if (a == along || shape[a] == tenon::unknown) continue;
-      io.require(common[a] == tenon::unknown || common[a] == shape[a], "input ", i, " is ", shape, ", but size ", common[a],
-                 " is needed along axis ", a);
+      io.require(common[a] == tenon::unknown || common[a] == shape[a], "input ", i, " is ", shape, ", but needs size ", common[a],
+                 " along axis ", a);
       common.set(a, shape[a]);
     }
   }

@@ -13,8 +13,8 @@ struct BlocksOfPixels : tenon::Operator {
   static constexpr void describe_blocks(auto& op) {
     op.types(tenon::every_type);
     op.linear("x");
-    op.param("block", &BlocksOfPixels::block, "height and width of a block").required().at_least(1);
-    op.param("mode", &BlocksOfPixels::mode, "which channels make a block: dcr: those far apart, crd: those side by side")
+    op.param("block", &BlocksOfPixels::block, "height and width of a block, in elements").required().at_least(1);
+    op.param("mode", &BlocksOfPixels::mode, "channel order, as in ONNX: dcr (depth, column, row) or crd (column, row, depth)")
         .one_of({{"dcr", DepthOrder::dcr}, {"crd", DepthOrder::crd}});
     op.backward_reads();
   }
@@ -31,7 +31,7 @@ struct BlocksOfPixels : tenon::Operator {
       const auto factor = a == 1 ? area : block;
       std::int64_t size = 0;
       const bool shrinks = (a == 1) == to_space;
-      io.require(!shrinks || x[a] % factor == 0, "x is ", x, ", whose axis ", a, " does not divide by ", factor);
+      io.require(!shrinks || x[a] % factor == 0, "x is ", x, ", but the size of axis ", a, " needs to be a multiple of ", factor);
       io.require(shrinks || !__builtin_mul_overflow(x[a], factor, &size), "x is ", x, ", which is too large");
       y.set(a, shrinks ? x[a] / factor : size);
     }
@@ -59,7 +59,7 @@ struct BlocksOfPixels : tenon::Operator {
 
 struct DepthToSpace : BlocksOfPixels {
   static constexpr void describe(auto& op) {
-    op.doc("channels of x moved into blocks of pixels");
+    op.doc("elements moved from the channels of x into blocks of its spatial axes");
     op.input("x", "[n, channels * block * block, height, width]");
     op.output("y", "[n, channels, height * block, width * block]");
     describe_blocks(op);
@@ -91,7 +91,7 @@ struct DepthToSpace : BlocksOfPixels {
 
 struct SpaceToDepth : BlocksOfPixels {
   static constexpr void describe(auto& op) {
-    op.doc("blocks of pixels of x moved into channels");
+    op.doc("elements moved from blocks of x's spatial axes into channels");
     op.input("x", "[n, channels, height * block, width * block]");
     op.output("y", "[n, channels * block * block, height, width]");
     describe_blocks(op);

@@ -7,12 +7,12 @@ struct ExpandDims : Relabel {
   tenon::Ints axis;
 
   static constexpr void describe(auto& op) {
-    op.doc("x with new axes of size 1");
+    op.doc("x with additional axes of size 1");
     op.input("x", "any shape");
-    describe_given(op, "axes", "[n], in place of the parameter axis");
-    op.output("y", "the same elements");
+    describe_given(op, "axes", "[n]; replaces the parameter `axis`");
+    op.output("y", "the elements of x in the new shape");
     op.linear("x");
-    op.param("axis", &ExpandDims::axis, "places of the new axes in y, negative ones counted from the end");
+    op.param("axis", &ExpandDims::axis, "positions of the new axes in y; negative positions count from the end");
     describe_relabel(op);
     op.example({{"x", {2, 3}}}, {{"axis", {1}}});
     op.onnx("", "Unsqueeze").until(12).inputs("x").attribute("axes", "axis");
@@ -34,7 +34,7 @@ struct ExpandDims : Relabel {
     if (rank < 0) return io.set_output(0, tenon::Shape());
     if (rank > tenon::max_rank) io.param_error("axis", "adds ", axis.size(), " dimensions to x, ", x, ", but tensors have at most 8");
     const auto is_new = axes_of(io, axis, rank);
-    io.require(rank >= added, "y is ", y, " and cannot hold ", added, " new axes");
+    io.require(rank >= added, "y is ", y, ", which has no room for ", added, " new axes");
     auto whole = tenon::Shape::of_rank(rank), rest = tenon::Shape::of_rank(rank - added);
     for (int a = 0, from = 0; a < rank; ++a) {
       const bool fresh = is_new >> a & 1;

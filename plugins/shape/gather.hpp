@@ -35,10 +35,10 @@ struct Gather : Gathering<Gather> {
   std::int64_t axis = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("the parts of data that indices name along an axis, in place of that axis: output[a, i, b] = data[a, indices[i], b]");
-    describe_gathering(op, "any shape; negative ones count from the end of the axis");
-    op.output("output", "data's shape, with that of indices in place of the axis");
-    op.param("axis", &Gather::axis, "the axis of data, negative ones counted from the end");
+    op.doc("slices of data along an axis at the given indices: output[a, i, b] = data[a, indices[i], b]");
+    describe_gathering(op, "any shape; negative indices count from the end of the axis");
+    op.output("output", "data's shape, with the shape of indices in place of the axis");
+    op.param("axis", &Gather::axis, "axis of data to index; negative axes count from the end");
     op.example({{"data", {3, 3}}, {"indices", {2, 2}, tenon::i64, {0, -1, 2, 1}}}, {{"axis", 1}});
     op.example({{"data", {3}}, {"indices", {}, tenon::i64, {1}}});
     op.onnx("", "Gather").attribute("axis", "axis");
@@ -68,9 +68,11 @@ struct GatherAlong : Gathering<GatherAlong> {
 
   static constexpr void describe(auto& op) {
     op.doc("one element of data for each index: output[a, i, b] = data[a, indices[a, i, b], b]");
-    describe_gathering(op, "data's rank, and no larger than data along the other axes; negative ones count from the end of the axis");
+    describe_gathering(op,
+                       "data's rank, and sizes at most those of data along the other axes; negative indices count from the end of the "
+                       "axis");
     op.output("output", "the shape of indices");
-    op.param("axis", &GatherAlong::axis, "the axis that indices point into, negative ones counted from the end");
+    op.param("axis", &GatherAlong::axis, "axis of data to index; negative axes count from the end");
     op.example({{"data", {3, 3}}, {"indices", {2, 2}, tenon::i64, {0, -1, 2, 1}}});
     op.onnx("", "GatherElements").since(11).attribute("axis", "axis");
   }
@@ -89,7 +91,7 @@ struct GatherAlong : Gathering<GatherAlong> {
     bool fits = !indices.has_rank() || indices.rank() == data.rank();
     for (int a = 0; fits && indices.has_rank() && a < data.rank(); ++a)
       fits = a == along || data[a] == tenon::unknown || indices[a] == tenon::unknown || indices[a] <= data[a];
-    io.require(fits, "indices is ", indices, ", but needs the rank of data, ", data, ", and no larger sizes but along axis ", axis);
+    io.require(fits, "indices is ", indices, ", but needs the rank of data, ", data, ", and no larger sizes except along axis ", axis);
     if (!indices.has_rank()) io.set_input(1, tenon::Shape::of_rank(data.rank()));
   }
 
@@ -102,10 +104,12 @@ struct GatherNd : Gathering<GatherNd> {
   std::int64_t batch_dims = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("the parts of data that the rows of indices name by data's first axes: output[i] = data[indices[i, 0], indices[i, 1] ...]");
-    describe_gathering(op, "[..., depth]: indices into depth axes of data; negative ones count from the end");
-    op.output("output", "indices without its last axis, then data without its first axes");
-    op.param("batch_dims", &GatherNd::batch_dims, "leading axes that data and indices share, behind which indices point").at_least(0);
+    op.doc("slices of data at index tuples: output[i] = data[indices[i, 0], indices[i, 1], ...]");
+    describe_gathering(op,
+                       "[..., depth]; index tuples for the first depth axes of data after `batch_dims`; negative indices count from the "
+                       "end");
+    op.output("output", "the shape of indices without its last axis, followed by the axes of data that are not indexed");
+    op.param("batch_dims", &GatherNd::batch_dims, "number of leading batch axes that data and indices share").at_least(0);
     op.example({{"data", {2, 3, 2}}, {"indices", {2, 2}, tenon::i64, {0, -1, 1, 1}}});
     op.example({{"data", {2, 3}}, {"indices", {2, 2, 1}, tenon::i64, {0, -1, 1, 1}}}, {{"batch_dims", 1}});
     op.onnx("", "GatherND").since(11).attribute("batch_dims", "batch_dims");
@@ -115,14 +119,14 @@ struct GatherNd : Gathering<GatherNd> {
     const auto data = io.input(0).shape, indices = io.input(1).shape;
     if (!data.has_rank() || !indices.has_rank()) return;
     io.require(indices.rank() > 0 && batch_dims < indices.rank() && batch_dims < data.rank(), "data is ", data, " and indices ", indices,
-               ", which cannot have ", batch_dims, " leading axes in common");
+               ", which cannot share ", batch_dims, " leading axes");
     if (indices[-1] == tenon::unknown) return;
     const int batch = static_cast<int>(batch_dims);
-    io.require(indices[-1] >= 1 && indices[-1] <= data.rank() - batch, "indices is ", indices, ", whose rows cannot name places in data, ",
-               data);
+    io.require(indices[-1] >= 1 && indices[-1] <= data.rank() - batch, "indices is ", indices,
+               ", whose last axis does not fit the rank of data, ", data);
     for (int a = 0; a < batch; ++a)
       io.require(data[a] == indices[a] || data[a] == tenon::unknown || indices[a] == tenon::unknown, "data is ", data, " and indices ",
-                 indices, ", which differ along axis ", a);
+                 indices, ", which differ along batch axis ", a);
     const int depth = static_cast<int>(indices[-1]), rank = indices.rank() - 1 + data.rank() - batch - depth;
     io.require(rank <= tenon::max_rank, "data is ", data, " and indices ", indices, ": output would have ", rank,
                " dimensions, more than 8");

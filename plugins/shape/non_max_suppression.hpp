@@ -13,20 +13,22 @@ struct NonMaxSuppression : tenon::Operator {
   bool center_point_box = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("for each class the boxes of the highest scores, without those that overlap one of a higher score; of equal scores the first");
+    op.doc(
+        "for each class, the boxes with the highest scores, without boxes that overlap one with a higher score; the first box among "
+        "equal scores");
     op.types({tenon::f32});
-    op.input("boxes", "[batch, boxes, 4]: y1, x1, y2, x2 of two opposite corners, or x, y, width, height of center_point_box");
+    op.input("boxes", "[batch, boxes, 4]; y1, x1, y2, x2 of two opposite corners, or x, y, width, height if `center_point_box` is set");
     op.input("scores", "[batch, classes, boxes]");
-    describe_given(op, "limit", "one number, in place of the parameter most");
-    op.input("iou", "one number, in place of the parameter iou_threshold").types({tenon::f32}).optional().on_cpu();
-    op.input("least_score", "one number, in place of the parameter score_threshold").types({tenon::f32}).optional().on_cpu();
-    op.output("selected", "int64 [count, 3]: batch, class and box, by batches, classes and falling scores").allocated();
-    op.param("most", &NonMaxSuppression::most, "boxes of each class of each batch at most; 0 = none");
-    op.param("iou_threshold", &NonMaxSuppression::iou_threshold, "boxes overlap where their intersection over their union is larger")
+    describe_given(op, "limit", "one element; replaces the parameter `most`");
+    op.input("iou", "one element; replaces the parameter `iou_threshold`").types({tenon::f32}).optional().on_cpu();
+    op.input("least_score", "one element; replaces the parameter `score_threshold`").types({tenon::f32}).optional().on_cpu();
+    op.output("selected", "int64 [count, 3]; batch, class and box index, sorted by batch, class and descending score").allocated();
+    op.param("most", &NonMaxSuppression::most, "maximum number of boxes for each class of each sample; 0: none");
+    op.param("iou_threshold", &NonMaxSuppression::iou_threshold, "intersection over union above which two boxes overlap")
         .at_least(0)
         .at_most(1);
-    op.param("score_threshold", &NonMaxSuppression::score_threshold, "boxes count only with scores above it");
-    op.param("center_point_box", &NonMaxSuppression::center_point_box, "boxes are centres and sizes, not corners");
+    op.param("score_threshold", &NonMaxSuppression::score_threshold, "score that a selected box must exceed");
+    op.param("center_point_box", &NonMaxSuppression::center_point_box, "boxes are given by center and size instead of two corners");
     op.backward_reads();
     op.example({{"boxes", {1, 2, 4}, tenon::f32, {0, 0, 1, 1, 0, 0.1, 1, 1.1}}, {"scores", {1, 1, 2}, tenon::f32, {0.9, 0.8}}},
                {{"most", 3}, {"iou_threshold", 0.5}});
@@ -43,7 +45,7 @@ struct NonMaxSuppression : tenon::Operator {
     for (int i = 2; i < 5; ++i) {
       if (!io.has_input(i)) continue;
       const auto shape = io.input(i).shape;
-      io.require(!shape.known() || shape.size() == 1, "input ", i, " is ", shape, ", but needs to be one number");
+      io.require(!shape.known() || shape.size() == 1, "input ", i, " is ", shape, ", but needs one element");
     }
   }
 

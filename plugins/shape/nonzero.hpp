@@ -6,10 +6,10 @@
 /// Only its kernel knows how many there are.
 struct Nonzero : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("where x is not 0: the indices of these elements, in row-major order");
+    op.doc("indices of the nonzero elements of x, in row-major order");
     op.types(tenon::any_type);
     op.input("x", "any shape");
-    op.output("indices", "int64 [count, the rank of x]").allocated();
+    op.output("indices", "int64 [count, rank of x]").allocated();
     op.backward_reads();
     op.example({{"x", {2, 3}, tenon::unknown_dtype, {0, 1, 0, 2, 0, 3}}});
   }

@@ -25,16 +25,16 @@ struct OneHot : tenon::Operator {
   bool negative = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("1 at [..., indices[...]] and 0 elsewhere; nothing but 0 for an index out of range");
+    op.doc("one-hot encoding: 1 at [..., indices[...]] and 0 elsewhere; only 0 for an index out of range");
     op.types(tenon::integral);
-    op.input("indices", "places along the new axis of output; any shape");
-    describe_given(op, "size", "one number, in place of the parameter depth");
-    op.input("values", "[2]: what stands elsewhere, and in the places named; in place of 0 and 1").types(tenon::every_type).optional();
-    op.output("output", "[shape of indices ..., depth], or depth elsewhere as axis says; of the dtype of values, if they are given");
-    op.param("depth", &OneHot::depth, "size of the new axis; 0 = that of the input size").at_least(0);
-    op.param("axis", &OneHot::axis, "place of the new axis in output, negative ones counted from the end");
-    op.param("dtype", &OneHot::dtype, "dtype of output").one_of(tenon::floating);
-    op.param("negative", &OneHot::negative, "negative indices count from the end of the axis; false: they are out of range");
+    op.input("indices", "positions along the new axis of output; any shape");
+    describe_given(op, "size", "one element; replaces the parameter `depth`");
+    op.input("values", "[2]; values for off and on; default: 0 and 1").types(tenon::every_type).optional();
+    op.output("output", "the shape of indices with a new axis of size `depth` at `axis`; dtype of values, or `dtype` without them");
+    op.param("depth", &OneHot::depth, "size of the new axis; 0: from the input size").at_least(0);
+    op.param("axis", &OneHot::axis, "position of the new axis in output; negative positions count from the end");
+    op.param("dtype", &OneHot::dtype, "dtype of output, without the input values").one_of(tenon::floating);
+    op.param("negative", &OneHot::negative, "negative indices count from the end of the new axis; false: they are out of range");
     op.backward_reads("indices");
     op.example({{"indices", {3}, tenon::unknown_dtype, {0, 2, 1}}}, {{"depth", 3}});
     op.example({{"indices", {3}, tenon::unknown_dtype, {0, 2, 1}}, {"size", {}, tenon::i64, {3}}, {"values", {2}}},
@@ -47,13 +47,13 @@ struct OneHot : tenon::Operator {
     const auto type = io.has_input("values") ? io.input("values").dtype : dtype;
     if (io.has_input("values")) io.set_input("values", {2});
     io.set_output(0, tenon::Shape(), type);
-    if (depth != 0 && io.has_input("size")) io.param_error("depth", "is given, and so is the input 'size', which takes its place");
-    if (depth == 0 && !io.has_input("size")) io.param_error("depth", "is missing, and so is the input 'size', which may take its place");
+    if (depth != 0 && io.has_input("size")) io.param_error("depth", "and the input 'size' are both set: needs only one of them");
+    if (depth == 0 && !io.has_input("size")) io.param_error("depth", "and the input 'size' are both missing: needs one of them");
     if (!indices.has_rank()) return;
-    io.require(indices.rank() < 8, "indices is ", indices, ": needs at most 7 dimensions, as output has one more");
+    io.require(indices.rank() < 8, "indices is ", indices, ": needs at most 7 dimensions, since output has one more");
     const int at = axis_of(io, axis, indices.rank() + 1);
     const auto size = given_number(io, "size", depth);
-    io.require(!size || *size >= 0, "size is ", size.value_or(0));
+    io.require(!size || *size >= 0, "size is ", size.value_or(0), ": needs 0 or more");
     auto output = tenon::Shape::of_rank(indices.rank() + 1);
     for (int a = 0; a < output.rank(); ++a) output.set(a, a == at ? size.value_or(tenon::unknown) : indices[a - (a > at)]);
     io.set_output(0, output, type);
@@ -100,7 +100,7 @@ struct OneHot : tenon::Operator {
     std::int64_t inner = 1;
     for (int a = at + 1; a < output.rank(); ++a) inner *= output[a];
     if (!call.backward() && given_number(call, "size", depth) != output[at])
-      throw tenon::Error("output is ", output, ", but its new axis has another size");
+      throw tenon::Error("output is ", output, ", but its new axis does not have size depth");
     return {output[at], inner, negative};
   }
 

@@ -13,21 +13,22 @@ struct Pad : tenon::Operator {
   double value = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("x with more elements before and after it along each axis, or with fewer");
+    op.doc("x padded, or cropped, at both ends of each axis");
     op.types(tenon::every_type);
-    op.input("x", "one dimension for each entry of before, or any with axes");
-    describe_given(op, "widths", "[2 n], in place of the parameters before and after: all of before, then all of after");
-    op.input("fill", "a scalar or [1], in place of the parameter value").optional();
-    describe_given(op, "along", "[n], in place of the parameter axes");
-    op.output("y", "larger than x by before + after");
+    op.input("x", "one axis for each value of `before`, or any rank with `axes`");
+    describe_given(op, "widths", "[2 n]; all values of before, then all of after; replaces the parameters `before` and `after`");
+    op.input("fill", "scalar or [1]; replaces the parameter `value`").optional();
+    describe_given(op, "along", "[n]; replaces the parameter `axes`");
+    op.output("y", "x's sizes plus before plus after");
     op.linear("x").when("mode", "edge", "reflect", "wrap");
-    op.param("before", &Pad::before, "elements to add at the beginning of each axis; negative: to remove");
-    op.param("after", &Pad::after, "elements to add at the end of each axis; negative: to remove");
+    op.param("before", &Pad::before, "number of elements to add at the start of each axis; negative: to remove");
+    op.param("after", &Pad::after, "number of elements to add at the end of each axis; negative: to remove");
     op.param("mode", &Pad::mode,
-             "constant: value; edge: the nearest element; reflect: mirrored at the edge, which is not repeated; wrap: from the other end")
+             "constant: `value`; edge: the nearest element; reflect: mirrored without repeating the edge; wrap: continued from the "
+             "opposite end")
         .one_of({{"constant", PadMode::constant}, {"edge", PadMode::edge}, {"reflect", PadMode::reflect}, {"wrap", PadMode::wrap}});
-    op.param("value", &Pad::value, "the element that mode constant adds");
-    op.param("axes", &Pad::axes, "the axes that before and after are for; empty = all of them");
+    op.param("value", &Pad::value, "padding value for mode constant");
+    op.param("axes", &Pad::axes, "axes to which before and after apply; empty: all axes");
     op.backward_reads("widths", "along");
     op.example({{"x", {2, 3}}}, {{"before", {0, 1}}, {"after", {1, 1}}});
     op.example({{"x", {2, 3}}, {"widths", {2}, tenon::i64, {-1, 2}}, {"fill", {}}, {"along", {1}, tenon::i64, {-1}}});
@@ -49,13 +50,13 @@ struct Pad : tenon::Operator {
 
   void configure() {
     if (before.size() != after.size())
-      throw tenon::Error(tenon::ErrorKind::parameter, "before has ", before.size(), " entries, but after has ", after.size());
+      throw tenon::Error(tenon::ErrorKind::parameter, "before has ", before.size(), " values, but after has ", after.size());
   }
 
   void infer(tenon::Infer& io) const {
-    if (before.size() > tenon::max_rank) io.param_error("before", "has ", before.size(), " entries, but tensors have at most 8 dimensions");
+    if (before.size() > tenon::max_rank) io.param_error("before", "has ", before.size(), " values, but tensors have at most 8 dimensions");
     if (io.has_input("fill") && io.input("fill").shape.known())
-      io.require(io.input("fill").shape.size() == 1, "fill is ", io.input("fill").shape, ", but needs to be one element");
+      io.require(io.input("fill").shape.size() == 1, "fill is ", io.input("fill").shape, ", but needs one element");
     const bool whole = axes.empty() && !io.has_input("along"), by_parameters = !io.has_input("widths");
     auto x = io.input(0).shape, y = io.output(0).shape;
     const int rank = x.has_rank() ? x.rank() : y.has_rank() ? y.rank() : whole && by_parameters ? static_cast<int>(before.size()) : -1;
@@ -70,7 +71,7 @@ struct Pad : tenon::Operator {
     if (dtype == tenon::unknown_dtype || io.has_input("fill") || (tenon::floating + tenon::any_complex).has(dtype)) return;
     const bool exact =
         tenon::visit<tenon::any_integer + tenon::Types{tenon::boolean}>(dtype, [&]<class T>() { return representable<T>(value); });
-    if (!exact) io.param_error("value", "is ", value, ", which ", dtype, " cannot hold");
+    if (!exact) io.param_error("value", "is ", value, ", which ", dtype, " cannot represent");
   }
 
   void forward(const tenon::Call& call) const {
@@ -106,8 +107,8 @@ struct Pad : tenon::Operator {
   static Widths spread(const Numbers& both, const Numbers& axes, int rank) {
     const auto count = both.size() / 2;
     if (both.size() % 2 != 0 || count != (axes.empty() ? static_cast<std::size_t>(rank) : axes.size()))
-      throw tenon::Error(tenon::ErrorKind::type, "there are ", count,
-                         axes.empty() ? " widths before and after for rank " : " widths before and after for axes: ",
+      throw tenon::Error(tenon::ErrorKind::type, "before and after have ", count,
+                         axes.empty() ? " values each, but x has rank " : " values each, but the number of axes is ",
                          axes.empty() ? static_cast<std::size_t>(rank) : axes.size());
     checked_axes(axes, rank);
     Widths widths{Numbers(static_cast<std::size_t>(rank)), Numbers(static_cast<std::size_t>(rank))};
@@ -139,7 +140,7 @@ struct Pad : tenon::Operator {
     for (int a = 0; a < x.rank(); ++a) {
       const auto i = static_cast<std::size_t>(a);
       padded.set(a, std::max<std::int64_t>(0, x[a] + widths.before[i] + widths.after[i]));
-      if (x[a] == 0 && padded[a] > 0 && mode != PadMode::constant) throw tenon::Error("x is ", x, ", which has no element to repeat");
+      if (x[a] == 0 && padded[a] > 0 && mode != PadMode::constant) throw tenon::Error("x is ", x, ", which has no elements to repeat");
     }
     require_output(call, padded);
     return widths;
@@ -150,7 +151,7 @@ struct Pad : tenon::Operator {
       const auto i = static_cast<std::size_t>(a);
       std::int64_t added = 0;
       if (__builtin_add_overflow(widths.before[i], widths.after[i], &added))
-        io.param_error("after", "and before add up to more than 64 bits can count");
+        io.param_error("after", "and before add up to more than 64 bits can represent");
       if (x[a] == tenon::unknown && y[a] != tenon::unknown) {
         io.require(y[a] >= added, "y is ", y, ", but ", added, " elements are added along axis ", a);
         x.set(a, y[a] - added);
@@ -158,10 +159,10 @@ struct Pad : tenon::Operator {
       std::int64_t size = x[a];
       if (size == tenon::unknown) continue;
       if (__builtin_add_overflow(size, added, &size))
-        io.param_error("after", "makes axis ", a, " of x, ", x, ", larger than 64 bits can count");
-      io.require(size >= 0 && widths.before[i] >= -x[a] && widths.after[i] >= -x[a], "x is ", x, ", from which ", widths.before[i], " and ",
-                 widths.after[i], " elements along axis ", a, " cannot be taken");
-      io.require(x[a] > 0 || added == 0 || mode == PadMode::constant, "x is ", x, ", which has no element to repeat along axis ", a);
+        io.param_error("after", "makes axis ", a, " of x, ", x, ", larger than 64 bits can represent");
+      io.require(size >= 0 && widths.before[i] >= -x[a] && widths.after[i] >= -x[a], "x is ", x, ", but ", widths.before[i], " before and ",
+                 widths.after[i], " after remove more elements than axis ", a, " has");
+      io.require(x[a] > 0 || added == 0 || mode == PadMode::constant, "x is ", x, ", which has no elements to repeat along axis ", a);
       y.set(a, size);
     }
   }

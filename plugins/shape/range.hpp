@@ -5,11 +5,11 @@
 /// Its size follows from the elements of its inputs.
 struct Range : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("start, start + delta, start + 2 delta ... before limit");
+    op.doc("evenly spaced values from start up to but excluding limit: start, start + delta, start + 2 * delta, ...");
     op.types(tenon::any_real);
-    op.input("start", "a scalar: the first number").on_cpu();
-    op.input("limit", "a scalar: what the numbers do not reach").on_cpu();
-    op.input("delta", "a scalar: the distance, not 0; negative = downwards").on_cpu();
+    op.input("start", "scalar; first value").on_cpu();
+    op.input("limit", "scalar; end of the range, exclusive").on_cpu();
+    op.input("delta", "scalar; distance between values, not 0; negative: descending").on_cpu();
     op.output("y", "[n]");
     op.backward_reads();
     op.example({{"start", {}, tenon::i64, {1}}, {"limit", {}, tenon::i64, {10}}, {"delta", {}, tenon::i64, {3}}});
@@ -21,7 +21,7 @@ struct Range : tenon::Operator {
     const auto dtype = io.input(0).dtype;
     for (int i = 0; i < 3; ++i) {
       const auto shape = io.input(i).shape;
-      io.require(!shape.known() || shape.size() == 1, "input ", i, " is ", shape, ", but needs to be one number");
+      io.require(!shape.known() || shape.size() == 1, "input ", i, " is ", shape, ", but needs one element");
     }
     if (dtype != tenon::unknown_dtype)
       tenon::visit<tenon::any_real>(dtype, [&]<class T>() {
@@ -36,7 +36,7 @@ struct Range : tenon::Operator {
       const T start = *call.input<T>(0).data(), delta = *call.input<T>(2).data();
       const auto y = call.output<T>(0);
       if (y.size() != count(start, *call.input<T>(1).data(), delta))
-        throw tenon::Error("the range has not the ", y.size(), " numbers of its output");
+        throw tenon::Error("the range does not have the ", y.size(), " elements of its output");
       for (std::int64_t i = 0; i < y.size(); ++i) {
         if constexpr (std::is_integral_v<T>)
           y.data()[i] =
@@ -56,7 +56,7 @@ struct Range : tenon::Operator {
     constexpr std::int64_t most = std::int64_t{1} << 48;
     std::int64_t count = 0;
     if constexpr (std::is_integral_v<T>) {
-      if (delta == 0) throw tenon::Error(tenon::ErrorKind::type, "delta is 0, with which no range comes to an end");
+      if (delta == 0) throw tenon::Error(tenon::ErrorKind::type, "delta is 0, so the range would be infinite");
       if (delta > 0 ? start >= limit : start <= limit) return 0;
       const auto distance = delta > 0 ? static_cast<std::uint64_t>(limit) - static_cast<std::uint64_t>(start)
                                       : static_cast<std::uint64_t>(start) - static_cast<std::uint64_t>(limit);
@@ -64,10 +64,10 @@ struct Range : tenon::Operator {
       count = static_cast<std::int64_t>(std::min<std::uint64_t>((distance - 1) / step + 1, static_cast<std::uint64_t>(most) + 1));
     } else {
       const auto steps = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
-      if (!std::isfinite(steps)) throw tenon::Error(tenon::ErrorKind::type, "its numbers make no range that comes to an end");
+      if (!std::isfinite(steps)) throw tenon::Error(tenon::ErrorKind::type, "start, limit and delta must give a finite number of elements");
       count = static_cast<std::int64_t>(std::clamp(steps, 0.0, static_cast<double>(most) + 1));
     }
-    if (count > most) throw tenon::Error(tenon::ErrorKind::type, "the range has more elements than memory can hold");
+    if (count > most) throw tenon::Error(tenon::ErrorKind::type, "the range has too many elements, more than 2^48");
     return count;
   }
 };

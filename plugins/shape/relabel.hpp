@@ -28,7 +28,7 @@ struct Relabel : tenon::Operator {
   /// Where it is not known yet which shape y will have, but y's is known from elsewhere.
   static void require_same_size(const tenon::Infer& io) {
     const auto x = io.input(0).shape, y = io.output(0).shape;
-    io.require(!x.known() || !y.known() || x.size() == y.size(), "x is ", x, ", whose elements do not fit ", y);
+    io.require(!x.known() || !y.known() || x.size() == y.size(), "x is ", x, ", which does not have as many elements as y, ", y);
   }
 
  private:

@@ -8,13 +8,13 @@ struct Reshape : Relabel {
   bool copy_zeros = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("the elements of x in row-major order, in another shape");
+    op.doc("the elements of x in row-major order in another shape");
     op.input("x", "any shape");
-    describe_given(op, "sizes", "[rank of y], in place of the parameter shape");
-    op.output("y", "as many elements as x");
+    describe_given(op, "sizes", "[rank of y]; replaces the parameter `shape`");
+    op.output("y", "the elements of x in the new shape");
     op.linear("x");
-    op.param("shape", &Reshape::shape, "shape of y; one size may be -1, which follows from the others; empty = a scalar, or sizes");
-    op.param("copy_zeros", &Reshape::copy_zeros, "a size of 0 stands for x's size along this axis");
+    op.param("shape", &Reshape::shape, "shape of y; one size may be -1, which is inferred; empty: a scalar, or the input sizes");
+    op.param("copy_zeros", &Reshape::copy_zeros, "replace a size of 0 by x's size along the same axis");
     describe_relabel(op);
     op.example({{"x", {2, 3}}}, {{"shape", {3, 2}}});
     op.example({{"x", {2, 6}}, {"sizes", {3}, tenon::i64, {0, 3, -1}}}, {{"copy_zeros", true}});
@@ -34,17 +34,18 @@ struct Reshape : Relabel {
  private:
   void infer_from(tenon::Infer& io, const Numbers& sizes, const tenon::Shape& x) const {
     auto y = shape_of(io, sizes);
-    if (std::count(y.begin(), y.end(), tenon::unknown) > 1) io.param_error("shape", "has -1 more than once: ", y);
+    if (std::count(y.begin(), y.end(), tenon::unknown) > 1) io.param_error("shape", "contains -1 more than once: ", y);
     bool open = false;  // a size that is not known yet
     for (int a = 0; copy_zeros && a < y.rank(); ++a) {
       if (y[a] != 0) continue;
-      io.require(!x.has_rank() || a < x.rank(), "x is ", x, ", which has no size to copy for the 0 in ", y);
+      io.require(!x.has_rank() || a < x.rank(), "x is ", x, ", which has no axis for the size 0 in ", y);
       y.set(a, x.has_rank() ? x[a] : tenon::unknown);
       open |= y[a] == tenon::unknown;
     }
     if (x.known() && !open) {
       fill_in(y, x.size());
-      io.require(y.known() && y.size() == x.size(), "x is ", x, ", whose ", x.size(), " elements do not fit ", shape_of(io, sizes));
+      io.require(y.known() && y.size() == x.size(), "x is ", x, ", whose ", x.size(), " elements cannot be reshaped to ",
+                 shape_of(io, sizes));
     }
     io.set_output(0, y);
   }
@@ -60,7 +61,7 @@ struct Reshape : Relabel {
   static void infer_input(tenon::Infer& io, const tenon::Shape& y, tenon::Shape x) {
     if (!y.known() || !x.has_rank() || std::count(x.begin(), x.end(), tenon::unknown) != 1) return;
     fill_in(x, y.size());
-    io.require(x.known() || y.size() == 0, "x is ", x, ", which cannot have the ", y.size(), " elements of ", y);
+    io.require(x.known() || y.size() == 0, "x is ", x, ", which cannot be reshaped to the ", y.size(), " elements of ", y);
     io.set_input(0, x);
   }
 };

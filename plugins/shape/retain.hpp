@@ -33,11 +33,11 @@ struct ListedStored {
 
 struct Retain : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("data with all rows that numbers does not list set to 0; csr and row_sparse data keep their storage");
+    op.doc("data with zeros in all rows that numbers does not list; csr and row_sparse data keep their storage format");
     op.types(tenon::every_type);
     op.input("data", "[rows, ...]");
-    op.input("numbers", "[n], row numbers from 0 to rows - 1 in any order, any number of times").types(tenon::integral);
-    op.output("output", "like data");
+    op.input("numbers", "[n]; row indices from 0 to rows - 1, in any order, with repetitions").types(tenon::integral);
+    op.output("output", "same shape as data");
     op.linear("data");
     op.backward_reads("numbers");
     op.example({{"data", {4, 2}}, {"numbers", {2}, tenon::i64, {3, 0}}});

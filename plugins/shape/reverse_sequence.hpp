@@ -9,14 +9,14 @@ struct ReverseSequence : tenon::Operator {
   std::int64_t batch_axis = 1, time_axis = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("x with the first steps of each sequence in reverse order, as many as lengths says, and the others where they are");
+    op.doc("x with the first lengths[i] steps of each sequence i in reverse order and the other steps unchanged");
     op.types(tenon::every_type);
     op.input("x", "at least two dimensions");
-    op.input("lengths", "[sequences], steps to reverse, from 0 to the size of the time axis").types({tenon::i64});
-    op.output("y", "like x");
+    op.input("lengths", "[sequences]; number of steps to reverse, from 0 to the size of the time axis").types({tenon::i64});
+    op.output("y", "same shape as x");
     op.linear("x");
-    op.param("batch_axis", &ReverseSequence::batch_axis, "the axis of the sequences, negative ones counted from the end");
-    op.param("time_axis", &ReverseSequence::time_axis, "the axis of their steps, negative ones counted from the end");
+    op.param("batch_axis", &ReverseSequence::batch_axis, "axis of the sequences; negative axes count from the end");
+    op.param("time_axis", &ReverseSequence::time_axis, "axis of the steps; negative axes count from the end");
     op.backward_reads("lengths");
     op.example({{"x", {4, 3}}, {"lengths", {3}, tenon::i64, {2, 0, 3}}});
     op.onnx("", "ReverseSequence").since(10).attribute("batch_axis", "batch_axis").attribute("time_axis", "time_axis");
@@ -30,7 +30,7 @@ struct ReverseSequence : tenon::Operator {
     io.set_input(1, tenon::Shape::of_rank(1));
     if (!x.has_rank()) return;
     const int batch = axis_of(io, batch_axis, x.rank(), "batch_axis"), time = axis_of(io, time_axis, x.rank(), "time_axis");
-    if (batch == time) io.param_error("time_axis", "names axis ", time, ", which batch_axis names, too");
+    if (batch == time) io.param_error("time_axis", "refers to axis ", time, ", which is also batch_axis");
     io.set_input(1, {x[batch]});
   }
 

@@ -20,7 +20,7 @@ inline std::vector<std::int64_t> read_row_numbers(const tenon::Call& call, std::
 /// data's shape and that of the list, as far as they are known. Error: data without rows, or a list that is none.
 inline void check_rows_and_numbers(tenon::Infer& io) {
   const auto data = io.input(0).shape;
-  io.require(!data.has_rank() || data.rank() > 0, "data is a scalar, which has no rows");
+  io.require(!data.has_rank() || data.rank() > 0, "data is a scalar, but needs at least one dimension");
   io.set_input(1, tenon::Shape::of_rank(1));
 }
 

@@ -41,14 +41,15 @@ struct Scattering : tenon::Operator {
     op.input("data", "at least one dimension");
     op.input("indices", indices).types(tenon::integral);
     op.input("updates", updates);
-    op.output("output", "like data");
+    op.output("output", "same shape as data");
     op.inplace("data", "output");
     op.linear("data").when("reduction", "none", "add");
     op.linear("updates").when("reduction", "none", "add");
     op.backward_reads("indices");
     op.backward_reads("data", "updates").when("reduction", "mul", "max", "min");
     op.param("reduction", &Scattering::reduction,
-             "what becomes of data's element and the updates: none: the last update replaces it; add, mul, max, min of all of them")
+             "combination of an element of data with its updates: none: the last update replaces it; add, mul, max, min: reduction of the "
+             "element and all updates")
         .one_of({{"none", ScatterRule::none},
                  {"add", ScatterRule::add},
                  {"mul", ScatterRule::mul},
@@ -58,7 +59,7 @@ struct Scattering : tenon::Operator {
 
   void refuse_complex(const tenon::Infer& io) const {
     if (tenon::any_complex.has(io.input(0).dtype) && reduction != ScatterRule::none)
-      io.param_error("reduction", "is for real numbers, but data is ", io.input(0).dtype);
+      io.param_error("reduction", "needs real numbers, but data is ", io.input(0).dtype);
   }
 
  private:
@@ -176,10 +177,11 @@ struct ScatterAlong : Scattering<ScatterAlong> {
   std::int64_t axis = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("data with one element changed for each index: output[a, indices[a, i, b], b] = updates[a, i, b]");
-    describe_scattering(op, "data's rank, and no larger than data along the other axes; negative ones count from the end of the axis",
-                        "the shape of indices");
-    op.param("axis", &ScatterAlong::axis, "the axis that indices point into, negative ones counted from the end");
+    op.doc("data with one element updated for each index: output[a, indices[a, i, b], b] = updates[a, i, b]");
+    describe_scattering(
+        op, "data's rank, and sizes at most those of data along the other axes; negative indices count from the end of the axis",
+        "same shape as indices");
+    op.param("axis", &ScatterAlong::axis, "axis of data to index; negative axes count from the end");
     op.example({{"data", {3, 3}}, {"indices", {2, 2}, tenon::i64, {0, -1, 2, 1}}, {"updates", {2, 2}}});
     op.onnx("", "Scatter").since(9).until(10).attribute("axis", "axis");
     op.onnx("", "ScatterElements").since(11).attribute("axis", "axis").attribute("reduction", "reduction");
@@ -201,11 +203,9 @@ struct ScatterAlong : Scattering<ScatterAlong> {
 
 struct ScatterNd : Scattering<ScatterNd> {
   static constexpr void describe(auto& op) {
-    op.doc(
-        "data with the parts changed that the rows of indices name by data's first axes: output[indices[i, 0], indices[i, 1] ...] = "
-        "updates[i]");
-    describe_scattering(op, "[..., depth]: indices into data's first depth axes; negative ones count from the end",
-                        "indices without its last axis, then data without its first axes");
+    op.doc("data with slices updated at index tuples: output[indices[i, 0], indices[i, 1], ...] = updates[i]");
+    describe_scattering(op, "[..., depth]; index tuples for the first depth axes of data; negative indices count from the end",
+                        "the shape of indices without its last axis, followed by the axes of data that are not indexed");
     op.example({{"data", {2, 3, 2}}, {"indices", {2, 2}, tenon::i64, {0, -1, 1, 1}}, {"updates", {2, 2}}});
     op.onnx("", "ScatterND").since(11).attribute("reduction", "reduction");
   }
@@ -216,9 +216,10 @@ struct ScatterNd : Scattering<ScatterNd> {
     io.set_input(0, io.output(0).shape);
     const auto data = io.input(0).shape, indices = io.input(1).shape;
     if (!data.has_rank() || !indices.has_rank()) return;
-    io.require(indices.rank() > 0, "indices is a scalar, which has no rows");
+    io.require(indices.rank() > 0, "indices is a scalar, but needs at least one dimension");
     if (indices[-1] == tenon::unknown) return;
-    io.require(indices[-1] >= 1 && indices[-1] <= data.rank(), "indices is ", indices, ", whose rows cannot name places in data, ", data);
+    io.require(indices[-1] >= 1 && indices[-1] <= data.rank(), "indices is ", indices, ", whose last axis does not fit the rank of data, ",
+               data);
     const int depth = static_cast<int>(indices[-1]), rank = indices.rank() - 1 + data.rank() - depth;
     io.require(rank <= tenon::max_rank, "data is ", data, " and indices ", indices, ": updates would have ", rank,
                " dimensions, more than 8");

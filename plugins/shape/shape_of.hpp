@@ -4,9 +4,9 @@
 /// What follows from it alone is computed when a run is planned.
 struct ShapeOf : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("the sizes of x");
+    op.doc("shape of x");
     op.types(tenon::every_type);
-    op.input("x", "any shape; its elements are not read").shape_only();
+    op.input("x", "any shape; only the shape is read").shape_only();
     op.output("sizes", "int64 [rank of x]");
     op.backward_reads();
     op.example({{"x", {2, 3}}});

@@ -20,23 +20,24 @@ struct Slice : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "every step-th element of x from begin to before end along each of the axes, as x[begin:end:step] in Python. "
-        "Slices of rows keep the storage of a csr or row_sparse x; other slices are dense");
+        "every step-th element of x from begin to end (exclusive) along each axis, as x[begin:end:step] in Python. Slices of rows keep "
+        "the storage format of a csr or row_sparse x; other slices are dense");
     op.types(tenon::every_type);
     op.input("x", "any shape");
-    describe_given(op, "begins", "[n], in place of the parameter begin");
-    describe_given(op, "ends", "[n], in place of the parameter end");
-    describe_given(op, "along", "[n], in place of the parameter axes");
-    describe_given(op, "steps", "[n], in place of the parameter step");
-    op.output("y", "the chosen elements");
+    describe_given(op, "begins", "[n]; replaces the parameter `begin`");
+    describe_given(op, "ends", "[n]; replaces the parameter `end`");
+    describe_given(op, "along", "[n]; replaces the parameter `axes`");
+    describe_given(op, "steps", "[n]; replaces the parameter `step`");
+    op.output("y", "the selected elements");
     op.linear("x");
-    op.param("begin", &Slice::begin, "first index along each axis; negative ones count from the end, those out of range are clipped");
-    op.param("end", &Slice::end, "index after the last one along each axis, counted in the same way");
-    op.param("step", &Slice::step, "distance between the chosen elements, not 0; negative = backwards; empty = 1 for all");
-    op.param("axes", &Slice::axes, "the axes to slice; empty = the first ones, as many as begin has");
-    op.param(
-        "clamp_begin", &Slice::clamp_begin,
-        "whether a begin below the first element is that element if step is negative, as in ONNX; else nothing is chosen, as in Python");
+    op.param("begin", &Slice::begin,
+             "first index along each axis; negative indices count from the end, and indices out of range are clamped");
+    op.param("end", &Slice::end,
+             "index after the last one along each axis; negative indices count from the end, and indices out of range are clamped");
+    op.param("step", &Slice::step, "distance between selected elements, not 0; negative: backwards; empty: 1 for all axes");
+    op.param("axes", &Slice::axes, "axes to slice; empty: the first axes, one for each value of `begin`");
+    op.param("clamp_begin", &Slice::clamp_begin,
+             "if step is negative, clamp a begin before the first element to it, as in ONNX; false: select nothing, as in Python");
     op.backward_reads("begins", "ends", "along", "steps");
     op.example({{"x", {3, 4}}}, {{"begin", {0, 1}}, {"end", {2, 4}}});
     op.example({{"x", {3, 4}},
@@ -68,9 +69,9 @@ struct Slice : tenon::Operator {
 
   void configure() {
     if (!begin.empty() && !end.empty() && begin.size() != end.size())
-      throw tenon::Error(tenon::ErrorKind::parameter, "begin has ", begin.size(), " entries, but end has ", end.size());
+      throw tenon::Error(tenon::ErrorKind::parameter, "begin has ", begin.size(), " values, but end has ", end.size());
     for (const auto distance : step)
-      if (distance == 0) throw tenon::Error(tenon::ErrorKind::parameter, "step has a 0, with which no slice comes to an end");
+      if (distance == 0) throw tenon::Error(tenon::ErrorKind::parameter, "step contains 0: needs nonzero values");
   }
 
   void infer(tenon::Infer& io) const {
@@ -189,7 +190,7 @@ struct Slice : tenon::Operator {
       const int a = bounds.axis(i, x.rank());
       sliced.set(a, bounds.along(i, x[a]).count);
     }
-    if (!(sliced == y)) throw tenon::Error(tenon::ErrorKind::type, "the slice of x is ", sliced, ", but y is ", y);
+    if (!(sliced == y)) throw tenon::Error(tenon::ErrorKind::type, "the slice of x has shape ", sliced, ", but y is ", y);
     return bounds;
   }
 
@@ -209,19 +210,19 @@ struct Slice : tenon::Operator {
 };
 
 inline std::pair<const char*, std::string> Slice::Bounds::contradiction(int rank) const {
-  const auto entries = [](std::size_t count) { return tenon::join("has ", count, count == 1 ? " entry" : " entries"); };
+  const auto entries = [](std::size_t count) { return tenon::join("has ", count, count == 1 ? " value" : " values"); };
   if (begin.size() > static_cast<std::size_t>(rank)) return {"begin", entries(begin.size()) + tenon::join(", but x has rank ", rank)};
   const auto same = [&](const Numbers& list) { return list.size() == begin.size(); };
   if (!same(end)) return {"end", entries(end.size()) + tenon::join(", but begin has ", begin.size())};
   if (!step.empty() && !same(step)) return {"step", entries(step.size()) + tenon::join(", but begin has ", begin.size())};
   if (!axes.empty() && !same(axes)) return {"axes", entries(axes.size()) + tenon::join(", but begin has ", begin.size())};
   for (const auto distance : step)
-    if (distance == 0) return {"step", "has a 0, with which no slice comes to an end"};
+    if (distance == 0) return {"step", "contains 0: needs nonzero values"};
   unsigned seen = 0;
   for (const auto axis : axes) {
-    if (axis < -rank || axis >= rank) return {"axes", tenon::join("names axis ", axis, ", which is out of range for rank ", rank)};
+    if (axis < -rank || axis >= rank) return {"axes", tenon::join("refers to axis ", axis, ", which is out of range for rank ", rank)};
     const auto bit = 1u << axis_of(axis, rank);
-    if (seen & bit) return {"axes", tenon::join("names axis ", axis, " twice")};
+    if (seen & bit) return {"axes", tenon::join("refers to axis ", axis, " twice")};
     seen |= bit;
   }
   return {};

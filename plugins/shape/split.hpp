@@ -12,15 +12,15 @@ struct Split : tenon::Operator {
   bool uneven = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("x cut along an axis into parts, equal ones unless sizes is given");
+    op.doc("x split along an axis into sections of equal size, or of the given sizes");
     op.types(tenon::every_type);
     op.input("x", "at least one dimension");
-    describe_given(op, "part_sizes", "[sections], in place of the parameter sizes");
-    op.output("part", "one of the parts, in order").count(&Split::sections);
-    op.param("sections", &Split::sections, "number of parts").required().at_least(1);
-    op.param("axis", &Split::axis, "where to cut, negative ones counted from the end");
-    op.param("sizes", &Split::sizes, "size of each part along the axis; empty = all equal");
-    op.param("uneven", &Split::uneven, "where the parts cannot be equal, the last one is smaller, instead of an error");
+    describe_given(op, "part_sizes", "[sections]; replaces the parameter `sizes`");
+    op.output("part", "one section of x, in order").count(&Split::sections);
+    op.param("sections", &Split::sections, "number of sections").required().at_least(1);
+    op.param("axis", &Split::axis, "axis to split along; negative axes count from the end");
+    op.param("sizes", &Split::sizes, "size of each section along the axis; empty: equal sizes");
+    op.param("uneven", &Split::uneven, "make the last section smaller if x cannot be split into equal sections, instead of failing");
     op.backward_reads("part_sizes");
     op.example({{"x", {4, 3}}}, {{"sections", 2}});
     op.onnx("", "Split").since(2).until(12).inputs("x").attribute("axis", "axis").attribute("split", "sizes");
@@ -36,12 +36,12 @@ struct Split : tenon::Operator {
 
   void configure() {
     if (sizes.size() != 0 && static_cast<std::int64_t>(sizes.size()) != sections)
-      throw tenon::Error(tenon::ErrorKind::parameter, "sizes names ", sizes.size(), " parts, but sections is ", sections);
+      throw tenon::Error(tenon::ErrorKind::parameter, "sizes has ", sizes.size(), " values, but sections is ", sections);
     std::int64_t sum = 0;
     for (const auto size : sizes)
       if (size < 0 || __builtin_add_overflow(sum, size, &sum))
-        throw tenon::Error(tenon::ErrorKind::parameter, "sizes has ", size,
-                           ", but parts have 0 elements or more, and a sum that 64 bits can hold");
+        throw tenon::Error(tenon::ErrorKind::parameter, "sizes contains ", size,
+                           ": needs sizes of 0 or more, with a sum that 64 bits can represent");
   }
 
   void infer(tenon::Infer& io) const {
@@ -63,7 +63,7 @@ struct Split : tenon::Operator {
     if (!given->empty()) x.set(along, sum_of_sizes(io, *given, x, along));
     io.set_input(0, x);
     io.require(!given->empty() || uneven || x[along] == tenon::unknown || x[along] % sections == 0, "x is ", x, ", whose axis ", axis,
-               " does not divide into ", sections, " equal parts");
+               " cannot be split into ", sections, " equal sections");
     for (int i = 0; i < io.outputs(); ++i) io.set_output(i, with_size(x, along, size(*given, x[along], i)));
   }
 
@@ -103,10 +103,10 @@ struct Split : tenon::Operator {
 
   /// Why an axis of this size cannot be cut into these parts; empty: it can.
   std::string contradiction(const Numbers& given, std::int64_t whole) const {
-    if (static_cast<std::int64_t>(given.size()) != sections) return tenon::join("names ", given.size(), " parts, not ", sections);
+    if (static_cast<std::int64_t>(given.size()) != sections) return tenon::join("has ", given.size(), " values, not ", sections);
     std::int64_t sum = 0;
     for (const auto size : given)
-      if (size < 0 || __builtin_add_overflow(sum, size, &sum)) return tenon::join("has ", size);
+      if (size < 0 || __builtin_add_overflow(sum, size, &sum)) return tenon::join("contains ", size);
     return whole == tenon::unknown || whole == sum ? std::string() : tenon::join("adds up to ", sum);
   }
 
@@ -120,7 +120,7 @@ struct Split : tenon::Operator {
   /// What a part tells about x.
   void learn(const tenon::Infer& io, tenon::Shape& x, const tenon::Shape& part, int along, int i) const {
     if (!part.has_rank()) return;
-    io.require(part.rank() == x.rank(), "part ", i, " is ", part, ", but x has rank ", x.rank());
+    io.require(part.rank() == x.rank(), "section ", i, " is ", part, ", but x has rank ", x.rank());
     for (int a = 0; a < x.rank(); ++a) {
       if (x[a] != tenon::unknown || part[a] == tenon::unknown) continue;
       std::int64_t size = part[a];

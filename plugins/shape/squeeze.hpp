@@ -9,10 +9,10 @@ struct Squeeze : Relabel {
   static constexpr void describe(auto& op) {
     op.doc("x without axes of size 1");
     op.input("x", "any shape");
-    describe_given(op, "axes", "[n], in place of the parameter axis");
-    op.output("y", "the same elements");
+    describe_given(op, "axes", "[n]; replaces the parameter `axis`");
+    op.output("y", "the elements of x in the new shape");
     op.linear("x");
-    op.param("axis", &Squeeze::axis, "axes to remove, negative ones counted from the end; empty = all of size 1");
+    op.param("axis", &Squeeze::axis, "axes to remove; negative axes count from the end; empty: all axes of size 1");
     describe_relabel(op);
     op.example({{"x", {2, 1, 3}}}, {{"axis", {1}}});
     op.onnx("", "Squeeze").until(12).inputs("x").attribute("axes", "axis");
@@ -28,7 +28,7 @@ struct Squeeze : Relabel {
     const auto removed = static_cast<int>(std::min<std::size_t>(axis.size(), tenon::max_rank + 1));
     if (!x.has_rank() && y.has_rank() && removed > 0) {
       if (y.rank() + removed > tenon::max_rank)
-        io.param_error("axis", "names ", axis.size(), " axes to remove, but y is ", y, " and x has at most 8");
+        io.param_error("axis", "removes ", axis.size(), " axes, but y is ", y, " and x has at most 8 dimensions");
       x = tenon::Shape::of_rank(y.rank() + removed);
     }
     if (!x.has_rank()) return io.set_output(0, tenon::Shape());
@@ -39,7 +39,7 @@ struct Squeeze : Relabel {
     const bool comparable = y.has_rank() && y.rank() == rest.rank();
     for (int a = 0, to = 0; a < x.rank(); ++a) {
       if (gone >> a & 1) {
-        io.require(x[a] == 1 || x[a] == tenon::unknown, "x is ", x, " and axis ", a, " has not the size 1");
+        io.require(x[a] == 1 || x[a] == tenon::unknown, "x is ", x, ", but axis ", a, " needs size 1");
         x.set(a, 1);
       } else {
         rest.set(to, x[a]);

@@ -26,14 +26,14 @@ struct TakeRows : tenon::Operator {
   bool sparse_grad = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("output[i] = data[numbers[i]]; csr and row_sparse data keep their storage");
+    op.doc("rows of data at the given indices: output[i] = data[numbers[i]]; csr and row_sparse data keep their storage format");
     op.types(tenon::every_type);
     op.input("data", "[rows, ...]");
-    op.input("numbers", "[n], row numbers from 0 to rows - 1 in any order, any number of times").types(tenon::integral);
+    op.input("numbers", "[n]; row indices from 0 to rows - 1, in any order, with repetitions").types(tenon::integral);
     op.output("output", "[n, ...]");
     op.linear("data");
     op.param("sparse_grad", &TakeRows::sparse_grad,
-             "return data's gradient as row_sparse, with the rows taken, in time and memory of these. False: dense");
+             "return the gradient of data as row_sparse with the taken rows, in time and memory proportional to them; false: as dense");
     op.backward_reads("numbers");
     op.example({{"data", {4, 2}}, {"numbers", {2}, tenon::i64, {3, 0}}});
   }

@@ -9,13 +9,13 @@ struct Tile : tenon::Operator {
   tenon::Ints times;
 
   static constexpr void describe(auto& op) {
-    op.doc("x as often as said along each axis, one after the other");
+    op.doc("x repeated along each axis");
     op.types(tenon::every_type);
     op.input("x", "any shape");
-    describe_given(op, "repeats", "[rank of x], in place of the parameter times");
-    op.output("y", "x's sizes times those numbers");
+    describe_given(op, "repeats", "[rank of x]; replaces the parameter `times`");
+    op.output("y", "x's sizes multiplied by `times`");
     op.linear("x");
-    op.param("times", &Tile::times, "how often x stands along each of its axes, 0 or more").at_least(0);
+    op.param("times", &Tile::times, "number of repetitions along each axis of x, 0 or more").at_least(0);
     op.backward_reads("repeats");
     op.example({{"x", {2, 3}}}, {{"times", {2, 1}}});
     op.example({{"x", {2, 3}}, {"repeats", {2}, tenon::i64, {1, 3}}});
@@ -28,8 +28,8 @@ struct Tile : tenon::Operator {
     const auto numbers = given_numbers(io, "repeats", times, "times");
     auto y = tenon::Shape::of_rank(x.rank());
     if (numbers) {
-      io.require(static_cast<int>(numbers->size()) == x.rank(), "x is ", x, ", but ", numbers->size(),
-                 " numbers say how often it is repeated");
+      io.require(static_cast<int>(numbers->size()) == x.rank(), "x is ", x, ", but repetitions are specified for ", numbers->size(),
+                 " axes");
       for (int a = 0; a < x.rank(); ++a) y.set(a, repeated(x[a], (*numbers)[static_cast<std::size_t>(a)]));
     }
     io.set_output(0, y);
@@ -77,7 +77,8 @@ struct Tile : tenon::Operator {
   Numbers checked(const tenon::Call& call) const {
     auto numbers = given_numbers(call, "repeats", times);
     auto y = call.input_type(0).shape;
-    if (static_cast<int>(numbers.size()) != y.rank()) throw tenon::Error("x is ", y, ", but ", numbers.size(), " numbers repeat it");
+    if (static_cast<int>(numbers.size()) != y.rank())
+      throw tenon::Error("x is ", y, ", but repetitions are specified for ", numbers.size(), " axes");
     for (int a = 0; a < y.rank(); ++a) y.set(a, repeated(y[a], numbers[static_cast<std::size_t>(a)]));
     require_output(call, y);
     return numbers;

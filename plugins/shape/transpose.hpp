@@ -7,12 +7,12 @@ struct Transpose : tenon::Operator {
   tenon::Ints axes;
 
   static constexpr void describe(auto& op) {
-    op.doc("x with its axes in another order");
+    op.doc("x with permuted axes");
     op.types(tenon::every_type);
     op.input("x", "any shape");
-    op.output("y", "axis i of y is axis axes[i] of x");
+    op.output("y", "x with permuted axes: axis i of y is axis axes[i] of x");
     op.linear("x");
-    op.param("axes", &Transpose::axes, "every axis of x once, negative ones counted from the end; empty = reversed");
+    op.param("axes", &Transpose::axes, "permutation of the axes of x; negative axes count from the end; empty: reversed order");
     op.backward_reads();
     op.example({{"x", {2, 3}}}, {{"axes", {1, 0}}});
     op.onnx("", "Transpose").attribute("perm", "axes");
@@ -21,7 +21,7 @@ struct Transpose : tenon::Operator {
   void infer(tenon::Infer& io) const {
     const auto x = io.input(0).shape, y = io.output(0).shape;
     const auto named = static_cast<int>(axes.size());
-    if (axes.size() > tenon::max_rank) io.param_error("axes", "names ", axes.size(), " axes, but tensors have at most 8");
+    if (axes.size() > tenon::max_rank) io.param_error("axes", "has ", axes.size(), " axes, but tensors have at most 8 dimensions");
     const int rank = named > 0 ? named : x.has_rank() ? x.rank() : y.has_rank() ? y.rank() : -1;
     if (rank < 0) return io.set_output(0, tenon::Shape());
     axes_of(io, axes, rank, "axes");

@@ -10,14 +10,15 @@ struct Trilu : tenon::Operator {
   std::int64_t diagonal = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("the upper or lower triangle of each matrix, and 0 elsewhere");
+    op.doc("upper or lower triangle of each matrix, with zeros elsewhere");
     op.types(tenon::every_type);
     op.input("x", "[..., rows, columns]");
-    describe_given(op, "offset", "one number, in place of the parameter diagonal");
-    op.output("y", "like x");
+    describe_given(op, "offset", "one element; replaces the parameter `diagonal`");
+    op.output("y", "same shape as x");
     op.linear("x");
-    op.param("upper", &Trilu::upper, "keep what is on the diagonal and above it; false: and below it");
-    op.param("diagonal", &Trilu::diagonal, "which diagonal: 0 the main one, above it positive, below it negative");
+    op.param("upper", &Trilu::upper, "keep the elements on and above the diagonal; false: on and below it");
+    op.param("diagonal", &Trilu::diagonal,
+             "index of the diagonal: 0 is the main diagonal, positive ones are above it, negative ones below it");
     op.backward_reads("offset");
     op.example({{"x", {3, 4}}});
     op.example({{"x", {2, 3, 3}}, {"offset", {}, tenon::i64, {-1}}}, {{"upper", false}});
@@ -26,7 +27,7 @@ struct Trilu : tenon::Operator {
 
   void infer(tenon::Infer& io) const {
     const auto x = io.input(0).shape;
-    io.require(!x.has_rank() || x.rank() >= 2, "x is ", x, ", which is no matrix");
+    io.require(!x.has_rank() || x.rank() >= 2, "x is ", x, ", but needs at least two dimensions");
     io.set_output(0, x);
     io.set_input(0, io.output(0).shape);
   }

@@ -12,16 +12,15 @@ struct Unique : tenon::Operator {
   bool sorted = true;
 
   static constexpr void describe(auto& op) {
-    op.doc("the different elements of x, or its different parts along an axis; nan equals nan");
+    op.doc("unique elements of x, or unique slices along an axis; nan equals nan");
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
     op.input("x", "any shape");
-    op.output("y", "each different part once; without an axis [count]").allocated();
-    op.output("indices", "int64 [count], where each of them is in x for the first time").allocated();
-    op.output("inverse", "int64, for each part of x the one of y that it equals").allocated();
-    op.output("counts", "int64 [count], how often each of them is in x").allocated();
-    op.param("axis", &Unique::axis,
-             "the axis of the parts, negative ones counted from the end; empty = the elements of x in row-major order");
-    op.param("sorted", &Unique::sorted, "ascending; false: in the order in which x has them");
+    op.output("y", "unique slices of x along the axis; [count] without an axis").allocated();
+    op.output("indices", "int64 [count]; index of the first occurrence of each unique slice or element in x").allocated();
+    op.output("inverse", "int64; for each slice or element of x, the index of the equal one in y").allocated();
+    op.output("counts", "int64 [count]; number of occurrences in x").allocated();
+    op.param("axis", &Unique::axis, "axis of the slices; negative axes count from the end; empty: the elements of x in row-major order");
+    op.param("sorted", &Unique::sorted, "sort in ascending order; false: in order of first occurrence");
     op.backward_reads();
     op.example({{"x", {6}, tenon::unknown_dtype, {2, 1, 1, 3, 4, 3}}});
     op.example({{"x", {2, 3}, tenon::unknown_dtype, {1, 1, 2, 0, 0, 3}}}, {{"axis", {1}}});
@@ -29,7 +28,7 @@ struct Unique : tenon::Operator {
   }
 
   void infer(tenon::Infer& io) const {
-    if (axis.size() > 1) io.param_error("axis", "names ", axis.size(), " axes, but parts are along one");
+    if (axis.size() > 1) io.param_error("axis", "has ", axis.size(), " axes, but needs at most one");
     const auto x = io.input(0).shape;
     auto y = axis.empty() ? tenon::Shape{tenon::unknown} : x;
     if (!axis.empty() && x.has_rank()) y.set(axis_of(io, axis[0], x.rank()), tenon::unknown);

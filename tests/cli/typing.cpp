@@ -53,7 +53,7 @@ TEST_CASE("types of all operators, the same bytes each time") {
            ") -> tuple[Value, ...]:\n",
            "def normal(\n    *,\n    shape: Sequence[int],\n",
            "def if_(\n",
-           "        axis: the axis of the channels; negative axes count from the end (a whole number >= -8 and <= 7, default 1)\n",
+           "        axis: channel axis; negative axes count from the end (a whole number >= -8 and <= 7, default 1)\n",
        }) {
     CAPTURE(line);
     CHECK(has(text, line));

@@ -115,13 +115,12 @@ TEST_CASE("convolution refuses what does not fit, and says what") {
       {{{2, 3, 5, 5}, 2, {}}, "parameter 'kernel' has 0 values: needs 1 to 3, one for each spatial axis"},
       {{{2, 3, 5, 5}, 2, {1, 1, 1, 1}}, "parameter 'kernel' has 4 values: needs 1 to 3, one for each spatial axis"},
       {{{2, 3, 5, 5}, 2, {3, 3}, {1, 2, 3}},
-       "parameter 'stride' has 3 values, but kernel has 2: give one for each spatial axis, or one for all"},
-      {{{2, 3, 5, 5}, 4, {3, 3}, {}, {}, {}, 3}, "parameter 'num_filter' is 4, which 3 groups do not divide"},
-      {{{2, 3, 5, 5}, 4, {3, 3}, {}, {}, {}, 2}, "data [2, 3, 5, 5] has 3 channels, which 2 groups do not divide"},
-      {{{2, 3, 5}, 2, {3, 3}}, "data is [2, 3, 5] but a kernel of 2 values needs 4 dimensions: batch, channels, and one for each value"},
+       "parameter 'stride' has 3 values, but kernel has 2: needs one for each spatial axis, or one for all"},
+      {{{2, 3, 5, 5}, 4, {3, 3}, {}, {}, {}, 3}, "parameter 'num_filter' is 4, which is not a multiple of groups, 3"},
+      {{{2, 3, 5, 5}, 4, {3, 3}, {}, {}, {}, 2}, "data [2, 3, 5, 5] has 3 channels, which is not a multiple of groups, 2"},
+      {{{2, 3, 5}, 2, {3, 3}}, "data is [2, 3, 5] but a kernel with 2 values needs 4 dimensions: batch, channels and one for each value"},
       {{{2, 3, 5, 0}, 2, {3, 3}}, "data is [2, 3, 5, 0]: only the batch may be empty"},
-      {{{2, 3, 5, 4}, 2, {3, 3}, {}, {}, {2}},
-       "the kernel reaches over 5 elements of axis 3, but data [2, 3, 5, 4] with its padding has 4"},
+      {{{2, 3, 5, 4}, 2, {3, 3}, {}, {}, {2}}, "the kernel extends over 5 elements of axis 3, but data [2, 3, 5, 4] with padding has 4"},
   };
   for (const auto& row : rows)
     CHECK(error_of("nn", "convolution", attributes(row.row), {{row.row.data, tenon::f32}, {{}, tenon::f32}, {}}) == row.reason);

@@ -103,7 +103,7 @@ TEST_CASE("losses refuse what does not fit, and say what") {
       {"softmax_cross_entropy", {3, 0}, {3}, "logits is [3, 0] but needs at least one class"},
       {"softmax_cross_entropy", {3, 10}, {4}, "labels is [4] but logits [3, 10] needs [3]"},
       {"softmax_cross_entropy", {3, 10}, {3, 1}, "labels is [3, 1] but logits [3, 10] needs [3]"},
-      {"mean_squared_error", {3, 10}, {3}, "prediction is [3, 10] but target is [3]: the shapes need to be equal"},
+      {"mean_squared_error", {3, 10}, {3}, "prediction is [3, 10] but target is [3]: the shapes must be equal"},
   };
   for (const auto& row : rows) {
     const auto right = std::string(row.op) == "mean_squared_error" ? tenon::f32 : tenon::i64;

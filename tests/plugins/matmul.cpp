@@ -116,7 +116,7 @@ TEST_CASE("matmul refuses what does not fit, and says what") {
     Sides sides;
     const char* reason;
   } rows[] = {
-      {tenon::Shape::scalar(), {4, 5}, {}, "needs matrices or vectors, got a [] and b [4, 5]"},
+      {tenon::Shape::scalar(), {4, 5}, {}, "needs matrices or vectors, but a is [] and b is [4, 5]"},
       {{3, 4}, {3, 5}, {}, "a has 4 columns but b has 3 rows: a [3, 4], b [3, 5]"},
       {{3, 4}, {5, 3}, {true, false}, "a has 3 columns but b has 5 rows: a [4, 3], b [5, 3]"},
       {{4}, {5}, {}, "a has 4 columns but b has 5 rows: a [4], b [5]"},

@@ -124,10 +124,11 @@ TEST_CASE("poolings refuse what does not fit, and say what") {
   } rows[] = {
       {{{2, 3, 5, 5}, {}}, "parameter 'kernel' has 0 values: needs 1 to 3, one for each spatial axis"},
       {{{2, 3, 5, 5}, {2, 2}, {1, 1, 1}},
-       "parameter 'stride' has 3 values, but kernel has 2: give one for each spatial axis, or one for all"},
-      {{{2, 3, 5, 5}, {2, 3}, {}, {1, 3}}, "parameter 'pad' is 3 where kernel is 3: needs less, or a window may hold nothing"},
-      {{{2, 3, 5}, {2, 2}}, "data is [2, 3, 5] but a kernel of 2 values needs 4 dimensions: batch, channels, and one for each value"},
-      {{{2, 3, 5, 3}, {4, 4}}, "the kernel reaches over 4 elements of axis 3, but data [2, 3, 5, 3] with its padding has 3"},
+       "parameter 'stride' has 3 values, but kernel has 2: needs one for each spatial axis, or one for all"},
+      {{{2, 3, 5, 5}, {2, 3}, {}, {1, 3}},
+       "parameter 'pad' is 3 but kernel is 3: needs a smaller value, or a window may contain only padding"},
+      {{{2, 3, 5}, {2, 2}}, "data is [2, 3, 5] but a kernel with 2 values needs 4 dimensions: batch, channels and one for each value"},
+      {{{2, 3, 5, 3}, {4, 4}}, "the kernel extends over 4 elements of axis 3, but data [2, 3, 5, 3] with padding has 3"},
       {{{2, 0, 5, 5}, {4, 4}}, "data is [2, 0, 5, 5]: only the batch may be empty"},
   };
   for (const auto& row : rows)

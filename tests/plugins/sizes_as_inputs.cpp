@@ -133,8 +133,8 @@ TEST_CASE("inputs that say what cannot be are refused with the reason") {
   check_says(failure("reshape", {x, list({2, -1, -1})}), {"-1", "once"});
   check_says(failure("reshape", {x, list({5})}), {"[2, 3]", "[5]"});
   check_says(failure("reshape", {x, list({6})}, {{"shape", Integers{6}}}), {"shape", "sizes"});
-  check_says(failure("reshape", {x, list({2, 3, 0})}, {{"copy_zeros", true}}), {"[2, 3]", "no size to copy"});
-  check_says(failure("slice", {x, list({0}), list({1, 2})}), {"end", "2 entries", "1"});
+  check_says(failure("reshape", {x, list({2, 3, 0})}, {{"copy_zeros", true}}), {"[2, 3]", "no axis for the size 0"});
+  check_says(failure("slice", {x, list({0}), list({1, 2})}), {"end", "2 values", "1"});
   check_says(failure("slice", {x, list({0}), list({1}), list({0}), list({0})}), {"step", "0"});
   check_says(failure("sum", {x, list({2})}), {"axis", "2", "out of range"});
   check_says(failure("split", {x, list({1, 1})}, {{"sections", 2}, {"axis", 1}}), {"[2, 3]", "adds up to 2"});

@@ -37,31 +37,38 @@ struct Attention : tenon::Operator {
   Scores scores_are = Scores::scaled;
 
   static constexpr void describe(auto& op) {
-    op.doc("softmax(scale query key^T + mask) value for each head, computed in float32 at least and rounded once");
-    op.input("query", "[batch, q_heads, queries, size], or [batch, queries, q_heads size]");
-    op.input("key", "[batch, kv_heads, keys, size], or [batch, keys, kv_heads size]; kv_heads divides q_heads");
+    op.doc(
+        "scaled dot-product attention: softmax(scale * query key^T + mask) value for each head; computed in at least float32 and rounded "
+        "once");
+    op.input("query", "[batch, q_heads, queries, size] or [batch, queries, q_heads * size]");
+    op.input("key", "[batch, kv_heads, keys, size] or [batch, keys, kv_heads * size]; kv_heads divides q_heads");
     op.input(
         "value",
-        "[batch, kv_heads, keys, value_size], or [batch, keys, kv_heads value_size]; what is infinite or NaN may reach queries that do "
-        "not see it, if others do");
-    op.input("mask", "added to the scores, or false where a query does not see a key; broadcasts to [batch, q_heads, queries, keys]")
+        "[batch, kv_heads, keys, value_size] or [batch, keys, kv_heads * value_size]; infinities and NaN may also reach queries that do "
+        "not attend to them, if other queries do");
+    op.input("mask",
+             "added to the scores; boolean: false where a query does not attend to a key; broadcasts to [batch, q_heads, queries, keys]")
         .optional()
         .types(tenon::floating + tenon::Types{tenon::boolean});
-    op.input("past_key", "[batch, kv_heads, past, size], before key").optional();
-    op.input("past_value", "[batch, kv_heads, past, value_size], before value").optional();
-    op.input("lengths", "[batch], keys of each sample that are no padding").optional().types({tenon::i64});
-    op.output("output", "[batch, q_heads, queries, value_size], or [batch, queries, q_heads value_size]");
-    op.output("present_key", "past_key and key, [batch, kv_heads, past + keys, size]");
-    op.output("present_value", "past_value and value, [batch, kv_heads, past + keys, value_size]");
-    op.output("scores", "[batch, q_heads, queries, past + keys], as scores_are says");
-    op.param("q_heads", &Attention::q_heads, "heads of query where it has three dimensions").at_least(0);
-    op.param("kv_heads", &Attention::kv_heads, "heads of key and value where they have three dimensions").at_least(0);
-    op.param("scale", &Attention::scale, "of the products; 0: 1 / sqrt(size)").at_least(0);
-    op.param("softcap", &Attention::softcap, "scores are softcap * tanh(score / softcap); 0: they are not").at_least(0);
-    op.param("causal", &Attention::causal, "query i sees no key behind i, counted from the end of past, or of lengths");
-    op.param("left_window", &Attention::left_window, "keys that a query sees before its own; -1: all").at_least(-1);
-    op.param("right_window", &Attention::right_window, "keys that a query sees behind its own; -1: all").at_least(-1);
-    op.param("scores_are", &Attention::scores_are, "what output scores has: scaled products, capped, with mask, or behind softmax")
+    op.input("past_key", "[batch, kv_heads, past, size]; cached keys that precede key").optional();
+    op.input("past_value", "[batch, kv_heads, past, value_size]; cached values that precede value").optional();
+    op.input("lengths", "[batch]; number of keys of each sample that are not padding").optional().types({tenon::i64});
+    op.output("output", "[batch, q_heads, queries, value_size] or [batch, queries, q_heads * value_size]");
+    op.output("present_key", "[batch, kv_heads, past + keys, size]; past_key followed by key");
+    op.output("present_value", "[batch, kv_heads, past + keys, value_size]; past_value followed by value");
+    op.output("scores", "[batch, q_heads, queries, past + keys]; the scores at the stage selected by `scores_are`");
+    op.param("q_heads", &Attention::q_heads, "number of heads of query; required if query has three dimensions").at_least(0);
+    op.param("kv_heads", &Attention::kv_heads, "number of heads of key and value; required if query has three dimensions").at_least(0);
+    op.param("scale", &Attention::scale, "factor of query key^T; 0: 1 / sqrt(size)").at_least(0);
+    op.param("softcap", &Attention::softcap, "limit c of the scores, as c * tanh(score / c); 0: no limit").at_least(0);
+    op.param("causal", &Attention::causal,
+             "causal mask: query i attends to keys up to position past + i, or lengths - queries + i if lengths is set");
+    op.param("left_window", &Attention::left_window, "number of keys before its own position that a query attends to; -1: all")
+        .at_least(-1);
+    op.param("right_window", &Attention::right_window, "number of keys after its own position that a query attends to; -1: all")
+        .at_least(-1);
+    op.param("scores_are", &Attention::scores_are,
+             "stage of the output scores: scaled products, after softcap, after mask or after softmax")
         .one_of({{"scaled", Scores::scaled}, {"capped", Scores::capped}, {"masked", Scores::masked}, {"softmax", Scores::softmax}});
     op.backward_reads("query", "key", "value", "mask", "past_key", "past_value", "lengths");
     op.example({{"query", {2, 4, 3, 5}}, {"key", {2, 2, 6, 5}}, {"value", {2, 2, 6, 7}}}, {{"causal", true}});
@@ -119,7 +126,7 @@ inline Attention::Sizes Attention::sizes_of(const tenon::Shape& query, const ten
 
 inline void Attention::infer(tenon::Infer& io) const {
   const auto query = io.input("query").shape, key = io.input("key").shape, value = io.input("value").shape;
-  io.require(io.has_input("past_key") == io.has_input("past_value"), "has one of past_key and past_value: needs both or none");
+  io.require(io.has_input("past_key") == io.has_input("past_value"), "has only one of past_key and past_value: needs both or neither");
   if (io.has_input("mask")) {
     const auto mask = io.input("mask").shape;
     io.require(!mask.has_rank() || (mask.rank() >= 1 && mask.rank() <= 4), "mask is ", mask, " but needs 1 to 4 dimensions");
@@ -131,24 +138,24 @@ inline void Attention::infer(tenon::Infer& io) const {
   std::int64_t past = 0;
   if (io.has_input("past_key")) {
     const auto given = io.input("past_key").shape;
-    io.require(!given.has_rank() || given.rank() == 4, "past_key is ", given, " but needs 4 dimensions");
+    io.require(!given.has_rank() || given.rank() == 4, "past_key is ", given, " but needs four dimensions");
     past = given.has_rank() ? given[2] : any;
   }
   const auto differ = [&](std::int64_t a, std::int64_t b) { return a != any && b != any && a != b; };
   if (query.rank() == 3) {
-    if (q_heads < 1 || kv_heads < 1) io.param_error("q_heads", "and kv_heads are needed where query has three dimensions");
+    if (q_heads < 1 || kv_heads < 1) io.param_error("q_heads", "and kv_heads are required if query has three dimensions");
     io.require((query[2] == any || query[2] % q_heads == 0) && (key[2] == any || key[2] % kv_heads == 0) &&
                    (value[2] == any || value[2] % kv_heads == 0),
-               "query ", query, ", key ", key, " and value ", value, " cannot be cut into ", q_heads, " and ", kv_heads, " heads");
+               "query ", query, ", key ", key, " and value ", value, " cannot be split into ", q_heads, " and ", kv_heads, " heads");
   }
   const auto sizes = sizes_of(query, key, value, past);
-  io.require(sizes.q_heads == any || sizes.kv_heads == any || (sizes.kv_heads > 0 && sizes.q_heads % sizes.kv_heads == 0), "there are ",
-             sizes.q_heads, " heads of query, but ", sizes.kv_heads, " of key, which do not divide them");
+  io.require(sizes.q_heads == any || sizes.kv_heads == any || (sizes.kv_heads > 0 && sizes.q_heads % sizes.kv_heads == 0), "query has ",
+             sizes.q_heads, " heads, which is not a multiple of the ", sizes.kv_heads, " heads of key");
   const auto key_size = query.rank() == 4 || key[2] == any ? key[-1] : key[2] / kv_heads;
   const auto value_heads = query.rank() == 4 ? value[1] : kv_heads, value_rows = query.rank() == 4 ? value[2] : value[1];
   io.require(!differ(key_size, sizes.size) && !differ(value_heads, sizes.kv_heads) && !differ(value_rows, sizes.keys) &&
                  !differ(key[0], sizes.batch) && !differ(value[0], sizes.batch),
-             "query is ", query, ", key ", key, " and value ", value, ", which do not fit each other");
+             "query is ", query, ", key ", key, " and value ", value, ", whose shapes are inconsistent");
   const auto all = past == any || sizes.keys == any ? any : past + sizes.keys;
   if (io.has_input("past_key")) {
     io.set_input("past_key", {sizes.batch, sizes.kv_heads, past, sizes.size});
@@ -160,7 +167,8 @@ inline void Attention::infer(tenon::Infer& io) const {
     const std::int64_t full[] = {sizes.batch, sizes.q_heads, sizes.queries};
     for (int axis = mask.has_rank() ? mask.rank() - 2 : -1, to = 2; axis >= 0; --axis, --to)
       io.require(mask[axis] == 1 || !differ(mask[axis], full[to]), "mask is ", mask, ", which does not broadcast to the scores");
-    io.require(!mask.has_rank() || mask[-1] == any || all == any || mask[-1] <= all, "mask is ", mask, ", but there are ", all, " keys");
+    io.require(!mask.has_rank() || mask[-1] == any || all == any || mask[-1] <= all, "mask is ", mask, ", but there are only ", all,
+               " keys");
   }
   const auto wide = query.rank() == 3 && sizes.value_size != any ? q_heads * sizes.value_size : any;
   io.set_output(0, query.rank() == 3 ? tenon::Shape{sizes.batch, sizes.queries, wide}

@@ -27,16 +27,16 @@ struct FusedAttention : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "softmax(query key^T * scale + mask) value for each head, with the bits that transpose, matmul, mul or div, add and softmax give "
-        "one after the other; for inference on the CPU: it has no gradient");
+        "softmax(query key^T * scale + mask) value for each head; bit-identical to transpose, matmul, mul or div, add and softmax in "
+        "sequence; inference on the CPU only, not differentiable");
     op.types({tenon::f32});
     op.input("query", "[batch, queries, heads, size]");
     op.input("key", "[batch, keys, heads, size]");
     op.input("value", "[batch, keys, heads, value_size]");
     op.input("mask", "added to the scaled products; broadcasts to [batch, heads, queries, keys]").optional();
-    op.input("scale", "one element").optional();
+    op.input("scale", "one element; factor or divisor of query key^T").optional();
     op.output("output", "[batch, queries, heads, value_size]");
-    op.param("divide", &FusedAttention::divide, "products are divided by scale");
+    op.param("divide", &FusedAttention::divide, "divide query key^T by scale instead of multiplying");
     TENON_ATTENTION_OF(op, "attention", "matmul(" TENON_HEADS("q") ", " TENON_HEADS("k") "; transpose_b=true)");
     TENON_ATTENTION_OF(op, "attention_of_columns", "matmul(" TENON_HEADS("q") ", transpose(k; axes=[0, 2, 3, 1]))");
     op.example({{"query", {2, 3, 2, 5}}, {"key", {2, 4, 2, 5}}, {"value", {2, 4, 2, 6}}, {"mask", {3, 4}}, {"scale", {1}}},
@@ -97,8 +97,8 @@ struct FusedAttention : tenon::Operator {
     auto size = tenon::unknown;
     for (const auto* shape : shapes) {
       const auto own = (*shape)[axis];
-      io.require(size == tenon::unknown || own == tenon::unknown || own == size, "query, key and value do not fit each other: axis ", axis,
-                 " has ", size, " and ", own, " elements");
+      io.require(size == tenon::unknown || own == tenon::unknown || own == size, "query, key and value have inconsistent shapes: axis ",
+                 axis, " has both ", size, " and ", own, " elements");
       if (own != tenon::unknown) size = own;
     }
     for (auto* shape : shapes) shape->set(axis, size);

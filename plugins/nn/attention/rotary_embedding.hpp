@@ -24,15 +24,16 @@ struct RotaryEmbedding : tenon::Operator {
   bool interleaved = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("data with pairs (a, b) of each head's first features turned: (cos a - sin b, sin a + cos b)");
-    op.input("data", "[batch, heads, steps, size], or [batch, steps, heads size]");
-    op.input("cos", "[positions, pairs] if there are positions, otherwise [batch, steps, pairs]");
+    op.doc("rotary position embedding: pairs (a, b) of each head's first features become (cos a - sin b, sin a + cos b)");
+    op.input("data", "[batch, heads, steps, size] or [batch, steps, heads * size]");
+    op.input("cos", "[positions, pairs] if positions is set, otherwise [batch, steps, pairs]");
     op.input("sin", "same shape as cos");
-    op.input("positions", "[batch, steps], rows of cos and sin").optional().types({tenon::i64});
+    op.input("positions", "[batch, steps]; row indices into cos and sin").optional().types({tenon::i64});
     op.output("output", "same shape as data");
-    op.param("heads", &RotaryEmbedding::heads, "heads of data where it has three dimensions").at_least(0);
-    op.param("rotary_size", &RotaryEmbedding::rotary_size, "features of a head that are turned, an even number; 0: all").at_least(0);
-    op.param("interleaved", &RotaryEmbedding::interleaved, "pairs are neighbours; otherwise b lies half of the turned features behind a");
+    op.param("heads", &RotaryEmbedding::heads, "number of heads; required if data has three dimensions").at_least(0);
+    op.param("rotary_size", &RotaryEmbedding::rotary_size, "number of rotated features of each head, even; 0: all").at_least(0);
+    op.param("interleaved", &RotaryEmbedding::interleaved,
+             "pairs are adjacent features; false: b follows a at a distance of half the rotated features");
     op.backward_reads("data", "cos", "sin", "positions");
     op.example({{"data", {2, 3, 4, 6}}, {"cos", {2, 4, 3}}, {"sin", {2, 4, 3}}});
     op.example({{"data", {1, 2, 8}}, {"cos", {5, 1}}, {"sin", {5, 1}}, {"positions", {1, 2}, tenon::i64, {4, 2}}},
@@ -51,13 +52,13 @@ struct RotaryEmbedding : tenon::Operator {
     io.require_same_shape("cos", "sin");
     if (!data.has_rank()) return;
     io.require(data.rank() == 3 || data.rank() == 4, "data is ", data, " but needs three or four dimensions");
-    if (data.rank() == 3 && heads < 1) io.param_error("heads", "is needed where data has three dimensions");
+    if (data.rank() == 3 && heads < 1) io.param_error("heads", "is required if data has three dimensions");
     const auto any = tenon::unknown;
-    io.require(data.rank() == 4 || data[2] == any || data[2] % heads == 0, "data ", data, " cannot be cut into ", heads, " heads");
+    io.require(data.rank() == 4 || data[2] == any || data[2] % heads == 0, "data ", data, " cannot be split into ", heads, " heads");
     const auto size = data.rank() == 4 || data[2] == any ? data[-1] : data[2] / heads;
     const auto turned = rotary_size > 0 ? rotary_size : size;
-    io.require(turned == any || (turned % 2 == 0 && (size == any || turned <= size)), "of ", size, " features of a head, ", turned,
-               " cannot be turned: needs an even number, and no more");
+    io.require(turned == any || (turned % 2 == 0 && (size == any || turned <= size)), "cannot rotate ", turned, " of the ", size,
+               " features of a head: needs an even number, at most all of them");
     const auto pairs = turned == any ? any : turned / 2;
     const auto cos = io.input("cos").shape;
     if (io.has_input("positions")) {
@@ -128,7 +129,8 @@ struct RotaryEmbedding : tenon::Operator {
     const auto rows = call.input_type(1).shape[0];
     for (std::int64_t row = 0; row < of.batch * of.steps; ++row) {
       const auto position = positions ? positions[row] : row;
-      if (positions && (position < 0 || position >= rows)) throw tenon::Error("positions has ", position, ", but cos has ", rows, " rows");
+      if (positions && (position < 0 || position >= rows))
+        throw tenon::Error("positions contains ", position, ", but cos has ", rows, " rows");
       for (std::int64_t head = 0; head < of.heads; ++head)
         for (std::int64_t k = 0; k < of.pairs; ++k) {
           const auto a = of.a(row, head, k);

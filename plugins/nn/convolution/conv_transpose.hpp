@@ -13,41 +13,47 @@ struct ConvTranspose : tenon::Operator {
   bool no_bias = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("transposed convolution of data with num_filter filters, over 1 to 3 spatial axes: the gradient of a convolution's data");
+    op.doc(
+        "transposed convolution of data with num_filter filters over 1 to 3 spatial axes: the gradient of a convolution with respect to "
+        "its data");
     op.types({tenon::f32});
-    op.input("data", "[batch, channels, one spatial axis for each value of kernel ...]");
+    op.input("data", "[batch, channels, spatial axes ...], one spatial axis for each value of `kernel`");
     op.input("weight", "[channels, num_filter / groups, kernel ...]").weight();
-    op.input("bias", "[num_filter]; absent when no_bias").optional().weight();
+    op.input("bias", "[num_filter]; absent if `no_bias` is set").optional().weight();
     op.output("output",
-              "[batch, num_filter, stride (axis - 1) + dilate (kernel - 1) + 1 + output_padding - pad - pad_end for each spatial axis]");
-    op.param("num_filter", &ConvTranspose::num_filter, "channels of output, a multiple of groups").required().at_least(1);
-    op.param("kernel", &ConvTranspose::kernel, "size of the filters along each spatial axis, 1 to 3 values")
+              "[batch, num_filter, stride * (axis - 1) + dilate * (kernel - 1) + 1 + output_padding - pad - pad_end for each spatial "
+              "axis]");
+    op.param("num_filter", &ConvTranspose::num_filter, "number of output channels, a multiple of `groups`").required().at_least(1);
+    op.param("kernel", &ConvTranspose::kernel, "filter size along each spatial axis, 1 to 3 values")
         .required()
         .at_least(1)
         .at_most(Window::largest);
-    op.param("stride", &ConvTranspose::stride, "distance in output between elements of data; one value is for all; default: 1")
+    op.param("stride", &ConvTranspose::stride,
+             "distance in output between adjacent elements of data; one value applies to all axes; default: 1")
         .at_least(1)
         .at_most(Window::largest);
-    op.param("pad", &ConvTranspose::pad, "elements cut off on both sides of each spatial axis; one value is for all; default: 0")
+    op.param("pad", &ConvTranspose::pad, "elements cropped at both ends of each spatial axis; one value applies to all axes; default: 0")
         .at_least(0)
         .at_most(Window::largest);
-    op.param("pad_end", &ConvTranspose::pad_end, "the same behind each spatial axis, where it is not as before it; default: pad")
+    op.param("pad_end", &ConvTranspose::pad_end, "elements cropped after each spatial axis; default: same as `pad`")
         .at_least(0)
         .at_most(Window::largest);
     op.param("pad_mode", &ConvTranspose::pad_mode,
-             "given: pad and pad_end say what is cut off; same: what leaves axis stride elements, with the larger half behind "
-             "(same_upper) or before it (same_lower)")
+             "given: crop by `pad` and `pad_end`; same: crop output to axis * stride elements, with the larger half cropped at the end "
+             "(same_upper) or at the start (same_lower)")
         .one_of({{"given", Padding::given}, {"same_upper", Padding::same_upper}, {"same_lower", Padding::same_lower}});
-    op.param("dilate", &ConvTranspose::dilate, "distance between the kernel's elements; one value is for all axes; default: 1")
+    op.param("dilate", &ConvTranspose::dilate, "distance between taps of the kernel; one value applies to all axes; default: 1")
         .at_least(1)
         .at_most(Window::largest);
     op.param("output_padding", &ConvTranspose::output_padding,
-             "elements of output behind those that data reaches, less than stride; one value is for all axes; default: 0")
+             "additional elements at the end of each spatial axis of output, fewer than `stride`; one value applies to all axes; default: "
+             "0")
         .at_least(0)
         .at_most(Window::largest);
-    op.param("groups", &ConvTranspose::groups, "groups of channels: those of output are computed from data channels of the same group")
+    op.param("groups", &ConvTranspose::groups,
+             "number of channel groups; output channels of a group depend only on data channels of the same group")
         .at_least(1);
-    op.param("no_bias", &ConvTranspose::no_bias, "leave the bias out");
+    op.param("no_bias", &ConvTranspose::no_bias, "omit bias");
     op.kernels_elsewhere();
     op.linear("data", "weight");
     op.linear("bias");
@@ -65,8 +71,8 @@ struct ConvTranspose : tenon::Operator {
     if (!data.has_rank()) data = tenon::Shape::of_rank(axes + 2);
     require_spatial(io, data, axes);
     if (data[1] == tenon::unknown && weight.rank() > 1) data.set(1, weight[0]);
-    io.require(data[1] == tenon::unknown || data[1] % groups == 0, "data ", data, " has ", data[1], " channels, which ", groups,
-               " groups do not divide");
+    io.require(data[1] == tenon::unknown || data[1] % groups == 0, "data ", data, " has ", data[1],
+               " channels, which is not a multiple of groups, ", groups);
     const auto moved = window(data);
     auto needed = tenon::Shape::of_rank(axes + 2), output = needed;
     needed.set(0, data[1]);
@@ -77,7 +83,7 @@ struct ConvTranspose : tenon::Operator {
       needed.set(axis + 2, moved.kernel[static_cast<std::size_t>(axis)]);
       if (data[axis + 2] == tenon::unknown) continue;
       const auto size = length(moved, axis, data[axis + 2]);
-      io.require(size > 0, "data ", data, " gives axis ", axis + 2, " of output ", size, " elements: pad cuts off too many");
+      io.require(size > 0, "data ", data, " gives axis ", axis + 2, " of output ", size, " elements: pad crops too many");
       output.set(axis + 2, size);
     }
     io.require(fits(weight, needed), "weight is ", weight, " but data ", data, " needs ", needed);
@@ -131,7 +137,7 @@ struct ConvTranspose : tenon::Operator {
     const auto steps = Window::numbers(stride, axes, {1, 1, 1}), further = Window::numbers(output_padding, axes, {0, 0, 0});
     for (std::size_t axis = 0; axis < kernel.size(); ++axis)
       if (further[axis] >= steps[axis])
-        io.param_error("output_padding", "is ", further[axis], " where stride is ", steps[axis], ": needs less");
-    if (num_filter % groups != 0) io.param_error("num_filter", "is ", num_filter, ", which ", groups, " groups do not divide");
+        io.param_error("output_padding", "is ", further[axis], " but stride is ", steps[axis], ": needs a smaller value");
+    if (num_filter % groups != 0) io.param_error("num_filter", "is ", num_filter, ", which is not a multiple of groups, ", groups);
   }
 };

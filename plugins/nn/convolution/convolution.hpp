@@ -16,30 +16,30 @@ struct ConvolutionLayer : Base {
 
   static constexpr void describe_tensors(auto& op) {
     op.types({tenon::f32});
-    op.input("data", "[batch, channels, one spatial axis for each value of kernel ...]");
+    op.input("data", "[batch, channels, spatial axes ...], one spatial axis for each value of `kernel`");
     op.input("weight", "[num_filter, channels / groups, kernel ...]").weight();
-    op.input("bias", "[num_filter]; absent when no_bias").optional().weight();
+    op.input("bias", "[num_filter]; absent if `no_bias` is set").optional().weight();
     op.output("output",
-              "[batch, num_filter, (axis + pad + pad_end - dilate (kernel - 1) - 1) / stride + 1, rounded down, for each spatial axis]");
+              "[batch, num_filter, floor((axis + pad + pad_end - dilate * (kernel - 1) - 1) / stride) + 1 for each spatial axis]");
   }
 
   static constexpr void describe_parameters(auto& op) {
-    op.param("num_filter", &ConvolutionLayer::num_filter, "channels of output, a multiple of groups").required().at_least(1);
-    op.param("kernel", &ConvolutionLayer::kernel, "size of the filters along each spatial axis, 1 to 3 values")
+    op.param("num_filter", &ConvolutionLayer::num_filter, "number of output channels, a multiple of `groups`").required().at_least(1);
+    op.param("kernel", &ConvolutionLayer::kernel, "filter size along each spatial axis, 1 to 3 values")
         .required()
         .at_least(1)
         .at_most(Window::largest);
-    op.param("stride", &ConvolutionLayer::stride, "steps along each spatial axis; one value is for all; default: 1")
+    op.param("stride", &ConvolutionLayer::stride, "step of the filters along each spatial axis; one value applies to all axes; default: 1")
         .at_least(1)
         .at_most(Window::largest);
-    describe_padding<ConvolutionLayer>(op, "zeros on both sides of each spatial axis; one value is for all; default: 0");
-    op.param("dilate", &ConvolutionLayer::dilate, "distance between the kernel's elements; one value is for all axes; default: 1")
+    describe_padding<ConvolutionLayer>(op, "zero padding on both sides of each spatial axis; one value applies to all axes; default: 0");
+    op.param("dilate", &ConvolutionLayer::dilate, "distance between taps of the kernel; one value applies to all axes; default: 1")
         .at_least(1)
         .at_most(Window::largest);
     op.param("groups", &ConvolutionLayer::groups,
-             "groups of channels: output channels of a group are computed from data channels of the same group")
+             "number of channel groups; output channels of a group depend only on data channels of the same group")
         .at_least(1);
-    op.param("no_bias", &ConvolutionLayer::no_bias, "leave the bias out");
+    op.param("no_bias", &ConvolutionLayer::no_bias, "omit bias");
     op.kernels_elsewhere();
   }
 
@@ -51,8 +51,8 @@ struct ConvolutionLayer : Base {
     if (!data.has_rank()) data = tenon::Shape::of_rank(moved.axes + 2);
     require_spatial(io, data, moved.axes);
     if (data[1] == tenon::unknown && weight.rank() > 1 && weight[1] != tenon::unknown) data.set(1, weight[1] * groups);
-    io.require(data[1] == tenon::unknown || data[1] % groups == 0, "data ", data, " has ", data[1], " channels, which ", groups,
-               " groups do not divide");
+    io.require(data[1] == tenon::unknown || data[1] % groups == 0, "data ", data, " has ", data[1],
+               " channels, which is not a multiple of groups, ", groups);
 
     auto needed = tenon::Shape::of_rank(moved.axes + 2);
     needed.set(0, num_filter);
@@ -91,13 +91,13 @@ struct ConvolutionLayer : Base {
     require_numbers(io, "stride", stride, kernel.size());
     require_padding(io, pad_mode, pad, pad_end, kernel.size());
     require_numbers(io, "dilate", dilate, kernel.size());
-    if (num_filter % groups != 0) io.param_error("num_filter", "is ", num_filter, ", which ", groups, " groups do not divide");
+    if (num_filter % groups != 0) io.param_error("num_filter", "is ", num_filter, ", which is not a multiple of groups, ", groups);
   }
 };
 
 struct Convolution : ConvolutionLayer<tenon::Operator> {
   static constexpr void describe(auto& op) {
-    op.doc("cross-correlation of data with num_filter filters, over 1 to 3 spatial axes");
+    op.doc("cross-correlation of data with num_filter filters over 1 to 3 spatial axes");
     describe_tensors(op);
     op.linear("data", "weight");
     op.linear("bias");

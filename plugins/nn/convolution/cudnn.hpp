@@ -28,7 +28,7 @@ struct Functions {
   OptionalLibrary library{
       {TENON_CUDNN_FILE("", CUDNN_MAJOR), TENON_CUDNN_FILE("_cnn", CUDNN_MAJOR), TENON_CUDNN_FILE("_heuristic", CUDNN_MAJOR),
        TENON_CUDNN_FILE("_engines_runtime_compiled", CUDNN_MAJOR), TENON_CUDNN_FILE("_engines_precompiled", CUDNN_MAJOR)},
-      "convolution runs on loops of its own, which are slower; install cuDNN, or add its folder to LD_LIBRARY_PATH"};
+      "convolution falls back to slower loops; install cuDNN, or add its folder to LD_LIBRARY_PATH"};
   TENON_CUDNN_FUNCTION(cudnnGetErrorString);
   TENON_CUDNN_FUNCTION(cudnnCreate);
   TENON_CUDNN_FUNCTION(cudnnSetStream);

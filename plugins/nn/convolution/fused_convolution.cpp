@@ -7,8 +7,8 @@
 struct FusedConvolution : ConvolutionLayer<WithActivation> {
   static constexpr void describe(auto& op) {
     op.doc(
-        "output = activation(convolution of data with weight + bias + addend), with the bits that convolution, add and the activation's "
-        "operator give one after the other; for inference on the CPU: it has no gradient");
+        "activation(convolution of data with weight + bias + addend); bit-identical to convolution, add and the activation's operator in "
+        "sequence; inference on the CPU only, not differentiable");
     describe_tensors(op);
     op.input("addend", "added before the activation; same shape as output").optional();
     describe_parameters(op);

@@ -12,18 +12,19 @@ struct DenseLayer : Base {
   bool flatten = true;
 
   static constexpr void describe_tensors(auto& op) {
-    op.input("data", "[batch, ...], all axes after the first being features; [..., features] if flatten is false");
+    op.input("data", "[batch, ...], with all axes after the first flattened into features; [..., features] if `flatten` is false");
     op.input("weight", "[num_hidden, features]").weight();
-    op.input("bias", "[num_hidden]; absent when no_bias").optional().weight();
-    op.output("output", "[batch, num_hidden]; [..., num_hidden] if flatten is false");
+    op.input("bias", "[num_hidden]; absent if `no_bias` is set").optional().weight();
+    op.output("output", "[batch, num_hidden]; [..., num_hidden] if `flatten` is false");
   }
   static constexpr void describe_parameters(auto& op) {
-    op.param("num_hidden", &DenseLayer::num_hidden, "rows of weight").required().at_least(1);
+    op.param("num_hidden", &DenseLayer::num_hidden, "number of output features, the rows of weight").required().at_least(1);
     describe_other_parameters(op);
   }
   static constexpr void describe_other_parameters(auto& op) {
-    op.param("no_bias", &DenseLayer::no_bias, "leave the bias out");
-    op.param("flatten", &DenseLayer::flatten, "use all axes of data but the first as features, not only the last axis");
+    op.param("no_bias", &DenseLayer::no_bias, "omit bias");
+    op.param("flatten", &DenseLayer::flatten,
+             "flatten all axes of data but the first into features; false: only the last axis has the features");
   }
 
   void infer(tenon::Infer& io) const {
@@ -34,7 +35,7 @@ struct DenseLayer : Base {
     const auto features = features_of(data);
     const auto weight = io.input("weight").shape;
     const auto hidden = hidden_of(weight);
-    io.require(hidden != 0, "weight is ", weight, " but needs rows");
+    io.require(hidden != 0, "weight is ", weight, " but needs at least one row");
     const tenon::Shape needed{hidden, features};
     io.require(fits(weight, needed), "weight is ", weight, " but data ", data, " needs ", needed);
     io.set_input("weight", needed);

@@ -10,12 +10,12 @@
 struct FusedFullyConnected : DenseLayer<WithActivation> {
   static constexpr void describe(auto& op) {
     op.doc(
-        "output = activation(data * weight^T + bias + addend), with the bits that fully_connected, add and the activation's operator give "
-        "one after the other; for inference on the CPU: it has no gradient");
+        "activation(data * weight^T + bias + addend); bit-identical to fully_connected, add and the activation's operator in sequence; "
+        "inference on the CPU only, not differentiable");
     op.types({tenon::f32, tenon::f64});
     describe_tensors(op);
     op.input("addend", "added before the activation; same shape as output").optional();
-    op.param("num_hidden", &FusedFullyConnected::num_hidden, "rows of weight; 0: as many as it has").at_least(0);
+    op.param("num_hidden", &FusedFullyConnected::num_hidden, "number of output features; 0: the number of rows of weight").at_least(0);
     describe_other_parameters(op);
     describe_activation(op);
     TENON_FUSE(op, "fully_connected", "fused_fully_connected");

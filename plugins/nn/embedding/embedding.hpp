@@ -7,17 +7,18 @@ struct Embedding : tenon::Operator {
   bool sparse_grad = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("output[i, :] = weight[indices[i], :]");
+    op.doc("embedding lookup: output[i, :] = weight[indices[i], :]");
     op.version(2);
-    op.input("indices", "row numbers, each from 0 to input_dim - 1; any shape").types(tenon::integral);
+    op.input("indices", "row indices from 0 to input_dim - 1; any shape").types(tenon::integral);
     op.input("weight", "[input_dim, output_dim]").weight();
     op.output("output", "[shape of indices ..., output_dim]");
     op.linear("weight");
-    op.param("input_dim", &Embedding::input_dim, "rows of weight").required().at_least(1);
-    op.param("output_dim", &Embedding::output_dim, "columns of weight").required().at_least(1);
+    op.param("input_dim", &Embedding::input_dim, "number of rows of weight").required().at_least(1);
+    op.param("output_dim", &Embedding::output_dim, "number of columns of weight").required().at_least(1);
     op.param("sparse_grad", &Embedding::sparse_grad,
-             "return weight's gradient as row_sparse, with the rows that indices names, in time and memory of the batch. Optimizers then "
-             "change only these rows (see their lazy_update), and operators without a kernel for it convert it to dense");
+             "return the gradient of weight as row_sparse with the rows in indices, in time and memory proportional to the batch. "
+             "Optimizers then update only these rows (see their `lazy_update`), and operators without a kernel for row_sparse convert it "
+             "to dense");
     op.added(2, "sparse_grad");
     op.backward_reads("indices");
     op.accumulates();
@@ -28,7 +29,7 @@ struct Embedding : tenon::Operator {
     io.set_input("weight", {input_dim, output_dim});
     const auto indices = io.input("indices").shape;
     if (!indices.has_rank()) return io.set_output(0, tenon::Shape(), io.input("weight").dtype);  // the dtype of indices else
-    io.require(indices.rank() < 8, "indices is ", indices, ": needs at most 7 dimensions, as output has one more");
+    io.require(indices.rank() < 8, "indices is ", indices, ": needs at most 7 dimensions, since output has one more");
     auto output = tenon::Shape::of_rank(indices.rank() + 1);
     for (int axis = 0; axis < indices.rank(); ++axis) output.set(axis, indices[axis]);
     output.set(-1, output_dim);

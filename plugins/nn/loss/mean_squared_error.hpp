@@ -8,10 +8,10 @@
 
 struct MeanSquaredError : Loss {
   static constexpr void describe(auto& op) {
-    op.doc("(prediction - target)^2, averaged over all elements");
+    op.doc("mean squared error: (prediction - target)^2, averaged over all elements");
     op.input("prediction", "any shape");
     op.input("target", "same shape as prediction");
-    op.output("loss", "0-d; same shape as prediction if reduction is none");
+    op.output("loss", "scalar; same shape as prediction if `reduction` is none");
     describe_reduction(op, "mean or sum over all elements (0 if there are none), or none: one loss per element");
     op.backward_reads("prediction", "target");
     op.example({{"prediction", {2, 3}}, {"target", {2, 3}}});
@@ -22,7 +22,7 @@ struct MeanSquaredError : Loss {
     const auto prediction = io.input("prediction").shape, target = io.input("target").shape;
     const auto& known = prediction.has_rank() ? prediction : target;
     if (!known.has_rank()) return;
-    io.require(fits(prediction, target), "prediction is ", prediction, " but target is ", target, ": the shapes need to be equal");
+    io.require(fits(prediction, target), "prediction is ", prediction, " but target is ", target, ": the shapes must be equal");
     io.set_input("prediction", known);
     io.set_input("target", io.input("prediction").shape);
     io.set_input("prediction", io.input("target").shape);

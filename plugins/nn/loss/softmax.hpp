@@ -10,8 +10,8 @@
 /// What is made of an element's distance from the largest one of its run, and how the gradient comes back. `norm` is of the run's sum.
 struct Share {
   static constexpr const char* onnx = "Softmax";
-  static constexpr const char* doc = "exp(data) / sum(exp(data)) along one axis, so that its elements are positive and sum to 1";
-  static constexpr const char* axis_doc = "the axis that sums to 1; negative axes count from the end";
+  static constexpr const char* doc = "softmax: exp(data) / sum(exp(data)) along one axis";
+  static constexpr const char* axis_doc = "axis along which the output sums to 1; negative axes count from the end";
 
   template <class W>
   TENON_FN static W norm(W sum) {
@@ -39,8 +39,8 @@ struct Share {
 
 struct LogShare {
   static constexpr const char* onnx = "LogSoftmax";
-  static constexpr const char* doc = "data - log(sum(exp(data))) along one axis";
-  static constexpr const char* axis_doc = "the axis whose exponentials sum to 1; negative axes count from the end";
+  static constexpr const char* doc = "logarithm of softmax: data - log(sum(exp(data))) along one axis";
+  static constexpr const char* axis_doc = "axis along which the exponentials of the output sum to 1; negative axes count from the end";
 
   template <class W>
   TENON_FN static W norm(W sum) {

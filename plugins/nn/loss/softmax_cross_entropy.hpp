@@ -8,10 +8,10 @@
 
 struct SoftmaxCrossEntropy : Loss {
   static constexpr void describe(auto& op) {
-    op.doc("-log(softmax(logits)) at each sample's label");
+    op.doc("cross-entropy loss with softmax: -log(softmax(logits)) at each sample's label");
     op.input("logits", "[samples, classes]");
-    op.input("labels", "[samples], each from 0 to classes - 1").types(tenon::integral);
-    op.output("loss", "0-d; [samples] if reduction is none");
+    op.input("labels", "[samples]; class indices from 0 to classes - 1").types(tenon::integral);
+    op.output("loss", "scalar; [samples] if `reduction` is none");
     op.output("probabilities", "softmax of logits").hidden();
     describe_reduction(op, "mean or sum over the samples (0 if there are none), or none: one loss per sample");
     op.backward_reads("labels", "probabilities");
@@ -38,7 +38,7 @@ struct SoftmaxCrossEntropy : Loss {
     const auto logits = math.wide(g.input(0));
     const auto type = g.type(logits);
     if (!type.shape.has_rank() || type.shape[1] == tenon::unknown)
-      throw tenon::Error("its second derivative needs to know the number of classes, but logits is ", type.shape);
+      throw tenon::Error("its second derivative needs a known number of classes, but logits is ", type.shape);
     const auto labelled = g.add("one_hot", {g.input(1)}, {{"depth", type.shape[1]}, {"dtype", tenon::name_of(type.dtype)}});
     auto dy = weighted(g, math.wide(g.output_grad(0)), labelled);
     if (reduction == Reduction::none) dy = g.add("expand_dims", {dy}, {{"axis", tenon::Ints{1}}});

@@ -13,19 +13,21 @@ struct BatchNorm : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "gamma * (data - mean) / sqrt(variance + epsilon) + beta for each channel, with mean and variance of the batch in training, "
-        "otherwise with the moving ones");
-    op.input("data", "[batch, channels, ...], or with the channels at axis");
-    op.input("gamma", "[channels], the scale").initial(1);
-    op.input("beta", "[channels], the offset").weight();
+        "batch normalization: gamma * (data - mean) / sqrt(variance + epsilon) + beta for each channel, with the batch's mean and "
+        "variance in training and the moving ones otherwise");
+    op.input("data", "[batch, channels, ...]; channels at `axis`");
+    op.input("gamma", "[channels]; scale").initial(1);
+    op.input("beta", "[channels]; offset").weight();
     op.output("output", "same shape as data");
-    op.output("mean", "[channels], the mean that was subtracted").hidden();
-    op.output("inverse_std", "[channels], 1 / sqrt(variance + epsilon)").hidden();
-    op.state("moving_mean", "[channels]; training sets it to momentum * itself + (1 - momentum) * mean of the batch");
-    op.state("moving_var", "[channels]; training sets it to momentum * itself + (1 - momentum) * variance of the batch (divided by n)")
+    op.output("mean", "[channels]; the subtracted mean").hidden();
+    op.output("inverse_std", "[channels]; 1 / sqrt(variance + epsilon)").hidden();
+    op.state("moving_mean", "[channels]; running mean, updated in training to momentum * moving_mean + (1 - momentum) * mean of the batch");
+    op.state("moving_var",
+             "[channels]; running variance, updated in training to momentum * moving_var + (1 - momentum) * variance of the batch "
+             "(divided by n)")
         .initial(1);
-    op.param("axis", &BatchNorm::axis, "the axis of the channels; negative axes count from the end").at_least(-8).at_most(7);
-    op.param("momentum", &BatchNorm::momentum, "share of the moving states that one training step keeps").at_least(0).at_most(1);
+    op.param("axis", &BatchNorm::axis, "channel axis; negative axes count from the end").at_least(-8).at_most(7);
+    op.param("momentum", &BatchNorm::momentum, "fraction of the moving statistics that one training step retains").at_least(0).at_most(1);
     op.param("epsilon", &BatchNorm::epsilon, "added to the variance").greater_than(0);
     op.inplace("data", "output");
     op.backward_inplace("output", "data");

@@ -6,12 +6,12 @@ struct Dropout : tenon::Operator {
   float p = 0.5f;
 
   static constexpr void describe(auto& op) {
-    op.doc("in training, sets each element to 0 with probability p and scales the others by 1/(1-p); else the identity");
+    op.doc("dropout: in training, zeros each element with probability p and scales the others by 1/(1-p); otherwise the identity");
     op.types({tenon::f32});
     op.input("data", "any shape");
     op.output("output", "same shape as data");
     op.output("mask", "0 or 1/(1-p) for each element").hidden();
-    op.param("p", &Dropout::p, "probability of 0").at_least(0).less_than(1);
+    op.param("p", &Dropout::p, "probability of zeroing an element").at_least(0).less_than(1);
     op.inplace("data", "output");
     op.backward_inplace("output", "data");
     op.backward_reads("mask");

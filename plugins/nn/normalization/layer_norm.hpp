@@ -12,16 +12,16 @@ struct LayerNorm : tenon::Operator {
   double epsilon = 1e-5;
 
   static constexpr void describe(auto& op) {
-    op.doc("gamma * (data - mean) / sqrt(variance + epsilon) + beta, with mean and variance over the axes from axis to the last");
+    op.doc(
+        "layer normalization: gamma * (data - mean) / sqrt(variance + epsilon) + beta, with mean and variance over the axes from `axis` "
+        "to the last");
     op.input("data", "at least one dimension");
-    op.input("gamma", "the scale, with the shape of data from axis on").initial(1);
-    op.input("beta", "the offset, with the shape of data from axis on").weight();
+    op.input("gamma", "scale; data's shape from `axis` on").initial(1);
+    op.input("beta", "offset; data's shape from `axis` on").weight();
     op.output("output", "same shape as data");
-    op.output("mean", "the mean that was subtracted, with the shape of data before axis").hidden();
-    op.output("inverse_std", "1 / sqrt(variance + epsilon), with the shape of data before axis").hidden();
-    op.param("axis", &LayerNorm::axis, "the first of the axes that are normalised together; negative axes count from the end")
-        .at_least(-8)
-        .at_most(7);
+    op.output("mean", "the subtracted mean; data's shape before `axis`").hidden();
+    op.output("inverse_std", "1 / sqrt(variance + epsilon); data's shape before `axis`").hidden();
+    op.param("axis", &LayerNorm::axis, "first of the axes to normalize over; negative axes count from the end").at_least(-8).at_most(7);
     op.param("epsilon", &LayerNorm::epsilon, "added to the variance").greater_than(0);
     op.inplace("data", "output");
     op.backward_inplace("output", "data");

@@ -30,13 +30,12 @@ struct RmsNorm : RowNorm {
   std::int32_t axis = -1;
 
   static constexpr void describe(auto& op) {
-    op.doc("gamma * data / sqrt(mean of squares + epsilon), with the mean over the axes from axis to the last");
+    op.doc(
+        "root mean square normalization: gamma * data / sqrt(mean(data^2) + epsilon), with the mean over the axes from `axis` to the last");
     op.input("data", "at least one dimension");
-    op.input("gamma", "the scale, with the shape of data from axis on").initial(1);
+    op.input("gamma", "scale; data's shape from `axis` on").initial(1);
     op.output("output", "same shape as data");
-    op.param("axis", &RmsNorm::axis, "the first of the axes that are normalised together; negative axes count from the end")
-        .at_least(-8)
-        .at_most(7);
+    op.param("axis", &RmsNorm::axis, "first of the axes to normalize over; negative axes count from the end").at_least(-8).at_most(7);
     op.param("epsilon", &RmsNorm::epsilon, "added to the mean of squares").greater_than(0);
     op.inplace("data", "output");
     op.backward_reads("data", "gamma");
@@ -66,9 +65,9 @@ struct RmsNorm : RowNorm {
 /// Those of channels: data is [batch, channels, any axes ...].
 struct ChannelNorm : RowNorm {
   static constexpr void describe_tensors(auto& op) {
-    op.input("data", "[batch, channels, any axes ...]");
-    op.input("gamma", "[channels], the scale").initial(1);
-    op.input("beta", "[channels], the offset").weight();
+    op.input("data", "[batch, channels, ...]");
+    op.input("gamma", "[channels]; scale").initial(1);
+    op.input("beta", "[channels]; offset").weight();
     op.output("output", "same shape as data");
     op.param("epsilon", &ChannelNorm::epsilon, "added to the variance").greater_than(0);
     op.inplace("data", "output");
@@ -79,9 +78,9 @@ struct ChannelNorm : RowNorm {
   static void infer_channels(tenon::Infer& io, std::int64_t groups) {
     const auto data = io.input("data").shape;
     if (!data.has_rank()) return;
-    io.require(data.rank() >= 2, "data is ", data, " but needs batch and channels");
-    io.require(data[1] == tenon::unknown || data[1] % groups == 0, "data ", data, " has ", data[1], " channels, which ", groups,
-               " groups do not divide");
+    io.require(data.rank() >= 2, "data is ", data, " but needs at least two dimensions: batch and channels");
+    io.require(data[1] == tenon::unknown || data[1] % groups == 0, "data ", data, " has ", data[1],
+               " channels, which is not a multiple of groups, ", groups);
     for (const char* name : {"gamma", "beta"}) require_vector(io, name, {data[1]});
     io.set_output(0, data);
   }
@@ -97,9 +96,11 @@ struct GroupNorm : ChannelNorm {
   std::int64_t groups = 1;
 
   static constexpr void describe(auto& op) {
-    op.doc("gamma * (data - mean) / sqrt(variance + epsilon) + beta, with mean and variance of each group of channels of each sample");
+    op.doc(
+        "group normalization: gamma * (data - mean) / sqrt(variance + epsilon) + beta, with mean and variance of each group of channels "
+        "of each sample");
     describe_tensors(op);
-    op.param("groups", &GroupNorm::groups, "groups of channels").required().at_least(1);
+    op.param("groups", &GroupNorm::groups, "number of channel groups").required().at_least(1);
     op.example({{"data", {2, 4, 3}}, {"gamma", {4}}, {"beta", {4}}}, {{"groups", 2}});
     op.onnx("", "GroupNormalization").since(21).attribute("num_groups", "groups").attribute("epsilon", "epsilon").only("stash_type", 1);
   }
@@ -113,7 +114,9 @@ struct GroupNorm : ChannelNorm {
 
 struct InstanceNorm : ChannelNorm {
   static constexpr void describe(auto& op) {
-    op.doc("gamma * (data - mean) / sqrt(variance + epsilon) + beta, with mean and variance of each channel of each sample");
+    op.doc(
+        "instance normalization: gamma * (data - mean) / sqrt(variance + epsilon) + beta, with mean and variance of each channel of each "
+        "sample");
     describe_tensors(op);
     op.example({{"data", {2, 3, 4}}, {"gamma", {3}}, {"beta", {3}}});
     op.onnx("", "InstanceNormalization").since(6).attribute("epsilon", "epsilon");

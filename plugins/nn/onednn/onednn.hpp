@@ -39,7 +39,7 @@ decltype(auto) use(Body&& body) {
   try {
     return body();
   } catch (const dnnl::error& error) {
-    throw tenon::Error("oneDNN refuses: ", error.what(), " (status ", static_cast<int>(error.status), ")");
+    throw tenon::Error("oneDNN failed: ", error.what(), " (status ", static_cast<int>(error.status), ")");
   }
 }
 
@@ -83,7 +83,7 @@ inline void require_countable(const tenon::Shape& shape, std::string_view name) 
   std::int64_t sample = 1;
   for (int axis = 1; axis < shape.rank(); ++axis)
     if (__builtin_mul_overflow(sample, shape[axis], &sample) || sample > std::numeric_limits<std::int32_t>::max())
-      throw tenon::Error("one sample of ", name, " ", shape, " has more elements than oneDNN can count (2147483647)");
+      throw tenon::Error("one sample of ", name, " ", shape, " exceeds oneDNN's limit of 2147483647 elements");
 }
 
 inline dnnl::primitive_attr with_own_scratchpad() {

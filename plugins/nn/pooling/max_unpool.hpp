@@ -30,22 +30,26 @@ struct MaxUnpool : tenon::Operator {
   tenon::Ints kernel, stride, pad, pad_end, size;
 
   static constexpr void describe(auto& op) {
-    op.doc("zeros, and the elements of data at the places that indices names, as max_pool gives them");
-    op.input("data", "[batch, channels, one spatial axis for each value of kernel ...]");
-    op.input("indices", "same shape as data: numbers of elements in [batch, channels, stride (axis - 1) + kernel - pad - pad_end ...]")
+    op.doc("inverse of max_pool: the elements of data at the positions in indices, and zeros elsewhere");
+    op.input("data", "[batch, channels, spatial axes ...], one spatial axis for each value of `kernel`");
+    op.input("indices",
+             "same shape as data; flat indices into [batch, channels, stride * (axis - 1) + kernel - pad - pad_end ...], as max_pool "
+             "returns them")
         .types({tenon::i64});
-    op.input("sizes", "size with batch and channels before it, as a tensor").optional().on_cpu().types({tenon::i64});
-    op.output("output", "[batch, channels, stride (axis - 1) + kernel - pad - pad_end, or size ...]");
-    op.param("kernel", &MaxUnpool::kernel, "size of the window along each spatial axis, 1 to 3 values")
+    op.input("sizes", "[batch, channels, spatial sizes ...]; replaces the parameter `size`").optional().on_cpu().types({tenon::i64});
+    op.output("output", "[batch, channels, spatial sizes ...]: `size`, or stride * (axis - 1) + kernel - pad - pad_end by default");
+    op.param("kernel", &MaxUnpool::kernel, "window size along each spatial axis, 1 to 3 values")
         .required()
         .at_least(1)
         .at_most(Window::largest);
-    op.param("stride", &MaxUnpool::stride, "steps along each spatial axis; one value is for all; default: kernel")
+    op.param("stride", &MaxUnpool::stride,
+             "step of the window along each spatial axis; one value applies to all axes; default: same as `kernel`")
         .at_least(1)
         .at_most(Window::largest);
-    op.param("pad", &MaxUnpool::pad, "what max_pool had as pad; one value is for all; default: 0").at_least(0).at_most(Window::largest);
-    op.param("pad_end", &MaxUnpool::pad_end, "what max_pool had as pad_end; default: pad").at_least(0).at_most(Window::largest);
-    op.param("size", &MaxUnpool::size, "spatial sizes of output; what is beyond those that indices count is zero; default: those")
+    op.param("pad", &MaxUnpool::pad, "`pad` of max_pool; one value applies to all axes; default: 0").at_least(0).at_most(Window::largest);
+    op.param("pad_end", &MaxUnpool::pad_end, "`pad_end` of max_pool; default: same as `pad`").at_least(0).at_most(Window::largest);
+    op.param("size", &MaxUnpool::size,
+             "spatial sizes of output, at least the default: stride * (axis - 1) + kernel - pad - pad_end; additional elements are zero")
         .at_least(1);
     op.backward_reads("indices");
     op.example({{"data", {1, 1, 2, 2}}, {"indices", {1, 1, 2, 2}, tenon::i64, {0, 0, 0, 0}}}, {{"kernel", {2, 2}}});
@@ -72,11 +76,12 @@ struct MaxUnpool : tenon::Operator {
     io.set_input("indices", data);
     auto output = counted(data);
     for (int axis = 2; axis < axes + 2; ++axis)
-      io.require(data[axis] == tenon::unknown || output[axis] > 0, "data ", data, " and its padding leave axis ", axis, " of output empty");
+      io.require(data[axis] == tenon::unknown || output[axis] > 0, "data ", data, " with its padding leaves axis ", axis,
+                 " of output empty");
     const auto first = output;
     if (io.has_input("sizes")) {
       io.set_input("sizes", {axes + 2});
-      io.require(size.size() == 0, "has both size and sizes: needs one of them");
+      io.require(size.size() == 0, "has both size and sizes: needs only one of them");
       const auto sizes = io.values<std::int64_t>("sizes");
       for (int axis = 2; axis < axes + 2; ++axis) output.set(axis, sizes ? sizes[axis] : tenon::unknown);
     } else if (size.size() > 0) {
@@ -85,7 +90,7 @@ struct MaxUnpool : tenon::Operator {
     }
     for (int axis = 2; axis < axes + 2; ++axis)
       io.require(output[axis] == tenon::unknown || first[axis] == tenon::unknown || output[axis] >= first[axis], "size ", output[axis],
-                 " is less than the ", first[axis], " elements of axis ", axis);
+                 " is smaller than the ", first[axis], " elements of axis ", axis);
     io.set_output(0, output);
   }
 
@@ -133,7 +138,7 @@ struct MaxUnpool : tenon::Operator {
     const UnpoolPlaces places(counted(data), output);
     for (std::int64_t i = 0; i < indices.size(); ++i) {
       const auto index = indices[i];
-      if (index < 0 || index >= count) throw tenon::Error("indices has ", index, ", but there are ", count, " elements");
+      if (index < 0 || index >= count) throw tenon::Error("indices contains ", index, ": needs 0 to ", count - 1);
       body(i, places.of(index));
     }
   }

@@ -45,21 +45,25 @@ struct WindowPool : tenon::Operator {
 
   /// padding: what lies around data.
   static constexpr void describe_windows(auto& op, const char* padding) {
-    op.input("data", "[batch, channels, one spatial axis for each value of kernel ...]");
-    op.output("output", "[batch, channels, (axis + pad + pad_end - dilate (kernel - 1) - 1) / stride + 1, rounded, for each spatial axis]");
-    op.param("kernel", &WindowPool::kernel, "size of the window along each spatial axis, 1 to 3 values")
+    op.input("data", "[batch, channels, spatial axes ...], one spatial axis for each value of `kernel`");
+    op.output("output",
+              "[batch, channels, (axis + pad + pad_end - dilate * (kernel - 1) - 1) / stride + 1 for each spatial axis], rounded by "
+              "`ceil_mode`");
+    op.param("kernel", &WindowPool::kernel, "window size along each spatial axis, 1 to 3 values")
         .required()
         .at_least(1)
         .at_most(Window::largest);
-    op.param("stride", &WindowPool::stride, "steps along each spatial axis; one value is for all; default: kernel")
+    op.param("stride", &WindowPool::stride,
+             "step of the window along each spatial axis; one value applies to all axes; default: same as `kernel`")
         .at_least(1)
         .at_most(Window::largest);
     describe_padding<WindowPool>(op, padding);
-    op.param("dilate", &WindowPool::dilate, "distance between the window's elements; one value is for all axes; default: 1")
+    op.param("dilate", &WindowPool::dilate, "distance between taps of the window; one value applies to all axes; default: 1")
         .at_least(1)
         .at_most(Window::largest);
     op.param("ceil_mode", &WindowPool::ceil_mode,
-             "round the number of places up: the last window may reach beyond the padding, but begins before its end");
+             "round the number of output positions up instead of down; the last window may extend past the padding, but starts before "
+             "the end of data");
     op.kernels_elsewhere();
     op.takes_channels_last("data", "output");
     op.example({{"data", {1, 2, 4, 4}}}, {{"kernel", {2, 2}}});
@@ -90,8 +94,8 @@ struct WindowPool : tenon::Operator {
       const auto at = static_cast<std::size_t>(axis);
       const auto most = std::max(moved.pad[at], moved.pad_end[at]);
       if (most >= moved.reach(axis))
-        io.param_error(moved.pad[at] == most ? "pad" : "pad_end", "is ", most, " where kernel is ", moved.kernel[at],
-                       ": needs less, or a window may hold nothing");
+        io.param_error(moved.pad[at] == most ? "pad" : "pad_end", "is ", most, " but kernel is ", moved.kernel[at],
+                       ": needs a smaller value, or a window may contain only padding");
     }
     if (!data.has_rank()) data = tenon::Shape::of_rank(moved.axes + 2);
     require_spatial(io, data, moved.axes);
@@ -124,16 +128,16 @@ struct MaxPool : WindowPool {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "largest element of each window, over 1 to 3 spatial axes, or NaN if it holds one; the first of the largest, or the first NaN, "
-        "takes "
-        "the gradient");
+        "max pooling over 1 to 3 spatial axes: the maximum of each window, or NaN if it contains one; the gradient goes to the first "
+        "maximum, or the first NaN");
     op.types(tenon::floating + tenon::Types{tenon::i8, tenon::u8});
     describe_windows(
-        op, "elements on both sides of each spatial axis that are never the largest, fewer than kernel; one value is for all; default: 0");
-    op.output("indices", "number in data of each window's first NaN, else of the first of its largest elements")
-        .hidden_when("return_indices", false);
-    op.param("return_indices", &MaxPool::return_indices, "whether there is a second output, indices");
-    op.param("column_major", &MaxPool::column_major, "whether indices count elements of a channel with the first spatial axis fastest");
+        op,
+        "padding on both sides of each spatial axis, never the maximum, smaller than the window; one value applies to all axes; "
+        "default: 0");
+    op.output("indices", "flat index into data of each window's first NaN, or of its first maximum").hidden_when("return_indices", false);
+    op.param("return_indices", &MaxPool::return_indices, "return the second output, indices");
+    op.param("column_major", &MaxPool::column_major, "compute indices with the first spatial axis of a channel varying fastest");
     op.backward_reads("data");
     op.example({{"data", {1, 2, 5, 4}}}, {{"kernel", {2, 2}}, {"dilate", {2, 1}}, {"ceil_mode", true}, {"return_indices", true}});
     describe_onnx(op.onnx("", "MaxPool").outputs("output").ignore("storage_order"));
@@ -152,11 +156,12 @@ struct AvgPool : WindowPool {
   bool count_include_pad = true;
 
   static constexpr void describe(auto& op) {
-    op.doc("average of each window, over 1 to 3 spatial axes");
+    op.doc("average pooling over 1 to 3 spatial axes: the mean of each window");
     op.types(tenon::floating);
-    describe_windows(op, "zeros on both sides of each spatial axis, fewer than kernel; one value is for all; default: 0");
+    describe_windows(op,
+                     "zero padding on both sides of each spatial axis, smaller than the window; one value applies to all axes; default: 0");
     op.param("count_include_pad", &AvgPool::count_include_pad,
-             "divide by the number of the window's elements inside data and its padding, not by that of those inside data");
+             "divide by the number of elements in the window, including padding; false: only those inside data");
     op.example({{"data", {1, 2, 5, 4}}}, {{"kernel", {3, 2}}, {"pad", {1, 0}}, {"pad_end", {0, 1}}, {"dilate", {1, 2}}});
     op.backward_reads();
     op.linear("data");
@@ -171,8 +176,8 @@ struct AvgPool : WindowPool {
 struct GlobalPool : tenon::Operator {
   static constexpr void describe_window(auto& op) {
     op.types(tenon::floating);
-    op.input("data", "[batch, channels, 1 to 3 spatial axes ...]");
-    op.output("output", "[batch, channels, 1 for each spatial axis ...]");
+    op.input("data", "[batch, channels, spatial axes ...], 1 to 3 spatial axes");
+    op.output("output", "[batch, channels, 1 ...]");
     op.kernels_elsewhere();
     op.takes_channels_last("data", "output");
     op.example({{"data", {1, 2, 4, 4}}});
@@ -185,7 +190,7 @@ struct GlobalPool : tenon::Operator {
 
 struct GlobalMaxPool : GlobalPool {
   static constexpr void describe(auto& op) {
-    op.doc("largest element of each channel of each sample; NaN if the channel holds one");
+    op.doc("global max pooling: the maximum of each channel of each sample, or NaN if the channel contains one");
     describe_window(op);
     op.backward_reads("data");
     op.onnx("", "GlobalMaxPool");
@@ -197,7 +202,7 @@ struct GlobalMaxPool : GlobalPool {
 
 struct GlobalAvgPool : GlobalPool {
   static constexpr void describe(auto& op) {
-    op.doc("average of each channel of each sample");
+    op.doc("global average pooling: the mean of each channel of each sample");
     describe_window(op);
     op.backward_reads();
     op.linear("data");

@@ -85,7 +85,8 @@ struct PoolingCpu : Operator {
   static onednn::Layout layout_of(const tenon::Call& call) {
     const auto output = call.output_type(0).shape;
     const bool last = call.channels_last(0), told = output[1] > 1 && output.size() > output[0] * output[1];
-    if (told && last != call.output_channels_last(0)) throw tenon::Error("data and output lie in different layouts: needs both in one");
+    if (told && last != call.output_channels_last(0))
+      throw tenon::Error("data and output have different memory layouts: needs the same for both");
     return onednn::layout(last);
   }
 

@@ -55,12 +55,12 @@ struct GruLayer : Recurrent {
   bool linear_before_reset = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("gated recurrent units: h = (1 - z) g(candidate) + z h, step by step, with gates in the order z, r, h");
-    describe_inputs(op, "[directions, 3 hidden, features], the rows of z, r and h");
+    op.doc("gated recurrent units: h = (1 - z) g(candidate) + z h for each step, with gates in the order z, r, h");
+    describe_inputs(op, "[directions, 3 * hidden, features]; rows of z, r and h");
     describe_outputs(op);
     describe_parameters(op);
     op.backward_reads("data", "weight", "recurrent", "bias", "lengths", "initial_h");
-    op.param("linear_before_reset", &GruLayer::linear_before_reset, "r is multiplied with recurrent h + bias, not with h");
+    op.param("linear_before_reset", &GruLayer::linear_before_reset, "multiply r with recurrent * h + bias; false: with h");
     op.example({{"data", {3, 2, 4}}, {"weight", {1, 15, 4}}, {"recurrent", {1, 15, 5}}, {"bias", {1, 30}}});
     describe_onnx(op.onnx("", "GRU")
                       .since(7)

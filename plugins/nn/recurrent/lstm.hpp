@@ -38,15 +38,15 @@ struct LstmLayer : Recurrent {
   bool input_forget = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("long short-term memory: c = f c + i g(candidate), h = o h(c), step by step, with gates in the order i, o, f, c");
-    describe_inputs(op, "[directions, 4 hidden, features], the rows of i, o, f and c");
-    op.input("initial_c", "the same for the cells").optional();
-    op.input("peepholes", "[directions, 3 hidden]: the cells' weights in i, o and f; default: 0").optional();
+    op.doc("long short-term memory: c = f c + i g(candidate), h = o h(c) for each step, with gates in the order i, o, f, c");
+    describe_inputs(op, "[directions, 4 * hidden, features]; rows of i, o, f and c");
+    op.input("initial_c", "initial cell state, with the shape of initial_h; default: 0").optional();
+    op.input("peepholes", "[directions, 3 * hidden]; weights of the cells in the gates i, o and f; default: 0").optional();
     describe_outputs(op);
-    op.output("last_c", "the last cells of each sample, with initial_h's shape");
+    op.output("last_c", "final cell state of each sample, with the shape of initial_h");
     describe_parameters(op);
     op.backward_reads("data", "weight", "recurrent", "bias", "lengths", "initial_h", "initial_c", "peepholes");
-    op.param("input_forget", &LstmLayer::input_forget, "f is 1 - i");
+    op.param("input_forget", &LstmLayer::input_forget, "couple the input and forget gates: f = 1 - i");
     op.example({{"data", {3, 2, 4}}, {"weight", {1, 20, 4}}, {"recurrent", {1, 20, 5}}, {"bias", {1, 40}}});
     describe_onnx(op.onnx("", "LSTM")
                       .since(7)

@@ -16,30 +16,36 @@ struct Recurrent : tenon::Operator {
   bool batch_first = false;
 
   static constexpr void describe_inputs(auto& op, const char* gates) {
-    op.input("data", "[steps, batch, features]; [batch, steps, features] if batch_first");
+    op.input("data", "[steps, batch, features], or [batch, steps, features] if `batch_first` is set");
     op.input("weight", gates);
-    op.input("recurrent", "the same for the hidden state: [directions, gates hidden, hidden]");
-    op.input("bias", "[directions, 2 gates hidden]: those of weight, then those of recurrent; default: 0").optional();
-    op.input("lengths", "[batch], steps of each sample; output is 0 behind them; default: all").optional().types({tenon::i32});
-    op.input("initial_h", "[directions, batch, hidden], [batch, directions, hidden] if batch_first; default: 0").optional();
+    op.input("recurrent", "[directions, gates * hidden, hidden]; weights of the hidden state, with gates in the order of weight");
+    op.input("bias", "[directions, 2 * gates * hidden]; biases of weight, then of recurrent; default: 0").optional();
+    op.input("lengths", "[batch]; number of steps of each sample, after which output is 0; default: all steps")
+        .optional()
+        .types({tenon::i32});
+    op.input("initial_h", "[directions, batch, hidden], or [batch, directions, hidden] if `batch_first` is set; default: 0").optional();
   }
 
   static constexpr void describe_outputs(auto& op) {
-    op.output("output", "all hidden states: [steps, directions, batch, hidden], [batch, steps, directions, hidden] if batch_first");
-    op.output("last_h", "the last hidden state of each sample, with initial_h's shape");
+    op.output("output",
+              "hidden states of all steps: [steps, directions, batch, hidden], or [batch, steps, directions, hidden] if `batch_first` is "
+              "set");
+    op.output("last_h", "final hidden state of each sample, with the shape of initial_h");
   }
 
   static constexpr void describe_parameters(auto& op) {
-    op.param("direction", &Recurrent::direction, "which way it goes along the steps; bidirectional: both ways, with weights of their own")
+    op.param("direction", &Recurrent::direction, "direction along the steps; bidirectional: both directions, with separate weights")
         .one_of({{"forward", Direction::forward}, {"reverse", Direction::reverse}, {"bidirectional", Direction::bidirectional}});
     op.param("activations", &Recurrent::activations,
-             "names of the functions, as ONNX has them, for each direction: Relu, Tanh, Sigmoid, Affine, LeakyRelu, ThresholdedRelu, "
+             "ONNX names of the activation functions for each direction: Relu, Tanh, Sigmoid, Affine, LeakyRelu, ThresholdedRelu, "
              "ScaledTanh, HardSigmoid, Elu, Softsign, Softplus; default: Sigmoid for gates, Tanh for the others");
-    op.param("activation_alpha", &Recurrent::activation_alpha, "alpha of those functions that have one, in their order; default: ONNX's");
-    op.param("activation_beta", &Recurrent::activation_beta, "beta of those functions that have one, in their order; default: ONNX's");
-    op.param("clip", &Recurrent::clip, "sums of products that go into functions are held between -clip and clip; 0: they are not")
+    op.param("activation_alpha", &Recurrent::activation_alpha,
+             "alpha of each activation function that has one, in order; default: as in ONNX");
+    op.param("activation_beta", &Recurrent::activation_beta,
+             "beta of each activation function that has one, in order; default: as in ONNX");
+    op.param("clip", &Recurrent::clip, "bound of the arguments of activation functions, which are clipped to [-clip, clip]; 0: no clipping")
         .at_least(0);
-    op.param("batch_first", &Recurrent::batch_first, "whether the batch is the first axis");
+    op.param("batch_first", &Recurrent::batch_first, "the batch is the first axis of data, output and the states");
   }
 
   static constexpr void describe_onnx(auto&& form) {
@@ -57,13 +63,13 @@ struct Recurrent : tenon::Operator {
   /// gates: how many times `hidden` rows weight has.
   void infer_tensors(tenon::Infer& io, std::int64_t gates, int functions) const {
     for (const auto& name : activations)
-      if (!known(name)) io.param_error("activations", "has '", std::string_view(name), "', which is none of ONNX's functions");
+      if (!known(name)) io.param_error("activations", "has '", std::string_view(name), "', which is not an activation function of ONNX");
     const auto needed = static_cast<std::size_t>(functions * directions());
     if (activations.size() > 0 && (functions > 1 ? activations.size() != needed : activations.size() < needed))
-      io.param_error("activations", "has ", activations.size(), " names, but ", needed, " are needed");
+      io.param_error("activations", "has ", activations.size(), " names, but ", needed, " are required");
     const auto data = io.input("data").shape, weight = io.input("weight").shape, recurrent = io.input("recurrent").shape;
     const int step_axis = batch_first ? 1 : 0;
-    io.require(!data.has_rank() || data.rank() == 3, "data is ", data, " but needs steps, batch and features");
+    io.require(!data.has_rank() || data.rank() == 3, "data is ", data, " but needs three dimensions: steps, batch and features");
     const auto any = tenon::unknown;
     const auto steps = data.has_rank() ? data[step_axis] : any, batch = data.has_rank() ? data[1 - step_axis] : any;
     const auto features = data.has_rank() ? data[2] : any;

@@ -6,7 +6,7 @@ struct RnnLayer : Recurrent {
   constexpr RnnLayer() { activations = {"Tanh", "Tanh"}; }  // as ONNX has it; the first direction takes the first
 
   static constexpr void describe(auto& op) {
-    op.doc("recurrent layer: h = f(weight x + recurrent h + bias), step by step");
+    op.doc("recurrent layer: h = f(weight x + recurrent h + bias) for each step");
     describe_inputs(op, "[directions, hidden, features]");
     describe_outputs(op);
     describe_parameters(op);

@@ -95,7 +95,7 @@ struct Layer {
       matrices.push_back(std::move(made));
     }
     for (std::int64_t n = 0; lengths && n < batch; ++n)
-      if (lengths[n] < 0 || lengths[n] > steps) throw tenon::Error("lengths has ", lengths[n], ", but there are ", steps, " steps");
+      if (lengths[n] < 0 || lengths[n] > steps) throw tenon::Error("lengths contains ", lengths[n], ", but there are ", steps, " steps");
   }
 
   const Matrices<W>& matrices_of(std::int64_t way) const { return matrices[static_cast<std::size_t>(way)]; }

@@ -19,19 +19,21 @@ struct Resize : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     using resizing::Method, resizing::Coordinates, resizing::Rounding;
-    op.doc("data with other sizes along some axes: each element is the nearest one of data, or a weighted sum of those around its place");
+    op.doc("data resized along some axes: each output element is the nearest element of data, or a weighted sum of its neighbors");
     op.types(tenon::any_real);
     op.input("data", "any shape");
-    op.input("sizes", "size, as a tensor").optional().on_cpu().types({tenon::i64});
-    op.input("scales", "scale, as a tensor").optional().on_cpu().types({tenon::f32});
-    op.input("roi", "region, as a tensor").optional().on_cpu().types({tenon::f32});
-    op.output("output", "data's shape with other sizes along axes");
-    op.param("size", &Resize::size, "elements of output along each of axes").at_least(0);
-    op.param("scale", &Resize::scale, "instead of size: output's size in data's sizes along each of axes, rounded down").greater_than(0);
-    op.param("axes", &Resize::axes, "what size and scale are of; negative axes count from the end; default: all").at_least(-8).at_most(7);
-    op.param("method", &Resize::method, "the nearest element, or a kernel of two or four elements")
+    op.input("sizes", "one size for each of `axes`; replaces the parameter `size`").optional().on_cpu().types({tenon::i64});
+    op.input("scales", "one scale for each of `axes`; replaces the parameter `scale`").optional().on_cpu().types({tenon::f32});
+    op.input("roi", "replaces the parameter `region`").optional().on_cpu().types({tenon::f32});
+    op.output("output", "data's shape with new sizes along `axes`");
+    op.param("size", &Resize::size, "size of output along each of `axes`").at_least(0);
+    op.param("scale", &Resize::scale,
+             "output size divided by data's size along each of `axes`; output sizes are rounded down; replaces `size`")
+        .greater_than(0);
+    op.param("axes", &Resize::axes, "axes to resize; negative axes count from the end; default: all axes").at_least(-8).at_most(7);
+    op.param("method", &Resize::method, "interpolation: nearest, linear (two elements per axis) or cubic (four elements per axis)")
         .one_of({{"nearest", Method::nearest}, {"linear", Method::linear}, {"cubic", Method::cubic}});
-    op.param("coordinates", &Resize::coordinates, "where output's element i lies in data")
+    op.param("coordinates", &Resize::coordinates, "mapping of output coordinates to data coordinates, named as in ONNX")
         .one_of({{"half_pixel", Coordinates::half_pixel},
                  {"half_pixel_symmetric", Coordinates::half_pixel_symmetric},
                  {"pytorch_half_pixel", Coordinates::pytorch_half_pixel},
@@ -39,21 +41,22 @@ struct Resize : tenon::Operator {
                  {"asymmetric", Coordinates::asymmetric},
                  {"tf_half_pixel_for_nn", Coordinates::tf_half_pixel_for_nn},
                  {"tf_crop_and_resize", Coordinates::tf_crop_and_resize}});
-    op.param("rounding", &Resize::rounding, "which element is the nearest; round_prefer_floor: of two, the first")
+    op.param("rounding", &Resize::rounding,
+             "rounding of coordinates for method nearest; prefer_floor and prefer_ceil differ only at halves")
         .one_of({{"round_prefer_floor", Rounding::prefer_floor},
                  {"round_prefer_ceil", Rounding::prefer_ceil},
                  {"floor", Rounding::floor},
                  {"ceil", Rounding::ceil}});
     op.param("aspect", &Resize::aspect,
-             "stretch: size as it is; else one scale for all axes, with which none is larger, or smaller, than size")
+             "stretch: use `size` as is; not_larger, not_smaller: keep the aspect ratio, with no axis larger, or smaller, than `size`")
         .one_of({{"stretch", Aspect::stretch}, {"not_larger", Aspect::not_larger}, {"not_smaller", Aspect::not_smaller}});
-    op.param("antialias", &Resize::antialias, "a wider kernel where data shrinks; not for nearest");
+    op.param("antialias", &Resize::antialias, "widen the kernel along axes that shrink; not for method nearest");
     op.param("exclude_outside", &Resize::exclude_outside,
-             "elements outside of data have no weight; otherwise they are as those at the edge");
-    op.param("cubic_coefficient", &Resize::cubic_coefficient, "a of the cubic kernel");
+             "give elements outside of data no weight; false: repeat the elements at the edges");
+    op.param("cubic_coefficient", &Resize::cubic_coefficient, "coefficient a of the cubic kernel");
     op.param("region", &Resize::region,
-             "for tf_crop_and_resize: where output begins along each of axes, then where it ends; 1 is data's end");
-    op.param("extrapolation_value", &Resize::extrapolation_value, "for tf_crop_and_resize: what lies outside of data");
+             "start along each of `axes`, then end along each of `axes`, in units of data's size; only for coordinates tf_crop_and_resize");
+    op.param("extrapolation_value", &Resize::extrapolation_value, "value outside of data; only for coordinates tf_crop_and_resize");
     op.backward_reads("sizes", "scales", "roi");
     op.takes_channels_last("data", "output");
     op.example({{"data", {1, 2, 3, 4}}}, {{"scale", {1, 1, 2, 3}}, {"method", "linear"}});

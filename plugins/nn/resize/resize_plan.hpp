@@ -82,7 +82,7 @@ inline Resize::AxisSizes Resize::sizes_of(const tenon::Shape& data, const Given&
   AxisSizes sizes;
   const auto rank = data.rank();
   const auto count = axes.size() > 0 ? axes.size() : static_cast<std::size_t>(rank);
-  if (given.size.size() > 0 && given.scale.size() > 0) throw tenon::Error("has both size and scale: needs one of them");
+  if (given.size.size() > 0 && given.scale.size() > 0) throw tenon::Error("has both size and scale: needs only one of them");
   const bool by_size = given.size.size() > 0 || given.scale.size() == 0;
   const auto numbers = by_size ? given.size.size() : given.scale.size();
   if (numbers != count) throw tenon::Error(by_size ? "size" : "scale", " has ", numbers, " values, but there are ", count, " axes");
@@ -94,7 +94,7 @@ inline Resize::AxisSizes Resize::sizes_of(const tenon::Shape& data, const Given&
   unsigned seen = 0;
   const auto at = [&](std::size_t i) {
     const auto axis = axes.size() > 0 ? axes[i] : static_cast<std::int64_t>(i);
-    if (axis < -rank || axis >= rank) throw tenon::Error("axes has ", axis, ", but data has ", rank, " dimensions");
+    if (axis < -rank || axis >= rank) throw tenon::Error("axes contains ", axis, ", but data has ", rank, " dimensions");
     return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
   };
   for (std::size_t i = 0; i < count; ++i) {
@@ -107,7 +107,8 @@ inline Resize::AxisSizes Resize::sizes_of(const tenon::Shape& data, const Given&
       throw tenon::Error("scale is ", given.scale[i], ": needs a positive number");
     along.out = by_size ? given.size[i] : static_cast<std::int64_t>(given.scale[i] * in);
     along.scale = !by_size ? given.scale[i] : along.in > 0 ? static_cast<double>(along.out) / in : 1;
-    if (along.in == 0 && along.out > 0) throw tenon::Error("data is ", data, ": nothing can be resized to ", along.out, " elements");
+    if (along.in == 0 && along.out > 0)
+      throw tenon::Error("data is ", data, ": an empty axis cannot be resized to ", along.out, " elements");
     const bool larger = i == 0 || (aspect == Aspect::not_larger ? along.scale < common : along.scale > common);
     if (larger) common = along.scale;
     if (region.size() == 2 * count) along.begin = static_cast<float>(region[i]), along.end = static_cast<float>(region[count + i]);
@@ -131,12 +132,12 @@ inline void Resize::infer(tenon::Infer& io) const {
     if (io.has_input(name)) io.set_input(name, {tenon::unknown});
   const auto has = [&](const char* name) { return io.has_input(name) && io.input(name).shape[0] != 0; };  // empty: absent, as in opset 11
   const int ways = (size.size() > 0) + (scale.size() > 0) + has("sizes") + has("scales");
-  io.require(ways == 1, "has ", ways, " of size, scale, sizes and scales: needs one of them");
+  io.require(ways == 1, "has ", ways, " of size, scale, sizes and scales: needs exactly one of them");
   if (!data.shape.has_rank()) return;
   auto output = tenon::Shape::of_rank(data.shape.rank());
   io.set_output(0, output);
   if ((has("sizes") && !sizes) || (has("scales") && !scales)) return;
-  io.require(sizes.size() <= 8 && scales.size() <= 8, "there are more sizes than a tensor can have axes");
+  io.require(sizes.size() <= 8 && scales.size() <= 8, "has more than 8 sizes or scales");
   Given given{size, scale};
   if (has("sizes")) given.size = tenon::Ints(sizes.begin(), static_cast<std::size_t>(sizes.size()));
   double wide[8];

@@ -44,23 +44,21 @@ struct Col2im : tenon::Operator {
   tenon::Ints size, kernel, stride, pad, pad_end, dilate;
 
   static constexpr void describe(auto& op) {
-    op.doc("an image of which data has blocks, as a convolution reads them; where blocks overlap their elements are added up");
-    op.input("data", "[batch, channels times elements of a block, blocks]");
-    op.input("sizes", "size, as a tensor").optional().on_cpu().types({tenon::i64});
-    op.input("kernels", "kernel, as a tensor").optional().on_cpu().types({tenon::i64});
+    op.doc("image assembled from blocks, the inverse of im2col; overlapping elements are added");
+    op.input("data", "[batch, channels * elements of a block, blocks]");
+    op.input("sizes", "spatial sizes; replaces the parameter `size`").optional().on_cpu().types({tenon::i64});
+    op.input("kernels", "block sizes; replaces the parameter `kernel`").optional().on_cpu().types({tenon::i64});
     op.output("output", "[batch, channels, size ...]");
-    op.param("size", &Col2im::size, "of the image along each spatial axis").at_least(1).at_most(1 << 20);
+    op.param("size", &Col2im::size, "size of the image along each spatial axis").at_least(1).at_most(1 << 20);
     op.param("kernel", &Col2im::kernel, "size of a block along each spatial axis").at_least(1).at_most(65535);
-    op.param("stride", &Col2im::stride, "steps from block to block along each axis; one value is for all; default: 1")
+    op.param("stride", &Col2im::stride, "distance between blocks along each axis; one value applies to all axes; default: 1")
         .at_least(1)
         .at_most(65535);
-    op.param("pad", &Col2im::pad, "elements around the image that blocks cover; one value is for all; default: 0")
+    op.param("pad", &Col2im::pad, "padding on both sides of each axis of the image; one value applies to all axes; default: 0")
         .at_least(0)
         .at_most(65535);
-    op.param("pad_end", &Col2im::pad_end, "the same behind each axis, where it is not as before it; default: pad")
-        .at_least(0)
-        .at_most(65535);
-    op.param("dilate", &Col2im::dilate, "distance between a block's elements; one value is for all axes; default: 1")
+    op.param("pad_end", &Col2im::pad_end, "padding after each axis; default: same as `pad`").at_least(0).at_most(65535);
+    op.param("dilate", &Col2im::dilate, "distance between taps of a block; one value applies to all axes; default: 1")
         .at_least(1)
         .at_most(65535);
     op.backward_reads("sizes", "kernels");
@@ -80,33 +78,33 @@ struct Col2im : tenon::Operator {
     for (const char* name : {"sizes", "kernels"}) {
       if (io.has_input(name)) io.set_input(name, {tenon::unknown});
       const bool given = name[0] == 's' ? size.size() > 0 : kernel.size() > 0;
-      io.require(given != io.has_input(name), "needs one of ", name, " and the parameter of that name");
+      io.require(given != io.has_input(name), "needs either the input ", name, " or its parameter");
     }
     io.require(!data.has_rank() || data.rank() == 3, "data is ", data, " but needs three dimensions");
     const auto sizes = io.has_input("sizes") ? io.values<std::int64_t>("sizes") : tenon::Known<std::int64_t>();
     const auto kernels = io.has_input("kernels") ? io.values<std::int64_t>("kernels") : tenon::Known<std::int64_t>();
     if ((io.has_input("sizes") && !sizes) || (io.has_input("kernels") && !kernels)) return;
     const auto image = sizes ? list(sizes.begin(), sizes.size()) : size, block = kernels ? list(kernels.begin(), kernels.size()) : kernel;
-    io.require(image.size() >= 1 && image.size() <= 6 && block.size() == image.size(), "an image of ", image.size(), " axes and blocks of ",
-               block.size(), " do not fit: needs as many, up to 6");
+    io.require(image.size() >= 1 && image.size() <= 6 && block.size() == image.size(), "the image has ", image.size(),
+               " axes and blocks have ", block.size(), ": needs the same number, 1 to 6");
     for (const auto* numbers : {&stride, &pad, &pad_end, &dilate})
       io.require(numbers->size() <= 1 || numbers->size() == image.size(), "a parameter has ", numbers->size(), " values, but there are ",
                  image.size(), " axes");
     std::int64_t elements = 1, blocks = 1;
     auto output = tenon::Shape::of_rank(static_cast<int>(image.size()) + 2);
     for (std::size_t i = 0; i < image.size(); ++i) {
-      io.require(image[i] > 0 && block[i] > 0 && image[i] <= 1 << 20 && block[i] <= 65535, "an axis of ", image[i], " with blocks of ",
-                 block[i], " cannot be");
+      io.require(image[i] > 0 && block[i] > 0 && image[i] <= 1 << 20 && block[i] <= 65535, "an axis of size ", image[i],
+                 " with blocks of size ", block[i], " is out of range: needs 1 to 1048576, with blocks of 1 to 65535");
       const auto places = places_of(image, block, i);
-      io.require(places > 0, "blocks of ", block[i], " are larger than the ", image[i], " elements of axis ", i);
+      io.require(places > 0, "blocks of ", block[i], " do not fit into the ", image[i], " elements of axis ", i);
       elements *= block[i], blocks *= places;
       io.require(elements < std::int64_t{1} << 40 && blocks < std::int64_t{1} << 40, "blocks are too large");
       output.set(static_cast<int>(i) + 2, image[i]);
     }
     io.set_input("data", {tenon::unknown, tenon::unknown, blocks});
     if (data.has_rank()) {
-      io.require(data[1] == tenon::unknown || data[1] % elements == 0, "data ", data, " has ", data[1], " rows, which blocks of ", elements,
-                 " elements do not divide");
+      io.require(data[1] == tenon::unknown || data[1] % elements == 0, "data ", data, " has ", data[1],
+                 " rows, which is not a multiple of the ", elements, " elements of a block");
       output.set(0, data[0]);
       if (data[1] != tenon::unknown) output.set(1, data[1] / elements);
     }

@@ -90,25 +90,28 @@ struct DeformConvShapes : tenon::Operator {
   tenon::Ints stride, pad, pad_end, dilate;
 
   static constexpr void describe(auto& op) {
-    op.doc("convolution over two axes; each tap reads data where offset moves it, interpolated, times mask");
+    op.doc(
+        "deformable convolution over two axes: each tap reads data at a position shifted by offset, interpolated bilinearly and "
+        "multiplied by mask");
     op.input("data", "[batch, channels, height, width]");
     op.input("weight", "[filters, channels / groups, kernel height, kernel width]");
-    op.input("offset", "[batch, 2 offset_groups taps, output's height and width]: rows and columns of each tap");
+    op.input("offset", "[batch, 2 * offset_groups * taps, output height, output width]; row and column offset of each tap");
     op.input("bias", "[filters]; default: 0").optional();
-    op.input("mask", "[batch, offset_groups taps, output's height and width]; default: 1").optional();
-    op.output("output", "[batch, filters, (axis + pad + pad_end - dilate (kernel - 1) - 1) / stride + 1, rounded down, for both axes]");
-    op.param("stride", &DeformConvShapes::stride, "steps along both axes; default: 1").at_least(1).at_most(Window::largest);
-    op.param("pad", &DeformConvShapes::pad, "zeros around data; one value is for both axes; default: 0")
+    op.input("mask", "[batch, offset_groups * taps, output height, output width]; factor of each tap; default: 1").optional();
+    op.output("output", "[batch, filters, floor((axis + pad + pad_end - dilate * (kernel - 1) - 1) / stride) + 1 for both axes]");
+    op.param("stride", &DeformConvShapes::stride, "step of the filters along both axes; default: 1").at_least(1).at_most(Window::largest);
+    op.param("pad", &DeformConvShapes::pad, "zero padding on both sides of both axes; one value applies to both; default: 0")
         .at_least(0)
         .at_most(Window::largest);
-    op.param("pad_end", &DeformConvShapes::pad_end, "the same behind each axis, where it is not as before it; default: pad")
+    op.param("pad_end", &DeformConvShapes::pad_end, "zero padding after each axis; default: same as `pad`")
         .at_least(0)
         .at_most(Window::largest);
-    op.param("dilate", &DeformConvShapes::dilate, "distance between taps; default: 1").at_least(1).at_most(Window::largest);
+    op.param("dilate", &DeformConvShapes::dilate, "distance between taps of the kernel; default: 1").at_least(1).at_most(Window::largest);
     op.param("groups", &DeformConvShapes::groups,
-             "groups of channels: output channels of a group are computed from data channels of the same group")
+             "number of channel groups; output channels of a group depend only on data channels of the same group")
         .at_least(1);
-    op.param("offset_groups", &DeformConvShapes::offset_groups, "groups of data's channels that share offset and mask").at_least(1);
+    op.param("offset_groups", &DeformConvShapes::offset_groups, "number of groups of data channels, each with its own offset and mask")
+        .at_least(1);
     op.example({{"data", {1, 4, 5, 4}}, {"weight", {6, 2, 3, 2}}, {"offset", {1, 24, 3, 3}}, {"bias", {6}}, {"mask", {1, 12, 3, 3}}},
                {{"groups", 2}, {"offset_groups", 2}});
     op.example({{"data", {1, 2, 3, 3}}, {"weight", {1, 2, 2, 2}}, {"offset", {1, 8, 2, 2}}});
@@ -125,28 +128,28 @@ struct DeformConvShapes : tenon::Operator {
 
   void infer(tenon::Infer& io) const {
     for (const auto* numbers : {&stride, &pad, &pad_end, &dilate})
-      if (numbers->size() > 2) io.param_error("stride", "or another one has ", numbers->size(), " values: needs one or two");
+      if (numbers->size() > 2) io.param_error("stride", "or another list has ", numbers->size(), " values: needs one or two");
     const auto data = io.input("data").shape, weight = io.input("weight").shape;
-    io.require(!data.has_rank() || data.rank() == 4, "data is ", data, " but needs 4 dimensions");
-    io.require(!weight.has_rank() || weight.rank() == 4, "weight is ", weight, " but needs 4 dimensions");
+    io.require(!data.has_rank() || data.rank() == 4, "data is ", data, " but needs four dimensions");
+    io.require(!weight.has_rank() || weight.rank() == 4, "weight is ", weight, " but needs four dimensions");
     if (!data.has_rank() || !weight.has_rank()) return;
     const auto any = tenon::unknown;
     const auto known = [&](std::int64_t n) { return n != any; };
     io.require(!known(data[1]) || (data[1] % groups == 0 && data[1] % offset_groups == 0), "data ", data, " has ", data[1],
-               " channels, which ", groups, " and ", offset_groups, " groups do not divide");
-    io.require(!known(weight[0]) || weight[0] % groups == 0, "weight ", weight, " has ", weight[0], " filters, which ", groups,
-               " groups do not divide");
+               " channels, which is not a multiple of groups, ", groups, ", and offset_groups, ", offset_groups);
+    io.require(!known(weight[0]) || weight[0] % groups == 0, "weight ", weight, " has ", weight[0],
+               " filters, which is not a multiple of groups, ", groups);
     io.set_input("weight", {any, known(data[1]) ? data[1] / groups : any, any, any});
     auto output = tenon::Shape::of_rank(4);
     output.set(0, data[0]);
     output.set(1, weight[0]);
     bool whole = known(weight[2]) && known(weight[3]);
     for (int axis = 2; axis < 4 && whole; ++axis) {
-      io.require(weight[axis] > 0, "weight is ", weight, ": needs a kernel");
+      io.require(weight[axis] > 0, "weight is ", weight, ": needs a nonempty kernel");
       if (!known(data[axis])) continue;
       const auto moved = window(weight);
-      io.require(moved.reach(axis - 2) <= moved.padded(axis - 2, data[axis]), "the kernel reaches over ", moved.reach(axis - 2),
-                 " elements of axis ", axis, ", but data ", data, " with its padding has ", moved.padded(axis - 2, data[axis]));
+      io.require(moved.reach(axis - 2) <= moved.padded(axis - 2, data[axis]), "the kernel extends over ", moved.reach(axis - 2),
+                 " elements of axis ", axis, ", but data ", data, " with padding has ", moved.padded(axis - 2, data[axis]));
       output.set(axis, moved.places(axis - 2, data[axis]));
     }
     const auto taps = whole ? weight[2] * weight[3] * offset_groups : any;

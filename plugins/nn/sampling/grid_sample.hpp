@@ -125,16 +125,17 @@ struct GridSampleShapes : tenon::Operator {
   bool align_corners = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("data at the places that grid names: -1 is one end of an axis, and 1 the other");
-    op.input("data", "[batch, channels, 1 to 3 spatial axes ...]");
-    op.input("grid", "[batch, output's spatial axes ..., as many numbers: the place along data's last axis first]");
-    op.output("output", "[batch, channels, grid's spatial axes ...]");
-    op.param("mode", &GridSampleShapes::mode,
-             "a weighted sum of the two or four elements around a place along each axis, or the nearest one")
+    op.doc("data sampled at the positions in grid, where -1 and 1 are the two ends of an axis");
+    op.input("data", "[batch, channels, spatial axes ...], 1 to 3 spatial axes");
+    op.input("grid", "[batch, spatial axes of output ..., number of spatial axes]; normalized coordinates, that of data's last axis first");
+    op.output("output", "[batch, channels, spatial axes of grid ...]");
+    op.param("mode", &GridSampleShapes::mode, "interpolation: linear (two elements per axis), nearest, or cubic (four elements per axis)")
         .one_of({{"linear", Mode::linear}, {"nearest", Mode::nearest}, {"cubic", Mode::cubic}});
-    op.param("padding", &GridSampleShapes::padding, "what is outside of data: zeros, the elements at its border, or its mirror image")
+    op.param("padding", &GridSampleShapes::padding,
+             "elements outside of data: zeros, the nearest element at the border, or the reflection of data")
         .one_of({{"zeros", Outside::zeros}, {"border", Outside::border}, {"reflection", Outside::reflection}});
-    op.param("align_corners", &GridSampleShapes::align_corners, "-1 and 1 are the middles of the first and last element, not their edges");
+    op.param("align_corners", &GridSampleShapes::align_corners,
+             "-1 and 1 are the centers of the first and last element; false: their outer edges");
     op.backward_reads("data", "grid");
     op.example({{"data", {1, 2, 4, 5}}, {"grid", {1, 3, 2, 2}}});
     op.example({{"data", {2, 1, 4}}, {"grid", {2, 3, 1}}}, {{"mode", "cubic"}, {"padding", "border"}});

@@ -115,7 +115,7 @@ struct RoiAlign : RoiAlignShapes {
 
   template <class Region>
   static Region checked(const Region& region) {
-    if (!region.valid()) throw tenon::Error("a region is not finite, or too large");
+    if (!region.valid()) throw tenon::Error("a region has coordinates that are not finite, or too large");
     return region;
   }
 };
@@ -131,7 +131,7 @@ struct MaxRoiPool : MaxRoiPoolShapes {
       call.parallel_for(regions.dim(0), 1, [&](std::int64_t begin, std::int64_t end) {
         for (auto r = begin; r < end; ++r) {
           const auto region = of.region_of(regions.data() + 5 * r);
-          if (!region.valid) throw tenon::Error("a region is not finite, or too large");
+          if (!region.valid) throw tenon::Error("a region has coordinates that are not finite, or too large");
           const auto n = sample(static_cast<std::int64_t>(region.numbers[0]), data.dim(0));
           for (std::int64_t c = 0; c < channels; ++c)
             for (std::int64_t i = 0; i < height * width; ++i)

@@ -15,14 +15,14 @@ struct RegionPool : tenon::Operator {
 
   static constexpr void describe_sizes(auto& op) {
     op.output("output", "[regions, channels, height, width]");
-    op.param("height", &RegionPool::height, "rows of output").at_least(1).at_most(4096);
-    op.param("width", &RegionPool::width, "columns of output").at_least(1).at_most(4096);
-    op.param("spatial_scale", &RegionPool::spatial_scale, "elements of data in one step of the regions' numbers").greater_than(0);
+    op.param("height", &RegionPool::height, "height of each output region").at_least(1).at_most(4096);
+    op.param("width", &RegionPool::width, "width of each output region").at_least(1).at_most(4096);
+    op.param("spatial_scale", &RegionPool::spatial_scale, "factor from the regions' coordinates to elements of data").greater_than(0);
   }
 
   void infer_regions(tenon::Infer& io, std::int64_t numbers) const {
     const auto data = io.input(0).shape, regions = io.input(1).shape;
-    io.require(!data.has_rank() || data.rank() == 4, "data is ", data, " but needs batch, channels, height and width");
+    io.require(!data.has_rank() || data.rank() == 4, "data is ", data, " but needs four dimensions: batch, channels, height and width");
     io.require(!regions.has_rank() || regions.rank() == 2, "regions is ", regions, " but needs two dimensions");
     io.require(!data.has_rank() || (data[2] != 0 && data[3] != 0), "data is ", data, ": its spatial axes must not be empty");
     io.set_input(1, {tenon::unknown, numbers});
@@ -30,7 +30,7 @@ struct RegionPool : tenon::Operator {
   }
 
   static std::int64_t sample(std::int64_t index, std::int64_t batch) {
-    if (index < 0 || index >= batch) throw tenon::Error("a region is of sample ", index, ", but there are ", batch);
+    if (index < 0 || index >= batch) throw tenon::Error("a region refers to sample ", index, ", but data has ", batch, " samples");
     return index;
   }
 };
@@ -198,19 +198,23 @@ struct RoiAlignShapes : RegionPool {
   bool half_pixel = true;
 
   static constexpr void describe(auto& op) {
-    op.doc("regions of data, cut into height x width parts, with the average or the largest of points in each");
+    op.doc(
+        "regions of interest of data, divided into height x width bins; each output is the average or maximum of the sampling points in "
+        "a bin");
     op.input("data", "[batch, channels, height, width]");
-    op.input("regions", "[regions, 4]: left, top, right and bottom");
-    op.input("samples", "[regions], the sample of each region").types({tenon::i64});
+    op.input("regions", "[regions, 4]; left, top, right and bottom");
+    op.input("samples", "[regions]; index in the batch of each region's sample").types({tenon::i64});
     describe_sizes(op);
     op.param("mode", &RoiAlignShapes::mode,
-             "average of the points, each interpolated; or the largest weighted element of them, NaN if there is one")
+             "average: the mean of the interpolated points; max: the largest weighted neighbor of the points, or NaN if there is one")
         .one_of({{"average", Mode::average}, {"max", Mode::max}});
-    op.param("sampling_ratio", &RoiAlignShapes::sampling_ratio, "points of a part along each axis; 0: one for each element that it covers")
+    op.param("sampling_ratio", &RoiAlignShapes::sampling_ratio,
+             "number of sampling points per bin along each axis; 0: the bin's size in elements, rounded up")
         .at_least(0)
         .at_most(32);
     op.param("half_pixel", &RoiAlignShapes::half_pixel,
-             "elements lie at 0, 1 ... of edges at -0.5; otherwise edges do, and regions have at least one element");
+             "shift scaled coordinates by -0.5, so that element centers are at integers; false: no shift, and each region has a size of "
+             "at least one element");
     op.example({{"data", {1, 2, 5, 6}},
                 {"regions", {2, 4}, tenon::f32, {0.25, 1.125, 3.5, 4.25, 1, 0.25, 4.25, 2}},
                 {"samples", {2}, tenon::i64, {0, 0}}},
@@ -291,10 +295,10 @@ struct WholeRegions {
 struct MaxRoiPoolShapes : RegionPool {
   static constexpr void describe(auto& op) {
     op.doc(
-        "regions of data, cut into height x width parts of whole elements, with the largest of each, or NaN if it holds one; it has no "
-        "gradient");
+        "maximum of each of height x width bins of whole elements in regions of interest of data, or NaN if a bin contains one; not "
+        "differentiable");
     op.input("data", "[batch, channels, height, width]");
-    op.input("regions", "[regions, 5]: sample, left, top, right and bottom; the last elements belong to the region");
+    op.input("regions", "[regions, 5]; sample, left, top, right (inclusive) and bottom (inclusive)");
     describe_sizes(op);
     op.example({{"data", {1, 2, 5, 6}}, {"regions", {2, 5}, tenon::f32, {0, 0, 1, 3, 4, 0, 1, 0, 4, 2}}}, {{"height", 2}, {"width", 3}});
   }

@@ -53,18 +53,16 @@ struct Window {
 /// Refuses a list that has neither one number nor one for each of the kernel's axes.
 inline void require_numbers(const tenon::Infer& io, const char* name, const tenon::Ints& list, std::size_t axes) {
   if (list.size() > 1 && list.size() != axes)
-    io.param_error(name, "has ", list.size(), " values, but kernel has ", axes, ": give one for each spatial axis, or one for all");
+    io.param_error(name, "has ", list.size(), " values, but kernel has ", axes, ": needs one for each spatial axis, or one for all");
 }
 
 /// Describes the parameters that say what lies around data.
 template <class Layer>
 constexpr void describe_padding(auto& op, const char* pad) {
   op.param("pad", &Layer::pad, pad).at_least(0).at_most(Window::largest);
-  op.param("pad_end", &Layer::pad_end, "the same behind each spatial axis, where it is not as before it; default: pad")
-      .at_least(0)
-      .at_most(Window::largest);
+  op.param("pad_end", &Layer::pad_end, "padding after each spatial axis; default: same as `pad`").at_least(0).at_most(Window::largest);
   op.param("pad_mode", &Layer::pad_mode,
-           "given: pad and pad_end say it; same: as much as gives axis / stride places, rounded up, with the larger half behind data "
+           "given: use `pad` and `pad_end`; same: pad to ceil(axis / stride) output positions, with the larger half after data "
            "(same_upper) or before it (same_lower)")
       .one_of({{"given", Padding::given}, {"same_upper", Padding::same_upper}, {"same_lower", Padding::same_lower}});
 }
@@ -74,7 +72,7 @@ inline void require_padding(const tenon::Infer& io, Padding mode, const tenon::I
   require_numbers(io, "pad_end", pad_end, axes);
   const auto zero = [](const tenon::Ints& list) { return std::all_of(list.begin(), list.end(), [](auto n) { return n == 0; }); };
   if (mode != Padding::given && !(zero(pad) && zero(pad_end)))
-    io.param_error("pad_mode", "computes the padding, but pad or pad_end gives it, too");
+    io.param_error("pad_mode", "sets the padding, but pad or pad_end is set, too");
 }
 
 /// Refuses a kernel that is not for 1 to 3 axes.
@@ -90,8 +88,8 @@ inline void require_nonempty_samples(const tenon::Infer& io, const tenon::Shape&
 
 /// Refuses data without a batch, channels and the window's axes.
 inline void require_spatial(const tenon::Infer& io, const tenon::Shape& data, int axes) {
-  io.require(data.rank() == axes + 2, "data is ", data, " but a kernel of ", axes, " values needs ", axes + 2,
-             " dimensions: batch, channels, and one for each value");
+  io.require(data.rank() == axes + 2, "data is ", data, " but a kernel with ", axes, " values needs ", axes + 2,
+             " dimensions: batch, channels and one for each value");
   require_nonempty_samples(io, data);
 }
 
@@ -100,8 +98,8 @@ inline void set_places(const tenon::Infer& io, const Window& window, const tenon
   for (int axis = 0; axis < window.axes; ++axis) {
     const auto size = data[axis + 2];
     if (size == tenon::unknown) continue;
-    io.require(window.reach(axis) <= window.padded(axis, size), "the kernel reaches over ", window.reach(axis), " elements of axis ",
-               axis + 2, ", but data ", data, " with its padding has ", window.padded(axis, size));
+    io.require(window.reach(axis) <= window.padded(axis, size), "the kernel extends over ", window.reach(axis), " elements of axis ",
+               axis + 2, ", but data ", data, " with padding has ", window.padded(axis, size));
     output.set(axis + 2, window.places(axis, size));
   }
 }

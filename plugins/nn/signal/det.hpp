@@ -122,9 +122,9 @@ class Cofactors {
 
 struct DetShapes : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("determinant of each matrix of the last two axes");
-    op.input("data", "[any axes ..., n, n]");
-    op.output("output", "data's shape before the last two axes");
+    op.doc("determinant of each matrix in the last two axes");
+    op.input("data", "[..., n, n]");
+    op.output("output", "[...], data's shape without the last two axes");
     op.example({{"data", {2, 3, 3}}});
     op.onnx("", "Det").since(11);
   }

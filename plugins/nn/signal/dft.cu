@@ -146,7 +146,7 @@ struct DftCuda : DftShapes {
     const auto of = lines_of(call);
     if (of.count() == 0) return;
     if (of.size > longest_odd && !is_power_of_two(of.size))
-      throw tenon::Error("there is no kernel for ", of.size, " numbers on this device");
+      throw tenon::Error("there is no kernel for a transform of ", of.size, " elements on this device");
     DftNumber* const turns = call.workspace<DftNumber>(scratch_numbers(of.count(), of.size));
     DftNumber *from = turns + of.size, *to = from + of.count() * of.size;
     tenon::gpu::for_each(call, of.size, MakeTurns{of.size, inverse != back ? 1 : -1, turns});
