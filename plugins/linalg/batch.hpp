@@ -1,4 +1,4 @@
-// Which matrices of two batches meet, when numpy's broadcasting joins the batches.
+// Matching of the matrices of two batches under numpy's broadcasting.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -12,22 +12,24 @@ inline std::int64_t dim_from_end(const tenon::Shape& shape, int axis) {
   return axis < shape.rank() ? shape[-1 - axis] : 1;
 }
 
-/// One axis of numpy's broadcasting: equal sizes, or one of them 1. Needs to be checked before.
+/// One axis under numpy's broadcasting: equal sizes, or one of them 1. Callers check this with
+/// joinable() first.
 inline std::int64_t joined(std::int64_t left, std::int64_t right) {
   if (left == 1) return right;
   if (right == 1 || left != tenon::unknown) return left;
-  return right;  // an unknown size beside one above 1 is 1 or the same
+  return right;  // an unknown size next to a size above 1 is 1 or that size
 }
 
 inline bool joinable(std::int64_t left, std::int64_t right) {
   return left == right || left == 1 || right == 1 || left == tenon::unknown || right == tenon::unknown;
 }
 
-/// For each matrix of the joined batch, in order, the number of the matrix of `own` that takes part.
+/// For each matrix of the broadcast batch, in order, the index of the corresponding matrix of
+/// `own`.
 inline std::vector<std::int64_t> members(const tenon::Shape& own, const tenon::Shape& joined_shape) {
   std::vector<std::int64_t> members(1, 0);
   std::int64_t step = own.size();
-  for (int axis = joined_shape.rank() - 1; axis >= 0; --axis) {  // from the outermost axis in
+  for (int axis = joined_shape.rank() - 1; axis >= 0; --axis) {  // outermost axis first
     const auto size = dim_from_end(own, axis), times = dim_from_end(joined_shape, axis);
     step = size == 0 ? 0 : step / size;
     std::vector<std::int64_t> wider;
@@ -39,12 +41,13 @@ inline std::vector<std::int64_t> members(const tenon::Shape& own, const tenon::S
   return members;
 }
 
-/// One product of a batch: which result it goes to and which operands it takes.
+/// One product of a batch: the index of its result and of its operands.
 struct Term {
   std::int64_t result, left, right;
 };
 
-/// Terms in the order of their results; where results repeat (a gradient of a broadcast operand), the order of the sum is fixed.
+/// Terms sorted by result. If several terms add to one result, as in the gradient of a broadcast
+/// operand, the order of the sum is fixed.
 inline std::vector<Term> terms(const std::vector<std::int64_t>& result, const std::vector<std::int64_t>& left,
                                const std::vector<std::int64_t>& right) {
   std::vector<Term> terms(result.size());
@@ -53,7 +56,7 @@ inline std::vector<Term> terms(const std::vector<std::int64_t>& result, const st
   return terms;
 }
 
-/// The same products with their sides changed.
+/// The same products with left and right swapped.
 inline std::vector<Term> turned(std::vector<Term> terms) {
   for (auto& term : terms) std::swap(term.left, term.right);
   return terms;

@@ -1,4 +1,5 @@
-// Products of complex matrices, and their gradients: with dy that of a * b, a's is dy * conj(b)^T and b's is conj(a)^T * dy.
+// Products of complex matrices and their gradients: for a * b with output gradient dy, the gradient
+// of a is dy * conj(b)^T and that of b is conj(a)^T * dy.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -7,11 +8,11 @@
 
 namespace complex_products {
 
-/// Matrices of one size that follow each other in memory, read by row and column; `conjugated` where a gradient asks for it.
+/// Matrices of equal size, contiguous one after the other. `conjugated` is set for gradients.
 template <class T>
 struct Matrices {
   const T* data;
-  std::int64_t rows, columns;  ///< as they are read
+  std::int64_t rows, columns;  ///< after transposition, if any
   bool transposed, conjugated = false;
 
   T at(std::int64_t matrix, std::int64_t row, std::int64_t column) const {
@@ -22,7 +23,7 @@ struct Matrices {
   Matrices transpose() const { return {data, columns, rows, !transposed, conjugated}; }
 };
 
-/// `count` matrices at `to`, each the sum of left * right over its terms, or what was there and that sum.
+/// Each of `count` matrices at `to` = (with Write::add: +=) the sum of left * right over its terms.
 template <class T>
 void sum_products(const tenon::Call& call, T* to, std::int64_t count, const std::vector<batch::Term>& terms, const Matrices<T>& left,
                   const Matrices<T>& right, tenon::Write write) {

@@ -1,4 +1,4 @@
-// csr_times_dense on every device: its inference.
+// Shape and storage inference of csr_times_dense, for all devices.
 #pragma once
 #include <tenon/operator.hpp>
 

@@ -1,4 +1,5 @@
-// csr * dense on a CUDA device: by cuSPARSE where it is there; on simulated GPUs by plain loops.
+// csr * dense on a CUDA device: with cuSPARSE if it is installed; with plain loops on simulated
+// GPUs.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -23,7 +24,7 @@
 
 namespace device_spmm {
 
-/// out = (with `add`: +=) matrix * right, both of so many columns.
+/// out = matrix * right, or out += matrix * right with `add`; both have `columns` columns.
 template <class T>
 struct Product {
   tenon::Csr<const T> matrix;
@@ -33,7 +34,8 @@ struct Product {
   bool add;
 };
 
-/// How the dense sides lie in memory: both row after row or both column after column, so many elements from each to the next, where the
+/// Memory layout of the dense sides: both row-major or both column-major with a leading dimension
+/// each; right may be stored as its transpose.
 /// right one may be there as its transpose.
 struct Layout {
   bool by_rows, transposed;
@@ -129,19 +131,20 @@ inline const Functions& functions() {
   if (status != CUSPARSE_STATUS_SUCCESS) throw tenon::Error("cuSPARSE: ", functions().cusparseGetErrorString(status));
 }
 
-/// cuSPARSE for the products of one node, whose matrices stay described for as long as their sizes stay.
+/// cuSPARSE handles for the products of one node. Descriptors of matrices are cached while sizes
+/// stay the same.
 class Library {
  public:
   static bool here() { return static_cast<bool>(functions().library); }
 
-  /// Where the product's arrays lie is not looked at.
+  /// Returns the size of scratch memory. Does not read the arrays.
   template <class T>
   std::size_t scratch_bytes(const tenon::Call& call, const Product<T>& of) {
     const Sizes sizes{sizeof(T), of.matrix.rows, of.matrix.columns, of.matrix.nnz, of.columns, Layout::of(of)};
     int device = 0;
     tenon::gpu::require(cudaGetDevice(&device));
     if (device == device_ && sizes == sizes_) return bytes_;
-    device_ = -1;  // nothing is known until all of it is
+    device_ = -1;  // the cache is invalid until all descriptors exist
     describe(of, Layout::of(of));
     const T one = 1, beta = of.add ? 1 : 0;
     require(functions().cusparseSpMM_bufferSize(handle(call), plain, turn_, &one, matrix_.get(), right_.get(), &beta, out_.get(), type<T>,
@@ -151,7 +154,8 @@ class Library {
     return bytes_;
   }
 
-  /// After scratch_bytes() for the same sizes. Rows are summed in an order of cuSPARSE's that is the same every time.
+  /// Needs a call of scratch_bytes() for the same sizes first. The order of summation is
+  /// cuSPARSE's, and the same in every run.
   template <class T>
   void run(const tenon::Call& call, const Product<T>& of, std::byte* scratch) {
     require(functions().cusparseCsrSetPointers(matrix_.get(), unread(of.matrix.row_starts), unread(of.matrix.columns_of),
@@ -166,7 +170,7 @@ class Library {
  private:
   using Sizes = std::tuple<std::size_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, Layout>;
   static constexpr auto plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
-  static constexpr auto algorithm = CUSPARSE_SPMM_CSR_ALG3;  // the only one for csr that promises the same bits every time
+  static constexpr auto algorithm = CUSPARSE_SPMM_CSR_ALG3;  // the only csr algorithm with deterministic results
   template <class T>
   static constexpr auto type = std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F;
 
@@ -184,7 +188,7 @@ class Library {
     return found;
   }
 
-  /// Descriptions whose arrays change are of arrays that could be written, even where they never are.
+  /// cuSPARSE's descriptors need pointers to non-const arrays, even if it never writes to them.
   template <class T>
   static void* unread(const T* data) {
     return const_cast<T*>(data);
@@ -222,7 +226,7 @@ class Library {
 
 #else
 
-/// No library: its callers have bodies of their own.
+/// Stands in if cuSPARSE is unavailable; callers then use their own loops.
 struct Library {
   static bool here() { return false; }
 
@@ -236,7 +240,7 @@ struct Library {
 
 #endif
 
-/// Columns as the library may read them, which looks at none of them first.
+/// Reports column indices out of range; cuSPARSE does not check them.
 struct CheckColumn {
   const std::int64_t* columns_of;
   std::int64_t columns;
@@ -246,7 +250,8 @@ struct CheckColumn {
   TENON_DEVICE void operator()(std::int64_t e) const { checked[e] = fault.fits(columns_of[e], columns) ? columns_of[e] : 0; }
 };
 
-/// Whether the library has a product for these: something to multiply, and arrays as it wants them.
+/// Whether the library supports this product: nothing is empty, and the arrays are aligned as it
+/// requires.
 template <class T>
 bool fits_library(const Product<T>& of) {
   const auto& matrix = of.matrix;
@@ -255,10 +260,10 @@ bool fits_library(const Product<T>& of) {
          Library::here();
 }
 
-/// A product that fits. An index that points nowhere becomes the node's fault.
+/// Runs a supported product. A column index out of range becomes a fault of the node.
 template <class T>
 void multiply(const tenon::Call& call, Library& library, Product<T> of) {
-  constexpr std::size_t each = sizeof(std::int64_t), aligned = 256;  // cuSPARSE wants 16
+  constexpr std::size_t each = sizeof(std::int64_t), aligned = 256;  // cuSPARSE requires 16
   const auto bytes = (library.scratch_bytes(call, of) + aligned - 1) / aligned * aligned;
   const tenon::gpu::Scratch<std::byte> scratch(call, static_cast<std::int64_t>(bytes + static_cast<std::size_t>(of.matrix.nnz) * each));
   auto* const columns = reinterpret_cast<std::int64_t*>(scratch.data() + bytes);

@@ -1,5 +1,5 @@
-// numpy.matmul with its gradient. Every product of the batch is cut into tiles, and the tiles share the host's threads. One of the two
-// sides may be csr.
+// numpy.matmul and its gradient on the CPU. All products of the batch are split into tiles, which
+// the host's threads share. One of the two sides may be csr.
 #include "matmul.hpp"
 
 #include <string>
@@ -9,10 +9,10 @@
 #include "products.hpp"
 #include "sparse_matmul.hpp"
 
-/// `Arithmetic`: what products of f32 are computed in.
+/// `Arithmetic`: precision of f32 products.
 template <class Arithmetic>
 struct MatmulIn : MatmulShapes {
-  /// The matrices of a constant b, packed. Kept only for f32.
+  /// Packs the matrices of a constant b; only for f32.
   void prepare(tenon::Prepare& io) const {
     if (io.raw().dispatch != TENON_FORWARD || io.input("b").dtype != tenon::f32 || !io.is_constant("b")) return;
     const auto shape = oriented(io.input("b").shape, transpose_b);
@@ -61,14 +61,15 @@ struct MatmulIn : MatmulShapes {
   }
 
  private:
-  /// As sum_products() computes a dense product that is not packed; packed ones have several columns.
+  /// The algorithm that sum_products() uses for an unpacked dense product; packed ones have several
+  /// columns.
   static std::string algorithm_of(const tenon::Infer& io, product::Size size) {
     const auto multiplies = product::multiplies_of(io.input("a").dtype, Arithmetic::multiplies);
     if (product::swaps_sides(size, false)) size = {1, size.rows, size.depth};
     return choice::text_of(product::choose(multiplies, size));
   }
 
-  /// body(a, b, operands, members), a and b as they are read.
+  /// Calls body(a, b, operands, members), with a and b in the orientation of the product.
   template <class Body>
   void with_complex(const tenon::Call& call, Body body) const {
     tenon::visit<tenon::any_complex>(call.input_type(0).dtype, [&]<class T>() {
@@ -128,7 +129,7 @@ struct MatmulIn : MatmulShapes {
     gradient_b(call, of, members);
   }
 
-  /// da = dy * b^T; the other way round where a is given transposed.
+  /// da = dy * b^T, or its transpose if a is transposed.
   template <class T>
   void gradient_a(const tenon::Call& call, const Operands<T>& of, const Members& members) const {
     if (call.write(0) == tenon::Write::none) return;
@@ -143,7 +144,7 @@ struct MatmulIn : MatmulShapes {
                                       batch::terms(members.a, members.product, members.b), dy, b.transpose());
   }
 
-  /// db = a^T * dy; the other way round where b is given transposed.
+  /// db = a^T * dy, or its transpose if b is transposed.
   template <class T>
   void gradient_b(const tenon::Call& call, const Operands<T>& of, const Members& members) const {
     if (call.write(1) == tenon::Write::none) return;

@@ -2,12 +2,13 @@
 #include "products_on_device.hpp"
 #include "sparse_matmul_on_device.hpp"
 
-/// `bf16`: products of dense tensors of f32 round what they multiply to bfloat16. With dense tensors all is put on the stream; the sparse
-/// kernels wait for sizes, and are not to be captured.
+/// `bf16`: products of dense f32 tensors round their factors to bfloat16. Dense products run
+/// asynchronously on the stream; sparse kernels wait for sizes, and cannot be captured in CUDA
+/// graphs.
 template <bool bf16>
 struct MatmulOnDevice : MatmulShapes {
   static constexpr bool capturable = true;
-  /// Complex numbers are the CPU's.
+  /// Complex products run on the CPU only.
   bool supports(const tenon::Infer& types) const { return tenon::floating.has(types.input(0).dtype); }
 
   std::size_t workspace(const tenon::Infer&) const { return device_gemm::workspace_bytes; }
@@ -48,7 +49,7 @@ struct MatmulOnDevice : MatmulShapes {
     });
   }
 
-  /// da = dy * b^T; the other way round where a is given transposed.
+  /// da = dy * b^T, or its transpose if a is transposed.
   template <class T>
   void gradient_a(const tenon::Call& call, const Operands<T>& of, const Members& members) const {
     if (call.write(0) == tenon::Write::none) return;
@@ -64,7 +65,7 @@ struct MatmulOnDevice : MatmulShapes {
                                        batch::terms(members.a, members.product, members.b), dy, b.transpose());
   }
 
-  /// db = a^T * dy; the other way round where b is given transposed.
+  /// db = a^T * dy, or its transpose if b is transposed.
   template <class T>
   void gradient_b(const tenon::Call& call, const Operands<T>& of, const Members& members) const {
     if (call.write(1) == tenon::Write::none) return;

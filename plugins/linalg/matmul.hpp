@@ -1,4 +1,4 @@
-// What matmul is on every device: its parameters, its inference, and which matrices of a batch meet.
+// matmul for all devices: parameters, shape inference, and the products of a batch.
 #pragma once
 #include <tenon/operator.hpp>
 
@@ -30,7 +30,7 @@ struct MatmulShapes : tenon::Operator {
     op.backward_reads("a", "b");
     op.accumulates();
     op.onnx("", "MatMul");
-    // Dense layers as other formats write them.
+    // Rules for dense layers as other formats write them.
     op.rule("dense", "add(matmul(x, w!), b!)", "fused_fully_connected(x, transpose(w; axes=[1, 0]), b; flatten=false)");
     op.rule("dense_on_the_right", "add(b!, matmul(x, w!))", "fused_fully_connected(x, transpose(w; axes=[1, 0]), b; flatten=false)");
     op.rule("transposed", "matmul(a, transpose(b; axes=[0, 1, 3, 2]))", "matmul(a, b; transpose_b=true)");
@@ -81,7 +81,8 @@ struct MatmulShapes : tenon::Operator {
   double backward_flops(const tenon::Infer& io) const { return 2 * flops(io); }
 
  protected:
-  /// The products of a call: a vector has become one row or one column, and a batch of a more rows where there is one matrix b for all.
+  /// The products of a call. A vector is one row or one column; if one matrix b serves all
+  /// products, the batch of a becomes additional rows.
   struct Sizes {
     std::int64_t rows, inner, columns, count_a, count_b, products;
   };
@@ -90,7 +91,8 @@ struct MatmulShapes : tenon::Operator {
     const T *a, *b;
   };
 
-  /// For each product of the joined batch, the number of its matrix in the product, in a and in b.
+  /// For each product of the broadcast batch, the index of its matrix in the product, in a and in
+  /// b.
   struct Members {
     std::vector<std::int64_t> product, a, b;
   };
@@ -137,13 +139,13 @@ struct MatmulShapes : tenon::Operator {
             one ? 1 : axes.size()};
   }
 
-  /// Null for a side that is csr.
+  /// Null for the csr side.
   template <class T>
   static const T* data_of(const tenon::Call& call, int i) {
     return call.storage(i) == tenon::Storage::dense ? call.input<T>(i).data() : nullptr;
   }
 
-  /// body(operands, members) with what a call has.
+  /// Calls body(operands, members) with the operands of the call.
   template <class T, class Body>
   void with_operands(const tenon::Call& call, Body body) const {
     const auto a = call.input_type(0).shape, b = call.input_type(1).shape;

@@ -1,22 +1,23 @@
-// How the matrices of a product lie in memory of which one side is csr and the other dense.
+// Memory layout of products of a csr and a dense matrix.
 #pragma once
 #include <cstdint>
 #include <tenon/operator.hpp>
 
 namespace sparse {
 
-/// A dense matrix anywhere in memory: element (i, j) is data[i * row + j * column].
+/// A strided dense matrix: element (i, j) is data[i * row + j * column].
 template <class T>
 struct Dense {
   T* data;
   std::int64_t row, column;
 };
 
-/// Both sides' products are rows * operand = product, where rows stand for the csr side: where that is b, everything is transposed.
+/// Expresses both cases as rows * operand = product, where `rows` is the csr side. If that is b,
+/// everything is transposed.
 template <class T>
 class ProductLayout {
  public:
-  /// `side`: 0 where a is csr, 1 where b is. `transpose`: of a and of b.
+  /// `side`: 0 if a is csr, 1 if b is. `transpose`: whether a and b are transposed.
   ProductLayout(const tenon::Call& call, int side, const bool (&transpose)[2])
       : matrix_(call.csr<T>(side)),
         right_(side == 1),
@@ -28,7 +29,7 @@ class ProductLayout {
     operand_row_ = vector ? (right_ ? shape[0] : 1) : shape[-1];
     columns_ = operand_transposed_ ? rows : operand_row_;
     for (int axis = 0; axis < shape.rank() - 2; ++axis) count_ *= shape[axis];
-    if (right_ && operand_transposed_) {  // one csr matrix for all: the batch is just more rows of a
+    if (right_ && operand_transposed_) {  // one csr matrix for all products: the batch adds rows to a
       columns_ *= count_;
       count_ = 1;
     }
@@ -36,7 +37,7 @@ class ProductLayout {
   }
 
  protected:
-  /// How the elements of a matrix lie: from row to row, and from column to column.
+  /// Strides of a matrix in elements, between rows and between columns.
   struct Layout {
     std::int64_t row, column;
 

@@ -9,7 +9,7 @@
 
 namespace batch {
 
-/// Matrices of one size that follow each other in memory.
+/// Matrices of equal size, contiguous one after the other.
 template <class T>
 struct Matrices {
   gemm::Operand<T> first;
@@ -19,13 +19,13 @@ struct Matrices {
   Matrices transpose() const { return {{first.data, first.row_size, !first.transposed}, size}; }
 };
 
-/// Matrices that are [rows, columns] once read as `transposed` says.
+/// Matrices that have the shape [rows, columns] after transposition by `transposed`.
 template <class T>
 Matrices<T> matrices(const T* data, std::int64_t rows, std::int64_t columns, bool transposed) {
   return {{data, transposed ? rows : columns, transposed}, rows * columns};
 }
 
-/// Where the sums go: `count` matrices of rows x columns.
+/// The results: `count` matrices of rows x columns.
 template <class T>
 struct Results {
   T* data;
@@ -33,7 +33,7 @@ struct Results {
   tenon::Write write;
 };
 
-/// body(term) for the terms of one result, in their order; returns whether there are any.
+/// Calls body(term) for the terms of one result, in order; returns whether there are any.
 template <class Body>
 bool for_terms_of(std::int64_t result, const std::vector<Term>& terms, Body&& body) {
   const auto before = [](const Term& term, std::int64_t wanted) { return term.result < wanted; };
@@ -43,8 +43,8 @@ bool for_terms_of(std::int64_t result, const std::vector<Term>& terms, Body&& bo
   return term != first;
 }
 
-/// Each result becomes (with Write::add: grows by) the sum of left * right over its terms; 0 where it has none. `packed`: the right
-/// matrices as Arithmetic::pack() leaves them, where somebody has kept that.
+/// Each result = (with Write::add: +=) the sum of left * right over its terms, 0 if it has none.
+/// `packed`: the right matrices as Arithmetic::pack() leaves them, or null.
 template <class Arithmetic>
 void sum_products(const tenon::Call& call, const Results<float>& results, std::int64_t depth, const std::vector<Term>& terms,
                   const Matrices<float>& left, const Matrices<float>& right, const typename Arithmetic::Packed* packed = nullptr) {

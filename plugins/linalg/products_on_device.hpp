@@ -1,11 +1,12 @@
-// Sums of matrix products over the terms of a batch, on a CUDA device: as few calls as the terms' places allow.
+// Sums of matrix products over the terms of a batch on a CUDA device, with as few library calls as
+// the strides of the terms allow.
 #pragma once
 #include "../shared/device_gemm.hpp"
 #include "batch.hpp"
 
 namespace batch {
 
-/// Matrices of one size that follow each other in memory.
+/// Matrices of equal size, contiguous one after the other.
 template <class T>
 struct DeviceMatrices {
   const T* data;
@@ -18,7 +19,7 @@ struct DeviceMatrices {
   DeviceMatrices transpose() const { return {data, row_size, size, !transposed}; }
 };
 
-/// Matrices that are [rows, columns] once read as `transposed` says.
+/// Matrices that have the shape [rows, columns] after transposition by `transposed`.
 template <class T>
 DeviceMatrices<T> device_matrices(const T* data, std::int64_t rows, std::int64_t columns, bool transposed) {
   return {data, transposed ? rows : columns, rows * columns, transposed};
@@ -28,10 +29,11 @@ template <class T>
 struct DeviceResults {
   T* data;
   std::int64_t count, rows, columns;
-  bool add, bf16 = false;  ///< as of device_gemm::Products
+  bool add, bf16 = false;  ///< as in device_gemm::Products
 };
 
-/// How many terms from `first` on, each `apart` after the other, go on with the same steps.
+/// Number of terms from `first` on, at distances of `apart`, whose indices increase by constant
+/// steps.
 inline std::int64_t run_of(const std::vector<Term>& terms, std::size_t first, std::size_t apart, std::int64_t most) {
   const auto step = [&](std::int64_t i) {
     const auto &now = terms[first + static_cast<std::size_t>(i) * apart], &next = terms[first + static_cast<std::size_t>(i + 1) * apart];
@@ -45,8 +47,9 @@ inline std::int64_t run_of(const std::vector<Term>& terms, std::size_t first, st
   return run;
 }
 
-/// Each result becomes (with `add`: grows by) the sum of left * right over its terms; 0 where it has none. The terms are in the order of
-/// their results, of which each has as many; they are added in that order.
+/// Each result = (with `add`: +=) the sum of left * right over its terms, 0 if it
+/// has none. The terms are sorted by result, all results have the same number of them, and they are
+/// added in order.
 template <class T>
 void sum_products_on_device(const tenon::Call& call, DeviceResults<T> results, std::int64_t depth, const std::vector<Term>& terms,
                             DeviceMatrices<T> left, DeviceMatrices<T> right) {

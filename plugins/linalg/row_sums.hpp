@@ -1,11 +1,13 @@
-// Weighted sums of rows of a dense matrix, in vectors as wide as the processor has. Each element is summed in the order of its terms.
+// Weighted sums of rows of a dense matrix, with the widest vectors of the processor. The terms of
+// each element are added in order.
 #pragma once
 #include <cstdint>
 #include <utility>
 
 namespace sparse {
 
-/// Sum i adds value(e) times row row(e) of the dense side, for e from starts[i] to before starts[i + 1]. Here: a csr matrix times dense.
+/// Sum i adds value(e) times row row(e) of the dense matrix, for e in [starts[i], starts[i + 1]).
+/// Here: a csr matrix times a dense one.
 template <class T>
 struct CsrTerms {
   const std::int64_t *starts, *columns_of;
@@ -15,8 +17,9 @@ struct CsrTerms {
   T value(std::int64_t e) const { return values[e]; }
 };
 
-/// For rows i: out[i, 0 ... columns) = (with `add`: +=) sum i. Rows of out and of dense are `row` and `dense_row` elements apart; sum i
-/// goes to row places[i] of out, row i where there are no places. With `add`, rows without terms are left alone.
+/// out[i, 0 ... columns) = (with `add`: +=) sum i for each row i. Rows of out and
+/// dense are `row` and `dense_row` elements apart; sum i goes to row places[i] of out, or to row i
+/// if places is null. With `add`, rows without terms are not touched.
 template <class T, class Terms = CsrTerms<T>>
 struct RowSums {
   Terms terms;
@@ -31,7 +34,8 @@ struct RowSums {
   bool nothing_to_add(std::int64_t i) const { return add && terms.starts[i] == terms.starts[i + 1]; }
 };
 
-/// sizeof...(I) vectors of `bytes` bytes from column `first` on; the sums stay in registers.
+/// Computes sizeof...(I) vectors of `bytes` bytes from column `first` on; the sums stay in
+/// registers.
 template <int bytes, class T, class Terms, std::size_t... I>
 [[gnu::always_inline]] inline void sum_tile(const RowSums<T, Terms>& of, std::int64_t begin, std::int64_t end, std::int64_t first,
                                             std::index_sequence<I...>) {
@@ -62,7 +66,8 @@ template <class T, class Terms>
   }
 }
 
-/// The widest tiles first; one tile of all rows before the next, so that the part of dense that it reads stays in cache.
+/// The widest tiles first. Each tile processes all rows before the next one, so that its columns of
+/// dense stay in the cache.
 template <int bytes, class T, class Terms>
 [[gnu::always_inline]] inline void sum_rows(const RowSums<T, Terms>& of, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t width = bytes / sizeof(T), narrow = 16 / sizeof(T);

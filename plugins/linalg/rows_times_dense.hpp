@@ -1,4 +1,4 @@
-// csr * dense on a CUDA device, by the library where that has it. The same bits every time.
+// csr * dense on a CUDA device, with the library if it supports the product. Deterministic.
 #pragma once
 #include <tenon/gpu/fault.hpp>
 
@@ -6,11 +6,11 @@
 
 namespace sparse {
 
-/// out = (with `add`: +=) matrix * right, one product for each of a batch: a thread for each element.
+/// out = (with `add`: +=) matrix * right for each product of a batch, with one thread per element.
 template <class T>
 struct RowTimesDense {
   device_spmm::Product<T> of;
-  const std::int64_t* places;  ///< rows of out for those of the matrix that store something; null: the same
+  const std::int64_t* places;  ///< rows of out for the nonempty rows of the matrix; null: the same rows
   tenon::gpu::Fault fault;
 
   TENON_DEVICE void operator()(std::int64_t i) const {
@@ -27,7 +27,7 @@ struct RowTimesDense {
   }
 };
 
-/// `count` products of one matrix, that follow each other in memory on both dense sides.
+/// `count` products of one matrix, with contiguous dense matrices on both sides.
 template <class T>
 void rows_times_dense(const tenon::Call& call, device_spmm::Library& library, const device_spmm::Product<T>& of, std::int64_t count,
                       const std::int64_t* places) {

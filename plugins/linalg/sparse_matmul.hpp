@@ -1,4 +1,4 @@
-// matmul where one side is csr and the other dense: forward, and the gradient of the dense side.
+// matmul with one csr and one dense side on the CPU: forward, and the gradient of the dense side.
 #pragma once
 #include "sparse_product.hpp"
 #include "transposed_product.hpp"
@@ -20,8 +20,9 @@ class Matmul : ProductLayout<T> {
   using ProductLayout<T>::matrix_, ProductLayout<T>::right_, ProductLayout<T>::transposed_;
   using ProductLayout<T>::columns_, ProductLayout<T>::count_, ProductLayout<T>::operand_view, ProductLayout<T>::product_view;
 
-  /// Output = rows or their transpose * right, one product for each member of the batch. Of a row_sparse output only the rows to which
-  /// something is added; all of them where they are the batch.
+  /// output = rows (or their transpose) * right, one product for each member of the batch. Of a
+  /// row_sparse output, only the rows to which something is added are stored; all of them if they
+  /// hold the batch.
   void run(bool transpose, int output, const T* right, Layout from, Layout to) const {
     const auto total = transpose ? matrix_.columns : matrix_.rows, inner = transpose ? matrix_.rows : matrix_.columns;
     if (call_.output_storage(output) == tenon::Storage::row_sparse) return run_row_sparse(transpose, output, right, from, to);
@@ -67,9 +68,10 @@ class Matmul : ProductLayout<T> {
     multiply<T>(call_, compact(rows), from.at(right), columns_, to.at(out.values));
   }
 
-  /// Whether rows lie whole in memory on both sides.
+  /// Whether the rows of both dense sides are contiguous.
   bool whole_rows(Layout from, Layout to) const { return (columns_ == 1 || (from.column == 1 && to.column == 1)) && to.row == columns_; }
-  /// And there are enough values that time and memory may follow the matrix's columns, too.
+  /// Also whether there are enough values that time and memory proportional to the number of
+  /// columns are acceptable.
   bool by_strips(Layout from, Layout to) const { return whole_rows(from, to) && !mostly_empty(matrix_) && fits_strips(matrix_); }
 
   const tenon::Call& call_;

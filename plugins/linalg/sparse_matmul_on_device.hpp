@@ -1,4 +1,5 @@
-// matmul on a CUDA device where one side is csr and the other dense. Each element is summed in the order of its terms.
+// matmul with one csr and one dense side on a CUDA device. The terms of each element are added in
+// order.
 #pragma once
 #include <tenon/gpu/fault.hpp>
 #include <tenon/gpu/number.hpp>
@@ -10,7 +11,7 @@
 
 namespace sparse {
 
-/// The column of each stored value, or one behind the last where it points nowhere.
+/// The column of each stored value, or the number of columns for an index out of range.
 template <class T>
 struct ColumnOf {
   tenon::Csr<const T> matrix;
@@ -21,7 +22,7 @@ struct ColumnOf {
   }
 };
 
-/// Whether place i of the sorted values begins a column.
+/// Whether a column begins at position i of the sorted values.
 struct BeginsColumn {
   const std::int64_t* columns;
   std::int64_t limit;
@@ -48,7 +49,8 @@ struct RowOf {
   }
 };
 
-/// out += matrix' * right: a block for each column that stores anything, with the values in the order of their rows.
+/// out += matrix' * right: one block for each nonempty column, with its values in the order of
+/// their rows.
 template <class T>
 struct ColumnTimesDense {
   tenon::Csr<const T> matrix;
@@ -57,8 +59,8 @@ struct ColumnTimesDense {
   Dense<const T> right;
   Dense<T> out;
   std::int64_t columns, products, right_size, out_size;
-  const std::int64_t* before;  ///< how many columns begin before each place; null: rows of out are columns of the matrix
-  std::int64_t* row_ids;       ///< of the rows of out, where there is `before`
+  const std::int64_t* before;  ///< number of columns that begin before each position; null: rows of out are columns of the matrix
+  std::int64_t* row_ids;       ///< of the rows of out, if `before` is set
 
   TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t i) const {
     if (!BeginsColumn{sorted.keys, matrix.columns}(i)) return;
@@ -82,9 +84,9 @@ struct StoresAny {
   TENON_FN std::int64_t operator()(std::int64_t row) const { return row_starts[row + 1] > row_starts[row]; }
 };
 
-/// Numbers of rows of a row_sparse result: all of them, or those that the matrix stores something in.
+/// Row indices of a row_sparse result: all rows, or the nonempty ones of the matrix.
 struct ListRows {
-  const std::int64_t *row_starts, *before;  ///< null: all
+  const std::int64_t *row_starts, *before;  ///< null: all rows
   std::int64_t* row_ids;
 
   TENON_FN void operator()(std::int64_t row) const {
@@ -120,7 +122,7 @@ class MatmulOnDevice : ProductLayout<T> {
       return transpose ? multiply_columns(right, from, out, to, add) : multiply_rows(right, from, out, to, add, nullptr);
     }
     const auto shape = (call_.backward() ? call_.input_type(output) : call_.output_type(output)).shape;
-    if (shape.rank() > 2) {  // the batch is the rows
+    if (shape.rank() > 2) {  // the rows hold the batch
       const auto out = call_.allocate_row_sparse<T>(output, shape[0]);
       tenon::gpu::for_each(call_, shape[0], ListRows{nullptr, nullptr, out.row_ids});
       return transpose ? multiply_columns(right, from, out.values, to, false) : multiply_rows(right, from, out.values, to, false, nullptr);
@@ -132,7 +134,7 @@ class MatmulOnDevice : ProductLayout<T> {
     rows_times_dense<T>(call_, library_, {this->matrix_, from.at(right), to.at(out), this->columns_, add}, this->count_, places);
   }
 
-  /// The rows that the matrix stores something in.
+  /// Stores the nonempty rows of the matrix.
   void put_rows(int output, const T* right, Layout from, Layout to) const {
     const auto& matrix = this->matrix_;
     const tenon::gpu::Scratch<std::int64_t> scratch(call_, matrix.rows + 1 + tenon::gpu::scan_scratch(matrix.rows));
@@ -143,7 +145,8 @@ class MatmulOnDevice : ProductLayout<T> {
     multiply_rows(right, from, out.values, to, false, before);
   }
 
-  /// The matrix's values by column: keys and places in scratch, then the row of each.
+  /// The matrix's values by column: sorted keys and positions in scratch memory, then the row of
+  /// each.
   struct Columns {
     tenon::gpu::Scratch<std::int64_t> scratch;
     tenon::gpu::Sorted sorted;
@@ -158,14 +161,14 @@ class MatmulOnDevice : ProductLayout<T> {
     }
   };
 
-  /// Not by cuSPARSE, which for transposed matrices promises no two runs the same bits.
+  /// Does not use cuSPARSE, which is not deterministic for transposed matrices.
   void multiply_columns(const T* right, Layout from, T* out, Layout to, bool add) const {
     const auto out_size = this->matrix_.columns * this->columns_;
     if (!add) tenon::gpu::clear(call_, out, static_cast<std::size_t>(this->count_ * out_size) * sizeof(T));
     add_columns(Columns(call_, this->matrix_), right, from, to.at(out), out_size, nullptr, nullptr);
   }
 
-  /// The columns that store something.
+  /// Stores the nonempty columns.
   void put_columns(int output, const T* right, Layout from, Layout to) const {
     const auto nnz = this->matrix_.nnz;
     const Columns columns(call_, this->matrix_);

@@ -1,4 +1,5 @@
-// Products of a sparse matrix with a dense one, on the host's threads and with the same bits on any number of them.
+// Products of a sparse matrix with a dense one on the host's threads. Results do not depend on the
+// number of threads.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -9,7 +10,8 @@
 
 namespace sparse {
 
-/// Rows that are worth a thread's while, and enough of them that what they share of the dense side is read from cache.
+/// Number of rows per task: enough to be worth a thread's time, and so that shared rows of the
+/// dense side are read from the cache.
 template <class T>
 std::int64_t row_grain(const Rows<T>& rows, std::int64_t columns) {
   const double each =
@@ -17,7 +19,7 @@ std::int64_t row_grain(const Rows<T>& rows, std::int64_t columns) {
   return std::max<std::int64_t>(static_cast<std::int64_t>(500'000 / each) + 1, rows.count() / 64);
 }
 
-/// Rows of out between those that the sparse side lists, and before `i`, become 0.
+/// Zeros the rows of out between the last listed row and row `i`.
 template <class T>
 void clear_gap(const Rows<T>& rows, std::int64_t i, T* out, std::int64_t columns) {
   const auto first = i > 0 ? rows.ids[static_cast<std::size_t>(i) - 1] + 1 : 0;
@@ -25,7 +27,7 @@ void clear_gap(const Rows<T>& rows, std::int64_t i, T* out, std::int64_t columns
   std::fill_n(out + first * columns, (last - first) * columns, T(0));
 }
 
-/// out [total, columns] = left * right, whose rows lie whole in memory.
+/// out [total, columns] = left * right, with contiguous rows.
 template <class T>
 void multiply_rows(const tenon::Call& call, const Rows<T>& left, const T* right, std::int64_t right_row, std::int64_t columns, T* out) {
   const RowSums<T> sums{{left.starts.data(), left.columns_of, left.values}, right, right_row, columns, out, columns, left.ids.data()};
@@ -37,7 +39,8 @@ void multiply_rows(const tenon::Call& call, const Rows<T>& left, const T* right,
   });
 }
 
-/// out [rows, columns] = matrix * right, whose rows lie whole in memory. Each part of the rows stores about as much.
+/// out [rows, columns] = matrix * right, with contiguous rows. Each chunk of rows stores about the
+/// same number of values.
 template <class T>
 void multiply_csr(const tenon::Call& call, const tenon::Csr<const T>& matrix, const T* right, std::int64_t right_row, std::int64_t columns,
                   T* out) {
@@ -45,7 +48,7 @@ void multiply_csr(const tenon::Call& call, const tenon::Csr<const T>& matrix, co
   const auto run = best_sum_rows<T>();
   const double work = static_cast<double>(matrix.nnz + matrix.rows) * static_cast<double>(columns);
   const auto parts = static_cast<std::int64_t>(std::clamp(work / 500'000, 1.0, 64.0));
-  // a row counts as one value more: rows that store nothing are written, too
+  // count a row as one additional value, since empty rows are written, too
   const auto first_row = [&](std::int64_t part) {
     const auto wanted = (matrix.nnz + matrix.rows) / parts * part;
     std::int64_t low = 0, high = matrix.rows;
@@ -58,10 +61,10 @@ void multiply_csr(const tenon::Call& call, const tenon::Csr<const T>& matrix, co
   call.parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) { run(sums, first_row(begin), first_row(end)); });
 }
 
-/// Columns that are packed side by side where they do not lie so in memory.
+/// Width of the panels into which columns that are not contiguous are packed.
 inline constexpr std::int64_t panel = 16;
 
-/// Columns [first, first + width) of right, side by side.
+/// Packs columns [first, first + width) of right into a panel.
 template <class T>
 std::vector<T> packed(const Rows<T>& left, Dense<const T> right, std::int64_t first, std::int64_t width) {
   std::vector<T> from(static_cast<std::size_t>(left.inner * panel));
@@ -71,7 +74,8 @@ std::vector<T> packed(const Rows<T>& left, Dense<const T> right, std::int64_t fi
   return from;
 }
 
-/// The same columns of the product, read from where they lie: for few values of many columns, which packing would read in vain.
+/// The same columns of the product without packing: for few values and many columns, most of which
+/// would be packed in vain.
 template <class T>
 void sum_unpacked(const Rows<T>& left, Dense<const T> right, std::int64_t first, std::int64_t width, T* to) {
   for (std::int64_t i = 0; i < left.count(); ++i)
@@ -84,7 +88,8 @@ void sum_unpacked(const Rows<T>& left, Dense<const T> right, std::int64_t first,
     }
 }
 
-/// Columns [first, first + width) of the product, by way of panels of both dense sides, none much larger than what is stored.
+/// Columns [first, first + width) of the product, through panels of both dense sides that are not
+/// much larger than the stored values.
 template <class T>
 void multiply_panel(const Rows<T>& left, Dense<const T> right, Dense<T> out, std::int64_t first, std::int64_t width) {
   std::vector<T> to(static_cast<std::size_t>(left.count() * panel));

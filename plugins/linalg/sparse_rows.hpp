@@ -1,4 +1,4 @@
-// A csr matrix or its transpose as a list of the rows that store something.
+// A csr matrix or its transpose as a list of its nonempty rows.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -10,15 +10,16 @@
 
 namespace sparse {
 
-/// Row number ids[i] of a matrix [total, inner] stores values[e] at column columns_of[e], for e from starts[i] to before starts[i + 1].
-/// Rows that are not listed store nothing. The ids ascend. Not to be copied: it may point into itself.
+/// Row ids[i] of a matrix [total, inner] stores values[e] at column columns_of[e], for e in
+/// [starts[i], starts[i + 1]). Rows that are not listed are empty. The ids ascend. Not copyable: it
+/// may point into itself.
 template <class T>
 struct Rows {
   std::int64_t total = 0, inner = 0;
   std::vector<std::int64_t> ids, starts;
   const std::int64_t* columns_of = nullptr;
   const T* values = nullptr;
-  std::vector<std::int64_t> own_columns;  // where the matrix was transposed
+  std::vector<std::int64_t> own_columns;  // used if the matrix was transposed
   std::vector<T> own_values;
 
   std::int64_t count() const { return static_cast<std::int64_t>(ids.size()); }
@@ -36,7 +37,7 @@ Rows<T> listed(const tenon::Csr<const T>& matrix) {
   return rows;
 }
 
-/// The same rows with those that store nothing left out of the count.
+/// The same matrix without empty rows in the list.
 template <class T>
 Rows<T> compact(const Rows<T>& rows) {
   Rows<T> all{rows.count(), rows.inner, rows.ids, rows.starts, rows.columns_of, rows.values, {}, {}};
@@ -44,7 +45,8 @@ Rows<T> compact(const Rows<T>& rows) {
   return all;
 }
 
-/// The rows of a matrix cut into parts that depend on the matrix alone, and what each part stores in each column.
+/// A partition of a matrix's rows that depends only on the matrix, with the number of values that
+/// each chunk stores in each column.
 class ColumnCounts {
  public:
   template <class T>
@@ -67,7 +69,8 @@ class ColumnCounts {
   std::int64_t first_row(std::int64_t part) const { return first_rows_[static_cast<std::size_t>(part)]; }
   std::int64_t* of(std::int64_t part) { return counts_.data() + part * columns_; }
 
-  /// Turns counts into the places where each part's values of each column begin; tells of each column that has any, and where it ends.
+  /// Turns counts into the start of each chunk's values of each column. Calls told() for each
+  /// nonempty column with its end.
   template <class Told>
   void sum(Told told) {
     std::int64_t place = 0;
@@ -83,7 +86,8 @@ class ColumnCounts {
   std::vector<std::int64_t> first_rows_, counts_;
 };
 
-/// Where there are about as many columns as values: in time and memory proportional to both, on all threads.
+/// For about as many columns as values: time and memory are proportional to both, and all threads
+/// are used.
 template <class T>
 void transpose_by_counting(const tenon::Call& call, const tenon::Csr<const T>& matrix, Rows<T>& rows) {
   ColumnCounts counts(call, matrix);
@@ -104,7 +108,7 @@ void transpose_by_counting(const tenon::Call& call, const tenon::Csr<const T>& m
   });
 }
 
-/// Where most columns store nothing: memory in proportion to the values alone.
+/// For mostly empty columns: memory is proportional to the number of values only.
 template <class T>
 void transpose_by_sorting(const tenon::Csr<const T>& matrix, Rows<T>& rows) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(matrix.nnz)), row_of(order.size());
@@ -124,13 +128,13 @@ void transpose_by_sorting(const tenon::Csr<const T>& matrix, Rows<T>& rows) {
   }
 }
 
-/// Whether most columns store nothing.
+/// Whether most columns are empty.
 template <class T>
 bool mostly_empty(const tenon::Csr<const T>& matrix) {
   return matrix.columns / 8 > matrix.nnz;
 }
 
-/// The columns that store something, ascending, and for each of them its place among these.
+/// The nonempty columns, ascending, and the index of each column in this list.
 struct ColumnsUsed {
   std::vector<std::int64_t> ids, places;
 };
@@ -138,7 +142,7 @@ template <class T>
 ColumnsUsed columns_used(const tenon::Call& call, const tenon::Csr<const T>& matrix) {
   ColumnsUsed used{{}, std::vector<std::int64_t>(static_cast<std::size_t>(matrix.columns), 0)};
   call.parallel_for(matrix.nnz, 1 << 16, [&](std::int64_t begin, std::int64_t end) {
-    for (auto e = begin; e < end; ++e) {  // any thread may be the one that marks a column
+    for (auto e = begin; e < end; ++e) {  // several threads may mark the same column
       const std::atomic_ref mark(used.places[static_cast<std::size_t>(matrix.columns_of[e])]);
       if (mark.load(std::memory_order_relaxed) == 0) mark.store(1, std::memory_order_relaxed);
     }
@@ -152,7 +156,8 @@ ColumnsUsed columns_used(const tenon::Call& call, const tenon::Csr<const T>& mat
   return used;
 }
 
-/// The rows of the transpose, each in the order of the matrix's rows: the same on any number of threads.
+/// The rows of the transpose, with values in the order of the matrix's rows for any number of
+/// threads.
 template <class T>
 Rows<T> transposed(const tenon::Call& call, const tenon::Csr<const T>& matrix) {
   const auto stored = static_cast<std::size_t>(matrix.nnz);

@@ -1,5 +1,6 @@
-// The transpose of a csr matrix times a dense one, on the host's threads. Strips of the matrix are transposed, each by one thread and a few
-// at a time, so that they are read again from cache; then blocks of the result take up what all of these strips store for them.
+// The transpose of a csr matrix times a dense matrix, on the host's threads. Strips of the matrix
+// are transposed, each by one thread and a few strips at a time, so that they are read again from
+// the cache; then blocks of the result add the values that all of these strips store for them.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -13,11 +14,13 @@
 
 namespace sparse {
 
-/// The rows of a csr matrix cut into strips of about as many values each, which are taken some at a time.
+/// Partition of a csr matrix's rows into strips with about the same number of values, processed a
+/// few at a time.
 template <class T>
 class Strips {
  public:
-  /// As many as give each thread the same number, up to four at a time. None is much smaller than the list of columns that it needs.
+  /// Chooses the number of strips per round so that each thread gets the same number, at most four.
+  /// No strip is much smaller than its list of columns.
   Strips(const tenon::Csr<const T>& matrix, std::int64_t threads) : matrix_(matrix) {
     constexpr std::int64_t cached_values = 32 << 10, smallest = 4 << 10;
     const auto for_each_thread = matrix.nnz / (std::max(cached_values, matrix.columns) * threads) + 1;
@@ -46,14 +49,16 @@ class Strips {
   std::vector<std::int64_t> first_rows_;
 };
 
-/// What a strip stores in a row of one column. In one piece, so that it goes to one place in memory when strips are transposed.
+/// A value of a strip in one column, with its row. One struct, so that transposition writes to a
+/// single location.
 template <class T>
 struct StripTerm {
   std::int32_t row;
   T value;
 };
 
-/// A strip, transposed: column c stores terms[e], for e from starts[c] to before starts[c + 1], in the order of the rows.
+/// A transposed strip: column c stores terms[e] for e in [starts[c], starts[c + 1]), in the order
+/// of the rows.
 template <class T>
 struct TransposedStrip {
   std::int32_t* starts;
@@ -64,7 +69,7 @@ struct TransposedStrip {
 
   void take(const tenon::Csr<const T>& matrix, std::int64_t first, std::int64_t last) const {
     std::fill_n(starts, matrix.columns + 1, 0);
-    auto* const next = starts + 1;  // counts, then where each column begins, and at last where it ends: there the next one begins
+    auto* const next = starts + 1;  // counts first, then the start of each column, and finally its end, which is the start of the next one
     for (auto e = matrix.row_starts[first]; e < matrix.row_starts[last]; e += line) {
       fetch(matrix, e + 32 * line);
       for (auto i = e; i < std::min(e + line, matrix.row_starts[last]); ++i) ++next[matrix.columns_of[i]];
@@ -77,9 +82,9 @@ struct TransposedStrip {
   }
 
  private:
-  static constexpr std::int64_t line = 16;  // values fetched at once
+  static constexpr std::int64_t line = 16;  // values per prefetch
 
-  /// The matrix comes from memory, which several threads keep waiting unless they ask early.
+  /// Prefetches matrix data, because several threads together are limited by memory latency.
   static void fetch(const tenon::Csr<const T>& matrix, std::int64_t e) {
     const auto last = matrix.nnz - 1;
     __builtin_prefetch(matrix.columns_of + std::min(e, last));
@@ -88,7 +93,7 @@ struct TransposedStrip {
   }
 };
 
-/// Memory for a round of transposed strips. The threads that transpose are the first to touch it.
+/// Memory for one round of transposed strips. The transposing threads touch it first.
 template <class T>
 class StripMemory {
  public:
@@ -98,7 +103,7 @@ class StripMemory {
         starts_(std::make_unique_for_overwrite<std::int32_t[]>(static_cast<std::size_t>(strips.in_a_round() * starts_of_one_))),
         terms_(std::make_unique_for_overwrite<StripTerm<T>[]>(static_cast<std::size_t>(strips.most_values_in_a_round()))) {}
 
-  /// For strip number `strip` of the round that begins with strip `first`.
+  /// The memory of strip `strip` in the round that begins with strip `first`.
   TransposedStrip<T> at(std::int64_t first, std::int64_t strip) const {
     return {starts_.get() + (strip - first) * starts_of_one_, terms_.get() + strips_.first_value(strip) - strips_.first_value(first)};
   }
@@ -110,15 +115,16 @@ class StripMemory {
   const std::unique_ptr<StripTerm<T>[]> terms_;
 };
 
-/// Whether the numbers of rows and of a strip's values fit the indices above.
+/// Whether the numbers of rows and of values per strip fit the index types above.
 template <class T>
 bool fits_strips(const tenon::Csr<const T>& matrix) {
   constexpr std::int64_t most = 1 << 30;
   return matrix.rows <= most && matrix.columns <= most;
 }
 
-/// out = matrix^T * right, whose rows are right_row elements apart. Row `places[i]` of out belongs to column i of the matrix, row i where
-/// there are no places; out has out_rows rows. Each element is summed in the order of the matrix's rows, whatever the strips and blocks.
+/// out = matrix^T * right, where rows of right are right_row elements apart. Column i of the matrix
+/// becomes row `places[i]` of out, or row i if places is null; out has out_rows rows. Each element
+/// is summed in the order of the matrix's rows, for any strips and blocks.
 template <class T>
 void multiply_transposed(const tenon::Call& call, const tenon::Csr<const T>& matrix, const T* right, std::int64_t right_row,
                          std::int64_t columns, T* out, std::int64_t out_rows, const std::int64_t* places) {

@@ -209,7 +209,7 @@ TEST_CASE("plugins/README.md shows the tables as they are") {
   shows("Convolution, forward", convolution_choice::forward);
   shows("Convolution, gradient of data", convolution_choice::data_gradient);
   shows("Convolution, gradient of weight and bias", convolution_choice::weight_gradient);
-  shows("Parts of a direct convolution", convolution_choice::step);
+  shows("Chunks of a direct convolution", convolution_choice::step);
   shows("Products of im2col", convolution_choice::im2col);
   shows("Products of matrices", product::product_choices);
   shows("Pooling", pooling_choices);

@@ -1,5 +1,5 @@
-// attention on the CPU: the queries of the heads that share a head of keys, some at a time, as products of matrices. All is computed in
-// float32, or in float64.
+// attention on the CPU. Groups of queries of the heads that share a key head are processed as
+// matrix products, in float32 or float64.
 #include "attention.hpp"
 
 #include <type_traits>
@@ -14,12 +14,12 @@ TENON_OPERATOR(attention, Attention)
 
 namespace attention {
 
-/// What is added to the scores.
+/// The mask, which is added to the scores.
 template <class W>
 struct Mask : MaskPlaces {
   std::vector<W> values;
 
-  /// Adds what belongs to the keys that are seen. Whether none of them is.
+  /// Adds the mask of the visible keys. Returns whether all of them are masked out.
   bool add(std::int64_t sample, std::int64_t head, std::int64_t query, const Sight::Keys& seen, W* row) const {
     if (!given) return seen.first == seen.last;
     const W* const added = values.data() + at(sample, head, query, 0);
@@ -54,7 +54,7 @@ Mask<W> mask_of(const tenon::Call& call, std::int64_t all) {
   return mask;
 }
 
-/// past and what is new, of one head, as rows.
+/// The rows of one head: past, then new ones.
 template <class T, class W>
 void gather(const T* past, std::int64_t past_rows, const T* data, const Heads& heads, std::int64_t sample, std::int64_t head, W* to) {
   const auto all = past_rows + heads.rows;
@@ -79,7 +79,7 @@ void copy_present(const tenon::Call& call, int output, const char* past_name, co
   }
 }
 
-/// What scores go through, one row after the other.
+/// The stages of scores from products to softmax, row by row.
 template <class W>
 class RowOfScores {
  public:
@@ -98,8 +98,8 @@ class RowOfScores {
     return sight_.seen(at + sizes_.first_query(length), sizes_.all(), length);
   }
 
-  /// row[n]: from scaled products to the softmax. Those of keys that are not seen may be anything. Where nothing may be seen, all is 0.
-  /// `show` gets the row in each of its states.
+  /// Turns row[n] from scaled products into the softmax. Entries of keys outside of the window may
+  /// be anything. All are 0 if no key is visible. Calls `show` with the row at each stage.
   template <class Show>
   void finish(std::int64_t sample, std::int64_t head, std::int64_t at, W* row, const Show& show) const {
     const auto all = sizes_.all();
@@ -157,7 +157,7 @@ struct Given {
   }
 };
 
-/// Some queries of the heads that share head `kv_head` of keys.
+/// A block of queries of the heads that share key head `kv_head`.
 struct Part {
   std::int64_t sample, kv_head, first, end;
   std::int64_t count() const { return end - first; }
@@ -176,14 +176,14 @@ class Pass {
   const Given<T> of;
   const RowOfScores<W> rows;
 
-  /// For each head of keys of each sample.
+  /// Number of blocks for each key head of each sample.
   std::int64_t parts() const { return parts_; }
   Part part(std::int64_t i) const {
     const auto all = sizes_.group() * sizes_.queries, head = i / parts_;
     return {head / sizes_.kv_heads, head % sizes_.kv_heads, all * (i % parts_) / parts_, all * (i % parts_ + 1) / parts_};
   }
 
-  /// body(place of the row in the part, head, query), and which row of all heads' queries it is.
+  /// Calls body(row in the block, head, query), and the row among all heads' queries.
   template <class Body>
   void for_each_row(const Part& part, const Body& body) const {
     for (auto row = part.first; row < part.end; ++row) {
@@ -192,7 +192,7 @@ class Pass {
     }
   }
 
-  /// The keys that any of its queries sees.
+  /// The union of the keys visible to the block's queries.
   Sight::Keys seen(const Part& part) const {
     Sight::Keys seen{sizes_.all(), 0};
     for_each_row(part, [&](std::int64_t, std::int64_t, std::int64_t at, std::int64_t) {
@@ -207,7 +207,7 @@ class Pass {
     gather(of.past_value, sizes_.past, of.value, of.values, part.sample, part.kv_head, to);
   }
 
-  /// Queries, times the scale.
+  /// Copies the queries, multiplied by the scale.
   void gather_queries(const Part& part, W* to) const {
     for_each_row(part, [&](std::int64_t i, std::int64_t head, std::int64_t at, std::int64_t) {
       const T* const from = of.query + of.queries.at(part.sample, head, at);
@@ -215,7 +215,8 @@ class Pass {
     });
   }
 
-  /// The softmax, from queries and keys; of these, those in `shown` are multiplied. show(what, row, its place, place among all).
+  /// Computes the softmax from queries and keys; only keys in `shown` are multiplied. Calls
+  /// show(stage, row, index in the block, index among all rows).
   template <class Show>
   void make_shares(const Part& part, const W* queries, const W* keys, const Sight::Keys& shown, W* shares, const Show& show) const {
     const auto all = sizes_.all(), size = sizes_.size;
@@ -266,7 +267,7 @@ void forward(const Attention& op, const tenon::Call& call, const Attention::Size
   });
 }
 
-/// Writes the gradient of an input, where it is wanted; value(i) of each element.
+/// Writes the gradient of an input if it is requested; value(i) is its element i.
 template <class T, class Value>
 void put(const tenon::Call& call, const char* name, int input, const Value& value) {
   if (!call.has_input(name) || call.write(input) == tenon::Write::none) return;
@@ -274,7 +275,8 @@ void put(const tenon::Call& call, const char* name, int input, const Value& valu
   for (std::int64_t i = 0; i < to.size(); ++i) store(call.write(input), to.data()[i], value(i));
 }
 
-/// The gradient of a mask: the sum of those of all scores that an element was added to, in their order.
+/// The gradient of the mask: each element sums the gradients of all scores it was added to, in
+/// order.
 template <class W>
 void put_mask(const tenon::Call& call, const std::vector<W>& scores, const Attention::Sizes& sizes) {
   const auto type = call.input_type(3);
@@ -302,7 +304,7 @@ void backward(const Attention& op, const tenon::Call& call, const Attention::Siz
   const auto zeros = [](std::int64_t count) { return std::vector<W>(static_cast<std::size_t>(count), W(0)); };
   auto d_masked = zeros(wants_mask ? sizes.batch * sizes.q_heads * sizes.queries * all : 0);
   auto d_query = zeros(sizes.batch * sizes.q_heads * sizes.queries * size);
-  // of keys and values with what was before them, [batch, kv_heads, all, size]
+  // gradients of keys and values including past ones, [batch, kv_heads, all, size]
   auto d_key = zeros(sizes.batch * sizes.kv_heads * all * size), d_value = zeros(sizes.batch * sizes.kv_heads * all * value_size);
 
   const auto run = [&](const Part& part) {
@@ -316,7 +318,7 @@ void backward(const Attention& op, const tenon::Call& call, const Attention::Siz
     pass.gather_queries(part, queries);
     pass.make_shares(part, queries, keys, {0, all}, shares,
                      [&, cap = pass.rows.cap, slopes = slopes](Scores what, const W* row, std::int64_t k, std::int64_t) {
-                       if (what != Scores::capped) return;  // of the softcap, while the row has what it makes
+                       if (what != Scores::capped) return;  // slope of the softcap, while the row holds its result
                        for (std::int64_t n = 0; cap > 0 && n < all; ++n) slopes[k * all + n] = 1 - row[n] / cap * (row[n] / cap);
                      });
     if (d_output) {
@@ -368,7 +370,7 @@ void backward(const Attention& op, const tenon::Call& call, const Attention::Siz
   const auto value_at = [&](std::int64_t sample_head, std::int64_t row, std::int64_t s) {
     return d_value[static_cast<std::size_t>((sample_head * all + row) * value_size + s)];
   };
-  // Element i of [batch, heads, rows, width], or of [batch, rows, heads, width], behind `past` rows.
+  // Element i of [batch, heads, rows, width] or [batch, rows, heads, width], after `past` rows.
   const auto at = [&](const auto& get, const Heads& heads, std::int64_t past, std::int64_t i) {
     const auto s = i % heads.size, rest = i / heads.size;
     const auto head = heads.flat ? rest % heads.heads : rest / heads.rows % heads.heads;

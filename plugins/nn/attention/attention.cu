@@ -1,5 +1,5 @@
-// attention on CUDA: products of matrices by cuBLAS, and a softmax of each row of scores between them. Some samples at a time, so that
-// their scores have room.
+// attention on CUDA: matrix products with cuBLAS, and a softmax over each row of scores between
+// them. Samples are processed in groups whose scores fit into the workspace.
 #include "../../shared/any_elements.hpp"
 #include "../../shared/device_gemm.hpp"
 #include "heads.hpp"
@@ -8,7 +8,7 @@
 
 namespace attention {
 
-/// Rows of heads, with those before them, and how `from` has them.
+/// Rows of heads preceded by past rows, and their layout in `from`.
 template <class T>
 struct RowsOf {
   Heads heads;
@@ -22,12 +22,12 @@ struct RowsOf {
   }
 };
 
-/// to: [samples, heads, rows, size], of samples from `first` on; times scale.
+/// Copies samples from `first` on to [samples, heads, rows, size], multiplied by scale.
 template <class T, class To>
 struct GatherHeads {
   RowsOf<T> from;
   std::int64_t first;
-  const std::int64_t* lengths;  ///< null, or: rows behind them are 0, as nobody sees them
+  const std::int64_t* lengths;  ///< null, or: rows from these lengths on become 0, since no query attends to them
   To* to;
   To scale = To(1.0f);
 
@@ -41,13 +41,14 @@ struct GatherHeads {
   }
 };
 
-/// The other way: element i of a tensor of heads, from rows [samples, heads, past + rows, size]; for samples from `first` on.
+/// The inverse copy: element i of a tensor with heads, from rows [samples, heads, past + rows,
+/// size]; for samples from `first` on.
 template <class T>
 struct PutHeads {
   Heads heads;
-  std::int64_t before, all, first;  ///< rows before those of the tensor, and of all that there are
+  std::int64_t before, all, first;  ///< rows that precede the tensor's, and the number of all rows
   const Wide<T>* from;
-  const T* added;  ///< null, or more that is added: [batch, heads, all, size]
+  const T* added;  ///< null, or a term to add: [batch, heads, all, size]
   T* to;
   tenon::Write write = tenon::Write::to;
   Wide<T> scale = 1;
@@ -61,7 +62,7 @@ struct PutHeads {
   }
 };
 
-/// What is added to scores.
+/// The mask, which is added to the scores.
 template <class W>
 struct MaskOnDevice : MaskPlaces {
   AnyElements<W, bool, tenon::half, tenon::bfloat16, float, double> values{};
@@ -79,19 +80,19 @@ struct LargerOrNan {
   TENON_FN W operator()(W l, W r) const { return r > l || r != r ? r : l; }
 };
 
-/// The rows of scores of some samples.
+/// The rows of scores of a group of samples.
 struct ScoreRows {
   Attention::Sizes sizes;
-  std::int64_t first;  ///< sample
+  std::int64_t first;  ///< first sample of the group
 
   TENON_FN std::int64_t sample(std::int64_t row) const { return first + row / sizes.queries / sizes.q_heads; }
   TENON_FN std::int64_t head(std::int64_t row) const { return row / sizes.queries % sizes.q_heads; }
   TENON_FN std::int64_t query(std::int64_t row) const { return row % sizes.queries; }
-  /// Where the row begins in a tensor of all samples.
+  /// Offset of the row in a tensor of all samples.
   TENON_FN std::int64_t in_all(std::int64_t row) const { return (first * sizes.q_heads * sizes.queries + row) * sizes.all(); }
 };
 
-/// Scaled products become their softmax, in place.
+/// Turns scaled products into their softmax, in place.
 template <class T>
 struct SoftmaxOfScores {
   using W = Wide<T>;
@@ -101,8 +102,8 @@ struct SoftmaxOfScores {
   const std::int64_t* lengths;
   W cap;
   W* scores;
-  W* slopes;  ///< null, or for the slopes of the cap
-  T* shown;   ///< null, or the output
+  W* slopes;  ///< null, or the slopes of the softcap
+  T* shown;   ///< null, or output scores
   Scores what;
 
   template <class Team>
@@ -138,15 +139,15 @@ struct SoftmaxOfScores {
   }
 };
 
-/// Gradients of the softmax become those of the scaled products, in place.
+/// Turns gradients of the softmax into gradients of the scaled products, in place.
 template <class T>
 struct SoftmaxBack {
   using W = Wide<T>;
   ScoreRows rows;
-  const W *softmax, *slopes;  ///< slopes: null where there is no cap
+  const W *softmax, *slopes;  ///< slopes: null without softcap
   const T* d_shown;           ///< null, or the gradient of output scores
   Scores what;
-  W *d, *d_masked;  ///< d_masked: null, or for the mask
+  W *d, *d_masked;  ///< d_masked: null, or the gradient for the mask
 
   template <class Team>
   TENON_DEVICE void operator()(const Team& team, std::int64_t row) const {
@@ -171,12 +172,12 @@ struct SoftmaxBack {
   }
 };
 
-/// The gradient of a mask grows by those of all scores of these rows that its element was added to, in their order.
+/// Adds to the gradient of the mask the gradients of all scores of these rows, in order.
 template <class W>
 struct SumForMask {
   ScoreRows rows;
   MaskPlaces mask;
-  std::int64_t samples, sizes[3];  ///< of these rows; of the mask's axes but the last
+  std::int64_t samples, sizes[3];  ///< samples of these rows; sizes of the mask's axes but the last
   const W* d_masked;
   W* sums;
 
@@ -204,7 +205,7 @@ struct PutMask {
   TENON_FN void operator()(std::int64_t i) const { store(write, to[i], sums[i]); }
 };
 
-/// How many elements of scratch each part of a call takes. Some samples are computed at a time.
+/// Number of scratch elements per sample for each intermediate. Samples are processed in groups.
 struct Parts {
   std::int64_t samples, q, k, v, scores, o, mask;
 
@@ -219,7 +220,8 @@ struct Parts {
     o = samples * of.q_heads * of.queries * of.value_size;
   }
   std::int64_t forward() const { return q + k + v + scores + o; }
-  /// Each twice, with its gradient; scores also with slopes of the cap, and gradients for the mask.
+  /// Each intermediate with its gradient; scores also with slopes of the softcap and gradients for
+  /// the mask.
   std::int64_t backward(bool cap) const { return 2 * (q + k + v) + (2 + cap + (mask > 0)) * scores + o + mask; }
 };
 
@@ -332,7 +334,8 @@ struct AttentionCuda : Attention {
     attention::Heads before(const attention::Heads& heads) const { return {heads.heads, sizes_.past, heads.size, false}; }
     attention::ScoreRows rows() const { return {sizes_, first_}; }
     std::int64_t score_rows() const { return samples_ * sizes_.q_heads * sizes_.queries; }
-    /// Heads of query that share one of key are one after the other, so that their queries are rows of one matrix.
+    /// Query heads that share a key head are contiguous, so that their queries are the rows of one
+    /// matrix.
     std::int64_t query_rows() const { return sizes_.group() * sizes_.queries; }
 
     void take_scratch(bool back) {
@@ -347,7 +350,7 @@ struct AttentionCuda : Attention {
       if (parts_.mask > 0) d_masked_ = take(parts_.scores), mask_sums_ = take(parts_.mask);
     }
 
-    /// body() with samples_ samples from first_ on, until all are done.
+    /// Calls body() for each group of samples_ samples from first_ on.
     template <class Body>
     void each_part(const Body& body) {
       for (first_ = 0; first_ < sizes_.batch; first_ += samples_) {
@@ -376,7 +379,7 @@ struct AttentionCuda : Attention {
       std::int64_t row_size;
       bool transposed;
     };
-    /// One product for each sample and head of key.
+    /// One product for each sample and key head.
     void multiply(const Factor& left, const Factor& right, W* result, std::int64_t rows, std::int64_t columns, std::int64_t depth) {
       device_gemm::multiply<W>(call_, {{left.data, left.row_size, rows * depth, left.transposed},
                                        {right.data, right.row_size, depth * columns, right.transposed},

@@ -4,18 +4,19 @@
 #include <cmath>
 #include <tenon/operator.hpp>
 
-/// Which keys a query sees.
+/// The attention window: which keys a query attends to.
 struct Sight {
   bool causal;
   std::int64_t left_window, right_window;
 
-  /// own: the key that belongs to the query; length: keys that are no padding, below 0: all.
+  /// Whether the query at position `own` attends to `key`. length: number of keys that are not
+  /// padding; negative: all.
   TENON_FN bool sees(std::int64_t own, std::int64_t key, std::int64_t length) const {
     return (!causal || key <= own) && (left_window < 0 || own - key <= left_window) && (right_window < 0 || key - own <= right_window) &&
            (length < 0 || key < length);
   }
 
-  /// The keys that it sees, first to last - 1, of `all`.
+  /// The range [first, last) of keys that a query attends to, among `all` keys.
   struct Keys {
     std::int64_t first, last;
   };
@@ -96,13 +97,13 @@ struct Attention : tenon::Operator {
   void forward(const tenon::Call& call) const;
   void backward(const tenon::Call& call) const;
 
-  /// Sizes of a call, where they are known.
+  /// Sizes of a call; tenon::unknown if not known.
   struct Sizes {
     std::int64_t batch, q_heads, kv_heads, queries, keys, past, size, value_size;
-    bool flat;  ///< three dimensions
+    bool flat;  ///< three-dimensional tensors, with heads in the last axis
     TENON_FN std::int64_t all() const { return past + keys; }
     TENON_FN std::int64_t group() const { return q_heads / kv_heads; }
-    /// The key of query 0.
+    /// Key position of query 0.
     TENON_FN std::int64_t first_query(std::int64_t length) const { return length < 0 ? past : length - queries; }
   };
   Sight sight() const { return {causal, left_window, right_window}; }

@@ -1,5 +1,5 @@
-// Attention as graphs write it out, in one pass: some queries of a head at a time, whose scores stay in the cache. Heads are read where
-// they lie, so that nothing is transposed.
+// Attention as graphs spell it out, fused into one pass: blocks of queries of a head, whose scores
+// stay in the cache. Heads are read in place, without transposition.
 #include <algorithm>
 #include <tenon/operator.hpp>
 
@@ -9,7 +9,8 @@
 #include "matrices.hpp"
 #include "onednn/onednn.hpp"
 
-// Texts of rules are literals, which only macros can join. HEADS: rows and heads in the order of products.
+// Texts of rules must be literals, which only macros can concatenate. HEADS transposes rows and
+// heads into the order of products.
 #define TENON_HEADS(x) "transpose(" x "; axes=[0, 2, 1, 3])"
 #define TENON_ATTEND(op, name, scores, parameters)                                                       \
   op.exact_rule(name, "transpose(matmul(softmax(" scores "), " TENON_HEADS("v") "); axes=[0, 2, 1, 3])", \
@@ -92,7 +93,7 @@ struct FusedAttention : tenon::Operator {
     return shape.has_rank() ? shape : tenon::Shape::of_rank(4);
   }
 
-  /// Makes an axis known for all where it is known of one.
+  /// Propagates the size of an axis that is known for one shape to all shapes.
   static void join(const tenon::Infer& io, std::initializer_list<tenon::Shape*> shapes, int axis) {
     auto size = tenon::unknown;
     for (const auto* shape : shapes) {
@@ -133,7 +134,7 @@ struct FusedAttention : tenon::Operator {
       const Arithmetic of_scoring({queries, keys, size}), of_summing({queries, value_size, keys});
       const gemm::Operand<float> key_rows{key + at(keys, 0, size), heads * size, true};
       const gemm::Operand<float> value_rows{value + at(keys, 0, value_size), heads * value_size, false};
-      // Rows of a head lie so far apart that a cache would hold few of them.
+      // Rows of a head are far apart in memory, so that a cache would hold few of them.
       const auto of_scores = onednn::aligned(static_cast<std::size_t>(rows * keys) * sizeof(float));
       const auto of_keys = onednn::aligned(static_cast<std::size_t>(of_scoring.packed_size()) * sizeof(Packed));
       const auto of_values = static_cast<std::size_t>(of_summing.packed_size()) * sizeof(Packed);

@@ -1,4 +1,4 @@
-// Where attention finds what it reads, on every device.
+// Memory layout of attention's operands, for all devices.
 #pragma once
 #include <limits>
 
@@ -6,11 +6,11 @@
 
 namespace attention {
 
-/// What is added to the scores of keys that are not seen. A variable, which device code may use.
+/// Added to the scores of masked keys. A variable, so that device code can use it.
 template <class W>
 inline constexpr W never = -std::numeric_limits<W>::infinity();
 
-/// Where a head's rows lie: [batch, heads, rows, size], or [batch, rows, heads, size].
+/// Memory layout of a head's rows: [batch, heads, rows, size] or [batch, rows, heads, size].
 struct Heads {
   std::int64_t heads, rows, size;
   bool flat;
@@ -20,10 +20,11 @@ struct Heads {
   }
 };
 
-/// Which element of a mask belongs to a score: it broadcasts, and ends where it has fewer keys.
+/// Maps a score to the mask element that is added to it. The mask broadcasts, and may have fewer
+/// keys than there are.
 struct MaskPlaces {
   std::int64_t strides[3] = {0, 0, 0}, keys = 0;  ///< strides of batch, head and query
-  bool given = false, one = false;                ///< one: key for all
+  bool given = false, one = false;                ///< one: a single element for all keys
 
   static MaskPlaces of(const tenon::Call& call, std::int64_t all) {
     MaskPlaces mask;

@@ -1,4 +1,4 @@
-// Products of the matrices of one head, on the calling thread.
+// Matrix products of one head, on the calling thread.
 #pragma once
 #include <array>
 #include <initializer_list>
@@ -10,7 +10,8 @@
 
 namespace attention {
 
-/// Into how many parts the queries of each head are cut, for scores that stay in the cache and for all threads. Sums do not change with it.
+/// Number of blocks of queries per head: scores of a block fit into the cache, and all threads have
+/// work. Sums do not depend on it.
 inline std::int64_t parts_of(const tenon::Call& call, std::int64_t heads, std::int64_t queries, std::int64_t keys) {
   constexpr std::int64_t most_scores = 1 << 18, least_rows = 24;
   const auto up = [](std::int64_t size, std::int64_t divisor) { return (size + divisor - 1) / std::max<std::int64_t>(divisor, 1); };
@@ -19,14 +20,14 @@ inline std::int64_t parts_of(const tenon::Call& call, std::int64_t heads, std::i
   return up(queries, std::clamp(rows, least_rows, product::most_tall));
 }
 
-/// Where a result begins, and how far its rows are apart.
+/// A result matrix: its first element and the distance between rows.
 template <class W>
 struct Result {
   W* data;
   std::int64_t row_size;
 };
 
-/// to[rows, columns] becomes, or with `add` grows by, left[rows, depth] * right[depth, columns].
+/// to[rows, columns] = (or with `add`: +=) left[rows, depth] * right[depth, columns].
 template <class Arithmetic>
 void multiply_in(const Arithmetic& arithmetic, const gemm::Operand<float>& left, const typename Arithmetic::Right& right,
                  const product::Size& size, const Result<float>& to, bool add = false) {
@@ -39,7 +40,7 @@ void multiply_in(const Arithmetic& arithmetic, const gemm::Operand<float>& left,
     }
 }
 
-/// The same in W.
+/// The same in precision W.
 template <class W>
 void multiply(const gemm::Operand<W>& left, const gemm::Operand<W>& right, const product::Size& size, const Result<W>& to,
               bool add = false) {
@@ -59,7 +60,7 @@ void multiply(const gemm::Operand<W>& left, const gemm::Operand<W>& right, const
   }
 }
 
-/// Arrays of so many numbers in this thread's scratch memory.
+/// Arrays of the requested numbers of elements in this thread's scratch memory.
 template <class W, std::size_t count>
 std::array<W*, count> memory_of(const std::int64_t (&numbers)[count]) {
   std::size_t bytes = 0;

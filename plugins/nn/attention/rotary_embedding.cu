@@ -6,21 +6,21 @@
 
 namespace {
 
-/// Pair number i, and where its angle is.
+/// Pair i and the position of its angle.
 struct PairsOnDevice : RotaryPairs {
-  const std::int64_t* positions;  ///< null: rows of cos and sin follow each other
+  const std::int64_t* positions;  ///< null: rows of cos and sin are consecutive
   std::int64_t rows;              ///< of cos and sin
   tenon::gpu::Fault fault;
 
   TENON_FN std::int64_t count() const { return batch * steps * heads * pairs; }
-  /// Below 0 where there is none, which becomes a fault.
+  /// Negative if the position is out of range, which becomes a fault.
   TENON_DEVICE std::int64_t angle(std::int64_t row, std::int64_t k) const {
     const auto position = positions ? positions[row] : row;
     return !positions || fault.fits(position, rows) ? position * pairs + k : -1;
   }
 };
 
-/// (cos a - sin b, sin a + cos b); with another sign of sin, back.
+/// (cos a - sin b, sin a + cos b), or the inverse rotation with the sign of sin flipped.
 template <class T>
 struct TurnPair {
   PairsOnDevice of;
@@ -39,12 +39,12 @@ struct TurnPair {
   }
 };
 
-/// The gradients of one angle: sums over all pairs that it turns.
+/// The gradients of one angle: sums over all pairs rotated by it.
 template <class T>
 struct SumAngle {
   PairsOnDevice of;
   const T *data, *dy;
-  T *dcos, *dsin;  ///< null: not wanted
+  T *dcos, *dsin;  ///< null: not requested
 
   TENON_DEVICE void operator()(std::int64_t angle) const {
     using W = Wide<T>;
@@ -79,7 +79,7 @@ struct RotaryEmbeddingCuda : RotaryEmbedding {
       const T* const dy = call.output_grad<T>(0).data();
       const auto gradient = [&](int i) { return call.write(i) != tenon::Write::none ? call.input_grad<T>(i).data() : nullptr; };
       T *const dcos = gradient(1), *const dsin = gradient(2);
-      if (dcos || dsin)  // before data's, which may lie where the output's does
+      if (dcos || dsin)  // computed before data's gradient, which may share memory with the output's
         tenon::gpu::for_each(call, call.input_type(1).shape.size(),
                              SumAngle<T>{pairs_on_device(call), call.input<T>(0).data(), dy, dcos, dsin});
       if (T* const dx = gradient(0)) turn(call, dy, dx, true);

@@ -1,4 +1,4 @@
-// Rotary position embedding: pairs of features are turned by angles that depend on the position.
+// Rotary position embedding: rotates pairs of features by position-dependent angles.
 #pragma once
 #include <algorithm>
 #include <tenon/operator.hpp>
@@ -7,9 +7,9 @@
 #include "shared/fits.hpp"
 #include "shared/store.hpp"
 
-/// Where pairs lie.
+/// Memory layout of the pairs.
 struct RotaryPairs {
-  std::int64_t batch, heads, steps, size, pairs;  ///< size: of a head, of which 2 pairs features are turned
+  std::int64_t batch, heads, steps, size, pairs;  ///< size of a head, of which 2 * pairs features are rotated
   bool flat, interleaved;
 
   TENON_FN std::int64_t a(std::int64_t row, std::int64_t head, std::int64_t k) const {
@@ -121,7 +121,7 @@ struct RotaryEmbedding : tenon::Operator {
   }
 
  private:
-  /// body(place of a, place of b, place of the angle) for each pair.
+  /// Calls body(index of a, index of b, index of the angle) for each pair.
   template <class Body>
   void each_pair(const tenon::Call& call, const Body& body) const {
     const auto of = pairs_of(call);

@@ -1,7 +1,8 @@
-// A convolution in bfloat16 by AMX. A sample's rows are rounded into rows with zeros between them, so that the windows of all its places
-// lie the same distance from each other, and a tile is loaded from where sixteen of them begin. Where the numbers of a window's row are no
-// multiple of 32, more of them are read, and multiplied by zero: what is infinite or NaN makes places beside it NaN, too, as infinite
-// weights do at the padding.
+// Convolution in bfloat16 on AMX, as an implicit GEMM. A sample's rows are rounded into rows
+// separated by zeros, so that the windows of all output positions are equally spaced and a tile
+// load covers sixteen of them. If the size of a window's row is not a multiple of 32, the excess
+// elements are multiplied by zero: an infinity or NaN there turns neighboring positions into NaN,
+// and so do infinite weights at the padding.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -30,15 +31,16 @@ class AmxConvolution {
                        " times 16 pairs of bfloat16");
   }
 
-  /// weight: [filters, channels, rows, columns]. each(count, body) calls body(i) for i below count, on any thread.
+  /// weight: [filters, channels, rows, columns]. each(count, body) calls body(i) for i below count,
+  /// on any thread.
   template <class Each = OneByOne>
   void pack(const float* weight, void* to, const Each& each = {}) const {
     const auto places = weight_places();
     each(tiles(), [&](std::int64_t tile) { pack_tile(weight, places, tile, static_cast<Bits*>(to)); });
   }
 
-  /// packed: the weights as pack() leaves them, or null. after(first, count) or after(first, count, rows, step) follows for all elements of
-  /// output.
+  /// packed: the weights as pack() leaves them, or null. after(first, count) or after(first, count,
+  /// rows, step) is called for all computed elements of output.
   template <class After>
   void forward(const tenon::Call& call, const float* data, const float* weight, const void* packed, const float* bias, float* output,
                After&& after) const {
@@ -68,7 +70,7 @@ class AmxConvolution {
     std::int64_t begin, end;
     std::int64_t size() const { return end - begin; }
   };
-  /// How many parts a sample's rows and its panels of filters are cut into. It does not change their bits.
+  /// Number of chunks of a sample's rows and of its filter panels. Results do not depend on it.
   struct Cut {
     std::int64_t down, across;
   };
@@ -79,7 +81,7 @@ class AmxConvolution {
     float* output;
   };
 
-  static constexpr std::int64_t cached = std::int64_t{1} << 19;  // bytes that a part reads and writes
+  static constexpr std::int64_t cached = std::int64_t{1} << 19;  // bytes that a chunk reads and writes
 
   static std::int64_t rounded_up(std::int64_t size, std::int64_t divisor) { return AmxTiling::rounded_up(size, divisor); }
   static Range share(std::int64_t size, std::int64_t i, std::int64_t count) { return {size * i / count, size * (i + 1) / count}; }
@@ -88,8 +90,8 @@ class AmxConvolution {
   std::int64_t depth() const { return tiling_.depth(); }
   std::int64_t tiles() const { return tiling_.tiles(); }
   std::int64_t panel_tiles() const { return at_once_.columns; }
-  /// Windows that begin at no whole line of the cache take six times as long to load, so that as many filters as can be are multiplied
-  /// then.
+  /// Windows that do not start at a cache line take six times as long to load; the tiles then
+  /// multiply each one by as many filters as possible.
   amx::WindowTiles tiles_at_once() const {
     if (tiles() == 1) return {4, 1};
     return tiling_.channels % amx::chunk == 0 || tiles() == 2 ? amx::WindowTiles{2, 2} : amx::WindowTiles{1, 4};
@@ -101,12 +103,13 @@ class AmxConvolution {
 
   std::int64_t count_of(std::int64_t rows) const { return tiling_.windows_of(rows); }
   std::int64_t row_size() const { return tiling_.pitch * tiling_.stride.columns * tiling_.element; }
-  /// Rows whose numbers are `stride` apart in data lie together, as places one below the other are as far from each other as two of them.
+  /// Number of groups of rows. Rows whose indices differ by multiples of `stride` are stored
+  /// together, so that vertically adjacent positions have a constant distance.
   std::int64_t groups() const { return tiling_.interleaved ? 1 : std::min(tiling_.stride.rows, tiling_.kernel.rows); }
   std::int64_t rows_of_group(std::int64_t rows) const {
     return tiling_.interleaved ? rows : rows + (tiling_.kernel.rows - 1) / tiling_.stride.rows;
   }
-  /// What windows of the last row reach is zero.
+  /// Elements of a group, including the zeros that windows of the last row read past its end.
   std::int64_t group_size(std::int64_t rows) const {
     const auto behind = (tiling_.before.columns + tiling_.kernel.columns + amx::chunk) * tiling_.element + amx::chunk;
     return rounded_up(rows_of_group(rows) * row_size() + behind, amx::chunk) * amx::chunk;
@@ -121,7 +124,7 @@ class AmxConvolution {
     return {std::min({tiling_.positions.rows, most, std::max(rounded_up(read + written, cached), wanted)}), 1};
   }
 
-  /// Of each number of a window's chunks: where its weight lies in a filter, or -1.
+  /// For each element of a window's chunks, the index of its weight in a filter, or -1.
   std::vector<std::int64_t> weight_places() const {
     std::vector<std::int64_t> places(static_cast<std::size_t>(depth()), -1);
     for (std::int64_t run = 0; run < tiling_.runs; ++run)
@@ -145,7 +148,7 @@ class AmxConvolution {
       product::bf16::round_row(numbers.data(), depth(), rows.data() + i * step);
     }
     to += panel_begin(panel) + tile % panel_tiles() * amx::side * amx::chunk;
-    for (std::int64_t k = 0; k < chunks(); ++k, to += of_panel * amx::side * amx::chunk)  // a pair moves as one float does
+    for (std::int64_t k = 0; k < chunks(); ++k, to += of_panel * amx::side * amx::chunk)  // a pair is moved like one float
       product::avx512::transpose_square(reinterpret_cast<const float*>(rows.data() + k * amx::chunk), step / 2,
                                         reinterpret_cast<float*>(to), amx::side);
   }
@@ -153,7 +156,7 @@ class AmxConvolution {
   void run_part(const Part& of, const Range& rows, const Range& across) const {
     const auto step = tiling_.stride.columns * tiling_.element, windows = at_once_.windows * amx::side,
                sums_size = windows * panel_tiles() * amx::side;
-    const auto size = groups() * group_size(rows.size()) + windows * step;  // the last windows may be none that is there
+    const auto size = groups() * group_size(rows.size()) + windows * step;  // the last windows may be past the end
     const auto taken = tiling_.interleaved ? rows_of_window(rows) * turned_row() : 0;
     const auto placed_bytes = onednn::aligned(static_cast<std::size_t>(size + taken) * sizeof(Bits));
     std::byte* const scratch = onednn::scratch(placed_bytes + static_cast<std::size_t>(sums_size) * sizeof(float));
@@ -169,7 +172,7 @@ class AmxConvolution {
     for (auto panel = across.begin; panel < across.end; ++panel) {
       const auto columns = std::min(panel_tiles(), tiles() - panel * panel_tiles());
       const Bits* const weights = of.weights + panel_begin(panel);
-      // While a panel is multiplied, the next one comes from memory.
+      // Prefetches the next panel while this one is multiplied.
       const Bits* const next = of.weights + panel_begin(panel + 1);
       const auto lines = panel + 1 < panels() ? rounded_up(columns * amx::side, blocks) : 0;
       for (std::int64_t i = 0; i < blocks; ++i) {
@@ -190,7 +193,7 @@ class AmxConvolution {
     return offsets;
   }
 
-  /// The rows of data that `rows` of the output need, rounded, with zeros around them.
+  /// Rounds the rows of data that `rows` of the output need, and surrounds them with zeros.
   void place(const float* data, const Range& rows, Bits* to) const {
     const auto left = tiling_.before.columns * tiling_.element, size = tiling_.data.columns * tiling_.element;
     for (std::int64_t group = 0; group < groups(); ++group) {
@@ -214,7 +217,8 @@ class AmxConvolution {
   std::int64_t turned_row() const { return rounded_up(tiling_.data.columns, amx::chunk) * amx::chunk; }
   std::int64_t rows_of_window(const Range& rows) const { return (rows.size() - 1) * tiling_.stride.rows + tiling_.kernel.rows; }
 
-  /// The same of one channel: for each row of the output, those that its windows cover, in turns.
+  /// The same for one channel: for each row of the output, the rows of data that its windows cover,
+  /// interleaved.
   void place_interleaved(const float* data, const Range& rows, Bits* taken, Bits* to) const {
     const auto left = tiling_.before.columns * tiling_.element, size = tiling_.data.columns * tiling_.element,
                top = rows.begin * tiling_.stride.rows - tiling_.before.rows;
@@ -233,7 +237,8 @@ class AmxConvolution {
     std::fill(to, end, Bits{0});
   }
 
-  /// Sums of the windows `range`, of which those between rows are no places.
+  /// Writes the sums of the windows `range`, skipping those between rows, which are not output
+  /// positions.
   void write(const Part& of, std::int64_t top, const Range& range, const float* sums, std::int64_t sums_row, std::int64_t filter) const {
     const auto columns = std::min(sums_row, tiling_.filters - filter);
     for (auto i = range.begin; i < range.end;) {
@@ -254,7 +259,7 @@ class AmxConvolution {
   amx::WindowTiles at_once_;
 };
 #else
-class AmxConvolution {  // never made there
+class AmxConvolution {  // never instantiated there
  public:
   AmxConvolution(const Window&, const ConvolutionShape&) {}
   std::size_t packed_bytes() const { return 0; }

@@ -1,4 +1,5 @@
-// How a convolution over two axes is cut into AMX's tiles of 16 windows x 16 filters x 32 numbers of a window.
+// Partition of a two-dimensional convolution into AMX tiles of 16 windows x 16 filters x 32
+// elements of a window.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -12,7 +13,7 @@ struct AmxTiling {
   };
 
   static constexpr std::int64_t side = 16, chunk = 2 * side;
-  static constexpr std::int64_t most_interleaved = 16;  // rows of a kernel over one channel whose elements are interleaved
+  static constexpr std::int64_t most_interleaved = 16;  // maximum kernel height for which rows are interleaved (one channel)
 
   AmxTiling(const Window& window, const tenon::Shape& data_shape, const tenon::Shape& output_shape)
       : channels(data_shape[1]),
@@ -35,10 +36,10 @@ struct AmxTiling {
   std::int64_t chunks() const { return runs * run_chunks; }
   std::int64_t depth() const { return chunks() * chunk; }
   std::int64_t tiles() const { return rounded_up(filters, side); }
-  /// Windows of some rows of output positions, with those between the rows.
+  /// Windows of some rows of output positions, including those between rows.
   std::int64_t windows_of(std::int64_t rows) const { return (rows - 1) * pitch + positions.columns; }
 
-  /// The part of the tiles' multiplications that the convolution needs.
+  /// The fraction of the tiles' multiplications that contribute to the result.
   double use() const {
     const auto needed =
         static_cast<double>(positions.rows * positions.columns) * static_cast<double>(kernel.rows * kernel.columns * channels * filters);
@@ -49,6 +50,6 @@ struct AmxTiling {
   std::int64_t channels, filters;
   Pair data, positions, kernel, stride, before;
   bool interleaved;
-  std::int64_t element, runs, run_chunks;  ///< element: numbers of a column; runs: of a window, each of whole chunks
-  std::int64_t pitch;                      ///< windows from row to row of positions
+  std::int64_t element, runs, run_chunks;  ///< element: size of a column; runs: contiguous segments of a window, each of whole chunks
+  std::int64_t pitch;                      ///< windows between adjacent rows of positions
 };

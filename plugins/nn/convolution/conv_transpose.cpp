@@ -1,4 +1,4 @@
-// conv_transpose on the CPU, by the kernel of the convolution that goes the other way.
+// conv_transpose on the CPU, with the kernel of the corresponding convolution.
 #include "conv_transpose.hpp"
 
 #include "convolution_kernel.hpp"

@@ -1,10 +1,10 @@
-// conv_transpose on CUDA, by the products of the convolution that goes the other way.
+// conv_transpose on CUDA, with the products of the corresponding convolution.
 #include "conv_transpose.hpp"
 #include "convolution_on_device.hpp"
 
 namespace {
 
-/// For the gradient of a filter's bias: that of the t-th element of the batch.
+/// Summand t of the gradient of a filter's bias.
 struct FilterTerm {
   std::int64_t filters, size;
   const float* dy;

@@ -1,4 +1,5 @@
-// Transposed convolution over 1 to 3 spatial axes: what convolution computes as the gradient of its data.
+// Transposed convolution over 1 to 3 spatial axes: the gradient of a convolution with respect to
+// its data.
 #pragma once
 #include <algorithm>
 #include <tenon/operator.hpp>
@@ -102,7 +103,7 @@ struct ConvTranspose : tenon::Operator {
   double backward_flops(const tenon::Infer& io) const { return 2 * flops(io); }
 
  protected:
-  /// Of the convolution that goes from output to data.
+  /// The window of the convolution from output to data.
   Window window(const tenon::Shape& data) const {
     const int axes = static_cast<int>(kernel.size());
     Window moved{

@@ -1,11 +1,11 @@
-// convolution on the CPU, by a kernel that keeps oneDNN's primitives between calls.
+// convolution on the CPU, with a kernel that caches oneDNN's primitives between calls.
 #include "convolution.hpp"
 
 #include "prepared_weights.hpp"
 
 TENON_OPERATOR(convolution, Convolution)
 
-/// `rounded`: what is multiplied is rounded to it.
+/// `rounded`: the type to which factors are rounded.
 template <onednn::Type rounded>
 struct ConvolutionIn : Convolution {
   void prepare(tenon::Prepare& io) const {

@@ -6,7 +6,8 @@
 #include "shared/fits.hpp"
 #include "shared/window.hpp"
 
-/// What convolution and fused_convolution share. Base: tenon::Operator, or one with more parameters.
+/// Base of convolution and fused_convolution. Base: tenon::Operator, or a class with additional
+/// parameters.
 template <class Base>
 struct ConvolutionLayer : Base {
   std::int64_t num_filter = 0, groups = 1;

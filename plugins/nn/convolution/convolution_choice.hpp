@@ -1,4 +1,5 @@
-// Which algorithm computes each pass of a convolution on the CPU, as tables. README.md shows them.
+// Tables that choose the algorithm of each pass of a convolution on the CPU. plugins/README.md
+// lists them.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -15,18 +16,18 @@ struct ConvolutionCase {
   bool data_last = false, output_last = false;  ///< channels-last
   bool bf16 = false;                            ///< factors are rounded to bfloat16
   product::Processor processor;
-  bool onednn_avx512 = false;  ///< oneDNN has code for AVX-512 here
+  bool onednn_avx512 = false;  ///< oneDNN has AVX-512 code on this processor
 
   std::int64_t samples() const { return data[0]; }
   std::int64_t channels() const { return data[1]; }
   std::int64_t filters() const { return output[1]; }
-  std::int64_t positions() const { return output.size() / filters(); }  ///< of the output, in all samples
+  std::int64_t positions() const { return output.size() / filters(); }  ///< output positions of all samples
   std::int64_t weights() const {
     auto count = filters() * (channels() / groups);
     for (int axis = 0; axis < window.axes; ++axis) count *= window.kernel[static_cast<std::size_t>(axis)];
     return count;
   }
-  /// The weights are by far the largest tensor, and each output position reads all of them.
+  /// Whether the weights are by far the largest tensor; each output position reads all of them.
   bool has_large_weights() const { return groups == 1 && weights() > 4 * (data.size() + output.size()); }
   bool has_wide_vectors() const { return processor.vectors != product::Vectors::scalar; }
 };
@@ -34,18 +35,18 @@ struct ConvolutionCase {
 enum class ConvolutionAlgorithm { im2col, amx, winograd, direct_by_filters, direct_by_rows, direct_by_samples };
 using ConvolutionRow = choice::Row<ConvolutionAlgorithm, ConvolutionCase>;
 
-/// A part of a direct forward pass, as oneDNN would compute it channels-last.
+/// A chunk of a direct forward pass, as oneDNN would compute it channels-last.
 struct StepCase {
   int axes;
   std::int64_t groups, filters, columns;  ///< columns: of the output's last axis
-  bool data_last, output_last;            ///< of one channel: either
-  std::string_view implementation;        ///< oneDNN's for channels-last tensors; empty: not asked for
+  bool data_last, output_last;            ///< with a single channel, both layouts are the same
+  std::string_view implementation;        ///< oneDNN's implementation for channels-last tensors; empty if not queried
 };
 
 enum class StepAlgorithm { small_filter, channels_last, blocked };
 using StepRow = choice::Row<StepAlgorithm, StepCase>;
 
-/// A product that im2col computes.
+/// A product computed by im2col.
 struct Im2colCase {
   std::int64_t rows;  ///< of the product
   bool bf16, forward, packed, output_last;
@@ -56,26 +57,30 @@ using Im2colRow = choice::Row<Im2colAlgorithm, Im2colCase>;
 
 namespace convolution_choice {
 
-/// Each position of im2col reads the weights once, as they lie in memory; oneDNN reads them more often and in another layout.
+/// im2col reads the weights once for each chunk of positions, in their original layout; oneDNN
+/// reads them more often and in another layout.
 inline bool few_positions(const ConvolutionCase& of) {
   const bool multiplies = of.bf16 ? of.processor.bf16 : of.has_wide_vectors();
   const auto most = of.processor.amx ? 256 : 64;
   return of.has_large_weights() && multiplies && of.samples() > 0 && of.positions() <= most && of.positions() <= of.filters();
 }
-/// If weights stay as they are, oneDNN lays them out once, and wins earlier. Plain tensors are mostly those of a training.
+/// With constant weights, oneDNN reorders them only once and is faster for fewer positions already.
+/// Plain tensors occur mostly in training.
 inline bool few_positions_forward(const ConvolutionCase& of) {
   const auto most = of.data_last || of.output_last ? 32 : of.processor.amx ? 128 : 32;
   return few_positions(of) && of.positions() <= most;
 }
 
-/// Below a quarter of the tiles' multiplications, oneDNN is faster. One sample decides, so that its bits do not depend on others.
+/// If less than a quarter of the tiles' multiplications contribute, oneDNN is faster. Considers a
+/// single sample, so that results do not depend on the batch.
 inline bool fits_amx(const ConvolutionCase& of) {
   if (of.groups != 1 || of.window.axes != 2 || !of.bf16 || !of.processor.bf16 || !of.processor.amx) return false;
   if (of.window.dilate[0] != 1 || of.window.dilate[1] != 1 || of.data.size() == 0 || of.output.size() == 0) return false;
   return (of.data_last || of.channels() == 1) && of.output_last && AmxTiling(of.window, of.data, of.output).use() >= 0.25;
 }
 
-/// Transformed weights are four times as many as the filters', and take long to read for few tiles. One sample decides here, too.
+/// Transformed weights are four times as large as the filters, so that few tiles do not amortize
+/// reading them. Considers a single sample, too.
 inline bool fits_winograd(const ConvolutionCase& of) {
   if (of.groups != 1 || of.window.axes != 2 || of.bf16 || !of.has_wide_vectors() || !of.data_last || !of.output_last) return false;
   for (std::size_t axis = 0; axis < 2; ++axis)
@@ -85,12 +90,12 @@ inline bool fits_winograd(const ConvolutionCase& of) {
          of.channels() * of.filters() <= 512 * tiles;
 }
 
-/// Filters of a part. With AVX-512, oneDNN blocks fewer than 128 in a way that is slower.
+/// Filters per chunk. With AVX-512, oneDNN uses a slower blocking for fewer than 128.
 inline std::int64_t filters_of_part(const ConvolutionCase& of) {
   return of.onednn_avx512 ? 128 : 64;
 }
 
-inline constexpr std::int64_t least_gradient_filters = 64;  ///< of a part of the weights' gradient
+inline constexpr std::int64_t least_gradient_filters = 64;  ///< minimum number of filters per chunk of the weights' gradient
 inline bool fits_gradient_by_filters(const ConvolutionCase& of) {
   return of.groups == 1 && of.samples() > 0 && of.filters() >= 2 * least_gradient_filters &&
          of.weights() > of.data.size() + of.output.size();
@@ -98,47 +103,49 @@ inline bool fits_gradient_by_filters(const ConvolutionCase& of) {
 
 inline constexpr ConvolutionRow forward[] = {
     {ConvolutionAlgorithm::im2col, "im2col",
-     "weights over 4 times data and output, at most 32 output positions (128 for plain tensors on a processor with AMX)",
+     "weights larger than 4 times data and output, at most 32 output positions (128 for plain tensors on a processor with AMX)",
      few_positions_forward, "0.4 (8 positions, 1x1) to 1.4 (16 positions, 3x3) of direct's time with constant weights (Xeon with AVX-512)",
-     "another order of sums; padding is multiplied"},
-    {ConvolutionAlgorithm::amx, "implicit GEMM by AMX", "bfloat16, channels-last, no dilation, a quarter of AMX's tiles in use", fits_amx,
-     "ResNet-18 in 0.22 of float32's time (Xeon with AMX)", "another order of sums; padding is multiplied"},
+     "different summation order; padding is multiplied"},
+    {ConvolutionAlgorithm::amx, "implicit GEMM by AMX",
+     "bfloat16, channels-last, no dilation, at least a quarter of the tiles' multiplications needed", fits_amx,
+     "ResNet-18 in 0.22 of float32's time (Xeon with AMX)", "different summation order; padding is multiplied"},
     {ConvolutionAlgorithm::winograd, "Winograd F(4x4, 3x3)",
-     "float32, channels-last, 3x3 filters, at least 32 channels and filters, 32 tiles or more for each sample", fits_winograd,
+     "float32, channels-last, 3x3 filters, at least 32 channels, 32 filters and 32 tiles per sample", fits_winograd,
      "0.6 of direct's time (Xeon with AVX-512)", "about twice the rounding error"},
-    {ConvolutionAlgorithm::direct_by_filters, "direct by filters", "weights over 4 times data and output, filters in whole blocks",
+    {ConvolutionAlgorithm::direct_by_filters, "direct by filters",
+     "weights larger than 4 times data and output, number of filters a multiple of the chunk size",
      [](const ConvolutionCase& of) { return of.has_large_weights() && of.filters() % filters_of_part(of) == 0; }, "not recorded",
-     "the same"},
-    {ConvolutionAlgorithm::direct_by_rows, "direct by rows", "any other", [](const ConvolutionCase&) { return true; }, "", "the same"},
+     "identical"},
+    {ConvolutionAlgorithm::direct_by_rows, "direct by rows", "otherwise", [](const ConvolutionCase&) { return true; }, "", "identical"},
 };
 
 inline constexpr ConvolutionRow data_gradient[] = {
-    {ConvolutionAlgorithm::im2col, "col2im", "weights over 4 times data and output, at most 64 output positions (256 with AMX)",
-     few_positions, "not recorded", "another order of sums"},
-    {ConvolutionAlgorithm::direct_by_samples, "direct by samples", "any other", [](const ConvolutionCase&) { return true; }, "",
-     "the same"},
+    {ConvolutionAlgorithm::im2col, "col2im", "weights larger than 4 times data and output, at most 64 output positions (256 with AMX)",
+     few_positions, "not recorded", "different summation order"},
+    {ConvolutionAlgorithm::direct_by_samples, "direct by samples", "otherwise", [](const ConvolutionCase&) { return true; }, "",
+     "identical"},
 };
 
 inline constexpr ConvolutionRow weight_gradient[] = {
-    {ConvolutionAlgorithm::im2col, "im2col", "weights over 4 times data and output, at most 64 output positions (256 with AMX)",
-     few_positions, "not recorded", "another order of sums"},
+    {ConvolutionAlgorithm::im2col, "im2col", "weights larger than 4 times data and output, at most 64 output positions (256 with AMX)",
+     few_positions, "not recorded", "different summation order"},
     {ConvolutionAlgorithm::direct_by_filters, "direct by filters", "weights larger than data and output, at least 128 filters",
-     fits_gradient_by_filters, "not recorded", "another order of sums"},
-    {ConvolutionAlgorithm::direct_by_samples, "direct by samples", "any other", [](const ConvolutionCase&) { return true; }, "",
-     "the same"},
+     fits_gradient_by_filters, "not recorded", "different summation order"},
+    {ConvolutionAlgorithm::direct_by_samples, "direct by samples", "otherwise", [](const ConvolutionCase&) { return true; }, "",
+     "identical"},
 };
 
-// ---- the code for a part of a direct convolution -------------------------------------------------------------------------
+// ---- chunks of a direct convolution ----------------------------------------------------------
 
-/// Rows of less than four positions are too short for oneDNN's channels-last loops.
+/// Rows of fewer than four positions are too short for oneDNN's channels-last loops.
 constexpr bool is_narrow(std::int64_t columns) {
   return columns < 4;
 }
-/// Whether oneDNN is asked for channels-last code at all.
+/// Whether to query oneDNN for channels-last code.
 constexpr bool asks_for_channels_last(bool data_last, bool output_last, std::int64_t columns) {
   return (data_last || output_last) && !is_narrow(columns);
 }
-/// oneDNN prefers blocks of channels there, but only says so for training.
+/// oneDNN blocks channels in these cases, but only if the primitive is for training.
 constexpr bool asks_for_training(std::int64_t filters, std::int64_t columns) {
   return is_narrow(columns) || filters <= 16;
 }
@@ -146,30 +153,28 @@ constexpr bool asks_for_training(std::int64_t filters, std::int64_t columns) {
 inline constexpr std::int64_t most_small_filters = 16;
 
 inline constexpr StepRow step[] = {
-    {StepAlgorithm::small_filter, "small-filter loops by AVX2",
-     "at most 16 filters, channels-last, two axes, where oneDNN's code is for AVX2",
+    {StepAlgorithm::small_filter, "small-filter loops by AVX2", "at most 16 filters, channels-last, two axes, oneDNN's code would use AVX2",
      [](const StepCase& of) {
        return of.implementation == "jit:avx2" && of.data_last && of.output_last && of.axes == 2 && of.groups == 1 &&
               of.filters <= most_small_filters;
      },
-     "not recorded", "another order of sums"},
-    {StepAlgorithm::channels_last, "oneDNN, channels-last", "channels-last, at least 4 columns, more than plain loops",
+     "not recorded", "different summation order"},
+    {StepAlgorithm::channels_last, "oneDNN, channels-last", "channels-last, at least 4 columns, oneDNN has optimized code",
      [](const StepCase& of) { return !of.implementation.empty() && !of.implementation.starts_with("ref"); }, "no tensor is reordered",
-     "another order of sums"},
-    {StepAlgorithm::blocked, "oneDNN, its own layout", "any other", [](const StepCase&) { return true; }, "", "the same"},
+     "different summation order"},
+    {StepAlgorithm::blocked, "oneDNN, its own layout", "otherwise", [](const StepCase&) { return true; }, "", "identical"},
 };
 
-// ---- the products of im2col ------------------------------------------------------------------------------------------------
+// ---- products of im2col ----------------------------------------------------------------------
 
-/// Weights are read too seldom, for few rows, to be split.
+/// For few rows, weights are not reused often enough to amortize the bf16x3 split.
 inline constexpr Im2colRow im2col[] = {
     {Im2colAlgorithm::bf16, "bf16", "factors rounded to bfloat16", [](const Im2colCase& of) { return of.bf16; }, "not recorded",
      "rounded factors"},
-    {Im2colAlgorithm::weights_on_the_left, "FMA, weights on the left",
-     "forward, plain output, weights that are not packed, fewer than 64 rows",
+    {Im2colAlgorithm::weights_on_the_left, "FMA, weights on the left", "forward, plain output, unpacked weights, fewer than 64 rows",
      [](const Im2colCase& of) { return of.forward && !of.packed && !of.output_last && of.rows < 64; }, "weights are read once", "FMA"},
-    {Im2colAlgorithm::fma, "FMA", "fewer than 64 rows", [](const Im2colCase& of) { return of.rows < 64; }, "nothing is split", "FMA"},
-    {Im2colAlgorithm::f32, "as products of float32", "any other", [](const Im2colCase&) { return true; }, "", "as its product's"},
+    {Im2colAlgorithm::fma, "FMA", "fewer than 64 rows", [](const Im2colCase& of) { return of.rows < 64; }, "no bf16x3 split", "FMA"},
+    {Im2colAlgorithm::f32, "as products of float32", "otherwise", [](const Im2colCase&) { return true; }, "", "as for matrix products"},
 };
 
 }  // namespace convolution_choice

@@ -1,4 +1,4 @@
-// The products of a convolution by cuDNN, with the same bits every time and without TF32: as the CPU computes them.
+// The products of a convolution with cuDNN: deterministic and without TF32, like the CPU's.
 #pragma once
 #include <optional>
 
@@ -7,7 +7,8 @@
 
 namespace convolution {
 
-/// The tensors of one convolution, described. cuDNN wants two spatial axes at least, and does with two where there are no more.
+/// Descriptors of the tensors of one convolution. cuDNN requires at least two spatial axes; a
+/// missing one has size 1.
 class Described {
  public:
   explicit Described(const Sizes& sizes) {
@@ -36,17 +37,19 @@ class Described {
   }
 };
 
-/// cuDNN's functions for the product of these tensors, and whether an algorithm's errors, infinities and NaN reach places whose windows do
-/// not hold them: those by transforms.
+/// cuDNN's functions for the product of these tensors, and whether an algorithm is based on
+/// transforms, which propagate errors, infinities and NaN to positions whose windows do not contain
+/// them.
 template <class Tensors>
 struct Pass;
 
-/// One of the three products of a convolution. The algorithm is kept for as long as the sizes stay.
-/// Tensors: of one of them.
+/// One of the three products of a convolution. The algorithm is cached while sizes stay the same.
+/// Tensors: the operands of the product.
 template <class Tensors>
 class Product {
  public:
-  /// False where cuDNN is missing or has no algorithm that fits: one that gives the same bits every time, in `bytes` of workspace.
+  /// Returns false if cuDNN is missing or has no suitable algorithm: deterministic, within `bytes`
+  /// of workspace.
   bool run(const tenon::Call& call, const Sizes& sizes, const Tensors& tensors, void* workspace, std::size_t bytes) {
     if (!countable(sizes) || !aligned(tensors) || !cudnn::functions().library) return false;
     const auto handle = cudnn::handle(call);
@@ -59,7 +62,7 @@ class Product {
     const float one = 1, zero = 0;
     const auto status = Pass::run(handle, described, *algorithm_, one, zero, tensors, workspace, bytes);
     if (cudnn::refused(status))
-      algorithm_.reset();  // what was found for these sizes does not fit after all
+      algorithm_.reset();  // the cached algorithm does not support this call after all
     else
       cudnn::require(status);
     return algorithm_.has_value();
@@ -70,7 +73,7 @@ class Product {
   using Found = typename Pass::Found;
   using Algorithm = decltype(Found::algo);
 
-  /// What cuDNN says of its tensors unless it is asked for less; slices may begin anywhere.
+  /// Alignment that cuDNN assumes by default; slices may start at any address.
   static bool aligned(const Tensors& tensors) {
     const auto& [first, second, third] = tensors;
     const auto address = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data); };
@@ -164,7 +167,7 @@ struct Pass<WeightGradientTensors> {
   }
 };
 
-/// Bytes of scratch that algorithms may use.
+/// Limit of an algorithm's workspace, in bytes.
 inline constexpr std::size_t library_workspace = std::size_t{32} << 20;
 
 }  // namespace convolution

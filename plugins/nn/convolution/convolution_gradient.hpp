@@ -1,4 +1,4 @@
-// The gradients of a convolution's weight and bias.
+// Gradients of a convolution's weight and bias.
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -7,18 +7,19 @@
 #include "convolution_steps.hpp"
 #include "onednn/parts.hpp"
 
-/// Multiplications and additions of one pass.
+/// Number of multiplications and additions of one pass.
 inline double operations(const ConvolutionShape& shape, std::size_t weight_bytes) {
   double places = static_cast<double>(shape.output[0]);
   for (int axis = 2; axis < shape.output.rank(); ++axis) places *= static_cast<double>(shape.output[axis]);
   return 2 * places * static_cast<double>(weight_bytes / sizeof(float));
 }
 
-/// Small weights: every part makes the gradients of its own samples, and they are added in the order of the parts. Large ones: every part
-/// makes those of its own filters from all samples. convolution_choice.hpp decides which.
+/// With small weights, each chunk computes the gradients of its own samples, and these are added in
+/// the order of the chunks. With large weights, each chunk computes the gradients of its own
+/// filters from all samples. convolution_choice.hpp chooses.
 class ConvolutionGradient {
  public:
-  /// cut_filters: by filters, not by samples.
+  /// cut_filters: split by filters instead of samples.
   ConvolutionGradient(const ConvolutionSteps& steps, const WindowParts& parts, const ConvolutionShape& shape, bool cut_filters)
       : steps_(&steps), filters_(shape.output[1]), bias_(shape.bias), cut_filters_(cut_filters) {
     const auto bytes = steps.weights().get_size();
@@ -40,7 +41,7 @@ class ConvolutionGradient {
 
   std::size_t bytes() const { return steps_of_parts_.size() * onednn::Step::bytes; }
 
-  /// Null: not wanted.
+  /// Null pointers: not requested.
   void run(const tenon::Call& call, const float* data, const float* output_grad, float* weight_grad, float* bias_grad) const {
     if (parts_.empty()) {
       if (weight_grad) std::fill_n(weight_grad, steps_->weights().get_size() / sizeof(float), 0.f);
@@ -54,9 +55,10 @@ class ConvolutionGradient {
 
  private:
   static constexpr auto least_filters = convolution_choice::least_gradient_filters;
-  static constexpr std::size_t most_gradient_bytes = 64 << 20;  // for the weight gradients of all parts together
+  static constexpr std::size_t most_gradient_bytes = 64 << 20;  // limit for the weight gradients of all chunks together
 
-  /// All samples of a cut batch make their gradients in one layout, to be added up.
+  /// All chunks of a split batch compute their gradients in the same layout, so that these can be
+  /// added.
   void add_step(const WindowPart& part) {
     const bool first = steps_of_parts_.empty();
     const auto weights =
@@ -106,6 +108,6 @@ class ConvolutionGradient {
   std::int64_t filters_;
   bool bias_, cut_filters_;
   std::vector<WindowPart> parts_;
-  std::vector<onednn::Step> steps_of_parts_;  // one for parts of one size, and another for a shorter last one
+  std::vector<onednn::Step> steps_of_parts_;  // one primitive for chunks of equal size, and another for a smaller last one
   onednn::Reorder from_layout_;
 };

@@ -1,4 +1,4 @@
-// The three passes of a convolution of given shapes, each made when it is first needed and then kept.
+// The three passes of a convolution of fixed shapes, each created on first use and then cached.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@
 #include "im2col_convolution.hpp"
 #include "winograd_convolution.hpp"
 
-/// What decides its algorithms.
+/// The properties that select its algorithms.
 inline ConvolutionCase case_of(const Window& window, const ConvolutionShape& shape, std::int64_t groups) {
   return {window,
           shape.data,
@@ -25,19 +25,20 @@ inline ConvolutionCase case_of(const Window& window, const ConvolutionShape& sha
           onednn::uses_avx512()};
 }
 
-/// Its algorithms are chosen once, when it is made (convolution_choice.hpp).
+/// Algorithms are chosen once, in the constructor (convolution_choice.hpp).
 class ConvolutionKernel {
  public:
   ConvolutionKernel(const Window& window, const ConvolutionShape& shape, std::int64_t groups)
       : ConvolutionKernel(window, shape, case_of(window, shape, groups)) {}
 
-  /// What its passes hold.
+  /// Memory held by the passes.
   std::size_t bytes() const {
     const auto of = [](const auto& pass) { return pass ? pass->bytes() : 0; };
     return of(forward_) + of(backward_data_) + of(gradient_);
   }
 
-  /// body(algorithm) with one that packs its weights itself; returns whether forward is computed by such a one.
+  /// Calls body(algorithm) if forward uses an algorithm that packs its weights itself; returns
+  /// whether it does.
   template <class Body>
   bool with_own_forward(Body&& body) const {
     switch (forward_choice_.algorithm) {
@@ -52,7 +53,7 @@ class ConvolutionKernel {
     }
   }
 
-  /// What is chosen and why, for plans.
+  /// The chosen algorithm and the reason, for plans.
   std::string forward_algorithm() {
     const auto text = choice::text_of(forward_choice_);
     if (with_own_forward([](const auto&) {})) return text;
@@ -62,7 +63,7 @@ class ConvolutionKernel {
   std::string data_gradient_algorithm() const { return choice::text_of(data_gradient_choice_); }
   std::string weight_gradient_algorithm() const { return choice::text_of(weight_gradient_choice_); }
 
-  /// The forward pass; null where there is nothing to do.
+  /// The forward pass; null if there is nothing to do.
   ConvolutionPass* forward_pass() {
     if (shape_.data[0] == 0) return nullptr;
     if (!forward_)
@@ -71,8 +72,8 @@ class ConvolutionKernel {
     return &*forward_;
   }
 
-  /// bias: null where there is none. kept(i): the weights in the forward pass's layout i, or null. after(first, count) follows each part,
-  /// for all of its output elements, in runs.
+  /// bias: may be null. kept(i): the packed weights in the forward pass's layout i, or null.
+  /// after(first, count) is called after each chunk, for all runs of its output elements.
   template <class Kept, class After>
   void forward(const tenon::Call& call, const float* data, const float* weight, const float* bias, float* output, Kept&& kept,
                After&& after) {
@@ -101,7 +102,7 @@ class ConvolutionKernel {
     });
   }
 
-  /// Null: not wanted.
+  /// Null pointers: not requested.
   void backward_weights(const tenon::Call& call, const float* data, const float* output_grad, float* weight_grad, float* bias_grad) {
     if (weight_gradient_choice_.algorithm == ConvolutionAlgorithm::im2col)
       return im2col_->backward_weights(call, data, output_grad, weight_grad, bias_grad);
@@ -127,7 +128,7 @@ class ConvolutionKernel {
     if (any_is(ConvolutionAlgorithm::winograd)) winograd_.emplace(window, shape);
   }
 
-  /// Of large weights, parts had better not all read all.
+  /// Splits by filters if the weights are large, so that not every chunk reads all of them.
   std::vector<WindowPart> cut_forward() const {
     return forward_choice_.algorithm == ConvolutionAlgorithm::direct_by_filters ? parts_.of_filters(filters_of_part_)
                                                                                 : parts_.of_rows(worthwhile());

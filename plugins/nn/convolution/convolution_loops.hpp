@@ -1,4 +1,5 @@
-// Convolution on a CUDA device by plain loops: a thread for each element, a block for each sum over a batch.
+// Convolution on a CUDA device with plain loops: one thread for each element, one block for each
+// sum over the batch.
 #pragma once
 #include "convolution_sizes.hpp"
 
@@ -6,7 +7,7 @@ namespace convolution {
 
 struct OutputElement {
   Sizes sizes;
-  const float *data, *weight, *bias;  // bias: null where there is none
+  const float *data, *weight, *bias;  // bias: may be null
   float* output;
 
   TENON_DEVICE void operator()(std::int64_t i) const {
@@ -24,7 +25,7 @@ struct OutputElement {
   }
 };
 
-/// To what a library made without it.
+/// Adds the bias to a library's result.
 struct AddBias {
   const float* bias;
   std::int64_t filters, places;
@@ -53,7 +54,7 @@ struct DataGradient {
   }
 };
 
-/// For the gradient of weight number `w`: that of the t-th place of the batch.
+/// Summand t of the gradient of weight `w`, over all output positions of the batch.
 struct WeightTerm {
   Sizes sizes;
   const float *data, *dy;

@@ -1,4 +1,4 @@
-// What stands for cuDNN where it is not there: nothing, so that a convolution's own loops do all.
+// Stands in for cuDNN if it is unavailable: does nothing, so that the built-in loops are used.
 #pragma once
 #include "convolution_sizes.hpp"
 

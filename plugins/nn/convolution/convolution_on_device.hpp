@@ -1,5 +1,5 @@
-// The three products of a convolution on CUDA: by cuDNN where it was there when this was built and has an algorithm that fits, else by
-// loops.
+// The three products of a convolution on CUDA: with cuDNN if this was built with it and it has a
+// suitable algorithm, otherwise with loops.
 #pragma once
 #include <tenon/gpu/library_workspace.hpp>
 
@@ -13,16 +13,17 @@
 
 namespace convolution {
 
-/// Of an operator's object, of which each call has the workspace() of forward, or backward_workspace().
+/// A member of an operator's object. Each call provides a workspace of workspace() bytes for
+/// forward, or backward_workspace() for backward.
 class ProductsOnDevice {
  public:
   static std::size_t workspace() { return library_bytes; }
-  /// One after the other: the products, and the sums of the gradients of weight and bias.
+  /// The products and the sums of the weight and bias gradients use it one after the other.
   static std::size_t backward_workspace(const Sizes& sizes) {
     return std::max({library_bytes, sizes.weight_sums().bytes<double>(), sizes.bias_sums().bytes<double>()});
   }
 
-  /// bias: null where there is none.
+  /// bias: may be null.
   void forward(const tenon::Call& call, const Sizes& sizes, const float* data, const float* weight, const float* bias, float* output) {
     const auto count = sizes.batch * sizes.filters * sizes.places();
     if (!by_library<ForwardTensors>(call, forward_, sizes, {data, weight, output}))
@@ -39,7 +40,7 @@ class ProductsOnDevice {
       sum(call, sizes.weight_sums(), WeightTerm{sizes, data, dy}, dw);
   }
 
-  /// to[i]: the sum of term(i, t) over all t.
+  /// to[i] = the sum of term(i, t) over all t.
   template <class Term>
   static void sum(const tenon::Call& call, const BlockSums& sums, const Term& term, float* to) {
     sum_by_blocks(call, sums, term, StoreSum<float>{to, tenon::Write::to}, call.workspace<double>(sums.bytes<double>() / sizeof(double)));

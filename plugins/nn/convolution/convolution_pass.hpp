@@ -1,4 +1,5 @@
-// The steps for all parts of a convolution's pass that reads the weights, and the layouts in which they want them.
+// The primitives for all chunks of a convolution's pass that reads the weights, and the layouts in
+// which they need the weights.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,8 +12,9 @@
 
 class ConvolutionPass {
  public:
-  /// weights: those that a part reads, in any layout: of all filters, or of as many as each part has. make(part, weights) gives the step
-  /// for a part, with weights as described or, where that is any, as it likes them best.
+  /// weights: descriptor of the weights that a chunk reads, in any layout: of all filters, or of
+  /// the chunk's filters. make(part, weights) returns the primitive for a chunk, with weights in
+  /// the described layout or, if that is `any`, in the one it prefers.
   template <class Make>
   ConvolutionPass(std::vector<WindowPart> parts, std::int64_t filters, const onednn::Desc& weights, Make&& make)
       : parts_(std::move(parts)), slices_(filters / parts_.front().filters), slice_(onednn::plain(weights.dims())) {
@@ -21,7 +23,8 @@ class ConvolutionPass {
     });
   }
 
-  /// How many layouts of the weights the parts want; mostly one. It may be the plain one, which needs no memory.
+  /// Number of distinct layouts of the weights; usually one. It may be the plain one, which needs
+  /// no memory.
   std::size_t layouts() const { return layouts_.size(); }
   bool needs_layout(std::size_t i) const { return layouts_[i].from_plain.needed(); }
   std::size_t layout_bytes(std::size_t i) const { return static_cast<std::size_t>(slices_) * layouts_[i].desc.get_size(); }
@@ -31,18 +34,18 @@ class ConvolutionPass {
       layouts_[i].from_plain.copy(slice_at(plain, slice_, slice), const_cast<void*>(slice_at(to, layouts_[i].desc, slice)));
   }
 
-  /// The code of its first part, for plans.
+  /// The implementation of the first chunk, for plans.
   std::string algorithm() const { return works_.front().step.algorithm(); }
 
-  /// What it holds: code, and weights that nobody keeps.
+  /// Memory held: code, and weights that are not packed constants.
   std::size_t bytes() const {
     auto bytes = works_.size() * onednn::Step::bytes;
     for (const auto& layout : layouts_) bytes += layout.laid_out.bytes();
     return bytes;
   }
 
-  /// body(part, step, weights), inside of use(), for each part. kept(i): the weights in layout i, where somebody keeps them; otherwise
-  /// null.
+  /// Calls body(part, step, weights), inside of use(), for each chunk. kept(i): the weights in
+  /// layout i if they are packed constants; otherwise null.
   template <class Kept, class Body>
   void for_each(const tenon::Call& call, const float* plain, Kept&& kept, Body&& body) {
     std::vector<const void*> weights;
@@ -58,7 +61,7 @@ class ConvolutionPass {
   }
 
  private:
-  /// What parts of one size share.
+  /// Shared by chunks of equal size.
   struct Work {
     WindowPart part;
     ConvolutionStep step;
@@ -67,7 +70,7 @@ class ConvolutionPass {
   struct WeightLayout {
     onednn::Desc desc;
     onednn::Reorder from_plain;
-    onednn::Buffer laid_out;  // made when nobody keeps it
+    onednn::Buffer laid_out;  // allocated if the weights are not packed constants
   };
 
   static const void* slice_at(const void* weights, const onednn::Desc& slice, std::int64_t i) {
@@ -110,7 +113,7 @@ class ConvolutionPass {
   }
 
   std::vector<WindowPart> parts_;
-  std::int64_t slices_;  // of the weights, one for each cut of the filters
+  std::int64_t slices_;  // slices of the weights, one for each chunk of filters
   onednn::Desc slice_;
   std::vector<std::size_t> work_of_part_;
   std::vector<Work> works_;

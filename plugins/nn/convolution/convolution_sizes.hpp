@@ -1,11 +1,12 @@
-// The sizes of a convolution as CUDA code reads them.
+// The sizes of a convolution for CUDA code.
 #pragma once
 #include "shared/block_sums.hpp"
 #include "shared/sliding.hpp"
 
 namespace convolution {
 
-/// data is [batch, channels, elements], output [batch, filters, places], weight [filters, group_channels, taps].
+/// data is [batch, channels, elements], output [batch, filters, positions], weight [filters,
+/// group_channels, taps].
 struct Sizes {
   Sliding way;
   std::int64_t batch, channels, filters, groups;
@@ -24,7 +25,7 @@ struct Sizes {
   BlockSums bias_sums() const { return BlockSums::of(filters, batch * places()); }
 };
 
-/// What the three products of a convolution read and write.
+/// Operands of the three products of a convolution.
 struct ForwardTensors {
   const float *data, *weight;
   float* output;

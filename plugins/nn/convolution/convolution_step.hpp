@@ -1,4 +1,4 @@
-// One part of a convolution's pass: a primitive of oneDNN, or loops of our own where these are faster.
+// One chunk of a convolution's pass: a oneDNN primitive, or built-in loops if these are faster.
 #pragma once
 #include <span>
 #include <string>
@@ -13,7 +13,7 @@ class ConvolutionStep {
   ConvolutionStep(onednn::Step step) : work_(std::move(step)) {}
   ConvolutionStep(SmallFilterConvolution loops) : work_(std::move(loops)) {}
 
-  /// Of the weights.
+  /// The descriptor of the weights.
   const onednn::Desc& weights() const {
     const auto* const step = std::get_if<onednn::Step>(&work_);
     return step ? step->layout(DNNL_ARG_WEIGHTS) : std::get<SmallFilterConvolution>(work_).weights();

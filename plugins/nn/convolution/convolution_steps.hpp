@@ -11,8 +11,8 @@
 #include "onednn/step.hpp"
 #include "shared/window_parts.hpp"
 
-/// What a convolution is made for: sizes, the layouts of the tensors, and what the numbers that it multiplies are rounded to. All tensors
-/// are f32, and sums, too.
+/// The configuration of a convolution: sizes, the layouts of the tensors, and the type to which
+/// factors are rounded. All tensors and sums are f32.
 struct ConvolutionShape {
   tenon::Shape data, output;
   bool bias = false;
@@ -21,8 +21,9 @@ struct ConvolutionShape {
   friend bool operator==(const ConvolutionShape&, const ConvolutionShape&) = default;
 };
 
-/// The steps for any part of one convolution. Weights go in and come out in the layout that the step names (layout(DNNL_ARG_WEIGHTS)), so
-/// that many parts share one that was laid out once.
+/// Creates the primitives for any chunk of one convolution. Weights are in the layout that the
+/// primitive chose (layout(DNNL_ARG_WEIGHTS)), so that many chunks share weights that were
+/// reordered once.
 class ConvolutionSteps {
  public:
   ConvolutionSteps(const Window& window, const ConvolutionShape& shape, std::int64_t groups)
@@ -35,24 +36,24 @@ class ConvolutionSteps {
       const auto axis = static_cast<std::size_t>(i);
       weights_.push_back(window.kernel[axis]);
       stride_.push_back(window.stride[axis]);
-      dilate_.push_back(window.dilate[axis] - 1);  // oneDNN counts the gaps
+      dilate_.push_back(window.dilate[axis] - 1);  // oneDNN counts the gaps between taps
       before_.push_back(window.pad[axis]);
       const auto left = (output_[axis + 2] - 1) * window.stride[axis] + window.reach(i) - data_[axis + 2] - window.pad[axis];
-      after_.push_back(std::max<std::int64_t>(left, 0));  // the stride may leave over some of data
+      after_.push_back(std::max<std::int64_t>(left, 0));  // the stride may leave a remainder of data
     }
   }
 
   onednn::Desc weights() const { return onednn::plain(weights_); }
-  /// Dimensions of the weights of some filters, where there are no groups, or of all.
+  /// Dimensions of the weights of `filters` filters, if there are no groups, or of all.
   onednn::Dims weights_of(std::int64_t filters) const {
     auto dims = weights_;
     if (filters < output_[1]) dims[0] = filters;
     return dims;
   }
-  /// These as forward and backward_data multiply them, in any layout.
+  /// The descriptor of the weights as forward and backward_data read them, in any layout.
   onednn::Desc any_weights_of(std::int64_t filters) const { return any_factor(weights_of(filters)); }
 
-  /// Where a part begins, in elements.
+  /// Offset of a chunk, in elements.
   std::int64_t data_offset(const WindowPart& part) const {
     const auto strides = onednn::strides_of(data_, shape_.data_layout);
     return part.sample * strides[0] + part.data_row * strides[2];
@@ -62,7 +63,7 @@ class ConvolutionSteps {
     return part.sample * strides[0] + part.filter * strides[1] + part.row * strides[2];
   }
 
-  /// body(first, count) for each run of a part's output elements that follow each other in memory.
+  /// Calls body(first, count) for each contiguous run of a chunk's output elements.
   template <class Body>
   void for_each_run(const WindowPart& part, Body&& body) const {
     const auto strides = onednn::strides_of(output_, shape_.output_layout);
@@ -81,7 +82,7 @@ class ConvolutionSteps {
     }
   }
 
-  /// Ports: data, weight, output and, where there is one, bias.
+  /// Ports: data, weight, output and, if there is one, bias.
   ConvolutionStep forward(const WindowPart& part, const onednn::Desc& weights) const {
     const bool data_last = shape_.data_layout == onednn::Layout::channels_last;
     const bool output_last = shape_.output_layout == onednn::Layout::channels_last;
@@ -114,7 +115,8 @@ class ConvolutionSteps {
              {DNNL_ARG_DIFF_SRC, given(data_, data, shape_.data_layout), made.diff_src_desc(), true}}};
   }
 
-  /// Ports: data, output gradient, weight gradient (in the layout that the step names, or plain) and, with a bias, bias gradient.
+  /// Ports: data, output gradient, weight gradient (in the primitive's layout, or plain) and, with
+  /// a bias, bias gradient.
   onednn::Step backward_weights(const WindowPart& part, const onednn::Desc& weights, bool to_plain) const {
     using Backward = dnnl::convolution_backward_weights;
     const auto data = data_of(part), output = output_of(part);
@@ -142,7 +144,7 @@ class ConvolutionSteps {
     return {part, data_[1], output_[1], axis(0, part.data_rows, part.rows, part.before), axis(1, data_[3], output_[3], before_[1])};
   }
 
-  /// Of what is multiplied.
+  /// Descriptor of a factor in any layout.
   onednn::Desc any_factor(const onednn::Dims& dims) const { return onednn::any(dims, shape_.rounded); }
 
   onednn::Dims data_of(const WindowPart& part) const {
@@ -159,10 +161,10 @@ class ConvolutionSteps {
     return dims;
   }
 
-  /// The layout of a part of a tensor.
+  /// The layout of a chunk of a tensor.
   static onednn::Desc given(const onednn::Dims& whole, const onednn::Dims& part, onednn::Layout layout) {
     const bool slice = layout == onednn::Layout::channels_last && part[0] == 1 && part[1] == whole[1];
-    if (slice) return onednn::dense(part, layout);  // without gaps, as if it were a whole tensor
+    if (slice) return onednn::dense(part, layout);  // without gaps, like a whole tensor
     return {part, onednn::Type::f32, onednn::strides_of(whole, layout)};
   }
 
@@ -176,7 +178,7 @@ class ConvolutionSteps {
     return {dnnl::convolution_forward(made), made.scratchpad_desc(), ports};
   }
 
-  /// layout: none: as oneDNN likes it best.
+  /// layout: none: the one that oneDNN prefers.
   Description description(const WindowPart& part, const onednn::Desc& weights, std::optional<onednn::Layout> layout) const {
     const auto data = data_of(part), output = output_of(part);
     const auto desc = [&](const onednn::Dims& dims, onednn::Type type) {
@@ -191,7 +193,7 @@ class ConvolutionSteps {
             onednn::with_own_scratchpad(), onednn::cpu()};
   }
 
-  /// What the backward passes want to know of forward.
+  /// The forward primitive that oneDNN requires as a hint for the backward passes.
   Description hint(const onednn::Dims& data, const onednn::Dims& weights, const onednn::Dims& output) const {
     constexpr auto kind = dnnl::prop_kind::forward_training;
     return {forward_desc(kind, any_factor(data), any_factor(weights), onednn::any(output), before_, after_), onednn::with_own_scratchpad(),

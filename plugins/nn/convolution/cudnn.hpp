@@ -1,5 +1,5 @@
-// cuDNN as a plugin may use it: opened where it is there, descriptions of convolutions that go away by themselves, failures as
-// tenon::Error.
+// A wrapper of cuDNN for plugins: loads it at run time if it is installed, owns descriptors, and
+// turns failures into tenon::Error.
 #pragma once
 #include <cudnn.h>
 
@@ -13,7 +13,8 @@
 
 #include "../../shared/optional_library.hpp"
 
-// cuDNN 9 calls some of these functions deprecated, in favour of graphs of operations that only one convolution each would be in.
+// cuDNN 9 deprecates some of these functions in favor of its graph API, which would need a graph
+// for each single convolution.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
@@ -23,7 +24,7 @@ namespace cudnn {
 #define TENON_CUDNN_FILE(part, version) "libcudnn" part ".so." TENON_TEXT_OF(version)
 #define TENON_CUDNN_FUNCTION(name) decltype(&::name) name = library.find<decltype(&::name)>(#name)
 
-/// The library, with all that it opens for a convolution.
+/// The library, and the libraries that it loads for convolutions.
 struct Functions {
   OptionalLibrary library{
       {TENON_CUDNN_FILE("", CUDNN_MAJOR), TENON_CUDNN_FILE("_cnn", CUDNN_MAJOR), TENON_CUDNN_FILE("_heuristic", CUDNN_MAJOR),
@@ -67,13 +68,13 @@ inline void require(cudnnStatus_t status) {
   if (status != CUDNN_STATUS_SUCCESS) throw tenon::Error("cuDNN: ", functions().cudnnGetErrorString(status));
 }
 
-/// Nothing was done, for cuDNN cannot do such work; other work may go well.
+/// Whether cuDNN does not support the operation and did nothing; other operations may succeed.
 inline bool refused(cudnnStatus_t status) {
   const auto category = CUDNN_STATUS_CATEGORY(status);
   return category == CUDNN_STATUS_NOT_SUPPORTED || category == CUDNN_STATUS_BAD_PARAM;
 }
 
-/// For work on the call's stream.
+/// The handle for work on the call's stream.
 inline cudnnHandle_t handle(const tenon::Call& call) {
   const auto found = tenon::gpu::library_handle<cudnnHandle_t>([](cudnnHandle_t* made) { require(functions().cudnnCreate(made)); });
   require(functions().cudnnSetStream(found, tenon::gpu::stream_of(call)));
@@ -102,7 +103,7 @@ using Filter = Description<cudnnFilterDescriptor_t, &Functions::cudnnCreateFilte
 using Convolution =
     Description<cudnnConvolutionDescriptor_t, &Functions::cudnnCreateConvolutionDescriptor, &Functions::cudnnDestroyConvolutionDescriptor>;
 
-/// cuDNN counts in int.
+/// cuDNN's dimensions are int.
 using Numbers = std::vector<int>;
 
 inline void set(const Tensor& tensor, const Numbers& dims) {

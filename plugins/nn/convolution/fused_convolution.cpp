@@ -1,4 +1,5 @@
-// A convolution with what follows it, in one pass: while a part of the output is in the cache, an addend and an activation are applied.
+// A convolution with its epilogue in one pass: addend and activation are applied while a chunk of
+// the output is in the cache.
 #include "../../shared/activation.hpp"
 #include "../../shared/fusing_rules.hpp"
 #include "convolution.hpp"
@@ -26,7 +27,7 @@ struct FusedConvolution : ConvolutionLayer<WithActivation> {
 };
 TENON_OPERATOR(fused_convolution, FusedConvolution)
 
-/// `rounded`: what is multiplied is rounded to it.
+/// `rounded`: the type to which factors are rounded.
 template <onednn::Type rounded>
 struct FusedConvolutionIn : FusedConvolution {
   void prepare(tenon::Prepare& io) const {

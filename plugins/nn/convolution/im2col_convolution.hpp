@@ -1,6 +1,7 @@
-// A convolution by im2col: a product of matrices, with a row for each output position, of what the window covers there, times the weights
-// as they lie in memory. Padding is multiplied, as zeros: an infinite weight gives NaN there. For large weights and few positions, where
-// oneDNN reads its weights too often, and needs them in its own layout whenever they have changed.
+// Convolution by im2col: the product of a matrix with one row of window elements for each output
+// position and the weights in their original layout. Padding is multiplied as zeros, so that
+// infinite weights give NaN there. Used for large weights and few positions, where oneDNN reads the
+// weights too often and reorders them whenever they change.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -48,7 +49,8 @@ class Im2colConvolution {
     });
   }
 
-  /// packed: the weights as pack() leaves them, or null. after(first, count) follows for all elements of output.
+  /// packed: the weights as pack() leaves them, or null. after(first, count) is called for all
+  /// elements of output.
   template <class After>
   void forward(const tenon::Call& call, const float* data, const float* weight, const void* packed, const float* bias, float* output,
                After&& after) const {
@@ -69,7 +71,7 @@ class Im2colConvolution {
     });
   }
 
-  /// Gradients are plain, and so are data and output then.
+  /// Gradients are plain tensors, and then data and output are plain, too.
   void backward_data(const tenon::Call& call, const float* output_grad, const float* weight, float* data_grad) const {
     float* const windows = scratch(rows() * (depth_ + filters_));
     const float* const grads = rows_of(call, output_grad, windows + rows() * depth_);
@@ -84,7 +86,7 @@ class Im2colConvolution {
     });
   }
 
-  /// Null: not wanted.
+  /// Null pointers: not requested.
   void backward_weights(const tenon::Call& call, const float* data, const float* output_grad, float* weight_grad, float* bias_grad) const {
     float* const windows = scratch(rows() * (depth_ + filters_));
     const float* const grads = rows_of(call, output_grad, windows + rows() * depth_);
@@ -99,7 +101,8 @@ class Im2colConvolution {
   }
 
  private:
-  /// With a row of the product for each filter, weights are read once, as they lie. The same sums.
+  /// One row of the product for each filter, so that the weights are read once, in their original
+  /// layout. The sums are the same.
   template <class After>
   void forward_by_filters(const tenon::Call& call, const float* windows, const float* weight, const float* bias, float* sums, float* output,
                           After&& after) const {
@@ -117,7 +120,7 @@ class Im2colConvolution {
     return choice::first_of<convolution_choice::im2col>(Im2colCase{rows, rounded_, forward, packed, output_last_}).algorithm;
   }
 
-  /// body() with what products of a size are computed in.
+  /// Calls body() with the arithmetic for products of a size.
   template <class Body>
   auto in_arithmetic(const product::Size& size, Body&& body) const -> decltype(body(product::F32Arithmetic(size))) {
     switch (algorithm(size.rows)) {
@@ -152,7 +155,7 @@ class Im2colConvolution {
     return reinterpret_cast<float*>(onednn::scratch(static_cast<std::size_t>(floats) * sizeof(float)));
   }
 
-  /// Which element of a channel is under a part of the window at a place; -1: padding.
+  /// Index of the element of a channel under a tap of the window at a position; -1: padding.
   static std::int64_t data_place(const Window& window, const ConvolutionShape& shape, std::int64_t place, std::int64_t tap) {
     std::int64_t found = 0, step = 1;
     for (int axis = window.axes; axis-- > 0;) {
@@ -189,7 +192,7 @@ class Im2colConvolution {
     });
   }
 
-  /// An output gradient with all filters of a place side by side, at `to`.
+  /// Copies an output gradient to `to`, with the filters of each position contiguous.
   const float* rows_of(const tenon::Call& call, const float* output_grad, float* to) const {
     for_each_item(call, rows(), filters_, [&](std::int64_t row) {
       const float* const from = output_grad + row / places_ * filters_ * places_ + row % places_;
@@ -199,7 +202,7 @@ class Im2colConvolution {
   }
 
   std::int64_t samples_, filters_, channels_, data_places_ = 1, places_ = 1, taps_ = 1, depth_ = 0;
-  [[maybe_unused]] bool rounded_;  // to bfloat16; only where loops are compiled for wide vectors
+  [[maybe_unused]] bool rounded_;  // to bfloat16; only if loops are compiled for wide vectors
   bool data_last_, output_last_;
-  std::vector<std::int64_t> from_;  // data_place() of each place and tap
+  std::vector<std::int64_t> from_;  // data_place() of each position and tap
 };

@@ -1,4 +1,4 @@
-// Weights that a kernel of our own wants packed: those that a session keeps, or else packed for one call.
+// Packed weights of the built-in kernels: packed constants of the session, or packed for one call.
 #pragma once
 #include <cstdint>
 #include <tenon/operator.hpp>
@@ -14,7 +14,8 @@ struct OneByOne {
 
 class PackedWeights {
  public:
-  /// kept: the weights as products.pack() leaves them, or null: they are packed now, on all threads, `grain` parts at a time.
+  /// kept: the weights as products.pack() leaves them, or null to pack them now, on all threads, in
+  /// tasks of `grain` panels.
   template <class Products>
   PackedWeights(const tenon::Call& call, const Products& products, const float* weight, const void* kept, std::int64_t grain)
       : own_(kept ? 0 : products.packed_bytes()), data_(kept ? kept : own_.data()) {

@@ -1,4 +1,4 @@
-// What a convolution's call and its preparation say of it, and the weights that are laid out once where they do not change.
+// Shapes of a convolution in calls and in prepare(), and the packing of constant weights.
 #pragma once
 #include <string>
 
@@ -7,7 +7,8 @@
 
 using ConvolutionKernels = KeptKernels<ConvolutionShape, ConvolutionKernel>;
 
-/// What a call computes in forward, and what one will that is prepared. Tensors are named as in Convolution::describe().
+/// The shape of a forward call, or of one to prepare for. Tensors are named as in
+/// Convolution::describe().
 inline ConvolutionShape forward_shape(const tenon::Call& call, onednn::Type rounded) {
   return {call.input_type(0).shape,
           call.output_type(0).shape,
@@ -34,12 +35,12 @@ inline ConvolutionShape forward_shape(const tenon::Infer& io, onednn::Type round
           rounded};
 }
 
-/// Whether a kernel that multiplies in bfloat16 is asked for, and can do so here.
+/// Whether a bfloat16 kernel is requested and this processor supports it.
 inline bool is_for_bf16(const tenon::Infer& types) {
   return types.precision() == tenon::bf16 && onednn::multiplies_bf16();
 }
 
-/// Keeps the weights as the forward pass wants them; slot i holds layout i.
+/// Packs the weights in the layouts of the forward pass; slot i holds layout i.
 inline void keep_weights(tenon::Prepare& io, ConvolutionKernel kernel) {
   const auto keep_packed = [&](const auto& products) {
     io.keep(0, "weight", "weight of a convolution, " + products.packing(), products.packed_bytes(),

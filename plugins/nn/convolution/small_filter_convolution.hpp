@@ -1,5 +1,6 @@
-// A direct convolution with at most 16 filters, by AVX2: oneDNN's code for that adds up three output positions at a time for each eight
-// filters, too few sums to hide the latency of an addition.
+// A direct convolution with at most 16 filters on AVX2. oneDNN's code accumulates three output
+// positions at a time for each eight filters, too few independent sums to hide the latency of an
+// addition.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -20,13 +21,13 @@
 #define SMALL_FILTER_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/// Channels-last tensors with two spatial axes, and one group.
+/// For channels-last tensors with two spatial axes and one group.
 class SmallFilterConvolution {
  public:
   static constexpr std::int64_t most = convolution_choice::most_small_filters;
 
   struct Axis {
-    std::int64_t size, places, kernel, stride, distance, before;  // distance: between the kernel's elements
+    std::int64_t size, places, kernel, stride, distance, before;  // distance: between taps of the kernel
   };
 
   SmallFilterConvolution(const WindowPart& part, std::int64_t channels, std::int64_t filters, const Axis& rows, const Axis& columns)
@@ -37,10 +38,11 @@ class SmallFilterConvolution {
         columns_(columns),
         weights_({filters, channels, rows.kernel, columns.kernel}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::Acdb8a) {}
 
-  /// Of the weights: eight filters next to each other, then their channels, columns and rows.
+  /// Descriptor of the weights, from the innermost axis: eight filters, then their channels,
+  /// columns and rows.
   const onednn::Desc& weights() const { return weights_; }
 
-  /// Ports: data, weight, output and, where there is one, bias.
+  /// Ports: data, weight, output and, if there is one, bias.
   void run(std::span<const void* const> ports) const {
     const auto* data = static_cast<const float*>(ports[0]);
     auto* output = const_cast<float*>(static_cast<const float*>(ports[2]));
@@ -68,11 +70,11 @@ class SmallFilterConvolution {
   static constexpr std::int64_t lanes = 8;
 
   struct Row {
-    const float *weights, *bias, *end;  // end: of the part's output
-    const float* data = nullptr;        // of the sample, its rows with their padding
+    const float *weights, *bias, *end;  // end: of the chunk's output
+    const float* data = nullptr;        // rows of the sample, with their padding
     std::int64_t width = 0;             // of one such row, in elements
-    std::int64_t top = 0;               // where the kernel begins; above data it is negative
-    std::int64_t first = 0, last = 0;   // rows of the kernel that lie inside of data
+    std::int64_t top = 0;               // first row of the kernel in data; negative above data
+    std::int64_t first = 0, last = 0;   // rows of the kernel inside of data
   };
 
   std::int64_t padded_width() const {
@@ -80,7 +82,7 @@ class SmallFilterConvolution {
     return std::max(reach, columns_.before + columns_.size);
   }
 
-  /// A sample with zeros on both sides of its rows, which takes less time than windows that end early.
+  /// Copies a sample with zeros on both sides of its rows, which is faster than clipping windows.
   const float* pad(const float* data, std::int64_t width, float* padded) const {
     const auto before = columns_.before * channels_, size = columns_.size * channels_;
     for (std::int64_t y = 0; y < rows_.size; ++y) {
@@ -99,7 +101,7 @@ class SmallFilterConvolution {
     return std::array<Block, sizeof...(places)>{&SmallFilterConvolution::block<vectors, places + 1>...};
   }
 
-  /// As many blocks as are needed for all sums to stay in registers, of about the same number of places.
+  /// Uses the fewest blocks of about equal size whose sums stay in registers.
   void run_row(const Row& row, float* output) const {
     static constexpr auto one = blocks_of<1>(std::make_integer_sequence<int, 10>());
     static constexpr auto two = blocks_of<2>(std::make_integer_sequence<int, 5>());
@@ -116,8 +118,8 @@ class SmallFilterConvolution {
   template <int vectors, int places>
   __attribute__((target("avx2,fma"))) void block(const Row& row, std::int64_t first, float* output) const {
     const auto step = columns_.stride * channels_, taps = columns_.kernel, next = columns_.distance * channels_;
-    const auto second = rows_.kernel * taps * channels_ * lanes;  // the second eight filters' weights
-    // a row's elements follow each other in data, too, unless they are dilated
+    const auto second = rows_.kernel * taps * channels_ * lanes;  // the weights of the second eight filters
+    // a row's elements are contiguous in data, too, unless the kernel is dilated
     const bool dense = columns_.distance == 1;
     const auto runs = dense ? 1 : taps, length = dense ? taps * channels_ : channels_;
     __m256 sums[places][vectors];
@@ -146,7 +148,7 @@ class SmallFilterConvolution {
     for (int p = 0; p < places; ++p) store<vectors>(sums[p], output + p * filters_, row.end);
   }
 
-  /// Lanes beyond the filters are overwritten by the next places, where there are any.
+  /// SIMD lanes beyond the filters are overwritten by the next positions, if there are any.
   template <int vectors>
   __attribute__((target("avx2,fma"))) void store(const __m256 (&sums)[vectors], float* output, const float* end) const {
     const bool last = end - output < vectors * lanes;
@@ -156,7 +158,7 @@ class SmallFilterConvolution {
     if (last) std::copy_n(rest, filters_, output);
   }
 #else
-  void run_row(const Row&, float*) const {}  // never made there
+  void run_row(const Row&, float*) const {}  // never instantiated there
 #endif
 
   std::int64_t samples_, channels_, filters_;

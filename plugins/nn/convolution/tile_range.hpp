@@ -1,5 +1,6 @@
-// Which tiles of a convolution by Winograd's algorithm hold numbers too far apart for it. Its rounding errors follow a tile's largest
-// element, those of sums the elements of each window: a tile is even if no window's largest element is below a 16th of the tile's.
+// Finds the tiles of a Winograd convolution whose numbers differ too much in magnitude. Rounding
+// errors of Winograd scale with the tile's largest element, those of direct sums with the elements
+// of each window: a tile is even if no window's largest element is below a 16th of the tile's.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 #include "../../shared/larger.hpp"
 
-/// The largest magnitude of some numbers; NaN if there is one.
+/// The largest magnitude of `count` numbers; NaN if there is one.
 inline float largest_magnitude(const float* numbers, std::int64_t count) {
   float largest = 0;
   for (std::int64_t i = 0; i < count; ++i)
@@ -21,21 +22,23 @@ inline float largest_magnitude(const float* numbers, std::int64_t count) {
 class TileRange {
  public:
   struct Image {
-    std::int64_t height, width, channels;  ///< channels: a multiple of 16, next to each other
+    std::int64_t height, width, channels;  ///< channels: a multiple of 16, contiguous
   };
-  /// Elements below tiles of 4 x 4 windows: rows and columns are multiples of 4, plus 2. What lies outside of the image is 0.
+  /// Elements covered by tiles of 4 x 4 windows: rows and columns are multiples of 4, plus 2.
+  /// Elements outside of the image are 0.
   struct Region {
     std::int64_t top, left, rows, columns;
   };
-  /// Windows of a region that there are; the last tiles may hold more.
+  /// The valid windows of a region; the last tiles may contain others.
   struct Windows {
     std::int64_t rows, columns;
   };
 
-  /// weight: the largest magnitude of the weights. With larger elements, what is summed might overflow where the result does not.
+  /// weight: the largest magnitude of the weights. Limits the elements so that intermediate sums do
+  /// not overflow if the result does not.
   explicit TileRange(float weight) : end_(weight <= 1 ? 0x1p100f : 0x1p100f / weight) {}
 
-  /// Their numbers, row by row.
+  /// The indices of uneven tiles, row by row.
   std::vector<std::int64_t> uneven_tiles(const float* data, const Image& image, const Region& region, Windows windows) const {
     windows = {std::min(windows.rows, region.rows - 2), std::min(windows.columns, region.columns - 2)};
     std::vector<Bits> largest(static_cast<std::size_t>(region.rows * region.columns));
@@ -61,14 +64,14 @@ class TileRange {
   }
 
  private:
-  using Bits = std::int32_t;  // of magnitudes, which have the order of their numbers, and NaN above infinity
+  using Bits = std::int32_t;  // of magnitudes, which sort like the numbers, with NaN above infinity
   typedef Bits Sixteen __attribute__((vector_size(64)));
   typedef Bits Eight __attribute__((vector_size(32)));
   typedef Bits Four __attribute__((vector_size(16)));
   static constexpr std::int64_t side = 4;
   static constexpr float apart = 16, tiny = 0x1p-96f;
 
-  /// Whether windows whose largest elements lie between these two may share a tile.
+  /// Whether windows with these smallest and largest maxima may share a tile.
   bool is_even(Bits least, Bits most) const {
     const auto low = tenon::bits_as<float>(least), high = tenon::bits_as<float>(most);
     return high <= apart * low && high < end_ && (high == 0 || high >= tiny);
@@ -87,7 +90,7 @@ class TileRange {
       Bits* const row = to + (y - region.top) * region.columns - region.left;
       const float* const from = data + y * image.width * image.channels;
       auto x = first;
-      for (; x + 4 <= last; x += 4) {  // four at once, for the last steps are as long for one
+      for (; x + 4 <= last; x += 4) {  // four at once, since the last steps take as long for one
         Four all[4];
         for (std::int64_t i = 0; i < 4; ++i) all[i] = in_four(from + (x + i) * image.channels, image.channels);
         Four left = __builtin_shufflevector(all[0], all[1], 0, 4, 1, 5), right = __builtin_shufflevector(all[2], all[3], 0, 4, 1, 5);
@@ -124,7 +127,8 @@ class TileRange {
     return quarter;
   }
 
-  /// Each element but the last two of each axis becomes the largest of the window that begins there.
+  /// Replaces each element, except the last two of each axis, by the maximum of the window that
+  /// begins there.
   [[gnu::always_inline]] static void spread(const Region& region, Bits* to) {
     const auto columns = region.columns;
     for (std::int64_t y = 0; y < region.rows; ++y) {

@@ -1,7 +1,9 @@
-// A convolution by 3 x 3 filters with a quarter of the multiplications (Winograd; Lavin and Gray, "Fast Algorithms for Convolutional Neural
-// Networks", 2016): 4 x 4 places at a time are computed from 6 x 6 elements, as 36 products of matrices between transformed data and
-// transformed weights. Rounding errors follow the largest element of a tile: about twice those of the sums as they are written where all
-// windows have elements of its size. Tiles with numbers too far apart, infinite or NaN are computed as sums (tile_range.hpp).
+// Convolution with 3 x 3 filters and a quarter of the multiplications (Winograd; Lavin and Gray,
+// "Fast Algorithms for Convolutional Neural Networks", 2016): tiles of 4 x 4 output positions are
+// computed from 6 x 6 elements, as 36 matrix products of transformed data and transformed weights.
+// Rounding errors scale with the largest element of a tile, and are about twice those of direct
+// sums if all windows have elements of its size. Tiles whose numbers differ too much in magnitude,
+// are infinite or NaN are computed as direct sums (tile_range.hpp).
 #pragma once
 #include <algorithm>
 #include <array>
@@ -29,11 +31,12 @@ class WinogradConvolution {
         top_(-window.pad[0]),
         left_(-window.pad[1]) {}
 
-  /// The last number is the largest of the weights.
+  /// The last element is the largest magnitude of the weights.
   std::size_t packed_bytes() const { return static_cast<std::size_t>(points * factor_size() + 1) * sizeof(float); }
   std::string packing() const { return tenon::join(points, " transformed, ", product::packing(), " of ", channels_, " x ", filters_); }
 
-  /// weight: [filters, channels, 3, 3]. each(count, body) calls body(i) for i below count, on any thread.
+  /// weight: [filters, channels, 3, 3]. each(count, body) calls body(i) for i below count, on any
+  /// thread.
   template <class Each = OneByOne>
   void pack(const float* weight, void* to, const Each& each = {}) const {
     static_cast<float*>(to)[points * factor_size()] = largest_magnitude(weight, filters_ * channels_ * 9);
@@ -45,7 +48,8 @@ class WinogradConvolution {
     });
   }
 
-  /// packed: the weights as pack() leaves them, or null. after(first, count) follows for all elements of output.
+  /// packed: the weights as pack() leaves them, or null. after(first, count) is called for all
+  /// elements of output.
   template <class After>
   void forward(const tenon::Call& call, const float* data, const float* weight, const void* packed, const float* bias, float* output,
                After&& after) const {
@@ -75,15 +79,16 @@ class WinogradConvolution {
  private:
   static constexpr std::int64_t places = 4, reach = 6, points = reach * reach;
   static constexpr std::int64_t vector = product::vector, block = product::most_columns;
-  static constexpr std::int64_t most_tiles = 64;  // of a part
+  static constexpr std::int64_t most_tiles = 64;  // per chunk
 
-  /// Polynomials are multiplied by their values at 0, near, -near, far, -far and infinity. Near the square roots of 1/2 and 2 errors are
-  /// small (a quarter of those of 1 and 2), and these two have powers without rounding.
+  /// Polynomials are multiplied via their values at 0, near, -near, far, -far and infinity. Points
+  /// close to the square roots of 1/2 and 2 keep errors small (a quarter of those with 1 and 2),
+  /// and powers of these two are exact.
   static constexpr float near = 11.f / 16, far = 23.f / 16, near2 = near * near, far2 = far * far;
 
   typedef float Vector __attribute__((vector_size(64)));
 
-  /// How many parts a sample's tiles are cut into. It does not change their bits.
+  /// Number of chunks of a sample's tiles. Results do not depend on it.
   struct Cut {
     std::int64_t down, across;
   };
@@ -91,7 +96,7 @@ class WinogradConvolution {
     std::int64_t first, last;
     std::int64_t size() const { return last - first; }
   };
-  /// The weights for sums as they are written, packed when they are first needed.
+  /// The weights for direct sums, packed on first use.
   class Sums {
    public:
     Sums(const float* weight, std::int64_t depth, std::int64_t filters) : weight_(weight), depth_(depth), filters_(filters) {}
@@ -128,7 +133,8 @@ class WinogradConvolution {
   static std::int64_t rounded_up(std::int64_t size, std::int64_t divisor) { return (size + divisor - 1) / divisor; }
   static Range share(std::int64_t size, std::int64_t i, std::int64_t count) { return {size * i / count, size * (i + 1) / count}; }
 
-  /// Of one channel for all filters, in double: to[point * channels * filters + filter].
+  /// Transforms the weights of one channel for all filters, in double: to[point * channels *
+  /// filters + filter].
   void transform_weights(const float* weight, std::int64_t channel, float* to) const {
     tenon::wide([=, filters = filters_, filter_size = channels_ * 9, next = channels_ * filters_] {
       constexpr std::int64_t lanes = 8;
@@ -163,10 +169,11 @@ class WinogradConvolution {
     const auto count = down.size() * across.size();
     const auto top = [&](std::int64_t tile) { return (down.first + tile / across.size()) * places; };
     const auto left = [&](std::int64_t tile) { return (across.first + tile % across.size()) * places; };
-    // First of all, so that what it reads is in the cache for tiles.
+    // First, so that the elements it reads are in the cache for the tiles.
     const TileRange::Region region{top(0) + top_, left(0) + left_, down.size() * places + 2, across.size() * places + 2};
     const auto uneven = of.range.uneven_tiles(of.data, {height_, width_, channels_}, region, {rows_ - top(0), columns_ - left(0)});
-    // Some vectors apart, for products whose distance is a power of two share few sets of a cache.
+    // Padded by some vectors, because products at power-of-two distances would share few cache
+    // sets.
     const auto seen = count * channels_ + vector, made = count * block + vector;
     auto* const transformed = reinterpret_cast<float*>(onednn::scratch(static_cast<std::size_t>(points * (seen + made)) * sizeof(float)));
     float* const sums = transformed + points * seen;
@@ -183,7 +190,8 @@ class WinogradConvolution {
     for (const auto tile : uneven) sum_tile(top(tile), left(tile), of);
   }
 
-  /// The places from (y, x) of the output on as sums of products: rows of a matrix that hold the windows, times the weights.
+  /// The positions from (y, x) of the output on as direct sums: a matrix of windows times the
+  /// weights.
   void sum_tile(std::int64_t y, std::int64_t x, const Part& of) const {
     const auto down = std::min(places, rows_ - y), across = std::min(places, columns_ - x), rows = down * across, depth = channels_ * 9;
     auto* const windows = reinterpret_cast<float*>(onednn::scratch(static_cast<std::size_t>(rows * (depth + block)) * sizeof(float)));
@@ -230,7 +238,7 @@ class WinogradConvolution {
     to[3 * step] = near * near2 * odd + far * far2 * far_odd + m5;
   }
 
-  /// The tile that begins at (y, x) of data, around which there are zeros.
+  /// Reads the tile that begins at (y, x) of data, which is surrounded by zeros.
   void read_tile(const float* data, std::int64_t y, std::int64_t x, float* to, std::int64_t next) const {
     const bool inside = y >= 0 && x >= 0 && y + reach <= height_ && x + reach <= width_;
     tenon::wide([=, height = height_, width = width_, channels = channels_] {
@@ -253,7 +261,7 @@ class WinogradConvolution {
     });
   }
 
-  /// The places from (y, x) of the output on, as far as there are any.
+  /// Writes the positions from (y, x) of the output on, as far as they exist.
   void write_tile(const float* sums, std::int64_t next, std::int64_t y, std::int64_t x, const Part& of, std::int64_t filter,
                   std::int64_t width) const {
     const auto down = std::min(places, rows_ - y), across = std::min(places, columns_ - x);

@@ -13,9 +13,9 @@ using PoolingRow = choice::Row<PoolingAlgorithm, PoolingCase>;
 
 inline constexpr PoolingRow pooling_choices[] = {
     {PoolingAlgorithm::sliding_maximum, "maximum along rows, then columns",
-     "maximum, float32, no dilation, padding below the kernel's size, planes of less than 2^31 elements",
-     [](const PoolingCase& of) { return of.f32 && of.maximum && of.plain && of.countable; }, "not recorded", "the same"},
+     "maximum, float32, no dilation, padding below the kernel's size, fewer than 2^31 elements per plane",
+     [](const PoolingCase& of) { return of.f32 && of.maximum && of.plain && of.countable; }, "not recorded", "identical"},
     {PoolingAlgorithm::onednn, "oneDNN", "average, float32, no dilation, padding below the kernel's size",
-     [](const PoolingCase& of) { return of.f32 && !of.maximum && of.plain; }, "not recorded", "another order of sums"},
-    {PoolingAlgorithm::loops, "loops", "any other", [](const PoolingCase&) { return true; }, "", "the same"},
+     [](const PoolingCase& of) { return of.f32 && !of.maximum && of.plain; }, "not recorded", "different summation order"},
+    {PoolingAlgorithm::loops, "loops", "otherwise", [](const PoolingCase&) { return true; }, "", "identical"},
 };
