@@ -1,5 +1,5 @@
-# OpenBLAS for fully_connected in f64; oneDNN for convolution and pooling, with the OpenMP library that it runs on. Debian's dnnl-config.cmake
-# stops with an error, so oneDNN is looked for by hand.
+# OpenBLAS for fully_connected in f64; oneDNN for convolution and pooling, with the OpenMP library
+# that it uses. Debian's dnnl-config.cmake stops with an error, so oneDNN is searched for by hand.
 include(${CMAKE_CURRENT_LIST_DIR}/../linalg/plugin.cmake)
 if(PLUGIN_SKIP)
   return()
@@ -21,7 +21,7 @@ set(PLUGIN_CUDA_SOURCES_CUDA::cublasLt dense/fully_connected.cu)
 set(PLUGIN_CUDA_SOURCES_CUDA::cublas attention/attention.cu recurrent/recurrent.cu sampling/deform_conv.cu)
 set(PLUGIN_CUDA_SORTS cuda)
 
-# cuDNN for convolution, which has loops of its own where it is not there.
+# cuDNN for convolution, which falls back to loops without it.
 if(TENON_HAVE_CUDA AND NOT TARGET tenon_simulated_cuda)
   find_path(TENON_CUDNN_INCLUDE cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
   mark_as_advanced(TENON_CUDNN_INCLUDE)

@@ -1,4 +1,4 @@
-// cuBLASLt as a plugin may use it: descriptions that go away by themselves, failures as tenon::Error.
+// A wrapper of cuBLASLt for plugins: owns descriptors, and turns failures into tenon::Error.
 #pragma once
 #include <cublasLt.h>
 
@@ -33,7 +33,7 @@ using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 using Operation = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
 using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
 
-/// Column by column, as cuBLAS sees matrices.
+/// Column-major, as cuBLAS requires.
 inline Layout layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns, std::int64_t step) {
   cublasLtMatrixLayout_t made = nullptr;
   require(cublasLtMatrixLayoutCreate(&made, type, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), step));

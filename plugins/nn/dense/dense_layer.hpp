@@ -1,10 +1,10 @@
-// What dense layers have in common: their shapes and parameters.
+// Base of the dense layers: shapes and parameters.
 #pragma once
 #include <tenon/operator.hpp>
 
 #include "shared/fits.hpp"
 
-/// `Base`: tenon::Operator, or what derives from it.
+/// `Base`: tenon::Operator or a class derived from it.
 template <class Base>
 struct DenseLayer : Base {
   std::int64_t num_hidden = 0;
@@ -43,7 +43,7 @@ struct DenseLayer : Base {
     io.set_output(0, output_shape(data, hidden));
   }
 
-  /// num_hidden, or the weight's rows where it is 0, as far as they are known.
+  /// num_hidden, or the number of weight's rows if it is 0; tenon::unknown if that is not known.
   std::int64_t hidden_of(const tenon::Shape& weight) const {
     return num_hidden > 0 ? num_hidden : weight.has_rank() && weight.rank() == 2 ? weight[0] : tenon::unknown;
   }

@@ -7,7 +7,7 @@
 #include "../../shared/product/multiply.hpp"
 #include "shared/store.hpp"
 
-/// A constant weight, packed, in slot 0; only for f32. `Arithmetic`: what products of f32 are computed in.
+/// Packs a constant weight into slot 0; only for f32. `Arithmetic`: precision of f32 products.
 template <class Arithmetic = product::F32Arithmetic>
 void keep_packed_weight(tenon::Prepare& io, std::int64_t num_hidden) {
   if (io.backward() || io.input("weight").dtype != tenon::f32 || !io.is_constant("weight")) return;
@@ -22,7 +22,7 @@ void keep_packed_weight(tenon::Prepare& io, std::int64_t num_hidden) {
           });
 }
 
-/// What is chosen for a product of a dense layer's call.
+/// The algorithm for a product of a dense layer.
 template <class Arithmetic = product::F32Arithmetic>
 std::string dense_algorithm(const tenon::Infer& io, const product::Size& size) {
   return choice::text_of(product::choose(product::multiplies_of(io.input("weight").dtype, Arithmetic::multiplies), size));
@@ -39,7 +39,7 @@ std::string dense_backward_algorithm(const tenon::Infer& io) {
          dense_algorithm<Arithmetic>(io, {hidden, features, batch});
 }
 
-/// output is, or grows by, the bias in each row.
+/// Sets, or with Write::add increments, each row of output by the bias.
 template <class T>
 void start_with_bias(const tenon::Call& call, std::int64_t num_hidden, const T* bias, T* output, std::int64_t batch) {
   call.parallel_for(batch, 1 + 16384 / num_hidden, [&](std::int64_t begin, std::int64_t end) {
@@ -58,7 +58,7 @@ inline void dense_product_f64(const tenon::Call& call, std::int64_t num_hidden) 
                  adds ? 1 : 0);
 }
 
-/// finish(tile): for rows of the output that are complete, on any thread.
+/// Calls finish(tile) for tiles of complete output rows, on any thread.
 template <class Arithmetic = product::F32Arithmetic, class Finish = product::Nothing>
 void dense_product_f32(const tenon::Call& call, std::int64_t num_hidden, const Finish& finish = {}) {
   const auto data = call.input<float>("data"), weight = call.input<float>("weight");

@@ -8,7 +8,7 @@
 
 namespace {
 
-/// result = left * right, or what is there and that.
+/// result = (with Write::add: +=) left * right.
 template <class Arithmetic>
 void multiply(const tenon::Call& call, const gemm::Operand<double>& left, const gemm::Operand<double>& right, double* result,
               const product::Size& size, bool add) {

@@ -17,13 +17,13 @@ struct GradElement {
 
 }  // namespace
 
-/// `bf16`: products of f32 round what they multiply to bfloat16.
+/// `bf16`: f32 products round their factors to bfloat16.
 template <bool bf16>
 struct FullyConnectedOnDevice : FullyConnectedShapes {
   static constexpr bool capturable = true;
 
   std::size_t workspace(const tenon::Infer&) const { return product_bytes; }
-  /// One after the other: the products, and the sums of bias's gradient.
+  /// The products and the sums of the bias gradient use it one after the other.
   std::size_t backward_workspace(const tenon::Infer& io) const {
     return std::max(product_bytes, ColumnSums::of(io.output(0).shape.size() / num_hidden, num_hidden).bytes());
   }

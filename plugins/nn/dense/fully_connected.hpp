@@ -1,4 +1,4 @@
-// A dense layer, as it is on every device.
+// A dense layer, for all devices.
 #pragma once
 #include <tenon/operator.hpp>
 

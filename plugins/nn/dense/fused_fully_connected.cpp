@@ -1,4 +1,5 @@
-// A dense layer with what follows it, in one pass: while a part of the output is in the cache, an addend and an activation are applied.
+// A dense layer with its epilogue in one pass: addend and activation are applied while a tile of
+// the output is in the cache.
 #include <algorithm>
 
 #include "../../shared/activation.hpp"
@@ -41,7 +42,8 @@ struct FusedFullyConnected : DenseLayer<WithActivation> {
     return call.has_input("addend") ? call.input<T>("addend").data() : nullptr;
   }
 
-  /// The addend of the next rows comes from memory, in pieces that are too short for the processor to foresee them.
+  /// Prefetches the addend of the next rows, whose segments are too short for the hardware
+  /// prefetcher.
   [[gnu::always_inline]] static void fetch(const float* row, std::int64_t columns) {
     constexpr std::int64_t line = 16;
     for (std::int64_t i = 0; i < columns; i += line) __builtin_prefetch(row + i);

@@ -1,19 +1,20 @@
-// Matrix products on a CUDA device, as the kernels here see them: in f32 and f64, row by row in memory, added to or not, with a bias or
-// not. By cuBLASLt, or on simulated GPUs by plain loops.
+// Row-major matrix products on a CUDA device in f32 and f64, with optional accumulation and bias.
+// Uses cuBLASLt, or plain loops on simulated GPUs.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
-/// `transposed` reads a matrix as its transpose.
+/// `transposed` reads the matrix as its transpose.
 template <class T>
 struct Matrix {
   const T* data;
-  std::int64_t row_size;  ///< elements in one row as stored
+  std::int64_t row_size;  ///< elements between rows as stored
   bool transposed;
 };
 
-/// result[rows, columns] = left[rows, depth] * right[depth, columns], plus what is there where `add`, plus bias[columns] in each row where
-/// it is not null. The result is none of the others. `bf16`: elements of f32 are rounded to bfloat16 before they are multiplied.
+/// result[rows, columns] = (with `add`: +=) left[rows, depth] * right[depth, columns] +
+/// bias[columns] in each row, if bias is not null. The result must not alias the operands. `bf16`:
+/// f32 elements are rounded to bfloat16 before they are multiplied.
 template <class T>
 struct MatrixProduct {
   Matrix<T> left, right;

@@ -1,15 +1,15 @@
-// Matrix products by cuBLASLt. Part of matrix_product.hpp.
+// Matrix products with cuBLASLt. Included by matrix_product.hpp.
 #pragma once
 #include <algorithm>
 
 #include "cublas_lt.hpp"
 
-/// Bytes of scratch; the algorithms that are chosen need no more.
+/// Bytes of workspace, the limit for the chosen algorithms.
 inline constexpr std::size_t product_workspace = std::size_t{32} << 20;
 
 namespace cublas_lt {
 
-/// What each row of a product starts with where the product itself cannot add the bias.
+/// Initializes the rows of a product with the bias, if the product itself cannot add it.
 template <class T>
 struct StartWithBias {
   MatrixProduct<T> product;
@@ -19,14 +19,15 @@ struct StartWithBias {
   }
 };
 
-/// The power of two, up to 16, that a pointer is a multiple of: no load takes more bytes at once. What the host makes is aligned to that,
-/// so that a product has the same algorithm wherever its tensors lie.
+/// The alignment of a pointer as a power of two, up to 16, the widest load. The host's allocations
+/// have that alignment, so that a product uses the same algorithm wherever its tensors are.
 inline std::uint32_t alignment(const void* pointer) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   return static_cast<std::uint32_t>(std::min<std::uintptr_t>(address & (~address + 1), 16));
 }
 
-/// What cuBLASLt chooses an algorithm for. It sees matrices column by column: theirs are our transposes. result^T = right^T * left^T.
+/// The key for which cuBLASLt chooses an algorithm. It uses column-major matrices, the transposes
+/// of ours: result^T = right^T * left^T.
 struct Kind {
   struct Side {
     std::int64_t row_size;
@@ -56,15 +57,15 @@ struct Kind {
   }
 };
 
-/// One product of a node. What describes it and the algorithm are kept for as long as its kind stays: to find them takes longer than a
-/// small product.
+/// One product of a node. Descriptors and algorithm are cached while the kind stays the same;
+/// finding an algorithm takes longer than a small product.
 class Product {
  public:
-  /// False where cuBLASLt has no algorithm for it.
+  /// Returns false if cuBLASLt has no algorithm.
   template <class T>
   bool run(const tenon::Call& call, const MatrixProduct<T>& product, void* workspace) {
     if (const auto kind = Kind::of(product); !(kind_ == kind)) {
-      kind_ = {};  // nothing is known until all of it is
+      kind_ = {};  // the cache is invalid until all descriptors exist
       describe(kind, product.bias);
       kind_ = kind;
     }
@@ -121,21 +122,23 @@ class Product {
 
 }  // namespace cublas_lt
 
-/// What a node keeps of one product from call to call.
+/// The cached state of one product of a node.
 struct KeptProduct {
-  cublas_lt::Product whole, added;  ///< added: to what the result starts with
+  cublas_lt::Product whole, added;  ///< added: for results that are initialized first
 };
 
-/// `workspace`: product_workspace bytes, aligned to 256. The same bits every time: cuBLASLt adds in one order for one algorithm, and
-/// chooses that by sizes and alignment.
+/// `workspace`: product_workspace bytes, aligned to 256. Deterministic: an algorithm of cuBLASLt
+/// has one summation order, and the algorithm is chosen by sizes and alignment.
 template <class T>
 void multiply(const tenon::Call& call, MatrixProduct<T> product, void* workspace, KeptProduct& kept) {
   using namespace cublas_lt;
   if (product.rows == 0 || product.columns == 0) return;
-  // Kernels of the library may read a bias 16 bytes at a time, and it has no word for what a bias is aligned to.
+  // Kernels of the library may load the bias 16 bytes at a time, and cuBLASLt has no attribute for
+  // its alignment.
   const bool adds_bias = !product.bias || (std::is_same_v<T, float> && reinterpret_cast<std::uintptr_t>(product.bias) % 16 == 0);
   if (product.depth > 0 && adds_bias && kept.whole.run(call, product, workspace)) return;
-  // A sum of nothing, which cuBLASLt refuses, or a bias that it cannot add for this type or from there.
+  // Covers empty sums, which cuBLASLt rejects, and a bias of a type or alignment that it cannot
+  // add.
   tenon::gpu::for_each(call, product.rows * product.columns, StartWithBias<T>{product});
   if (product.depth == 0) return;
   product.add = true;

@@ -1,4 +1,4 @@
-// Matrix products by plain loops, for simulated GPUs. Part of matrix_product.hpp.
+// Matrix products with plain loops, for simulated GPUs. Included by matrix_product.hpp.
 #pragma once
 #include <tenon/gpu/launch.hpp>
 

@@ -18,7 +18,8 @@ std::int64_t grain(const Embedding& op) {
   return 1 + 8192 / op.output_dim;
 }
 
-/// The places of indices that hold row r, or the r-th row in use, are places[starts[r]] ... places[starts[r + 1] - 1], ascending.
+/// The positions of the indices equal to row r, or to the r-th used row, are places[starts[r]] ...
+/// places[starts[r + 1] - 1], ascending.
 struct Uses {
   std::vector<std::int64_t> starts, places;
 };
@@ -37,7 +38,7 @@ Uses uses_by_row(const std::vector<std::int64_t>& rows, std::int64_t input_dim) 
   return uses;
 }
 
-/// The distinct rows, ascending, and the places of each; at no cost for the rows that nobody names.
+/// The distinct rows, ascending, and the positions of each; without cost for unused rows.
 Uses uses_of_used(const std::vector<std::int64_t>& rows, std::int64_t input_dim, std::vector<std::int64_t>& row_ids) {
   Uses uses{{}, places_by_row(rows, input_dim)};
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -75,7 +76,8 @@ void Embedding::forward(const tenon::Call& call) const {
   });
 }
 
-/// Each row of weight gets the sum of the gradients of the places where it was used, added in the order of those places.
+/// Each row of weight's gradient is the sum of the gradients at its positions, added in their
+/// order.
 void Embedding::backward(const tenon::Call& call) const {
   if (call.write(1) == tenon::Write::none) return;
   const auto uses = uses_by_row(read_rows(*this, call), input_dim);
@@ -93,7 +95,7 @@ void Embedding::backward(const tenon::Call& call) const {
   });
 }
 
-/// The same sums, of the rows that were used.
+/// The same sums, for the used rows only.
 void Embedding::backward_sparse(const tenon::Call& call) const {
   if (call.write(1) == tenon::Write::none) return;
   std::vector<std::int64_t> row_ids;

@@ -1,4 +1,4 @@
-// embedding on CUDA. Its gradient sorts the places by the rows that they name, so that every sum has one order.
+// embedding on CUDA. The gradient sorts positions by row, so that every sum has a fixed order.
 #include <tenon/gpu/fault.hpp>
 #include <tenon/gpu/number.hpp>
 #include <tenon/gpu/scan.hpp>
@@ -35,7 +35,8 @@ struct RequireRow {
   TENON_DEVICE void operator()(std::int64_t place) const { fault.fits(indices[place], rows); }
 };
 
-/// The row that a place names. Those that are not there become one behind the last and so come last.
+/// The row at a position. An index out of range becomes the row after the last one, which sorts to
+/// the end.
 struct RowAt {
   IndexReader indices;
   std::int64_t rows;
@@ -45,7 +46,7 @@ struct RowAt {
   }
 };
 
-/// The places in the order of their rows.
+/// Positions sorted by row.
 struct Uses {
   tenon::gpu::Sorted sorted;
   std::int64_t count, rows;
@@ -55,7 +56,8 @@ struct Uses {
   TENON_FN std::int64_t find(std::int64_t row) const { return tenon::gpu::first_not_below(sorted.keys, count, row); }
 };
 
-/// Row i of a gradient, or that of row_ids[i] where there are ids: the sum over the places that name it, in their order.
+/// Row i of a gradient, or row row_ids[i] if there are ids: the sum over its positions, in their
+/// order.
 template <class T>
 struct SumOfUses {
   Uses uses;
@@ -91,8 +93,8 @@ struct PutRow {
 
 }  // namespace
 
-/// How many rows a row_sparse gradient has is known on the device alone, so backward_sparse waits for it; steps with sparse tensors are
-/// never captured. All others can be.
+/// backward_sparse waits for the device to compute the number of rows of a row_sparse gradient;
+/// calls with sparse tensors are never captured in CUDA graphs. All others can be.
 struct EmbeddingCuda : Embedding {
   static constexpr bool capturable = true;
 
@@ -137,7 +139,7 @@ struct EmbeddingCuda : Embedding {
   }
 
  private:
-  /// Of numbers: for sorting, then for how many rows come before each use.
+  /// Number of elements for sorting, then for the number of rows that precede each use.
   std::int64_t scratch(std::int64_t places) const {
     return tenon::gpu::sort_scratch(places, input_dim) + places + 1 + tenon::gpu::scan_scratch(places);
   }

@@ -1,4 +1,4 @@
-// Rows of a table, looked up by number.
+// Embedding: rows of a table, looked up by index.
 #pragma once
 #include <tenon/operator.hpp>
 
@@ -28,7 +28,8 @@ struct Embedding : tenon::Operator {
   void infer(tenon::Infer& io) const {
     io.set_input("weight", {input_dim, output_dim});
     const auto indices = io.input("indices").shape;
-    if (!indices.has_rank()) return io.set_output(0, tenon::Shape(), io.input("weight").dtype);  // the dtype of indices else
+    // otherwise it would have the dtype of indices
+    if (!indices.has_rank()) return io.set_output(0, tenon::Shape(), io.input("weight").dtype);
     io.require(indices.rank() < 8, "indices is ", indices, ": needs at most 7 dimensions, since output has one more");
     auto output = tenon::Shape::of_rank(indices.rank() + 1);
     for (int axis = 0; axis < indices.rank(); ++axis) output.set(axis, indices[axis]);

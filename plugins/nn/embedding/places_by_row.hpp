@@ -1,4 +1,4 @@
-// Sorting the places of a batch by the rows that they name.
+// Sorts the positions of a batch by the rows that they refer to.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -7,9 +7,10 @@
 #include <utility>
 #include <vector>
 
-/// 0 ... rows.size() - 1 in the order of rows[place], equal rows in that of their places. Each row is at least 0 and below `limit`. By
-/// counting digits, the lowest first (Knuth, The Art of Computer Programming 3, section 5.2.5): six times as fast as comparing pairs
-/// where there are 100,000. Digits are as wide as the batch is large, so that a small one does not pay for many counters.
+/// Returns 0 ... rows.size() - 1 sorted by rows[position]; equal rows keep their order. Each row is
+/// in [0, limit). LSD radix sort (Knuth, The Art of Computer Programming 3, section 5.2.5): six
+/// times as fast as comparison sort of pairs for 100,000 elements. The width of the digits grows
+/// with the batch, so that a small batch needs few counters.
 inline std::vector<std::int64_t> places_by_row(const std::vector<std::int64_t>& rows, std::int64_t limit) {
   const int width = std::clamp(static_cast<int>(std::bit_width(rows.size())), 4, 11);
   const std::int64_t mask = (std::int64_t{1} << width) - 1;

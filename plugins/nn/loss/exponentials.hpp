@@ -1,4 +1,5 @@
-// What softmax, log_softmax and cross entropy need of one row: its largest element and the sum of exp(x - largest), which never overflows.
+// The maximum of a row and the sum of exp(x - maximum), which never overflows: for softmax,
+// log_softmax and cross entropy.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -15,6 +16,6 @@ struct Exponentials {
   TENON_FN Wide<T> log_share(T x) const { return Wide<T>(x) - largest - std::log(sum); }
 };
 
-/// Below every element; a variable, which device code may use where it may not call the function.
+/// Smaller than every element; a variable, since device code cannot call the function.
 template <class T>
 inline constexpr Wide<T> below_all = -std::numeric_limits<Wide<T>>::infinity();

@@ -1,4 +1,4 @@
-// The usual loss of a regression.
+// Mean squared error.
 #pragma once
 #include <tenon/operator.hpp>
 

@@ -1,4 +1,4 @@
-// How a loss gathers its terms: the parameter that the losses share.
+// The parameter `reduction` of the losses.
 #pragma once
 #include <cstdint>
 #include <tenon/operator.hpp>
@@ -13,12 +13,13 @@ struct Loss : tenon::Operator {
     op.accumulates();
   }
 
-  /// A gradient of the loss times the weight of a term, as values of gradient(); each term is a 1 in `ones`, besides which are zeros alone.
+  /// The gradient of the loss times the weight of a term, as values of gradient(). `ones` has a 1
+  /// for each term and zeros elsewhere.
   tenon::Gradient::Value weighted(tenon::Gradient& g, tenon::Gradient::Value gradient, tenon::Gradient::Value ones) const {
     if (reduction != Reduction::mean) return gradient;
     const auto count = g.add("sum", {ones});
     return g.add("div", {gradient, g.add("maximum", {count, g.ones_like(count)})});
   }
-  /// Of each of `count` terms in the loss.
+  /// The weight of each of `count` terms in the loss.
   double weight(std::int64_t count) const { return reduction == Reduction::mean && count > 0 ? 1.0 / static_cast<double>(count) : 1; }
 };

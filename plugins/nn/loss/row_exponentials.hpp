@@ -1,4 +1,5 @@
-// The exponentials of a row of contiguous elements on the CPU, made and summed in vectors: inside of tenon::wide.
+// Vectorized exponentials of a contiguous row on the CPU and their sum; for use inside of
+// tenon::wide.
 #pragma once
 #include <cstdint>
 #include <tenon/elementwise.hpp>
@@ -14,12 +15,13 @@ class RowExponentials {
   using W = Wide<T>;
   RowExponentials(const T* x, std::int64_t length) : x_(x), length_(length) {}
 
-  /// The row's largest element; -infinity where there is none. NaN is passed over.
+  /// The row's maximum; -infinity if it is empty. NaN is ignored.
   [[gnu::always_inline]] W largest() const {
     return largest_of<W>(length_, below_all<T>, [x = x_](std::int64_t i) { return W(x[i]); });
   }
 
-  /// The sum of exp(x - largest). Where `keep`, to[i] becomes the exponential of element i; `to` may be x itself.
+  /// The sum of exp(x - largest). With `keep`, the exponential of element i is stored in to[i];
+  /// `to` may be x itself.
   template <bool keep>
   [[gnu::always_inline]] W sum(W largest, W* to) const {
     constexpr auto step = Lanes<W>::step, narrow = Lanes<W>::narrow;
@@ -38,7 +40,7 @@ class RowExponentials {
   }
 
  private:
-  /// The exponentials of `count` elements from i on, which are put into `to`.
+  /// Stores the exponentials of `count` elements from i on in `to`.
   template <std::int64_t count>
   [[gnu::always_inline]] const W* put(std::int64_t i, W largest, W* to) const {
     const T* const x = x_ + i;

@@ -1,4 +1,5 @@
-// softmax and log_softmax on the CPU, in vectors: along a row where the axis is the last one, else of columns side by side.
+// softmax and log_softmax on the CPU, vectorized: along a row if the axis is the last one,
+// otherwise over adjacent columns.
 #include "softmax.hpp"
 
 #include <algorithm>
@@ -10,7 +11,8 @@
 
 namespace {
 
-/// Exponentials wait in the output where that has their type and nothing to be added to, else in a row of their own.
+/// Exponentials are stored in the output if that has their type and is not accumulated into,
+/// otherwise in a separate row.
 template <class T>
 Wide<T>* place_of_exponentials(tenon::Write write, T* y, std::vector<Wide<T>>& own, std::int64_t length) {
   if constexpr (std::is_same_v<T, Wide<T>>) {
@@ -48,7 +50,7 @@ void put_rows(const tenon::Call& call, const Axis& along, const T* x, T* y) {
   });
 }
 
-/// Columns of one block: their elements are `inner` apart.
+/// Columns of a block, whose elements are `inner` apart.
 constexpr std::int64_t columns_at_once = 64;
 
 template <class Rule, class T>
@@ -79,7 +81,8 @@ void put_columns_gradient(tenon::Write write, const T* y, const T* dy, T* dx, st
                [=, y = y + i, dy = dy + i, sum = &sum[0]](std::int64_t k) { return Rule::gradient(W(y[k]), W(dy[k]), sum[k]); });
 }
 
-/// body(start, width) for blocks of columns, in vectors; the block's first element lies at `start`.
+/// Calls body(start, width) for blocks of columns, vectorized; `start` is the offset of the block's
+/// first element.
 template <class Body>
 void for_each_columns(const tenon::Call& call, const Axis& along, const Body& body) {
   const auto blocks = (along.inner + columns_at_once - 1) / columns_at_once;

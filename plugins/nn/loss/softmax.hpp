@@ -1,4 +1,5 @@
-// Shares of one axis, positive and 1 together, and their logarithms, without the detour over shares that round to 0.
+// softmax and log_softmax. The logarithm is computed directly, not from probabilities that may
+// underflow to 0.
 #pragma once
 #include <cmath>
 #include <tenon/elementwise/math/math.hpp>
@@ -7,7 +8,8 @@
 #include "../../shared/graph_arithmetic.hpp"
 #include "shared/axis.hpp"
 
-/// What is made of an element's distance from the largest one of its run, and how the gradient comes back. `norm` is of the run's sum.
+/// The result for an element, given its difference from the maximum of its run, and the gradient.
+/// `norm` is computed from the sum of the run's exponentials.
 struct Share {
   static constexpr const char* onnx = "Softmax";
   static constexpr const char* doc = "softmax: exp(data) / sum(exp(data)) along one axis";
@@ -30,7 +32,7 @@ struct Share {
   TENON_FN static W gradient(W y, W dy, W sum) {
     return y * (dy - sum);
   }
-  /// The same as a graph.
+  /// The gradient as a graph.
   static GraphArithmetic::Value gradient(GraphArithmetic& math, GraphArithmetic::Value y, GraphArithmetic::Value dy,
                                          const tenon::Ints& axis, tenon::Gradient&) {
     return math.mul(y, math.sub(dy, math.sum(math.mul(dy, y), axis)));
@@ -80,7 +82,7 @@ struct Softmax : tenon::Operator {
     op.backward_reads("output");
     op.accumulates();
     op.example({{"data", {2, 3}}});
-    op.onnx("", Rule::onnx).since(13).attribute("axis", "axis");  // before, it flattens
+    op.onnx("", Rule::onnx).since(13).attribute("axis", "axis");  // older versions flatten data
   }
 
   void infer(tenon::Infer& io) const {

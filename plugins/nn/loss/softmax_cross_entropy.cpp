@@ -8,7 +8,7 @@
 
 namespace {
 
-/// body(sample) for each, in vectors.
+/// Calls body(sample) for each sample, vectorized.
 template <class Body>
 void for_each_sample(const tenon::Call& call, std::int64_t samples, std::int64_t classes, const Body& body) {
   call.parallel_for(samples, 1 + 4096 / classes, [&](std::int64_t begin, std::int64_t end) {
@@ -18,7 +18,7 @@ void for_each_sample(const tenon::Call& call, std::int64_t samples, std::int64_t
   });
 }
 
-/// The loss of one sample. Where there is a place for `shares`, the row's shares are written there.
+/// The loss of one sample. Writes the row's probabilities to `shares` if it is not null.
 template <class T>
 Wide<T> loss_of(const T* row, std::int64_t classes, std::int64_t label, tenon::Write write, T* shares) {
   const RowExponentials<T> exponentials(row, classes);

@@ -10,7 +10,7 @@
 
 namespace {
 
-/// Shares and losses of a sample; null where they are not wanted.
+/// Probabilities and losses of a sample; null if not requested.
 template <class T>
 struct Sample {
   const T* x;

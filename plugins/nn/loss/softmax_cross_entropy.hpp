@@ -1,4 +1,4 @@
-// The usual loss of a classifier: softmax and the negative logarithm of the true class's share, in one stable step.
+// Softmax and the negative log-likelihood of the true class, fused for numerical stability.
 #pragma once
 #include <tenon/operator.hpp>
 

@@ -3,7 +3,7 @@
 #include "exponentials.hpp"
 #include "shared/team.hpp"
 
-/// Of `length` elements, `step` apart; every thread of the team gets them.
+/// For `length` elements, `step` apart; all threads of the group receive the result.
 template <class T, class Team>
 TENON_DEVICE Exponentials<T> exponentials(const Team& team, const T* x, std::int64_t length, std::int64_t step) {
   Exponentials<T> row{below_all<T>, 0};

@@ -1,4 +1,5 @@
-// batch_norm on the CPU. A channel's sums are made by one thread, in an order that its size alone decides.
+// batch_norm on the CPU. One thread computes the sums of a channel, in an order that depends only
+// on its size.
 #include "batch_norm.hpp"
 
 #include <cmath>
@@ -14,7 +15,8 @@ struct Statistics {
   double mean, variance;
 };
 
-/// body(the index of its first element) for each run of a channel's elements: channels.inner lie side by side.
+/// Calls body(index of the first element) for each run of channels.inner contiguous elements of a
+/// channel.
 template <class Body>
 void for_each_run(const Axis& channels, std::int64_t c, const Body& body) {
   for (std::int64_t outer = 0; outer < channels.outer; ++outer) body((outer * channels.length + c) * channels.inner);
@@ -34,7 +36,8 @@ std::int64_t grain(const Axis& channels) {
   return 1 + 8192 / (channels.runs() + 1);
 }
 
-/// The variance is summed from differences to the mean: the textbook's short cut cancels where the mean is large.
+/// The variance is the sum of squared differences from the mean; E[x^2] - E[x]^2 cancels if the
+/// mean is large.
 template <class T>
 Statistics of_batch(const T* x, const Axis& channels, std::int64_t c) {
   return tenon::wide([=] {
@@ -48,7 +51,7 @@ Statistics of_batch(const T* x, const Axis& channels, std::int64_t c) {
   });
 }
 
-/// The same of all channels, which lie side by side.
+/// The same for all channels at once, if they are contiguous.
 template <class T>
 std::vector<Statistics> of_columns(const tenon::Call& call, const T* x, const Axis& channels) {
   const auto width = channels.length;
@@ -73,7 +76,7 @@ S blend(double momentum, S state, double batch) {
   return static_cast<S>(momentum * static_cast<double>(state) + (1 - momentum) * batch);
 }
 
-/// The axis of the channels as data lies in memory; call.channels_last() moves the second dimension to the end.
+/// The channel axis in memory order; call.channels_last() moves the second dimension to the end.
 Axis channels_of(const BatchNorm& op, const tenon::Call& call) {
   const auto shape = call.input_type(0).shape;
   if (call.backward() || !call.channels_last(0)) return Axis::of(shape, op.axis);
@@ -84,13 +87,13 @@ Axis channels_of(const BatchNorm& op, const tenon::Call& call) {
   return Axis::of(lying, axis == 0 ? 0 : axis == 1 ? shape.rank() - 1 : axis - 1);
 }
 
-/// What becomes of a channel's elements: (x - centre) * scale + offset.
+/// The transformation of a channel's elements: (x - centre) * scale + offset.
 template <class T>
 struct Lines {
   std::vector<T> centre, scale, offset;
 };
 
-/// Channels that lie side by side, row by row: to[i] becomes value(c, i).
+/// For contiguous channels, row by row: to[i] = value(c, i).
 template <class T, class Value>
 void put_rows(const tenon::Call& call, tenon::Write write, T* to, const Axis& channels, const Value& value) {
   const auto width = channels.length;
@@ -102,7 +105,7 @@ void put_rows(const tenon::Call& call, tenon::Write write, T* to, const Axis& ch
   });
 }
 
-/// A channel's elements elsewhere: to[i] becomes value(i).
+/// For other layouts, the elements of one channel: to[i] = value(i).
 template <class T, class Value>
 void put_channel(tenon::Write write, T* to, const Axis& channels, std::int64_t c, const Value& value) {
   tenon::wide([=] {
@@ -153,7 +156,7 @@ void normalise(const BatchNorm& op, const tenon::Call& call) {
              });
 }
 
-/// Of a channel: the sum of its output's gradients, and that of each times its normalised element.
+/// Sums of a channel: of its output gradients, and of each of these times the normalized element.
 struct GradientSums {
   double dy, dy_normal;
 };
@@ -180,7 +183,7 @@ void gradients(const BatchNorm& op, const tenon::Call& call) {
         [=](std::int64_t row, std::int64_t c) { return W(dy[row * width + c]) * ((W(x[row * width + c]) - mean[c]) * inverse_std[c]); },
         [=](std::int64_t c, double sum) { to[c].dy_normal = sum; });
   }
-  // In training, each element also moves the mean and the variance; the moving states stand still.
+  // In training, each element also changes mean and variance; moving statistics are constant.
   const double n = call.training() ? static_cast<double>(channels.runs()) : std::numeric_limits<double>::infinity();
   call.parallel_for(width, grain(channels), [&](std::int64_t begin, std::int64_t end) {
     for (auto c = begin; c < end; ++c) {

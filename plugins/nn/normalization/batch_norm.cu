@@ -1,4 +1,5 @@
-// batch_norm on CUDA: the sums of each channel by blocks, in double as on the CPU, then element by element.
+// batch_norm on CUDA: blocks compute the sums of each channel, in double as on the CPU; elements
+// are normalized afterwards.
 #include <cmath>
 #include <limits>
 
@@ -10,7 +11,7 @@
 
 namespace {
 
-/// Where the elements of channels lie. A row is `size` elements of one channel beside each other.
+/// Memory layout of channels. A row is `size` contiguous elements of one channel.
 struct Channels {
   Walk elements, of_row;
   std::int64_t size;
@@ -33,7 +34,8 @@ struct Element {
   TENON_DEVICE double operator()(std::int64_t c, std::int64_t t) const { return Wide<T>(x[channels.place(c, t)]); }
 };
 
-/// The variance is summed from differences to the mean: the textbook's short cut cancels where the mean is large.
+/// The variance is the sum of squared differences from the mean; E[x^2] - E[x]^2 cancels if the
+/// mean is large.
 template <class T>
 struct SquaredDifference {
   const T* x;
@@ -51,10 +53,10 @@ struct PutAverage {
   TENON_DEVICE void operator()(std::int64_t c, double total) const { averages[c] = total / n; }
 };
 
-/// What is done once a channel: the moving states, and what is taken off and multiplied with.
+/// Computed once per channel: the moving statistics, and the values to subtract and to multiply by.
 template <class S>
 struct Channel {
-  double *mean, *variance;  // of the batch, in training; of the moving states after it
+  double *mean, *variance;  // of the batch in training; afterwards of the moving statistics
   S *moving_mean, *moving_var, *hidden_mean, *hidden_inverse;
   double momentum, epsilon;
   bool from_batch;
@@ -109,7 +111,8 @@ struct GradientTerms {
   }
 };
 
-/// The gradients of gamma and beta, null where they are not wanted, and the averages that data's gradient needs.
+/// The gradients of gamma and beta, null if not requested, and the averages that data's gradient
+/// needs.
 template <class T>
 struct PutGradients {
   T *dgamma, *dbeta;
@@ -149,7 +152,7 @@ struct DataGradient {
 struct BatchNormCuda : BatchNorm {
   static constexpr bool capturable = true;
 
-  /// Mean and variance of each channel, then the parts of sums.
+  /// Mean and variance of each channel, then partial sums.
   std::size_t workspace(const tenon::Infer& io) const { return bytes<double>(Axis::of(io.input(0).shape, axis), 2 * sizeof(double)); }
   std::size_t backward_workspace(const tenon::Infer& io) const {
     return bytes<TwoSums>(Axis::of(io.input(0).shape, axis), sizeof(TwoSums));
@@ -210,7 +213,7 @@ struct BatchNormCuda : BatchNorm {
     const Channels where(channels);
     const auto wanted = [&](int i) { return call.write(i) == tenon::Write::none ? nullptr : call.input_grad<T>(i).data(); };
     auto* const averages = call.workspace<TwoSums>(bytes<TwoSums>(channels, sizeof(TwoSums)) / sizeof(TwoSums));
-    // In training, each element also moves the mean and the variance; the moving states stand still.
+    // In training, each element also changes mean and variance; moving statistics are constant.
     const double n = call.training() ? static_cast<double>(channels.runs()) : std::numeric_limits<double>::infinity();
     const PutGradients<T> put{wanted(1), wanted(2), averages, n, call.write(1), call.write(2)};
     sum_by_blocks(call, BlockSums::of(channels.length, channels.runs()), GradientTerms<T>{x, dy, mean, inverse_std, where}, put,

@@ -1,4 +1,4 @@
-// Batch normalisation: each channel over the batch and everything inside.
+// Batch normalization: normalizes each channel over the batch and the spatial axes.
 #pragma once
 #include <tenon/operator.hpp>
 
@@ -45,7 +45,8 @@ struct BatchNorm : tenon::Operator {
         .only("training_mode", 0);
   }
 
-  // Outside of training it scales and shifts each channel, which weights and bias of what comes before can do.
+  // Outside of training, batch_norm is a scale and an offset per channel, which fold into weight
+  // and bias of the preceding layer.
 #define TENON_SCALE "mul(gamma, rsqrt(quadratic(var; a=0, b=1, c=$e)))"
 #define TENON_NORM(inner) "batch_norm(" inner ", gamma!, beta!, moving_mean=mean, moving_var=var; axis=1, epsilon=$e, ...)"
   static constexpr void describe_rules(auto& op) {
@@ -85,7 +86,8 @@ struct BatchNorm : tenon::Operator {
 
   void forward(const tenon::Call& call) const;
   void backward(const tenon::Call& call) const;
-  /// `batch` is 1 in training, where each element moves the statistics, and 0 otherwise, where they stand still.
+  /// `batch` is 1 in training, where each element changes the statistics, and 0 otherwise, where
+  /// they are constant.
   void gradient(tenon::Gradient& g) const {
     GraphArithmetic math(g);
     const int rank = math.rank(g.input(0)), along = axis < 0 ? axis + rank : axis;

@@ -1,16 +1,16 @@
-// dropout on CUDA, with the CPU's mask bit for bit.
+// dropout on CUDA; the mask is bit-identical to the CPU's.
 #include <tenon/gpu/launch.hpp>
 
 #include "dropout.hpp"
 
 namespace {
 
-/// Null where mask or output are not wanted.
+/// Null if mask or output are not requested.
 struct Drop {
   const float* data;
   float *output, *mask;
   tenon::Random random;
-  float p, kept;  // the scale of what is not dropped, from the host: a device's division may round otherwise
+  float p, kept;  // scale of retained elements, computed on the host, because a device's division may round differently
   bool drop;
 
   TENON_DEVICE void operator()(std::int64_t i) const {

@@ -1,4 +1,5 @@
-// A hidden output that only backward reads, random numbers, and a difference between training and not.
+// Dropout: a random operator with a hidden output for backward, and different results in training
+// and inference.
 #pragma once
 #include <tenon/operator.hpp>
 

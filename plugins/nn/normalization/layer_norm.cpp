@@ -8,7 +8,7 @@
 
 namespace {
 
-/// body(row, the index of its first element) for each, in vectors.
+/// Calls body(row, index of its first element) for each row, vectorized.
 template <class Body>
 void for_each_row(const tenon::Call& call, LayerNorm::Rows rows, const Body& body) {
   call.parallel_for(rows.count, 1 + 8192 / (rows.size + 1), [=](std::int64_t begin, std::int64_t end) {
@@ -54,7 +54,7 @@ void gradients(const LayerNorm& op, const tenon::Call& call) {
   const auto put = [&](int input) {
     return [write = call.write(input), to = call.input_grad<T>(input)](std::int64_t i, double sum) { store(write, to[i], sum); };
   };
-  // Before data's gradient, which may lie where the output's gradient does.
+  // Computed before data's gradient, which may share memory with the output's gradient.
   if (call.write(1) != tenon::Write::none)
     sum_columns(
         call, rows.count, rows.size, [=](std::int64_t row, std::int64_t i) { return grad(row, i) * normal(row, i); }, put(1));

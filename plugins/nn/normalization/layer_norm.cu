@@ -8,7 +8,7 @@
 
 namespace {
 
-/// Statistics are null where they are not wanted.
+/// Statistics are null if not requested.
 template <class T>
 struct NormalisedRow {
   const T *data, *gamma, *beta;
@@ -38,7 +38,7 @@ struct NormalisedRow {
   }
 };
 
-/// What backward reads.
+/// Inputs of backward.
 template <class T>
 struct Backward {
   const T *data, *output_grad;
@@ -129,7 +129,7 @@ struct LayerNormCuda : LayerNorm {
                            call.output_value<Wide<T>>(2).data(), rows.size};
     const ColumnSums sums = ColumnSums::of(rows.count, rows.size);
     double* const scratch = call.workspace<double>(sums.bytes() / sizeof(double));
-    // Before data's gradient, which may lie where the output's gradient does.
+    // Computed before data's gradient, which may share memory with the output's gradient.
     if (call.write(1) != tenon::Write::none)
       sum_columns(call, sums, GammaTerm<T>{from}, StoreSum<T>{call.input_grad<T>(1).data(), call.write(1)}, scratch);
     if (call.write(2) != tenon::Write::none)

@@ -1,4 +1,4 @@
-// Layer normalisation: every sample by itself, so training and not are the same.
+// Layer normalization: normalizes each sample separately, the same in training and inference.
 #pragma once
 #include <tenon/operator.hpp>
 
@@ -65,7 +65,7 @@ struct LayerNorm : tenon::Operator {
     math.set_input_grad(2, g.sum_like(dy, gamma));
   }
 
-  /// What is normalised together.
+  /// Elements that are normalized together.
   struct Rows {
     std::int64_t count, size;
   };

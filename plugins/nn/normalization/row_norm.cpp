@@ -13,7 +13,7 @@ TENON_OPERATOR(instance_norm, InstanceNorm)
 
 namespace row_norm {
 
-/// What is subtracted from a row, and what it is multiplied with then.
+/// The value subtracted from a row, and the factor applied to the result.
 template <class W>
 struct Statistics {
   W mean, scale;
@@ -31,7 +31,8 @@ Statistics<Wide<T>> statistics(const T* x, std::int64_t size, bool centred, doub
   return {static_cast<W>(mean), static_cast<W>(1 / std::sqrt(squares / n + epsilon))};
 }
 
-/// body(first element, count, number of gamma) for the runs of a row that share one: `repeat` elements, or all, which have one each.
+/// Calls body(first element, count, index of gamma) for the runs of a row that share a gamma:
+/// `repeat` elements each, or one run if each element has its own.
 template <class Body>
 void each_run(const NormRows& rows, std::int64_t row, const Body& body) {
   if (rows.per_group == 0) return body(std::int64_t{0}, rows.size, std::int64_t{0});

@@ -19,7 +19,7 @@ struct Rows {
   }
 };
 
-/// What is subtracted from a row, and what it is multiplied with then.
+/// The value subtracted from a row, and the factor applied to the result.
 template <class W>
 struct Statistics {
   W mean, scale;
@@ -58,7 +58,7 @@ struct NormaliseRow {
   }
 };
 
-/// What backward reads; the statistics were put there before.
+/// Inputs of backward; the statistics have been computed before.
 template <class T>
 struct RowGradients {
   Rows<T> from;
@@ -83,7 +83,7 @@ struct PutStatistics {
   }
 };
 
-/// Of gamma, or of beta.
+/// The gradient of gamma or beta.
 template <class T>
 struct Term {
   RowGradients<T> back;
@@ -161,7 +161,7 @@ void RowNorm::gradients(const tenon::Call& call, const NormRows& rows, bool cent
                                call.output_grad<T>(0).data(),
                                reinterpret_cast<Statistics<Wide<T>>*>(scratch)};
     if (rows.size > 0) for_each_team(call, rows.count, rows.size, false, PutStatistics<T>{back, centred, epsilon});
-    // Before data's gradient, which may lie where the output's gradient does.
+    // Computed before data's gradient, which may share memory with the output's gradient.
     for (int input = 1; input < (centred ? 3 : 2); ++input) {
       if (call.write(input) == tenon::Write::none) continue;
       T* const to = call.input_grad<T>(input).data();

@@ -1,11 +1,13 @@
-// Normalisation of rows: of the features behind an axis (rms_norm), and of groups of channels (group_norm, instance_norm).
+// Normalization of rows: of the features from an axis on (rms_norm), and of groups of channels
+// (group_norm, instance_norm).
 #pragma once
 #include <tenon/operator.hpp>
 
 #include "shared/axis.hpp"
 #include "shared/fits.hpp"
 
-/// How data lies in rows, and which element of gamma and beta an element has: number (row % groups) * per_group + i / repeat.
+/// The rows of data. The index of an element's gamma and beta is (row % groups) * per_group + i /
+/// repeat.
 struct NormRows {
   std::int64_t count, size;
   std::int64_t groups = 1, per_group = 0, repeat = 1;
@@ -21,7 +23,7 @@ struct RowNorm : tenon::Operator {
   }
 
  protected:
-  // Of the plugin that includes this: on the CPU, or on CUDA.
+  // Defined by the including source, for the CPU or CUDA.
   void normalise(const tenon::Call& call, const NormRows& rows, bool centred) const;
   void gradients(const tenon::Call& call, const NormRows& rows, bool centred) const;
 };
@@ -62,7 +64,7 @@ struct RmsNorm : RowNorm {
   }
 };
 
-/// Those of channels: data is [batch, channels, any axes ...].
+/// Normalization of channels: data is [batch, channels, ...].
 struct ChannelNorm : RowNorm {
   static constexpr void describe_tensors(auto& op) {
     op.input("data", "[batch, channels, ...]");

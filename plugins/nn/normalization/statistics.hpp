@@ -1,4 +1,4 @@
-// The mean and the inverse deviation that a normalisation leaves for its backward.
+// The mean and the inverse standard deviation that normalizations store for backward.
 #pragma once
 #include <tenon/operator.hpp>
 
@@ -9,7 +9,7 @@ inline tenon::DType wide(tenon::DType data) {
   return data == tenon::f64 || data == tenon::unknown_dtype ? data : tenon::f32;
 }
 
-/// Where to write hidden output `i`; null where nobody will read it.
+/// The memory of hidden output `i`; null if it is not requested.
 template <class T>
 Wide<T>* hidden(const tenon::Call& call, int i) {
   return call.write(i) == tenon::Write::none ? nullptr : call.output<Wide<T>>(i).data();

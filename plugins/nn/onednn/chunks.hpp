@@ -1,4 +1,4 @@
-// A step done for a whole batch: cut into chunks that run side by side on the host's threads.
+// A step for a whole batch, split into chunks that run in parallel on the host's threads.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -8,11 +8,13 @@
 
 namespace onednn {
 
-/// The batch's number of samples alone decides where it is cut, never the threads, so the bits do not depend on them.
+/// The split depends only on the number of samples, never on the threads, so that results are
+/// independent of them.
 class Chunks {
  public:
-  /// Makes at most `most` chunks of one size, and a shorter one where that does not come out even.
-  /// make(samples, like) gives the step for that many samples; `like`, where there is one, is the longer one's step.
+  /// Creates at most `most` chunks of equal size, and a smaller last one if needed. make(samples,
+  /// like) returns the step for `samples` samples; `like` is the step of the larger chunks, or
+  /// null.
   template <class Make>
   Chunks(std::int64_t batch, std::int64_t most, Make&& make) : batch_(batch), size_(std::max<std::int64_t>((batch + most - 1) / most, 1)) {
     use([&] {
@@ -25,7 +27,7 @@ class Chunks {
 
   const Step& step(std::int64_t chunk) const { return last_ && chunk + 1 == count() ? *last_ : *full_; }
 
-  /// body(chunk, first_sample), inside of use(), for each chunk.
+  /// Calls body(chunk, first_sample), inside of use(), for each chunk.
   template <class Body>
   void for_each(const tenon::Call& call, Body&& body) const {
     call.parallel_for(count(), 1, [&](std::int64_t begin, std::int64_t end) {

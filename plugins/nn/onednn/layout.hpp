@@ -1,4 +1,4 @@
-// How the host's tensors lie in memory, as oneDNN is told.
+// oneDNN descriptors of the memory layout of the host's tensors.
 #pragma once
 #include <string>
 
@@ -12,7 +12,8 @@ inline Layout layout(bool channels_last) {
   return channels_last ? Layout::channels_last : Layout::plain;
 }
 
-/// Strides of a tensor of `dims` without gaps: [batch, channels, ...] row by row, or with the channels innermost.
+/// Strides of a contiguous tensor of `dims`: row-major [batch, channels, ...], or with the channels
+/// innermost.
 inline Dims strides_of(const Dims& dims, Layout layout) {
   Dims strides(dims.size(), 1);
   std::int64_t step = layout == Layout::plain ? 1 : dims[1];
@@ -24,12 +25,12 @@ inline Dims strides_of(const Dims& dims, Layout layout) {
   return strides;
 }
 
-/// Without gaps.
+/// A contiguous tensor.
 inline Desc dense(const Dims& dims, Layout layout, Type type = Type::f32) {
   return {dims, type, strides_of(dims, layout)};
 }
 
-/// A layout in words: two of them are equal if and only if their texts are.
+/// A textual key of a layout: texts are equal if and only if the layouts are.
 inline std::string text_of(const Desc& desc) {
   std::string text;
   const auto& raw = desc.data;

@@ -1,4 +1,5 @@
-// oneDNN as a plugin may use it: on the calling thread alone, its failures as tenon::Error.
+// A wrapper of oneDNN for plugins: runs on the calling thread only, and turns failures into
+// tenon::Error.
 #pragma once
 #include <cstddef>
 #include <dnnl.hpp>
@@ -8,7 +9,7 @@
 #include <string_view>
 #include <tenon/operator.hpp>
 
-extern "C" {  // of GNU OpenMP, on which Debian's oneDNN runs; clang has no omp.h for it
+extern "C" {  // of GNU OpenMP, which Debian's oneDNN uses; clang has no omp.h for it
 int omp_get_max_threads();
 void omp_set_num_threads(int threads);
 }
@@ -19,8 +20,8 @@ using Desc = dnnl::memory::desc;
 using Dims = dnnl::memory::dims;
 using Type = dnnl::memory::data_type;
 
-/// While it lives, OpenMP runs on this thread only: the host's threads work side by side already, and where oneDNN cuts its sums
-/// depends on how many threads it may use.
+/// While it exists, OpenMP uses this thread only: the host's threads already run in parallel, and
+/// oneDNN splits its sums by the number of threads.
 class OneThread {
  public:
   OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
@@ -32,7 +33,7 @@ class OneThread {
   int before_;
 };
 
-/// body() on one thread. Everything that makes or runs primitives stands in here.
+/// Runs body() on one thread. Primitives must only be created and run inside.
 template <class Body>
 decltype(auto) use(Body&& body) {
   const OneThread one;
@@ -43,8 +44,9 @@ decltype(auto) use(Body&& body) {
   }
 }
 
-/// Never destroyed, as primitives refer to it and kernels may live until the very end. The library keeps 1,024 primitives of about 100 KiB;
-/// 256 take 25 MiB, beside those that nodes keep. Another number is somebody's choice.
+/// Never destroyed, since primitives refer to it and kernels may exist until the process ends. The
+/// library caches 1,024 primitives of about 100 KiB by default; 256 take 25 MiB, in addition to
+/// those that nodes hold. A number set by the user has priority.
 inline const dnnl::engine& cpu() {
   static const auto& engine = *[] {
     if (dnnl::get_primitive_cache_capacity() == 1024) dnnl::set_primitive_cache_capacity(256);
@@ -53,32 +55,32 @@ inline const dnnl::engine& cpu() {
   return engine;
 }
 
-/// Whether oneDNN has code for AVX-512 on this machine.
+/// Whether oneDNN uses AVX-512 on this machine.
 inline bool uses_avx512() {
   const auto is = [isa = dnnl::get_effective_cpu_isa()](dnnl::cpu_isa other) { return isa == other; };
   return !is(dnnl::cpu_isa::sse41) && !is(dnnl::cpu_isa::avx) && !is(dnnl::cpu_isa::avx2) && !is(dnnl::cpu_isa::avx2_vnni);
 }
 
-/// Whether oneDNN multiplies bfloat16 by this machine's instructions for it, AVX512-BF16 or AMX.
+/// Whether oneDNN multiplies bfloat16 with native instructions of this machine, AVX512-BF16 or AMX.
 inline bool multiplies_bf16() {
   const auto bits = [](dnnl::cpu_isa isa) { return static_cast<unsigned>(isa); };  // an instruction set has the bits of those it includes
   constexpr auto needed = dnnl::cpu_isa::avx512_core_bf16;
   return (bits(dnnl::get_effective_cpu_isa()) & bits(needed)) == bits(needed);
 }
 
-/// f32, row by row without gaps: how the host's tensors lie.
+/// f32, row-major and contiguous: the layout of the host's tensors.
 inline Desc plain(const Dims& dims) {
   Dims strides(dims.size(), 1);
   for (std::size_t axis = dims.size() - 1; axis > 0; --axis) strides[axis - 1] = strides[axis] * dims[axis];
   return {dims, Type::f32, strides};
 }
 
-/// Laid out as the primitive likes it best.
+/// The layout that the primitive prefers.
 inline Desc any(const Dims& dims, Type type = Type::f32) {
   return {dims, type, dnnl::memory::format_tag::any};
 }
 
-/// oneDNN's kernels count in int in places, without a check.
+/// oneDNN's kernels use int indices in places, without overflow checks.
 inline void require_countable(const tenon::Shape& shape, std::string_view name) {
   std::int64_t sample = 1;
   for (int axis = 1; axis < shape.rank(); ++axis)
@@ -88,26 +90,27 @@ inline void require_countable(const tenon::Shape& shape, std::string_view name) 
 
 inline dnnl::primitive_attr with_own_scratchpad() {
   dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // the library's own is not safe for several threads
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // the library's own scratchpad is not thread-safe
   return attributes;
 }
 
-/// A memory object over the host's memory, which oneDNN never takes as const.
+/// A memory object over the host's memory; oneDNN has no const variant.
 inline dnnl::memory memory_at(const Desc& desc, const void* data) {
   return {desc, cpu(), const_cast<void*>(data)};
 }
 
-/// `bytes` rounded up, so that what follows is aligned as `scratch` is.
+/// `bytes` rounded up, so that the memory after it is aligned like `scratch`.
 inline std::size_t aligned(std::size_t bytes) {
   return (bytes + 63) / 64 * 64;
 }
 
-/// Memory aligned as oneDNN likes it, of undefined content.
+/// Uninitialized memory with oneDNN's preferred alignment.
 class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(std::size_t bytes) { reserve(bytes); }
-  /// At least `bytes`. What was there is lost, and given back before there is more.
+  /// Grows to at least `bytes`. The content is lost; old memory is freed before new memory is
+  /// allocated.
   void reserve(std::size_t bytes) {
     if (bytes <= bytes_) return;
     memory_.reset();
@@ -129,7 +132,7 @@ class Buffer {
 
 inline thread_local Buffer scratch_buffer;  // not in scratch(): clang's analyzer frees it where the function returns
 
-/// At least `bytes` of this thread's scratch memory; good until the next call on this thread.
+/// At least `bytes` of this thread's scratch memory, valid until the next call on this thread.
 inline std::byte* scratch(std::size_t bytes) {
   scratch_buffer.reserve(bytes);
   return scratch_buffer.data();

@@ -1,4 +1,4 @@
-// What the chunks of a batch make apart: gradients that are then added up, or scratch.
+// Per-chunk arrays: partial gradients that are added afterwards, or scratch memory.
 #pragma once
 #include "onednn.hpp"
 
@@ -15,7 +15,7 @@ class Parts {
 
   float* operator[](std::int64_t chunk) const { return reinterpret_cast<float*>(memory_.data()) + chunk * stride_; }
 
-  /// The first one, to which all others have been added in their order.
+  /// Adds all other arrays to the first one, in order, and returns it.
   const float* add_up(const tenon::Call& call) const {
     call.parallel_for(size_, 16384, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t chunk = 1; chunk < count_; ++chunk)

@@ -1,4 +1,4 @@
-// Moving a tensor from one layout to another.
+// Conversion of a tensor between layouts.
 #pragma once
 #include <cstring>
 
@@ -19,14 +19,14 @@ class Reorder {
   bool needed() const { return needed_; }
   std::size_t scratch_bytes() const { return needed_ ? scratchpad_.get_size() : 0; }
 
-  /// Inside of use(), with scratch_bytes() of scratch.
+  /// Must run inside of use(), with scratch_bytes() of scratch.
   void run(const dnnl::stream& stream, const void* from, void* to, std::byte* scratch) const {
     primitive_.execute(stream, {{DNNL_ARG_FROM, memory_at(from_, from)},
                                 {DNNL_ARG_TO, memory_at(to_, to)},
                                 {DNNL_ARG_SCRATCHPAD, memory_at(scratchpad_, scratch)}});
   }
 
-  /// The same by itself; a plain copy where the layouts are equal.
+  /// Converts without a surrounding use(); a plain copy if the layouts are equal.
   void copy(const void* from, void* to) const {
     if (needed_)
       use([&] { run(dnnl::stream(cpu()), from, to, scratch(scratch_bytes())); });

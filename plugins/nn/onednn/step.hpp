@@ -1,4 +1,4 @@
-// A oneDNN primitive that takes and gives the host's tensors, whatever layouts it works in.
+// A oneDNN primitive on the host's tensors, with conversions to and from the layouts it works in.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -10,7 +10,8 @@
 
 namespace onednn {
 
-/// One tensor of a step: oneDNN's name for it (DNNL_ARG_SRC ...), its layout in memory, and the one the primitive works in.
+/// One tensor of a step: oneDNN's id (DNNL_ARG_SRC ...), its layout in memory, and the primitive's
+/// layout.
 struct Port {
   int name;
   Desc given, wanted;
@@ -20,7 +21,7 @@ struct Port {
 class Step {
  public:
   static constexpr std::size_t most_ports = 4;
-  static constexpr std::size_t bytes = 100 << 10;  ///< of its code and descriptions, on average: 1,024 of them take 100 MiB
+  static constexpr std::size_t bytes = 100 << 10;  ///< average size of code and descriptors: 1,024 steps take 100 MiB
 
   Step(dnnl::primitive primitive, const Desc& scratchpad, const std::vector<Port>& ports)
       : primitive_(std::move(primitive)), scratchpad_(scratchpad), shared_bytes_(scratchpad.get_size()) {
@@ -32,26 +33,26 @@ class Step {
     for (const auto& port : ports_) scratch_bytes_ += buffer_bytes(port);
   }
 
-  /// What oneDNN calls its code for it on this machine.
+  /// The name of oneDNN's implementation on this machine.
   std::string_view implementation() const {
     const char* name = "";
     dnnl_primitive_desc_query(primitive_.get_primitive_desc(), dnnl_query_impl_info_str, 0, static_cast<void*>(&name));
     return name;
   }
-  /// Whether oneDNN has nothing but plain loops for it on this machine.
+  /// Whether oneDNN has only a reference implementation on this machine.
   bool slow() const { return implementation().starts_with("ref"); }
 
-  /// The layout in which the primitive works on the tensor that oneDNN calls `name`.
+  /// The primitive's layout of the tensor with oneDNN's id `name`.
   const Desc& layout(int name) const {
     return std::find_if(ports_.begin(), ports_.end(), [&](const Bound& port) { return port.name == name; })->wanted;
   }
 
-  /// `data`: one pointer for each port, in the ports' order. Inside of use(), from any number of threads at once.
+  /// `data`: one pointer for each port, in the ports' order. Must run inside of use(); thread-safe.
   void run(std::span<const void* const> data) const {
     const dnnl::stream stream(cpu());
     auto* const scratch = onednn::scratch(scratch_bytes_);
     auto* buffer = scratch + aligned(shared_bytes_);
-    std::array<const void*, most_ports> at{};  // where the primitive finds each tensor
+    std::array<const void*, most_ports> at{};  // the memory of each tensor as the primitive sees it
     for (std::size_t i = 0; i < ports_.size(); ++i) {
       const auto& port = ports_[i];
       at[i] = port.reorder.needed() ? buffer : data[i];
@@ -70,7 +71,7 @@ class Step {
 
   static std::size_t buffer_bytes(const Bound& port) { return port.reorder.needed() ? aligned(port.wanted.get_size()) : 0; }
 
-  /// By the library's C function: the C++ one wants a map, which costs more than a small primitive.
+  /// Uses the C API: the C++ API needs a map, which costs more than a small primitive.
   void execute(const dnnl::stream& stream, std::span<const void* const> at, std::byte* scratch) const {
     std::array<dnnl::memory, most_ports + 1> memories;
     std::array<dnnl_exec_arg_t, most_ports + 1> arguments{};

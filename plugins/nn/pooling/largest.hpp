@@ -1,5 +1,5 @@
-// Max pooling of float32 over 1 to 3 spatial axes, in loops for wide vectors: first along the rows of a window, then across its columns.
-// A NaN of a window is its result.
+// Max pooling of float32 over 1 to 3 spatial axes in vectorized loops: first along the rows of a
+// window, then across its columns. If a window contains NaN, the result is NaN.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -12,10 +12,11 @@
 #include "onednn/onednn.hpp"
 #include "shared/window.hpp"
 
-/// Planes of rows of places of channels: a plain tensor has a plane for each sample and channel, and one channel in each place.
+/// Planes of rows of positions of channels: a plain tensor has a plane for each sample and channel,
+/// and one channel per position.
 class LargestOfWindows {
  public:
-  /// Positions in one plane are counted in 32 bits.
+  /// Positions in a plane are 32-bit.
   static bool fits(const Window& window, const tenon::Shape& data) {
     std::int64_t size = 1;
     for (int axis = 0; axis < window.axes; ++axis)
@@ -30,7 +31,7 @@ class LargestOfWindows {
     if (window.axes == 3) slices_ = axis_of(window, data, output, 0);
   }
 
-  /// The largest of several is the same in any order: threads may cut the work as they like.
+  /// A maximum does not depend on the order, so threads may split the work arbitrarily.
   void run(const tenon::Call& call, const float* data, float* output) const {
     const auto row = columns_.size * channels_, work = row * rows_.kernel * slices_.kernel;
     call.parallel_for(planes_ * rows_in_plane(), std::max<std::int64_t>(1, 16384 / work), [&](std::int64_t begin, std::int64_t end) {
@@ -43,7 +44,8 @@ class LargestOfWindows {
     });
   }
 
-  /// Each window's gradient goes to its first NaN, or else to the first of its largest elements, which is found again. Of plain tensors.
+  /// Each window's gradient goes to its first NaN, or to the first of its maxima, which is searched
+  /// again. For plain tensors.
   void run_back(const tenon::Call& call, const float* data, const float* output_grad, float* data_grad) const {
     const auto size = slices_.size * rows_.size * columns_.size, rows = rows_in_plane(), count = columns_.places;
     const auto work = rows * count * slices_.kernel * rows_.kernel * columns_.kernel;
@@ -68,7 +70,8 @@ class LargestOfWindows {
     std::int64_t size = 1, places = 1, kernel = 1, stride = 1, pad = 0;
     std::int64_t first(std::int64_t place) const { return std::max<std::int64_t>(place * stride - pad, 0); }
     std::int64_t last(std::int64_t place) const { return std::min(place * stride - pad + kernel, size); }
-    /// Of the places whose windows hold no padding: the first, and the one after the last.
+    /// The range of positions whose windows contain no padding: the first one, and the one after
+    /// the last.
     std::int64_t first_inside() const { return std::min((pad + stride - 1) / stride, places); }
     std::int64_t end_inside() const {
       return size + pad < kernel ? first_inside() : std::clamp((size + pad - kernel) / stride + 1, first_inside(), places);
@@ -82,7 +85,8 @@ class LargestOfWindows {
 
   std::int64_t rows_in_plane() const { return slices_.places * rows_.places; }
 
-  /// Of a row of output. From one to the next there is no division, which would take as long as a short row.
+  /// The position of an output row. Advancing it avoids a division, which would take as long as a
+  /// short row.
   struct Position {
     std::int64_t plane, slice, row;
   };
@@ -95,7 +99,8 @@ class LargestOfWindows {
     ++at.plane;
   }
 
-  /// The rows of data below the windows of one row of output: from `first` to `last` in each slice from `front` to `back`.
+  /// The rows of data covered by the windows of one output row: from `first` to `last` in each
+  /// slice from `front` to `back`.
   struct Below {
     std::int64_t front, back, first, last;
   };
@@ -103,7 +108,8 @@ class LargestOfWindows {
     return {slices_.first(at.slice), slices_.last(at.slice), rows_.first(at.row), rows_.last(at.row)};
   }
 
-  /// The maximum of processors is y if either is NaN: a NaN in y is kept by it, one in x is put back.
+  /// The processor's maximum is y if either operand is NaN: a NaN in y is retained, one in x must
+  /// be restored.
   static float larger(float x, float y) {
     const float of_numbers = x > y ? x : y;
     return x != x ? x : of_numbers;
@@ -127,7 +133,7 @@ class LargestOfWindows {
       across_columns(largest, to);
   }
 
-  /// Calls body(the first position of a row of the plane) for these rows, in their order.
+  /// Calls body(position of the row's first element in the plane) for these rows, in order.
   template <class Body>
   [[gnu::always_inline]] void each_row(const Below& below, const Body& body) const {
     for (auto z = below.front; z < below.back; ++z)
@@ -135,7 +141,7 @@ class LargestOfWindows {
   }
   std::int64_t first_row(const Below& below) const { return (below.front * rows_.size + below.first) * columns_.size; }
 
-  /// Finds, for the windows of one row of output, the first NaN, else the first of the largest elements.
+  /// Finds the first NaN of each window of one output row, or the first of its maxima.
   void find_largest(const Below& below, const float* plane, std::int32_t* at) const {
     const auto begin = columns_.first_inside(), end = columns_.end_inside();
     const bool many = end - begin >= lanes;
@@ -166,7 +172,7 @@ class LargestOfWindows {
   typedef float Floats __attribute__((vector_size(lanes * 4)));
   typedef std::int32_t Places __attribute__((vector_size(lanes * 4)));
 
-  /// from[lane * stride]. stride: 0 where it is no constant.
+  /// from[lane * stride]. stride: 0 if it is not a compile-time constant.
   template <std::int64_t constant>
   [[gnu::always_inline]] static void load(const float* from, std::int64_t stride, Floats& to) {
     if constexpr (constant == 2) {
@@ -179,7 +185,7 @@ class LargestOfWindows {
     }
   }
 
-  /// Of `lanes` places whose windows hold no padding at their sides.
+  /// For `lanes` positions whose windows have no padding at their sides.
   template <std::int64_t constant>
   void find_in_many(const Below& below, std::int64_t place, const float* plane, std::int32_t* at) const {
     const auto left = place * columns_.stride - columns_.pad;
@@ -199,7 +205,8 @@ class LargestOfWindows {
     std::memcpy(at, &found, sizeof found);
   }
 
-  /// Lanes beyond the channels are overwritten by the next places, which the last ones of a row have not.
+  /// SIMD lanes beyond the channels are overwritten by the next positions, which do not exist for
+  /// the last ones of a row.
   void across_places(const float* from, float* to) const {
     const auto channels = channels_, spread = (channels + lanes - 1) / lanes * lanes;
     const auto whole = std::max<std::int64_t>(columns_.places - (spread + channels - 1) / channels + 1, 0);
@@ -243,7 +250,7 @@ class LargestOfWindows {
     return found;
   }
 
-  /// stride: 0 where it is no constant.
+  /// stride: 0 if it is not a compile-time constant.
   template <std::int64_t constant>
   void across_inside(const float* from, float* __restrict to, std::int64_t count) const {
     const auto stride = constant > 0 ? constant : columns_.stride;

@@ -6,11 +6,12 @@
 
 namespace {
 
-/// Of several elements at one place the last one counts: last[place] becomes the largest number of those that are there.
+/// If several elements have the same position, the last one counts: last[place] becomes the largest
+/// of their indices.
 struct FindLast {
   UnpoolPlaces places;
   const std::int64_t* indices;
-  std::int64_t count;  ///< that indices may name
+  std::int64_t count;  ///< number of valid indices
   std::int64_t* last;
   tenon::gpu::Fault fault;
 

@@ -1,4 +1,4 @@
-// The inverse of max_pool: elements go back to where they were the largest.
+// The inverse of max_pool: elements return to the positions of the maxima.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -6,10 +6,10 @@
 #include "pool.hpp"
 #include "shared/fits.hpp"
 
-/// Where elements lie in output that are counted in another shape.
+/// Maps flat indices in the counted shape to flat indices in output.
 struct UnpoolPlaces {
   int rank;
-  std::int64_t from[5] = {}, to[5] = {};  ///< sizes of both shapes: batch, channels and up to 3 more
+  std::int64_t from[5] = {}, to[5] = {};  ///< sizes of both shapes: batch, channels and up to three spatial axes
 
   UnpoolPlaces(const tenon::Shape& counted, const tenon::Shape& output) : rank(counted == output ? 0 : output.rank()) {
     for (int axis = 0; axis < rank; ++axis) from[axis] = counted[axis], to[axis] = output[axis];
@@ -108,7 +108,8 @@ struct MaxUnpool : tenon::Operator {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const auto dx = call.input_grad<T>(0);
       const auto dy = call.output_grad<T>(0);
-      std::vector<std::int64_t> last(static_cast<std::size_t>(dy.size()), -1);  // of several elements at one place the last one counts
+      // if several elements have the same position, the last one counts
+      std::vector<std::int64_t> last(static_cast<std::size_t>(dy.size()), -1);
       std::fill(dx.begin(), dx.end(), T(0));
       each(call, dx.shape(), dy.shape(), [&](std::int64_t i, std::int64_t at) { last[static_cast<std::size_t>(at)] = i; });
       for (std::int64_t at = 0; at < dy.size(); ++at)
@@ -117,7 +118,7 @@ struct MaxUnpool : tenon::Operator {
   }
 
  protected:
-  /// The shape whose elements indices count.
+  /// The shape that the indices refer to.
   tenon::Shape counted(tenon::Shape shape) const {
     const int axes = static_cast<int>(kernel.size());
     const auto sizes = Window::numbers(kernel, axes, {}), steps = Window::numbers(stride, axes, sizes),
@@ -130,7 +131,7 @@ struct MaxUnpool : tenon::Operator {
   }
 
  private:
-  /// body(element of data, its place in output).
+  /// Calls body(index in data, index in output) for each element.
   template <class Body>
   void each(const tenon::Call& call, const tenon::Shape& data, const tenon::Shape& output, const Body& body) const {
     const auto indices = call.input<std::int64_t>("indices");

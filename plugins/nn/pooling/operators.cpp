@@ -1,4 +1,4 @@
-// The pooling operators, and their kernels for the CPU, which keep oneDNN's primitives between calls.
+// The pooling operators and their CPU kernels, which cache oneDNN's primitives between calls.
 #include "pooling_cpu.hpp"
 
 TENON_OPERATOR(max_pool, MaxPool)

@@ -1,14 +1,16 @@
-// The pooling operators: what they say of themselves and infer. Their kernels are in pooling_cpu.hpp and pooling_cuda.hpp.
+// The pooling operators: descriptions and shape inference. The kernels are in pooling_cpu.hpp and
+// pooling_cuda.hpp.
 #pragma once
 #include <algorithm>
 #include <tenon/operator.hpp>
 
 #include "shared/window.hpp"
 
-/// What becomes of a window. inside: the average of its elements inside of data.
+/// The reduction of a window. inside: the average of its elements inside of data.
 enum class Pooling { max, average, inside };
 
-/// Whether oneDNN and LargestOfWindows compute the window: without gaps, and never beyond the padding.
+/// Whether oneDNN and LargestOfWindows support the window: no dilation, and never beyond the
+/// padding.
 inline bool is_plain(const Window& window, const tenon::Shape& data, const tenon::Shape& output) {
   for (int i = 0; i < window.axes; ++i) {
     const auto axis = static_cast<std::size_t>(i);
@@ -27,7 +29,7 @@ inline Window global_window(const tenon::Shape& data) {
   return window;
 }
 
-/// Sets the output of the global poolings: data's shape with spatial axes of 1.
+/// Sets the output of the global poolings: data's shape with spatial axes of size 1.
 inline void infer_global_pooling(tenon::Infer& io) {
   auto data = io.input(0).shape;
   if (!data.has_rank()) return;
@@ -37,13 +39,13 @@ inline void infer_global_pooling(tenon::Infer& io) {
   io.set_output(0, data);
 }
 
-/// The operators whose windows move.
+/// Base of the pooling operators with a moving window.
 struct WindowPool : tenon::Operator {
   tenon::Ints kernel, stride, pad, pad_end, dilate;
   Padding pad_mode = Padding::given;
   bool ceil_mode = false;
 
-  /// padding: what lies around data.
+  /// padding: documentation of the parameter `pad`.
   static constexpr void describe_windows(auto& op, const char* padding) {
     op.input("data", "[batch, channels, spatial axes ...], one spatial axis for each value of `kernel`");
     op.output("output",
@@ -69,7 +71,7 @@ struct WindowPool : tenon::Operator {
     op.example({{"data", {1, 2, 4, 4}}}, {{"kernel", {2, 2}}});
   }
 
-  /// What the two have in common.
+  /// Attributes common to both operators.
   static constexpr void describe_onnx(auto&& form) {
     form.attribute("kernel_shape", "kernel")
         .attribute("strides", "stride", {1})
@@ -107,14 +109,14 @@ struct WindowPool : tenon::Operator {
       const auto at = static_cast<std::size_t>(axis);
       if (data[axis + 2] == tenon::unknown) continue;
       const bool left = (moved.padded(axis, data[axis + 2]) - moved.reach(axis)) % moved.stride[at] != 0;
-      const auto begin = output[axis + 2] * moved.stride[at] - moved.pad[at];  // of the window that would be added
+      const auto begin = output[axis + 2] * moved.stride[at] - moved.pad[at];  // start of an additional window
       if (left && begin < data[axis + 2]) output.set(axis + 2, output[axis + 2] + 1);
     }
     io.set_input(0, data);
     io.set_output(0, output);
   }
 
-  /// Without a stride of its own the window moves by its own size.
+  /// The default stride is the window's size.
   Window window(const tenon::Shape& data) const {
     const int axes = static_cast<int>(kernel.size());
     const auto sizes = Window::numbers(kernel, axes, {});
@@ -172,7 +174,7 @@ struct AvgPool : WindowPool {
   Pooling pooling() const { return count_include_pad ? Pooling::average : Pooling::inside; }
 };
 
-/// The operators with one window for everything that is not batch or channel.
+/// Base of the pooling operators with a single window over all spatial axes.
 struct GlobalPool : tenon::Operator {
   static constexpr void describe_window(auto& op) {
     op.types(tenon::floating);

@@ -1,11 +1,12 @@
-// Which algorithm computes a pooling on the CPU, forward and backward, as a table. plugins/README.md shows it.
+// The table that chooses the algorithm of a pooling on the CPU, forward and backward.
+// plugins/README.md lists it.
 #pragma once
 #include "../../shared/product/choice.hpp"
 
 struct PoolingCase {
   bool f32, maximum;
-  bool plain;      ///< no dilation, padding below the kernel's size, no window beyond the padding: what oneDNN has
-  bool countable;  ///< positions in one plane fit 32 bits
+  bool plain;      ///< no dilation, padding below the kernel's size, no window beyond the padding, as oneDNN requires
+  bool countable;  ///< positions in a plane fit into 32 bits
 };
 
 enum class PoolingAlgorithm { sliding_maximum, onednn, loops };

@@ -1,4 +1,4 @@
-// The CPU kernel that the pooling operators share.
+// The CPU kernel of the pooling operators.
 #pragma once
 #include <string>
 
@@ -9,7 +9,7 @@
 #include "pooling_loops.hpp"
 #include "shared/kept_kernels.hpp"
 
-/// The CPU kernel of a pooling operator that has pooling() and window(data).
+/// The CPU kernel of a pooling operator with pooling() and window(data).
 template <class Operator>
 struct PoolingCpu : Operator {
   std::string algorithm(const tenon::Infer& io) const { return choice::text_of(choose(io.input(0), io.output(0))); }
@@ -81,7 +81,8 @@ struct PoolingCpu : Operator {
     });
   }
 
-  /// Output lies as data does. Where its axes have one element, both layouts are the same, and nothing tells them apart.
+  /// Output has the layout of data. If its spatial axes have one element, both layouts are the same
+  /// and cannot be distinguished.
   static onednn::Layout layout_of(const tenon::Call& call) {
     const auto output = call.output_type(0).shape;
     const bool last = call.channels_last(0), told = output[1] > 1 && output.size() > output[0] * output[1];

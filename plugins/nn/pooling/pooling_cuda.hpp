@@ -1,4 +1,4 @@
-// The CUDA kernel that the pooling operators share.
+// The CUDA kernel of the pooling operators.
 #pragma once
 #include <tenon/gpu/row_major.hpp>
 
@@ -9,10 +9,11 @@
 
 namespace pooling {
 
-/// The largest element of a window, and its position in the plane; of several as large the first one. NaN is larger than all numbers.
+/// The maximum of a window and its position in the plane; the first one among equal elements. NaN
+/// is larger than all numbers.
 struct Largest {
   float value;
-  std::int64_t place;  // below 0: none yet
+  std::int64_t place;  // negative: none yet
 };
 
 struct First {
@@ -23,7 +24,8 @@ struct First {
   }
 };
 
-/// The points of all planes, one plane for each sample and channel: its number, then those along three axes.
+/// Points of all planes, one plane for each sample and channel: the index of the plane, then the
+/// indices along three axes.
 inline tenon::gpu::RowMajor in_planes(std::int64_t points, const Point& plane) {
   tenon::gpu::RowMajor all;
   all.push(points / std::max<std::int64_t>(Sliding::count(plane), 1));
@@ -42,7 +44,7 @@ struct Place {
   }
 };
 
-/// A window's way over data, and what of it is taken apart for each number of a window or a tap.
+/// The geometry of a window over data, with divisors to decompose indices of windows and taps.
 struct Windows {
   Sliding way;
   tenon::gpu::RowMajor all, taps;
@@ -50,7 +52,7 @@ struct Windows {
   Windows(const Sliding& sliding, std::int64_t count)
       : way(sliding), all(in_planes(count, way.places)), taps(in_planes(Sliding::count(way.kernel), way.kernel)) {}
 
-  /// visit(the place in its plane) of the elements under every step-th tap.
+  /// Calls visit(position in the plane) for the element under every step-th tap.
   template <class Visit>
   TENON_DEVICE void each_element(const Point& window, std::int64_t first, std::int64_t step, Visit visit) const {
     for (auto tap = first, count = taps.count(); tap < count; tap += step)
@@ -58,13 +60,13 @@ struct Windows {
   }
 };
 
-/// What is null is not wanted.
+/// Pointers are null if not requested.
 struct LargestOfWindow {
   const float* data;
   Windows windows;
   float* output;
   std::int64_t* places;
-  bool in_all = false;  ///< places are counted in all of data, not in one plane
+  bool in_all = false;  ///< indices refer to all of data instead of one plane
 
   template <class Team>
   TENON_DEVICE void operator()(const Team& team, std::int64_t i) const {
@@ -81,7 +83,7 @@ struct LargestOfWindow {
   }
 };
 
-/// What the sum of a window's elements is divided by.
+/// The divisor of the sum of a window's elements.
 struct Divisor {
   bool inside;
   TENON_DEVICE float of(const Sliding& way, const Point& window) const {
@@ -112,7 +114,8 @@ struct AverageOfWindow {
   }
 };
 
-/// Each element gathers from the windows that it lies in, in their order. With `places` those of which it was the largest, else all.
+/// Each element sums the gradients of the windows that contain it, in order. With `places`, only of
+/// those whose maximum it was.
 struct ElementGradient {
   const float* dy;
   const std::int64_t* places;
@@ -138,7 +141,8 @@ struct ElementGradient {
       const int axis = box_axis - 1;
       element.at[axis] = at;
       const auto padded = static_cast<decltype(at)>(at + way.pad.at[axis]);
-      const auto passed = static_cast<decltype(at)>(padded - way.kernel.at[axis]);  // the last element to begin at and not reach this one
+      // the last position at which an element starts without reaching this one
+      const auto passed = static_cast<decltype(at)>(padded - way.kernel.at[axis]);
       const std::int64_t end = strides[axis].divide(padded).quotient, most = way.places.at[axis] - 1;
       first.at[axis] = passed < 0 ? 0 : strides[axis].divide(passed).quotient + 1;
       last.at[axis] = end < most ? end : most;
@@ -161,7 +165,7 @@ struct ElementGradient {
 
 }  // namespace pooling
 
-/// The CUDA kernel of a pooling operator that has pooling() and window(data).
+/// The CUDA kernel of a pooling operator with pooling() and window(data).
 template <class Operator>
 struct PoolingCuda : Operator {
   static constexpr bool capturable = true;
@@ -173,7 +177,8 @@ struct PoolingCuda : Operator {
     return data.dtype == tenon::f32 && (!data.shape.has_rank() || is_plain(this->window(data.shape), data.shape, types.output(0).shape));
   }
 
-  /// For max pooling, where each window's largest element lies: it is found again, so that nothing needs to be kept from forward.
+  /// For max pooling, the position of each window's maximum, which is searched again, so that
+  /// forward stores nothing.
   std::size_t backward_workspace(const tenon::Infer& io) const {
     return this->pooling() == Pooling::max ? static_cast<std::size_t>(io.output(0).shape.size()) * sizeof(std::int64_t) : 0;
   }

@@ -1,4 +1,5 @@
-// Average pooling by oneDNN for data of a given shape, made when it is first needed and then kept.
+// Average pooling with oneDNN for data of a fixed shape; primitives are created on first use and
+// then cached.
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -9,7 +10,7 @@
 #include "onednn/parts.hpp"
 #include "shared/window_parts.hpp"
 
-/// What a pooling is made for. Backward knows plain tensors alone.
+/// The configuration of a pooling. Backward supports plain tensors only.
 struct PoolingShape {
   tenon::Shape data, output;
   onednn::Layout layout = onednn::Layout::plain;  ///< of data and output
@@ -31,13 +32,13 @@ class PoolingKernel {
       before_.push_back(window.pad[axis]);
       after_.push_back((output_[axis + 2] - 1) * window.stride[axis] + window.kernel[axis] - data_[axis + 2] - window.pad[axis]);
     }
-    // Rows of a plain sample are not next to each other; those of a small one are not worth a part.
+    // Rows of a plain sample are not contiguous; those of a small one are not worth a chunk.
     const WindowParts parts(window, shape.data, shape.output);
     const bool rows = layout_ == onednn::Layout::channels_last && shape.data.size() > 1 << 18;
     if (data_[0] > 0) parts_ = rows ? parts.of_rows(most_chunks) : parts.of_samples(most_chunks);
   }
 
-  std::size_t bytes() const { return steps_.size() * onednn::Step::bytes; }  // backward's are as few
+  std::size_t bytes() const { return steps_.size() * onednn::Step::bytes; }  // backward has as few
 
   void forward(const tenon::Call& call, const float* data, float* output) {
     if (steps_.empty()) onednn::use([&] { make_steps(); });
@@ -64,7 +65,7 @@ class PoolingKernel {
   }
 
  private:
-  static constexpr std::int64_t most_chunks = 16;  // more threads than that find nothing to do
+  static constexpr std::int64_t most_chunks = 16;  // more threads than that have no work
 
   static onednn::Desc batch_of(std::int64_t samples, onednn::Dims dims) {
     dims[0] = samples;
@@ -77,7 +78,7 @@ class PoolingKernel {
     return size;
   }
 
-  /// A step for each size of part.
+  /// Creates a step for each size of chunk.
   void make_steps() {
     std::vector<WindowPart> made;
     for (const auto& part : parts_) {

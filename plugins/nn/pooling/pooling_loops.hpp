@@ -1,4 +1,5 @@
-// Pooling of any windows and dtypes, in loops: with gaps, beyond the padding, and with the places of the largest elements.
+// Pooling with any windows and dtypes in loops: with dilation, beyond the padding, and with the
+// indices of maxima.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -44,7 +45,8 @@ class PoolingLoops {
     });
   }
 
-  /// Of plain tensors: each window's gradient goes to its first NaN or else its first largest element, or evenly to all.
+  /// For plain tensors: each window's gradient goes to its first NaN or first maximum, or evenly to
+  /// all elements.
   template <class T>
   void largest_back(const tenon::Call& call, const T* data, const T* dy, T* dx) const {
     each_plane_back(call, dx, [&](std::int64_t plane, std::int64_t place, const Taps& taps, auto* sums) {
@@ -68,10 +70,10 @@ class PoolingLoops {
   struct Axis {
     std::int64_t size = 1, places = 1, kernel = 1, stride = 1, dilate = 1, pad = 0, pad_end = 0;
   };
-  /// Elements of data below a window, along each axis: first, first + dilate ... before end.
+  /// Elements of data covered by a window along each axis: first, first + dilate, ... before end.
   struct Taps {
     std::array<std::int64_t, 3> first, end, step;
-    std::int64_t counted;  ///< those inside data and its padding
+    std::int64_t counted;  ///< number of elements inside data and its padding
     std::int64_t count() const {
       std::int64_t all = 1;
       for (std::size_t axis = 0; axis < 3; ++axis)
@@ -123,7 +125,7 @@ class PoolingLoops {
         for (auto c = taps.first[2]; c < taps.end[2]; c += taps.step[2]) body((a * axes_[1].size + b) * axes_[2].size + c);
   }
 
-  /// The position of the first NaN, else of the first of the largest elements.
+  /// The position of the first NaN, or of the first maximum.
   template <class T, class Element>
   std::int64_t largest_of(const Taps& taps, const Element& element, T& found) const {
     std::int64_t at = -1;

@@ -1,4 +1,4 @@
-// The cells of the recurrent operators as CUDA kernels call them: one unit of one sample at a time.
+// The cells of the recurrent operators for CUDA kernels: one unit of one sample at a time.
 #pragma once
 #include "gru.hpp"
 #include "lstm.hpp"
@@ -7,7 +7,8 @@
 
 namespace recurrent {
 
-/// The sums of a unit's products: [.., rows] of weight x and of recurrent h, and of the product with what reset() gave.
+/// The sums of a unit's products: [.., rows] of weight * x and of recurrent * h, and of the product
+/// with the result of reset().
 template <class W>
 struct UnitSums {
   const W *weight, *recurrent, *product, *bias;  ///< bias: null, or [2 rows]
@@ -18,14 +19,14 @@ struct UnitSums {
   TENON_FN W of_product(int gate) const { return product[k] + (bias ? bias[rows + gate * hidden + k] : W(0)); }
 };
 
-/// What a step gives back for its unit.
+/// The gradients of one step for its unit.
 template <class W>
 struct UnitSlopes {
-  W sums[4] = {}, product = 0, h = 0, c = 0, extra[3] = {};  ///< h: but for what goes through recurrent
+  W sums[4] = {}, product = 0, h = 0, c = 0, extra[3] = {};  ///< h: without the part that flows through recurrent
 };
 
-// Each cell: how many gates it has, and sums that are kept for the way back; how many gates are multiplied with h itself, while what
-// reset() gives is multiplied with the rows of the last one.
+// Each cell declares: the number of gates and of sums stored for backward; the number of gates that
+// multiply h itself. The result of reset() is multiplied by the rows of the last gate.
 
 template <class W>
 struct RnnCell {

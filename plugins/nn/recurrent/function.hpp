@@ -1,4 +1,4 @@
-// The functions of recurrent operators, by ONNX's names.
+// Activation functions of the recurrent operators, by ONNX's names.
 #pragma once
 #include <algorithm>
 #include <cctype>
@@ -11,7 +11,7 @@ namespace recurrent {
 
 enum class Kind { relu, tanh, sigmoid, affine, leaky_relu, thresholded_relu, scaled_tanh, hard_sigmoid, elu, softsign, softplus, count };
 
-/// Its default alpha and beta, and how many of them it has.
+/// Default alpha and beta, and how many of them the function has.
 struct Named {
   const char* name;
   double alpha, beta;
@@ -66,7 +66,7 @@ struct Function {
     }
   }
 
-  /// Its derivative; at a knee the one of either side.
+  /// The derivative; at a kink, that of either side.
   template <class T>
   TENON_FN T slope(T x) const {
     if (clip > 0 && std::abs(x) > static_cast<T>(clip)) return 0;
@@ -110,7 +110,8 @@ struct Function {
   }
 };
 
-/// Those of all directions, `each` of a direction; the first is Sigmoid by default where there are several.
+/// The functions of all directions, `each` per direction. By default, the first one is Sigmoid if
+/// there are several.
 inline std::vector<Function> functions_of(const Recurrent& op, int each) {
   std::vector<Function> functions;
   std::size_t alphas = 0, betas = 0;

@@ -1,31 +1,35 @@
-// Gradients of the recurrent operators: the steps of each sample are made again and then gone back; what matrices and biases get of all
-// samples and steps is summed afterwards, in one order on any number of threads.
+// Gradients of the recurrent operators: the steps of each sample are recomputed and then traversed
+// backwards. Gradients of matrices and biases are summed over all samples and steps afterwards, in
+// an order that does not depend on the number of threads.
 #pragma once
 #include "sequence.hpp"
 
 namespace recurrent {
 
-/// One step on the way back. x, h and c are what the step began with. In: the gradients of its results, dh and dc. Out: those of what it
-/// began with, in the same places, and of its sums.
+/// One step of the backward pass. x, h and c are the inputs of the step. On entry, dh and dc are
+/// the gradients of its results; on return, those of its inputs h and c. Also returns the gradients
+/// of its sums.
 template <class W>
 struct StepBack {
   const W *x, *h, *c;
   W *dh, *dc;
-  W* sums;            ///< [rows]: gradients of weight x + bias
-  W* recurrent_sums;  ///< [rows]: of recurrent h + bias
-  W* last_block;      ///< [hidden]: what the last rows of recurrent are multiplied with; h, unless the step says otherwise
-  W* extra;           ///< as many numbers as the operator has, added over steps and samples: gradients of its other weights
+  W* sums;            ///< [rows]: gradients of weight * x + bias
+  W* recurrent_sums;  ///< [rows]: gradients of recurrent * h + bias
+  W* last_block;      ///< [hidden]: factor of the last rows of recurrent; h, unless the step sets another one
+  W* extra;           ///< gradients of the operator's other weights, summed over steps and samples
   W* scratch;
 };
 
-/// cell is run()'s, back(matrices, direction, StepBack) its gradient. `extra`: numbers of each direction, for the input of that name.
+/// cell is that of run(); back(matrices, direction, StepBack) is its gradient. `extra`: number of
+/// elements per direction of the input `extra_name`.
 template <class T, class Cell, class Back>
 void run_back(const Recurrent& op, const tenon::Call& call, std::int64_t gates, std::int64_t scratch, bool has_cell, const Cell& cell,
               const Back& back, const char* extra_name = nullptr, std::int64_t extra = 0) {
   using W = Wide<T>;
   const Layer<T> of(op, call, gates, has_cell);
   const auto hidden = of.hidden, rows = of.rows, features = of.features;
-  const auto samples = of.ways * of.batch, kept = 2 * rows + 2 * hidden;  // of a step: its sums' gradients, h, and the last block's input
+  // per step: the gradients of its sums, h, and the input of the last block
+  const auto samples = of.ways * of.batch, kept = 2 * rows + 2 * hidden;
   const auto number = [](std::int64_t count) { return std::vector<W>(static_cast<std::size_t>(count), W(0)); };
   auto all = number(samples * of.steps * kept), dx = number(of.ways * of.batch * of.steps * features), dh0 = number(samples * hidden),
        dc0 = number(has_cell ? samples * hidden : 0), dextra = number(samples * extra);
@@ -65,7 +69,7 @@ void run_back(const Recurrent& op, const tenon::Call& call, std::int64_t gates, 
     }
   });
 
-  // value(i) of each element of the input's gradient, where it is wanted
+  // writes value(i) for each element of the input's gradient, if it is requested
   const auto put = [&](const char* name, int input, const auto& value) {
     if (!call.has_input(name) || call.write(input) == tenon::Write::none) return;
     const auto to = call.input_grad<T>(name);

@@ -31,7 +31,7 @@ struct Gru : GruLayer {
     }
     const GruUnit& unit(std::int64_t way) const { return units[static_cast<std::size_t>(way)]; }
 
-    /// sums: four blocks, as of GruUnit. `reset` gets what recurrent is multiplied with for the last one.
+    /// sums: four blocks, as in GruUnit. `reset` receives the factor of recurrent for the last one.
     void add_sums(const Matrices& of, std::int64_t way, const W* x, const W* h, W* sums, W* reset) const {
       const auto size = static_cast<std::size_t>(hidden);
       W *const r = sums + hidden, *const recurrent = sums + 3 * hidden;

@@ -1,13 +1,14 @@
-// A layer of gated recurrent units.
+// A layer of gated recurrent units (GRU).
 #pragma once
 #include "function.hpp"
 
-/// What each unit computes. Sums: the arguments of z and r; the candidate's, but for its product with recurrent; and that product.
+/// The computation of one unit. Sums: the arguments of z and r; that of the candidate without its
+/// product with recurrent; and that product.
 struct GruUnit {
   recurrent::Function gate, candidate;
   bool linear_before_reset;
 
-  /// What recurrent is multiplied with in that product.
+  /// The factor of recurrent in that product.
   template <class W>
   TENON_FN W reset(W sum_of_r, W h) const {
     return linear_before_reset ? h : gate(sum_of_r) * h;
@@ -20,9 +21,9 @@ struct GruUnit {
 
   template <class W>
   struct Slopes {
-    W z, r, candidate, product, h;  ///< r: where linear_before_reset
+    W z, r, candidate, product, h;  ///< r: if linear_before_reset
   };
-  /// Of the state behind the step, which was h before.
+  /// From the gradient of the state after the step; h is the state before it.
   template <class W>
   TENON_FN Slopes<W> back(const W (&sums)[4], W h, W dh) const {
     const W z = gate(sums[0]), in = argument(sums), d = dh * (1 - z) * candidate.slope(in);
@@ -33,7 +34,7 @@ struct GruUnit {
   struct ResetSlopes {
     W r, h;
   };
-  /// Of what reset() gave.
+  /// From the gradient of the result of reset().
   template <class W>
   TENON_FN ResetSlopes<W> reset_back(W sum_of_r, W h, W dreset, W slope_of_r) const {
     if (linear_before_reset) return {slope_of_r, dreset};

@@ -1,8 +1,9 @@
-// A layer of long short-term memory.
+// A layer of long short-term memory (LSTM).
 #pragma once
 #include "function.hpp"
 
-/// What each unit of a cell computes. Sums are the arguments of i, o, f and the candidate, but for what peepholes add to the first three.
+/// The computation of one unit. Sums are the arguments of i, o, f and the candidate, without the
+/// peephole terms of the first three.
 struct LstmUnit {
   recurrent::Function gate, candidate, output;
   bool input_forget;
@@ -19,7 +20,7 @@ struct LstmUnit {
   struct Slopes {
     W sums[4], peepholes[3], c;
   };
-  /// Of the state h, and of c behind the step, which was `before`.
+  /// From the gradients of the state h and of c after the step; `before` is c before it.
   template <class W>
   TENON_FN Slopes<W> back(const W (&sums)[4], const W (&peepholes)[3], W before, W dh, W dc_behind) const {
     const W in = sums[0] + peepholes[0] * before, in_f = sums[2] + peepholes[2] * before;
