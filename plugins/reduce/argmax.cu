@@ -9,7 +9,7 @@ struct Candidate {
   std::int64_t index;
 };
 
-/// The better one, and of equals the first; an index of -1 is nobody.
+/// The better element, or the first one among equal elements; an index of -1 marks an empty result.
 template <class Rule, class A>
 struct First {
   using Acc = Candidate<A>;
@@ -42,7 +42,7 @@ struct PutIndex {
 template <class Rule>
 struct ChosenIndexCuda : ChosenIndex<Rule> {
   static constexpr bool capturable = true;
-  /// The integers of 0.2 and the last of equal ones are the CPU's.
+  /// Integer types added in 0.2 and the parameter `last` are supported on the CPU only.
   bool supports(const tenon::Infer& types) const { return !this->last && tenon::any_type.has(types.input(0).dtype); }
 
   std::size_t workspace(const tenon::Infer& io) const {

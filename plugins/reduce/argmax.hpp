@@ -4,7 +4,7 @@
 #include "../shared/strips.hpp"
 #include "axes.hpp"
 
-/// What argmax and argmin choose. nan is better than any number.
+/// The orders of argmax and argmin. nan is better than any number.
 struct Largest {
   static constexpr const char* onnx = "ArgMax";
   static constexpr const char* doc =
@@ -81,7 +81,7 @@ struct ChosenIndex : Reduction {
     Plain<T> best = x[0];
     std::int64_t index = 0;
     for (std::int64_t s = 0; s < strips.steps(); ++s) {
-      // first whether the strip holds anything better, which is vector code, and only then where
+      // first a vectorized test whether the strip holds anything better, and only then a search
       const auto step = strips.step(s);
       const auto found = fold_strip<Fold>(x + step.x, step.length);
       if (last ? better(best, found) : !better(found, best)) continue;

@@ -1,4 +1,4 @@
-// The parameters that every reduction has, and what they make of a shape.
+// Base of the reductions: parameters, shape inference and reduction over axes.
 #pragma once
 #include <bit>
 #include <tenon/operator.hpp>
@@ -12,10 +12,12 @@ struct Reduction : tenon::Operator {
   bool noop_with_empty_axes = false;
 
  protected:
-  /// Bit a is set where axis a of an x of this rank is reduced. The axes must have passed infer_reduction.
+  /// Bit a is set if axis a is reduced for an x of this rank. The axes must have passed
+  /// infer_reduction.
   unsigned reduced(int rank) const { return rank < 0 ? 0 : mask_of(axis, rank); }
 
-  /// The same of axes that an input may give, in forward and backward. Error: they contradict y's shape, if it was known without them.
+  /// The same in forward and backward, where the axes may come from an input. Error: they
+  /// contradict y's shape, if it was known before.
   unsigned reduced(const tenon::Call& call) const {
     const auto x = call.input_type(0).shape;
     if (!call.has_input("axes")) return reduced(x.rank());
@@ -31,8 +33,9 @@ struct Reduction : tenon::Operator {
     op.param("keepdims", &Reduction::keepdims, "keep the reduced axes with size 1");
   }
 
-  /// Since axes_are_input, the axes are no attribute. types: those for which ONNX's result has the dtype that ours has. A switch: one that
-  /// ONNX has always on.
+  /// axes_are_input: the opset since which the axes are an input instead of an attribute. types:
+  /// those for which ONNX's result has the same dtype as ours. on: a flag that is always set in
+  /// ONNX.
   static constexpr void describe_onnx(auto& op, const char* type, int axes_are_input,
                                       tenon::Types types = tenon::any_real + tenon::Types{tenon::boolean}, const char* on = nullptr) {
     auto attributes = op.onnx("", type).until(axes_are_input - 1);
@@ -44,14 +47,14 @@ struct Reduction : tenon::Operator {
     if (on) inputs.constant(on, true);
   }
 
-  /// For operators whose axes may be an input.
+  /// For operators whose axes may come from an input.
   static constexpr void describe_axes_input(auto& op) {
     describe_given(op, "axes", "[n]; replaces the parameter `axis`");
     op.param("noop_with_empty_axes", &Reduction::noop_with_empty_axes,
              "without axes, reduce none instead of all: each element is a result");
   }
 
-  /// y's shape from x's, and what y's tells about x's.
+  /// Infers y's shape from x's, and x's sizes from y's.
   void infer_reduction(tenon::Infer& io, tenon::DType dtype) const {
     const auto axes = given_axes(io);
     if (!axes) {
@@ -69,7 +72,7 @@ struct Reduction : tenon::Operator {
     io.set_output(0, without(io.input(0).shape, mask), dtype);
   }
 
-  /// sum, mean, max and min: x folded by Rule, then finished.
+  /// sum, mean, max and min: folds x by Rule, then applies finish.
   template <class Rule, class T, class Out, class Finish>
   void run(const tenon::Call& call, Finish finish) const {
     const auto shape = call.input_type(0).shape;
@@ -79,13 +82,13 @@ struct Reduction : tenon::Operator {
     reduce<Rule>(call, call.input<T>(0), call.output<Out>(0), mask, call.write(0) == tenon::Write::add, scratch, finish);
   }
 
-  /// Of run(): the same for axes that are not known when a run is planned as for those that are.
+  /// The workspace of run(), which is the same whether or not the axes are known at planning time.
   std::size_t run_workspace(const tenon::Infer& io, std::size_t accumulator = sizeof(double)) const {
     const auto x = io.input(0).shape;
     return io.has_input("axes") ? 0 : reduce_workspace(x, reduced(x.rank()), accumulator);
   }
 
-  /// For reductions without a result for no elements.
+  /// For reductions that have no result over zero elements.
   void require_elements(const tenon::Infer& io) const {
     const auto x = io.input(0).shape;
     const auto axes = given_axes(io);
@@ -140,7 +143,7 @@ struct Reduction : tenon::Operator {
   tenon::Shape kept_from_y(const tenon::Shape& y, unsigned mask, int rank) const {
     auto x = tenon::Shape::of_rank(rank);
     const int gone = std::popcount(mask);
-    if (!y.has_rank() || y.rank() != (keepdims ? rank : rank - gone)) return x;  // set_output will show a contradiction
+    if (!y.has_rank() || y.rank() != (keepdims ? rank : rank - gone)) return x;  // set_output reports the contradiction
     for (int a = 0, from = 0; a < rank; ++a) {
       const bool is_reduced = mask >> a & 1;
       if (!is_reduced) x.set(a, y[from]);

@@ -1,12 +1,13 @@
-// Sums of a csr matrix over its rows, its columns or both, in time and memory of what is stored and of the result. Floating point numbers
-// are added in float64. The order depends on the matrix alone: the same bits on any number of threads.
+// Sums of a csr matrix over its rows, its columns or both, in time and memory proportional to the
+// stored elements and the result. Floating-point numbers are added in float64, in an order that
+// depends only on the matrix, not on the number of threads.
 #pragma once
 #include <algorithm>
 #include <vector>
 
 #include "../shared/rules.hpp"
 
-/// Whole numbers are added modulo 2^64.
+/// Integers are added modulo 2^64.
 template <class Out>
 using CsrSum =
     std::conditional_t<std::is_integral_v<Out>, std::uint64_t, std::conditional_t<tenon::is_complex<Out>, tenon::Complex<double>, double>>;
@@ -38,7 +39,7 @@ Acc sum_whole(const tenon::Call& call, const tenon::Csr<const T>& x) {
   return sum_values<Acc>(sums.data(), static_cast<std::int64_t>(sums.size()));
 }
 
-/// Rows are cut into parts with sums of their own, as many as their memory is worth.
+/// Rows are split into chunks with partial sums, as many as the memory for these is worth.
 template <class Acc, class T, class Put>
 void sum_each_column(const tenon::Call& call, const tenon::Csr<const T>& x, Put put) {
   const auto parts = std::clamp<std::int64_t>(x.nnz / (4 * x.columns + (1 << 14)), 1, 32);
@@ -72,7 +73,7 @@ void reduce_csr(const tenon::Call& call, unsigned reduced, Finish finish) {
   put(0, sum_whole<Acc>(call, x));
 }
 
-/// Sparse kernels of sum and mean: csr in, dense out.
+/// Storage inference of sum and mean: csr in, dense out.
 inline void infer_csr_reduction(tenon::InferStorage& io) {
   if (!io.backward() && io.input(0) == tenon::Storage::csr) io.sparse_kernel();
 }

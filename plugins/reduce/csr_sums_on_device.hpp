@@ -1,11 +1,12 @@
-// Sums of a csr matrix on a CUDA device; floating point numbers are added in float64, in an order that depends on the matrix alone.
+// Sums of a csr matrix on a CUDA device. Floating-point numbers are added in float64, in an order
+// that depends only on the matrix.
 #pragma once
 #include <tenon/gpu/fault.hpp>
 
 #include "../shared/fold_on_device.hpp"
 #include "csr_sums.hpp"
 
-/// What csr sums put into the workspace.
+/// Layout of the workspace of csr sums.
 struct CsrSumSpace {
   std::int64_t columns, column_parts;
 
@@ -46,7 +47,8 @@ struct ShortRowSum {
   }
 };
 
-/// Some rows, one after the other: no two values of a row are in one column, so a block's threads never meet.
+/// A chunk of rows, one after the other: the values of a row are in distinct columns, so the
+/// threads of a block do not conflict.
 template <class T, class Acc>
 struct ColumnSums {
   tenon::Csr<const T> x;
@@ -78,7 +80,7 @@ struct SumColumnParts {
   }
 };
 
-/// The csr kernel of a reduction whose dense kernel has `sink`.
+/// The csr kernel of a reduction; its dense kernel uses `sink`, too.
 template <class T, class Acc, class Sink>
 void reduce_csr_on_device(const tenon::Call& call, unsigned reduced, const Sink& sink) {
   if (call.write(0) == tenon::Write::none) return;

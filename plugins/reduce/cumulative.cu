@@ -1,4 +1,4 @@
-// CUDA kernels of cumsum, cumprod and prod: a thread goes along each line.
+// CUDA kernels of cumsum, cumprod and prod: one thread for each line.
 #include <tenon/gpu/launch.hpp>
 
 #include "../shared/fold_on_device.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 /// Lines of elements along one axis.
 struct Lines {
-  std::int64_t inner, count;  ///< elements behind the axis, and along it
+  std::int64_t inner, count;  ///< elements after the axis, and along it
   bool reverse;
 
   TENON_FN std::int64_t first(std::int64_t line) const {
@@ -49,7 +49,7 @@ struct RunAlong {
   }
 };
 
-/// As Cumprod::backward(); dx holds the products before each element first.
+/// As Cumprod::backward(); dx first holds the products of the elements before each one.
 template <class T>
 struct ProductsBack {
   Lines lines;
@@ -75,7 +75,7 @@ struct ProductsBack {
   }
 };
 
-/// dy times the product of the others, as Prod::backward().
+/// dy times the product of the other elements, as in Prod::backward().
 template <class T>
 struct OthersBack {
   FoldSpace space;
@@ -106,12 +106,13 @@ struct PutProduct {
   TENON_FN void operator()(std::int64_t i, Acc product) const { y[i] = static_cast<Out>(static_cast<Plain<Out>>(product)); }
 };
 
-/// Halves, whose gradients need room for wider numbers, and the integers of 0.2 are the CPU's.
+/// 16-bit floats, whose gradients need wider intermediates, and integer types added in 0.2 are
+/// supported on the CPU only.
 bool plain_numbers(tenon::DType dtype) {
   return (tenon::integral + tenon::Types{tenon::f32, tenon::f64}).has(dtype);
 }
 
-/// A few long lines are the CPU's: each would keep one thread busy.
+/// A few long lines run on the CPU, since each would occupy a single thread.
 bool enough_lines(std::int64_t lines, std::int64_t length) {
   return length <= 4096 || lines >= 1024;
 }
@@ -172,7 +173,7 @@ TENON_KERNEL(cumprod, cuda, CumprodCuda)
 
 struct ProdCuda : Prod {
   static constexpr bool capturable = true;
-  /// Axes that are an input are the CPU's, too.
+  /// Axes from an input are supported on the CPU only.
   bool supports(const tenon::Infer& types) const {
     const auto x = types.input(0).shape, y = types.output(0).shape;
     if (types.has_input("axes") || !plain_numbers(types.input(0).dtype)) return false;

@@ -5,7 +5,7 @@
 #include "../shared/given_numbers.hpp"
 #include "../shared/rules.hpp"
 
-/// What both have: an axis and its direction.
+/// Base of both: the axis and its direction.
 struct Cumulative : tenon::Operator {
   std::int64_t axis = 0;
   bool exclusive = false, reverse = false;
@@ -31,7 +31,7 @@ struct Cumulative : tenon::Operator {
     op.example({{"x", {2, 3}}, {"along", {}, tenon::i64, {-1}}});
   }
 
-  /// The axis, of those that x has.
+  /// The axis, in [0, rank).
   int axis_in(const tenon::Call& call) const {
     const int rank = call.input_type(0).shape.rank();
     const auto named = given_number(call, "along", axis);
@@ -39,14 +39,14 @@ struct Cumulative : tenon::Operator {
     return static_cast<int>(named < 0 ? named + rank : named);
   }
 
-  /// Elements along the axis, one after the other in its direction.
+  /// The elements of a line in the direction of accumulation.
   struct Line {
     std::int64_t first, step, count;
 
     std::int64_t operator[](std::int64_t i) const { return first + i * step; }
   };
 
-  /// body(line) for each line of x.
+  /// Calls body(line) for each line of x.
   template <class Body>
   void each_line(const tenon::Call& call, Body body) const {
     const auto x = call.input_type(0).shape;
@@ -63,7 +63,7 @@ struct Cumulative : tenon::Operator {
     });
   }
 
-  /// to = the elements of `from`, merged one by one.
+  /// to = the running results of merging the elements of `from`.
   template <class T, class Merge>
   static void run(const Line& line, const T* from, T* to, Wide<T> start, bool exclusive, Merge merge) {
     auto total = start;
@@ -93,7 +93,7 @@ struct Cumsum : Cumulative {
     });
   }
 
-  /// Each element was added to all behind it.
+  /// Each element contributes to all elements after it.
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const T* const dy = call.output_grad<T>(0).data();
@@ -121,7 +121,8 @@ struct Cumprod : Cumulative {
     });
   }
 
-  /// dx[i] is the product of all before i, times dy[i] + x[i + 1] (dy[i + 1] + x[i + 2] (...)): no division, so zeros need no care.
+  /// dx[i] = (product of all before i) * (dy[i] + x[i + 1] (dy[i + 1] + x[i + 2] (...))): no
+  /// division, so that zeros need no special case.
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const T *const x = call.input<T>(0).data(), *const dy = call.output_grad<T>(0).data();

@@ -12,7 +12,7 @@ struct PutChosen {
   TENON_FN void operator()(std::int64_t i, Plain<T> chosen) const { y[i] = static_cast<T>(chosen); }
 };
 
-/// Counts the elements that were chosen for a result.
+/// Counts the elements that equal a result.
 template <class T>
 struct Chosen {
   const T *x, *y;
@@ -27,7 +27,7 @@ struct PutCount {
   TENON_FN void operator()(std::int64_t result, std::int64_t count) const { ties[result] = count; }
 };
 
-/// dy goes to the chosen element; where several are equal, each gets the same part.
+/// dy goes to the chosen element, in equal parts if there are several.
 template <class T>
 struct Share {
   const T *x, *y, *dy;
@@ -47,7 +47,8 @@ struct Share {
 template <class Op, template <class> class Rule>
 struct ExtremumCuda : Op {
   static constexpr bool capturable = true;
-  /// The integers of 0.2, complex numbers and axes that are an input are the CPU's.
+  /// Integer types added in 0.2, complex numbers and axes from an input are supported on the CPU
+  /// only.
   bool supports(const tenon::Infer& types) const { return !types.has_input("axes") && tenon::any_type.has(types.input(0).dtype); }
 
   std::size_t workspace(const tenon::Infer& io) const {

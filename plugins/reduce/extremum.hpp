@@ -25,7 +25,7 @@ struct Extremum : Reduction {
     const auto x = g.input(0);
     const bool given = g.has_input("axes");
     const auto axes = given ? tenon::Ints() : math.axes_of(reduced(math.rank(x)));
-    const auto like_x = [&](GraphArithmetic::Value y) {  // a scalar, which is of no axes, broadcasts anyway
+    const auto like_x = [&](GraphArithmetic::Value y) {  // a scalar has no axes and broadcasts anyway
       if (keepdims || (!given && axes.empty())) return y;
       return given ? g.add("expand_dims", {y, g.input("axes")}) : g.add("expand_dims", {y}, {{"axis", axes}});
     };
@@ -37,7 +37,7 @@ struct Extremum : Reduction {
     g.set_input_grad(0, math.mul(part, like_x(g.output_grad(0))));
   }
 
-  /// dy goes to the chosen element; where several are equal, each gets the same part.
+  /// dy goes to the chosen element, in equal parts if there are several.
   void backward(const tenon::Call& call) const {
     const auto type = call.input_type(0);
     if (type.shape.size() == 0) return;

@@ -12,7 +12,7 @@ struct Times {
   TENON_FN static Acc merge(Acc l, Acc r) { return l * r; }
 };
 
-/// What elements are multiplied in: float32 overflows where the whole product does not.
+/// The type of the computation: float32 intermediates may overflow although the product does not.
 template <class Out>
 using Product = std::conditional_t<is_floating<Out>, double, Wide<Out>>;
 
@@ -46,7 +46,8 @@ struct Prod : Reduction {
     });
   }
 
-  /// dy times the product of the others: of those before an element and of those behind it, so that zeros need no care.
+  /// dy times the product of the other elements: of those before and those after, so that zeros
+  /// need no special case.
   void backward(const tenon::Call& call) const {
     const auto shape = call.input_type(0).shape;
     if (shape.size() == 0) return;

@@ -1,9 +1,9 @@
-// The gradient of sum and mean: dy goes back to every element that was added.
+// The gradient of sum and mean: dy broadcast to x's shape.
 #pragma once
 #include "../shared/rules.hpp"
 #include "../shared/strips.hpp"
 
-/// dx = dy * scale, repeated along the reduced axes; added to dx for Write::add.
+/// dx = (with Write::add: +=) dy * scale, repeated along the reduced axes.
 template <class T>
 void spread(const tenon::Call& call, unsigned reduced, bool average) {
   const auto dy = call.output_grad<T>(0);

@@ -5,7 +5,7 @@
 #include "../shared/rules.hpp"
 #include "../shared/walk.hpp"
 
-/// Where the result of each element of an x lies in y.
+/// Maps each element of x to the index of its result in y.
 inline Walk results_of(const tenon::Shape& x, unsigned reduced) {
   std::int64_t strides[tenon::max_rank] = {}, stride = 1;
   for (int a = x.rank() - 1; a >= 0; --a) {
@@ -32,7 +32,7 @@ struct Spread {
   }
 };
 
-/// dx = dy / divisor, repeated along the reduced axes; added to dx for Write::add.
+/// dx = (with Write::add: +=) dy / divisor, repeated along the reduced axes.
 template <class T>
 void spread_on_device(const tenon::Call& call, unsigned reduced, std::int64_t divisor) {
   const auto dx = call.input_grad<T>(0);

@@ -1,4 +1,5 @@
-// CUDA kernels of sum and mean. Floating point numbers are added in double: a thread's chain of additions is longer than on the CPU.
+// CUDA kernels of sum and mean. Floating-point numbers are added in double, because a thread adds
+// more terms in sequence than on the CPU.
 #include "csr_sums_on_device.hpp"
 #include "spread_on_device.hpp"
 #include "sum.hpp"
@@ -23,7 +24,8 @@ struct Put {
 template <class Rule>
 struct SumCuda : Sum<Rule> {
   static constexpr bool capturable = true;
-  /// The integers of 0.2, complex numbers and axes that are an input are the CPU's.
+  /// Integer types added in 0.2, complex numbers and axes from an input are supported on the CPU
+  /// only.
   bool supports(const tenon::Infer& types) const { return !types.has_input("axes") && tenon::any_type.has(types.input(0).dtype); }
 
   std::size_t workspace(const tenon::Infer& io) const {

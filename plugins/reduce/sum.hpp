@@ -1,4 +1,4 @@
-// sum and mean: one class over what becomes of a sum.
+// sum and mean: one class, parameterized by the final step.
 #pragma once
 #include "../shared/rules.hpp"
 #include "axes.hpp"
@@ -15,7 +15,7 @@ struct Added {
   static constexpr int axes_are_input = 13;
   static constexpr tenon::Types kept = tenon::floating + tenon::Types{tenon::i64, tenon::u64};
   static constexpr bool divided = false;
-  using OfWhole = std::int64_t;  ///< y's elements where x's are integers or booleans
+  using OfWhole = std::int64_t;  ///< y's element type if x has integers or booleans
 };
 
 struct Averaged {
@@ -31,7 +31,7 @@ struct Averaged {
   using OfWhole = double;
 };
 
-/// What becomes of a sum of type Acc.
+/// Turns a sum of type Acc into the result.
 template <class Rule, class Acc>
 struct Finish {
   Acc count;
@@ -93,7 +93,7 @@ struct Sum : Reduction {
   }
 
  protected:
-  /// y's elements where x's are T.
+  /// y's element type if x has elements of type T.
   template <class T>
   using Out = std::conditional_t<is_floating<T> || tenon::is_complex<T> || (std::is_same_v<T, std::uint64_t> && !Rule::divided), T,
                                  typename Rule::OfWhole>;
@@ -103,7 +103,7 @@ struct Sum : Reduction {
     return {static_cast<Acc>(divisor(call))};
   }
 
-  /// Elements of x for one of y in a mean; 1 in a sum.
+  /// Number of elements of x per result for mean; 1 for sum.
   std::int64_t divisor(const tenon::Call& call) const {
     const auto x = call.input_type(0).shape;
     std::int64_t count = 1;

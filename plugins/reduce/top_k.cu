@@ -1,4 +1,4 @@
-// The CUDA kernel of top_k: all lines are sorted at once.
+// The CUDA kernel of top_k: sorts all lines at once.
 #include <tenon/gpu/fault.hpp>
 #include <tenon/gpu/sort.hpp>
 
@@ -6,9 +6,9 @@
 
 namespace {
 
-/// Elements in lines along one axis, numbered line by line.
+/// Lines of elements along one axis, numbered line by line.
 struct TopLines {
-  std::int64_t size, step;  ///< of a line, and from one element of it to the next
+  std::int64_t size, step;  ///< size of a line, and distance between its elements
 
   TENON_FN std::int64_t place(std::int64_t i) const {
     const auto line = i / size;
@@ -16,7 +16,8 @@ struct TopLines {
   }
 };
 
-/// Bits of sort_key() that differ between elements of T, and how many zeros are behind them.
+/// Number of significant bits of sort_key() for elements of type T, and the number of zeros below
+/// them.
 template <class T>
 inline constexpr int spare_bits = sizeof(T) == 8                   ? 0
                                   : std::is_same_v<T, float>       ? 29
@@ -25,7 +26,7 @@ inline constexpr int spare_bits = sizeof(T) == 8                   ? 0
 template <class T>
 inline constexpr int key_bits = std::is_integral_v<T> ? 8 * static_cast<int>(sizeof(T)) : 64 - spare_bits<T>;
 
-/// The first ones of a line have the smallest keys.
+/// Maps the first elements of a line to the smallest keys.
 template <class T>
 struct TopKey {
   TopLines lines;
@@ -41,13 +42,14 @@ struct TopKey {
       key -= (std::uint64_t{1} << 63) - (std::uint64_t{1} << (key_bits<T> - 1));
     return smallest ? key : all - key;
   }
-  /// Behind the number of its line.
+  /// The key, preceded by the index of the element's line.
   TENON_FN std::int64_t operator()(std::int64_t i) const {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(i / lines.size) << key_bits<T> | of(i));
   }
 };
 
-/// Keys of 64 bits are sorted by their lower half, and then by the other one with the number of the line.
+/// 64-bit keys are sorted by their lower half first, and then by the upper half with the index of
+/// the line.
 template <class T>
 struct LowerHalf {
   TopKey<T> key;
@@ -65,11 +67,11 @@ struct UpperHalf {
 template <class T>
 struct PutTop {
   TopLines lines;
-  std::int64_t count;                 ///< chosen of each line
-  const std::int64_t *order, *first;  ///< element number i is order[i], or order[first[i]] where there is `first`
+  std::int64_t count;                 ///< number of elements per line to return
+  const std::int64_t *order, *first;  ///< element i is order[i], or order[first[i]] if `first` is set
   const T* x;
-  T* values;              ///< null: nobody wants them
-  std::int64_t* indices;  ///< the same
+  T* values;              ///< null: not requested
+  std::int64_t* indices;  ///< null: not requested
 
   TENON_FN void operator()(std::int64_t i) const {
     const auto line = i / lines.step / count * lines.step + i % lines.step;
@@ -95,7 +97,7 @@ struct PutBack {
   }
 };
 
-/// The largest key of a sort by `bits` bits of so many lines.
+/// The largest key of a sort by `bits` bits of `lines` lines.
 std::int64_t most_of(std::int64_t lines, int bits) {
   return (lines << bits) - 1;
 }
@@ -107,7 +109,7 @@ struct TopKCuda : TopK {
 
   bool supports(const tenon::Infer& types) const {
     const auto x = types.input(0).shape;
-    return !x.known() || x.rank() == 0 || x.size() <= (1 << 26);  // numbers of lines share 62 bits with keys
+    return !x.known() || x.rank() == 0 || x.size() <= (1 << 26);  // line indices share 62 bits with keys
   }
 
   std::size_t workspace(const tenon::Infer& io) const {
@@ -153,7 +155,7 @@ struct TopKCuda : TopK {
   }
 
  private:
-  /// The largest keys of the one sort, or of both.
+  /// The largest keys of the sort, or of both sorts.
   template <class T>
   struct Sorts {
     Sorts(const tenon::Shape& x, std::int64_t axis) : elements(x.size()) {

@@ -88,13 +88,13 @@ struct TopK : tenon::Operator {
     });
   }
 
-  /// A graph, for second derivatives.
+  /// As a graph, for second derivatives.
   void gradient(tenon::Gradient& g) const {
     g.set_input_grad(0, g.add("scatter_along", {g.zeros_like(g.input(0)), g.output(1), g.output_grad(0)}, {{"axis", axis}}));
   }
 
  protected:
-  /// The shape of outputs.
+  /// The shape of the outputs.
   tenon::Shape chosen(const tenon::Call& call) const {
     const auto x = call.input_type(0).shape;
     const int first = call.write(0) == tenon::Write::none;
@@ -131,7 +131,7 @@ struct TopK : tenon::Operator {
     });
   }
 
-  /// body(place in x, place in y) for all of y.
+  /// Calls body(index in x, index in y) for all elements of y.
   template <class Body>
   void each_chosen(const tenon::Shape& x, const tenon::Shape& y, const std::int64_t* indices, Body body) const {
     const auto size = x[static_cast<int>(axis)], count = y[static_cast<int>(axis)], step = inner(x);

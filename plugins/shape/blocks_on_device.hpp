@@ -1,4 +1,5 @@
-// Blocks of elements that a list of numbers picks out of a tensor on a CUDA device, and the gradient of that.
+// Blocks of elements selected by a list of indices on a CUDA device, and the gradient of this
+// selection.
 #pragma once
 #include <tenon/gpu/search.hpp>
 #include <tenon/gpu/sort.hpp>
@@ -6,13 +7,14 @@
 #include "../shared/rows.hpp"
 #include "box_walk.hpp"
 
-/// A list of numbers, of blocks of `size` elements. The same list holds in each of some parts of data, of `rows` blocks each.
+/// A list of indices of blocks of `size` elements. It applies to each of several slabs of data with
+/// `rows` blocks each.
 struct BlockList {
   const std::int64_t* numbers;
   std::int64_t count, rows, size, parts = 1;
 };
 
-/// Output's row i, in units that divide its bytes.
+/// Row i of output, in units that divide its size in bytes.
 template <int bytes>
 struct GatherRow {
   BlockList list;  ///< sizes in units
@@ -33,7 +35,7 @@ void gather_as(const tenon::Call& call, BlockList list, const std::byte* data, s
                GatherRow<bytes>{list, reinterpret_cast<const Unit<bytes>*>(data), reinterpret_cast<Unit<bytes>*>(output)});
 }
 
-/// output = the listed blocks, one after the other. The list's size is in bytes.
+/// output = the listed blocks, contiguous. The sizes in `list` are in bytes.
 inline void gather(const tenon::Call& call, const BlockList& list, const std::byte* data, std::byte* output) {
   const auto all =
       reinterpret_cast<std::uintptr_t>(data) | reinterpret_cast<std::uintptr_t>(output) | static_cast<std::uintptr_t>(list.size);
@@ -44,7 +46,7 @@ inline void gather(const tenon::Call& call, const BlockList& list, const std::by
   gather_as<1>(call, list, data, output);
 }
 
-/// Numbers that point nowhere become one behind the last row and so come last.
+/// Indices out of range become one past the last row, which sorts to the end.
 struct RowToUse {
   const std::int64_t* numbers;
   std::int64_t rows;
@@ -52,7 +54,7 @@ struct RowToUse {
   TENON_FN std::int64_t operator()(std::int64_t i) const { return numbers[i] < 0 ? rows : numbers[i]; }
 };
 
-/// Whether place i of the sorted numbers is the first use of a row.
+/// Whether position i of the sorted indices is the first use of a row.
 struct IsFirstUse {
   const std::int64_t* keys;
   std::int64_t rows;
@@ -60,7 +62,8 @@ struct IsFirstUse {
   TENON_FN std::int64_t operator()(std::int64_t i) const { return keys[i] < rows && (i == 0 || keys[i - 1] != keys[i]); }
 };
 
-/// The gradients of all uses of a block, added in the order of the list. Block `key` of `to`, or, where there are row_ids, the next one.
+/// The sum of the gradients of all uses of a block, in the order of the list, for block `key` of
+/// `to`, or for the next one if there are row_ids.
 template <class T>
 struct AddUses {
   using Sum = std::conditional_t<sizeof(T) == 2, float, T>;
@@ -75,7 +78,7 @@ struct AddUses {
     if (!IsFirstUse{uses.keys, list.rows}(i)) return;
     const auto key = uses.keys[i], row = row_ids ? before[i] : key;
     if (row_ids && first == 0) row_ids[row] = key;
-    const auto end = end_of_uses(i, key);  // known ahead, so that loads need not wait for each other
+    const auto end = end_of_uses(i, key);  // computed first, so that loads do not wait for each other
     for (std::int64_t part = 0; part < list.parts; ++part)
       for (auto j = first; j < list.size; j += step) {
         Sum sum = 0;
@@ -85,7 +88,7 @@ struct AddUses {
   }
 
  private:
-  /// In steps that grow: most blocks are used once or twice.
+  /// Searches with growing steps, since most blocks are used once or twice.
   TENON_DEVICE std::int64_t end_of_uses(std::int64_t begin, std::int64_t key) const {
     std::int64_t same = 1, next = 2;
     for (; begin + next <= list.count && uses.keys[begin + next - 1] == key; next *= 2) same = next;
@@ -94,7 +97,7 @@ struct AddUses {
   }
 };
 
-/// The uses of each block together. scratch: tenon::gpu::sort_scratch(count, rows).
+/// Sorts the uses by block. scratch: tenon::gpu::sort_scratch(count, rows).
 inline tenon::gpu::Sorted sort_uses(const tenon::Call& call, const BlockList& list, std::int64_t* scratch) {
   return tenon::gpu::sort(call, list.count, RowToUse{list.numbers, list.rows}, list.rows, scratch);
 }

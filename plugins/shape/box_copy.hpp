@@ -1,5 +1,6 @@
-// The engine of everything that moves elements without looking at them: it copies a box of elements between two places, each with
-// strides of its own. Contiguous runs go by memcpy, transpositions by small tiles that fit the cache, the rest element by element.
+// Strided copy of a box of elements between two buffers, the basis of all operators that only move
+// elements. Contiguous runs use memcpy, transpositions small tiles that fit into the cache,
+// everything else goes element by element.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -10,10 +11,10 @@
 
 using Strides = std::array<std::int64_t, 8>;
 
-/// In elements, the last axis contiguous.
+/// Row-major strides, in elements.
 inline Strides row_major(const tenon::Shape& shape) {
   Strides strides{};
-  if (shape.size() == 0) return strides;  // the other sizes may be too large to multiply
+  if (shape.size() == 0) return strides;  // the product of the other sizes may overflow
   std::int64_t stride = 1;
   for (int a = shape.rank() - 1; a >= 0; --a) {
     strides[a] = stride;
@@ -24,7 +25,7 @@ inline Strides row_major(const tenon::Shape& shape) {
 
 class BoxCopy {
  public:
-  /// Strides are in elements; 0 repeats an element of the source, a negative one goes backwards.
+  /// Strides are in elements; 0 repeats an element of the source, a negative stride reverses.
   BoxCopy(const tenon::Shape& extent, const Strides& from, const Strides& to, std::size_t element_size)
       : element_size_(static_cast<std::int64_t>(element_size)) {
     empty_ = extent.size() == 0;
@@ -61,7 +62,7 @@ class BoxCopy {
     std::int64_t size, from, to;  // strides in bytes
   };
   template <int Size>
-  static constexpr std::int64_t tile = Size >= 4 ? 32 : 64;  ///< rows and columns of a transposed piece
+  static constexpr std::int64_t tile = Size >= 4 ? 32 : 64;  ///< rows and columns of a transposed tile
 
   void merge_neighbours() {
     int kept = 0;
@@ -76,7 +77,8 @@ class BoxCopy {
     count_ = kept;
   }
 
-  /// Takes the innermost axis out of axes_, and for a transposition also the axis along which the source is contiguous.
+  /// Removes the innermost axis from axes_ and, for a transposition, also the axis along which the
+  /// source is contiguous.
   void choose_inner() {
     if (count_ == 0) return;
     inner_ = axes_[--count_];
@@ -88,7 +90,8 @@ class BoxCopy {
     --count_;
   }
 
-  /// Work items are the positions of the outer axes, each cut into tiles of the across axis or chunks of a long run.
+  /// Work items are the positions of the outer axes, each split into tiles of the across axis or
+  /// chunks of a long run.
   template <int Size>
   void run(const tenon::Call& call, const std::byte* from, std::byte* to) const {
     const bool tiled = across_.size > 1, contiguous = inner_.from == Size && inner_.to == Size;
@@ -118,8 +121,9 @@ class BoxCopy {
     });
   }
 
-  /// Rows `begin` to `end` of the target. Each tile goes through a local copy: both sides are then touched in whole cache lines, also
-  /// where their strides are powers of two and lines would push each other out of the cache.
+  /// Copies rows `begin` to `end` of the target. Each tile goes through a local buffer, so that
+  /// both sides are accessed in whole cache lines, even if their strides are powers of two and
+  /// lines would evict each other.
   template <int Size>
   void transpose(const std::byte* from, std::byte* to, std::int64_t begin, std::int64_t end) const {
     constexpr auto side = tile<Size>;

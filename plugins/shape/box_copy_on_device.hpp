@@ -1,4 +1,4 @@
-// BoxCopy's counterpart on a CUDA device, for elements of any type.
+// BoxCopy for CUDA devices, for elements of any type.
 #pragma once
 #include <cstdlib>
 #include <optional>
@@ -19,7 +19,7 @@ struct MoveUnit {
   }
 };
 
-/// Used as BoxCopy is. Threads beside each other write beside each other.
+/// Same interface as BoxCopy. Adjacent threads write adjacent elements.
 class BoxCopyOnDevice {
  public:
   BoxCopyOnDevice(const tenon::Shape& extent, const Strides& from, const Strides& to, std::size_t element_size)
@@ -66,7 +66,7 @@ class BoxCopyOnDevice {
   const BoxAxis& inner() const { return axes_[rank_ - 1]; }
   bool contiguous() const { return inner().from == element_size_ && inner().to == element_size_; }
 
-  /// Bytes that can be moved at once: they divide runs, strides and addresses.
+  /// Number of bytes to move at once: it divides runs, strides and addresses.
   std::int64_t unit(const std::byte* from, const std::byte* to) const {
     if (!contiguous()) return element_size_;
     auto all = reinterpret_cast<std::uintptr_t>(from) | reinterpret_cast<std::uintptr_t>(to);
@@ -77,7 +77,7 @@ class BoxCopyOnDevice {
     return unit;
   }
 
-  /// Where the target is contiguous along one axis and the source along another.
+  /// Present if the target is contiguous along one axis and the source along another.
   std::optional<Transposition> find_transposition() const {
     if (rank_ < 2 || inner().to != element_size_ || inner().from == element_size_) return {};
     BoxAxis row{};
@@ -103,7 +103,7 @@ class BoxCopyOnDevice {
     tenon::gpu::for_each(call, walk.count(), MoveUnit<bytes>{walk, from, to});
   }
 
-  BoxAxis axes_[tenon::max_rank] = {};  ///< the outermost first
+  BoxAxis axes_[tenon::max_rank] = {};  ///< outermost first
   int rank_ = 0;
   std::optional<Transposition> transposition_;
   std::int64_t element_size_, count_;

@@ -1,9 +1,9 @@
-// Where the elements of a box lie on both sides of a copy on a CUDA device, and what is moved at once.
+// Offsets of a box's elements on both sides of a copy on a CUDA device, and the unit of the copy.
 #pragma once
 #include <cstdint>
 #include <tenon/gpu/row_major.hpp>
 
-/// One element, or several that lie side by side on both sides.
+/// One element, or several that are contiguous on both sides.
 template <int bytes>
 struct Unit;
 template <>
@@ -34,7 +34,7 @@ struct BoxAxis {
 
 class BoxWalk {
  public:
-  /// One more axis, within the others.
+  /// Adds an axis inside of the others.
   void push(const BoxAxis& axis) {
     from_[points_.rank()] = axis.from;
     to_[points_.rank()] = axis.to;
@@ -44,8 +44,8 @@ class BoxWalk {
   }
   std::int64_t count() const { return points_.count(); }
 
-  /// In bytes, of the i-th element. `tile`, for walks over tiles: where it begins along the two innermost axes, of which the last comes
-  /// first.
+  /// Offsets of element i, in bytes. `tile`, for walks over tiles: the start along the two
+  /// innermost axes, the last axis first.
   struct Offsets {
     std::int64_t from, to, tile[2];
   };

@@ -44,7 +44,7 @@ struct BroadcastTo : tenon::Operator {
 
   void forward(const tenon::Call& call) const { repeat<BoxCopy>(call); }
 
-  /// dx is the sum of dy over everything that repeated x.
+  /// dx is the sum of dy over all repetitions of x.
   void backward(const tenon::Call& call) const {
     const auto axes = repeated_axes(call.input_type(0).shape, call.output_type(0).shape);
     tenon::visit<tenon::floating + tenon::any_complex>(call.input_type(0).dtype, [&]<class T>() {
@@ -64,7 +64,7 @@ struct BroadcastTo : tenon::Operator {
     Copy(y.shape, repeated, row_major(y.shape), tenon::size_of(x.dtype))(call, bytes::input(call, 0), bytes::output(call, 0));
   }
 
-  /// A bit for each axis of y that x does not have, or has with size 1.
+  /// Bit mask of the axes of y that x does not have, or has with size 1.
   static unsigned repeated_axes(const tenon::Shape& x, const tenon::Shape& y) {
     const int fresh = y.rank() - x.rank();
     unsigned repeated = (1u << fresh) - 1;
@@ -73,7 +73,7 @@ struct BroadcastTo : tenon::Operator {
   }
 
  private:
-  /// The length of sizes gives y's rank. Where x has another size than 1, y has it, too.
+  /// The length of sizes gives y's rank. Sizes of x other than 1 are sizes of y, too.
   void infer_rank(tenon::Infer& io, const tenon::Shape& x) const {
     const auto length = io.input("sizes").shape;
     if (!length.known() || length[0] > tenon::max_rank || (both_ways && !x.has_rank())) return;
@@ -88,7 +88,7 @@ struct BroadcastTo : tenon::Operator {
     return both_ways ? joined(wanted, x) : wanted;
   }
 
-  /// As large as both, as far as x is known; where they contradict each other, it has a's size.
+  /// The broadcast shape of both, as far as x is known; a's size if they contradict each other.
   static tenon::Shape joined(const tenon::Shape& a, const tenon::Shape& x) {
     if (!x.has_rank()) return tenon::Shape();
     auto y = tenon::Shape::of_rank(std::max(a.rank(), x.rank()));

@@ -4,7 +4,7 @@
 #include "../shared/bytes.hpp"
 #include "dims.hpp"
 
-/// Only its kernel knows how much is kept.
+/// The size of y is known only after the kernel has run.
 struct Compress : tenon::Operator {
   tenon::Ints axis;
 
@@ -80,7 +80,7 @@ struct Compress : tenon::Operator {
       kept = std::count(which.begin(), which.end(), true);
     }
 
-    /// body(place in bytes, bytes) for each run that is kept.
+    /// Calls body(offset in bytes, number of bytes) for each selected run.
     template <class Body>
     void each(std::size_t size, Body body) const {
       const auto bytes = static_cast<std::size_t>(inner) * size;

@@ -1,4 +1,4 @@
-// depth_to_space and space_to_depth: channels become blocks of pixels, and the other way round.
+// depth_to_space and space_to_depth: move elements between channels and spatial blocks.
 #pragma once
 #include "../shared/bytes.hpp"
 #include "box_copy.hpp"
@@ -19,7 +19,7 @@ struct BlocksOfPixels : tenon::Operator {
     op.backward_reads();
   }
 
-  /// The shape behind it: to_space, or back.
+  /// The shape of the result: of depth_to_space if to_space, otherwise of space_to_depth.
   tenon::Shape moved(const tenon::Infer& io, const tenon::Shape& x, bool to_space) const {
     if (!x.has_rank()) return tenon::Shape::of_rank(4);
     io.require(x.rank() == 4, "x is ", x, ", but needs [n, channels, height, width]");
@@ -38,7 +38,7 @@ struct BlocksOfPixels : tenon::Operator {
     return y;
   }
 
-  /// deep: [n, channels * block * block, height, width]. From one to the other.
+  /// deep: [n, channels * block * block, height, width], the shape of the side with more channels.
   template <class Copy>
   void move(const tenon::Call& call, const tenon::Shape& deep, tenon::DType dtype, bool to_space, const std::byte* from,
             std::byte* to) const {

@@ -1,21 +1,21 @@
-// Checks of parameters that name axes or sizes; what they refuse is told with the parameter's name.
+// Checks of parameters with axes or sizes; errors name the parameter.
 #pragma once
 #include <algorithm>
 #include <bit>
 #include <tenon/operator.hpp>
 
-/// An axis as 0 to rank - 1.
+/// Returns the axis in [0, rank).
 inline int axis_of(const tenon::Infer& io, std::int64_t axis, int rank, const char* param = "axis") {
   if (axis < -rank || axis >= rank) io.param_error(param, "refers to axis ", axis, ", which is out of range for rank ", rank);
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
-/// The same for an axis that infer has checked.
+/// The same for an axis that infer() has checked.
 inline int axis_of(std::int64_t axis, int rank) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
-/// A bit for each of the axes.
+/// Returns a bit mask of the axes.
 template <class List>
 unsigned axes_of(const tenon::Infer& io, const List& axes, int rank, const char* param = "axis") {
   unsigned mask = 0;
@@ -27,7 +27,7 @@ unsigned axes_of(const tenon::Infer& io, const List& axes, int rank, const char*
   return mask;
 }
 
-/// The shape in a parameter, or an input that takes its place; -1 is an unknown size.
+/// The shape from a parameter, or from the input that replaces it; -1 is an unknown size.
 template <class List>
 tenon::Shape shape_of(const tenon::Infer& io, const List& dims) {
   if (dims.size() > tenon::max_rank)

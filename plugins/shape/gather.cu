@@ -1,5 +1,5 @@
-// CUDA kernels of gather, gather_along, gather_nd, scatter_along and scatter_nd. Data is seen as rows of blocks: what each index names is
-// the number of one.
+// CUDA kernels of gather, gather_along, gather_nd, scatter_along and scatter_nd. Data is treated as
+// rows of blocks, and each index tuple selects a block.
 #include "../shared/walk.hpp"
 #include "blocks_on_device.hpp"
 #include "gather.hpp"
@@ -8,12 +8,13 @@
 
 namespace {
 
-/// `count` blocks of `size` elements, of the `rows` that each part of data has.
+/// `count` blocks of `size` elements, in each of `parts` slabs of data.
 BlockList blocks_of(const tenon::Shape& data, std::int64_t count, std::int64_t size, std::int64_t parts = 1) {
   return {nullptr, count, size * parts > 0 ? data.size() / (size * parts) : 0, size, parts};
 }
 
-/// An index into an axis that may count from its end; -1: it points nowhere, which becomes a fault.
+/// An index into an axis, which may count from its end; -1 if it is out of range, which becomes a
+/// fault.
 template <class Index>
 TENON_DEVICE std::int64_t index_at(const Index* indices, std::int64_t i, std::int64_t size, const tenon::gpu::Fault& fault) {
   const auto index = static_cast<std::int64_t>(indices[i]);
@@ -37,9 +38,9 @@ struct AlongAxis {
   }
 };
 
-/// An element for each index.
+/// One element for each index.
 struct EachElement {
-  Walk others;  ///< along all axes but that of the indices
+  Walk others;  ///< along all axes but the indexed one
   std::int64_t size, stride;
 
   template <class Op>
@@ -62,7 +63,7 @@ struct EachElement {
   }
 };
 
-/// A block for each row of indices.
+/// One block for each index tuple.
 struct ByRows {
   std::int64_t depth, rows_of_batch;
   std::int64_t sizes[tenon::max_rank] = {};
@@ -115,7 +116,7 @@ std::size_t scratch_bytes(const tenon::Infer& io, const Op& op, bool sorts) {
   return static_cast<std::size_t>(scratch_of(Place::blocks(op, data, indices), sorts)) * sizeof(std::int64_t);
 }
 
-/// The blocks that the indices name, and their uses in order, both in the call's scratch.
+/// The selected blocks and their sorted uses, both in the call's scratch memory.
 struct Named {
   BlockList list;
   tenon::gpu::Sorted uses{};
@@ -140,7 +141,7 @@ Named named(const tenon::Call& call, const Op& op, bool sorts) {
 template <class Op, class Place>
 struct GatherCuda : Op {
   static constexpr bool capturable = true;
-  /// Gradients of complex numbers are the CPU's.
+  /// Gradients of complex numbers are supported on the CPU only.
   bool supports(const tenon::Infer& types) const { return !tenon::any_complex.has(types.input(0).dtype); }
 
   std::size_t workspace(const tenon::Infer& io) const { return scratch_bytes<Place, Op>(io, *this, false); }
@@ -173,7 +174,7 @@ TENON_KERNEL(gather_nd, cuda, GatherNdKernel)
 
 namespace {
 
-/// Of the updates of one block, the last stays.
+/// The last update of each block wins.
 template <class T>
 struct PutLast {
   Named named;
@@ -208,12 +209,13 @@ struct AddUpdates {
   }
 };
 
-/// The gradient of what was replaced is 0; that of an update, of the block that it became, or 0 where another came later.
+/// The gradient of replaced data is 0; that of an update is the gradient of its block, or 0 if a
+/// later update replaced it.
 template <class T>
 struct TakeBack {
   Named named;
   const T* dy;
-  T *dx, *du;  ///< nullptr: not asked for
+  T *dx, *du;  ///< nullptr: not requested
   bool replaced;
 
   TENON_DEVICE void operator()(std::int64_t i, std::int64_t first, std::int64_t step) const {
@@ -232,7 +234,8 @@ struct TakeBack {
 template <class Op, class Place>
 struct ScatterCuda : Op {
   static constexpr bool capturable = true;
-  /// Products and extremes, complex numbers and the integers of 0.2 are the CPU's.
+  /// Reductions other than none and add, complex numbers and integer types added in 0.2 are
+  /// supported on the CPU only.
   bool supports(const tenon::Infer& types) const {
     const bool moves = this->reduction == ScatterRule::none || this->reduction == ScatterRule::add;
     return moves && tenon::numeric.has(types.input(0).dtype);

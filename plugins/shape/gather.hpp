@@ -1,4 +1,5 @@
-// gather, gather_along and gather_nd: one class over where the blocks of the output lie in data.
+// gather, gather_along and gather_nd: one class, parameterized by the locations of output's blocks
+// in data.
 #pragma once
 #include "dims.hpp"
 #include "places.hpp"
@@ -83,7 +84,7 @@ struct GatherAlong : Gathering<GatherAlong> {
     io.set_input(1, io.output(0).shape);
   }
 
-  /// What indices and data must have in common.
+  /// Checks indices against data.
   static void infer_indices_along(tenon::Infer& io, std::int64_t axis) {
     const auto data = io.input(0).shape, indices = io.input(1).shape;
     if (!data.has_rank()) return;

@@ -1,4 +1,4 @@
-// What concat and split share: a whole whose parts stand one after another along an axis.
+// Shared by concat and split: a tensor that consists of sections along an axis.
 #pragma once
 #include "box_copy.hpp"
 #include "dims.hpp"
@@ -8,7 +8,8 @@ inline tenon::Shape with_size(tenon::Shape shape, int axis, std::int64_t size) {
   return shape;
 }
 
-/// Copies between a part and its place in the whole, `start` elements along the axis after the whole's beginning.
+/// Copies between a section and the whole tensor, in which it starts at index `start` along the
+/// axis.
 class Part {
  public:
   Part(const tenon::Shape& whole, const tenon::Shape& part, int axis, std::int64_t start, tenon::DType dtype)

@@ -6,7 +6,7 @@
 
 #include "../shared/given_numbers.hpp"
 
-/// Only its kernel knows how many boxes are left.
+/// The number of boxes is known only after the kernel has run.
 struct NonMaxSuppression : tenon::Operator {
   std::int64_t most = 0;
   float iou_threshold = 0, score_threshold = -std::numeric_limits<float>::max();

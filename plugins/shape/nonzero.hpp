@@ -3,7 +3,7 @@
 #include <array>
 #include <tenon/operator.hpp>
 
-/// Only its kernel knows how many there are.
+/// The number of elements is known only after the kernel has run.
 struct Nonzero : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("indices of the nonzero elements of x, in row-major order");

@@ -12,7 +12,7 @@ template <int bytes>
 struct PutHot {
   HotPlaces places;
   Indices indices;
-  const Unit<bytes>* values;  ///< null: `plain`
+  const Unit<bytes>* values;  ///< null: use `plain`
   Unit<bytes> plain[2];
   Unit<bytes>* output;
 
@@ -22,7 +22,7 @@ struct PutHot {
   }
 };
 
-/// What the two values are in: sums that are made together.
+/// The accumulator of values' gradient: two sums that are computed together.
 struct OffAndOn {
   struct Acc {
     double off, on;
@@ -58,7 +58,7 @@ struct PutSlopes {
 
 struct OneHotCuda : OneHot {
   static constexpr bool capturable = true;
-  /// Complex numbers are the CPU's.
+  /// Complex numbers are supported on the CPU only.
   bool supports(const tenon::Infer& types) const { return !tenon::any_complex.has(types.output(0).dtype); }
 
   std::size_t backward_workspace(const tenon::Infer& io) const {

@@ -1,4 +1,4 @@
-// Numbers as lines of zeros with a one in the place that the number names.
+// One-hot encoding of indices.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -8,9 +8,9 @@
 #include "../shared/given_numbers.hpp"
 #include "dims.hpp"
 
-/// Which of the indices decides about an element of output, and how.
+/// Maps an element of output to the index that determines it.
 struct HotPlaces {
-  std::int64_t size, inner;  ///< of the new axis, and elements behind it
+  std::int64_t size, inner;  ///< size of the new axis, and number of elements after it
   bool negative;
 
   TENON_FN std::int64_t index_of(std::int64_t i) const { return i / inner / size * inner + i % inner; }
@@ -82,7 +82,7 @@ struct OneHot : tenon::Operator {
   }
 
  protected:
-  /// 0 and 1 of output's dtype, where there are no others.
+  /// 0 and 1 in output's dtype, used without the input values.
   struct Values {
     explicit Values(const tenon::Call& call) {
       if (call.has_input("values")) return;
@@ -105,7 +105,7 @@ struct OneHot : tenon::Operator {
   }
 
  private:
-  /// body(place, whether its index names it) for each element of output.
+  /// Calls body(offset, whether its index selects it) for each element of output.
   template <class Body>
   void each(const tenon::Call& call, Body body) const {
     const auto places = places_of(call);

@@ -1,4 +1,4 @@
-// The operators of this plugin.
+// Registers the operators of this plugin.
 #include "broadcast_to.hpp"
 #include "compress.hpp"
 #include "concat.hpp"

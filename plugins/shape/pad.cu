@@ -5,14 +5,14 @@
 
 namespace {
 
-/// One axis, and the places in y that an element of x came to.
+/// One axis, and the positions in y to which an element of x is copied.
 struct PaddedAxis {
   std::int64_t before, size, after;
 
   TENON_FN std::int64_t padded() const { return before + size + after; }
 };
 
-/// Places in ascending order: low, high, low + period, high + period ... `count` of them.
+/// Positions in ascending order: low, high, low + period, high + period, ... `count` of them.
 struct Places {
   std::int64_t low, high, period, count;
 
@@ -45,7 +45,7 @@ struct PadForward {
   Padding padding;
   const T* x;
   T* y;
-  T fill[8 / sizeof(T)];  ///< the same in all, so that no byte of a launch is left undefined
+  T fill[8 / sizeof(T)];  ///< all elements are equal, so that no byte of the launch arguments is undefined
 
   TENON_FN void operator()(std::int64_t i) const {
     std::int64_t source = 0, stride = 1;
@@ -61,7 +61,7 @@ struct PadForward {
   }
 };
 
-/// Each element of dx is the sum of all elements of dy that came from it, added up in their order.
+/// Each element of dx is the sum of the elements of dy that were copied from it, in their order.
 template <class T, class Sum>
 struct PadBackward {
   Padding padding;
@@ -79,7 +79,7 @@ struct PadBackward {
     for (std::int64_t term = 0; term < terms; ++term) {
       std::int64_t number = term, offset = 0, stride = 1;
       for (int a = padding.x.rank() - 1; a >= 0; --a) {
-        const auto outer = places[a].count == 1 ? number : number / places[a].count;  // of most elements there is one
+        const auto outer = places[a].count == 1 ? number : number / places[a].count;  // most elements have a single position
         offset += places[a][number - outer * places[a].count] * stride;
         stride *= padding.axes[a].padded();
         number = outer;
@@ -94,7 +94,8 @@ struct PadBackward {
 
 struct PadCuda : Pad {
   static constexpr bool capturable = true;
-  /// The integers of 0.2 and complex numbers are the CPU's, and so are widths of inputs, negative ones and some axes.
+  /// Integer types added in 0.2, complex numbers, widths from inputs, negative widths and a subset
+  /// of the axes are supported on the CPU only.
   bool supports(const tenon::Infer& types) const {
     for (int i = 1; i <= 3; ++i)
       if (types.has_input(i)) return false;

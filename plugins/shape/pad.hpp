@@ -78,7 +78,8 @@ struct Pad : tenon::Operator {
     tenon::visit<tenon::every_type>(call.input_type(0).dtype, [&]<class T>() { forward_as<T>(call); });
   }
 
-  /// Of a constant border: the others are linear. What was added is taken away, and the other way round.
+  /// For mode constant; the other modes are linear. Padding is removed, and removed elements are
+  /// padded.
   void gradient(tenon::Gradient& g) const {
     const auto dy = g.output_grad(0);
     const auto along = g.has_input("along") ? g.input("along") : tenon::Gradient::Value();
@@ -131,7 +132,7 @@ struct Pad : tenon::Operator {
     if (!along || !widths) return {};
     return spread(io.has_input("widths") ? *widths : both(), *along, rank);
   }
-  /// They are those of infer(), unless y's shape was known without them.
+  /// Equal to those in infer(), unless y's shape was known without them.
   Widths widths_of(const tenon::Call& call) const {
     const auto x = call.input_type(0).shape;
     auto widths =
@@ -175,7 +176,7 @@ struct Pad : tenon::Operator {
 
   template <class T>
   static bool representable(double value) {
-    constexpr double exact = 9007199254740992;  // up to 2^53, every whole double is just that integer
+    constexpr double exact = 9007199254740992;  // up to 2^53, doubles represent all integers exactly
     return value >= -exact && value <= exact && value == static_cast<double>(static_cast<std::int64_t>(value)) &&
            value >= static_cast<double>(std::numeric_limits<T>::lowest()) && value <= static_cast<double>(std::numeric_limits<T>::max());
   }
@@ -189,7 +190,7 @@ struct Pad : tenon::Operator {
     return axes;
   }
 
-  /// The row of x that a row of y comes from, or -1. A row is what lies along the last axis.
+  /// The row of x that a row of y is copied from, or -1. Rows are along the last axis.
   static std::int64_t source_row(const std::vector<PadAxis>& axes, const tenon::Shape& x, std::int64_t row) {
     std::int64_t source = 0, stride = 1;
     for (int a = x.rank() - 2; a >= 0; --a) {
@@ -214,7 +215,8 @@ struct Pad : tenon::Operator {
     const auto axes = axes_of_y(x.shape(), widths);
     const auto& along = axes.back();
     const auto width = x.dim(-1), padded = along.padded();
-    // what comes from one piece of x: after `left` elements of y, without x's first `skipped`
+    // the segment copied contiguously from x: after `left` elements of y, without x's first
+    // `skipped` elements
     const auto left = std::clamp<std::int64_t>(widths.before.back(), 0, padded), skipped = std::max<std::int64_t>(-widths.before.back(), 0);
     const auto whole = std::max<std::int64_t>(0, std::min(padded - left, width - skipped));
     call.parallel_for(y.size() / padded, std::max<std::int64_t>(1, 16384 / padded), [&](std::int64_t begin, std::int64_t end) {
@@ -234,7 +236,7 @@ struct Pad : tenon::Operator {
     });
   }
 
-  /// The fill's gradient: the sum of all elements of dy that came from it.
+  /// The gradient of fill: the sum of all elements of dy that were copied from it.
   template <class T>
   void sum_of_fill(const tenon::Call& call) const {
     using Sum = std::conditional_t<tenon::is_half<T>, float, T>;
@@ -251,7 +253,7 @@ struct Pad : tenon::Operator {
     *call.input_grad<T>(2).data() = static_cast<T>(sum);
   }
 
-  /// Each element of dx is the sum of all elements of dy that came from it, added up in their order.
+  /// Each element of dx is the sum of the elements of dy that were copied from it, in their order.
   template <class T>
   void backward_as(const tenon::Call& call) const {
     using Sum = std::conditional_t<tenon::is_half<T>, float, T>;

@@ -1,4 +1,4 @@
-// How pad continues an axis beyond its ends.
+// The mapping of padded indices to indices of x along one axis.
 #pragma once
 #include <cstdint>
 #include <tenon/fn.hpp>
@@ -6,7 +6,7 @@
 
 enum class PadMode : std::uint8_t { constant, edge, reflect, wrap };
 
-/// The index of x that index i of y comes from, where y's indices are counted from x's first; -1: the constant.
+/// The index in x for index i of y, where i counts from x's first element; -1: the constant.
 TENON_FN inline std::int64_t pad_source(PadMode mode, std::int64_t i, std::int64_t size) {
   if (i >= 0 && i < size) return i;
   if (mode == PadMode::constant) return -1;
@@ -17,7 +17,7 @@ TENON_FN inline std::int64_t pad_source(PadMode mode, std::int64_t i, std::int64
   return phase < size ? phase : period - phase;
 }
 
-/// Where the elements along one axis of y come from: an index of x, or -1 for the constant.
+/// The sources of the elements along one axis of y: indices of x, or -1 for the constant.
 class PadAxis {
  public:
   PadAxis(PadMode mode, std::int64_t before, std::int64_t size, std::int64_t after)

@@ -1,4 +1,4 @@
-// What gathers and scatters share: blocks of elements of a tensor at places that indices name.
+// Shared by gather and scatter operators: blocks of a tensor's elements at indexed positions.
 #pragma once
 #include <cstring>
 #include <tenon/operator.hpp>
@@ -7,15 +7,16 @@
 #include "../shared/bytes.hpp"
 #include "box_copy.hpp"
 
-/// Where each block begins, in elements. The same places come again in each of some parts of the tensor.
+/// The offset of each block, in elements. The same offsets apply to each of several slabs of the
+/// tensor.
 struct Places {
   std::vector<std::int64_t> first;
-  std::int64_t block = 1;  ///< elements of one
+  std::int64_t block = 1;  ///< elements of a block
   std::int64_t parts = 1, part_size = 0;
 
   std::int64_t count() const { return parts * static_cast<std::int64_t>(first.size()); }
 
-  /// body(i, place of block i) for some of them.
+  /// Calls body(i, offset of block i) for blocks [begin, end).
   template <class Body>
   void each(std::int64_t begin, std::int64_t end, Body body) const {
     if (begin >= end) return;
@@ -27,7 +28,7 @@ struct Places {
   }
 };
 
-/// An input of integers as int64.
+/// An integer input, converted to int64.
 inline std::vector<std::int64_t> integers_of(const tenon::Call& call, int input) {
   std::vector<std::int64_t> numbers;
   tenon::visit<tenon::integral>(call.input_type(input).dtype, [&]<class T>() {
@@ -37,7 +38,7 @@ inline std::vector<std::int64_t> integers_of(const tenon::Call& call, int input)
   return numbers;
 }
 
-/// Number i of a list of indices into an axis, from 0 to size - 1. Error: it points nowhere.
+/// Element i of a list of indices into an axis, as 0 to size - 1. Error: it is out of range.
 inline std::int64_t index_within(const std::vector<std::int64_t>& indices, std::int64_t i, std::int64_t size) {
   const auto index = indices[static_cast<std::size_t>(i)];
   if (index < -size || index >= size)
@@ -51,7 +52,7 @@ inline std::int64_t product(const tenon::Shape& shape, int begin, int end) {
   return product;
 }
 
-/// Places along one axis: everything of the axis's index, once for each position before it. output[a, i, b] = data[a, indices[i], b].
+/// Blocks along one axis, for each position before it: output[a, i, b] = data[a, indices[i], b].
 inline Places places_along(const tenon::Shape& data, const std::vector<std::int64_t>& indices, int axis) {
   const auto block = product(data, axis + 1, data.rank());
   Places places{{}, block, product(data, 0, axis), data[axis] * block};
@@ -61,13 +62,14 @@ inline Places places_along(const tenon::Shape& data, const std::vector<std::int6
   return places;
 }
 
-/// One element for each index: output[a, i, b] = data[a, indices[a, i, b], b]. Indices may be smaller than data along the other axes.
+/// One element for each index: output[a, i, b] = data[a, indices[a, i, b], b]. Indices may be
+/// smaller than data along the other axes.
 inline Places places_of_each(const tenon::Shape& data, const tenon::Shape& shape, const std::vector<std::int64_t>& indices, int axis) {
   Places places;
   places.first.reserve(indices.size());
   const auto strides = row_major(data);
   Strides at{};
-  std::int64_t offset = 0;  // of all axes but that of the indices
+  std::int64_t offset = 0;  // along all axes but the indexed one
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(indices.size()); ++i) {
     places.first.push_back(offset + index_within(indices, i, data[axis]) * strides[static_cast<std::size_t>(axis)]);
     for (int a = shape.rank() - 1; a >= 0; --a) {
@@ -82,7 +84,8 @@ inline Places places_of_each(const tenon::Shape& data, const tenon::Shape& shape
   return places;
 }
 
-/// Each row of indices, [..., depth], names a block of data by its first axes, behind `batch` axes that both share.
+/// Each row of indices, [..., depth], selects a block of data by its first axes after `batch`
+/// shared axes.
 inline Places places_of_rows(const tenon::Shape& data, const tenon::Shape& shape, const std::vector<std::int64_t>& indices, int batch) {
   const int depth = static_cast<int>(shape[-1]);
   Places places{{}, product(data, batch + depth, data.rank()), 1, 0};
@@ -96,7 +99,7 @@ inline Places places_of_rows(const tenon::Shape& data, const tenon::Shape& shape
   return places;
 }
 
-/// to = the blocks of `from`, one after the other.
+/// to = the blocks of `from`, contiguous.
 inline void take_blocks(const tenon::Call& call, const Places& places, std::size_t element_size, const std::byte* from, std::byte* to) {
   const auto size = static_cast<std::int64_t>(element_size), bytes = places.block * size;
   if (bytes == 0) return;
@@ -112,7 +115,7 @@ inline void take_blocks(const tenon::Call& call, const Places& places, std::size
   });
 }
 
-/// The gradient of that: dx = 0, then each block of dy is added at its place, in their order.
+/// The gradient: dx = 0, then each block of dy is added at its offset, in order.
 inline void add_blocks(const tenon::Call& call, const Places& places) {
   tenon::visit<tenon::floating + tenon::any_complex>(call.input_type(0).dtype, [&]<class T>() {
     using Sum = std::conditional_t<tenon::is_half<T>, float, T>;

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <tenon/operator.hpp>
 
-/// Its size follows from the elements of its inputs.
+/// The size of y depends on the elements of the inputs.
 struct Range : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("evenly spaced values from start up to but excluding limit: start, start + delta, start + 2 * delta, ...");

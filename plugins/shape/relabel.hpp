@@ -1,4 +1,5 @@
-// Operators that give the same elements another shape: forward and backward copy bytes, or nothing at all when in place.
+// Base of operators that only change the shape: forward and backward copy bytes, or do nothing in
+// place.
 #pragma once
 #include <cstring>
 
@@ -25,7 +26,7 @@ struct Relabel : tenon::Operator {
     op.backward_reads();
   }
 
-  /// Where it is not known yet which shape y will have, but y's is known from elsewhere.
+  /// For a y whose shape cannot be inferred yet but is known from elsewhere.
   static void require_same_size(const tenon::Infer& io) {
     const auto x = io.input(0).shape, y = io.output(0).shape;
     io.require(!x.known() || !y.known() || x.size() == y.size(), "x is ", x, ", which does not have as many elements as y, ", y);

@@ -35,7 +35,7 @@ struct Reshape : Relabel {
   void infer_from(tenon::Infer& io, const Numbers& sizes, const tenon::Shape& x) const {
     auto y = shape_of(io, sizes);
     if (std::count(y.begin(), y.end(), tenon::unknown) > 1) io.param_error("shape", "contains -1 more than once: ", y);
-    bool open = false;  // a size that is not known yet
+    bool open = false;  // whether a size is not known yet
     for (int a = 0; copy_zeros && a < y.rank(); ++a) {
       if (y[a] != 0) continue;
       io.require(!x.has_rank() || a < x.rank(), "x is ", x, ", which has no axis for the size 0 in ", y);
@@ -50,7 +50,7 @@ struct Reshape : Relabel {
     io.set_output(0, y);
   }
 
-  /// Puts a size in the place of -1 where there is just one that gives so many elements.
+  /// Replaces -1 by a size if exactly one size gives `elements` elements.
   static void fill_in(tenon::Shape& shape, std::int64_t elements) {
     std::int64_t others = 1;
     int missing = -1;

@@ -18,7 +18,7 @@ struct KeepListed {
   }
 };
 
-/// Those that point nowhere become one behind the last row and so come last.
+/// Indices out of range become one past the last row, which sorts to the end.
 struct NumberOfList {
   const std::int64_t* numbers;
   std::int64_t rows;
@@ -28,10 +28,10 @@ struct NumberOfList {
 
 }  // namespace
 
-/// The sparse kernels wait for sizes: they are not to be captured.
+/// The sparse kernels wait for sizes, so that they cannot be captured in CUDA graphs.
 struct RetainCuda : Retain {
   static constexpr bool capturable = true;
-  /// The integers of 0.2 and complex numbers are the CPU's.
+  /// Integer types added in 0.2 and complex numbers are supported on the CPU only.
   bool supports(const tenon::Infer& types) const { return tenon::any_type.has(types.input(0).dtype); }
 
   std::size_t workspace(const tenon::Infer& io) const {

@@ -5,7 +5,7 @@
 #include "row_numbers.hpp"
 #include "sparse_rows.hpp"
 
-/// The numbers of the list in ascending order, in which they may come again.
+/// The listed row indices in ascending order, with repetitions.
 struct Listed {
   const std::int64_t* numbers;
   std::int64_t count;
@@ -19,7 +19,7 @@ struct ListedRow {
   TENON_FN std::int64_t operator()(std::int64_t row) const { return listed.has(row) ? row : -1; }
 };
 
-/// Rows that are listed and stored.
+/// Rows that are both listed and stored.
 template <class T>
 struct ListedStored {
   const std::int64_t* numbers;
@@ -70,7 +70,8 @@ struct Retain : tenon::Operator {
     keep<PicksOnCpu>(call, {rows.data(), static_cast<std::int64_t>(rows.size())});
   }
 
-  /// The gradient of a row that is retained is the output's, that of others 0, in the storage that the output's gradient has.
+  /// The gradient is the output's for retained rows and 0 for others, in the storage format of the
+  /// output's gradient.
   void gradient(tenon::Gradient& g) const { g.set_input_grad(0, g.add("retain", {g.output_grad(0), g.input(1)})); }
 
  protected:

@@ -1,9 +1,9 @@
-// Reading a list of row numbers, and refusing those that point nowhere.
+// Reads a list of row indices, and rejects those out of range.
 #pragma once
 #include <tenon/operator.hpp>
 #include <vector>
 
-/// Input 1 as numbers from 0 to rows - 1.
+/// Input 1 as indices from 0 to rows - 1.
 inline std::vector<std::int64_t> read_row_numbers(const tenon::Call& call, std::int64_t rows) {
   std::vector<std::int64_t> numbers;
   tenon::visit<tenon::integral>(call.input_type(1).dtype, [&]<class T>() {
@@ -17,14 +17,15 @@ inline std::vector<std::int64_t> read_row_numbers(const tenon::Call& call, std::
   return numbers;
 }
 
-/// data's shape and that of the list, as far as they are known. Error: data without rows, or a list that is none.
+/// Checks the shapes of data and of the list, as far as they are known. Error: data is a scalar, or
+/// the list is not one-dimensional.
 inline void check_rows_and_numbers(tenon::Infer& io) {
   const auto data = io.input(0).shape;
   io.require(!data.has_rank() || data.rank() > 0, "data is a scalar, but needs at least one dimension");
   io.set_input(1, tenon::Shape::of_rank(1));
 }
 
-/// Elements of one row.
+/// Number of elements of a row.
 inline std::int64_t row_size(const tenon::Shape& shape) {
   std::int64_t size = 1;
   for (int axis = 1; axis < shape.rank(); ++axis) size *= shape[axis];

@@ -1,4 +1,4 @@
-// Rows of tensors picked on a CUDA device, by lists of numbers and out of sparse tensors.
+// Selection of rows on a CUDA device, by lists of indices and from sparse tensors.
 #pragma once
 #include <tenon/gpu/copy_indices.hpp>
 #include <tenon/gpu/fault.hpp>
@@ -10,7 +10,7 @@
 #include "../shared/rows.hpp"
 #include "sparse_rows.hpp"
 
-/// A list's numbers as int64; -1 where one points nowhere, which becomes a fault.
+/// A list's indices as int64; -1 for an index out of range, which becomes a fault.
 template <class Number>
 struct CheckNumber {
   const Number* numbers;
@@ -24,7 +24,7 @@ struct CheckNumber {
   }
 };
 
-/// Input 1 as numbers from 0 to rows - 1, or -1; `checked` has room for them.
+/// Input 1 as indices from 0 to rows - 1, or -1, written to `checked`.
 inline void check_numbers(const tenon::Call& call, std::int64_t rows, std::int64_t* checked) {
   tenon::visit<tenon::integral>(call.input_type(1).dtype, [&]<class T>() {
     const auto numbers = call.input<T>(1);
@@ -32,7 +32,7 @@ inline void check_numbers(const tenon::Call& call, std::int64_t rows, std::int64
   });
 }
 
-/// A csr result's row i is row source(i), or empty where that is -1.
+/// Row i of a csr result is row source(i), or empty if that is -1.
 template <class Source>
 struct CountOfRow {
   Source source;
@@ -61,7 +61,7 @@ struct CopyCsrRow {
   }
 };
 
-/// Numbers of scratch that picking `items` rows needs.
+/// Number of scratch elements for selecting from `items` rows.
 inline std::int64_t pick_scratch(std::int64_t items) {
   return items + 1 + tenon::gpu::scan_scratch(items);
 }
@@ -78,7 +78,7 @@ struct CopyPicked {
   tenon::RowSparse<const T> from;
   tenon::RowSparseOut<T> out;
   Select select;
-  const std::int64_t* before;  ///< how many are picked before each item
+  const std::int64_t* before;  ///< number of selected items before each item
   std::int64_t items;
   bool reversed;
 
@@ -91,7 +91,8 @@ struct CopyPicked {
   }
 };
 
-/// As PicksOnCpu; source and select go to the device. Both wait for the size of what they make: they are not to be captured.
+/// Same interface as PicksOnCpu; source and select run on the device. Both functions wait for the
+/// size of their result, so that they cannot be captured in CUDA graphs.
 struct PicksOnDevice {
   template <class T, class Source>
   static void csr(const tenon::Call& call, const tenon::Csr<const T>& from, std::int64_t rows, const Source& source) {

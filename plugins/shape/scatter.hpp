@@ -1,4 +1,4 @@
-// scatter_along and scatter_nd: data with other elements, or changed ones, at the places that indices name.
+// scatter_along and scatter_nd: data with elements replaced or updated at indexed positions.
 #pragma once
 #include "gather.hpp"
 
@@ -69,7 +69,7 @@ struct Scattering : tenon::Operator {
     return op.places(call.input_type(0).shape, call.input_type(1).shape, integers_of(call, 1));
   }
 
-  /// For each element of the updates: its number, and that of its place.
+  /// Calls body(index in updates, index in data) for each element of the updates.
   static void each(const Places& places, auto body) {
     places.each(0, places.count(), [&](std::int64_t i, std::int64_t place) {
       for (std::int64_t j = 0; j < places.block; ++j) body(i * places.block + j, place + j);
@@ -81,7 +81,7 @@ struct Scattering : tenon::Operator {
     using Plain = std::conditional_t<tenon::is_half<T>, float, T>;
     T* const output = call.output<T>(0).data();
     const T* const updates = call.input<T>(2).data();
-    std::vector<float> wide;  // halves are rounded once
+    std::vector<float> wide;  // 16-bit floats are rounded once
     if constexpr (tenon::is_half<T>) wide.assign(output, output + call.input_type(0).shape.size());
     each(places, [&](std::int64_t u, std::int64_t place) {
       const auto update = static_cast<Plain>(updates[u]);
@@ -117,7 +117,7 @@ struct Scattering : tenon::Operator {
     }
   }
 
-  /// Of none and add. Where an element was replaced, its gradient is that of the last update.
+  /// For none and add. The gradient of a replaced element is that of the last update.
   template <class T>
   void move_back(const tenon::Call& call) const {
     const auto to = places(call);
@@ -137,7 +137,8 @@ struct Scattering : tenon::Operator {
     });
   }
 
-  /// Of mul: the gradient times all other factors; of max and min: an equal part for each of those chosen.
+  /// For mul: the gradient times all other factors. For max and min: an equal part for each of the
+  /// chosen elements.
   template <class T>
   void share(const tenon::Call& call) const {
     using Plain = std::conditional_t<tenon::is_half<T>, float, T>;
@@ -145,7 +146,7 @@ struct Scattering : tenon::Operator {
     const auto x = call.input<T>(0), updates = call.input<T>(2), dy = call.output_grad<T>(0);
     const bool product = reduction == ScatterRule::mul;
     std::vector<Plain> chosen(x.begin(), x.end()), factors(static_cast<std::size_t>(x.size()), Plain(1));
-    std::vector<std::int64_t> count(static_cast<std::size_t>(x.size()));  // of zeros, or of those chosen
+    std::vector<std::int64_t> count(static_cast<std::size_t>(x.size()));  // of zeros, or of chosen elements
     const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
     if (!product)
       each(to, [&](auto u, auto place) { chosen[at(place)] = merged(chosen[at(place)], static_cast<Plain>(updates.data()[u])); });

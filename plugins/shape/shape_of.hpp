@@ -1,7 +1,7 @@
 #pragma once
 #include <tenon/operator.hpp>
 
-/// What follows from it alone is computed when a run is planned.
+/// Everything that depends only on the shape is computed at planning time.
 struct ShapeOf : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("shape of x");

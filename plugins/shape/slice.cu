@@ -2,7 +2,7 @@
 #include "rows_on_device.hpp"
 #include "slice.hpp"
 
-/// The sparse kernels wait for sizes: they are not to be captured.
+/// The sparse kernels wait for sizes, so that they cannot be captured in CUDA graphs.
 struct SliceCuda : Slice {
   static constexpr bool capturable = true;
 

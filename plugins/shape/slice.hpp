@@ -56,14 +56,15 @@ struct Slice : tenon::Operator {
         .constant("clamp_begin", true);
   }
 
-  /// Where x is cut: the parameters, or the inputs that take their place.
+  /// The bounds of a slice, from parameters or from the inputs that replace them.
   struct Bounds {
     Numbers begin, end, step, axes;
     bool clamp_begin = false;
 
     int axis(std::size_t i, int rank) const { return axes.empty() ? static_cast<int>(i) : axis_of(axes[i], rank); }
     Range along(std::size_t i, std::int64_t size) const { return range(begin[i], end[i], step.empty() ? 1 : step[i], size, clamp_begin); }
-    /// Which parameter contradicts x's rank or the others, and how; empty: none.
+    /// The parameter that contradicts x's rank or the others, and the reason; an empty reason if
+    /// there is none.
     std::pair<const char*, std::string> contradiction(int rank) const;
   };
 
@@ -101,7 +102,7 @@ struct Slice : tenon::Operator {
   void infer_storage(tenon::InferStorage& io) const {
     const auto* types = io.raw().input_types;
     for (int i = 1; types && i <= 4; ++i)
-      if (const auto& type = types[io.output_grads() + i]; type.present && type.rank >= 0) return;  // where to cut is not known here
+      if (const auto& type = types[io.output_grads() + i]; type.present && type.rank >= 0) return;  // the bounds are not known here
     if (cuts_rows(io.backward() ? io.output_grad(0) : io.input(0))) keep_places(io);
   }
 
@@ -111,7 +112,8 @@ struct Slice : tenon::Operator {
   void forward(const tenon::Call& call) const { cut<BoxCopy>(call); }
   void backward(const tenon::Call& call) const { paste<BoxCopy>(call); }
 
-  /// Python's rules: indices from the end first, then what is beyond an end is moved to it. ONNX moves a begin inside.
+  /// Python's rules: negative indices count from the end, then indices are clamped. ONNX clamps
+  /// begin into the axis.
   static Range range(std::int64_t begin, std::int64_t end, std::int64_t by, std::int64_t size, bool clamp_begin) {
     const auto lowest = by > 0 ? 0 : -1, highest = by > 0 ? 0 : 1;
     const auto bounded = [&](std::int64_t index) {
@@ -120,14 +122,14 @@ struct Slice : tenon::Operator {
     const auto from = clamp_begin && size > 0 ? std::max<std::int64_t>(bounded(begin), 0) : bounded(begin), to = bounded(end);
     const auto distance = by > 0 ? to - from : from - to;
     if (distance <= 0) return {0, 1, 0};
-    // by may be the lowest number there is, whose opposite does not exist
+    // `by` may be the minimum of int64, which cannot be negated
     const auto stride = by > 0 ? static_cast<std::uint64_t>(by) : 0 - static_cast<std::uint64_t>(by);
     return {from, by, static_cast<std::int64_t>((static_cast<std::uint64_t>(distance) - 1) / stride + 1)};
   }
 
-  /// Which row of y row `row` of x became; -1: none.
+  /// The row of y that is row `row` of x, or -1.
   TENON_FN static std::int64_t index_in(const Range& rows, std::int64_t row) {
-    if (rows.count <= 1) return rows.count == 1 && row == rows.first ? 0 : -1;  // the step may be the lowest number there is
+    if (rows.count <= 1) return rows.count == 1 && row == rows.first ? 0 : -1;  // the step may be the minimum of int64
     const auto distance = rows.step > 0 ? row - rows.first : rows.first - row, step = rows.step > 0 ? rows.step : -rows.step;
     const auto index = distance / step;
     return distance >= 0 && distance % step == 0 && index < rows.count ? index : -1;
@@ -179,7 +181,7 @@ struct Slice : tenon::Operator {
     return Bounds{std::move(*begins), std::move(*ends), std::move(*steps), std::move(*along), clamp_begin};
   }
 
-  /// They are those of infer(), unless y's shape was known without them.
+  /// Equal to those in infer(), unless y's shape was known without them.
   Bounds bounds(const tenon::Call& call, const tenon::Shape& x, const tenon::Shape& y) const {
     Bounds bounds{given_numbers(call, "begins", begin), given_numbers(call, "ends", end), given_numbers(call, "steps", step),
                   given_numbers(call, "along", axes), clamp_begin};
@@ -194,7 +196,7 @@ struct Slice : tenon::Operator {
     return bounds;
   }
 
-  /// Where the elements of y lie in x.
+  /// The location of y's elements in x.
   Place place_in(const tenon::Call& call, const tenon::Shape& x, const tenon::Shape& y) const {
     const auto known = bounds(call, x, y);
     Place place{0, row_major(x)};
@@ -228,7 +230,7 @@ inline std::pair<const char*, std::string> Slice::Bounds::contradiction(int rank
   return {};
 }
 
-/// Row i of y as a row of x, and a row of x as one of y.
+/// Maps row i of y to its row in x; RowInSlice is the inverse.
 struct RowOfSlice {
   Slice::Range rows;
 
@@ -240,7 +242,7 @@ struct RowInSlice {
   TENON_FN std::int64_t operator()(std::int64_t row) const { return Slice::index_in(rows, row); }
 };
 
-/// The same of stored rows, by Number.
+/// The same for stored rows, mapped by Number.
 template <class Number>
 struct StoredRow {
   Number number;

@@ -1,12 +1,12 @@
-// Rows of sparse tensors put together anew: what slices, takes and retains of rows have in common.
+// Selection of rows of sparse tensors, shared by slice, take_rows and retain.
 #pragma once
 #include <algorithm>
 #include <tenon/gpu/search.hpp>
 #include <tenon/operator.hpp>
 #include <vector>
 
-/// Gives input 0 (in backward: the gradient of output 0) to one of these, as it is stored: of_csr(Csr<const T>), of_rows(RowSparse<const
-/// T>).
+/// Calls of_csr(Csr<const T>) or of_rows(RowSparse<const T>) with input 0, in backward with the
+/// gradient of output 0, depending on its storage format.
 template <class OfCsr, class OfRows>
 void visit_stored(const tenon::Call& call, const OfCsr& of_csr, const OfRows& of_rows) {
   const bool back = call.backward(), csr = (back ? call.output_grad_storage(0) : call.storage(0)) == tenon::Storage::csr;
@@ -18,22 +18,24 @@ void visit_stored(const tenon::Call& call, const OfCsr& of_csr, const OfRows& of
   });
 }
 
-/// A row of the result and the place of its values among the rows that the other tensor stores; an id of -1: no row.
+/// A row of the result and the index of its values among the stored rows of the source; an id of
+/// -1: no row.
 struct PickedRow {
   std::int64_t id, place;
 };
 
-/// Row `row` of a tensor as row `id` of the result, where it is stored.
+/// Row `row` of a tensor as row `id` of the result, if it is stored.
 template <class T>
 TENON_FN PickedRow stored_as(const tenon::RowSparse<const T>& tensor, std::int64_t row, std::int64_t id) {
   const auto place = tenon::gpu::place_of(tensor.row_ids, tensor.rows, row);
   return {place >= 0 ? id : -1, place};
 }
 
-/// Makes results of rows on the CPU. PicksOnDevice of rows_on_device.hpp does the same on CUDA, where operators give it what they give
-/// here.
+/// Builds results from rows on the CPU. PicksOnDevice in rows_on_device.hpp has the same interface
+/// for CUDA.
 struct PicksOnCpu {
-  /// A csr result of `rows` rows, of which row i is row source(i) of `from`, or stores nothing where that is -1.
+  /// Allocates a csr result of `rows` rows. Row i is row source(i) of `from`, or empty if that is
+  /// -1.
   template <class T, class Source>
   static void csr(const tenon::Call& call, const tenon::Csr<const T>& from, std::int64_t rows, Source source) {
     std::vector<std::int64_t> starts(static_cast<std::size_t>(rows) + 1);
@@ -57,7 +59,8 @@ struct PicksOnCpu {
     });
   }
 
-  /// A row_sparse result of the rows that select(item) gives for `items` items. Their ids ascend, or descend where `reversed`.
+  /// Allocates a row_sparse result of the rows that select(item) returns for `items` items. Their
+  /// ids ascend, or descend if `reversed`.
   template <class T, class Select>
   static void rows(const tenon::Call& call, const tenon::RowSparse<const T>& from, std::int64_t items, Select select,
                    bool reversed = false) {

@@ -101,7 +101,7 @@ struct Split : tenon::Operator {
     return std::clamp<std::int64_t>(whole - i * most, 0, most);
   }
 
-  /// Why an axis of this size cannot be cut into these parts; empty: it can.
+  /// The reason why an axis of this size cannot be split into these sections; empty if it can.
   std::string contradiction(const Numbers& given, std::int64_t whole) const {
     if (static_cast<std::int64_t>(given.size()) != sections) return tenon::join("has ", given.size(), " values, not ", sections);
     std::int64_t sum = 0;
@@ -117,7 +117,7 @@ struct Split : tenon::Operator {
     return sum;
   }
 
-  /// What a part tells about x.
+  /// Infers sizes of x from a section.
   void learn(const tenon::Infer& io, tenon::Shape& x, const tenon::Shape& part, int along, int i) const {
     if (!part.has_rank()) return;
     io.require(part.rank() == x.rank(), "section ", i, " is ", part, ", but x has rank ", x.rank());

@@ -2,7 +2,7 @@
 #include "rows_on_device.hpp"
 #include "take_rows.hpp"
 
-/// The sparse kernels wait for sizes: they are not to be captured.
+/// The sparse kernels wait for sizes, so that they cannot be captured in CUDA graphs.
 struct TakeRowsCuda : TakeRows {
   static constexpr bool capturable = true;
 
@@ -51,14 +51,14 @@ struct TakeRowsCuda : TakeRows {
   }
   static std::int64_t count_of(const tenon::Call& call) { return call.input_type(1).shape[0]; }
 
-  /// As numbers(length of the list, rows of data) says.
+  /// Bytes of workspace; numbers(length of the list, rows of data) returns the number of elements.
   template <class Numbers>
   static std::size_t bytes_of(const tenon::Infer& io, Numbers numbers) {
     const auto data = io.input(0).shape, list = io.input(1).shape;
     return data.known() && list.known() ? static_cast<std::size_t>(numbers(list[0], data[0])) * sizeof(std::int64_t) : 0;
   }
 
-  /// The checked list, at the beginning of so much scratch.
+  /// The checked list, at the start of `scratch` elements of scratch memory.
   static std::int64_t* checked(const tenon::Call& call, std::int64_t scratch) {
     auto* const numbers = call.workspace<std::int64_t>(static_cast<std::size_t>(scratch));
     check_numbers(call, call.input_type(0).shape[0], numbers);

@@ -1,4 +1,5 @@
-// Rows by their numbers. The gradient adds where a number repeats, in the order of the list.
+// Selection of rows by index. The gradient adds the gradients of repeated rows in the order of the
+// list.
 #pragma once
 #include <algorithm>
 #include <numeric>
@@ -13,7 +14,7 @@ struct NumberAt {
   TENON_FN std::int64_t operator()(std::int64_t i) const { return numbers[i]; }
 };
 
-/// Rows that are taken and stored.
+/// Taken rows that are stored.
 template <class T>
 struct TakenStored {
   const std::int64_t* numbers;
@@ -107,7 +108,8 @@ struct TakeRows : tenon::Operator {
   }
 
  private:
-  /// Each row that is taken, ascending; row i was taken at places[starts[i]] ... places[starts[i + 1] - 1] of the list.
+  /// The distinct taken rows, ascending. Row i is at positions places[starts[i]] ...
+  /// places[starts[i + 1] - 1] of the list.
   struct Uses {
     std::vector<std::int64_t> rows, starts, places;
   };
@@ -129,7 +131,7 @@ struct TakeRows : tenon::Operator {
     return uses;
   }
 
-  /// to(i), where row i of the uses goes, gets the sum of the gradients of its places.
+  /// Writes the sum of the gradients of row i's positions to to(i).
   template <class To>
   static void add_uses(const tenon::Call& call, const Uses& uses, std::int64_t size, To to) {
     using T = std::remove_pointer_t<decltype(to(0))>;

@@ -1,4 +1,5 @@
-// CUDA kernels of tile, trilu and reverse_sequence: each element of the output is one of x, or 0.
+// CUDA kernels of tile, trilu and reverse_sequence: each element of the output is an element of x,
+// or 0.
 #include "../shared/walk.hpp"
 #include "box_walk.hpp"
 #include "reverse_sequence.hpp"
@@ -8,7 +9,7 @@
 
 namespace {
 
-/// to[i] = from[place(i)]; 0 where that is -1.
+/// to[i] = from[place(i)], or 0 if place(i) is -1.
 template <class T, class Place>
 struct TakeEach {
   Place place;
@@ -41,7 +42,7 @@ void take_each(const tenon::Call& call, const Place& place, std::int64_t count, 
   }
 }
 
-/// Sizes of x and of its repetition, by axis.
+/// Sizes of x and of the tiled result for each axis.
 struct Repetition {
   int rank = 0;
   std::int64_t x[tenon::max_rank] = {}, y[tenon::max_rank] = {};
@@ -50,7 +51,7 @@ struct Repetition {
     for (int a = 0; a < rank; ++a) x[a] = of_x[a], y[a] = of_y[a];
   }
 
-  /// The element of x that element i of y is.
+  /// Index in x of element i of y.
   TENON_FN std::int64_t operator()(std::int64_t i) const {
     std::int64_t place = 0, stride = 1;
     for (int a = rank - 1; a >= 0; --a) {
@@ -62,7 +63,7 @@ struct Repetition {
   }
 };
 
-/// The gradient of an element of x: the sum of all that it became, in their order.
+/// The gradient of an element of x: the sum over its copies, in their order.
 template <class T>
 struct SumRepetitions {
   Repetition sizes;
@@ -93,7 +94,7 @@ struct SumRepetitions {
   }
 };
 
-/// The triangle of each matrix.
+/// The source of each element: itself in the triangle of its matrix, -1 outside.
 struct InTriangle {
   std::int64_t rows, columns, diagonal;
   bool upper;
@@ -104,7 +105,7 @@ struct InTriangle {
   }
 };
 
-/// The first steps of each sequence in reverse order.
+/// The source of each element: the first steps of each sequence are reversed.
 struct InReverse {
   const std::int64_t* lengths;
   std::int64_t sequences, sequence_stride, steps, step_stride;
@@ -121,7 +122,7 @@ struct InReverse {
 
 struct TileCuda : Tile {
   static constexpr bool capturable = true;
-  /// Gradients of complex numbers are the CPU's.
+  /// Gradients of complex numbers are supported on the CPU only.
   bool supports(const tenon::Infer& types) const { return !tenon::any_complex.has(types.input(0).dtype); }
 
   void forward(const tenon::Call& call) const {

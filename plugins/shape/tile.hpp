@@ -44,7 +44,7 @@ struct Tile : tenon::Operator {
     put(x.shape, numbers, tenon::size_of(x.dtype), 0, from, to);
   }
 
-  /// Each element of dx is the sum of all those that it became.
+  /// Each element of dx is the sum of the gradients of its copies.
   void backward(const tenon::Call& call) const {
     const auto x = call.input_type(0), y = call.output_type(0);
     checked(call);
@@ -85,7 +85,7 @@ struct Tile : tenon::Operator {
   }
 
  private:
-  /// Writes what stands at `from` from this axis on, and moves both ends on.
+  /// Writes the subtensor at `from` from this axis on, and advances both pointers.
   static void put(const tenon::Shape& x, const Numbers& times, std::size_t size, int axis, const std::byte*& from, std::byte*& to) {
     if (axis == x.rank()) {
       std::memcpy(to, from, size);

@@ -1,5 +1,5 @@
-// Copies on a CUDA device that read along one axis and write along another: by square tiles in memory that a block shares, so that threads
-// beside each other read beside each other, and write so, too.
+// Transposing copies on a CUDA device, with square tiles in shared memory, so that adjacent threads
+// read and write adjacent elements.
 #pragma once
 #include <cstddef>
 #include <tenon/gpu/launch.hpp>
@@ -8,11 +8,11 @@
 
 struct Transposition {
   static constexpr int side = 32;            ///< rows and columns of a tile
-  static constexpr std::int64_t worth = 16;  ///< shorter axes leave too much of a tile empty
+  static constexpr std::int64_t worth = 16;  ///< shorter axes leave most of a tile empty
   static constexpr int rows_at_once = tenon::gpu::block_threads / side;
 
   BoxWalk tiles;
-  BoxAxis row, line;  ///< elements of a row lie side by side in the source, those of a line in the target
+  BoxAxis row, line;  ///< row is contiguous in the source, line in the target
 
   /// `outer`: a walk over all other axes.
   Transposition(const BoxWalk& outer, const BoxAxis& along_row, const BoxAxis& along_line)
@@ -29,11 +29,11 @@ struct MoveTile {
   std::byte* to;
 
   TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t i) const {
-    // One column more than needed: the elements of a column then lie in different banks of the memory.
+    // The additional column distributes the elements of a column over different memory banks.
 #if defined(__CUDACC__)
     __shared__ Unit<bytes> tile[side][side + 1];
 #else
-    static thread_local Unit<bytes> tile[side][side + 1];  // a block runs on one thread of the CPU
+    static thread_local Unit<bytes> tile[side][side + 1];  // a block runs on one CPU thread
 #endif
     const auto offsets = moved.tiles.at<side>(i);
     const auto [first_in_row, first_in_line] = offsets.tile;

@@ -50,7 +50,8 @@ struct Trilu : tenon::Operator {
     const auto k = diagonal_of(call);
     call.parallel_for(x.shape.size() / columns, 1 + (1 << 15) / (columns * size), [&](std::int64_t begin, std::int64_t end) {
       for (auto row = begin; row < end; ++row) {
-        const auto middle = std::clamp<std::int64_t>(row % rows + k + !upper, 0, columns);  // the first that is kept, or is not
+        // index of the first element to keep (upper) or to zero (lower)
+        const auto middle = std::clamp<std::int64_t>(row % rows + k + !upper, 0, columns);
         const auto first = upper ? middle : 0, last = upper ? columns : middle;
         std::byte* const own = to + row * columns * size;
         std::memset(own, 0, static_cast<std::size_t>(columns * size));

@@ -6,7 +6,7 @@
 #include "../shared/sort_keys.hpp"
 #include "dims.hpp"
 
-/// Only its kernel knows how many there are.
+/// The number of unique elements is known only after the kernel has run.
 struct Unique : tenon::Operator {
   tenon::Ints axis;
   bool sorted = true;

@@ -1,16 +1,17 @@
-// lstm, gru and rnn on CUDA: products of all steps with weight at once, then step by step the product with the states, and the cells.
+// lstm, gru and rnn on CUDA: the products of all steps with weight at once, then for each step the
+// product with the states and the cells.
 #include "../../shared/device_gemm.hpp"
 #include "steps_on_device.hpp"
 
 namespace recurrent {
 
-/// Numbers of scratch, one part after the other; `count` of them all.
+/// Segments of scratch memory, one after the other; `count` is the total number of elements.
 struct Scratch {
   std::int64_t count = 0;
   std::int64_t take(std::int64_t size) { return std::exchange(count, count + size); }
 };
 
-/// Where the parts of a call's scratch begin.
+/// Offsets of the segments of a call's scratch memory.
 struct ScratchParts : Scratch {
   std::int64_t x, weight, recurrent, bias, extra, weight_sums, recurrent_sums, product, reset, h, c;
   std::int64_t kept_h = 0, kept_c = 0, kept_sums = 0, kept_reset = 0, now = 0, dproduct = 0, all = 0, all_recurrent = 0, dreset = 0, dh = 0,
@@ -50,7 +51,7 @@ struct ScratchParts : Scratch {
   }
 };
 
-/// One direction of a call. Cell: of cells.hpp.
+/// One direction of a call. Cell: one of cells.hpp.
 template <class T, class Cell>
 class WayOnDevice {
  public:
@@ -79,10 +80,10 @@ class WayOnDevice {
     if (Cell::has_cell) put_states(parts_.c, last_c);
   }
 
-  /// `first`: whether no other direction has put its part of data's gradient there.
+  /// `first`: whether no other direction has written its contribution to data's gradient yet.
   void backward(bool first, const char* extra) {
     const Kept<W> kept{memory(parts_.kept_h), memory(parts_.kept_c), memory(parts_.kept_sums), memory(parts_.kept_reset)};
-    // Behind a sample's last step there is nothing.
+    // Steps after a sample's last one contribute nothing.
     for (const auto part : {parts_.kept_h, parts_.kept_reset}) clear(part, data_rows() * at_.hidden);
     for (const auto part : {parts_.all, parts_.all_recurrent}) clear(part, data_rows() * at_.rows);
     go(nullptr, kept);
@@ -112,7 +113,7 @@ class WayOnDevice {
   W* memory(std::int64_t part) const { return memory_ + part; }
   const W* last_rows() const { return memory(parts_.recurrent) + plain_rows() * at_.hidden; }
   bool wanted(const char* name, int input) const { return call_.has_input(name) && call_.write(input) != tenon::Write::none; }
-  /// This direction's part of an input.
+  /// This direction's slice of an input.
   const T* part_of(const char* name, std::int64_t size) const { return call_.input<T>(name).data() + at_.way * size; }
 
   template <class Body>
@@ -149,7 +150,7 @@ class WayOnDevice {
                                      add});
   }
 
-  /// All steps, from the initial states.
+  /// Runs all steps from the initial states.
   void go(T* output, const Kept<W>& kept) const {
     start("initial_h", parts_.h);
     if (Cell::has_cell) start("initial_c", parts_.c);
@@ -181,7 +182,7 @@ class WayOnDevice {
     clear(parts_.dextra, 3 * at_.batch * at_.hidden);
   }
 
-  /// Where this direction's part of an input's gradient is; null: it is not wanted.
+  /// This direction's slice of an input's gradient; null if it is not requested.
   T* gradient(const char* name, int input, std::int64_t size) const {
     return wanted(name, input) ? call_.input_grad<T>(name).data() + at_.way * size : nullptr;
   }
@@ -221,7 +222,7 @@ class WayOnDevice {
   W* memory_;
 };
 
-/// Op: the operator on every device. Cells: its cell of each direction.
+/// Op: the device-independent operator. Cells: its cell for each direction.
 template <class Op, template <class> class Cell>
 struct OnDevice : Op {
   static constexpr bool capturable = true;
@@ -234,7 +235,7 @@ struct OnDevice : Op {
       const auto output = [&](int i) {
         return i < call.outputs() && call.write(i) != tenon::Write::none ? call.output<T>(i).data() : nullptr;
       };
-      if (output(0) && call.has_input("lengths"))  // what lies behind a sample's last step
+      if (output(0) && call.has_input("lengths"))  // zeros for steps after a sample's last one
         tenon::gpu::clear(call, output(0), static_cast<std::size_t>(call.output_type(0).shape.size()) * sizeof(T));
       for (std::int64_t way = 0; way < this->directions(); ++way)
         WayOnDevice<T, Cell<Wide<T>>>(call, places(call, way), cell<Wide<T>>(call, way), "peepholes", false)

@@ -1,4 +1,4 @@
-// What the recurrent operators share: parameters, shapes and the way along the sequence.
+// Base of the recurrent operators: parameters and shape inference.
 #pragma once
 #include <string>
 #include <tenon/operator.hpp>
@@ -60,7 +60,7 @@ struct Recurrent : tenon::Operator {
 
   int directions() const { return direction == Direction::bidirectional ? 2 : 1; }
 
-  /// gates: how many times `hidden` rows weight has.
+  /// gates: number of rows of weight, in units of `hidden`.
   void infer_tensors(tenon::Infer& io, std::int64_t gates, int functions) const {
     for (const auto& name : activations)
       if (!known(name)) io.param_error("activations", "has '", std::string_view(name), "', which is not an activation function of ONNX");

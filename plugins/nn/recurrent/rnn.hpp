@@ -3,7 +3,7 @@
 #include "function.hpp"
 
 struct RnnLayer : Recurrent {
-  constexpr RnnLayer() { activations = {"Tanh", "Tanh"}; }  // as ONNX has it; the first direction takes the first
+  constexpr RnnLayer() { activations = {"Tanh", "Tanh"}; }  // ONNX's defaults; a single direction uses the first one
 
   static constexpr void describe(auto& op) {
     op.doc("recurrent layer: h = f(weight x + recurrent h + bias) for each step");

@@ -1,4 +1,4 @@
-// The way of a recurrent operator along its steps: samples side by side, each step by step.
+// The steps of a recurrent operator on the CPU: samples in parallel, each one step by step.
 #pragma once
 #include <algorithm>
 #include <type_traits>
@@ -9,7 +9,7 @@
 
 namespace recurrent {
 
-/// Elements in the type that they are computed in.
+/// The elements of an input, converted to the type of the computation.
 template <class T>
 std::vector<Wide<T>> widened(const tenon::Call& call, const char* name) {
   if (!call.has_input(name)) return {};
@@ -19,13 +19,13 @@ std::vector<Wide<T>> widened(const tenon::Call& call, const char* name) {
   return all;
 }
 
-/// One direction's matrices, with rows and columns changed, and biases.
+/// One direction's transposed matrices, and biases.
 template <class W>
 struct Matrices {
   std::int64_t features, hidden, rows;
   std::vector<W> weight, recurrent, bias, recurrent_bias;
 
-  /// to[i] += sum of x[k] times column (first + i) of a matrix with `count` rows.
+  /// to[i] += sum over k < count of x[k] times element (k, first + i) of the matrix.
   void add_product(const std::vector<W>& matrix, const W* x, std::int64_t count, std::int64_t first, std::int64_t columns,
                    W* __restrict to) const {
     for (std::int64_t k = 0; k < count; ++k) {
@@ -34,7 +34,7 @@ struct Matrices {
       for (std::int64_t i = 0; i < columns; ++i) to[i] += factor * row[i];
     }
   }
-  /// The gradient of that by x: to[k] += sum of d[i] times its element (k, first + i).
+  /// The gradient with respect to x: to[k] += sum over i of d[i] times element (k, first + i).
   void add_gradient(const std::vector<W>& matrix, const W* d, std::int64_t count, std::int64_t first, std::int64_t columns, W* to) const {
     for (std::int64_t k = 0; k < count; ++k) {
       const W* const row = matrix.data() + k * rows + first;
@@ -53,18 +53,18 @@ std::vector<W> transposed(const W* from, std::int64_t rows, std::int64_t columns
   return to;
 }
 
-/// The tensors of a call, in the type that they are computed in, and where they lie.
+/// The tensors of a call, converted to the type of the computation, and their layout.
 template <class T>
 struct Layer {
   using W = Wide<T>;
   const Recurrent& op;
   std::int64_t steps, batch, features, ways, hidden, rows;
-  std::vector<Matrices<W>> matrices;  ///< of each direction
+  std::vector<Matrices<W>> matrices;  ///< one for each direction
   std::vector<W> initial_h, initial_c;
   const std::int32_t* lengths;
   const T* data;
 
-  /// Throws for lengths that are no numbers of steps.
+  /// Throws if lengths contains a number outside of [0, steps].
   Layer(const Recurrent& of, const tenon::Call& call, std::int64_t gates, bool has_cell)
       : op(of),
         steps(call.input_type(0).shape[of.batch_first ? 1 : 0]),
@@ -100,7 +100,7 @@ struct Layer {
 
   const Matrices<W>& matrices_of(std::int64_t way) const { return matrices[static_cast<std::size_t>(way)]; }
   std::int64_t length(std::int64_t n) const { return lengths ? lengths[n] : steps; }
-  /// Which step of the sample is made as number `step`.
+  /// Index in the sequence of step `step` of the computation.
   std::int64_t time(std::int64_t way, std::int64_t n, std::int64_t step) const {
     return op.direction == Direction::reverse || way == 1 ? length(n) - 1 - step : step;
   }
@@ -122,8 +122,8 @@ struct Layer {
   }
 };
 
-/// cell(matrices, direction, x, hidden state, cell, memory of `scratch` elements) makes one step; the state `c` is the cell's own, where
-/// there is one: the last output, and initial_c.
+/// cell(matrices, direction, x, hidden state, cell state, scratch of `scratch` elements) computes
+/// one step. If the operator has a cell state `c`, it is the last output and starts as initial_c.
 template <class T, class Cell>
 void run(const Recurrent& op, const tenon::Call& call, std::int64_t gates, std::int64_t scratch, bool has_cell, const Cell& cell) {
   using W = Wide<T>;

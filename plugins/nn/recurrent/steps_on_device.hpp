@@ -1,4 +1,4 @@
-// What the threads of a CUDA device do for each step of a recurrent operator, in one direction.
+// Device code for each step of a recurrent operator, in one direction.
 #pragma once
 #include <tenon/gpu/fault.hpp>
 #include <tenon/gpu/launch.hpp>
@@ -19,21 +19,21 @@ struct LayerSizes {
   std::int64_t steps, batch, features, hidden, rows;  ///< rows: of weight, for one direction
 };
 
-/// The tensors of a call, and where they lie.
+/// The tensors of a call and their layout.
 struct Places : LayerSizes {
   std::int64_t ways, way;
   bool batch_first, reverse;
   const std::int32_t* lengths;  ///< null: all steps
   tenon::gpu::Fault fault;
 
-  /// Lengths that are no numbers of steps become a fault.
+  /// The number of steps of a sample. A number out of range becomes a fault.
   TENON_DEVICE std::int64_t length(std::int64_t n) const {
     if (!lengths) return steps;
     return fault.fits(lengths[n], steps + 1) ? lengths[n] : 0;
   }
-  /// Which step of the sample is made as number `step`.
+  /// Index in the sequence of step `step` of the computation.
   TENON_DEVICE std::int64_t time(std::int64_t n, std::int64_t step) const { return reverse ? length(n) - 1 - step : step; }
-  /// The row of data, and of all that is kept of a step of a sample.
+  /// The row of a step of a sample in data, and in all values stored per step.
   TENON_FN std::int64_t row(std::int64_t t, std::int64_t n) const { return batch_first ? n * steps + t : t * batch + n; }
   TENON_FN std::int64_t state_at(std::int64_t n) const { return (batch_first ? n * ways + way : way * batch + n) * hidden; }
   TENON_FN std::int64_t output_at(std::int64_t t, std::int64_t n) const {
@@ -41,7 +41,7 @@ struct Places : LayerSizes {
   }
 };
 
-/// States as [batch, hidden], from a tensor or to one. from: null for zeros.
+/// Copies states [batch, hidden] from or to a tensor. from: null for zeros.
 template <class T>
 struct StartStates {
   Places of;
@@ -62,7 +62,8 @@ struct PutStates {
   TENON_FN void operator()(std::int64_t i) const { store(write, to[of.state_at(i / of.hidden) + i % of.hidden], from[i]); }
 };
 
-/// The sums that a step's products give: [rows of data, rows] of weight x, [batch, plain gates hidden] of recurrent h, [batch, hidden].
+/// The results of a step's products: [rows of data, rows] for weight * x, [batch, plain gates *
+/// hidden] for recurrent * h, and [batch, hidden].
 template <class W>
 struct Products {
   const W *weight, *recurrent, *product, *bias;
@@ -73,13 +74,14 @@ struct Products {
   }
 };
 
-/// What is kept of all steps for the way back, in data's rows: states before, sums, and what reset() gave. Null: nothing is.
+/// Values of all steps stored for backward, in data's rows: previous states, sums, and results of
+/// reset(). Null: none are stored.
 template <class W>
 struct Kept {
   W *h, *c, *sums, *reset;
 };
 
-/// reset[batch, hidden]: what is multiplied with the last rows of recurrent.
+/// reset[batch, hidden]: the factor of the last rows of recurrent.
 template <class W, class Cell>
 struct Reset {
   Places of;
@@ -109,7 +111,7 @@ struct MakeStep {
   Products<W> products;
   W *h, *c;
   Kept<W> kept;
-  T* output;  ///< null: not wanted
+  T* output;  ///< null: not requested
 
   TENON_DEVICE void operator()(std::int64_t i) const {
     const auto n = i / of.hidden, k = i % of.hidden;
@@ -127,7 +129,8 @@ struct MakeStep {
   }
 };
 
-/// Gradients of sums: of this step, [batch, rows], [batch, hidden] of the product; and of all, in data's rows.
+/// Gradients of sums: of this step, [batch, rows] and [batch, hidden] of the product; and of all
+/// steps, in data's rows.
 template <class W>
 struct SumSlopes {
   W *now, *product, *all, *all_recurrent;
@@ -143,7 +146,7 @@ struct BackStep {
   const T* dy;  ///< null: zeros
   W *dh, *dc;
   SumSlopes<W> slopes;
-  W* extra;  ///< [batch, 3 hidden]; null where the cell has none
+  W* extra;  ///< [batch, 3 hidden]; null if the cell has none
 
   TENON_DEVICE void operator()(std::int64_t i) const {
     const auto n = i / of.hidden, k = i % of.hidden;
@@ -169,7 +172,7 @@ struct BackStep {
   }
 };
 
-/// After the gradient of what reset() gave is known.
+/// Runs after the gradient of the result of reset() has been computed.
 template <class W, class Cell>
 struct BackReset {
   Places of;
@@ -195,7 +198,7 @@ struct BackReset {
   }
 };
 
-/// The sum of a column of a matrix of so many rows, from top to bottom.
+/// The sum of a matrix column over `rows` rows, from top to bottom.
 template <class T>
 struct SumColumn {
   const Wide<T>* from;

@@ -1,4 +1,4 @@
-// resize on the CPU: one axis after the other, or elements that are moved as they are.
+// resize on the CPU: interpolates one axis after the other, or copies elements for method nearest.
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -9,14 +9,14 @@ TENON_OPERATOR(resize, Resize)
 
 namespace resizing {
 
-/// AxisTaps in tables.
+/// AxisTaps as tables.
 class ResizeAxis {
  public:
   ResizeAxis(const Sizes& sizes, const Rules& rules)
       : in_(sizes.in), out_(sizes.out), outside_(static_cast<std::size_t>(sizes.out), false), same_(sizes.same(rules.coordinates)) {
     const AxisTaps each(sizes, rules);
     taps_ = each.taps();
-    index_.reserve(static_cast<std::size_t>(out_ * taps_));  // what is too large is refused at once
+    index_.reserve(static_cast<std::size_t>(out_ * taps_));  // throws early if the table is too large
     weight_.reserve(index_.capacity());
     for (std::int64_t i = 0; i < out_; ++i) {
       outside_[static_cast<std::size_t>(i)] = each.outside(i);
@@ -43,7 +43,7 @@ class ResizeAxis {
   bool same_;
 };
 
-/// One axis of `from`, which has `inner` elements behind it in a row, to `to`.
+/// Resizes one axis of `from`, which has `inner` contiguous elements per index, into `to`.
 template <class W>
 void resize_axis(const tenon::Call& call, const ResizeAxis& axis, std::int64_t outer, std::int64_t inner, const W* from, W* to, W fill) {
   const auto work = axis.out() * inner * axis.taps();
@@ -74,7 +74,7 @@ void resize_axis(const tenon::Call& call, const ResizeAxis& axis, std::int64_t o
                     });
 }
 
-/// Its transpose: the gradient of `from`.
+/// The transpose: the gradient of `from`.
 template <class W>
 void spread_axis(const tenon::Call& call, const ResizeAxis& axis, std::int64_t outer, std::int64_t inner, const W* dy, W* dx) {
   call.parallel_for(outer, 1 + 16384 / std::max<std::int64_t>(axis.out() * inner * axis.taps(), 1),
@@ -95,8 +95,8 @@ void spread_axis(const tenon::Call& call, const ResizeAxis& axis, std::int64_t o
                     });
 }
 
-/// Runs step(axis number, outer, inner, from, to) for each axis that changes; the result of the last one is returned. `dims` are the sizes
-/// before, and become those after.
+/// Runs step(axis, outer, inner, from, to) for each axis that changes, and returns the result of
+/// the last one. `dims` are the current sizes, and are updated.
 template <class W, class Step>
 const W* along_axes(const Plan<ResizeAxis>& plan, bool back, std::vector<std::int64_t> dims, const W* data,
                     std::unique_ptr<W[]> (&memory)[2], const Step& step) {
@@ -123,7 +123,7 @@ void store_all(const tenon::Call& call, const Computed<T>* from, T* to, std::int
   });
 }
 
-/// In the type that it is computed in.
+/// The data, converted to the type of the computation.
 template <class T>
 const Computed<T>* widened(const tenon::Call& call, const T* from, std::int64_t size, std::unique_ptr<Computed<T>[]>& memory) {
   if constexpr (std::is_same_v<T, Computed<T>>) {
@@ -137,7 +137,7 @@ const Computed<T>* widened(const tenon::Call& call, const T* from, std::int64_t 
   }
 }
 
-/// Elements as words of their size, moved.
+/// Copies elements as words of their size.
 template <class Word>
 void move(const tenon::Call& call, const Plan<ResizeAxis>& plan, const Word* from, Word* to, Word fill) {
   const auto rank = plan.out.size();
@@ -215,7 +215,7 @@ void Resize::forward(const tenon::Call& call) const {
 }
 
 void Resize::backward(const tenon::Call& call) const {
-  for (const char* name : {"scales", "roi"}) {  // numbers of the caller's, which nobody trains
+  for (const char* name : {"scales", "roi"}) {  // set by the user and not trained
     const int i = name[0] == 's' ? 2 : 3;
     if (!call.has_input(name) || call.write(i) == tenon::Write::none) continue;
     const auto zeros = call.input_grad<float>(i);

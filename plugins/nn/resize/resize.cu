@@ -1,4 +1,5 @@
-// resize on CUDA: one axis after the other, or elements that are moved as they are. Each thread finds the taps of its elements itself.
+// resize on CUDA: interpolates one axis after the other, or copies elements for method nearest.
+// Each thread computes the taps of its elements.
 #include <tenon/gpu/launch.hpp>
 
 #include "resize_plan.hpp"
@@ -18,7 +19,7 @@ struct ConvertNumbers {
   }
 };
 
-/// Element i of one axis, which has `inner` elements behind it in a row.
+/// Element i of one resized axis, which has `inner` contiguous elements per index.
 template <class W>
 struct ResizeElement {
   AxisTaps axis;
@@ -36,7 +37,8 @@ struct ResizeElement {
   }
 };
 
-/// Its transpose: a thread goes along each line of dx, so that each element is summed in one order.
+/// The transpose: one thread for each line of dx, so that each element has a fixed order of
+/// summation.
 template <class W>
 struct SpreadLine {
   AxisTaps axis;
@@ -77,7 +79,7 @@ struct MoveNearest {
   }
 };
 
-/// How many elements lie between the axes: what the sizes of all steps have in common.
+/// The order of the steps, and the sizes of intermediate results.
 struct Steps {
   std::vector<std::int64_t> in, out;
   std::vector<std::size_t> order;  ///< of the axes that may change
@@ -87,7 +89,7 @@ struct Steps {
     if (back) std::reverse(order.begin(), order.end());
   }
 
-  /// The most elements that lie between two steps.
+  /// The largest number of elements between two steps.
   std::int64_t most() const {
     auto dims = in;
     std::int64_t found = product(dims, 0, dims.size());
@@ -130,7 +132,7 @@ struct ResizeCuda : Resize {
   }
 
   void backward(const tenon::Call& call) const {
-    for (const int i : {2, 3})  // scales and roi: numbers of the caller's, which nobody trains
+    for (const int i : {2, 3})  // scales and roi are set by the user and not trained
       if (i < call.inputs() && call.write(i) != tenon::Write::none)
         tenon::gpu::clear(call, call.input_grad<float>(i).data(), call.input_bytes(i));
     if (call.write(0) == tenon::Write::none) return;
@@ -150,7 +152,7 @@ struct ResizeCuda : Resize {
  private:
   using Plan = resizing::Plan<resizing::AxisTaps>;
 
-  /// Memory for what one step gives to the next, twice, in the type that is computed in.
+  /// Two buffers for intermediate results, in the type of the computation.
   static std::size_t scratch(const tenon::Infer& io, const tenon::Shape& from, const tenon::Shape& to, bool back) {
     if (!from.known() || !to.known() || from.size() == 0 || to.size() == 0) return 0;
     std::size_t bytes = 0;
@@ -158,7 +160,7 @@ struct ResizeCuda : Resize {
     return 2 * bytes * static_cast<std::size_t>(resizing::Steps(from, to, back).most());
   }
 
-  /// step(axis, outer, inner, from, to) for each axis that changes.
+  /// Calls step(axis, outer, inner, from, to) for each axis that changes.
   template <class T, class Step>
   static void run(const tenon::Call& call, const Plan& plan, const resizing::Steps& steps, const T* from, T* to, const Step& step) {
     using W = resizing::Computed<T>;

@@ -81,7 +81,7 @@ struct Resize : tenon::Operator {
     describe_old(op.onnx("", "Upsample").since(7).until(8).inputs("data").attribute("scales", "scale"));
   }
 
-  /// Resize before opset 11.
+  /// The ONNX form of Resize before opset 11.
   static constexpr void describe_old(auto&& form) {
     form.attribute("mode", "method").constant("coordinates", "asymmetric").constant("rounding", "floor");
   }
@@ -90,12 +90,12 @@ struct Resize : tenon::Operator {
   void forward(const tenon::Call& call) const;
   void backward(const tenon::Call& call) const;
 
-  /// Numbers that are given, as a parameter or by an input.
+  /// Sizes and scales from parameters or inputs.
   struct Given {
     tenon::Ints size;
     tenon::Floats scale;
   };
   using AxisSizes = std::array<resizing::Sizes, 8>;
-  /// Sizes of output's axes. Throws where something contradicts.
+  /// Sizes of output's axes. Throws tenon::Error if the arguments are inconsistent.
   AxisSizes sizes_of(const tenon::Shape& data, const Given& given) const;
 };

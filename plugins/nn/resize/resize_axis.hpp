@@ -1,4 +1,4 @@
-// How resize makes the elements of one axis: each from a few of data's, with weights.
+// Interpolation along one axis: each output element is a weighted sum of a few elements of data.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -27,22 +27,22 @@ struct Rules {
   double cubic_coefficient;
 };
 
-/// One axis of data and of output.
+/// The sizes of one axis of data and output.
 struct Sizes {
   std::int64_t in = 1, out = 1;
   double scale = 1;
-  float begin = 0, end = 1;  ///< begin and end of the region of data, for tf_crop_and_resize
+  float begin = 0, end = 1;  ///< region of data, for tf_crop_and_resize
   bool same(Coordinates coordinates) const {
     return in == out && scale == 1 && (coordinates != Coordinates::tf_crop_and_resize || (begin == 0 && end == 1));
   }
 };
 
-/// Which elements of data an element of output is made of, and with what weights: any number of threads may ask for any of them.
+/// The elements of data that contribute to an output element, and their weights. Thread-safe.
 class AxisTaps {
  public:
   AxisTaps() = default;
   AxisTaps(const Sizes& sizes, const Rules& rules) : sizes_(sizes), rules_(rules) {
-    scale_ = rules.antialias ? std::min(sizes.scale, 1.0) : 1.0;  // antialias acts where data shrinks
+    scale_ = rules.antialias ? std::min(sizes.scale, 1.0) : 1.0;  // antialias has an effect only if data shrinks
     first_ = static_cast<std::int64_t>(std::floor((rules.method == Method::cubic ? -2 : -1) / scale_)) + 1;
     taps_ = rules.method == Method::nearest ? 1 : 2 - 2 * first_;
   }
@@ -50,7 +50,7 @@ class AxisTaps {
   TENON_FN std::int64_t in() const { return sizes_.in; }
   TENON_FN std::int64_t out() const { return sizes_.out; }
   TENON_FN std::int64_t taps() const { return taps_; }
-  /// Whether output has data's elements.
+  /// Whether output equals data.
   bool same() const { return sizes_.same(rules_.coordinates); }
   TENON_FN bool outside(std::int64_t i) const {
     if (rules_.coordinates != Coordinates::tf_crop_and_resize) return false;
@@ -58,7 +58,7 @@ class AxisTaps {
     return x < 0 || x > static_cast<double>(sizes_.in - 1);
   }
 
-  /// For nearest: the element that output's element i is.
+  /// For method nearest: the element of data for output element i.
   TENON_FN std::int64_t nearest(std::int64_t i) const {
     const auto x = place(static_cast<double>(i)), floor = std::floor(x);
     const auto ratio = x - floor;
@@ -67,13 +67,13 @@ class AxisTaps {
     return inside(floor + (right ? 1 : 0));
   }
 
-  /// take(element of data, weight) for each tap of output's element i.
+  /// Calls take(index in data, weight) for each tap of output element i.
   template <class Take>
   TENON_FN void each(std::int64_t i, Take take) const {
     if (rules_.method == Method::nearest) return take(nearest(i), 1.0);
     const auto x = place(static_cast<double>(i)), floor = std::floor(x);
     const bool whole = x == floor;
-    const auto ratio = whole ? 1 : x - floor;  // in (0, 1]: the element on the left is preferred
+    const auto ratio = whole ? 1 : x - floor;  // in (0, 1]: the left element is preferred
     const auto start = floor - static_cast<double>(taps_ / 2) + (whole ? 0 : 1);
     double sum = 0;
     if (rules_.antialias || rules_.exclude_outside)
@@ -95,7 +95,7 @@ class AxisTaps {
       case Coordinates::tf_half_pixel_for_nn:
         return (i + 0.5) / sizes_.scale;
       case Coordinates::tf_crop_and_resize: {
-        const double width = sizes_.end - sizes_.begin;  // of floats, as they are given
+        const double width = sizes_.end - sizes_.begin;  // in float, the type of the region
         return (out == 1 ? width * (in - 1) / 2 : i * width * (in - 1) / (out - 1)) +
                static_cast<double>(sizes_.begin * static_cast<float>(in - 1));
       }
@@ -120,7 +120,7 @@ class AxisTaps {
     return height(scale_ * (static_cast<double>(first_ + tap) - ratio));
   }
 
-  /// Of the kernel at a distance from its middle.
+  /// The value of the kernel at a distance from its center.
   TENON_FN double height(double distance) const {
     const auto x = distance < 0 ? -distance : distance, a = rules_.cubic_coefficient;
     if (rules_.method == Method::linear) return x < 1 ? 1 - x : 0;

@@ -1,4 +1,4 @@
-// What resize does with a call, on every device: the sizes of its axes.
+// The axes and sizes of a call of resize, for all devices.
 #pragma once
 #include <numeric>
 #include <tenon/elementwise/convert.hpp>
@@ -9,7 +9,7 @@
 
 namespace resizing {
 
-/// What a call resizes: its axes as they lie in memory. Axis: ResizeAxis or AxisTaps.
+/// The axes of a call in memory order. Axis: ResizeAxis or AxisTaps.
 template <class Axis>
 struct Plan {
   std::vector<Axis> axes;
@@ -60,7 +60,7 @@ Plan<Axis> plan_of(const Resize& op, const tenon::Call& call, const tenon::Shape
   return plan;
 }
 
-/// What numbers of type T are computed in.
+/// The type of the computation for elements of type T.
 template <class T>
 using Computed = std::conditional_t<std::is_same_v<T, double> || std::is_integral_v<T>, double, float>;
 
@@ -130,7 +130,8 @@ inline void Resize::infer(tenon::Infer& io) const {
   const auto scales = io.has_input("scales") ? io.values<float>("scales") : tenon::Known<float>();
   for (const char* name : {"sizes", "scales", "roi"})
     if (io.has_input(name)) io.set_input(name, {tenon::unknown});
-  const auto has = [&](const char* name) { return io.has_input(name) && io.input(name).shape[0] != 0; };  // empty: absent, as in opset 11
+  // an empty input counts as absent, as in opset 11
+  const auto has = [&](const char* name) { return io.has_input(name) && io.input(name).shape[0] != 0; };
   const int ways = (size.size() > 0) + (scale.size() > 0) + has("sizes") + has("scales");
   io.require(ways == 1, "has ", ways, " of size, scale, sizes and scales: needs exactly one of them");
   if (!data.shape.has_rank()) return;

@@ -1,4 +1,5 @@
-// The CUDA kernel of col2im: each element of the image adds up those of the blocks that cover it, in their order.
+// The CUDA kernel of col2im: each element of the image sums the elements of the blocks that cover
+// it, in order.
 #include <tenon/gpu/launch.hpp>
 
 #include "col2im.hpp"

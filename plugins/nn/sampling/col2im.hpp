@@ -1,4 +1,4 @@
-// col2im: blocks that are put back into an image, and added up where they overlap.
+// col2im: assembles blocks into an image, and adds overlapping elements.
 #pragma once
 #include <algorithm>
 #include <tenon/operator.hpp>
@@ -7,16 +7,16 @@
 #include "shared/fits.hpp"
 #include "shared/store.hpp"
 
-/// How blocks lie in an image.
+/// The positions of blocks in an image.
 struct BlocksOfImage {
   static constexpr int most = 6;
   int axes;
   std::int64_t image[most], block[most], places[most], stride[most], pad[most], dilate[most];
-  std::int64_t image_size, elements, blocks;  ///< how many of each
+  std::int64_t image_size, elements, blocks;  ///< total numbers of each
 
   TENON_FN std::int64_t columns() const { return elements * blocks; }
 
-  /// Where element `e` of block `b` lies in the image; below 0 where that is padding.
+  /// Index in the image of element `e` of block `b`; negative if that is padding.
   TENON_FN std::int64_t place(std::int64_t e, std::int64_t b) const {
     std::int64_t at = 0, step = 1;
     for (int i = axes - 1; i >= 0; --i) {
@@ -27,7 +27,7 @@ struct BlocksOfImage {
     }
     return at;
   }
-  /// The block whose element `e` lies at this place; below 0 where there is none.
+  /// The block whose element `e` has index `place` in the image; negative if there is none.
   TENON_FN std::int64_t block_at(std::int64_t e, std::int64_t place) const {
     std::int64_t b = 0, step = 1;
     for (int i = axes - 1; i >= 0; --i) {
@@ -175,13 +175,14 @@ struct Col2im : tenon::Operator {
   }
 
  private:
-  /// Of all samples and channels.
+  /// The number of planes of all samples and channels.
   static std::int64_t planes_of(const tenon::Call& call, const BlocksOfImage& of) {
     const auto data = call.input_type(0).shape;
     return data[0] * (data[1] / of.elements);
   }
 
-  /// body(place in the columns of one channel, place in the image) for all that are not padding.
+  /// Calls body(index in the columns of one channel, index in the image) for all elements that are
+  /// not padding.
   template <class Body>
   static void each(const BlocksOfImage& of, const Body& body) {
     for (std::int64_t element = 0; element < of.elements; ++element)

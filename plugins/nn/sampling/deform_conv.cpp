@@ -12,7 +12,7 @@ struct DeformConv : DeformConvShapes {
   }
 
  private:
-  /// For each place: the columns that a convolution would read, then their products with the filters.
+  /// Computes the im2col columns of each position, then their product with the filters.
   template <class T>
   void run(const tenon::Call& call) const {
     using W = Wide<T>;
@@ -36,8 +36,8 @@ struct DeformConv : DeformConvShapes {
     });
   }
 
-  /// Sample by sample: gradients of the columns are those of output times the filters, and all others follow from them. Each element is
-  /// summed by one thread, in one order.
+  /// Per sample: the gradients of the columns are those of output times the filters, and all others
+  /// follow from them. One thread sums each element, in a fixed order.
   template <class T>
   void gradients(const tenon::Call& call) const {
     using W = Wide<T>;

@@ -1,10 +1,10 @@
-// deform_conv on CUDA: the columns that a convolution reads, and products with the filters by cuBLAS.
+// deform_conv on CUDA: im2col columns, and products with the filters with cuBLAS.
 #include "../../shared/device_gemm.hpp"
 #include "deform_conv.hpp"
 
 namespace deformed {
 
-/// columns[samples, channels taps, places], of samples from `first` on.
+/// columns[samples, channels * taps, positions], for samples from `first` on.
 template <class T>
 struct MakeColumns {
   DeformTensors<T> of;
@@ -28,7 +28,7 @@ struct ConvertEach {
 template <class T>
 struct PutOutput {
   const Wide<T>* from;
-  const T* bias;  ///< null: none
+  const T* bias;  ///< null: no bias
   std::int64_t filters, places;
   T* to;
 
@@ -37,7 +37,8 @@ struct PutOutput {
   }
 };
 
-/// Of one sample: gradients of the offsets, and of the mask, of a place; slopes: of its columns. Null: not wanted.
+/// For one sample: gradients of the offsets and of the mask at a position; slopes: gradients of its
+/// columns. Null: not requested.
 template <class T>
 struct MovesGradient {
   DeformTensors<T> of;
@@ -64,7 +65,8 @@ struct MovesGradient {
   }
 };
 
-/// Of one sample: the gradient of a plane, made by one thread, so that each element is summed in one order.
+/// For one sample: the gradient of a plane. One thread computes it, so that each element has a
+/// fixed order of summation.
 template <class T>
 struct PlaneOfSample {
   DeformTensors<T> of;
@@ -100,9 +102,9 @@ struct SumFilter {
   }
 };
 
-/// Numbers of scratch. Forward computes some samples at a time, backward one.
+/// Numbers of scratch elements. Forward processes groups of samples, backward one sample at a time.
 struct Sizes {
-  std::int64_t weight, columns, output, data;  ///< columns, output and data: of a sample
+  std::int64_t weight, columns, output, data;  ///< columns, output and data: per sample
   std::int64_t samples;
 
   Sizes(const tenon::Shape& of_data, const tenon::Shape& of_weight, const tenon::Shape& of_output)

@@ -1,4 +1,4 @@
-// deform_conv on every device: a convolution whose taps are moved by numbers that are computed.
+// deform_conv for all devices: a convolution whose taps are shifted by computed offsets.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,8 @@
 #include "shared/store.hpp"
 #include "shared/window.hpp"
 
-/// Where a tap reads one plane of data: the element above and to the left of the place, and how far the place is from it.
+/// The position at which a tap reads a plane of data: the element above and to the left, and the
+/// distance from it.
 template <class W>
 struct DeformedPlace {
   std::int64_t row = 0, column = 0, rows, columns;
@@ -23,7 +24,7 @@ struct DeformedPlace {
     row = static_cast<std::int64_t>(top), column = static_cast<std::int64_t>(left);
     y -= top, x -= left;
   }
-  /// The element itself, or one of its neighbours; 0 outside.
+  /// The element or one of its neighbors; 0 outside of data.
   template <class T>
   TENON_FN W at(const T* plane, int down, int right) const {
     const auto r = row + down, c = column + right;
@@ -54,19 +55,19 @@ struct DeformedPlace {
   }
 };
 
-/// The tensors of a call, and what each tap of each place reads.
+/// The tensors of a call, and the value that each tap reads at each position.
 template <class T>
 struct DeformTensors {
   using W = Wide<T>;
-  const T *data, *weight, *offset, *mask;  ///< mask: null where it is not given
+  const T *data, *weight, *offset, *mask;  ///< mask: may be null
   std::int64_t stride[2], pad[2], dilate[2], groups, offset_groups;
   std::int64_t batch = 0, filters = 0, width = 0, places = 0;  ///< of output
   std::int64_t channels = 0, rows = 0, columns = 0;            ///< of data
-  std::int64_t kernel_width = 0, taps = 0, depth = 0;          ///< of weight; depth: numbers of a filter
+  std::int64_t kernel_width = 0, taps = 0, depth = 0;          ///< of weight; depth: elements of a filter
 
   TENON_FN std::int64_t group_filters() const { return filters / groups; }
   TENON_FN const T* plane(std::int64_t n, std::int64_t c) const { return data + (n * channels + c) * rows * columns; }
-  /// Among the masks; offsets are two for each of them.
+  /// Index in mask; offset has two numbers for each.
   TENON_FN std::int64_t moves(std::int64_t n, std::int64_t c, std::int64_t tap) const {
     return (n * offset_groups + c / (channels / offset_groups)) * taps + tap;
   }
@@ -77,7 +78,7 @@ struct DeformTensors {
     return {rows, columns, static_cast<W>(y) + static_cast<W>(offset[2 * at * places + place]),
             static_cast<W>(x) + static_cast<W>(offset[(2 * at + 1) * places + place])};
   }
-  /// What a convolution would read.
+  /// The im2col value of a tap at a position.
   TENON_FN W element(std::int64_t n, std::int64_t c, std::int64_t tap, std::int64_t place) const {
     const auto at = moves(n, c, tap);
     const W found = place_of(at, tap, place).element(plane(n, c));

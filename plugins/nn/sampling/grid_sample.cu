@@ -21,7 +21,8 @@ struct SampleGrid {
   }
 };
 
-/// The gradient of a plane, made by one thread, so that each element is summed in one order.
+/// The gradient of a plane. One thread computes it, so that each element has a fixed order of
+/// summation.
 template <class T>
 struct SpreadGrid {
   GridPlaces of;
@@ -68,7 +69,7 @@ struct GridGradient {
 struct GridSampleCuda : GridSampleShapes {
   static constexpr bool capturable = true;
 
-  /// Sums of data's gradient in the type that is computed in.
+  /// Data's gradient in the type of the computation.
   std::size_t backward_workspace(const tenon::Infer& io) const {
     const auto data = io.input(0).shape;
     return data.known() ? static_cast<std::size_t>(data.size()) * (io.input(0).dtype == tenon::f64 ? sizeof(double) : sizeof(float)) : 0;

@@ -1,4 +1,4 @@
-// grid_sample on every device: data at places that a grid names, over 1 to 3 spatial axes.
+// grid_sample for all devices: samples data at the positions of a grid, over 1 to 3 spatial axes.
 #pragma once
 #include <cmath>
 #include <tenon/operator.hpp>
@@ -6,7 +6,7 @@
 #include "shared/fits.hpp"
 #include "shared/store.hpp"
 
-/// Where a grid's places are in data, and what is around them.
+/// Maps a grid's positions to data, including its padding.
 struct GridPlaces {
   enum class Mode { linear, nearest, cubic };
   enum class Outside { zeros, border, reflection };
@@ -17,7 +17,8 @@ struct GridPlaces {
   std::int64_t batch, channels, elements = 1, points = 1;  ///< elements of a plane, and points of a sample's grid
   std::int64_t size[3] = {1, 1, 1};
 
-  /// The elements around a place along one axis, below 0 where they are outside; their weights, and how these change with the grid.
+  /// The neighbors of a position along one axis, negative if outside of data; their weights, and
+  /// the derivatives of these by the grid coordinate.
   template <class W>
   struct Taps {
     int count = 0;
@@ -42,7 +43,8 @@ struct GridPlaces {
     return found;
   }
 
-  /// body(element, weight) of all elements around a place. sloped: the axis whose slopes take the place of its weights; -1: none.
+  /// Calls body(index, weight) for all neighbors of a position. sloped: the axis whose derivatives
+  /// replace its weights; -1: none.
   template <class W, class Body>
   TENON_FN void each_tap(const Around<W>& around, int sloped, const Body& body) const {
     const auto &first = around.axis[0], &second = around.axis[1], &third = around.axis[2];
@@ -59,7 +61,7 @@ struct GridPlaces {
   }
 
  private:
-  /// Changes the sign of `direction` where the image is mirrored.
+  /// Flips the sign of `direction` where data is reflected.
   template <class W>
   TENON_FN static W reflected(W x, W least, W most, W& direction) {
     const W range = most - least;
@@ -93,7 +95,7 @@ struct GridPlaces {
       if (padding == Outside::reflection) x = reflected(x, least, most, direction);
     }
     Taps<W> taps;
-    if (!(std::abs(x) < W(1e9))) return taps;  // nothing is there
+    if (!(std::abs(x) < W(1e9))) return taps;  // far outside, without neighbors
     const W floor = mode == Mode::nearest ? std::trunc(x) : std::floor(x), t = x - floor;
     taps.count = mode == Mode::nearest ? 1 : mode == Mode::linear ? 2 : 4;
     for (int i = 0; i < taps.count; ++i)

@@ -55,7 +55,7 @@ struct RoiAlign : RoiAlignShapes {
   }
 
  private:
-  /// Each plane of data takes from the regions in their order.
+  /// Each plane of data accumulates the gradients of the regions in order.
   template <class T>
   void data_gradient(const tenon::Call& call) const {
     using W = Wide<T>;

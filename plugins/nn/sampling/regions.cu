@@ -6,7 +6,8 @@
 
 namespace {
 
-/// Tensors of a call. Regions of samples that are not there, and those that are not finite, become a fault.
+/// The tensors of a call. Sample indices out of range and regions that are not finite become a
+/// fault.
 template <class T>
 struct Regions {
   RoiRules of;
@@ -18,9 +19,9 @@ struct Regions {
   using Region = RoiRules::Region<Wide<T>>;
   TENON_FN std::int64_t parts() const { return of.height * of.width; }
   TENON_FN const T* plane(std::int64_t n, std::int64_t c) const { return data + (n * channels + c) * rows * columns; }
-  /// Whether region r can be read; `found` becomes it then.
+  /// Whether region r is valid; if so, stores it in `found`.
   TENON_DEVICE bool find(std::int64_t r, Region& found) const {
-    constexpr std::int64_t most = 4097;  // elements in a part along an axis
+    constexpr std::int64_t most = 4097;  // elements of a bin along an axis
     if (!fault.fits(samples[r], batch)) return false;
     found = of.template region_of<Wide<T>>(regions + 4 * r);
     return found.valid() || fault.fits(most, most);
@@ -52,7 +53,8 @@ struct AlignRegion {
   }
 };
 
-/// The gradient of a plane, made by one thread, so that each element is summed in one order.
+/// The gradient of a plane. One thread computes it, so that each element has a fixed order of
+/// summation.
 template <class T>
 struct PlaneGradient {
   Regions<T> at;
@@ -122,7 +124,7 @@ struct LargestOfRegion {
 struct RoiAlignCuda : RoiAlignShapes {
   static constexpr bool capturable = true;
 
-  /// Sums of data's gradient in the type that is computed in.
+  /// Data's gradient in the type of the computation.
   std::size_t backward_workspace(const tenon::Infer& io) const {
     const auto data = io.input(0).shape;
     return data.known() ? static_cast<std::size_t>(data.size()) * (io.input(0).dtype == tenon::f64 ? sizeof(double) : sizeof(float)) : 0;

@@ -1,4 +1,4 @@
-// roi_align and max_roi_pool on every device: parts of images, brought to one size.
+// roi_align and max_roi_pool for all devices: regions of images, resampled to a fixed size.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "../../shared/larger.hpp"
 #include "shared/store.hpp"
 
-/// What both share.
+/// Base of both operators.
 struct RegionPool : tenon::Operator {
   std::int64_t height = 1, width = 1;
   double spatial_scale = 1;
@@ -35,20 +35,20 @@ struct RegionPool : tenon::Operator {
   }
 };
 
-/// How roi_align reads data.
+/// How roi_align samples data.
 struct RoiRules {
   std::int64_t height, width, sampling_ratio;
   double spatial_scale;
   bool half_pixel, largest;
 
-  /// Where its parts are, and into how many points each is divided.
+  /// The bins of a region, and the number of sampling points in each.
   template <class W>
   struct Region {
     W edge[2], part[2];
     std::int64_t points[2];
-    bool grows[2];  // with its second edge: one that is narrower than an element is as wide as one
+    bool grows[2];  // whether the size follows the second edge; a region narrower than an element is as wide as one
     TENON_FN W count() const { return points[0] * points[1] > 1 ? static_cast<W>(points[0] * points[1]) : W(1); }
-    /// Whether it is finite, and not too large.
+    /// Whether the region is finite and not too large.
     TENON_FN bool valid() const { return points[0] >= 0 && points[1] >= 0; }
   };
 
@@ -69,8 +69,9 @@ struct RoiRules {
     return region;
   }
 
-  /// A point along one axis: the elements before and behind it, how far it is from the first, whether both change with it, and how far
-  /// along the region it lies, from its first edge to its second.
+  /// A sampling point along one axis: the elements before and after it, the distance from the first
+  /// one, whether both weights change with it, and its relative position in the region, from the
+  /// first edge to the second.
   template <class W>
   struct Axis {
     std::int64_t element[2];
@@ -96,7 +97,8 @@ struct RoiRules {
     return found;
   }
 
-  /// The numbers of the points that have elements around them; a region may be far larger than data, and most of its points outside.
+  /// The range of sampling points with neighbors in data; a region may be far larger than data,
+  /// with most of its points outside.
   struct Inside {
     std::int64_t first, end;
   };
@@ -114,7 +116,7 @@ struct RoiRules {
       return begin;
     };
     const auto most = static_cast<W>(size);
-    if (region.part[axis] < 0) {  // its second edge lies before its first: places go backwards
+    if (region.part[axis] < 0) {  // the second edge precedes the first one: positions descend
       const auto first = first_that(0, [&](W place) { return place <= most; });
       return {first, first_that(first, [](W place) { return place < -1; })};
     }
@@ -122,7 +124,8 @@ struct RoiRules {
     return {first, first_that(first, [&](W place) { return place > most; })};
   }
 
-  /// The four elements around a point; their weights, and how these change with its column (0) and row (1).
+  /// The four neighbors of a sampling point, their weights, and the derivatives of these by its
+  /// column (0) and row (1).
   template <class W>
   struct Point {
     Axis<W> axis[2];
@@ -135,9 +138,9 @@ struct RoiRules {
       const bool far = (of == 0 ? k % 2 : k / 2) == 1, other_far = (of == 0 ? k / 2 : k % 2) == 1;
       return !axis[of].moves ? W(0) : far ? part(1 - of, other_far) : -part(1 - of, other_far);
     }
-    /// Adds what an element gives to the gradients of left, top, right and bottom.
+    /// Adds the contribution of an element to the gradients of left, top, right and bottom.
     TENON_FN void add_moves(W (&sums)[4], int k, W element) const {
-      for (int of = 0; of < 2; ++of) {  // columns, rows: from the first edge to the second
+      for (int of = 0; of < 2; ++of) {  // columns, rows
         const W move = element * slope(of, k);
         sums[of] += move * (1 - axis[of].along);
         sums[of + 2] += move * axis[of].along;
@@ -149,7 +152,8 @@ struct RoiRules {
     }
   };
 
-  /// body(point) of all points of part `i` that have elements around them. Whether these are all: the others count as 0.
+  /// Calls body(point) for all points of bin `i` with neighbors in data. Returns whether these are
+  /// all of its points; the others count as 0.
   template <class W, class Body>
   TENON_FN bool each_point(const Region<W>& region, std::int64_t i, std::int64_t rows, std::int64_t columns, const Body& body) const {
     const auto along_x = inside(region, 0, i % width, columns), along_y = inside(region, 1, i / width, rows);
@@ -161,7 +165,7 @@ struct RoiRules {
     return (along_y.end - along_y.first) * (along_x.end - along_x.first) == region.points[0] * region.points[1];
   }
 
-  /// body(point, k, share): the terms that an output of one plane consists of.
+  /// Calls body(point, k, share) for the terms of an output element in one plane.
   template <class W, class T, class Body>
   TENON_FN void each_term(const Region<W>& region, std::int64_t i, const T* plane, std::int64_t rows, std::int64_t columns,
                           const Body& body) const {
@@ -182,7 +186,7 @@ struct RoiRules {
   }
 
  private:
-  /// Below 0 where a region is not finite, or too large.
+  /// Negative if a region is not finite or too large.
   template <class W>
   TENON_FN std::int64_t points(W part) const {
     if (sampling_ratio > 0) return sampling_ratio;
@@ -246,7 +250,7 @@ struct RoiAlignShapes : RegionPool {
   RoiRules rules() const { return {height, width, sampling_ratio, spatial_scale, half_pixel, mode == Mode::max}; }
 };
 
-/// How max_roi_pool reads data: by whole elements.
+/// How max_roi_pool reads data: bins of whole elements.
 struct WholeRegions {
   std::int64_t height, width;
   double spatial_scale;
@@ -267,7 +271,7 @@ struct WholeRegions {
     return region;
   }
 
-  /// The largest element of part i.
+  /// The maximum of bin i.
   template <class T>
   TENON_FN T largest(const Region& region, std::int64_t i, const T* plane, std::int64_t rows, std::int64_t columns) const {
     const auto* const at = region.numbers;

@@ -1,4 +1,5 @@
-// A tensor seen along one axis: element (outer, i, inner) lies at (outer * length + i) * inner_size + inner.
+// A tensor viewed along one axis: element (outer, i, inner) has index (outer * length + i) *
+// inner_size + inner.
 #pragma once
 #include <cstdint>
 #include <tenon/operator.hpp>
@@ -15,15 +16,15 @@ struct Axis {
     return along;
   }
 
-  /// How many runs of `length` elements there are; the run's elements are `inner` apart.
+  /// Number of runs of `length` elements; the elements of a run are `inner` apart.
   TENON_FN std::int64_t runs() const { return outer * inner; }
   TENON_FN std::int64_t start(std::int64_t run) const { return run / inner * length * inner + run % inner; }
 
-  /// Runs that are worth a thread's while at once.
+  /// Number of runs per task that is worth a thread's time.
   std::int64_t grain() const { return length > 4096 ? 1 : 4096 / (length > 0 ? length : 1); }
 };
 
-/// body(start) for each run along `axis`, on the host's threads.
+/// Calls body(start) for each run along `axis`, on the host's threads.
 template <class Body>
 void for_each_run(const tenon::Call& call, const Axis& axis, Body&& body) {
   call.parallel_for(axis.runs(), axis.grain(), [&](std::int64_t begin, std::int64_t end) {
@@ -31,7 +32,7 @@ void for_each_run(const tenon::Call& call, const Axis& axis, Body&& body) {
   });
 }
 
-/// Refuses an axis that the shape does not have.
+/// Rejects an axis out of range for the shape.
 inline void require_axis(const tenon::Infer& io, const tenon::Shape& shape, int axis) {
   io.require(shape.rank() > 0, "axis is ", axis, " but data is ", shape, ": needs at least one dimension");
   io.require(axis >= -shape.rank() && axis < shape.rank(), "axis is ", axis, " but data is ", shape, ": needs ", -shape.rank(), " to ",

@@ -1,4 +1,5 @@
-// Long sums on a CUDA device, in an order that the sizes alone decide, so that their bits are always the same.
+// Long sums on a CUDA device. The order of summation depends only on sizes, so that results are
+// deterministic.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -6,7 +7,8 @@
 #include <tenon/gpu/launch.hpp>
 #include <utility>
 
-/// `count` sums of `terms` terms each. A block of threads makes one; where they are few and long, each is cut into parts for many blocks.
+/// `count` sums of `terms` terms each. One thread block computes each sum; if there are few long
+/// sums, each is split into chunks for several blocks.
 struct BlockSums {
   std::int64_t count, terms, parts;
 
@@ -15,14 +17,14 @@ struct BlockSums {
     return {count, terms, std::max<std::int64_t>(std::min(blocks, worthwhile), 1)};
   }
 
-  /// Of scratch for the parts.
+  /// Bytes of scratch memory for partial sums.
   template <class Value>
   std::size_t bytes() const {
     return parts > 1 ? static_cast<std::size_t>(count * parts) * sizeof(Value) : 0;
   }
 };
 
-/// Two sums that are made together.
+/// Two sums that are computed together.
 struct TwoSums {
   double first = 0, second = 0;
 
@@ -63,7 +65,8 @@ struct SumOfParts {
   }
 };
 
-/// put(s, the sum over t of term(s, t)) for each sum s, by one thread. Value is double or TwoSums; `scratch` has sums.bytes<Value>().
+/// Calls put(s, the sum over t of term(s, t)) for each sum s, on one thread. Value is double or
+/// TwoSums; `scratch` has sums.bytes<Value>().
 template <class Value, class Term, class Put>
 void sum_by_blocks(const tenon::Call& call, const BlockSums& sums, const Term& term, const Put& put, Value* scratch) {
   tenon::gpu::for_each_block(call, sums.count * sums.parts, SumPart<Value, Term, Put>{sums, term, put, scratch});

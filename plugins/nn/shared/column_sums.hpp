@@ -1,12 +1,12 @@
-// Sums of the columns of a matrix on a CUDA device, in an order that the sizes alone decide.
+// Column sums of a matrix on a CUDA device, in an order that depends only on sizes.
 #pragma once
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <tenon/gpu/launch.hpp>
 
-/// A thread adds up rows of one column, so that neighbouring threads read neighbouring elements; the rows are cut into parts where the
-/// columns alone would not fill a device.
+/// One thread adds rows of one column, so that adjacent threads read adjacent elements; rows are
+/// split into chunks if the columns alone would not occupy the device.
 struct ColumnSums {
   std::int64_t rows, columns, parts;
 
@@ -15,7 +15,7 @@ struct ColumnSums {
     return {rows, columns, std::max<std::int64_t>(std::min(filling, worthwhile), 1)};
   }
 
-  /// Of scratch for the parts.
+  /// Bytes of scratch memory for partial sums.
   std::size_t bytes() const { return parts > 1 ? static_cast<std::size_t>(columns * parts) * sizeof(double) : 0; }
 };
 
@@ -51,7 +51,8 @@ struct ColumnOfParts {
   }
 };
 
-/// put(column, the sum over the rows of term(row, column)) for each column. `scratch` has sums.bytes().
+/// Calls put(column, the sum over the rows of term(row, column)) for each column. `scratch` has
+/// sums.bytes().
 template <class Term, class Put>
 void sum_columns(const tenon::Call& call, const ColumnSums& sums, const Term& term, const Put& put, double* scratch) {
   tenon::gpu::for_each(call, sums.columns * sums.parts, ColumnPart<Term, Put>{sums, term, put, scratch});

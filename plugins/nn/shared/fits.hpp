@@ -1,8 +1,8 @@
-// Comparing shapes of which parts may still be unknown.
+// Comparison of shapes with unknown sizes.
 #pragma once
 #include <tenon/operator.hpp>
 
-/// Whether both can be the same shape, as far as they are known.
+/// Whether both can be the same shape.
 inline bool fits(const tenon::Shape& left, const tenon::Shape& right) {
   if (!left.has_rank() || !right.has_rank()) return true;
   if (left.rank() != right.rank()) return false;

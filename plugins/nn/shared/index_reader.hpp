@@ -1,4 +1,4 @@
-// Reading a tensor of indices on a CUDA device, whatever its integral dtype.
+// Reads a tensor of indices of any integral dtype on a CUDA device.
 #pragma once
 #include <cstdint>
 #include <tenon/gpu/launch.hpp>

@@ -1,4 +1,4 @@
-// Reading a tensor of indices, whatever its integral dtype, and refusing those that point nowhere.
+// Reads a tensor of indices of any integral dtype, and rejects indices out of range.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -6,7 +6,7 @@
 #include <tenon/operator.hpp>
 #include <vector>
 
-/// Where element `i` of a tensor stands, as in [2, 0].
+/// The position of element `i` of a tensor as text, such as [2, 0].
 inline std::string position(const tenon::Shape& shape, std::int64_t i) {
   std::string text = "]";
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
@@ -17,7 +17,8 @@ inline std::string position(const tenon::Shape& shape, std::int64_t i) {
   return "[" + text;
 }
 
-/// All elements of input `input`, each at least 0 and below `limit`. `name` and `target` are for the error: labels, "classes".
+/// All elements of input `input`, each in [0, limit). `name` and `target` are for the error, such
+/// as "labels" and "classes".
 inline std::vector<std::int64_t> read_indices(const tenon::Call& call, int input, std::int64_t limit, std::string_view name,
                                               std::string_view target) {
   std::vector<std::int64_t> indices;

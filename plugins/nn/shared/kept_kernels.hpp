@@ -1,4 +1,4 @@
-// The kernels that one node's object keeps: it serves several plans, each with shapes of its own.
+// Kernel cache of one node's object, which serves several plans with different shapes.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -10,8 +10,9 @@
 template <class Shape, class Kernel>
 class KeptKernels {
  public:
-  /// The kernel for a shape; make() gives it if it is not kept yet. Those that were not used for the longest time make room: a node keeps
-  /// its last kernel, and at most 7 more of at most most_bytes together.
+  /// Returns the cached kernel for a shape, or caches the result of make(). Evicts the least
+  /// recently used kernels: the cache holds the latest kernel, and at most 7 others of at most
+  /// most_bytes in total.
   template <class Make>
   Kernel& of(const Shape& shape, Make&& make) {
     const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Entry& entry) { return entry.shape == shape; });
@@ -28,7 +29,7 @@ class KeptKernels {
  private:
   static constexpr std::size_t most = 8, most_bytes = std::size_t{1} << 20;
 
-  // Kernels get larger as their passes are made.
+  // Kernels grow while their passes are created.
   std::size_t bytes() const {
     return std::accumulate(kept_.begin(), kept_.end(), std::size_t{0},
                            [](std::size_t sum, const Entry& entry) { return sum + entry.kernel->bytes(); });
@@ -38,5 +39,5 @@ class KeptKernels {
     Shape shape;
     std::unique_ptr<Kernel> kernel;
   };
-  std::vector<Entry> kept_;  // the last used one first
+  std::vector<Entry> kept_;  // most recently used first
 };

@@ -1,4 +1,4 @@
-// A window's way over data, as device code reads it.
+// The geometry of a window that slides over data, for device code.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -6,15 +6,15 @@
 
 #include "window.hpp"
 
-/// Three numbers, one for each spatial axis.
+/// One number for each of three spatial axes.
 struct Point {
   std::int64_t at[3];
   friend bool operator==(const Point&, const Point&) = default;
 };
 
-/// Always three axes: those that are not there come first and have one element.
+/// Always three axes; missing ones come first and have size 1.
 struct Sliding {
-  Point size, places;  ///< elements of data, and places of the window
+  Point size, places;  ///< elements of data, and output positions
   Point kernel, stride, pad, dilate;
   friend bool operator==(const Sliding&, const Sliding&) = default;
 
@@ -34,7 +34,7 @@ struct Sliding {
     return made;
   }
 
-  /// How many points a box of this size has, and its i-th.
+  /// The number of points of a box, and its i-th point.
   TENON_FN static std::int64_t count(const Point& box) { return box.at[0] * box.at[1] * box.at[2]; }
   TENON_FN static Point point(const Point& box, std::int64_t i) {
     const auto row = i / box.at[2];
@@ -44,7 +44,7 @@ struct Sliding {
     return (point.at[0] * box.at[1] + point.at[1]) * box.at[2] + point.at[2];
   }
 
-  /// Whether padding is the same on both sides of each axis, as far as anything reads it.
+  /// Whether padding is the same on both sides of each axis, as far as it is read.
   bool symmetric() const {
     for (int axis = 0; axis < 3; ++axis) {
       const auto reach = dilate.at[axis] * (kernel.at[axis] - 1) + 1;
@@ -54,7 +54,8 @@ struct Sliding {
     return true;
   }
 
-  /// The element of data under element `tap` of the kernel at `place`; below 0 where that is padding.
+  /// Index in data of tap `tap` of the kernel at output position `place`; negative if that is
+  /// padding.
   TENON_DEVICE std::int64_t element(const Point& place, const Point& tap) const {
     Point point{};
     for (int axis = 0; axis < 3; ++axis) {
@@ -65,7 +66,8 @@ struct Sliding {
     return index(size, point);
   }
 
-  /// The place at which element `tap` of the kernel lies over `element`; below 0 where there is none.
+  /// The output position at which tap `tap` of the kernel covers `element`; negative if there is
+  /// none.
   TENON_DEVICE std::int64_t place(const Point& element, const Point& tap) const {
     Point point{};
     for (int axis = 0; axis < 3; ++axis) {

@@ -1,12 +1,12 @@
-// Writing many results the way the host asked for them, on the CPU.
+// Stores many results in the requested write mode, on the CPU.
 #pragma once
 #include <cstdint>
 #include <tenon/elementwise/for_each.hpp>
 
 #include "store.hpp"
 
-/// Puts value(i) into to[i], or adds it there, for i from 0 to n. It is vector code inside of tenon::wide: element i may be made of what
-/// was at to[i], but of none of the others.
+/// to[i] = (with Write::add: +=) value(i) for i from 0 to n. Vectorized inside of tenon::wide:
+/// value(i) may read to[i], but no other element of to.
 template <class T, class Value>
 [[gnu::always_inline]] inline void store_each(tenon::Write write, T* to, std::int64_t n, const Value& value) {
   if (write == tenon::Write::add) {

@@ -1,11 +1,11 @@
-// Where a sum that is made on a CUDA device goes.
+// The destination of a sum computed on a CUDA device.
 #pragma once
 #include <cstdint>
 #include <tenon/gpu/launch.hpp>
 
 #include "store.hpp"
 
-/// Sum number i, times `weight`, is stored in or added to to[i].
+/// Sum i, times `weight`, is stored in or added to to[i].
 template <class T>
 struct StoreSum {
   T* to;

@@ -1,5 +1,6 @@
-// Sums whose bits depend on their length alone, never on threads or on the width of vectors. Terms are functions of an index that hold what
-// they read by value: they become part of loops in vectors.
+// Sums whose results depend only on their length, never on threads or vector widths. Terms are
+// functions of an index that capture their operands by value, since they are inlined into
+// vectorized loops.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -11,13 +12,14 @@
 
 #include "../../shared/lanes.hpp"
 
-/// Sum of term(0) ... term(n - 1) in double. It is vector code inside of tenon::wide.
+/// Sum of term(0) ... term(n - 1) in double. Vectorized inside of tenon::wide.
 template <class Term>
 [[gnu::always_inline]] inline double sum(std::int64_t n, const Term& term) {
   return sum_of<double>(n, term);
 }
 
-/// The same for a long sum, on the host's threads: blocks of fixed size are summed apart, then in their order.
+/// The same for a long sum, on the host's threads: blocks of fixed size are summed separately, then
+/// added in order.
 template <class Term>
 double parallel_sum(const tenon::Call& call, std::int64_t n, const Term& term) {
   constexpr std::int64_t block = 8192;
@@ -33,10 +35,12 @@ double parallel_sum(const tenon::Call& call, std::int64_t n, const Term& term) {
   return sum(static_cast<std::int64_t>(parts.size()), [parts = parts.data()](std::int64_t i) { return parts[i]; });
 }
 
-/// For each column the sum of term(row, column) over the rows, in row order, handed to put(column, sum).
+/// Calls put(column, sum) for each column with the sum of term(row, column) over the rows, in row
+/// order.
 template <class Term, class Put>
 void sum_columns(const tenon::Call& call, std::int64_t rows, std::int64_t columns, const Term& term, const Put& put) {
-  // As many columns at once as their sums fit the first-level cache: rows are read in one piece, which the processor foresees.
+  // As many columns at once as have sums that fit into the L1 cache; rows are read contiguously,
+  // which the hardware prefetches.
   constexpr std::int64_t least = 64, most = 1024;
   const auto up = [](std::int64_t size, std::int64_t divisor) { return (size + divisor - 1) / divisor; };
   const auto block = std::clamp(up(up(columns, call.threads()), least) * least, least, most);

@@ -1,11 +1,11 @@
-// Who works on one run of elements on a CUDA device: a thread where runs are short, a block of threads where they are long. Bodies are
-// written once, for any team.
+// Thread groups on a CUDA device, each of which processes one run of elements: a single thread for
+// short runs, a thread block for long ones. Bodies are written once, for any group.
 #pragma once
 #include <cstdint>
 #include <tenon/gpu/launch.hpp>
 #include <type_traits>
 
-/// A thread as a team of its own.
+/// A group of a single thread.
 class Alone {
  public:
   TENON_DEVICE int thread() const { return 0; }
@@ -24,7 +24,7 @@ class Alone {
   }
 };
 
-/// How many threads a team has: thread t takes elements t, t + team_size, ...
+/// Number of threads of a group: thread t takes elements t, t + team_size, ...
 template <class Team>
 inline constexpr int team_size = std::is_same_v<Team, Alone> ? 1 : tenon::gpu::block_threads;
 
@@ -34,8 +34,9 @@ struct WorksAlone {
   TENON_DEVICE void operator()(std::int64_t i) const { body(Alone(), i); }
 };
 
-/// body(team, i) for each i in [0, count), each of which is `length` elements of work. `neighbours`: elements of runs next to each other
-/// are neighbours in memory, so that threads that take a run each read them together.
+/// Calls body(team, i) for each i in [0, count), with work for `length` elements each.
+/// `neighbours`: corresponding elements of adjacent runs are adjacent in memory, so that threads
+/// with one run each have coalesced accesses.
 template <class Body>
 void for_each_team(const tenon::Call& call, std::int64_t count, std::int64_t length, bool neighbours, const Body& body) {
   if (length <= 32 || (neighbours && count >= 1 << 13))

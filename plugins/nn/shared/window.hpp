@@ -1,43 +1,45 @@
-// The window that a convolution or a pooling moves over 1 to 3 spatial axes.
+// The sliding window of a convolution or pooling over 1 to 3 spatial axes.
 #pragma once
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <tenon/operator.hpp>
 
-/// What lies around data: as many zeros as `pad` and `pad_end` say, or so many that there are axis / stride places, rounded up. Where their
-/// number is odd, `same_upper` puts the larger half behind data and `same_lower` before it.
+/// Padding of data: `pad` and `pad_end`, or the amount that gives ceil(axis / stride) output
+/// positions. If that is odd, `same_upper` puts the larger half after data and `same_lower` before
+/// it.
 enum class Padding { given, same_upper, same_lower };
 
 struct Window {
   using Numbers = std::array<std::int64_t, 3>;
-  static constexpr std::int64_t largest = 65535;  // of each number: their products stay far from overflow
+  static constexpr std::int64_t largest = 65535;  // limit of each number, so that products do not overflow
 
   int axes = 0;
   Numbers kernel{}, stride{}, pad{}, dilate{};
-  Numbers pad_end = pad;  ///< behind data; pad is before it
+  Numbers pad_end = pad;  ///< padding after data; pad is before it
 
-  /// Numbers for each axis. A list of one number is that number for all axes, an empty one the fallback's.
+  /// Values for each axis: a list with a single value applies to all axes, an empty one selects the
+  /// fallback.
   static Numbers numbers(const tenon::Ints& list, int axes, Numbers fallback) {
     for (int axis = 0; axis < axes && list.size() > 0; ++axis)
       fallback[static_cast<std::size_t>(axis)] = list[list.size() == 1 ? 0 : static_cast<std::size_t>(axis)];
     return fallback;
   }
 
-  /// Input elements from the first one that the kernel touches along an axis to the last.
+  /// Extent of the dilated kernel along an axis, in elements.
   std::int64_t reach(int axis) const { return dilate[at(axis)] * (kernel[at(axis)] - 1) + 1; }
   std::int64_t padded(int axis, std::int64_t size) const { return size + pad[at(axis)] + pad_end[at(axis)]; }
 
-  /// Places along an axis of `size` elements. Needs reach <= padded.
+  /// Output positions along an axis of `size` elements. Needs reach <= padded.
   std::int64_t places(int axis, std::int64_t size) const { return (padded(axis, size) - reach(axis)) / stride[at(axis)] + 1; }
 
-  /// The same window with padding on both sides. Sizes that are unknown get none.
+  /// The same window with padding. Axes of unknown size get none.
   Window with_padding(Padding mode, const tenon::Ints& begin, const tenon::Ints& end, const tenon::Shape& data) const {
     auto padded = *this;
     padded.pad = numbers(begin, axes, {0, 0, 0});
     padded.pad_end = numbers(end, axes, padded.pad);
     for (int axis = 0; axis < axes && mode != Padding::given; ++axis) {
-      const auto size = data.rank() > axis + 2 ? data[axis + 2] : tenon::unknown;  // another rank is refused later
+      const auto size = data.rank() > axis + 2 ? data[axis + 2] : tenon::unknown;  // other ranks are rejected later
       const auto step = stride[at(axis)];
       const auto all = size == tenon::unknown ? 0 : std::max<std::int64_t>(((size + step - 1) / step - 1) * step + reach(axis) - size, 0);
       padded.pad[at(axis)] = mode == Padding::same_upper ? all / 2 : all - all / 2;
@@ -50,13 +52,13 @@ struct Window {
   static std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
 };
 
-/// Refuses a list that has neither one number nor one for each of the kernel's axes.
+/// Rejects a list that has neither one value nor one for each axis of the kernel.
 inline void require_numbers(const tenon::Infer& io, const char* name, const tenon::Ints& list, std::size_t axes) {
   if (list.size() > 1 && list.size() != axes)
     io.param_error(name, "has ", list.size(), " values, but kernel has ", axes, ": needs one for each spatial axis, or one for all");
 }
 
-/// Describes the parameters that say what lies around data.
+/// Describes the padding parameters.
 template <class Layer>
 constexpr void describe_padding(auto& op, const char* pad) {
   op.param("pad", &Layer::pad, pad).at_least(0).at_most(Window::largest);
@@ -75,25 +77,25 @@ inline void require_padding(const tenon::Infer& io, Padding mode, const tenon::I
     io.param_error("pad_mode", "sets the padding, but pad or pad_end is set, too");
 }
 
-/// Refuses a kernel that is not for 1 to 3 axes.
+/// Rejects a kernel without 1 to 3 axes.
 inline void require_kernel(const tenon::Infer& io, const tenon::Ints& kernel) {
   if (kernel.size() < 1 || kernel.size() > 3)
     io.param_error("kernel", "has ", kernel.size(), " values: needs 1 to 3, one for each spatial axis");
 }
 
-/// Refuses data of which more than the batch is empty.
+/// Rejects data with empty axes other than the batch.
 inline void require_nonempty_samples(const tenon::Infer& io, const tenon::Shape& data) {
   for (int axis = 1; axis < data.rank(); ++axis) io.require(data[axis] != 0, "data is ", data, ": only the batch may be empty");
 }
 
-/// Refuses data without a batch, channels and the window's axes.
+/// Rejects data without batch, channels and the window's axes.
 inline void require_spatial(const tenon::Infer& io, const tenon::Shape& data, int axes) {
   io.require(data.rank() == axes + 2, "data is ", data, " but a kernel with ", axes, " values needs ", axes + 2,
              " dimensions: batch, channels and one for each value");
   require_nonempty_samples(io, data);
 }
 
-/// Sets the spatial axes of `output`: how often the window fits into data's.
+/// Sets the spatial axes of `output` to the number of window positions in data.
 inline void set_places(const tenon::Infer& io, const Window& window, const tenon::Shape& data, tenon::Shape& output) {
   for (int axis = 0; axis < window.axes; ++axis) {
     const auto size = data[axis + 2];

@@ -1,5 +1,5 @@
-// How the work of a convolution or a pooling is cut into parts that run side by side. Sizes alone decide it, never the threads, so the bits
-// do not depend on them.
+// Partition of the work of a convolution or pooling into chunks that run in parallel. It depends
+// only on sizes, never on threads, so that results are independent of them.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -7,15 +7,16 @@
 
 #include "window.hpp"
 
-/// Samples, filters, and rows (of the first spatial axis) of output with the rows of data that these need.
+/// Samples, filters, and rows (of the first spatial axis) of output, with the rows of data that
+/// these need.
 struct WindowPart {
   std::int64_t sample, samples;
   std::int64_t row, rows;
   std::int64_t data_row, data_rows;
-  std::int64_t before, after;  ///< padding of the first spatial axis that the part sees
+  std::int64_t before, after;  ///< padding of the first spatial axis inside the chunk
   std::int64_t filter, filters;
 
-  /// Whether both are the same work at another place.
+  /// Whether both are the same work at different offsets.
   bool like(const WindowPart& other) const {
     return samples == other.samples && rows == other.rows && data_rows == other.data_rows && before == other.before &&
            after == other.after && filters == other.filters;
@@ -33,7 +34,7 @@ class WindowParts {
         batch_(data[0]),
         filters_(output[1]) {}
 
-  /// Whole samples, at most `most` parts of one size and a shorter one where that does not come out even.
+  /// Whole samples: at most `most` chunks of equal size, and a smaller last one if needed.
   std::vector<WindowPart> of_samples(std::int64_t most) const {
     std::vector<WindowPart> parts;
     const auto size = std::max<std::int64_t>((batch_ + most - 1) / most, 1);
@@ -41,7 +42,7 @@ class WindowParts {
     return parts;
   }
 
-  /// The same, with each sample cut into rows where there are fewer samples than `most`.
+  /// The same, with each sample split into rows if there are fewer samples than `most`.
   std::vector<WindowPart> of_rows(std::int64_t most) const {
     const auto cuts = batch_ > 0 ? even(std::min({most / batch_, rows_, most_cuts})) : 1;
     if (cuts <= 1) return of_samples(most);
@@ -50,12 +51,12 @@ class WindowParts {
       for (std::int64_t i = 0; i < cuts; ++i) {
         const auto first = rows_ * i / cuts;
         parts.push_back(part(sample, 1, first, rows_ * (i + 1) / cuts - first));
-        if (parts.back().data_rows < 1) return of_samples(most);  // rows of padding alone
+        if (parts.back().data_rows < 1) return of_samples(most);  // rows with padding only
       }
     return parts;
   }
 
-  /// All samples, cut into `size` filters and a last part with fewer where that does not come out even.
+  /// All samples, split into chunks of `size` filters, with a smaller last one if needed.
   std::vector<WindowPart> of_filters(std::int64_t size) const {
     std::vector<WindowPart> parts;
     for (std::int64_t first = 0; first < filters_; first += size) {
@@ -66,15 +67,15 @@ class WindowParts {
     return parts;
   }
 
-  /// How many parts are worth their overhead: each does at least 2.5 million operations, and eight for each byte of the weights, which
-  /// every part reads.
+  /// Number of chunks that is worth the overhead: each does at least 2.5 million operations, and
+  /// eight for each byte of the weights, which every chunk reads.
   static std::int64_t worthwhile(double operations, std::size_t weight_bytes) {
     const double least = std::max(2.5e6, 8 * static_cast<double>(weight_bytes));
     return even(static_cast<std::int64_t>(std::clamp(operations / least, 1.0, 16.0)));
   }
 
  private:
-  static constexpr std::int64_t most_cuts = 8;  // of a sample: shorter parts lose several percent
+  static constexpr std::int64_t most_cuts = 8;  // per sample; smaller chunks cost several percent
 
   /// The largest power of two up to n, so that two and four threads get equal shares.
   static std::int64_t even(std::int64_t n) { return n < 1 ? 1 : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n))); }

@@ -22,7 +22,7 @@ struct Det : DetShapes {
     });
   }
 
-  /// The gradient is the matrix of cofactors, which singular matrices have, too.
+  /// The gradient is the matrix of cofactors, which exists for singular matrices, too.
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       using W = Wide<T>;

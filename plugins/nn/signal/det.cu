@@ -1,4 +1,4 @@
-// The CUDA kernel of det: a thread for each matrix.
+// The CUDA kernel of det: one thread for each matrix.
 #include <tenon/gpu/launch.hpp>
 
 #include "det.hpp"
@@ -43,7 +43,7 @@ struct DeterminantBack {
 struct DetCuda : DetShapes {
   static constexpr bool capturable = true;
 
-  /// Large matrices, which would keep a thread busy for long, are the CPU's.
+  /// Large matrices, which would occupy a single thread for long, run on the CPU.
   bool supports(const tenon::Infer& types) const {
     const auto data = types.input(0).shape;
     return !data.known() || data.rank() < 2 || data[-1] <= 64;

@@ -1,4 +1,4 @@
-// det on every device: determinants of matrices, by elimination in double.
+// det for all devices: determinants by elimination in double.
 #pragma once
 #include <cmath>
 #include <tenon/operator.hpp>
@@ -12,7 +12,7 @@ TENON_FN void exchange(T& left, T& right) {
   right = kept;
 }
 
-/// Of a matrix [n, n], which it overwrites.
+/// The determinant of a matrix [n, n], which is overwritten.
 TENON_FN inline double determinant(double* matrix, std::int64_t n) {
   double product = 1;
   for (std::int64_t column = 0; column < n; ++column) {
@@ -34,11 +34,12 @@ TENON_FN inline double determinant(double* matrix, std::int64_t n) {
   return product;
 }
 
-/// With rows and columns in another order, the matrix is L D U, where L and U have ones on their diagonals and D has nothing else. Its
-/// cofactors are those of D, which are products of the other elements, times the inverses of L and U, transposed: no pivot divides them.
+/// After permutation of rows and columns, the matrix is L D U with unit triangular L and U and
+/// diagonal D. Its cofactors are those of D, which are products of the other diagonal elements,
+/// times the transposed inverses of L and U: nothing is divided by a pivot.
 class Cofactors {
  public:
-  /// How many numbers and places of memory a matrix [n, n] needs.
+  /// Number of scratch elements for a matrix [n, n].
   TENON_FN static std::int64_t numbers(std::int64_t n) { return 4 * n * n + n; }
   TENON_FN static std::int64_t places(std::int64_t n) { return 2 * n; }
 
@@ -52,7 +53,7 @@ class Cofactors {
         rows_(places),
         columns_(places + n) {}
 
-  /// From `matrix`, which it overwrites, to `found`.
+  /// Computes `found` from `matrix`, which is overwritten.
   TENON_FN void compute() {
     decompose();
     invert();
@@ -72,7 +73,7 @@ class Cofactors {
   double *const matrix, *const found;
 
  private:
-  // The largest element that is left comes to the diagonal. Where that is 0, all are.
+  // The largest remaining element becomes the pivot. If it is 0, all remaining elements are.
   TENON_FN void decompose() {
     for (std::int64_t k = 0; k < n_; ++k) rows_[k] = columns_[k] = k;
     sign_ = 1;
@@ -99,7 +100,7 @@ class Cofactors {
     }
   }
 
-  // Of both triangles, column by column and row by row.
+  // Inverts both triangles, column by column and row by row.
   TENON_FN void invert() {
     for (std::int64_t k = 0; k < n_ * n_; ++k) lower_[k] = upper_[k] = 0;
     for (std::int64_t k = 0; k < n_; ++k) {

@@ -21,7 +21,7 @@ inline Number turn(std::size_t i, std::size_t size, int sign) {
   return {std::cos(angle), sign * std::sin(angle)};
 }
 
-/// Of a power of two: sum of x[n] exp(sign 2 pi i k n / size), in n log n steps.
+/// For powers of two: sum of x[n] exp(sign 2 pi i k n / size) in O(n log n).
 class PowerOfTwo {
  public:
   PowerOfTwo(std::size_t size, int sign) : size_(size) {
@@ -49,7 +49,8 @@ class PowerOfTwo {
   std::vector<Number> turns_;
 };
 
-/// Of any size: others than powers of two by Bluestein's convolution with a chirp, n k = (n n + k k - (k - n) (k - n)) / 2.
+/// For any size: sizes other than powers of two use Bluestein's convolution with a chirp, n k = (n
+/// n + k k - (k - n) (k - n)) / 2.
 class Transform {
  public:
   Transform(std::int64_t size, int sign)
@@ -91,7 +92,7 @@ struct Dft : DftShapes {
   }
 
  private:
-  /// Back: the transpose, for the gradient.
+  /// back: the transpose, for the gradient.
   void run(const tenon::Call& call, bool back) const {
     const auto of = lines_of(call);
     const dft::Transform transform(of.size, inverse != back ? 1 : -1);

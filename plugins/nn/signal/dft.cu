@@ -1,4 +1,5 @@
-// dft on CUDA: powers of two in passes over all lines, each of which joins halves; other sizes number by number, up to some length.
+// dft on CUDA: sizes that are powers of two in passes over all lines, each of which combines
+// halves; other sizes by direct sums, up to a limit.
 #include <cmath>
 #include <tenon/complex.hpp>
 #include <tenon/gpu/launch.hpp>
@@ -9,7 +10,7 @@
 namespace {
 
 using DftNumber = tenon::Complex<double>;
-constexpr std::int64_t longest_odd = 4096;  // numbers of other sizes than powers of two
+constexpr std::int64_t longest_odd = 4096;  // limit of sizes other than powers of two
 
 bool is_power_of_two(std::int64_t size) {
   return (size & (size - 1)) == 0;
@@ -32,7 +33,7 @@ struct MakeTurns {
   }
 };
 
-/// The numbers of all lines: of data, or back, of output's gradient.
+/// Reads the elements of all lines: of data, or in backward of output's gradient.
 template <class T>
 struct LoadLines {
   DftLines of;
@@ -60,7 +61,8 @@ struct LoadLines {
   }
 };
 
-/// What transforms of `half` numbers became of twice as many (Stockham): number j of the first half with that of the second.
+/// A pass of the Stockham FFT: combines element j of the first half with that of the second into
+/// transforms of twice the size `half`.
 struct JoinHalves {
   std::int64_t size, half;
   const DftNumber *turns, *from;
@@ -91,7 +93,7 @@ struct SumOfTurns {
   }
 };
 
-/// To output, or back, to data's gradient.
+/// Writes the lines to output, or in backward to data's gradient.
 template <class T>
 struct PutLines {
   DftLines of;
@@ -115,7 +117,7 @@ struct PutLines {
 struct DftCuda : DftShapes {
   static constexpr bool capturable = true;
 
-  /// Long lines of other sizes than powers of two are the CPU's.
+  /// Long lines of other sizes than powers of two run on the CPU.
   bool supports(const tenon::Infer& types) const {
     const auto given = types.has_input("lengths") ? types.values<std::int64_t>("lengths") : tenon::Known<std::int64_t>();
     if (types.has_input("lengths") && (!given || given.size() != 1)) return false;
@@ -127,7 +129,7 @@ struct DftCuda : DftShapes {
   std::size_t workspace(const tenon::Infer& io) const {
     const auto data = io.input(0).shape, output = io.output(0).shape;
     if (!data.known() || !output.known()) return 0;
-    // Its size along the axis may be an input: onesided output has half of it.
+    // The size along the axis may be an input: onesided output has half of it.
     const auto most = 2 * std::max(data[axis], output[axis]), lines = data.size() / std::max<std::int64_t>(data[axis] * data[-1], 1);
     return scratch_numbers(lines, most) * sizeof(DftNumber);
   }
@@ -139,7 +141,7 @@ struct DftCuda : DftShapes {
   }
 
  private:
-  /// All lines twice, and the turns.
+  /// Two buffers for all lines, and the roots of unity.
   static std::size_t scratch_numbers(std::int64_t lines, std::int64_t size) { return static_cast<std::size_t>((2 * lines + 1) * size); }
 
   void run(const tenon::Call& call, bool back) const {

@@ -1,25 +1,26 @@
-// dft on every device: the discrete Fourier transform along one axis, in double.
+// dft for all devices: the discrete Fourier transform along one axis, in double.
 #pragma once
 #include <algorithm>
 #include <tenon/operator.hpp>
 
 #include "shared/axis.hpp"
 
-/// The lines that are transformed, and how data and output have them.
+/// The lines to transform, and their layout in data and output.
 struct DftLines {
-  std::int64_t size, used;    ///< numbers of a line, and how many of them data gives
-  std::int64_t outer, inner;  ///< lines before and behind the axis
-  std::int64_t in, out;       ///< along the axis
+  std::int64_t size, used;    ///< size of a line, and number of elements that data provides
+  std::int64_t outer, inner;  ///< sizes before and after the axis
+  std::int64_t in, out;       ///< sizes along the axis
   std::int64_t in_parts, out_parts;
-  bool mirrored;  ///< data is a half of which the other numbers are mirror images
+  bool mirrored;  ///< data is the first half of a line with conjugate symmetry
   double scale;
 
   TENON_FN std::int64_t count() const { return outer * inner; }
-  /// Where number n of a line is in a tensor with so many numbers along the axis.
+  /// Index of element n of a line in a tensor with `length` elements along the axis.
   TENON_FN std::int64_t at(std::int64_t line, std::int64_t n, std::int64_t length, std::int64_t parts) const {
     return ((line / inner * length + n) * inner + line % inner) * parts;
   }
-  /// Of a mirrored half, the first number and, of an even size, the middle one count once, and are real.
+  /// In a half with conjugate symmetry, the first element and, for even sizes, the middle one count
+  /// once, and are real.
   TENON_FN bool twice(std::int64_t n) const { return n > 0 && 2 * n != size; }
 };
 
