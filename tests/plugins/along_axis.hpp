@@ -1,11 +1,13 @@
-// The oracles' way along one axis: the places of the elements that an operator treats together.
+// Iteration along one axis for oracles: the indices of the elements that an operator treats
+// together.
 #pragma once
 #include <cstdint>
 #include <vector>
 
 #include "array.hpp"
 
-/// For each combination of the other indices, the places of the elements along `axis` (from `axis` to the last where `to_last`).
+/// For each combination of the other indices, the flat indices of the elements along `axis` (from
+/// `axis` to the last one if `to_last`).
 inline std::vector<std::vector<std::int64_t>> along_axis(const tenon::Shape& shape, int axis, bool to_last = false) {
   if (axis < 0) axis += shape.rank();
   std::int64_t inner = 1, length = shape[axis], outer = 1;

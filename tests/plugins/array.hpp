@@ -1,4 +1,5 @@
-// Tensors of the plugin tests: elements of any dtype in memory that is watched at both ends, and the same as double for the oracles.
+// Tensors of the plugin tests: elements of any dtype in memory with guarded margins, and the same
+// elements as double for oracles.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -13,7 +14,7 @@ using Integers = std::vector<std::int64_t>;
 
 inline constexpr tenon::DType all_floating[] = {tenon::f32, tenon::f64, tenon::f16, tenon::bf16};
 
-/// What oracles compute with.
+/// The data type of oracles.
 struct DoubleArray {
   tenon::Shape shape;
   std::vector<double> values;
@@ -30,8 +31,9 @@ inline DoubleArray zeros(const tenon::Shape& shape) {
 
 class Array {
  public:
-  Array() = default;  ///< nothing: an optional input that is left out
-  /// Elements are all bits set: NaN, or -1, so that one that is never written shows.
+  Array() = default;  ///< an absent optional input
+  /// All bits of the elements are set (NaN, or -1), so that elements that are never written are
+  /// detected.
   Array(tenon::DType dtype, const tenon::Shape& shape)
       : type_{shape, dtype}, bytes_(static_cast<std::size_t>(shape.size()) * tenon::size_of(dtype) + 2 * margin, 0xff) {
     std::memset(bytes_.data(), watch, margin);
@@ -62,11 +64,11 @@ class Array {
   }
 
   static constexpr std::size_t margin = 64;
-  /// All of the memory: the elements begin after `margin` bytes.
+  /// The whole memory: the elements begin after `margin` bytes.
   std::span<std::uint8_t> with_margins() { return bytes_; }
 
   bool same_bits(const Array& other) const { return bytes_ == other.bytes_; }
-  /// Whether nothing was written before the first element or behind the last.
+  /// Whether nothing was written before the first element or after the last one.
   bool margins_untouched() const {
     for (std::size_t i = 0; i < margin; ++i)
       if (bytes_[i] != watch || bytes_[bytes_.size() - 1 - i] != watch) return false;
@@ -88,7 +90,7 @@ class Array {
   std::vector<std::uint8_t> bytes_;
 };
 
-/// Numbers in [-1, 1) with few enough bits that float and double hold the same.
+/// Numbers in [-1, 1) that are exact in float and double.
 inline DoubleArray random_doubles(const tenon::Shape& shape, unsigned seed) {
   std::mt19937 generator(seed);
   auto result = zeros(shape);

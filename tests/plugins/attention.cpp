@@ -1,4 +1,4 @@
-// attention against its definition in double, one score after the other.
+// attention against its definition in double, computed score by score.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -13,8 +13,8 @@ struct AttentionRow {
   std::int64_t batch, q_heads, kv_heads, queries, keys, past, size, value_size;
   bool flat = false, causal = false;
   std::int64_t left = -1, right = -1;
-  tenon::Shape mask = {};  ///< of rank -1: none
-  bool booleans = false;   ///< what the mask has
+  tenon::Shape mask = {};  ///< rank -1: no mask
+  bool booleans = false;   ///< dtype of the mask
   Integers lengths = {};
   double scale = 0, softcap = 0;
 
@@ -148,7 +148,7 @@ void check_attention(const AttentionRow& row, tenon::DType dtype) {
 
 }  // namespace
 
-TEST_CASE("attention computes its definition, with the same bits on 1 to 3 threads") {
+TEST_CASE("attention matches its definition, with the same bits on 1 to 3 threads") {
   const AttentionRow rows[] = {
       {2, 3, 3, 5, 7, 0, 8, 6},
       {2, 4, 2, 5, 7, 0, 8, 6, true},
@@ -170,11 +170,11 @@ TEST_CASE("attention computes its definition, with the same bits on 1 to 3 threa
       INFO(row.q_heads, " heads of ", row.queries, " queries, ", row.all(), " keys, mask of ", row.mask.rank(), " axes");
       check_attention(row, dtype);
     }
-  check_attention({1, 3, 1, 150, 300, 0, 20, 33, true, true}, tenon::f32);         // several parts
-  check_attention({1, 1, 1, 40, 12000, 0, 3, 5, false, false, 7, 9}, tenon::f32);  // few queries at a time
+  check_attention({1, 3, 1, 150, 300, 0, 20, 33, true, true}, tenon::f32);         // several blocks
+  check_attention({1, 1, 1, 40, 12000, 0, 3, 5, false, false, 7, 9}, tenon::f32);  // few queries per block
 }
 
-TEST_CASE("attention does not touch keys that nothing sees, whatever they are") {
+TEST_CASE("attention does not read keys that no query attends to") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   auto key = random_doubles({2, 1, 6, 4}, 1), value = random_doubles({2, 1, 6, 4}, 2);
   const auto query = random_doubles({2, 1, 2, 4}, 3);

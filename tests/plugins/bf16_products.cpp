@@ -1,4 +1,4 @@
-// Bundled products and convolutions in sessions that ask for bfloat16, where this machine multiplies in it.
+// Bundled products and convolutions in bfloat16 sessions, if this machine multiplies bfloat16.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -16,7 +16,8 @@ using namespace tenon;
 namespace bf16_products {
 namespace {
 
-/// Whole numbers, whose products and sums are the same in both precisions, or such with a fraction that bfloat16 has no place for.
+/// Integers, whose products and sums are the same in both precisions, or numbers with a fraction
+/// that bfloat16 cannot represent.
 Tensor numbers_of(const Shape& shape, bool whole) {
   auto made = Tensor::zeros(f32, shape);
   auto values = made.values<float>();
@@ -44,14 +45,14 @@ std::vector<Product> products() {
           {"matmul", {6}, {6, 4}, {}},
           {"matmul", {4, 6}, {6}, {}},
           {"fully_connected", {30, 65}, {40, 65}, {{"num_hidden", 40}}, true},
-          {"fully_connected", {35, 1100}, {1340, 1100}, {{"num_hidden", 1340}}, true},  // two parts of the depth, tiles of many panels
+          {"fully_connected", {35, 1100}, {1340, 1100}, {{"num_hidden", 1340}}, true},  // two segments of the depth, tiles of many panels
           {"convolution", {2, 3, 17, 15}, {20, 3, 3, 3}, {{"num_filter", 20}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}}, true},
           {"convolution", {1, 32, 9, 12}, {48, 32, 1, 1}, {{"num_filter", 48}, {"kernel", Integers{1, 1}}, {"no_bias", true}}},
           {"convolution", {3, 16, 8, 9}, {32, 8, 3, 2}, {{"num_filter", 32}, {"kernel", Integers{3, 2}}, {"groups", 2}}, true},
           {"convolution", {2, 24, 30}, {5, 24, 5}, {{"num_filter", 5}, {"kernel", Integers{5}}, {"stride", Integers{2}}}, true},
           {"convolution", {1, 8, 5, 6, 7}, {16, 8, 2, 2, 2}, {{"num_filter", 16}, {"kernel", Integers{2, 2, 2}}}, true},
-          // In channels-last tensors, windows as tiles load them: of one channel, of some, of whole lines; by steps; with padding
-          // that is larger than the window.
+          // Channels-last tensors and all kinds of tile loads: a single channel, several, whole
+          // cache lines; with strides; with padding larger than the window.
           {"convolution", {2, 1, 13, 40}, {6, 1, 5, 5}, {{"num_filter", 6}, {"kernel", Integers{5, 5}}, {"pad", Integers{2}}}, true},
           {"convolution", {2, 1, 19, 30}, {40, 1, 4, 6}, {{"num_filter", 40}, {"kernel", Integers{4, 6}}, {"stride", Integers{2}}}, true},
           {"convolution", {1, 32, 9, 30}, {33, 32, 3, 3}, {{"num_filter", 33}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}}, true},
@@ -65,12 +66,13 @@ std::vector<Product> products() {
           {"convolution", {1, 10, 8, 7}, {17, 10, 3, 3}, {{"num_filter", 17}, {"kernel", Integers{3, 3}}, {"pad", Integers{4}}}, true},
           {"convolution", {1, 16, 9, 14}, {20, 16, 3, 3}, {{"num_filter", 20}, {"kernel", Integers{3, 3}}, {"pad_end", Integers{2}}}, true},
           {"convolution", {1, 1, 20, 32}, {16, 1, 5, 5}, {{"num_filter", 16}, {"kernel", Integers{5, 5}}, {"pad_end", Integers{2}}}, true},
-          // Large weights and few places: products of matrices.
+          // Large weights and few positions: im2col.
           {"convolution", {3, 40, 2, 2}, {48, 40, 3, 3}, {{"num_filter", 48}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}}, true},
           {"convolution", {2, 30, 5, 4}, {70, 30, 3, 3}, {{"num_filter", 70}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}}, true}};
 }
 
-/// loss is the sum of the product, activated where `activated`; gradients of both sides are outputs, too, where `trains`.
+/// loss is the sum of the product, after an activation if `activated`; the gradients of both sides
+/// are outputs, too, if `trains`.
 Graph graph_of(Host& host, const Product& product, bool whole, bool activated, bool trains) {
   Graph graph(host);
   const auto left = graph.input("left", f32, product.left);
@@ -87,7 +89,7 @@ Graph graph_of(Host& host, const Product& product, bool whole, bool activated, b
   return graph;
 }
 
-/// Which kernel computes the product. A convolution's data may be reordered before it.
+/// The kernel variant of the product. A convolution's data may be reordered first.
 std::string variant_in(Session& session) {
   for (const auto& step : session.plan({}).steps)
     if (step.node.starts_with("product")) return step.variant;
@@ -109,7 +111,8 @@ double largest(const Tensor& a) {
   return furthest(a, Tensor::zeros(f32, a.shape()));
 }
 
-/// Whether the processor and the bundled plugins can; plugins for plain vectors alone have no such kernels.
+/// Whether the processor and the bundled plugins support bfloat16; plugins built for plain vectors
+/// do not.
 bool multiplies() {
 #if defined(TENON_TEST_PLAIN_PLUGINS)
   MESSAGE("skipped: the bundled plugins are compiled for plain vectors");
@@ -126,7 +129,7 @@ bool multiplies() {
 
 using namespace bf16_products;
 
-TEST_CASE("sessions in bfloat16: bundled products round what they multiply, and nothing else, forward and backward") {
+TEST_CASE("sessions in bfloat16: bundled products round their factors, and nothing else, forward and backward") {
   if (!multiplies()) return;
   for (const auto& product : products())
     for (const bool whole : {true, false})
@@ -146,7 +149,7 @@ TEST_CASE("sessions in bfloat16: bundled products round what they multiply, and 
             const auto& name = each.first;
             const auto& tensor = each.second;
             CAPTURE(name);
-            // Gradients multiply results, which are whole numbers, but too large to be bfloat16.
+            // Gradients multiply results, which are integers too large for bfloat16.
             if (whole && name == "y")
               CHECK(furthest(tensor, rounded.at(name)) == 0);
             else
@@ -156,7 +159,7 @@ TEST_CASE("sessions in bfloat16: bundled products round what they multiply, and 
         }
 }
 
-TEST_CASE("sessions in bfloat16: products keep their constant weights packed, and give the same bits without") {
+TEST_CASE("sessions in bfloat16: products pack constant weights, with the same bits as without") {
   if (!multiplies()) return;
   for (const auto& product : products()) {
     CAPTURE(std::string(product.op));
@@ -170,7 +173,7 @@ TEST_CASE("sessions in bfloat16: products keep their constant weights packed, an
   }
 }
 
-TEST_CASE("sessions in bfloat16: what an earlier run computed with does not come back") {
+TEST_CASE("sessions in bfloat16: values of an earlier run do not reappear") {
   if (!multiplies()) return;
   const auto nothing = [](const Shape& shape) {
     auto made = Tensor::zeros(f32, shape);
@@ -192,7 +195,7 @@ TEST_CASE("sessions in bfloat16: what an earlier run computed with does not come
   }
 }
 
-TEST_CASE("sessions in bfloat16: convolutions one after the other, in channels-last tensors between them") {
+TEST_CASE("sessions in bfloat16: consecutive convolutions with channels-last tensors between them") {
   if (!multiplies()) return;
   Graph graph(plugin_tests::host());
   auto x = graph.input("x", f32, {2, 6, 20, 18});
@@ -222,7 +225,7 @@ TEST_CASE("sessions in bfloat16: a convolution has the same bits on any number o
   const auto run = [](Host& host, const Product& product, const Tensor& data) {
     return Session(graph_of(host, product, false, true, false), {.precision = bf16}).run({{"left", data}}).at("y");
   };
-  // Rows are shared out where data are large, filters where weights are.
+  // Rows are distributed if data is large, filters if weights are.
   for (const Product& product : std::vector<Product>{
            {"convolution", {3, 32, 40, 20}, {48, 32, 3, 3}, {{"num_filter", 48}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}}, true},
            {"convolution", {3, 96, 7, 7}, {160, 96, 3, 3}, {{"num_filter", 160}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}}, true},

@@ -1,4 +1,4 @@
-// An operator's forward in channels-last tensors against the same in plain ones.
+// An operator's forward on channels-last tensors against plain ones.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -8,8 +8,8 @@
 
 #include "check.hpp"
 
-/// Input 0 and output 0 are channels-last. The results differ by at most `tolerance` of 1 + |plain|, and have the same bits on 1 to 3
-/// threads.
+/// Input 0 and output 0 are channels-last. The results differ by at most `tolerance` * (1 +
+/// |plain|), and have the same bits on 1 to 3 threads.
 inline void check_channels_last(const Case& test, double tolerance) {
   INFO(test.op, " of ", test.name);
   PluginOperator op(test.plugin, test.op, test.attributes);
@@ -29,7 +29,7 @@ inline void check_channels_last(const Case& test, double tolerance) {
   double worst = 0;
   for (std::int64_t i = 0; i < plain.size(); ++i) {
     const auto difference = std::abs(doubles[i] - plain[i]) / (1 + std::abs(plain[i]));
-    worst = difference <= worst ? worst : difference;  // nan counts
+    worst = difference <= worst ? worst : difference;  // also true for nan
   }
   CHECK(worst <= tolerance);
   for (const int threads : {2, 3}) CHECK(run(threads, true).same_bits(found));

@@ -8,7 +8,7 @@
 
 namespace {
 
-/// Each element is what the oracle says, on top of `before` where there is one.
+/// Each element equals the oracle's, added to `before` if there is one.
 void compare(const Array& found, const DoubleArray& expected, double tolerance, const std::string& what, const Array& before = {}) {
   const auto values = found.doubles(), base = before ? before.doubles() : zeros(found.type().shape);
   std::string wrong;
@@ -27,21 +27,23 @@ std::vector<DoubleArray> doubles_of(const std::vector<Array>& arrays) {
   return result;
 }
 
-/// Random numbers to add to, of the types of `like`.
+/// Random numbers to accumulate into, with the types of `like`.
 std::vector<Array> random_like(const std::vector<Array>& like, unsigned seed) {
   std::vector<Array> result;
   for (const auto& array : like) result.push_back(array ? Array(array.type().dtype, random_doubles(array.type().shape, seed++)) : Array());
   return result;
 }
 
-/// A step from the inputs along some elements of one of them, and what sum(weights * first output) changes by for a step of 1.
+/// A step from the inputs along some elements of one of them, and the derivative of sum(weights *
+/// first output) along it.
 struct Slope {
   std::vector<std::int64_t> places;
   std::vector<double> direction;
   double value = 0;
 };
 
-/// Central differences of the oracle by input `which`: along single elements spread over it, and along all others in a few groups.
+/// Central differences of the oracle with respect to input `which`: along a sample of single
+/// elements, and along all others in a few groups.
 std::vector<Slope> slopes(const Oracle& oracle, std::vector<DoubleArray> inputs, std::size_t which, const DoubleArray& weights) {
   constexpr double step = 1e-5;
   constexpr std::int64_t singles = 10, groups = 6;
@@ -75,7 +77,8 @@ std::vector<Slope> slopes(const Oracle& oracle, std::vector<DoubleArray> inputs,
   return result;
 }
 
-/// The gradient has the oracle's slopes, on top of `before` where there is one. Along several elements their errors may add up.
+/// The gradient has the oracle's slopes, added to `before` if there is one. Along several elements,
+/// errors may add up.
 void compare(const Array& gradient, const std::vector<Slope>& expected, double tolerance, const std::string& what,
              const Array& before = {}) {
   const auto values = gradient.doubles(), base = before ? before.doubles() : zeros(gradient.type().shape);
@@ -160,7 +163,8 @@ class Check {
   PluginOperator::Mode one() const { return {case_.training, 1}; }
   PluginOperator::Mode four() const { return {case_.training, 4}; }
 
-  /// Memory is shared only where input and output take the same number of bytes, as after broadcasting they may not.
+  /// Input and output can only share memory if they have the same size in bytes, which broadcasting
+  /// may prevent.
   bool may_share(std::size_t input) const { return case_.inputs[input].bytes() == outputs_[0].bytes(); }
 
   const Case& case_;

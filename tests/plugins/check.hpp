@@ -1,4 +1,5 @@
-// One case of a plugin test: what goes in, an oracle in double, and everything that must hold whatever the operator is.
+// A case of a plugin test: inputs, an oracle in double, and the properties that hold for every
+// operator.
 #pragma once
 #include <functional>
 #include <string>
@@ -7,7 +8,8 @@
 #include "array.hpp"
 #include "plugin_operator.hpp"
 
-/// Computes the outputs (at least the first) from the inputs, in the plainest way there is. Left-out inputs have no values.
+/// Computes the outputs (at least the first one) from the inputs in the most straightforward way.
+/// Absent inputs have no values.
 using Oracle = std::function<std::vector<DoubleArray>(const std::vector<DoubleArray>&)>;
 
 struct Case {
@@ -16,17 +18,17 @@ struct Case {
   tenon::Attributes attributes;
   std::vector<Array> inputs;
   Oracle oracle;
-  std::vector<std::size_t> differentiable = {};  ///< inputs whose gradients are compared with the oracle's finite differences
+  std::vector<std::size_t> differentiable = {};  ///< inputs whose gradients are compared with finite differences of the oracle
   double tolerance = 1e-5;                       ///< of |found - expected| / (1 + |expected|)
   bool training = false;
 };
 
-/// Forward against the oracle, the shapes that infer() promised, one thread against four, adding, and work in place where it is declared;
-/// the same for the gradients.
+/// Checks forward against the oracle, the shapes from infer(), one thread against four,
+/// accumulation, and in-place computation if it is declared; then the same for the gradients.
 void check(const Case& test);
 
-/// What creating, inferring and running the case is refused with; empty where it is not.
+/// The error of creating, inferring or running the case; empty if there is none.
 std::string error_of(const Case& test);
-/// The same for types that are not whole.
+/// The same for types with unknown parts.
 std::string error_of(const std::string& plugin, const std::string& op, const tenon::Attributes& attributes,
                      const std::vector<tenon::TensorType>& inputs);

@@ -1,4 +1,4 @@
-// convolution against its definition, written as loops.
+// convolution against its definition as loops.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -6,7 +6,7 @@
 
 #include "convolution_case.hpp"
 
-TEST_CASE("convolution is its definition, and its gradient the oracle's") {
+TEST_CASE("convolution matches its definition, and its gradient the oracle's") {
   const ConvolutionRow rows[] = {
       {{2, 3, 5, 7}, 4, {3, 2}},
       {{1, 1, 1, 1}, 1, {1, 1}},
@@ -14,10 +14,10 @@ TEST_CASE("convolution is its definition, and its gradient the oracle's") {
       {{5, 3, 9, 6}, 2, {3, 3}, {2, 3}, {1, 2}},
       {{2, 2, 9, 11}, 3, {3, 3}, {1, 2}, {2, 1}, {2, 3}},
       {{2, 4, 6, 6}, 6, {3, 3}, {}, {1}, {}, 2},
-      {{2, 5, 6, 7}, 5, {3, 3}, {}, {1}, {}, 5},  // depth-wise
+      {{2, 5, 6, 7}, 5, {3, 3}, {}, {1}, {}, 5},  // depthwise
       {{2, 3, 5, 5}, 9, {2, 2}, {}, {}, {2}, 3, false},
-      {{3, 2, 4, 4}, 2, {3, 3}, {}, {4}},    // windows in the padding alone
-      {{2, 17, 5, 5}, 33, {3, 3}, {}, {1}},  // more channels than one vector holds
+      {{3, 2, 4, 4}, 2, {3, 3}, {}, {4}},    // windows with padding only
+      {{2, 17, 5, 5}, 33, {3, 3}, {}, {1}},  // more channels than a vector holds
       {{2, 64, 6, 6}, 32, {1, 1}, {}, {}, {}, 1, false},
       {{3, 2, 13}, 4, {5}, {2}, {2}, {2}},
       {{2, 4, 13}, 4, {3}, {}, {}, {}, 4, false},
@@ -27,18 +27,18 @@ TEST_CASE("convolution is its definition, and its gradient the oracle's") {
       {{16, 1, 3, 3}, 2, {2, 2}},
       {{0, 3, 5, 5}, 2, {3, 3}},
       {{3, 1, 40, 41}, 2, {2, 3}, {}, {1}},  // gradients that are long sums
-      // Large weights and few places: products of matrices.
+      // Large weights and few positions: im2col.
       {{2, 12, 3, 4}, 16, {3, 3}, {2}, {1}},
       {{2, 10, 5}, 12, {5}, {2}, {2}, {2}, 1, false},
       {{1, 6, 2, 3, 2}, 12, {2, 3, 2}, {1, 2, 1}, {1, 0, 1}},
-      {{5, 96, 4, 4}, 128, {3, 3}, {}, {1}},  // with AMX, products in parts of bfloat16
+      {{5, 96, 4, 4}, 128, {3, 3}, {}, {1}},  // with AMX, bf16x3 products
   };
   for (const auto& row : rows) check(convolution(row));
 }
 
 namespace {
 
-/// row.data is what it takes, row.pad and row.stride are those of the convolution whose gradient it is.
+/// row.data is its input; row.pad and row.stride are those of the convolution whose gradient it is.
 Case conv_transpose(const ConvolutionRow& row, std::int64_t output_padding) {
   auto given = attributes(row);
   given.set("output_padding", Integers{output_padding});
@@ -74,9 +74,9 @@ Case conv_transpose(const ConvolutionRow& row, std::int64_t output_padding) {
 
 }  // namespace
 
-TEST_CASE("conv_transpose is its definition, and its gradient the oracle's") {
+TEST_CASE("conv_transpose matches its definition, and its gradient the oracle's") {
   check(conv_transpose({{2, 3, 4, 3}, 2, {3, 2}, {2, 1}, {1, 0}}, 0));
-  check(conv_transpose({{2, 12, 1, 2}, 6, {3, 3}, {2}, {1}}, 1));  // large weights and few places: products of matrices
+  check(conv_transpose({{2, 12, 1, 2}, 6, {3, 3}, {2}, {1}}, 1));  // large weights and few positions: im2col
   check(conv_transpose({{3, 20, 2}, 8, {5}, {2}, {2}}, 0));
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("one convolution object serves changing shapes") {
   }
 }
 
-TEST_CASE("convolution stays on the threads that it is given") {
+TEST_CASE("convolution runs only on the host's threads") {
   const auto threads = [] { return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}); };
   std::ptrdiff_t before = 0, after = 0;
   std::thread([&] {  // OpenMP would start helpers for each thread that has none yet
@@ -107,7 +107,7 @@ TEST_CASE("convolution stays on the threads that it is given") {
   CHECK(after == before);
 }
 
-TEST_CASE("convolution refuses what does not fit, and says what") {
+TEST_CASE("convolution refuses inconsistent arguments with the reason") {
   const struct {
     ConvolutionRow row;
     const char* reason;
@@ -129,7 +129,7 @@ TEST_CASE("convolution refuses what does not fit, and says what") {
         "weight is [2, 4, 3, 3] but data [2, 3, 5, 5] needs [2, 3, 3, 3]");
 }
 
-TEST_CASE("convolution infers from what is known") {
+TEST_CASE("convolution infers unknown shapes") {
   constexpr auto u = tenon::unknown;
   const tenon::Attributes given{{"num_filter", 6}, {"kernel", Integers{3, 3}}, {"groups", 2}, {"pad", Integers{1}}};
   const struct {

@@ -1,4 +1,4 @@
-// Convolutions of the tests: their sizes, and their definition, written as loops.
+// Convolutions for tests: their sizes, and their definition as loops.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -25,7 +25,7 @@ inline Sliding sliding(const ConvolutionRow& row) {
 inline DoubleArray convolve(const DoubleArray& data, const DoubleArray& weight, const DoubleArray& bias, const ConvolutionRow& row) {
   const auto window = sliding(row);
   auto output = zeros(window.output(data.shape, row.filters));
-  std::vector<std::array<std::int64_t, 3>> products;  // of one channel: places in output, weight and data
+  std::vector<std::array<std::int64_t, 3>> products;  // for one channel: indices in output, weight and data
   window.for_each(data.shape, [&](std::int64_t place, std::int64_t element, std::int64_t at) {
     if (at >= 0) products.push_back({place, element, at});
   });

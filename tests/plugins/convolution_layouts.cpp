@@ -1,4 +1,5 @@
-// convolution in every layout, with and without prepared weights, and cut into parts: the definition's values, and the same bits.
+// convolution in all layouts, with and without packed weights, and split into chunks: the
+// definition's values, and the same bits.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -40,50 +41,52 @@ void check_layouts(const ConvolutionRow& row) {
 
 }  // namespace
 
-TEST_CASE("convolution computes its definition in plain and channels-last tensors, with the same bits on 1 to 3 threads, prepared or not") {
+TEST_CASE(
+    "convolution matches its definition in plain and channels-last tensors, with the same bits on 1 to 3 threads, with and without "
+    "packed weights") {
   const ConvolutionRow rows[] = {
-      {{1, 16, 40, 33}, 32, {3, 3}, {}, {1}},          // cut into rows
-      {{1, 16, 41, 33}, 32, {3, 3}, {2}, {1}},         // an odd size, and a row that the stride leaves over
+      {{1, 16, 40, 33}, 32, {3, 3}, {}, {1}},          // split into rows
+      {{1, 16, 41, 33}, 32, {3, 3}, {2}, {1}},         // an odd size, and a row left over by the stride
       {{1, 3, 64, 60}, 64, {7, 7}, {2}, {3}},          // the first layer of many networks
-      {{1, 64, 28, 28}, 128, {1, 1}, {2}},             // weights that parts of other sizes may want in another layout
-      {{1, 64, 27, 28}, 96, {1, 1}},                   // the same, where the rows do not come out even
+      {{1, 64, 28, 28}, 128, {1, 1}, {2}},             // weights for which chunks of other sizes may prefer another layout
+      {{1, 64, 27, 28}, 96, {1, 1}},                   // the same, with rows that are not divided evenly
       {{3, 24, 19, 17}, 40, {3, 3}, {}, {2}, {2}},     // three samples, dilated
       {{2, 32, 16, 16}, 64, {3, 3}, {}, {1}, {}, 4},   // groups
-      {{1, 64, 40, 40}, 64, {3, 3}, {}, {1}, {}, 64},  // depth-wise
+      {{1, 64, 40, 40}, 64, {3, 3}, {}, {1}, {}, 64},  // depthwise
       {{1, 16, 2048}, 32, {9}, {1}, {4}},              // one spatial axis
-      {{1, 8, 12, 20, 18}, 24, {3, 3, 3}, {}, {1}},    // three of them
+      {{1, 8, 12, 20, 18}, 24, {3, 3, 3}, {}, {1}},    // three spatial axes
       {{1, 256, 7, 7}, 256, {3, 3}, {}, {1}, {}, 1, false},
       {{16, 128, 2, 2}, 128, {3, 3}, {}, {1}},  // rows too short for a vector
-      {{1, 32, 30, 30}, 32, {3, 3}, {}, {8}},   // rows of padding alone
+      {{1, 32, 30, 30}, 32, {3, 3}, {}, {8}},   // rows with padding only
       {{5, 3, 9, 6}, 2, {3, 3}, {2, 3}, {1, 2}},
       {{1, 1, 1, 1}, 1, {1, 1}},
       {{16, 1, 28, 28}, 6, {5, 5}, {}, {2}},
-      {{2, 3, 17, 19}, 9, {3, 3}, {2}, {1}},        // few filters, of which none fill a vector
+      {{2, 3, 17, 19}, 9, {3, 3}, {2}, {1}},        // fewer filters than a vector holds
       {{1, 5, 14, 13}, 16, {3, 2}, {1}, {2}, {2}},  // the same, dilated
-      {{1, 16, 64, 61}, 12, {5, 5}, {}, {2}},       // cut into rows
-      {{1, 4, 9, 10}, 7, {3, 3}, {}, {4}},          // rows and columns of padding alone
+      {{1, 16, 64, 61}, 12, {5, 5}, {}, {2}},       // split into rows
+      {{1, 4, 9, 10}, 7, {3, 3}, {}, {4}},          // rows and columns with padding only
       {{3, 2, 8, 23}, 8, {1, 4}, {2, 3}, {}, {}, 1, false},
-      {{1, 128, 6, 6}, 384, {3, 3}, {}, {1}},  // weights that are cut by filters
-      {{3, 128, 4, 4}, 320, {3, 3}, {}, {1}},  // the same where there is AVX2 alone; with AVX-512 parts would have unequal sizes
+      {{1, 128, 6, 6}, 384, {3, 3}, {}, {1}},  // weights that are split by filters
+      {{3, 128, 4, 4}, 320, {3, 3}, {}, {1}},  // the same with AVX2 only; with AVX-512 chunks would have unequal sizes
       {{0, 3, 5, 5}, 2, {3, 3}},
-      {{1, 128, 4, 4}, 512, {3, 3}, {}, {1}},  // large weights, few places: a product of matrices
+      {{1, 128, 4, 4}, 512, {3, 3}, {}, {1}},  // large weights, few positions: im2col
       {{3, 128, 2, 2}, 512, {3, 3}, {}, {1}},
       {{1, 32, 5, 3}, 64, {3, 2}, {2, 1}, {2, 0}, {2, 1}},
       {{5, 100, 1, 2}, 70, {1, 1}, {}, {}, {}, 1, false},
       {{2, 48, 7}, 64, {4}, {2}, {1}},
       {{2, 24, 2, 2, 3}, 40, {2, 2, 3}, {}, {0, 1, 1}},
-      {{2, 48, 23, 29}, 80, {3, 3}},  // 4 x 4 places at a time, where channels come last; neither sizes nor filters come out even
+      {{2, 48, 23, 29}, 80, {3, 3}},  // Winograd, if channels-last; neither sizes nor filters are divided evenly
       {{1, 64, 21, 27}, 64, {3, 3}, {}, {1}, {}, 1, false},
-      {{1, 32, 24, 28}, 48, {3, 3}, {}, {1}},     // tiles that reach into the padding by one row and column
-      {{1, 32, 51, 34}, 32, {3, 3}, {}, {1, 2}},  // several parts
-      {{2, 32, 6, 300}, 32, {3, 3}, {}, {1}},     // which are parts of rows
-      {{1, 48, 19, 20}, 32, {3, 3}, {}, {5, 7}},  // tiles of padding alone
+      {{1, 32, 24, 28}, 48, {3, 3}, {}, {1}},     // tiles that extend into the padding by one row and column
+      {{1, 32, 51, 34}, 32, {3, 3}, {}, {1, 2}},  // several chunks
+      {{2, 32, 6, 300}, 32, {3, 3}, {}, {1}},     // chunks of rows
+      {{1, 48, 19, 20}, 32, {3, 3}, {}, {5, 7}},  // tiles with padding only
       {{0, 32, 24, 24}, 32, {3, 3}, {}, {1}},
   };
   for (const auto& row : rows) check_layouts(row);
 }
 
-TEST_CASE("a convolution with one plain and one channels-last tensor gives the values of both kinds") {
+TEST_CASE("a convolution with one plain and one channels-last tensor matches both kinds") {
   for (const auto& row : {ConvolutionRow{{2, 20, 9, 8}, 24, {3, 3}, {}, {1}}, {{2, 40, 2, 2}, 48, {3, 3}, {}, {1}}}) {
     const auto test = convolution(row);
     PluginOperator op("nn", "convolution", test.attributes);
@@ -98,7 +101,7 @@ TEST_CASE("a convolution with one plain and one channels-last tensor gives the v
   }
 }
 
-TEST_CASE("one convolution object serves more shapes in turn than it keeps kernels for") {
+TEST_CASE("one convolution object alternates between more shapes than its kernel cache holds") {
   PluginOperator op("nn", "convolution", {{"num_filter", 2}, {"kernel", Integers{3, 3}}});
   for (int round = 0; round < 2; ++round)
     for (std::int64_t size = 3; size < 14; ++size) {
@@ -112,7 +115,7 @@ TEST_CASE("one convolution object serves more shapes in turn than it keeps kerne
 
 namespace {
 
-/// A kernel of 3 x 3 over 16 channels.
+/// A 3 x 3 kernel over 16 channels.
 void check_gradients(const ConvolutionRow& row) {
   CAPTURE(row.data);
   const auto test = convolution(row);
@@ -143,6 +146,6 @@ void check_gradients(const ConvolutionRow& row) {
 
 }  // namespace
 
-TEST_CASE("the gradients of a convolution with many filters are its definition's, with the same bits on 1 to 3 threads") {
+TEST_CASE("the gradients of a convolution with many filters match its definition's, with the same bits on 1 to 3 threads") {
   for (const std::int64_t samples : {2, 8}) check_gradients({{samples, 16, 4, 3}, 200, {3, 3}, {}, {1}});
 }

@@ -1,5 +1,5 @@
-// The dtypes of version 0.2: integers of 16 bits and unsigned ones of 32 and 64, and complex numbers. Oracles: std::complex, and integers
-// of the compiler's own, computed without a sign.
+// The dtypes of version 0.2: 16-bit integers, unsigned 32 and 64-bit integers, and complex numbers.
+// Oracles: std::complex, and the compiler's integers, computed as unsigned.
 #include <doctest/doctest.h>
 
 #include <complex>
@@ -25,7 +25,7 @@ std::vector<T> extremes() {
   return {Limits::min(), Limits::max(), T(0), T(1), T(7), static_cast<T>(Limits::max() - 5), static_cast<T>(Limits::max() / 2 + 1), T(200)};
 }
 
-/// As an integer without a sign, for arithmetic modulo 2^64.
+/// As an unsigned integer, for arithmetic modulo 2^64.
 template <class T>
 std::uint64_t plain(T number) {
   return static_cast<std::uint64_t>(number);
@@ -101,14 +101,14 @@ std::vector<Z> each(const std::vector<Z>& x, Z (*f)(Z)) {
   return y;
 }
 
-/// [2, 3] with [3], or [2, 1]; or of equal sizes.
+/// [2, 3] with [3] or [2, 1], or of equal sizes.
 std::vector<Z> pairs(const std::vector<std::vector<Z>>& x, Z (*f)(Z, Z)) {
   std::vector<Z> y;
   for (std::size_t i = 0; i < x[0].size(); ++i) y.push_back(f(x[0][i], x[1].size() == 2 ? x[1][i / 3] : x[1][i % x[1].size()]));
   return y;
 }
 
-/// [m, k] times [k, n], or what transposed operands are.
+/// [m, k] times [k, n], after transposition of the operands, if any.
 std::vector<Z> product(const std::vector<Z>& a, const std::vector<Z>& b, int m, int k, int n, bool ta, bool tb) {
   std::vector<Z> y(static_cast<std::size_t>(m * n));
   for (int i = 0; i < m; ++i)
@@ -166,7 +166,7 @@ const ComplexCase cases[] = {
     {"reshape", {{2, 2}}, {{"shape", std::vector<std::int64_t>{4}}}, [](const auto& x) { return x[0]; }},
 };
 
-/// What the loss is: sum |y - t|^2 / 2 by operators, and by the oracle.
+/// The loss sum |y - t|^2 / 2, by operators and by the oracle.
 double loss_of(const std::vector<Z>& y, const std::vector<Z>& target) {
   double sum = 0;
   for (std::size_t i = 0; i < y.size(); ++i) sum += std::norm(y[i] - target[i]);
@@ -210,7 +210,7 @@ TEST_CASE("integers of 16, 32 and 64 bits: arithmetic wraps around, comparisons 
   }
 }
 
-TEST_CASE("cast: every dtype to every other, but complex to real") {
+TEST_CASE("cast: every dtype to every other one, except complex to real") {
   StrictHost strict(1);
   Host& host = strict;
   for (const DType from : {boolean, u8, i8, i32, i64, f16, bf16, f32, f64, i16, u16, u32, u64, c64, c128})
@@ -235,7 +235,7 @@ TEST_CASE("cast: every dtype to every other, but complex to real") {
   CHECK(cast(Tensor::from<std::int16_t>({-2}, {1}), "complex64").values<Complex<float>>()[0] == Complex<float>(-2));
 }
 
-TEST_CASE("complex numbers: what operators compute, and gradients that are dL/d(re) + i dL/d(im)") {
+TEST_CASE("complex numbers: operators' results, and gradients defined as dL/d(re) + i dL/d(im)") {
   StrictHost strict(2);
   Host& host = strict;
   for (const auto& test : cases) {
@@ -253,7 +253,8 @@ TEST_CASE("complex numbers: what operators compute, and gradients that are dL/d(
     const bool is_real = std::string_view("real imag abs").find(test.op) != std::string_view::npos;
     CHECK(y.dtype() == (is_real ? f64 : c128));
 
-    // loss = sum |y - t|^2 / 2, of which dL/dy is y - t: that is the seed. Differences of the oracle say what follows for x.
+    // loss = sum |y - t|^2 / 2 has dL/dy = y - t, which is the seed. Differences of the oracle give
+    // the expected gradient of x.
     const auto target = some_numbers(static_cast<int>(expected.size()), 9);
     Graph graph(host);
     std::vector<Value> inputs;
@@ -293,7 +294,7 @@ TEST_CASE("complex numbers: what operators compute, and gradients that are dL/d(
   }
 }
 
-TEST_CASE("complex numbers: in a loss by operators, cast from and to real ones, and what has no order") {
+TEST_CASE("complex numbers: in a loss by operators, cast from and to real numbers, and operators that need an order") {
   StrictHost strict(1);
   Host& host = strict;
   Graph graph(host);

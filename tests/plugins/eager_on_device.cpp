@@ -1,4 +1,4 @@
-// Eager calls where the tensors lie: on a GPU, or a simulated one.
+// Eager calls on a GPU, or a simulated one.
 #include <doctest/doctest.h>
 
 #include <tenon/host/cast_storage.hpp>
@@ -27,7 +27,7 @@ struct HalfOf : tenon::Operator {
 
 }  // namespace
 
-TEST_CASE("eager on a GPU: results lie where the inputs do") {
+TEST_CASE("eager on a GPU: results are on the device of the inputs") {
   auto* host = host_with_gpu<false, HalfOf>();
   if (host == nullptr) return;
   for (const char* device : {"cpu", "cuda:0"}) {
@@ -43,7 +43,7 @@ TEST_CASE("eager on a GPU: results lie where the inputs do") {
   }
 }
 
-TEST_CASE("eager on a GPU: states are changed where they are") {
+TEST_CASE("eager on a GPU: states are updated in place") {
   auto* host = host_with_gpu<false, HalfOf>();
   if (host == nullptr) return;
   const auto on_gpu = [](float value) { return Tensor::from({value}, {1}).to("cuda"); };
@@ -55,7 +55,7 @@ TEST_CASE("eager on a GPU: states are changed where they are") {
   CHECK(same_bits(updated, Tensor::from({8.5f}, {1})));
 }
 
-TEST_CASE("eager on a GPU: csr stays csr where the operator can, and comes dense where it cannot") {
+TEST_CASE("eager on a GPU: csr stays csr if the operator supports it, and becomes dense otherwise") {
   auto* host = host_with_gpu<false, HalfOf>();
   if (host == nullptr) return;
   const auto dense = Tensor::from({0.f, 2.f, 0.f, -3.f}, {2, 2});
@@ -70,7 +70,7 @@ TEST_CASE("eager on a GPU: csr stays csr where the operator can, and comes dense
   CHECK(cosine.to("cpu").values<float>()[0] == 1);
 }
 
-TEST_CASE("eager on a GPU: what is wrong is said, with where it lies and how to bring it elsewhere") {
+TEST_CASE("eager on a GPU: errors name the tensors' devices and how to copy them") {
   auto* host = host_with_gpu<false, HalfOf>();
   if (host == nullptr) return;
   const auto here = Tensor::from({1.f, 2.f}, {2}), there = here.to("cuda");
@@ -115,5 +115,5 @@ TEST_CASE("eager on a GPU: what is wrong is said, with where it lies and how to 
     CHECK(failure.hint == test.hint);
   }
   CHECK(same_bits(host->call("half_of", {here}), Tensor::from({.5f, 1.f}, {2})));
-  CHECK(same_bits(host->call("square", {there}), Tensor::from({1.f, 4.f}, {2})));  // after a fault all goes on
+  CHECK(same_bits(host->call("square", {there}), Tensor::from({1.f, 4.f}, {2})));  // calls after a fault succeed
 }

@@ -131,12 +131,13 @@ TEST_CASE("functions of one tensor agree with the C library in double, for every
         const auto x = arbitrary(dtype, shape, row.low, row.high);
         Doubles expected;
         for (const double value : doubles(x)) expected.push_back(row.oracle(value));
-        // exp's relative error grows with its argument's, of which a rounding to float at 4 is the least
+        // exp's relative error is its argument's absolute error, at least that of rounding 4 to
+        // float
         check_near(host().call(row.op, {x}, row.attributes), dtype, shape, expected, 8 * epsilon(dtype));
       }
 }
 
-TEST_CASE("the gradient of gelu is that of its formula, within 2^-21 in float") {
+TEST_CASE("the gradient of gelu matches its formula, within 2^-21 in float") {
   constexpr int count = 40001;
   auto x = Tensor::zeros(tenon::f32, {count});
   for (int i = 0; i < count; ++i) x.data<float>()[i] = static_cast<float>(i - count / 2) * 1e-3F;
@@ -153,13 +154,12 @@ TEST_CASE("the gradient of gelu is that of its formula, within 2^-21 in float") 
   CHECK(furthest < 0x1p-21);
 }
 
-TEST_CASE(
-    "float functions are within 2 units in the last place, for numbers of all magnitudes; gelu within 4 below 0, and near 0 within 1e-12") {
+TEST_CASE("float functions are within 2 ulp for all magnitudes; gelu within 4 ulp below 0, and within 1e-12 near 0") {
   Doubles x = {0, 1, -1, inf, -inf, nan_value, 1e-45, -1e-45, 3.4e38, -3.4e38};
   for (std::uint64_t bits = 0; bits < std::uint64_t(1) << 32; bits += 65'537) {
     const auto value = tenon::bits_as<float>(static_cast<std::uint32_t>(bits));
     x.push_back(value);
-    x.push_back(std::fmod(value, 20.f));  // where most of these functions are not constant
+    x.push_back(std::fmod(value, 20.f));  // the range in which most of these functions vary
   }
   const auto from = tensor(tenon::f32, Shape{static_cast<std::int64_t>(x.size())}, x);
   const auto wide = doubles(from);
@@ -173,7 +173,8 @@ TEST_CASE(
     double worst = 0;
     for (std::size_t i = 0; i < wide.size(); ++i) {
       const auto right = row.oracle(wide[i]);
-      // gelu's signs of 0, -inf, where the formula has -inf times 0, and where its tail is almost 0: absolutely near.
+      // Absolute error for gelu's signs of 0, for -inf, where the formula is -inf times 0, and
+      // where its tail is almost 0.
       const bool tail = op == "gelu" && std::fabs(right) <= 1e-6 && std::fabs(found.data<float>()[i] - right) < 1e-12;
       if (op == "gelu" && wide[i] == -inf) CHECK(found.data<float>()[i] == 0);
       if (tail || (op == "gelu" && wide[i] == -inf)) continue;
@@ -183,7 +184,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("functions of two tensors broadcast as numpy does, for every dtype") {
+TEST_CASE("functions of two tensors broadcast like numpy, for every dtype") {
   const std::pair<Shape, Shape> shapes[] = {{Shape::scalar(), Shape::scalar()},
                                             {Shape{6}, Shape::scalar()},
                                             {Shape::scalar(), Shape{6}},
@@ -274,12 +275,13 @@ TEST_CASE("values at the ends of the range") {
       INFO(row.op, " of ", row.x, " as ", name(dtype));
       check_near(host().call(row.op, {tensor(dtype, {1}, {row.x})}, row.attributes), dtype, {1}, {row.y}, 0);
     }
-  // small results keep their digits: log(1 + exp(-30)) is exp(-30), though 1 + exp(-30) is 1 in float
+  // small results keep their digits: log(1 + exp(-30)) is exp(-30), although 1 + exp(-30) is 1 in
+  // float
   const auto small = doubles(host().call("softplus", {tensor(tenon::f32, {1}, {-30})}))[0];
   CHECK(std::abs(small / std::exp(-30.0) - 1) < 1e-6);
 }
 
-TEST_CASE("maximum and minimum pass nan on from either side, as numpy's do") {
+TEST_CASE("maximum and minimum propagate nan from either side, like numpy") {
   const auto left = tensor(tenon::f32, {4}, {nan_value, 1, nan_value, -inf}),
              right = tensor(tenon::f32, {4}, {1, nan_value, nan_value, inf});
   check_near(host().call("maximum", {left, right}), tenon::f32, {4}, {nan_value, nan_value, nan_value, inf}, 0);
@@ -294,7 +296,7 @@ TEST_CASE("maximum and minimum pass nan on from either side, as numpy's do") {
   check_near(host().call("is_inf", {right}, {{"detect_negative", false}}), tenon::boolean, {4}, {0, 0, 0, 1}, 0);
 }
 
-TEST_CASE("integers wrap around as numpy's do") {
+TEST_CASE("integers wrap around like numpy's") {
   constexpr auto lowest = std::numeric_limits<std::int64_t>::min(), highest = std::numeric_limits<std::int64_t>::max();
   const auto low = Tensor::from<std::int64_t>({lowest}, {1}), high = Tensor::from<std::int64_t>({highest}, {1});
   const auto one = Tensor::from<std::int64_t>({1}, {1});
@@ -319,7 +321,7 @@ TEST_CASE("clip of integers keeps their dtype and reaches the ends of its range"
   check_near(host().call("clip", {tensor(tenon::u8, {3}, {0, 2, 255})}, bounds), tenon::u8, {3}, {0, 2, 2}, 0);
 }
 
-TEST_CASE("where chooses by a condition that broadcasts like the other inputs, for every dtype") {
+TEST_CASE("where selects by a condition that broadcasts like the other inputs, for every dtype") {
   const auto condition = tensor(tenon::boolean, {3, 1}, {1, 0, 1});
   for (const DType dtype :
        {tenon::boolean, tenon::u8, tenon::i8, tenon::i32, tenon::i64, tenon::f16, tenon::bf16, tenon::f32, tenon::f64}) {
@@ -330,7 +332,7 @@ TEST_CASE("where chooses by a condition that broadcasts like the other inputs, f
   check_near(untaken, tenon::f32, {3, 1}, {inf, nan_value, inf}, 0);
 }
 
-TEST_CASE("cast follows C for whole numbers, saturates from floating ones, and makes truth of what is not 0") {
+TEST_CASE("cast follows C for integers, saturates from floating dtypes, and turns nonzero numbers into true") {
   struct Row {
     DType from;
     const char* to;
@@ -363,13 +365,13 @@ TEST_CASE("cast follows C for whole numbers, saturates from floating ones, and m
   check_near(host().call("cast", {Tensor::empty(tenon::f32, {0, 3})}, {{"dtype", "int8"}}), tenon::i8, {0, 3}, {}, 0);
 }
 
-TEST_CASE("test_add adds equal shapes and nothing else") {
+TEST_CASE("test_add adds tensors of equal shapes only") {
   const auto x = arbitrary(tenon::f32, {3, 5}, -1, 1);
   check_near(host().call("test_add", {x, x}), tenon::f32, {3, 5}, over(x, x, [](double l, double r) { return l + r; }), 0);
   check_says(failure("test_add", {x, tensor(tenon::f32, {5}, Doubles(5))}), {"[3, 5]", "[5]"});
 }
 
-TEST_CASE("what cannot be is refused with its reason") {
+TEST_CASE("elementwise operators refuse invalid arguments with the reason") {
   const auto floats = tensor(tenon::f32, {2, 3}, Doubles(6)), whole = tensor(tenon::i32, {2, 3}, Doubles(6));
   const auto four = tensor(tenon::f32, {4}, Doubles(4));
   struct Row {

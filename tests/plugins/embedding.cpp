@@ -28,14 +28,14 @@ Case embedding(const tenon::Shape& indices, std::int64_t rows, std::int64_t colu
 
 }  // namespace
 
-TEST_CASE("embedding is its definition, and its gradient sums where an index repeats") {
+TEST_CASE("embedding matches its definition, and its gradient sums over repeated indices") {
   for (const tenon::Shape& indices : {tenon::Shape::scalar(), {1}, {7}, {3, 5}, {2, 3, 4}, {300}, {0}})
     for (const auto dtype : {tenon::f32, tenon::f64, tenon::f16, tenon::bf16})
       for (const auto index_dtype : {tenon::i64, tenon::i32, tenon::u8, tenon::i8}) check(embedding(indices, 10, 3, dtype, index_dtype));
   check(embedding({40, 30}, 100, 200, tenon::f32, tenon::i32));
 }
 
-TEST_CASE("embedding refuses an index that points nowhere, and says where it stands") {
+TEST_CASE("embedding refuses an index out of range, and names its position") {
   auto wrong = embedding({2, 2}, 10, 3, tenon::f32, tenon::i32);
   wrong.inputs[0] = Array(tenon::i32, DoubleArray{{2, 2}, {0, 9, 10, 3}});
   CHECK(error_of(wrong) == "indices[1, 0] is 10, but there are 10 rows in weight: needs 0 to 9");
@@ -43,7 +43,7 @@ TEST_CASE("embedding refuses an index that points nowhere, and says where it sta
   CHECK(error_of(wrong) == "indices[0, 1] is -1, but there are 10 rows in weight: needs 0 to 9");
 }
 
-TEST_CASE("embedding refuses shapes that do not fit") {
+TEST_CASE("embedding refuses inconsistent shapes") {
   const tenon::Attributes given{{"input_dim", 10}, {"output_dim", 3}};
   CHECK(error_of("nn", "embedding", given, {{{4}, tenon::i32}, {{10, 4}, tenon::f32}}) == "input 'weight' is [10, 4] but needs [10, 3]");
   CHECK(error_of("nn", "embedding", given, {{tenon::Shape{1, 1, 1, 1, 1, 1, 1, 1}, tenon::i32}, {{}, tenon::f32}}) ==

@@ -1,11 +1,11 @@
-// The two published examples that are bundled as they stand: dropout and csr_times_dense.
+// The two published examples that are bundled unchanged: dropout and csr_times_dense.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
 #include "check.hpp"
 
-TEST_CASE("dropout keeps a share of 1 - p in training and scales it, and is the identity else") {
+TEST_CASE("dropout keeps a fraction of 1 - p in training and scales it, and is the identity otherwise") {
   constexpr std::int64_t n = 100'000;
   const std::vector<Array> inputs{Array(tenon::f32, DoubleArray{{n}, std::vector<double>(n, 3)})};
   std::vector<Array> states;

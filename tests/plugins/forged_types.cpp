@@ -1,4 +1,5 @@
-// Files that say of a node's output what its operator does not make: kernels write what the operator says, so they must not open.
+// Files whose types of node outputs contradict the operators: kernels rely on the operators' types,
+// so such files must be rejected.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 using tenon::Graph;
 using tenon::format::ModelT;
 
-/// The operator alone, with the gradient of what it makes where it has one, and every value an output.
+/// A single operator, its gradient if it has one, and every value as an output.
 Graph graph_of(tenon::Host& host, const tenon::LoadedOperator& op, const tenon::checks::TestInput& sample) {
   Graph graph(host);
   std::vector<tenon::Value> inputs, floating;
@@ -32,7 +33,7 @@ Graph graph_of(tenon::Host& host, const tenon::LoadedOperator& op, const tenon::
   try {
     graph.gradient(node, floating);
   } catch (const tenon::Failure&) {
-    // it has none
+    // it has no gradient
   }
   return graph;
 }
@@ -41,7 +42,7 @@ tenon::format::TensorTypeT& type_of_output(ModelT& model, std::size_t output) {
   return *model.types[model.graphs[0]->nodes->output_types[output]];
 }
 
-/// A file that says something else of one output.
+/// A file with a forged type of one output.
 template <class Lie>
 std::string forged(const FileParts& sound, std::size_t output, Lie&& lie) {
   auto parts = sound;
@@ -54,13 +55,13 @@ std::string forged(const FileParts& sound, std::size_t output, Lie&& lie) {
   return parts.bytes();
 }
 
-/// A file that says something else of a value that no node makes.
+/// A file with a forged type of a value that no node produces.
 template <class Lie>
 std::string forged_value(const FileParts& sound, std::size_t value, Lie&& lie) {
   auto parts = sound;
   parts.change([&](ModelT& model) {
     auto& values = *model.graphs[0]->values;
-    values.types.resize(values.names.size());  // files leave out a column of zeros
+    values.types.resize(values.names.size());  // files omit a column of zeros
     auto& number = values.types[value];
     model.types.push_back(std::make_unique<tenon::format::TensorTypeT>(*model.types[number]));
     lie(*model.types.back());
@@ -98,18 +99,20 @@ bool same(const std::vector<tenon_type>& left, const std::vector<tenon_type>& ri
                     [](const tenon_type& l, const tenon_type& r) { return tenon::to_string(l) == tenon::to_string(r); });
 }
 
-/// How many outputs were lied about.
+/// Returns the number of forged outputs.
 std::size_t check_all(tenon::Host& host, const Graph& graph, const FileParts& sound) {
   const auto own = output_types(graph);
   CHECK(same(output_types(bound(host, sound.bytes())), own));
   for (std::size_t output = 0; output < own.size(); ++output) {
     CAPTURE(output);
-    for (const auto storage : {tenon::format::Storage::csr, tenon::format::Storage::row_sparse})  // runs choose it, whatever a file says
+    // chosen at run time, regardless of the file
+    for (const auto storage : {tenon::format::Storage::csr, tenon::format::Storage::row_sparse})
       CHECK(same(output_types(bound(host, forged(sound, output, [&](auto& type) { type.storage = storage; }))), own));
     CHECK(same(output_types(bound(host, forged(sound, output, [](auto& type) { type = {}, type.unranked = true; }))), own));
-    // Gradients of inputs that are not connected have no type; outputs whose shape elements decide have a dtype alone.
+    // Gradients of inputs that are not connected have no type; outputs whose shape depends on
+    // elements have only a dtype.
     const bool has_dtype = own[output].dtype != TENON_DTYPE_UNKNOWN;
-    for (const unsigned more : {1u, 5u}) {  // some others: each opens the graph once more
+    for (const unsigned more : {1u, 5u}) {  // a sample of the others: each opens the graph again
       const auto dtype = ((has_dtype ? own[output].dtype : 0u) + more + output) % TENON_DTYPE_COUNT;
       if (dtype == own[output].dtype) continue;
       CAPTURE(dtype);
@@ -122,14 +125,14 @@ std::size_t check_all(tenon::Host& host, const Graph& graph, const FileParts& so
     if (own[output].rank < 0) continue;
     for (int axis = 0; axis < own[output].rank; ++axis)
       for (const int more : {-1, 1})
-        if (own[output].dims[axis] >= 0 && own[output].dims[axis] + more >= 0)  // -1 says nothing
+        if (own[output].dims[axis] >= 0 && own[output].dims[axis] + more >= 0)  // -1 makes no claim
           check_refused(host, forged(sound, output, [&](auto& type) { type.dims[static_cast<std::size_t>(axis)] += more; }));
     check_refused(host, forged(sound, output, [](auto& type) { type.dims.assign(type.dims.size() == 3 ? 2 : 3, 1); }));
   }
   return own.size();
 }
 
-/// The same for states, which have no elements yet; how many there are.
+/// The same for states, which have no elements yet; returns their number.
 std::size_t check_states(tenon::Host& host, const Graph& graph, const FileParts& sound) {
   std::size_t states = 0;
   const auto& model = model_of(graph);
@@ -153,7 +156,7 @@ std::size_t check_states(tenon::Host& host, const Graph& graph, const FileParts&
 
 }  // namespace
 
-TEST_CASE("every output and state of every bundled operator, said to be of another type") {
+TEST_CASE("files with a forged type of any output or state of any bundled operator are rejected") {
   StrictHost host(1);
   std::size_t outputs = 0, states = 0;
   std::set<std::string> tried;
@@ -182,7 +185,7 @@ TEST_CASE("every output and state of every bundled operator, said to be of anoth
   CHECK(states >= 5);                 // of batch_norm and the optimizers
 }
 
-TEST_CASE("a graph that was refused stays as the file has it, and takes no nodes") {
+TEST_CASE("a rejected graph stays as in the file, and accepts no nodes") {
   StrictHost host(1);
   Graph graph(host);
   graph.output("y", graph.add("reshape", {graph.input("x", tenon::f32, {2, 3})}, {{"shape", std::vector<std::int64_t>{6}}}, "r"));
@@ -206,7 +209,7 @@ TEST_CASE("a value that updates a variable must have its type") {
   graph.update(weight, graph.find("e"));
   auto parts = FileParts::of(model_of(graph));
   CHECK(opened(host, parts.bytes()).message == "");
-  const auto value = static_cast<std::uint32_t>(1);  // of "s", behind the weight
+  const auto value = static_cast<std::uint32_t>(1);  // of "s", after the weight
   REQUIRE(graph.shape(smaller) == tenon::Shape{1});
   parts.change([&](ModelT& model) { model.graphs[0]->update_values = {value}; });
   CHECK(opened(host, parts.bytes()).message == "'weight' is float32 [4] but would be updated with s, which is float32 [1]");

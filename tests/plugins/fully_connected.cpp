@@ -41,17 +41,17 @@ Case fully_connected(const LayerRow& row, tenon::DType dtype) {
 
 }  // namespace
 
-TEST_CASE("fully_connected is its definition, and its gradient the oracle's") {
+TEST_CASE("fully_connected matches its definition, and its gradient the oracle's") {
   const LayerRow rows[] = {
       {{8, 64}, 10},         {{1, 1}, 1},      {{5, 7}, 3, false}, {{5, 2, 3, 4}, 6}, {{5, 2, 3}, 4, true, false},
-      {{7}, 4, true, false}, {{200, 30}, 300},  // more than one tile each way
-      {{0, 4}, 3},           {{4, 0}, 3},       // the bias alone
+      {{7}, 4, true, false}, {{200, 30}, 300},  // more than one tile along each axis
+      {{0, 4}, 3},           {{4, 0}, 3},       // only the bias
   };
   for (const auto& row : rows)
     for (const auto dtype : {tenon::f32, tenon::f64}) check(fully_connected(row, dtype));
 }
 
-TEST_CASE("fully_connected refuses what does not fit, and says what") {
+TEST_CASE("fully_connected refuses inconsistent arguments with the reason") {
   const tenon::Attributes ten{{"num_hidden", 10}}, last{{"num_hidden", 10}, {"flatten", false}},
       bare{{"num_hidden", 10}, {"no_bias", true}};
   const struct {
@@ -71,7 +71,7 @@ TEST_CASE("fully_connected refuses what does not fit, and says what") {
           row.reason);
 }
 
-TEST_CASE("fully_connected finds the shapes of its weight and bias") {
+TEST_CASE("fully_connected infers the shapes of its weight and bias") {
   constexpr auto u = tenon::unknown;
   const struct {
     tenon::Shape data, weight, output;

@@ -1,4 +1,5 @@
-// Attention as graphs write it out: sessions compute it in one pass, with the bits of its operators one after the other.
+// Attention written as separate operators: sessions compute it in one pass, with the same bits as
+// the operators in sequence.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -12,12 +13,12 @@ using namespace rewriting;
 
 struct AttentionCase {
   std::int64_t batch, heads, queries, keys, size, value_size;
-  const char* scaled = nullptr;  ///< by which operator; null: not at all
-  Shape mask = {};               ///< of rank 0: none
-  bool columns = false;          ///< keys are transposed as a product of matrices needs them
+  const char* scaled = nullptr;  ///< the operator that scales; null: none
+  Shape mask = {};               ///< rank 0: no mask
+  bool columns = false;          ///< keys are transposed as in a matrix product
   Shape scale = {1};
   const char* softmax = "softmax";
-  std::int64_t axis = -1;  ///< its axis
+  std::int64_t axis = -1;  ///< axis of the softmax
 };
 
 using Axes = std::vector<std::int64_t>;
@@ -57,7 +58,7 @@ bool is_fused(const Session& session) {
 
 }  // namespace
 
-TEST_CASE("attention that a graph writes out runs in one pass, with the bits of its operators") {
+TEST_CASE("attention written as separate operators runs in one pass, with the operators' bits") {
   const AttentionCase cases[] = {
       {2, 3, 7, 5, 8, 6},
       {2, 3, 7, 5, 8, 6, "mul"},
@@ -66,9 +67,9 @@ TEST_CASE("attention that a graph writes out runs in one pass, with the bits of 
       {2, 4, 9, 17, 16, 16, "div", {2, 1, 1, 17}},
       {2, 2, 6, 33, 5, 4, nullptr, {2, 6, 33}},
       {2, 2, 6, 33, 5, 4, "mul", {2, 1, 6, 1}},  // one element for all keys
-      {1, 2, 300, 70, 64, 64, "mul"},            // queries in parts
+      {1, 2, 300, 70, 64, 64, "mul"},            // queries in blocks
       {1, 2, 300, 70, 8, 8, "mul", {300, 70}},
-      {1, 1, 40, 12000, 3, 70, "div"},  // few queries at a time
+      {1, 1, 40, 12000, 3, 70, "div"},  // few queries per block
       {1, 1, 1, 1, 1, 1, "mul"},
       {2, 2, 0, 3, 4, 4, "mul"},
       {2, 2, 3, 4, 4, 0},
@@ -91,7 +92,7 @@ TEST_CASE("attention that a graph writes out runs in one pass, with the bits of 
   }
 }
 
-TEST_CASE("attention in one pass multiplies in bfloat16 where that is asked for") {
+TEST_CASE("attention in one pass multiplies in bfloat16 if requested") {
   RewritingHost all;
   const AttentionCase of{2, 4, 70, 90, 40, 24, "mul", {70, 90}};
   const auto graph = attention(all.host, of);
@@ -107,7 +108,7 @@ TEST_CASE("attention in one pass multiplies in bfloat16 where that is asked for"
   }
 }
 
-TEST_CASE("what is not attention over one scale and the last axis is left as it is written") {
+TEST_CASE("graphs that are not attention with one scale and softmax over the last axis are not rewritten") {
   RewritingHost all;
   AttentionCase of{2, 3, 5, 5, 8, 6, "mul"};
   of.scale = {5};

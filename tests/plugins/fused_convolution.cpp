@@ -1,4 +1,5 @@
-// fused_convolution against convolution, add and the activation's operator one after the other: the same bits; and against the definition.
+// fused_convolution against convolution, add and the activation's operator in sequence: the same
+// bits; and against its definition.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -56,25 +57,26 @@ void check_fused(const ConvolutionRow& row, const Activation& activation, bool a
 
 }  // namespace
 
-TEST_CASE("fused_convolution gives the bits of convolution, add and the activation's operator, in both layouts, prepared or not") {
+TEST_CASE(
+    "fused_convolution has the bits of convolution, add and the activation's operator, in both layouts, with and without packed weights") {
   const Activation activations[] = {{"none"},    {"relu"}, {"leaky_relu", {{"slope", 0.25}}},        {"gelu"},
                                     {"sigmoid"}, {"tanh"}, {"clip", {{"low", -0.5}, {"high", 0.75}}}};
   const ConvolutionRow rows[] = {
-      {{1, 16, 40, 33}, 32, {3, 3}, {}, {1}},  // cut into rows
+      {{1, 16, 40, 33}, 32, {3, 3}, {}, {1}},  // split into rows
       {{3, 6, 9, 7}, 5, {3, 2}, {2}, {1}, {}, 1, false},
       {{2, 8, 20}, 8, {3}, {}, {1}, {2}, 8},
       {{1, 4, 5, 6, 7}, 6, {3, 3, 3}},
-      {{3, 128, 4, 4}, 512, {3, 3}, {}, {1}},  // cut by filters
-      {{2, 128, 4, 4}, 512, {3, 3}, {}, {1}},  // a product of matrices
-      {{1, 32, 30, 26}, 48, {3, 3}, {}, {1}},  // 4 x 4 places at a time
-      {{1, 32, 5, 270}, 32, {3, 3}, {}, {1}},  // in parts of rows
+      {{3, 128, 4, 4}, 512, {3, 3}, {}, {1}},  // split by filters
+      {{2, 128, 4, 4}, 512, {3, 3}, {}, {1}},  // im2col
+      {{1, 32, 30, 26}, 48, {3, 3}, {}, {1}},  // Winograd
+      {{1, 32, 5, 270}, 32, {3, 3}, {}, {1}},  // in chunks of rows
   };
   for (const auto& row : rows)
     for (const auto& activation : activations)
       for (const bool adds : {false, true}) check_fused(row, activation, adds);
 }
 
-TEST_CASE("fused_convolution is its definition") {
+TEST_CASE("fused_convolution matches its definition") {
   const ConvolutionRow row{{2, 3, 7, 6}, 4, {3, 3}, {1, 2}, {1}};
   const auto output = sliding(row).output(row.data, row.filters);
   auto test = convolution(row);
@@ -90,7 +92,7 @@ TEST_CASE("fused_convolution is its definition") {
   check(test);
 }
 
-TEST_CASE("fused_convolution refuses what does not fit, and says what") {
+TEST_CASE("fused_convolution refuses inconsistent arguments with the reason") {
   const ConvolutionRow row{{2, 3, 5, 5}, 2, {3, 3}};
   const tenon::TensorType data{row.data, tenon::f32}, weight{{}, tenon::f32};
   CHECK(error_of("nn", "fused_convolution", attributes(row), {data, weight, {{2}, tenon::f32}, {{2, 2, 3, 4}, tenon::f32}})

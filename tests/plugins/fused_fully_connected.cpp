@@ -1,4 +1,4 @@
-// fused_fully_connected against its definition, and bit for bit against the operators that it stands for.
+// fused_fully_connected against its definition, and bit for bit against the fused operators.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -32,7 +32,7 @@ tenon::Attributes parameters_of(const std::string& activation) {
   return {};
 }
 
-/// Those of fully_connected, then of the activation.
+/// The parameters of fully_connected, then those of the activation.
 tenon::Attributes parameters_of(const FusedLayerRow& row, const std::string& activation) {
   const tenon::Attributes layer{{"num_hidden", row.hidden}, {"no_bias", !row.bias}, {"flatten", row.flatten}};
   if (activation.empty()) return layer;
@@ -86,7 +86,7 @@ Array run_one(const std::string& plugin, const std::string& name, const tenon::A
   return op.forward(inputs, states, {false, 3})[0];
 }
 
-/// The same by the operators one after the other.
+/// The same with the operators in sequence.
 Array one_by_one(const Case& test, const FusedLayerRow& row, const std::string& activation) {
   auto result = run_one("nn", "fully_connected", parameters_of(row, ""), {test.inputs[0], test.inputs[1], test.inputs[2]});
   if (test.inputs[3]) result = run_one("elementwise", "add", {}, {result, test.inputs[3]});
@@ -95,13 +95,13 @@ Array one_by_one(const Case& test, const FusedLayerRow& row, const std::string& 
 
 }  // namespace
 
-TEST_CASE("fused_fully_connected is its definition") {
+TEST_CASE("fused_fully_connected matches its definition") {
   for (const auto& row : fused_layer_rows())
     for (const std::string activation : activations)
       for (const auto dtype : {tenon::f32, tenon::f64}) check(fused_layer(row, activation, dtype));
 }
 
-TEST_CASE("fused_fully_connected has the bits of the operators that it stands for") {
+TEST_CASE("fused_fully_connected has the bits of the fused operators") {
   for (const auto& row : fused_layer_rows())
     for (const std::string activation : activations)
       for (const auto dtype : {tenon::f32, tenon::f64}) {
@@ -111,7 +111,7 @@ TEST_CASE("fused_fully_connected has the bits of the operators that it stands fo
       }
 }
 
-TEST_CASE("fused_fully_connected refuses what does not fit, and says what") {
+TEST_CASE("fused_fully_connected refuses inconsistent arguments with the reason") {
   const auto types = [](const tenon::Shape& addend) {
     return std::vector<tenon::TensorType>{{{8, 64}, tenon::f32}, {{10, 64}, tenon::f32}, {{10}, tenon::f32}, {addend, tenon::f32}};
   };

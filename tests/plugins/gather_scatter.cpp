@@ -1,4 +1,4 @@
-// The expected numbers were made by onnx.reference and by numpy.
+// The expected numbers were computed with onnx.reference and numpy.
 #include "numbers.hpp"
 
 using namespace plugin_tests;
@@ -17,7 +17,7 @@ const Doubles nine = {0, 1, 2, 3, 4, 5, 6, 7, 8};
 
 }  // namespace
 
-TEST_CASE("gathers take parts and elements by indices that may be negative") {
+TEST_CASE("gather operators select slices and elements by indices that may be negative") {
   for (const DType dtype : {tenon::u8, tenon::f16, tenon::f32, tenon::i64}) {
     const auto x = tensor(dtype, {3, 3}, nine);
     check_near(host().call("gather", {x, integers({2}, {-1, 0})}), dtype, {2, 3}, {6, 7, 8, 0, 1, 2}, 0);
@@ -32,7 +32,7 @@ TEST_CASE("gathers take parts and elements by indices that may be negative") {
   check_says(failure("gather", {floats({3}, {1, 2, 3}), integers({2}, {0, 3})}), {"element 1", "3", "-3 to 2"});
 }
 
-TEST_CASE("scatters change the elements that indices name, by each rule") {
+TEST_CASE("scatter operators update the indexed elements with each reduction") {
   const auto x = floats({3, 3}, nine), updates = floats({2, 2}, {10, 20, -30, 0.5});
   const auto indices = integers({2, 2}, {0, 1, -3, 1});
   struct Row {
@@ -59,7 +59,7 @@ TEST_CASE("sums in half precision are rounded once") {
   check_near(host().call("cumsum", {tensor(tenon::f16, {3}, {2048, 1, 1})}), tenon::f16, {3}, {2048, 2048, 2050}, 0);
 }
 
-TEST_CASE("cumulative sums and products, products, and the best of an axis") {
+TEST_CASE("cumulative sums and products, products, and the top k of an axis") {
   const auto x = floats({2, 3}, {1, 2, 3, 4, 0, 6});
   check_near(host().call("cumsum", {x}, {{"axis", 1}}), tenon::f32, {2, 3}, {1, 3, 6, 4, 4, 10}, 0);
   check_near(host().call("cumsum", {x}, {{"axis", -1}, {"exclusive", true}, {"reverse", true}}), tenon::f32, {2, 3}, {5, 3, 0, 6, 6, 0}, 0);
@@ -82,7 +82,7 @@ TEST_CASE("cumulative sums and products, products, and the best of an axis") {
   check_near(least.at(1), tenon::i64, {2, 2}, {1, 2, 2, 0}, 0);
 }
 
-TEST_CASE("what is found is as large as there are finds: compress, unique and non_max_suppression") {
+TEST_CASE("output sizes follow from the data: compress, unique and non_max_suppression") {
   const auto x = floats({3, 2}, {1, 2, 3, 4, 5, 6});
   const auto which = [](const Doubles& values) { return tensor(tenon::boolean, {static_cast<std::int64_t>(values.size())}, values); };
   check_near(host().call("compress", {x, which({0, 1, 1})}, {{"axis", Integers{0}}}), tenon::f32, {2, 2}, {3, 4, 5, 6}, 0);
@@ -111,7 +111,7 @@ TEST_CASE("what is found is as large as there are finds: compress, unique and no
   check_near(host().call("non_max_suppression", {boxes, scores}), tenon::i64, {0, 3}, {}, 0);
 }
 
-TEST_CASE("one_hot takes its depth and its values as inputs, and puts the new axis anywhere") {
+TEST_CASE("one_hot takes its depth and its values as inputs, and inserts the new axis anywhere") {
   const auto indices = integers({2}, {1, -2}), values = tensor(tenon::i32, {2}, {5, 7});
   check_near(host().call("one_hot", {indices, integers(Shape::scalar(), {3}), values}, {{"negative", true}}), tenon::i32, {2, 3},
              {5, 7, 5, 5, 7, 5}, 0);

@@ -11,7 +11,7 @@ double scale_of(double max_norm, const std::vector<Array>& grads, int threads = 
 }
 }  // namespace
 
-TEST_CASE("the scale brings the norm of all gradients down to max_norm, and leaves a smaller one alone") {
+TEST_CASE("the scale reduces the norm of all gradients to max_norm, and does not change a smaller one") {
   const std::vector<Array> grads{Array(tenon::f32, DoubleArray{{2}, {3, 0}}), Array(tenon::f16, DoubleArray{{1, 1}, {4}}),
                                  Array(tenon::f64, DoubleArray{{0}, {}})};  // norm 5
   CHECK(scale_of(1, grads) == static_cast<double>(static_cast<float>(1 / (5 + 1e-6))));
@@ -21,7 +21,7 @@ TEST_CASE("the scale brings the norm of all gradients down to max_norm, and leav
   CHECK(std::isnan(scale_of(1, {Array(tenon::f32, DoubleArray{{2}, {0, NAN}})})));
 }
 
-TEST_CASE("the norm has the same bits on any number of threads, and those of a plain sum nearly") {
+TEST_CASE("the norm has the same bits on any number of threads, and is close to a plain sum") {
   for (const auto dtype : all_floating) {
     std::vector<Array> grads{Array(dtype, random_doubles({100003}, 1)), Array(dtype, random_doubles({37, 501}, 2))};
     double squares = 0;
@@ -33,7 +33,7 @@ TEST_CASE("the norm has the same bits on any number of threads, and those of a p
   }
 }
 
-TEST_CASE("scale_by is a product with one number, and its gradient the oracle's") {
+TEST_CASE("scale_by multiplies by a scalar, and its gradient matches the oracle's") {
   for (const auto dtype : all_floating)
     for (const tenon::Shape& shape : {tenon::Shape::scalar(), {0}, {3, 5}, {130, 70}})
       check({tenon::join(dtype, " ", shape),

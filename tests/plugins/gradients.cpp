@@ -1,5 +1,5 @@
-// Every backward kernel of the element-wise, reducing and shaping plugins against central differences of its own forward in double, which
-// the other files hold against oracles.
+// Every backward kernel of the elementwise, reducing and shaping plugins against central
+// differences of its own forward in double, which the other files compare with oracles.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "check.hpp"
 
 namespace {
-/// The operator's forward, as an oracle for its gradient.
+/// The operator's forward as an oracle for its gradient.
 Oracle own_forward(const Case& test) {
   std::vector<tenon::DType> dtypes;
   for (const auto& input : test.inputs) dtypes.push_back(input.type().dtype);
@@ -37,7 +37,7 @@ void check_gradients(const std::string& plugin, const std::vector<GradientRow>& 
   }
 }
 
-/// From low to high.
+/// Evenly spaced, from low to high.
 Array numbers_between(const tenon::Shape& shape, double low = -2, double high = 2, unsigned seed = 3) {
   auto values = random_doubles(shape, seed);
   for (auto& value : values.values) value = low + (high - low) * (value + 1) / 2;
@@ -119,7 +119,7 @@ TEST_CASE("equal maxima share their gradient") {
   CHECK(input_gradient("reduce", "max", {{"axis", Integers{1}}}, x, dy) == std::vector<double>{0.5, 0, 0.5, 2, 2, 2});
 }
 
-TEST_CASE("gradients of shaping operators go back to where the elements came from") {
+TEST_CASE("gradients of shaping operators go back to the elements' sources") {
   const auto x = numbers_between({3, 4, 5}), y = numbers_between({3, 2, 5}, -2, 2, 4);
   const Integers before{1, 0, 2}, after{0, 3, 1}, far{1, 0, 9};
   check_gradients("shape", {{"reshape", {{"shape", Integers{5, -1}}}, {x}},
@@ -138,7 +138,7 @@ TEST_CASE("gradients of shaping operators go back to where the elements came fro
                             {"broadcast_to", {{"shape", Integers{6, 4, 3}}}, {numbers_between({1, 1, 3})}}});
 }
 
-TEST_CASE("split puts the gradients of all its parts together, and zeros where a part has none") {
+TEST_CASE("split joins the gradients of all its sections, with zeros for sections without one") {
   const tenon::Attributes halves = {{"sections", 2}};
   const std::vector<Array> x = {numbers_between({4})};
   CHECK(input_gradient("shape", "split", halves, x, {array({2}, {1, 2}), array({2}, {3, 4})}) == std::vector<double>{1, 2, 3, 4});

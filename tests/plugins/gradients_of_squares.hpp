@@ -1,4 +1,4 @@
-// Gradients of an operator for the sum of the squares of all outputs, beside recorded ones.
+// Gradients of an operator for the sum of squares of all outputs, against recorded ones.
 #pragma once
 #include <doctest/doctest.h>
 

@@ -1,4 +1,5 @@
-// Composed operators, late sizes, complex values and names of other spaces in graphs of bundled operators.
+// Composed operators, shapes known late, complex values and names of other spaces in graphs of
+// bundled operators.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -83,7 +84,7 @@ struct ThroughCsr : Operator {
   void forward(Compose& c) const { c.set_output(0, c.add("tenon.exp", {c.add("tenon.cast_storage", {c.input(0)}, {{"storage", "csr"}})})); }
 };
 
-/// Impostors: they have the names of operators that the host itself uses.
+/// Operators with the names of operators that the host itself uses.
 struct Thousand : Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("1000");
@@ -114,7 +115,7 @@ struct AcmeSeven : Seven {
     op.space("acme");
   }
 };
-/// Its gradient asks for zeros.
+/// Its gradient uses zeros.
 struct First : Operator {
   static constexpr void describe(auto& op) {
     op.doc("x, and x again");
@@ -127,7 +128,7 @@ struct First : Operator {
   }
   void gradient(Gradient& g) const { g.set_input_grad(0, g.add("tenon.add", {g.output_grad(0), g.zeros_like(g.output(1))})); }
 };
-/// A text parameter with the name of a graph's.
+/// A text parameter with the name of a graph parameter.
 struct Scan : Operator {
   Text body;
   static constexpr void describe(auto& op) {
@@ -138,7 +139,7 @@ struct Scan : Operator {
   }
   void forward(const Call&) const {}
 };
-/// Leaves the last element alone.
+/// Does not write the last element.
 struct Hole : Operator {
   static constexpr void describe(auto& op) { describe_unary(op); }
   void forward(const Call& call) const {
@@ -158,7 +159,7 @@ std::string run(const Graph& graph, const NamedTensors& inputs, const std::strin
 
 }  // namespace
 
-TEST_CASE("composed operators: a value that is given twice has its gradient from the place that is reached") {
+TEST_CASE("composed operators: a value used twice has its gradient from the use that is reached") {
   BundledHost host;
   host.add<HalfStopped>("half_stopped");
   Graph graph(host);
@@ -167,7 +168,7 @@ TEST_CASE("composed operators: a value that is given twice has its gradient from
   CHECK(run(graph, {{"x", vector({3, 4})}}, "dx") == "float32 [2]  3 4");
 }
 
-TEST_CASE("composed operators: gradients by complex inputs are those of the nodes inside") {
+TEST_CASE("composed operators: gradients with respect to complex inputs are those of the nodes inside") {
   BundledHost host;
   host.add<Squared>("squared");
   const auto z = Tensor::from(std::vector<Complex<float>>{{1, 2}, {3, -1}}, {2});
@@ -215,7 +216,7 @@ TEST_CASE("composed operators: second derivatives are those of the nodes inside"
         "numbers each time");
 }
 
-TEST_CASE("composed operators: tensors with strides are read as they are") {
+TEST_CASE("composed operators: strided tensors are read correctly") {
   BundledHost host;
   host.add<Twice>("twice");
   const auto base = Tensor::from({1.0f, 2.0f, 3.0f, 4.0f}, {2, 2});
@@ -233,7 +234,7 @@ TEST_CASE("graphs as parameters: random operators inside composed ones are refus
   CHECK(failure.message.find("the graph 'body' runs the random operator 'dropout'") != std::string::npos);
 }
 
-TEST_CASE("graphs as parameters: other operators' texts of such names stay texts in graph.json") {
+TEST_CASE("graphs as parameters: text parameters of other operators with such names stay texts in graph.json") {
   BundledHost host;
   host.add<Scan>("scan");
   Graph graph(host);
@@ -243,7 +244,7 @@ TEST_CASE("graphs as parameters: other operators' texts of such names stay texts
   CHECK(graph.to_json().find(R"({"body": "hello, \"world\"}"})") != std::string::npos);
 }
 
-TEST_CASE("a token that is gone stops nothing, nor does one that stops after its run") {
+TEST_CASE("a destroyed token stops nothing, nor does one that stops after its run") {
   BundledHost host;
   Graph body(host);
   const auto sum = body.input("sum", f32, {4}), row = body.input("row", f32, {4});
@@ -263,7 +264,7 @@ TEST_CASE("a token that is gone stops nothing, nor does one that stops after its
   CHECK(session.first_non_finite(inputs).empty());
 }
 
-TEST_CASE("the host's own helpers are Tenon's, whatever a short name means") {
+TEST_CASE("the host's own helpers are Tenon's, whatever operators short names refer to") {
   for (const bool impostors : {false, true}) {
     CAPTURE(impostors);
     BundledHost host({"acme"});
@@ -292,7 +293,7 @@ TEST_CASE("the host's own helpers are Tenon's, whatever a short name means") {
   }
 }
 
-TEST_CASE("an application's operator has its gradient, whatever short name it has") {
+TEST_CASE("an application's operator has its gradient, whatever its short name") {
   BundledHost host;
   for (const char* name : {"seven", "in_training", "stop_gradient", "fill_like"}) {
     CAPTURE(name);
@@ -304,7 +305,7 @@ TEST_CASE("an application's operator has its gradient, whatever short name it ha
   }
 }
 
-TEST_CASE("late sizes: a node that waits for one reads states as they were before the nodes behind it") {
+TEST_CASE("late sizes: a node that waits for one reads states as they were before later nodes") {
   BundledHost host;
   SessionOptions training;
   training.training = true;
@@ -343,7 +344,7 @@ TEST_CASE("late sizes: a variable may be updated by a value whose shape only its
   }
 }
 
-TEST_CASE("complex values: debugging finds what is unwritten, and what is not finite") {
+TEST_CASE("complex values: debugging finds elements that are not written or not finite") {
   BundledHost host;
   host.add<Hole>("hole");
   for (const auto dtype : {c64, c128}) {

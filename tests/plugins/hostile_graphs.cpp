@@ -1,5 +1,6 @@
-// What the reader accepts is bound and run: whatever a file says, kernels stay within their tensors. The sanitizers look on, and pages that
-// may not be touched stand around the tensors. The fuzz program graph_run does the same for longer.
+// Graphs that the reader accepts are bound and run: kernels must stay within their tensors for any
+// file. Run under sanitizers and with guard pages around the tensors. The fuzz program graph_run
+// runs the same for longer.
 #include <doctest/doctest.h>
 
 #include "fuzz/forged_graphs.hpp"

@@ -1,4 +1,4 @@
-// Shapes that follow from what is known of inputs and outputs, in both directions. Written as the program prints them.
+// Shape inference in both directions. Shapes are written as the program prints them.
 #include <doctest/doctest.h>
 
 #include "check.hpp"
@@ -27,7 +27,7 @@ std::string text(const std::vector<tenon::TensorType>& types) {
   return result;
 }
 
-/// To a fixed point, as graphs do it.
+/// To a fixed point, as in graphs.
 std::string inferred(const InferenceRow& row) {
   const PluginOperator kernel(row.plugin, row.op, row.attributes);
   auto known = kernel.infer(types(row.inputs, tenon::f32), types(row.outputs, tenon::unknown_dtype));
@@ -36,7 +36,7 @@ std::string inferred(const InferenceRow& row) {
 }
 }  // namespace
 
-TEST_CASE("shapes follow from each other, with unknown sizes and ranks") {
+TEST_CASE("shapes are inferred from each other, with unknown sizes and ranks") {
   const InferenceRow rows[] = {
       {"elementwise", "exp", {}, {{any, 3}}, {none}, "[?, 3] -> [?, 3]"},
       {"elementwise", "add", {}, {{2, 1}, {any}}, {none}, "[2, 1] [?] -> [2, ?]"},

@@ -1,4 +1,4 @@
-// Products with weights that do not change, which are packed once, beside those whose weights may.
+// Products with constant weights, which are packed once, against products whose weights may change.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -34,11 +34,11 @@ struct KeptProduct {
   const char* op;
   tenon::Shape data, weight;
   tenon::Attributes attributes = {};
-  std::int64_t kept_bytes = 0;  ///< rounded up to whole vectors of 16 columns; 0: nothing is worth it
-  std::int64_t in_parts = 0;    ///< where the processor has AMX: three numbers of 2 bytes, of whole 32 x 32, and marks
+  std::int64_t kept_bytes = 0;  ///< rounded up to whole vectors of 16 columns; 0: packing is not worth it
+  std::int64_t in_parts = 0;    ///< on a processor with AMX: three numbers of 2 bytes, in tiles of 32 x 32, and marks
 };
 
-/// Whether products of many rows are computed in parts of bfloat16.
+/// Whether products of many rows use the bf16x3 split.
 bool multiplies_in_parts() {
 #if defined(TENON_WIDE_LEVELS) && !defined(TENON_TEST_PLAIN_PLUGINS)
   return product::this_processor().amx;
@@ -59,7 +59,8 @@ std::vector<KeptProduct> kept_products() {
   return {{"matmul", {200, 33}, {33, 70}, {}, in_floats(33, 80)},
           {"matmul", {200, 133}, {133, 170}, {}, in_floats(133, 176), in_parts_and_marks(160, 192)},
           {"matmul", {200, 33}, {70, 33}, {{"transpose_b", true}}, in_floats(33, 80)},
-          {"matmul", {20, 10, 133}, {133, 170}, {}, in_floats(133, 176), in_parts_and_marks(160, 192)},  // 200 rows, but for one matrix b
+          // 200 rows, since there is a single matrix b
+          {"matmul", {20, 10, 133}, {133, 170}, {}, in_floats(133, 176), in_parts_and_marks(160, 192)},
           {"matmul", {5, 3, 9, 33}, {3, 33, 17}, {}, 3 * in_floats(33, 32)},
           {"matmul", {33, 21}, {33, 17}, {{"transpose_a", true}}, in_floats(33, 32)},
           {"matmul", {200, 33}, {33}},
@@ -76,7 +77,7 @@ std::vector<KeptProduct> kept_products() {
 
 }  // namespace
 
-TEST_CASE("products have the same bits with weights that are packed once and with weights that may change, on any number of threads") {
+TEST_CASE("products have the same bits with packed constant weights and with variable weights, on any number of threads") {
   TemporaryFolder cache;
   for (const int threads : {1, 2, 3}) {
     tenon::Host host(host_options(threads, cache));
@@ -98,7 +99,7 @@ TEST_CASE("products have the same bits with weights that are packed once and wit
   }
 }
 
-TEST_CASE("a row of a product has the same bits among few rows and among fewer, among many and among more") {
+TEST_CASE("a row of a product has the same bits for any small number of rows, and for any large one") {
   TemporaryFolder cache;
   tenon::Host host(host_options(2, cache));
   host.add_plugins(built("plugins"));

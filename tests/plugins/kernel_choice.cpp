@@ -1,4 +1,5 @@
-// Which algorithm the tables of products and convolutions choose, at the ends of their conditions and on processors that this one is not.
+// Algorithms chosen by the tables of products and convolutions, at the limits of their conditions
+// and for other processors than this one.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -79,15 +80,15 @@ TEST_CASE("convolutions: the first row that holds is chosen, by sizes, layouts a
       {128, 512, 1, 512, 3, amx, true, false, filters, col2im, im2col},
       {256, 1024, 1, 1024, 3, amx, true, false, filters, col2im, im2col},
       {257, 1024, 1, 1024, 3, amx, true, false, filters, samples, filters},
-      {16, 512, 1, 512, 3, avx512, true, true, filters, samples, filters},  // bfloat16 needs the instruction
+      {16, 512, 1, 512, 3, avx512, true, true, filters, samples, filters},  // bfloat16 needs hardware support
       {16, 512, 1, 512, 3, bf16, true, true, im2col, col2im, im2col},
       {0, 512, 2, 512, 3, avx512, true, false, filters, samples, samples},        // an empty batch
       {1, 512, 2, 512, 3, avx512, true, false, rows, samples, samples, 1, 1, 2},  // groups
-      {1, 512, 9, 576, 3, avx512, true, false, rows, samples, filters},           // 576 is no multiple of 128
+      {1, 512, 9, 576, 3, avx512, true, false, rows, samples, filters},           // 576 is not a multiple of 128
       {1, 512, 9, 576, 3, avx512, true, false, filters, samples, filters, 1, 1, 1, 2, false},
       {1, 128, 24, 128, 3, avx512, false, false, rows, samples, samples},  // weights are as large as data and output
       {1, 128, 23, 128, 3, avx512, false, false, rows, samples, filters},
-      // Winograd: 24 x 24 positions are 36 tiles of a sample
+      // Winograd: 24 x 24 positions are 36 tiles per sample
       {1, 32, 24, 32, 3, avx2, true, false, winograd, samples, samples},
       {1, 32, 24, 32, 3, scalar, true, false, rows, samples, samples},
       {1, 32, 24, 32, 3, avx2, false, false, rows, samples, samples},
@@ -125,7 +126,7 @@ TEST_CASE("convolutions: the first row that holds is chosen, by sizes, layouts a
   }
 }
 
-TEST_CASE("direct convolutions: the code for a part is chosen by what oneDNN has") {
+TEST_CASE("direct convolutions: the code for a chunk depends on oneDNN's implementations") {
   const struct {
     StepCase of;
     const char* name;
@@ -145,7 +146,7 @@ TEST_CASE("direct convolutions: the code for a part is chosen by what oneDNN has
   CHECK_FALSE(convolution_choice::asks_for_channels_last(false, false, 4));
 }
 
-TEST_CASE("products of im2col: few rows are not split, and weights that are not packed stay on the left") {
+TEST_CASE("products of im2col: few rows are not split, and unpacked weights stay on the left") {
   const struct {
     Im2colCase of;
     const char* name;
@@ -187,7 +188,7 @@ TEST_CASE("products: the first row that holds is chosen, by arithmetic, size and
   CHECK_FALSE(product::swaps_sides({2, 2, 8}, false));
 }
 
-TEST_CASE("pooling: loops compute what neither oneDNN nor the sliding maximum can") {
+TEST_CASE("pooling: loops compute what neither oneDNN nor the sliding maximum supports") {
   for (int bits = 0; bits < 16; ++bits) {
     const PoolingCase of{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0};
     CAPTURE(bits);
@@ -196,7 +197,7 @@ TEST_CASE("pooling: loops compute what neither oneDNN nor the sliding maximum ca
   }
 }
 
-TEST_CASE("plugins/README.md shows the tables as they are") {
+TEST_CASE("plugins/README.md lists the current tables") {
   std::ifstream file(TENON_TEST_SOURCE "/plugins/README.md");
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   const auto shows = [&](const char* title, const auto& table) {

@@ -1,5 +1,6 @@
-// Optimizers with row_sparse gradients: the rows that are stored take the step of the dense kernel, which optim.cpp holds to its formula;
-// the others stay, or with lazy_update=false take the step of a gradient of 0.
+// Optimizers with row_sparse gradients: stored rows take the step of the dense kernel, which
+// optim.cpp compares with its formula; the others do not change, or with lazy_update=false take the
+// step for a gradient of 0.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -19,8 +20,8 @@ namespace {
 struct LazyOptimizer {
   std::string op;
   Attributes attributes;
-  int moments;         // states of the weight's shape
-  bool steps = false;  // and a count of steps behind them
+  int moments;         // number of states with the weight's shape
+  bool steps = false;  // whether a count of steps follows them
 };
 
 const LazyOptimizer lazy_optimizers[] = {
@@ -34,12 +35,12 @@ const LazyOptimizer lazy_optimizers[] = {
     {"adamw", {}, 2, true},
 };
 
-/// What one step reads and changes.
+/// The operands of one step.
 struct Step {
   Tensor weight, grad;
   std::vector<Tensor> states;
 
-  /// The updated weight; the states are changed where they are.
+  /// Returns the updated weight; the states are changed in place.
   Tensor take(tenon::Host& host, const LazyOptimizer& row, bool lazy = true) const {
     auto attributes = row.attributes;
     attributes.set("lazy_update", lazy);
@@ -82,7 +83,7 @@ void copy_row(const Tensor& from, std::int64_t there, const Tensor& to, std::int
   std::memcpy(row_at(to, here), row_at(from, there), static_cast<std::size_t>(to.bytes() / to.shape()[0]));
 }
 
-/// Those rows of a tensor, or of states that have rows.
+/// The rows of a tensor, or of states with rows.
 Tensor taken_rows(const Tensor& tensor, const Integers& ids) {
   if (tensor.shape().rank() == 0) return tensor.clone();
   auto part = Tensor::empty(tensor.dtype(), with_rows(tensor.shape(), static_cast<std::int64_t>(ids.size())));
@@ -95,7 +96,7 @@ void put_rows(const Tensor& part, const Integers& ids, Tensor& whole) {
   for (std::size_t i = 0; i < ids.size() && whole.shape().rank() > 0; ++i) copy_row(part, static_cast<std::int64_t>(i), whole, ids[i]);
 }
 
-/// The stored rows by themselves, as a dense step; put back into what was there before.
+/// A dense step of the stored rows only, written back into the previous values.
 Step expected_lazy(tenon::Host& host, const LazyOptimizer& row, const Step& before, const Integers& ids) {
   Step part{taken_rows(before.weight, ids), before.grad.stored_values(), {}};
   for (const auto& state : before.states) part.states.push_back(taken_rows(state, ids));
@@ -112,7 +113,7 @@ void check_same(const Step& found, const Step& expected) {
   for (std::size_t i = 0; i < found.states.size(); ++i) CHECK(same_bits(found.states[i], expected.states[i]));
 }
 
-/// In a graph that updates the weight where it is.
+/// In a graph that updates the weight in place.
 Tensor updated_in_place(tenon::Host& host, const LazyOptimizer& row, const Step& step) {
   tenon::Graph graph(host);
   const auto weight = graph.variable("weight", step.weight);
@@ -131,7 +132,7 @@ const struct {
 
 }  // namespace
 
-TEST_CASE("lazy update: rows of the gradient take the dense step, all others stay as they are") {
+TEST_CASE("lazy update: rows of the gradient take the dense step, all others do not change") {
   StrictHost one(1), four(4);
   for (const auto& row : lazy_optimizers)
     for (const auto dtype : floating_dtypes)
@@ -151,7 +152,7 @@ TEST_CASE("lazy update: rows of the gradient take the dense step, all others sta
       }
 }
 
-TEST_CASE("lazy_update=false: the bits of the dense gradient's step") {
+TEST_CASE("lazy_update=false has the bits of the dense gradient's step") {
   StrictHost four(4);
   for (const auto& row : lazy_optimizers)
     for (const auto dtype : floating_dtypes)
@@ -169,7 +170,7 @@ TEST_CASE("lazy_update=false: the bits of the dense gradient's step") {
       }
 }
 
-TEST_CASE("sgd without decay: lazy and dense are the same, bit by bit; with decay or moments they are not") {
+TEST_CASE("sgd without decay: lazy and dense updates are bit-identical; with decay or moments they differ") {
   StrictHost four(4);
   for (const auto& row : lazy_optimizers) {
     CAPTURE(row.op);
@@ -183,7 +184,7 @@ TEST_CASE("sgd without decay: lazy and dense are the same, bit by bit; with deca
   }
 }
 
-TEST_CASE("lazy update in a graph changes the variable where it is, to the same bits") {
+TEST_CASE("lazy update in a graph changes the variable in place, with the same bits") {
   StrictHost four(4);
   for (const auto& row : lazy_optimizers)
     for (const auto& place : places) {
@@ -193,12 +194,12 @@ TEST_CASE("lazy update in a graph changes the variable where it is, to the same 
       CAPTURE(shape);
       auto step = make_step(row, tenon::f32, shape, ids);
       const auto found = updated_in_place(four, row, step);
-      for (auto& state : step.states) state = Tensor::zeros(state.dtype(), state.shape());  // as a session begins
+      for (auto& state : step.states) state = Tensor::zeros(state.dtype(), state.shape());  // as at the start of a session
       CHECK(same_bits(found, step.take(four, row)));
     }
 }
 
-TEST_CASE("a weight that is row_sparse itself has no lazy update, and is told of") {
+TEST_CASE("lazy update: a row_sparse weight is an error") {
   StrictHost strict(1);
   auto step = make_step(lazy_optimizers[0], tenon::f32, {9, 3}, {2});
   step.weight = cast_storage(step.weight, Storage::row_sparse);

@@ -1,4 +1,5 @@
-// What only the libraries of a real GPU can get wrong, against the CPU: on simulated GPUs the same tests run on plain loops.
+// Errors that only the libraries of a real GPU can have, against the CPU; on simulated GPUs the
+// same tests use plain loops.
 #include <dlpack/dlpack.h>
 #include <doctest/doctest.h>
 
@@ -19,7 +20,7 @@ using tenon::Storage;
 
 namespace {
 
-/// The same elements on the GPU, behind one NaN: they begin 4 bytes after an aligned address.
+/// The same elements on the GPU after one NaN, so that they begin 4 bytes after an aligned address.
 Tensor shifted(const Tensor& tensor) {
   const auto from = tensor.values<float>();
   Tensor longer = Tensor::empty(tenon::f32, {tensor.size() + 1});
@@ -57,7 +58,7 @@ tenon::SessionOptions on_gpu() {
 
 }  // namespace
 
-TEST_CASE("on a GPU: fully_connected is the CPU's wherever its tensors begin") {
+TEST_CASE("on a GPU: fully_connected matches the CPU for any alignment of its tensors") {
   auto* const found_host = host_with_gpu<true>();
   if (found_host == nullptr) return;
   auto& host = *found_host;
@@ -81,12 +82,12 @@ TEST_CASE("on a GPU: fully_connected is the CPU's wherever its tensors begin") {
       }
 }
 
-TEST_CASE("on a GPU: a node that multiplies csr matrices of one size and as many values in turns gives each one's product") {
+TEST_CASE("on a GPU: a node that alternates between csr matrices of equal size and number of values returns each one's product") {
   auto* const found_host = host_with_gpu<true>();
   if (found_host == nullptr) return;
   auto& host = *found_host;
   constexpr std::int64_t rows = 50, inner = 40, columns = 9;
-  // As many values in each row, at other places.
+  // The same number of values in each row, at different positions.
   const auto matrix = [&](std::int64_t first, std::int64_t step) {
     Tensor dense = Tensor::zeros(tenon::f32, {rows, inner});
     for (std::int64_t row = 0; row < rows; ++row)
@@ -143,7 +144,7 @@ TEST_CASE("on a GPU: a session that moves to another thread, whose libraries hav
   }).get();
 }
 
-TEST_CASE("on a GPU: what the CPU computes channels-last, or in one step with others, arrives there plain and whole") {
+TEST_CASE("on a GPU: what the CPU computes channels-last or fused runs plain and unfused") {
   auto* const found_host = host_with_gpu<true>();
   if (found_host == nullptr) return;
   for (const char* last : {"convolution", "tanh"}) {
@@ -182,7 +183,7 @@ TEST_CASE("on a GPU: more than 2^31 elements") {
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t column = 0; column < columns; ++column) *to++ = value(row, column);
   const auto x = here.to("cuda");
-  const auto check = [](const Tensor& found, auto expected) {  // here and there, the last rows above all
+  const auto check = [](const Tensor& found, auto expected) {  // a sample, including the last rows
     const auto there = found.to("cpu");
     const auto width = there.shape()[1], height = there.shape()[0];
     const auto* elements = there.data<std::uint8_t>();

@@ -8,7 +8,7 @@
 
 namespace {
 
-/// mean and sum give a number of no dimensions, none the terms themselves.
+/// mean and sum return a scalar, none the terms themselves.
 DoubleArray reduce(DoubleArray terms, const std::string& reduction) {
   if (reduction == "none") return terms;
   double total = 0;
@@ -58,7 +58,7 @@ Case squared_error(const tenon::Shape& shape, tenon::DType dtype, const std::str
 
 }  // namespace
 
-TEST_CASE("softmax_cross_entropy is its definition, and its gradient the oracle's") {
+TEST_CASE("softmax_cross_entropy matches its definition, and its gradient the oracle's") {
   for (const tenon::Shape& logits : {tenon::Shape{1, 1}, {5, 3}, {300, 10}, {2, 1000}, {0, 4}})
     for (const char* reduction : {"mean", "sum", "none"}) {
       for (const auto dtype : all_floating) {
@@ -69,17 +69,17 @@ TEST_CASE("softmax_cross_entropy is its definition, and its gradient the oracle'
       for (const auto labels : {tenon::i32, tenon::u8, tenon::i8})
         if (logits[1] < 100) check(cross_entropy(logits, tenon::f32, labels, reduction));
     }
-  check(cross_entropy({9000, 2}, tenon::f64, tenon::i32, "mean"));  // a sum in several parts
+  check(cross_entropy({9000, 2}, tenon::f64, tenon::i32, "mean"));  // a sum in several chunks
 }
 
-TEST_CASE("mean_squared_error is its definition, and its gradient the oracle's") {
+TEST_CASE("mean_squared_error matches its definition, and its gradient the oracle's") {
   for (const tenon::Shape& shape : {tenon::Shape::scalar(), {1}, {3, 5}, {2, 3, 4, 5}, {33000}, {0, 4}})
     for (const char* reduction : {"mean", "sum", "none"})
       for (const auto dtype : all_floating)
         if (tenon::size_of(dtype) > 2 || shape.size() < 1000) check(squared_error(shape, dtype, reduction));
 }
 
-TEST_CASE("softmax_cross_entropy stays finite where exp does not") {
+TEST_CASE("softmax_cross_entropy is finite where exp is not") {
   PluginOperator op("nn", "softmax_cross_entropy", {});
   std::vector<Array> states;
   const auto loss =
@@ -87,7 +87,7 @@ TEST_CASE("softmax_cross_entropy stays finite where exp does not") {
   CHECK(loss[0] == 1000);
 }
 
-TEST_CASE("losses refuse what does not fit, and say what") {
+TEST_CASE("losses refuse inconsistent arguments with the reason") {
   auto wrong = cross_entropy({3, 10}, tenon::f32, tenon::i32, "mean");
   for (const auto& [label, reason] : {std::pair{10., "labels[1] is 10, but there are 10 classes: needs 0 to 9"},
                                       {-1., "labels[1] is -1, but there are 10 classes: needs 0 to 9"}}) {

@@ -1,4 +1,4 @@
-// matmul against loops over every index, written down from numpy.matmul's rules.
+// matmul against loops over every index, following numpy.matmul's rules.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ Case product(tenon::DType dtype, const tenon::Shape& a, const tenon::Shape& b, S
 
 }  // namespace
 
-TEST_CASE("matmul is numpy's, and its gradient the oracle's") {
+TEST_CASE("matmul matches numpy, and its gradient the oracle's") {
   const struct {
     tenon::Shape a, b;
     Sides sides = {};
@@ -93,13 +93,13 @@ TEST_CASE("matmul is numpy's, and its gradient the oracle's") {
       {{5, 1, 4, 3}, {2, 2, 4}, {true, true}},
       {{1, 3, 4}, {2, 1, 4, 5}},
       {{2, 1, 1, 2}, {1, 3, 2, 1}},
-      {{130, 7}, {7, 300}},    // more than one tile each way
+      {{130, 7}, {7, 300}},    // more than one tile along each axis
       {{131, 259}, {259, 3}},  // gradients of more than one tile
       {{259, 131}, {3, 259}, {true, true}},
-      {{3, 65, 40}, {40, 33}},  // the batch as more rows
+      {{3, 65, 40}, {40, 33}},  // the batch becomes additional rows
       {{64, 2, 3}, {64, 3, 2}},
       {{0, 4}, {4, 5}},
-      {{3, 0}, {0, 5}},  // sums of nothing: zeros
+      {{3, 0}, {0, 5}},  // empty sums: zeros
       {{3, 4}, {4, 0}},
       {{0, 3, 4}, {4, 5}},
       {{0, 3, 4}, {1, 4, 5}},
@@ -110,7 +110,7 @@ TEST_CASE("matmul is numpy's, and its gradient the oracle's") {
     for (const auto dtype : {tenon::f32, tenon::f64}) check(product(dtype, row.a, row.b, row.sides));
 }
 
-TEST_CASE("matmul refuses what does not fit, and says what") {
+TEST_CASE("matmul refuses inconsistent arguments with the reason") {
   const struct {
     tenon::Shape a, b;
     Sides sides;
@@ -127,7 +127,7 @@ TEST_CASE("matmul refuses what does not fit, and says what") {
   for (const auto& row : rows) CHECK(error_of(product(tenon::f32, row.a, row.b, row.sides)) == row.reason);
 }
 
-TEST_CASE("matmul infers from what is known") {
+TEST_CASE("matmul infers unknown shapes") {
   constexpr auto u = tenon::unknown;
   const struct {
     tenon::Shape a, b, a_after, b_after, product;

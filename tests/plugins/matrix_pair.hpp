@@ -1,4 +1,4 @@
-// Products of matrices of random numbers, for tests of how products are computed.
+// Products of random matrices, for tests of product algorithms.
 #pragma once
 #include <cmath>
 #include <cstring>
@@ -30,7 +30,7 @@ inline std::vector<float> transposed(const std::vector<float>& from, std::int64_
   return to;
 }
 
-/// All bits are the same, but that one NaN is like another.
+/// Whether all numbers are bit-identical; all NaN are considered equal.
 inline bool same_numbers(const std::vector<float>& left, const std::vector<float>& right) {
   for (std::size_t i = 0; i < left.size(); ++i)
     if (std::memcmp(&left[i], &right[i], sizeof(float)) != 0 && !(std::isnan(left[i]) && std::isnan(right[i]))) return false;

@@ -1,4 +1,5 @@
-// Gradients of whole networks against differences of a forward pass that is written here, in double, without Tenon.
+// Gradients of whole networks against finite differences of a forward pass in double, implemented
+// here without Tenon.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -44,13 +45,13 @@ Doubles numbers_of(const Tensor& tensor) {
   return Doubles(tensor.values<float>().begin(), tensor.values<float>().end());
 }
 
-/// A network with its weights as they are here, its gradients given out as `d_NAME`.
+/// A network with the given weights, with its gradients as outputs `d_NAME`.
 struct Network {
   Network(tenon::Host& host, tenon::DType type) : graph(host), dtype(type) {}
 
   Value weight(const std::string& name, const tenon::Shape& shape, unsigned seed) {
     weights[name] = random_doubles(shape, seed).values;
-    if (dtype == tenon::f32)  // the reference gets what Tenon gets
+    if (dtype == tenon::f32)  // the reference uses the rounded weights, too
       for (auto& value : weights[name]) value = static_cast<float>(value);
     return variables[name] = graph.variable(name, tensor_of(weights[name], dtype, shape));
   }
@@ -68,7 +69,7 @@ struct Network {
   void check(const tenon::NamedTensors& outputs, const std::function<double(const Weights&)>& reference, double tolerance) const {
     CHECK(numbers_of(outputs.at("loss"))[0] == doctest::Approx(reference(weights)).epsilon(tolerance));
     for (const auto& weight : weights) {
-      const auto& name = weight.first;  // clang 14 lets no lambda, and so no CAPTURE, use a structured binding
+      const auto& name = weight.first;  // clang 14 cannot capture a structured binding in a lambda, and so not in CAPTURE
       const auto& values = weight.second;
       CAPTURE(name);
       const auto gradient = numbers_of(outputs.at("d_" + name));
@@ -147,7 +148,7 @@ TEST_CASE("gradients of an MLP") {
       1e-7);
 }
 
-TEST_CASE("gradients of a recurrent chain of 50 steps with shared weights") {
+TEST_CASE("gradients of a recurrent network of 50 steps with shared weights") {
   constexpr std::size_t steps = 50, size = 3;
   NetworkHost host;
   Network net(host.host, tenon::f64);

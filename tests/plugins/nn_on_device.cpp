@@ -1,4 +1,5 @@
-// Layers, losses and their gradients on a GPU, or a simulated one: what the CPU computes of the same graph.
+// Layers, losses and their gradients on a GPU, or a simulated one, against the CPU's results for
+// the same graph.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -17,7 +18,7 @@ using tenon::Value;
 
 namespace {
 
-/// A graph whose variables hold arbitrary numbers.
+/// A graph with variables of arbitrary numbers.
 struct Net {
   tenon::Graph graph;
   std::vector<Value> weights = {};
@@ -27,7 +28,7 @@ struct Net {
     weights.push_back(graph.variable(name, arbitrary(tenon::f32, shape, -0.5, 0.5, seed)));
     return weights.back();
   }
-  /// Outputs: the loss, and the gradient by each weight.
+  /// Outputs: the loss, and the gradient with respect to each weight.
   void differentiate(Value loss) {
     graph.output("loss", loss);
     const auto gradients = graph.gradient(loss, weights);
@@ -68,7 +69,7 @@ std::map<std::string, Shape> shapes_of(const tenon::NamedTensors& tensors) {
   return shapes;
 }
 
-/// p: of its dropout.
+/// p: the parameter of dropout.
 tenon::Graph convnet(tenon::Host& host, double p) {
   Net net{tenon::Graph(host)};
   auto& graph = net.graph;
@@ -88,16 +89,16 @@ tenon::Graph convnet(tenon::Host& host, double p) {
 
 }  // namespace
 
-TEST_CASE("on a GPU: a convnet's loss and gradients are the CPU's, and so is every bit of dropout's mask") {
+TEST_CASE("on a GPU: a convnet's loss and gradients match the CPU's, and dropout's mask is bit-identical") {
   if (!has_gpu()) return;
   StrictHost host(2);
   const auto graph = convnet(host, 0.25);
   const auto expected = run(graph, "cpu", images()), found = run(graph, "cuda", images());
   CHECK(same_bits(found.at("mask"), expected.at("mask")));
-  check_near(found, expected, 1e-4);  // cuDNN may multiply in another way (Winograd), which rounds more
+  check_near(found, expected, 1e-4);  // cuDNN may use Winograd, which has larger rounding errors
 }
 
-TEST_CASE("on a GPU: products of a session that asks for bfloat16 round what they multiply, forward and backward") {
+TEST_CASE("on a GPU: products of bfloat16 sessions round their factors, forward and backward") {
   if (!has_gpu()) return;
   StrictHost host(2);
   Net net{tenon::Graph(host)};
@@ -130,7 +131,7 @@ TEST_CASE("on a GPU: products of a session that asks for bfloat16 round what the
   }
 }
 
-TEST_CASE("on a GPU: a convnet that is captured gives the bits of its first run, which is not") {
+TEST_CASE("on a GPU: a captured convnet has the same bits as its first run, which is not captured") {
   if (!has_gpu()) return;
   StrictHost host(2);
   tenon::Session session(convnet(host, 0), on("cuda"));
@@ -159,7 +160,7 @@ TEST_CASE("on a GPU: an embedding's gradient has the CPU's rows and bits, dense 
       }
 }
 
-TEST_CASE("on a GPU: the gradient of taken rows has the CPU's bits, whether they are taken once or often") {
+TEST_CASE("on a GPU: the gradient of taken rows has the CPU's bits, with and without repetitions") {
   if (!has_gpu()) return;
   StrictHost host(2);
   for (const std::int64_t rows : {1, 2, 40, 5000})
@@ -176,7 +177,7 @@ TEST_CASE("on a GPU: the gradient of taken rows has the CPU's bits, whether they
     }
 }
 
-TEST_CASE("on a GPU: batch_norm's rows of one channel have the CPU's numbers, whatever their length") {
+TEST_CASE("on a GPU: batch_norm over rows of one channel matches the CPU for any length") {
   if (!has_gpu()) return;
   StrictHost host(2);
   for (const Shape& shape : {Shape{6, 3}, Shape{1, 1, 5}, Shape{4, 3, 7, 7}, Shape{2, 5, 33}, Shape{3, 2, 17, 19}, Shape{2, 3, 0}})
@@ -193,7 +194,7 @@ TEST_CASE("on a GPU: batch_norm's rows of one channel have the CPU's numbers, wh
     }
 }
 
-TEST_CASE("on a GPU: what points nowhere is an error of the node that found it") {
+TEST_CASE("on a GPU: an index out of range is an error that names the node") {
   if (!has_gpu()) return;
   StrictHost host(2);
   tenon::Graph graph(host);

@@ -23,7 +23,7 @@ Moments moments(const DoubleArray& data, const std::vector<std::int64_t>& places
   return result;
 }
 
-/// The places of each channel's elements.
+/// The indices of each channel's elements.
 std::vector<std::vector<std::int64_t>> channels(const tenon::Shape& shape, int axis) {
   std::vector<std::vector<std::int64_t>> places(static_cast<std::size_t>(shape[axis]));
   for (const auto& run : along_axis(shape, axis))
@@ -37,7 +37,7 @@ std::vector<DoubleArray> batch_norm(const DoubleArray& data, const DoubleArray& 
   const auto places = channels(data.shape, axis);
   for (std::int64_t c = 0; c < gamma.size(); ++c) {
     const auto& mine = places[static_cast<std::size_t>(c)];
-    const auto of = training && !mine.empty() ? moments(data, mine) : Moments{};  // the moving states of these checks are 0
+    const auto of = training && !mine.empty() ? moments(data, mine) : Moments{};  // the moving statistics of these checks are 0
     mean[c] = of.mean;
     inverse[c] = 1 / std::sqrt(of.variance + added_variance);
     for (const auto at : mine) output[at] = gamma[c] * (data[at] - mean[c]) * inverse[c] + beta[c];
@@ -77,7 +77,7 @@ Case batch_norm_case(const NormalizationRow& row, tenon::DType dtype, bool train
           {Array(dtype, random_doubles(row.data, 1)), Array(dtype, random_doubles(channels, 2)), Array(dtype, random_doubles(channels, 3))},
           [=](const std::vector<DoubleArray>& in) { return batch_norm(in[0], in[1], in[2], row.axis, training); },
           {0, 1, 2},
-          normalization_tolerance(dtype) * (training ? 1 : 30),  // 1 / sqrt(added_variance): moving_var is 0 here
+          normalization_tolerance(dtype) * (training ? 1 : 30),  // 1 / sqrt(added_variance), since moving_var is 0 here
           training};
 }
 
@@ -96,13 +96,13 @@ Case layer_norm_case(const NormalizationRow& row, tenon::DType dtype) {
 
 }  // namespace
 
-TEST_CASE("batch_norm is its definition, and its gradient the oracle's") {
+TEST_CASE("batch_norm matches its definition, and its gradient the oracle's") {
   const NormalizationRow rows[] = {{{4, 3}, 1},          {{2, 3, 5, 7}, 1}, {{5, 7, 3}, -1}, {{3, 4}, 0},
                                    {{9, 1, 2, 2, 3}, 1}, {{0, 3, 2}, 1},    {{70, 40, 3}, 1}};
   for (const auto& row : rows)
     for (const auto dtype : all_floating)
       for (const bool training : {true, false}) check(batch_norm_case(row, dtype, training));
-  check(batch_norm_case({{2, 3, 5000}, 1}, tenon::f32, true));  // sums in several parts
+  check(batch_norm_case({{2, 3, 5000}, 1}, tenon::f32, true));  // sums in several chunks
 }
 
 TEST_CASE("batch_norm of channels-last tensors gives the bits of plain ones") {
@@ -112,7 +112,7 @@ TEST_CASE("batch_norm of channels-last tensors gives the bits of plain ones") {
     for (const auto dtype : all_floating) check_channels_last(batch_norm_case(row, dtype, false), 0);
 }
 
-TEST_CASE("batch_norm moves its states in training only, and works with them else") {
+TEST_CASE("batch_norm updates its states in training only, and uses them otherwise") {
   const DoubleArray data{{2, 2}, {1, 10, 3, 30}}, ones{{2}, {1, 1}}, none{{2}, {0, 0}};
   const std::vector<Array> inputs{Array(tenon::f64, data), Array(tenon::f64, ones), Array(tenon::f64, none)};
   std::vector<Array> states{Array(tenon::f64, DoubleArray{{2}, {4, 8}}), Array(tenon::f64, DoubleArray{{2}, {2, 16}})};
@@ -121,11 +121,11 @@ TEST_CASE("batch_norm moves its states in training only, and works with them els
   CHECK(states[0].doubles().values == std::vector<double>{4, 8});
   CHECK(eval[1] == 0.5);  // (10 - 8) / 4
   op.forward(inputs, states, {true, 1});
-  CHECK(states[0].doubles().values == std::vector<double>{3.5, 11});   // 3/4 of what was there, 1/4 of the means 2 and 20
+  CHECK(states[0].doubles().values == std::vector<double>{3.5, 11});   // 3/4 of the previous values, 1/4 of the means 2 and 20
   CHECK(states[1].doubles().values == std::vector<double>{1.75, 37});  // ... of the variances 1 and 100
 }
 
-TEST_CASE("batch_norm's variance survives a large mean") {
+TEST_CASE("batch_norm's variance is accurate for a large mean") {
   const auto spread = random_doubles({64, 1}, 4);
   auto shifted = spread;
   for (auto& value : shifted.values) value += 4096;
@@ -139,13 +139,13 @@ TEST_CASE("batch_norm's variance survives a large mean") {
   for (std::int64_t i = 0; i < expected.size(); ++i) CHECK(found[i] == doctest::Approx(expected[i]).epsilon(1e-3));
 }
 
-TEST_CASE("layer_norm is its definition, and its gradient the oracle's") {
+TEST_CASE("layer_norm matches its definition, and its gradient the oracle's") {
   const NormalizationRow rows[] = {{{7}, 0}, {{3, 5}, -1}, {{4, 3, 5}, 1}, {{4, 3, 5}, -2}, {{70, 130}, 1}, {{0, 5}, 1}, {{2, 3, 1, 5}, 3}};
   for (const auto& row : rows)
     for (const auto dtype : all_floating) check(layer_norm_case(row, dtype));
 }
 
-TEST_CASE("normalizations refuse what does not fit, and say what") {
+TEST_CASE("normalizations refuse inconsistent arguments with the reason") {
   const struct {
     const char* op;
     tenon::Attributes attributes;

@@ -1,4 +1,4 @@
-// Tensors of any dtype as doubles and back: what the naive references of these tests compute with.
+// Tensors of any dtype as doubles and back, for the naive references of these tests.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -27,7 +27,7 @@ inline std::string name(DType dtype) {
   return tenon::name_of(dtype);
 }
 
-/// A host that knows the bundled plugins and nothing else.
+/// A host with the bundled plugins only.
 tenon::Host& host();
 
 template <class T>
@@ -67,28 +67,30 @@ inline Tensor tensor(DType dtype, const Shape& shape, const Doubles& values) {
   return result;
 }
 
-/// Numbers that look random, from low to high; whole ones for integers. The same for the same seed.
+/// Pseudorandom numbers from low to high; integers for integer dtypes. Deterministic for a seed.
 Tensor arbitrary(DType dtype, const Shape& shape, double low, double high, unsigned seed = 1);
 
 /// Half a unit in the last place of a number near 1.
 double epsilon(DType dtype);
 
-/// found has the shape and dtype, and each element is near the expected one: within tolerance * max(1, |expected|), nan where nan is due.
+/// Checks shape and dtype of `found`, and that each element is within tolerance * max(1,
+/// |expected|), or nan if that is expected.
 void check_near(const Tensor& found, DType dtype, const Shape& shape, const Doubles& expected, double tolerance);
 
-/// The message and the hint of the failure that a call ends with.
+/// The message and the hint of the failure of a call.
 std::string failure(const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});
 
-/// The message holds all of these words.
+/// Checks that the message contains all of these words.
 void check_says(const std::string& message, const std::vector<std::string>& words);
 
-/// Added in long double.
+/// Adds in long double.
 double sum_of(const Doubles& values);
 double mean_of(const Doubles& values);
 
 /// All positions of a shape, in row-major order.
 std::vector<Integers> positions(const Shape& shape);
-/// The element at a position; sizes of 1 and missing axes in front are repeated, as numpy does it.
+/// Index of the element at a position; sizes of 1 and missing leading axes are broadcast as in
+/// numpy.
 std::size_t offset(const Shape& shape, const Integers& position);
 
 }  // namespace plugin_tests

@@ -12,7 +12,7 @@
 
 using tenon::Block, tenon::Device, tenon::Stream;
 
-// ctest knows 77 as the exit code of a skipped test.
+// ctest treats exit code 77 as a skipped test.
 static Device& device_or_skip(const char* name) try { return tenon::find_device(name); } catch (const tenon::Failure& failure) {
   std::printf("skipped: %s\n", failure.what());
   std::fflush(stdout);

@@ -1,4 +1,5 @@
-// Calls of the plugin tests on a GPU: TENON_TEST_DEVICE=cuda runs every operator there that has a kernel for it, the others on the CPU.
+// Calls of the plugin tests on a GPU: TENON_TEST_DEVICE=cuda runs every operator with a CUDA kernel
+// there, the others on the CPU.
 #pragma once
 #include <memory>
 #include <string>
@@ -7,21 +8,23 @@
 #include "array.hpp"
 #include "device/block.hpp"
 
-/// Null: the tests are to run on the CPU. Where there is no such device the program ends and says why (exit code 77).
+/// Null: the tests run on the CPU. If there is no such device, the program exits with the reason
+/// (exit code 77).
 tenon::Device* test_device();
 
-/// The memory of one call on a device: copies of arrays with what is around them, which are brought back after the call.
+/// The memory of one call on a device: copies of arrays with their margins, which are copied back
+/// after the call.
 class OnDevice {
  public:
   explicit OnDevice(tenon::Device& device);
 
-  /// Its elements there. An array that comes twice is there once.
+  /// The array's elements on the device. An array that is brought twice is copied once.
   void* bring(Array& array);
   void* scratch(std::size_t bytes);
   tenon_fault* fault() { return reinterpret_cast<tenon_fault*>(fault_.data()); }
   void* stream() const { return stream_.handle(); }
 
-  /// Waits for the call. Throws tenon::Error with what its kernels found.
+  /// Waits for the call. Throws tenon::Error with the kernels' errors.
   void bring_back();
 
  private:

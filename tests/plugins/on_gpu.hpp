@@ -1,4 +1,4 @@
-// Hosts of the tests that put tensors on a GPU, or on a simulated one.
+// Hosts for tests with tensors on a GPU, or a simulated one.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -15,7 +15,8 @@ inline bool has_gpu() {
   return false;
 }
 
-/// With the bundled plugins and the test's own operators, for good; null where there is no GPU. CUDA begins before any plugin is loaded.
+/// A host with the bundled plugins and the test's own operators that is never destroyed; null if
+/// there is no GPU. CUDA is initialized before any plugin is loaded.
 template <bool strict_storage, class... Operators>
 tenon::Host* host_with_gpu() {
   if (!has_gpu()) return nullptr;

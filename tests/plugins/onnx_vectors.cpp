@@ -1,4 +1,5 @@
-// Operators of nn that are ONNX's, against numbers that onnxruntime and ONNX's reference computed.
+// Operators of nn that correspond to ONNX's, against results of onnxruntime and ONNX's reference
+// implementation.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -135,7 +136,7 @@ std::vector<Row> rows() {
 
 }  // namespace
 
-TEST_CASE("operators of nn give ONNX's results on any number of threads") {
+TEST_CASE("operators of nn match ONNX's results on any number of threads") {
   for (const auto& row : rows()) {
     CAPTURE(row.op);
     std::vector<Array> inputs, states;
@@ -153,7 +154,7 @@ TEST_CASE("operators of nn give ONNX's results on any number of threads") {
   }
 }
 
-TEST_CASE("max_unpool puts elements back, and refuses places that are not there") {
+TEST_CASE("max_unpool restores elements, and refuses indices out of range") {
   std::vector<Array> states;
   PluginOperator op("nn", "max_unpool", {{"kernel", Integers{2}}});
   const Array data(tenon::f32, DoubleArray{{1, 1, 2}, {5, 7}});

@@ -10,7 +10,7 @@
 
 namespace {
 
-/// The object's bytes; the symbol knows their number.
+/// Decodes the object's bytes; the symbol has their size.
 nlohmann::json decode(void* library, const std::string& symbol) {
   const void* const address = dlsym(library, symbol.c_str());
   Dl_info info;

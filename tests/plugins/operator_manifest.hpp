@@ -1,4 +1,4 @@
-// What an operator's manifest promises, as far as the plugin tests hold it to its word.
+// The promises of an operator's manifest that the plugin tests check.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -9,8 +9,8 @@ struct OperatorManifest {
   bool accumulates = false;
   int forward_in_place = -1;                    ///< the input whose memory output 0 may use; -1: none
   int backward_in_place = -1;                   ///< the input whose gradient may use the memory of output 0's gradient; -1: none
-  std::string count;                            ///< the parameter that tells the number of output 0; empty: there is one
-  std::vector<bool> reads_input, reads_output;  ///< in backward; the last one stands for all of a variadic input
+  std::string count;                            ///< the parameter with the number of outputs; empty: there is one output
+  std::vector<bool> reads_input, reads_output;  ///< in backward; the last element applies to all tensors of a variadic input
 
   /// From a library opened by dlopen.
   static OperatorManifest of(void* library, const std::string& op);

@@ -1,4 +1,4 @@
-// The optimizers against their papers' formulas as sums over the whole history, in double.
+// The optimizers against their papers' formulas in double, as sums over the whole history.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -11,7 +11,8 @@ namespace {
 
 constexpr unsigned steps = 6;
 
-/// One for each step so far. A vector's memory would take most of these tests' time: there are a million of these.
+/// One number for each step so far. std::vector would take most of these tests' time: there are a
+/// million of these.
 class Numbers {
  public:
   void push_back(double number) { numbers_.at(count_++) = number; }
@@ -25,12 +26,12 @@ class Numbers {
   std::size_t count_ = 0;
 };
 
-/// Of one element: weights before each step, gradients and learning rates of each step.
+/// The history of one element: weights before each step, gradients and learning rates.
 struct History {
   Numbers weights, grads, rates;
   double rate() const { return rates.back(); }
   double weight() const { return weights.back(); }
-  /// The gradients with a share of the weights added.
+  /// The gradients plus weight decay.
   Numbers slopes(double decay) const {
     auto slopes = grads;
     for (std::size_t k = 0; k < grads.size(); ++k) slopes[k] += decay * weights[k];
@@ -100,7 +101,8 @@ const OptimizerFormula formulas[] = {
      }},
 };
 
-/// Of one rounding to the dtype, and of a few in the float that 16 bits are computed in.
+/// Error of one rounding to the dtype, and of a few in the float that 16-bit dtypes are computed
+/// in.
 double step_tolerance(tenon::DType dtype) {
   return dtype == tenon::f64 ? 1e-13 : dtype == tenon::f32 ? 4e-6 : dtype == tenon::f16 ? 0x1p-10 : 0x1p-7;
 }
@@ -141,7 +143,7 @@ void check_row(const OptimizerFormula& row, tenon::DType dtype, const tenon::Sha
 
 }  // namespace
 
-TEST_CASE("optimizers take the steps of their formulas, in place or not, on any number of threads") {
+TEST_CASE("optimizers match their formulas, in place or not, on any number of threads") {
   for (const auto& row : formulas)
     for (const auto dtype : all_floating)
       for (const tenon::Shape& shape : {tenon::Shape::scalar(), {0}, {3, 5}, {67, 3}}) {
@@ -152,17 +154,17 @@ TEST_CASE("optimizers take the steps of their formulas, in place or not, on any 
   for (const auto& row : formulas) check_row(row, tenon::f32, {16384 + 70});
 }
 
-TEST_CASE("a weight that is 16 bits wide is trained by moments of 32") {
+TEST_CASE("a 16-bit weight is trained with 32-bit moments") {
   PluginOperator op("optim", "momentum", {{"momentum", 1.0}});
   const std::vector<Array> inputs{Array(tenon::bf16, DoubleArray{{1}, {1}}), Array(tenon::bf16, DoubleArray{{1}, {0x1p-12}}), scalar(1)};
   auto states = op.make_states(inputs);
   for (int step = 0; step < 257; ++step) op.forward(inputs, states, {true, 1});
-  CHECK(states[0].doubles()[0] == 257 * 0x1p-12);  // in bfloat16 the sum would stop at 256
+  CHECK(states[0].doubles()[0] == 257 * 0x1p-12);  // in bfloat16, the sum would stop at 256
 }
 
 #if defined(__SSE2__)
-TEST_CASE("numbers below the least normal one count as 0 in optimizers on the CPU, and no 16-bit weight is lost") {
-  if (test_device() != nullptr) return;  // a GPU takes no longer for them
+TEST_CASE("denormal numbers are flushed to 0 by optimizers on the CPU, and no 16-bit weight is lost") {
+  if (test_device() != nullptr) return;  // a GPU is not slower for them
   for (const std::int64_t count : {1, 40}) {
     const auto all = [&](double value) { return DoubleArray{{count}, std::vector<double>(static_cast<std::size_t>(count), value)}; };
     PluginOperator op("optim", "adam", {});
@@ -176,7 +178,7 @@ TEST_CASE("numbers below the least normal one count as 0 in optimizers on the CP
       CHECK(states[0].doubles()[i] == 0);
       CHECK(states[1].doubles()[i] == 0);
     }
-    PluginOperator divides("optim", "rmsprop", {{"epsilon", 0.0}});  // by the root of what may be denormal
+    PluginOperator divides("optim", "rmsprop", {{"epsilon", 0.0}});  // divides by the root of a possibly denormal number
     auto average = divides.make_states(inputs);
     const auto moved = divides.forward({inputs[0], Array(tenon::f32, all(0x1p-70)), inputs[2]}, average, {true, 1})[0].doubles();
     for (std::int64_t i = 0; i < count; ++i) CHECK(std::isfinite(moved[i]));
@@ -190,7 +192,7 @@ TEST_CASE("numbers below the least normal one count as 0 in optimizers on the CP
 }
 #endif
 
-TEST_CASE("shapes of optimizers follow from weight or gradient, and misfits are told") {
+TEST_CASE("optimizers infer shapes from weight or gradient, and report mismatches") {
   PluginOperator op("optim", "adam", {});
   const tenon::TensorType nothing{{}, tenon::f32}, rate{tenon::Shape::scalar(), tenon::f32};
   const auto types = op.infer({nothing, {{2, 3}, tenon::f32}, rate});

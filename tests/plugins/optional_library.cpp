@@ -7,7 +7,7 @@
 
 namespace {
 
-// What stderr is told meanwhile.
+// The output to stderr during `work`.
 template <class Work>
 std::string told(Work work) {
   std::FILE* const file = std::tmpfile();
@@ -27,7 +27,7 @@ std::string told(Work work) {
 
 }  // namespace
 
-TEST_CASE("an optional library that is here gives its functions, and says nothing") {
+TEST_CASE("an optional library that is installed provides its functions silently") {
   CHECK(told([] {
           OptionalLibrary library({"libm.so.6", "libc.so.6"}, "nothing is done");
           CHECK(bool(library));
@@ -38,7 +38,7 @@ TEST_CASE("an optional library that is here gives its functions, and says nothin
         }).empty());
 }
 
-TEST_CASE("an optional library that is missing, in part or by a function, is not used, and stderr says why once") {
+TEST_CASE("an optional library that is missing, or lacks a part or a function, is not used, and stderr has the reason once") {
   const auto missing = told([] {
     OptionalLibrary library({"libtenon_nowhere.so.1"}, "the loops are used");
     CHECK(!bool(library));

@@ -1,5 +1,6 @@
-// Operators on a GPU, or a simulated one, with tensors so large that kernels cut their work into parts, and with sparse ones: held against
-// the CPU's kernels. Elements are multiples of 1/16, so that sums are exact in any order.
+// Operators on a GPU, or a simulated one, with tensors so large that kernels split their work, and
+// with sparse tensors, against the CPU's kernels. Elements are multiples of 1/16, so that sums are
+// exact in any order.
 #include <doctest/doctest.h>
 
 #include <tenon/host/cast_storage.hpp>
@@ -58,7 +59,7 @@ void hold_against_cpu(tenon::Host& host, const DeviceCall& test) {
 
 }  // namespace
 
-TEST_CASE("large on a GPU: parts of sums, extremes and their places") {
+TEST_CASE("large on a GPU: split sums, extrema and their indices") {
   auto* host = host_with_gpu<true>();
   if (host == nullptr) return;
   const auto row = sixteenths({70'001}), wide = sixteenths({3, 40'000}), tall = sixteenths({50'000, 3});
@@ -98,7 +99,7 @@ TEST_CASE("large on a GPU: sparse products, sorted by column") {
   for (const auto& test : cases) hold_against_cpu(*host, test);
 }
 
-TEST_CASE("large on a GPU: transpositions by tiles, beside moves of elements and of runs") {
+TEST_CASE("large on a GPU: transpositions by tiles, and copies of elements and of runs") {
   auto* host = host_with_gpu<true>();
   if (host == nullptr) return;
   const struct {
@@ -192,7 +193,7 @@ TEST_CASE("large on a GPU: rows of sparse tensors") {
         {"sgd", {sixteenths({700, 6}), left, Tensor::from({0.5f}, Shape::scalar())}, {{"lazy_update", lazy}, {"weight_decay", 0.25}}});
 }
 
-TEST_CASE("large on a GPU: a number that points nowhere is told, and the device goes on") {
+TEST_CASE("large on a GPU: an index out of range is reported, and the device stays usable") {
   auto* host = host_with_gpu<true>();
   if (host == nullptr) return;
   const auto data = sixteenths({3, 2}).to("cuda"), wrong = Tensor::from<std::int64_t>({0, -4}, {2}).to("cuda");
@@ -204,7 +205,7 @@ TEST_CASE("large on a GPU: a number that points nowhere is told, and the device 
   hold_against_cpu(*host, {"take_rows", {sixteenths({3, 2}), indices(50, 3)}, {}});
 }
 
-TEST_CASE("large on a GPU: gathers, scatters, repetitions, running sums and norms") {
+TEST_CASE("large on a GPU: gathers, scatters, repetitions, cumulative sums and norms") {
   auto* host = host_with_gpu<true>();
   if (host == nullptr) return;
   const auto data = sixteenths({40, 300, 3});

@@ -24,7 +24,7 @@ struct Reason {
   }
 };
 
-/// Parts of `grain` on as many threads as the call says, in whatever order they come.
+/// Chunks of `grain` on the call's number of threads, in arbitrary order.
 void parallel_for(const tenon_call* call, std::int64_t n, std::int64_t grain, tenon_body body, void* context) {
   std::atomic<std::int64_t> next{0};
   const auto work = [&] {
@@ -38,7 +38,7 @@ void parallel_for(const tenon_call* call, std::int64_t n, std::int64_t grain, te
 
 const tenon_host plain_host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, parallel_for, nullptr, nullptr};
 
-/// The attributes as they cross the boundary; points into `attributes`.
+/// The attributes as they cross the C boundary; points into `attributes`.
 std::vector<tenon_attribute> raw_attributes(const tenon::Attributes& attributes) {
   std::vector<tenon_attribute> raw;
   for (const auto& [name, value] : attributes) {
@@ -68,7 +68,7 @@ std::vector<tenon_attribute> raw_attributes(const tenon::Attributes& attributes)
   return raw;
 }
 
-/// A tensor as it crosses the boundary; points into the array.
+/// A tensor as it crosses the C boundary; points into the array.
 struct RawTensor {
   std::vector<std::int64_t> shape;
   tenon_tensor raw{};
@@ -86,7 +86,7 @@ struct RawTensor {
   }
 };
 
-/// For elements that lie as channels_last() laid them.
+/// For elements in the order of channels_last().
 void set_channels_last(RawTensor& tensor) {
   tensor.strides.assign(tensor.shape.size(), 1);
   std::int64_t step = tensor.shape[1];
@@ -98,7 +98,7 @@ void set_channels_last(RawTensor& tensor) {
   tensor.raw.dense.strides = tensor.strides.data();
 }
 
-/// The array's elements with the channels innermost, or (back) such ones as they were.
+/// The array's elements with the channels innermost, or (back) restored to the plain order.
 Array channels_last(const Array& array, bool back = false) {
   Array moved = array;
   const auto& shape = array.type().shape;
@@ -153,11 +153,11 @@ std::vector<tenon::TensorType> types_of(const std::vector<Array>& arrays) {
 
 }  // namespace
 
-/// The tensors of one call; empty arrays are not there.
+/// The tensors of one call; empty arrays are absent.
 struct PluginOperator::Step {
   std::vector<Array*> inputs, outputs, states, output_grads, input_grads;
   std::vector<std::uint8_t> writes, workspace;
-  std::vector<Array*> unread{};  // those whose types alone may be looked at
+  std::vector<Array*> unread{};  // tensors of which only the types may be read
   std::set<Array*> channels_last{};
 };
 
@@ -174,7 +174,7 @@ std::filesystem::path path_of(const std::string& plugin) {
 
 }  // namespace
 
-// In the plugin itself or in one of those beside it: tenon_NAME_cuda, tenon_NAME_cublas.
+// Searches the plugin itself and its companions tenon_NAME_cuda and tenon_NAME_cublas.
 void PluginOperator::find_kernel_on_device(void* library, const std::string& plugin) {
   tenon::Device* const device = test_device();
   if (device == nullptr) return;
@@ -189,7 +189,7 @@ void PluginOperator::find_kernel_on_device(void* library, const std::string& plu
 }
 
 PluginOperator::PluginOperator(const std::string& plugin, const std::string& name, const tenon::Attributes& attributes) : name_(name) {
-  test_device();  // CUDA starts before the first plugin
+  test_device();  // initializes CUDA before the first plugin
   void* const library = dlopen(path_of(plugin).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw std::runtime_error(dlerror());
   operator_ = table_in(library, TENON_GET_SYMBOL_PREFIX + name);
@@ -260,7 +260,7 @@ std::vector<std::uint8_t> PluginOperator::workspace(const std::vector<Array>& in
 
 namespace {
 
-/// Into the bytes by slot that are the context.
+/// Stores the bytes of a slot in the context.
 std::int32_t keep(tenon_prepare* raw, std::uint32_t slot, std::uint32_t, const char*, std::uint64_t bytes, tenon_fill fill, void* context) {
   auto& kept = *static_cast<std::vector<std::vector<std::uint8_t>>*>(raw->context);
   kept.resize(std::max<std::size_t>(kept.size(), slot + 1));
@@ -363,7 +363,7 @@ std::vector<Array> PluginOperator::make_states(const std::vector<Array>& inputs)
 
 namespace {
 
-/// Arrays that may be written through the pointers, though the test sees them as const.
+/// Arrays that may be written through the pointers, although the test sees them as const.
 std::vector<Array*> pointers_to(std::vector<Array>& arrays) {
   std::vector<Array*> pointers;
   for (auto& array : arrays) pointers.push_back(&array);
@@ -420,7 +420,7 @@ std::vector<Array> PluginOperator::backward_in_place(const std::vector<Array>& i
   return run_backward(inputs, outputs, output_grads, wanted, mode, {}, manifest_.backward_in_place);
 }
 
-/// shared: the input whose gradient lies in the memory of the output's; -1: none.
+/// shared: the input whose gradient shares memory with the output's gradient; -1: none.
 std::vector<Array> PluginOperator::run_backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs,
                                                 const std::vector<Array>& output_grads, const std::vector<bool>& wanted, const Mode& mode,
                                                 const std::vector<Array>& add_to, int shared) {

@@ -1,4 +1,4 @@
-// The poolings against their definitions, written as loops.
+// The pooling operators against their definitions as loops.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -13,7 +13,8 @@ namespace {
 
 enum class Kind { max, average, average_of_data };
 
-/// What one window amounts to. `inside`: its elements that are not padding; size: all of them.
+/// The result of one window. `inside`: its elements that are not padding; size: their number
+/// including padding.
 double gather(Kind kind, const std::vector<double>& inside, double size) {
   if (kind == Kind::max) return *std::max_element(inside.begin(), inside.end());
   double sum = 0;
@@ -36,7 +37,7 @@ DoubleArray pool(const DoubleArray& data, const Sliding& window, Kind kind) {
   return output;
 }
 
-/// Different numbers in mixed order, so that every window has one largest element.
+/// Distinct numbers in mixed order, so that every window has a single maximum.
 DoubleArray shuffled(const tenon::Shape& shape) {
   auto data = zeros(shape);
   for (std::int64_t i = 0; i < data.size(); ++i) data[i] = static_cast<double>(i) / 64 - 3;
@@ -70,17 +71,17 @@ Case global_pooling(const tenon::Shape& data, Kind kind) {
 
 }  // namespace
 
-TEST_CASE("max_pool and avg_pool are their definitions, and their gradients the oracle's") {
+TEST_CASE("max_pool and avg_pool match their definitions, and their gradients the oracle's") {
   const PoolingRow rows[] = {
       {{2, 3, 6, 8}, {2, 2}},
       {{1, 1, 1, 1}, {1, 1}},
       {{2, 3, 7, 5}, {3, 2}, {2, 1}},
       {{2, 3, 7, 5}, {3, 3}, {1}, {1}},
-      {{2, 17, 7, 9}, {3, 3}, {2}, {1, 2}},  // more channels than one vector holds
-      {{3, 2, 5, 5}, {2, 2}, {3}},           // elements that no window sees
+      {{2, 17, 7, 9}, {3, 3}, {2}, {1, 2}},  // more channels than a vector holds
+      {{3, 2, 5, 5}, {2, 2}, {3}},           // elements that no window covers
       {{2, 3, 9}, {4}, {3}, {2}},
       {{2, 2, 4, 5, 6}, {2, 3, 2}, {1, 2, 2}, {1, 0, 1}},
-      {{1, 1, 20, 20}, {17, 17}, {1}, {8}},  // more places in a window than one byte counts
+      {{1, 1, 20, 20}, {17, 17}, {1}, {8}},  // more positions in a window than a byte can count
       {{37, 2, 4, 4}, {2, 2}},               // chunks of 3 samples, and a last one of 1
       {{0, 3, 4, 4}, {2, 2}},
   };
@@ -88,19 +89,19 @@ TEST_CASE("max_pool and avg_pool are their definitions, and their gradients the 
     for (const auto kind : {Kind::max, Kind::average, Kind::average_of_data}) check(pooling(row, kind));
 }
 
-TEST_CASE("global poolings are their definitions, and their gradients the oracle's") {
+TEST_CASE("global poolings match their definitions, and their gradients the oracle's") {
   for (const tenon::Shape& data : {tenon::Shape{2, 3, 5, 7}, {1, 1, 1, 1}, {2, 17, 9}, {20, 2, 3, 4, 5}, {2, 2, 31, 33}, {0, 3, 4, 4}})
     for (const auto kind : {Kind::max, Kind::average}) check(global_pooling(data, kind));
 }
 
-TEST_CASE("the padding never is the largest element") {
+TEST_CASE("padding is never the maximum") {
   std::vector<Array> states;
   PluginOperator op("nn", "max_pool", {{"kernel", Integers{3}}, {"stride", Integers{2}}, {"pad", Integers{1}}});
   const std::vector<Array> inputs{Array(tenon::f32, DoubleArray{{1, 1, 5}, {-7, -9, -5, -1e30, -3e38}})};
   CHECK(op.forward(inputs, states, {})[0].doubles().values == Array(tenon::f32, DoubleArray{{3}, {-7, -5, -1e30}}).doubles().values);
 }
 
-TEST_CASE("the largest of numbers below all finite ones is one of them") {
+TEST_CASE("the maximum of -infinity and the lowest finite numbers is one of them") {
   std::vector<Array> states;
   PluginOperator op("nn", "max_pool", {{"kernel", Integers{2}}});
   const double none = -std::numeric_limits<double>::infinity();
@@ -108,7 +109,7 @@ TEST_CASE("the largest of numbers below all finite ones is one of them") {
   CHECK(op.forward(inputs, states, {})[0].doubles().values == Array(tenon::f32, DoubleArray{{2}, {none, -3e38}}).doubles().values);
 }
 
-TEST_CASE("of several largest elements the first has the gradient") {
+TEST_CASE("the first of several equal maxima gets the gradient") {
   std::vector<Array> states;
   PluginOperator op("nn", "max_pool", {{"kernel", Integers{2, 2}}});
   const std::vector<Array> inputs{Array(tenon::f32, DoubleArray{{1, 1, 2, 4}, {1, 5, 7, 7, 5, 2, 3, 7}})};
@@ -117,7 +118,7 @@ TEST_CASE("of several largest elements the first has the gradient") {
   CHECK(op.backward(inputs, outputs, gradient, {true}, {})[0].doubles().values == std::vector<double>{0, 2, 3, 0, 0, 0, 0, 0});
 }
 
-TEST_CASE("poolings refuse what does not fit, and say what") {
+TEST_CASE("poolings refuse inconsistent arguments with the reason") {
   const struct {
     PoolingRow row;
     const char* reason;
@@ -140,12 +141,12 @@ TEST_CASE("poolings refuse what does not fit, and say what") {
   CHECK(error_of("nn", "global_avg_pool", {}, {{{2, 3, 0}, tenon::f32}}) == "data is [2, 3, 0]: only the batch may be empty");
 }
 
-TEST_CASE("poolings of channels-last tensors are those of plain ones") {
+TEST_CASE("poolings of channels-last tensors match those of plain ones") {
   const PoolingRow rows[] = {
-      {{1, 64, 80, 71}, {3, 3}, {2}, {1}},  // cut into rows
+      {{1, 64, 80, 71}, {3, 3}, {2}, {1}},  // split into rows
       {{3, 24, 81, 80}, {3, 2}, {2, 1}, {1, 0}},
       {{2, 7, 9, 8}, {2, 2}},
-      {{1, 2, 40, 21}, {2, 2}, {1}},  // several places in a vector
+      {{1, 2, 40, 21}, {2, 2}, {1}},  // several positions in a vector
       {{2, 3, 1, 400}, {1, 5}, {3}, {0, 2}},
       {{2, 33, 21}, {3}, {2}, {1}},
       {{1, 6, 5, 6, 7}, {2, 3, 2}},

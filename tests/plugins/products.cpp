@@ -1,5 +1,5 @@
-// Products of f32 matrices against their definition: each element is one chain of multiply-adds, bit for bit, however a product is cut into
-// tiles, packed and laid out, on every vector level.
+// f32 matrix products against their definition: each element is accumulated by FMA in a single
+// accumulator, bit for bit, for any tiles, packing and layout, on every vector level.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using namespace by_hand;
 
 namespace {
 
-/// `fused`: as AVX2 and AVX-512 multiply and add.
+/// `fused`: with FMA, as on AVX2 and AVX-512.
 std::vector<float> by_definition(const MatrixPair& of, const float* start, std::int64_t start_row, bool fused) {
   const auto [rows, columns, depth] = of.size;
   std::vector<float> result(static_cast<std::size_t>(rows * columns));
@@ -88,7 +88,7 @@ void check_all_ways(const MatrixPair& of, bool fused) {
 }  // namespace
 
 #if defined(TENON_WIDE_LEVELS)
-TEST_CASE("products of f32 are chains of multiply-adds, however they are cut, packed and laid out, on every vector level") {
+TEST_CASE("products of f32 use one FMA accumulator per element, for any tiles, packing and layout, on every vector level") {
   for (const auto level : by_hand::vector_levels()) {
     const by_hand::AtLevel at(level);
     unsigned seed = 1;
@@ -102,7 +102,7 @@ TEST_CASE("products of f32 are chains of multiply-adds, however they are cut, pa
   }
 }
 
-TEST_CASE("products of f32 pack a right side in panels that end in zeros, on every vector level") {
+TEST_CASE("products of f32 pack the right side in zero-padded panels, on every vector level") {
   const std::int64_t depth = 37, columns = 149;
   const auto numbers = random_doubles({depth, columns}, 3);
   const std::vector<float> right(numbers.values.begin(), numbers.values.end()), turned = transposed(right, depth, columns);
@@ -147,7 +147,7 @@ TEST_CASE("products of f32 are added to sums as a whole, on every vector level")
   }
 }
 
-TEST_CASE("products of f32 with infinities and NaN give what the definition gives, in their rows and columns alone") {
+TEST_CASE("products of f32 with infinities and NaN match the definition, and affect only their rows and columns") {
   for (const auto level : by_hand::vector_levels()) {
     const by_hand::AtLevel at(level);
     MatrixPair of({20, 70, 30}, 5);
@@ -161,7 +161,7 @@ TEST_CASE("products of f32 with infinities and NaN give what the definition give
 
 namespace {
 
-/// The same in double, of elements that are rounded to bfloat16 first.
+/// The same in double, for elements rounded to bfloat16 first.
 std::vector<double> of_rounded(const MatrixPair& of, product::Start start) {
   const auto rows = of.size.rows, columns = of.size.columns, depth = of.size.depth;
   const auto rounded = [](float value) { return static_cast<double>(static_cast<float>(tenon::bfloat16(value))); };
@@ -196,7 +196,7 @@ std::vector<float> multiplied_bf16(const MatrixPair& of, const Way& way, product
 
 }  // namespace
 
-TEST_CASE("products in bfloat16 are those of rounded elements, with the same bits however they are cut, packed and laid out") {
+TEST_CASE("products in bfloat16 are those of rounded elements, with the same bits for any tiles, packing and layout") {
   if (!product::multiplies_bf16()) {
     MESSAGE("skipped: this processor has no AVX512-BF16");
     return;

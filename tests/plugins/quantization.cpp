@@ -1,9 +1,9 @@
-// quantize and dequantize. Oracle: onnx.reference of the package onnx 1.23.
+// quantize and dequantize. Oracle: onnx.reference of the Python package onnx 1.23.
 #include "numbers.hpp"
 
 using namespace plugin_tests;
 
-TEST_CASE("quantize rounds halves to even and saturates, with one scale for all") {
+TEST_CASE("quantize rounds halves to even and saturates, with a single scale") {
   const auto x = tensor(tenon::f32, {8}, {0, 1, 3, 5, -1, 1000, -inf, nan_value}), scale = tensor(tenon::f32, Shape::scalar(), {2});
   check_near(host().call("quantize", {x, scale}), tenon::u8, {8}, {0, 0, 2, 2, 0, 255, 0, 0}, 0);
   check_near(host().call("quantize", {x, scale, tensor(tenon::i8, Shape::scalar(), {-3})}), tenon::i8, {8},
@@ -25,7 +25,7 @@ TEST_CASE("quantize divides in the precision of its scale, or in float32") {
   check_near(host().call("quantize", {wide, one}, {{"precise", true}}), tenon::u8, {1}, {3}, 0);
 }
 
-TEST_CASE("scales for each index or each block along an axis") {
+TEST_CASE("quantize and dequantize with a scale for each index or each block along an axis") {
   const auto x = arbitrary(tenon::f32, {3, 5, 4}, -300, 300);
   const auto numbers = doubles(x);
   struct Row {
@@ -55,7 +55,7 @@ TEST_CASE("scales for each index or each block along an axis") {
   }
 }
 
-TEST_CASE("dequantize gives its scale's dtype or the one that is asked for; int32 differences do not overflow") {
+TEST_CASE("dequantize returns the dtype of its scale or the requested one; int32 differences do not overflow") {
   const auto x = tensor(tenon::i32, {2}, {2147483647.0, -2147483648.0}), zero = tensor(tenon::i32, {1}, {-1});
   check_near(host().call("dequantize", {x, tensor(tenon::f32, {1}, {2}), zero}), tenon::f32, {2}, {4294967296.0, -4294967296.0}, 0);
   const auto small = tensor(tenon::u8, {2}, {3, 255}), half = tensor(tenon::f16, {1}, {0.5});
@@ -63,7 +63,7 @@ TEST_CASE("dequantize gives its scale's dtype or the one that is asked for; int3
   check_near(host().call("dequantize", {small, half}, {{"dtype", "float32"}}), tenon::f32, {2}, {1.5, 127.5}, 0);
 }
 
-TEST_CASE("scales that do not fit are refused") {
+TEST_CASE("scales of inconsistent shapes are refused") {
   const auto x = tensor(tenon::f32, {2, 3}, Doubles(6)), two = tensor(tenon::f32, {2}, {1, 1});
   check_says(failure("quantize", {x, two}), {"scale is [2]", "x is [2, 3]", "axis 1"});
   check_says(failure("quantize", {x, two}, {{"axis", 2}}), {"axis", "2", "2 dimensions"});

@@ -9,14 +9,14 @@ using namespace plugin_tests;
 namespace {
 constexpr std::int64_t count = 200001;
 
-/// The largest distance between the share of values up to x and the distribution function (Kolmogorov and Smirnov).
+/// The Kolmogorov-Smirnov distance between the empirical and the exact distribution function.
 template <class Cdf>
 double distance(Doubles values, Cdf cdf) {
   std::sort(values.begin(), values.end());
   double worst = 0;
   const auto n = static_cast<double>(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    // equal values (there are many in half precision) count together
+    // equal values (frequent in half precision) count together
     const auto last = static_cast<std::size_t>(std::upper_bound(values.begin(), values.end(), values[i]) - values.begin());
     worst = std::max(worst, std::abs(static_cast<double>(last) / n - cdf(values[i])));
   }
@@ -36,12 +36,12 @@ TEST_CASE("uniform numbers fill their range evenly and never reach its end") {
       const auto values = doubles(y);
       CHECK(*std::min_element(values.begin(), values.end()) >= low);
       CHECK(*std::max_element(values.begin(), values.end()) < high);
-      const double step = 2 * epsilon(dtype) * 8;  // what rounding to the dtype may move
+      const double step = 2 * epsilon(dtype) * 8;  // error of rounding to the dtype
       CHECK(distance(values, [&](double x) { return (x - low) / (high - low); }) < 3 / std::sqrt(count) + step);
     }
 }
 
-TEST_CASE("normal numbers have the mean, the deviation and the distribution asked for") {
+TEST_CASE("normal numbers have the requested mean, deviation and distribution") {
   for (const DType dtype : floating_dtypes) {
     INFO(name(dtype));
     const auto values = doubles(host().call("normal", {}, {{"shape", Integers{count}}, {"dtype", name(dtype)}, {"mean", 2}, {"sd", 3}}));
@@ -56,7 +56,7 @@ TEST_CASE("normal numbers have the mean, the deviation and the distribution aske
   check_near(host().call("normal", {}, {{"shape", Integers{3}}, {"mean", 7}, {"sd", 0}}), tenon::f32, {3}, {7, 7, 7}, 0);
 }
 
-TEST_CASE("neighbouring numbers do not depend on one another") {
+TEST_CASE("adjacent random numbers are independent") {
   for (const char* op : {"uniform", "normal"})
     for (const DType dtype : {tenon::f32, tenon::f64})
       for (const std::size_t lag : {1, 2, 4}) {
@@ -87,7 +87,7 @@ TEST_CASE("the same seed gives the same numbers on one thread and on four") {
   CHECK_FALSE(same_bits(with(1, 7), with(1, 8)));
 }
 
-TEST_CASE("random tensors of any shape, also without elements") {
+TEST_CASE("random tensors of any shape, including empty ones") {
   for (const char* op : {"uniform", "normal"}) {
     CHECK(tenon::to_string(host().call(op, {}, {{"shape", Integers{}}}).shape()) == "[]");
     CHECK(tenon::to_string(host().call(op, {}, {{"shape", Integers{2, 0, 3}}}).shape()) == "[2, 0, 3]");
@@ -95,7 +95,7 @@ TEST_CASE("random tensors of any shape, also without elements") {
   }
 }
 
-TEST_CASE("what cannot be drawn is refused with its reason") {
+TEST_CASE("random operators refuse invalid arguments with the reason") {
   struct Row {
     std::string op;
     Attributes attributes;

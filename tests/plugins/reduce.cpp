@@ -1,5 +1,5 @@
-// The oracle visits every element by its position and adds in long double; maxima, minima and indices follow numpy's rules for ties and
-// nan.
+// The oracle visits every element by its position and adds in long double; maxima, minima and
+// indices follow numpy's rules for ties and nan.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -24,7 +24,7 @@ Shape reduced_shape(const Shape& x, const Integers& axis, bool keepdims) {
   return Shape(dims.data(), static_cast<int>(dims.size()));
 }
 
-/// The elements of x behind each result, in row-major order.
+/// The elements of x for each result, in row-major order.
 std::vector<Doubles> groups(const Tensor& x, const Integers& axis) {
   const auto kept = reduced_shape(x.shape(), axis, true);
   std::vector<Doubles> result(static_cast<std::size_t>(kept.size()));
@@ -67,7 +67,7 @@ struct ReducedAxes {
   Shape shape;
   Integers axis;
 };
-// inner, outer, middle and mixed axes; lengths around the sizes in which the kernels cut them
+// inner, outer, middle and mixed axes; lengths around the sizes at which the kernels split them
 const ReducedAxes reduced_axes[] = {
     {Shape::scalar(), {}},
     {{1}, {0}},
@@ -99,7 +99,7 @@ Attributes attributes(const Integers& axis, bool keepdims) {
 }
 }  // namespace
 
-TEST_CASE("every reduction agrees with a visit of each element, for every axis, dtype and keepdims") {
+TEST_CASE("every reduction matches a loop over the elements, for every axis, dtype and keepdims") {
   const auto dtypes = {tenon::boolean, tenon::u8, tenon::i8, tenon::i32, tenon::i64, tenon::f16, tenon::bf16, tenon::f32, tenon::f64};
   for (const auto& reduction : reductions)
     for (const auto& row : reduced_axes)
@@ -116,7 +116,7 @@ TEST_CASE("every reduction agrees with a visit of each element, for every axis, 
         }
 }
 
-TEST_CASE("reductions of nothing: 0 for a sum, nan for a mean, and an empty result where there is none to make") {
+TEST_CASE("reductions over no elements: 0 for a sum, nan for a mean, and an empty result if there is no result element") {
   const auto x = Tensor::empty(tenon::f32, {0, 3});
   check_near(host().call("sum", {x}, attributes({0}, false)), tenon::f32, {3}, {0, 0, 0}, 0);
   check_near(host().call("mean", {x}, attributes({0}, false)), tenon::f32, {3}, {nan_value, nan_value, nan_value}, 0);
@@ -127,7 +127,7 @@ TEST_CASE("reductions of nothing: 0 for a sum, nan for a mean, and an empty resu
   }
 }
 
-TEST_CASE("nan and infinities pass through as numpy lets them") {
+TEST_CASE("nan and infinities propagate as in numpy") {
   const Doubles values = {1, -inf, 5, nan_value, 7, nan_value};
   for (const DType dtype : floating_dtypes)
     for (const std::int64_t width : {1, 3}) {  // along the innermost axis, and along an outer one
@@ -143,15 +143,15 @@ TEST_CASE("nan and infinities pass through as numpy lets them") {
   check_near(host().call("argmax", {tensor(tenon::f32, {4}, {2, 7, 7, 1})}), tenon::i64, Shape::scalar(), {1}, 0);
 }
 
-TEST_CASE("whole numbers add up beyond their own range, and wrap around as int64") {
+TEST_CASE("sums of integers exceed the range of their dtype, and wrap around as int64") {
   check_near(host().call("sum", {tensor(tenon::u8, {3}, {255, 255, 255})}), tenon::i64, Shape::scalar(), {765}, 0);
   check_near(host().call("sum", {tensor(tenon::i8, {2}, {-128, -128})}), tenon::i64, Shape::scalar(), {-256}, 0);
   const auto y = host().call("sum", {Tensor::from<std::int64_t>({INT64_MAX, 1}, {2})});
   CHECK(y.values<std::int64_t>()[0] == INT64_MIN);
 }
 
-TEST_CASE("long sums keep their digits") {
-  // one term after another in float would end near 2^24 * 0.1; pairs lose next to nothing
+TEST_CASE("long sums are accurate") {
+  // sequential addition in float would end near 2^24 * 0.1; pairwise addition loses almost nothing
   const std::int64_t count = 1 << 22;
   const double tenth = 0.1f;
   const auto column = tensor(tenon::f32, {count, 1}, Doubles(static_cast<std::size_t>(count), tenth)).reshape({count});
@@ -160,13 +160,13 @@ TEST_CASE("long sums keep their digits") {
   check_near(host().call("mean", {column}), tenon::f32, Shape::scalar(), {tenth}, 1e-6);
   check_near(host().call("sum", {column.reshape({count / 4, 4})}, attributes({0}, false)), tenon::f32, {4}, Doubles(4, all / 4), 1e-6);
   check_near(host().call("sum", {column.reshape({4, count / 4})}, attributes({1}, false)), tenon::f32, {4}, Doubles(4, all / 4), 1e-6);
-  // with as many rows as keep every thread busy, a row is one thread's
+  // with enough rows for every thread, one thread reduces a row
   const auto rows = column.reshape({16, count / 16});
   check_near(host().call("sum", {rows}, attributes({1}, false)), tenon::f32, {16}, Doubles(16, all / 16), 1e-6);
   check_near(host().call("mean", {tensor(tenon::f16, {70000}, Doubles(70000, 3))}), tenon::f16, Shape::scalar(), {3}, 0);
 }
 
-TEST_CASE("the same bits on one thread and on four, where outputs are few and inputs large") {
+TEST_CASE("the same bits on one thread and on four, for few outputs and large inputs") {
   tenon::HostOptions options;
   options.threads = 1;
   options.trust_writable = true;
@@ -182,7 +182,7 @@ TEST_CASE("the same bits on one thread and on four, where outputs are few and in
     }
 }
 
-TEST_CASE("what cannot be reduced is refused with its reason") {
+TEST_CASE("reductions refuse invalid arguments with the reason") {
   const auto x = tensor(tenon::f32, {2, 3}, Doubles(6));
   const auto none = Tensor::empty(tenon::f32, {0, 3});
   struct Row {

@@ -1,5 +1,5 @@
-// Graphs as sessions run them: bundled rules, constants computed once, repeated and dead nodes, against the same graphs as they are
-// written.
+// Graphs optimized by sessions: bundled rules, constant folding, duplicate and dead nodes, against
+// the original graphs.
 #include "rewriting.hpp"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ namespace {
 using namespace tenon;
 using namespace rewriting;
 
-/// The largest difference, as part of the largest element.
+/// The largest difference, relative to the largest element.
 double difference(const Tensor& left, const Tensor& right) {
   REQUIRE(left.shape() == right.shape());
   double most = 0, largest = 0;
@@ -34,7 +34,8 @@ Value normalized(Graph& graph, Value data, std::int64_t channels, const std::str
   return graph.add("batch_norm", {data, gamma, beta}, {{"epsilon", 1e-3}}, name);
 }
 
-/// Two convolutions, one with a bias, and a product at the end. A step of training has moved the states.
+/// Two convolutions, one with a bias, and a product at the end. A training step has updated the
+/// states.
 Graph block(Host& host, bool dropout = false) {
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1, 3, 9, 8});
@@ -63,7 +64,9 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("batch_norm goes into the convolution or product before it: the same results but for rounding, and exactly the same without") {
+TEST_CASE(
+    "batch_norm is folded into the preceding convolution or product: equal up to rounding, and bit-identical if exact results are "
+    "required") {
   RewritingHost with;
   const auto graph = block(with.host);
   const NamedTensors inputs{{"x", numbers({2, 3, 9, 8}, -1, 1, 7)}};
@@ -71,19 +74,19 @@ TEST_CASE("batch_norm goes into the convolution or product before it: the same r
   CHECK(has(names, "conv1+bn1+relu1"));
   CHECK(has(names, "conv2+bn2+sum+relu2"));
   CHECK(has(names, "fc+bn3"));
-  CHECK(std::none_of(names.begin(), names.end(), [](const auto& name) { return name.find('/') != std::string::npos; }));  // computed once
+  CHECK(std::none_of(names.begin(), names.end(), [](const auto& name) { return name.find('/') != std::string::npos; }));  // folded
   const auto written = run(graph, inputs, Optimize::none), full = run(graph, inputs, Optimize::full),
              exact = run(graph, inputs, Optimize::exact);
   for (const auto* output : {"scores", "act"}) {
     CHECK(difference(full.at(output), written.at(output)) < 1e-4);
-    CHECK_FALSE(same_bits(full.at(output), written.at(output)));  // something happened
+    CHECK_FALSE(same_bits(full.at(output), written.at(output)));  // the graph was rewritten
     CHECK(same_bits(exact.at(output), written.at(output)));
   }
   CHECK(has(nodes_of(graph, Optimize::exact), "bn1"));
   CHECK(has(nodes_of(graph, Optimize::full, true), "bn1"));  // training
 }
 
-TEST_CASE("a rewritten session keeps names: variables, states, outputs, plans and what was asked of the graph") {
+TEST_CASE("an optimized session keeps names: variables, states, outputs, plans and queries of the graph") {
   RewritingHost with;
   const auto graph = block(with.host);
   Session session(graph);
@@ -100,18 +103,18 @@ TEST_CASE("a rewritten session keeps names: variables, states, outputs, plans an
   CHECK(part.size() == 1);
   CHECK(difference(part.at("act"), run(graph, inputs, Optimize::none).at("act")) < 1e-4);
   std::vector<Tensor> given{inputs.at("x")}, taken(2);
-  for (int i = 0; i < 2; ++i) session.run_in_order(given, taken);  // the second one by the quick way
+  for (int i = 0; i < 2; ++i) session.run_in_order(given, taken);  // the second run uses the cached call
   CHECK(same_bits(taken[1], session.run(inputs).at("act")));
 }
 
-TEST_CASE("elements that somebody still writes are no constants, and what was made of elements that were given out is made again") {
+TEST_CASE("tensors with a writable handle are not constants, and constants derived from handed-out tensors are recomputed") {
   RewritingHost with;
   const NamedTensors inputs{{"x", numbers({1, 3, 9, 8}, -1, 1, 9)}};
   auto graph = block(with.host);
   Session session(graph), written(graph, {.optimize = Optimize::none});
   session.run(inputs);
   {
-    auto weight = graph.tensor("w1");  // a handle that writes
+    auto weight = graph.tensor("w1");  // a writable handle
     std::fill_n(weight.data<float>(), 40, 0.25F);
     CHECK(difference(session.run(inputs).at("scores"), written.run(inputs).at("scores")) < 1e-4);
     std::fill_n(weight.data<float>(), 40, -0.75F);
@@ -127,7 +130,7 @@ TEST_CASE("elements that somebody still writes are no constants, and what was ma
       "conv1+bn1+relu1"));
 }
 
-TEST_CASE("dropout is left out where nothing is trained, even where results must be exact") {
+TEST_CASE("dropout is removed outside of training, even if results must be exact") {
   RewritingHost with;
   const auto graph = block(with.host, true);
   const NamedTensors inputs{{"x", numbers({2, 3, 9, 8}, -1, 1, 7)}};
@@ -135,13 +138,13 @@ TEST_CASE("dropout is left out where nothing is trained, even where results must
   CHECK(has(nodes_of(graph, Optimize::none), "drop"));
   CHECK(has(nodes_of(graph, Optimize::full, true), "drop"));
   CHECK(same_bits(run(graph, inputs, Optimize::exact).at("scores"), run(graph, inputs, Optimize::none).at("scores")));
-  // An output of its own is made by a node: nobody gets the memory of an input.
+  // An output needs a node of its own: it never gets the memory of an input.
   Graph alone(with.host);
   alone.output("y", alone.add("dropout", {alone.input("x", f32, {2})}, {}, "drop"));
   CHECK(has(nodes_of(alone), "drop"));
 }
 
-TEST_CASE("what follows from constants alone is computed once, unless it is random, an output, or much larger than what it follows from") {
+TEST_CASE("constants are folded once, unless the node is random, an output, or much larger than its inputs") {
   RewritingHost with;
   Graph graph(with.host);
   const auto x = graph.input("x", f32, {2, 3});
@@ -169,7 +172,7 @@ TEST_CASE("what follows from constants alone is computed once, unless it is rand
   CHECK(left_out("table") == "computed once, for all runs");
 }
 
-TEST_CASE("a constant part that fails leaves the graph, whose run names the node") {
+TEST_CASE("a constant subgraph that fails stays in the graph, whose run names the node") {
   RewritingHost with;
   Graph graph(with.host);
   const auto rows = graph.constant("rows", Tensor::from<std::int64_t>({0, 7}, {2}));
@@ -181,7 +184,7 @@ TEST_CASE("a constant part that fails leaves the graph, whose run names the node
   CHECK(failure.message.find("node 'taken'") != std::string::npos);
 }
 
-TEST_CASE("nodes that compute the same are one, but for random ones; two outputs stay two tensors") {
+TEST_CASE("duplicate nodes are merged, except for random ones; two outputs stay two tensors") {
   RewritingHost with;
   Graph graph(with.host);
   const auto x = graph.input("x", f32, {4});
@@ -204,7 +207,7 @@ TEST_CASE("nodes that compute the same are one, but for random ones; two outputs
   CHECK(joined.at("a").data() != joined.at("b").data());
 }
 
-TEST_CASE("nodes that nothing reads are left out, and gradients in a session that does not train are what they were") {
+TEST_CASE("dead nodes are removed, and gradients in a session that does not train are unchanged") {
   RewritingHost with;
   Graph graph(with.host);
   const auto x = graph.input("x", f32, {4});
@@ -217,7 +220,7 @@ TEST_CASE("nodes that nothing reads are left out, and gradients in a session tha
   CHECK(same_bits(run(graph, inputs, Optimize::full).at("g"), run(graph, inputs, Optimize::none).at("g")));
 }
 
-TEST_CASE("a plugin's own fused form runs where a graph uses the plugin, and its file alone changes no graph") {
+TEST_CASE("a plugin's own fused form is used if a graph uses the plugin; its file alone changes no graph") {
   RewritingHost with({"tests/examples/times.so"});
   Graph graph(with.host);
   const auto x = graph.input("x", f32, {-1, 3});
@@ -234,7 +237,7 @@ TEST_CASE("a plugin's own fused form runs where a graph uses the plugin, and its
   CHECK(nodes_of(read_twice) == std::vector<std::string>{"t", "r"});
 }
 
-TEST_CASE("a matrix product and a sum become a dense layer, and transposed factors are read as they lie") {
+TEST_CASE("a matrix product and a sum become a dense layer, and transposed factors are read in place") {
   RewritingHost all;
   Graph graph(all.host);
   const auto x = graph.input("x", f32, {2, -1, 5});
@@ -247,7 +250,7 @@ TEST_CASE("a matrix product and a sum become a dense layer, and transposed facto
   CHECK(nodes_of(graph) == std::vector<std::string>{"product+sum+hidden", "turned+scores"});
   CHECK(difference(run(graph, inputs, Optimize::full).at("scores"), run(graph, inputs, Optimize::none).at("scores")) < 1e-6);
 
-  // Where x is csr, the product's own kernel reads what is stored.
+  // If x is csr, the product's sparse kernel reads the stored elements.
   const auto narrow = numbers({3, 5}, -1, 1, 3);
   Graph sparse(all.host);
   sparse.output(
@@ -261,7 +264,7 @@ TEST_CASE("a matrix product and a sum become a dense layer, and transposed facto
   CHECK(difference(session.run({{"x", cast_storage(narrow, Storage::csr)}}).at("y"), dense_result) < 1e-6);
   CHECK(all.warnings.empty());
 
-  // A sum that is no bias stays one.
+  // A sum that is not a bias stays a sum.
   Graph other(all.host);
   const auto rows = other.variable("b", numbers({1, 6}, -1, 1, 2));
   other.output(

@@ -1,4 +1,4 @@
-// Graphs of bundled operators, and how sessions rewrite them.
+// Graphs of bundled operators, and how sessions optimize them.
 #pragma once
 #include <string>
 #include <tenon/host/host.hpp>
@@ -33,7 +33,7 @@ struct RewritingHost {
   }
 };
 
-/// Uniform in [from, to), the same in each run.
+/// Uniform in [from, to), deterministic for a seed.
 inline Tensor numbers(const Shape& shape, double from, double to, std::uint32_t seed) {
   std::vector<float> values(static_cast<std::size_t>(shape.size()));
   std::uint64_t state = seed + 1;

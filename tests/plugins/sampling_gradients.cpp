@@ -1,5 +1,6 @@
-// Gradients of deform_conv, roi_align and det. Those of sampling were recorded from what the operators say, in numpy, by finite differences
-// in float64; `tenon check` compares them with such of the operators themselves besides.
+// Gradients of deform_conv, roi_align and det. Those of the sampling operators were recorded from a
+// numpy implementation of their definitions, by finite differences in float64; `tenon check` also
+// compares them with finite differences of the operators themselves.
 #include <doctest/doctest.h>
 
 #include <numeric>
@@ -345,7 +346,7 @@ TEST_CASE("the gradients of roi_align, average,") {
          -0.5587126}}});
 }
 
-TEST_CASE("a region whose second edge lies before its first has the points of the other way round") {
+TEST_CASE("a region whose second edge precedes its first one has the mirrored points") {
   PluginOperator kernel("nn", "roi_align", {{"sampling_ratio", 4}});
   std::vector<double> elements(100);
   std::iota(elements.begin(), elements.end(), 1.0);
@@ -381,8 +382,8 @@ TEST_CASE("the gradients of roi_align, max,") {
        {1, {0.103306, -2.044417, -0.7563808, -1.21687, -1.677333, -0.6591865, -0.2429479, -0.1988954, -2.067326, -8.378921, 0, 0}}});
 }
 
-// PyTorch gives the first; of the others, which are singular, numpy's cofactors.
-TEST_CASE("the gradient of det is the matrix of cofactors, of singular matrices too") {
+// The first one is from PyTorch; the others, which are singular, are numpy's cofactors.
+TEST_CASE("the gradient of det is the matrix of cofactors, for singular matrices too") {
   PluginOperator kernel("nn", "det", {});
   std::vector<Array> states;
   const std::vector<Array> inputs{

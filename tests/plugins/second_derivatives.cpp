@@ -1,5 +1,5 @@
-// Second derivatives of the bundled operators against central differences of their first gradients, which other files hold against
-// differences of forward.
+// Second derivatives of the bundled operators against central differences of their first gradients,
+// which other files compare with differences of forward.
 #include <doctest/doctest.h>
 
 #include <tenon/host/graph.hpp>
@@ -27,10 +27,11 @@ Tensor floats_between(const Shape& shape, double low = -2, double high = 2, unsi
   return arbitrary(tenon::f32, shape, low, high, seed);
 }
 
-/// The first gradients of a node, multiplied by constants and summed, and the gradient of that by the inputs and by the output's gradient.
+/// The first gradients of a node, multiplied by constants and summed, and the gradient of that with
+/// respect to the inputs and the output's gradient.
 class Twice {
  public:
-  /// known: whether the graph knows the inputs' shapes, or their ranks alone.
+  /// known: whether the graph has the inputs' shapes, or only their ranks.
   explicit Twice(const SecondRow& row, bool known = true, tenon::Host& host = plugin_tests::host()) : graph_(host) {
     std::vector<tenon::Value> inputs;
     for (std::size_t i = 0; i < row.inputs.size(); ++i) {
@@ -79,7 +80,7 @@ class Twice {
     }
   }
 
-  /// The second derivatives by each of the inputs, and by the output's gradient.
+  /// The second derivatives with respect to each of the inputs and the output's gradient.
   std::vector<Doubles> values() {
     const auto found = session_->run(feeds_);
     std::vector<Doubles> all;
@@ -112,8 +113,8 @@ class Twice {
   std::optional<tenon::Session> session_;
 };
 
-/// The same numbers in fewer bits, in a graph that knows no sizes where it can do without them. A second derivative is some twenty
-/// operations, each of which rounds.
+/// The same numbers in narrower dtypes, in a graph without known sizes if it does not need them. A
+/// second derivative takes some twenty operations, each of which rounds.
 void check_other_dtypes(const SecondRow& row) {
   for (const auto dtype : {tenon::f16, tenon::f32, tenon::f64}) {
     const bool wide_only = row.op == "matmul" || row.op == "fully_connected";
@@ -132,7 +133,8 @@ void check_other_dtypes(const SecondRow& row) {
   }
 }
 
-/// In double: a step of 1e-4 leaves an error of about 1e-8 times the fourth derivative by truncation, and of 1e-12 by rounding.
+/// In double: a step of 1e-4 has a truncation error of about 1e-8 times the fourth derivative, and
+/// a rounding error of 1e-12.
 void check_twice(const std::vector<SecondRow>& rows) {
   for (const auto& row : rows) {
     CAPTURE(row.op);
@@ -142,7 +144,8 @@ void check_twice(const std::vector<SecondRow>& rows) {
   }
 }
 
-/// Of operators that know float32 alone, all of which are linear in each input: differences with any step are exact but for rounding.
+/// For float32-only operators, which are all linear in each input: differences with any step are
+/// exact up to rounding.
 void check_twice_in_float(const std::vector<SecondRow>& rows) {
   for (const auto& row : rows) {
     CAPTURE(row.op);
@@ -185,7 +188,7 @@ TEST_CASE("second derivatives of elementwise operators, with broadcasting") {
                {"where", {}, {arbitrary(tenon::boolean, {3, 5}, 0, 2), doubles_between({5}), doubles_between({3, 1}, -2, 2, 8)}}});
 }
 
-TEST_CASE("second derivatives of reductions and operators of shapes") {
+TEST_CASE("second derivatives of reductions and shaping operators") {
   const auto x = doubles_between({3, 4}), cube = doubles_between({2, 3, 4}, -2, 2, 9);
   check_twice({{"sum", {{"axis", {1}}}, {x}},
                {"mean", {}, {x}},
@@ -228,7 +231,7 @@ TEST_CASE("second derivatives of products, layers and convolutions") {
                         {"global_avg_pool", {}, {image}}});
 }
 
-TEST_CASE("functions of complex numbers have no second derivative, which is refused where the graph is built") {
+TEST_CASE("functions of complex numbers have no second derivative, which is refused when the graph is built") {
   tenon::Graph graph(host());
   const auto z = graph.input("z", tenon::c128, {2});
   const auto loss = graph.add("sum", {graph.add("abs", {graph.add("mul", {z, z})})});
@@ -277,7 +280,7 @@ TEST_CASE("the second derivative of dropout: its mask is what the output's gradi
   check_near(found.at("second"), tenon::f32, {200}, expected, 1e-6);
 }
 
-TEST_CASE("second derivatives of the example for authors") {
+TEST_CASE("second derivatives of the example in the documentation") {
   tenon::HostOptions options;
   options.trust_writable = true;
   options.search_defaults = false;

@@ -1,4 +1,5 @@
-// The oracle moves one element at a time by its position, as numpy's documentation describes each function.
+// The oracle moves one element at a time by its position, following numpy's documentation of each
+// function.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -10,14 +11,15 @@ using namespace plugin_tests;
 namespace {
 const DType every_dtype[] = {tenon::boolean, tenon::u8, tenon::i8, tenon::i32, tenon::i64, tenon::f16, tenon::bf16, tenon::f32, tenon::f64};
 
-/// 0, 1, 2 ... as far as the dtype can tell them apart.
+/// 0, 1, 2 ... as far as the dtype can represent them.
 Tensor counting(DType dtype, const Shape& shape) {
   Doubles values(static_cast<std::size_t>(shape.size()));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(dtype == tenon::boolean ? i * 7 % 3 % 2 : i % 127);
   return tensor(dtype, shape, values);
 }
 
-/// Each element of the result is x's element at the position that `source` tells; an empty position means `fill`.
+/// Each element of the result is x's element at the position from `source`; an empty position means
+/// `fill`.
 Doubles gathered(const Tensor& x, const Shape& result, const std::function<Integers(const Integers&)>& source, double fill = 0) {
   Doubles expected;
   const auto values = doubles(x);
@@ -33,7 +35,7 @@ std::size_t index(int a) {
 }
 }  // namespace
 
-TEST_CASE("reshape, expand_dims and squeeze keep the elements in order") {
+TEST_CASE("reshape, expand_dims and squeeze keep the order of elements") {
   struct Row {
     std::string op;
     Shape x;
@@ -66,7 +68,7 @@ TEST_CASE("reshape, expand_dims and squeeze keep the elements in order") {
     }
 }
 
-TEST_CASE("transpose permutes axes, whatever their sizes and the elements' size") {
+TEST_CASE("transpose permutes axes, for all sizes of axes and elements") {
   struct Row {
     Shape x;
     Integers axes;
@@ -105,7 +107,7 @@ TEST_CASE("transpose permutes axes, whatever their sizes and the elements' size"
     }
 }
 
-TEST_CASE("concat puts tensors behind one another, and split takes them apart again") {
+TEST_CASE("concat joins tensors along an axis, and split separates them again") {
   struct Row {
     Shape whole;
     std::int64_t axis;
@@ -150,7 +152,7 @@ TEST_CASE("slice follows Python's rules for each axis") {
   for (const auto& row : rows)
     for (const std::int64_t size : {0, 1, 5, 8}) {
       INFO("x[", row.begin, ":", row.end, ":", row.step, "] of ", size);
-      // one by one, as Python's documentation defines a slice
+      // one by one, following Python's definition of a slice
       const auto bounded = [&](std::int64_t at) {
         if (at < 0) at += size;
         return row.step > 0 ? std::clamp<std::int64_t>(at, 0, size) : std::clamp<std::int64_t>(at, -1, size - 1);
@@ -227,7 +229,7 @@ TEST_CASE("pad extends every axis by a constant, the edge or a reflection") {
              Shape::scalar(), {0}, 0);
 }
 
-TEST_CASE("broadcast_to repeats axes of size 1 and new ones in front") {
+TEST_CASE("broadcast_to repeats axes of size 1 and new leading axes") {
   struct Row {
     Shape x;
     Integers shape;
@@ -247,7 +249,7 @@ TEST_CASE("broadcast_to repeats axes of size 1 and new ones in front") {
     }
 }
 
-TEST_CASE("one_hot marks the place that each index names, and nothing for those out of range") {
+TEST_CASE("one_hot marks the position of each index, and nothing for those out of range") {
   for (const auto index : integer_dtypes)
     for (const auto dtype : floating_dtypes) {
       const auto rows = host().call("one_hot", {tensor(index, {2, 2}, {1, 0, 3, 2})}, {{"depth", 3}, {"dtype", name(dtype)}});
@@ -257,7 +259,7 @@ TEST_CASE("one_hot marks the place that each index names, and nothing for those 
   check_near(host().call("one_hot", {tensor(tenon::i32, {0}, {})}, {{"depth", 2}}), tenon::f32, {0, 2}, {}, 0);
 }
 
-TEST_CASE("what cannot be shaped so is refused with its reason") {
+TEST_CASE("shaping operators refuse invalid arguments with the reason") {
   const auto x = counting(tenon::f32, {2, 3}), whole = counting(tenon::u8, {2, 3});
   struct Row {
     std::string op;

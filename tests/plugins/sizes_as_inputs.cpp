@@ -1,4 +1,5 @@
-// Sizes, axes and widths that are inputs: known in eager calls and from constants, computed when a run is planned, or in the run.
+// Sizes, axes and widths from inputs: known in eager calls and from constants, computed at planning
+// time, or in the run.
 #include <tenon/host/graph.hpp>
 #include <tenon/host/session.hpp>
 
@@ -20,7 +21,7 @@ Tensor counting(const Shape& shape) {
 
 }  // namespace
 
-TEST_CASE("a graph whose shapes are computed runs for each combination of shapes, without the nodes that compute them") {
+TEST_CASE("a graph with computed shapes runs for each combination of shapes, without the nodes that compute them") {
   tenon::Graph graph(host());
   const auto x = graph.input("x", tenon::f32, {-1, -1, 2});
   const auto sizes = graph.add("shape", {x});
@@ -32,7 +33,7 @@ TEST_CASE("a graph whose shapes are computed runs for each combination of shapes
   graph.output("ones", spread);
   tenon::Session session(graph);
   for (const auto& shape : {Shape{2, 3, 2}, Shape{4, 1, 2}, Shape{2, 3, 2}, Shape{0, 3, 2}}) {
-    if (shape[0] == 0) continue;  // no size gives -1 a meaning
+    if (shape[0] == 0) continue;  // no size can be inferred for -1
     const auto given = counting(shape);
     const auto made = session.run({{"x", given}});
     check_near(made.at("flat"), tenon::f32, {shape[0], shape[1] * 2}, doubles(given), 0);
@@ -41,7 +42,7 @@ TEST_CASE("a graph whose shapes are computed runs for each combination of shapes
   CHECK(session.plan({{"x", {5, 2, 2}}}).steps.size() == 2);
 }
 
-TEST_CASE("an input says what its parameter would say") {
+TEST_CASE("an input has the same effect as the parameter it replaces") {
   const auto x = counting({2, 3, 1, 4});
   struct Row {
     std::string op;
@@ -79,7 +80,7 @@ TEST_CASE("an input says what its parameter would say") {
   check_near(parts.at(1), tenon::f32, {2, 2, 1, 4}, {4, 5, 6, 7, 8, 9, 10, 11, 16, 17, 18, 19, 20, 21, 22, 23}, 0);
 }
 
-TEST_CASE("sizes that a run brings along or computes late are known when they are there") {
+TEST_CASE("sizes that a run brings along or computes late are used once they are known") {
   tenon::Graph graph(host());
   const auto x = graph.input("x", tenon::f32, {4, 6}), begins = graph.input("begins", tenon::i64, {1});
   const auto ends = graph.add("add", {begins, graph.constant("two", list({2}))});
@@ -89,7 +90,7 @@ TEST_CASE("sizes that a run brings along or computes late are known when they ar
     CHECK(session.run({{"x", counting({4, 6})}, {"begins", list({begin})}}).at("y").shape() == Shape{4, begin == 1 ? 2 : 1});
 }
 
-TEST_CASE("pad takes elements away, wraps around, and takes its fill and its axes as inputs") {
+TEST_CASE("pad removes elements, wraps around, and takes its fill and its axes as inputs") {
   const auto x = counting({2, 3});
   const Integers crop{0, -1, 1, 1};
   check_near(host().call("pad", {x, list(crop)}), tenon::f32, {3, 3}, {1, 2, 0, 4, 5, 0, 0, 0, 0}, 0);
@@ -101,7 +102,7 @@ TEST_CASE("pad takes elements away, wraps around, and takes its fill and its axe
              {2, 1, 0, 1, 5, 4, 3, 4}, 0);
 }
 
-TEST_CASE("range, trilu, reverse_sequence, blocks of pixels, and ends of reductions") {
+TEST_CASE("range, trilu, reverse_sequence, depth_to_space, and ends of reductions") {
   const auto scalar = [](DType dtype, double value) { return tensor(dtype, Shape::scalar(), {value}); };
   check_near(host().call("range", {scalar(tenon::i32, 10), scalar(tenon::i32, 3), scalar(tenon::i32, -3)}), tenon::i32, {3}, {10, 7, 4}, 0);
   check_near(host().call("range", {scalar(tenon::f32, 1), scalar(tenon::f32, 2), scalar(tenon::f32, 0.25)}), tenon::f32, {4},
@@ -128,7 +129,7 @@ TEST_CASE("range, trilu, reverse_sequence, blocks of pixels, and ends of reducti
   check_near(uneven.at(3), tenon::f32, {1}, {6}, 0);
 }
 
-TEST_CASE("inputs that say what cannot be are refused with the reason") {
+TEST_CASE("invalid sizes from inputs are refused with the reason") {
   const auto x = counting({2, 3});
   check_says(failure("reshape", {x, list({2, -1, -1})}), {"-1", "once"});
   check_says(failure("reshape", {x, list({5})}), {"[2, 3]", "[5]"});

@@ -1,4 +1,5 @@
-// The oracles' way through a convolution or pooling: every output place with every element of its window, over 1 to 3 spatial axes.
+// Iteration over a convolution or pooling for oracles: every output position with every tap of its
+// window, over 1 to 3 spatial axes.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -6,7 +7,7 @@
 
 #include "array.hpp"
 
-/// A parameter that has a value for each axis, one for all, or none.
+/// A parameter with a value for each axis, one for all axes, or none.
 inline Integers for_each_axis(const Integers& given, const Integers& otherwise) {
   if (given.empty()) return otherwise;
   return given.size() == otherwise.size() ? given : Integers(otherwise.size(), given[0]);
@@ -27,8 +28,9 @@ struct Sliding {
     return shape;
   }
 
-  /// body(place, element, at): for each place of the window in one channel (counted in row-major order) and each element of the kernel, the
-  /// number of the channel's element below it; -1 in the padding.
+  /// Calls body(place, element, at) for each output position of one channel (in row-major order)
+  /// and each tap of the kernel, with the index in the channel of the element below the tap; -1 in
+  /// the padding.
   template <class Body>
   void for_each(const tenon::Shape& data, Body&& body) const {
     std::array<std::int64_t, 3> size{1, 1, 1}, out{1, 1, 1}, k{1, 1, 1}, s{1, 1, 1}, p{}, d{1, 1, 1};
@@ -51,7 +53,7 @@ struct Sliding {
   }
 };
 
-/// Elements of one channel of one sample.
+/// Number of elements in one channel of one sample.
 inline std::int64_t channel_size(const tenon::Shape& data) {
   std::int64_t size = 1;
   for (int axis = 2; axis < data.rank(); ++axis) size *= data[axis];

@@ -9,7 +9,7 @@
 
 namespace {
 
-/// The definition itself: no largest element is taken off.
+/// The plain definition, without subtraction of the maximum.
 DoubleArray shares(const DoubleArray& data, int axis, bool logarithm) {
   auto output = data;
   for (const auto& run : along_axis(data.shape, axis)) {
@@ -42,7 +42,7 @@ std::vector<double> run(const char* op, std::vector<double> values) {
 
 }  // namespace
 
-TEST_CASE("softmax and log_softmax are their definitions, and their gradients the oracle's") {
+TEST_CASE("softmax and log_softmax match their definitions, and their gradients the oracle's") {
   const struct {
     tenon::Shape data;
     int axis;
@@ -53,13 +53,13 @@ TEST_CASE("softmax and log_softmax are their definitions, and their gradients th
       for (const auto dtype : {tenon::f32, tenon::f64, tenon::f16, tenon::bf16}) check(softmax(op, dtype, row.data, row.axis));
 }
 
-TEST_CASE("softmax and log_softmax take what exp does not") {
+TEST_CASE("softmax and log_softmax accept numbers for which exp overflows") {
   constexpr auto infinity = std::numeric_limits<double>::infinity();
   CHECK(run("softmax", {1000, 1000, -1000, -infinity}) == std::vector<double>{0.5, 0.5, 0, 0});
   CHECK(run("log_softmax", {1000, 0, -infinity}) == std::vector<double>{0, -1000, -infinity});
 }
 
-TEST_CASE("softmax refuses an axis that is not there") {
+TEST_CASE("softmax refuses an axis out of range") {
   CHECK(error_of("nn", "softmax", {{"axis", 2}}, {{{3, 4}, tenon::f32}}) == "axis is 2 but data is [3, 4]: needs -2 to 1");
   CHECK(error_of("nn", "log_softmax", {}, {{tenon::Shape::scalar(), tenon::f32}}) ==
         "axis is -1 but data is []: needs at least one dimension");

@@ -1,4 +1,4 @@
-// Sparse matrices of the plugin tests, and a host that refuses to make them dense behind a test's back.
+// Sparse matrices for the plugin tests, and a host that rejects implicit conversions to dense.
 #pragma once
 #include <string>
 #include <tenon/host/cast_storage.hpp>
@@ -16,10 +16,10 @@ using tenon::Storage;
 
 inline const Storage sparse_storages[] = {Storage::csr, Storage::row_sparse};
 
-/// Knows the bundled plugins. A sparse tensor without a sparse kernel is a failure.
+/// A host with the bundled plugins. An operator without a kernel for a sparse tensor fails.
 tenon::Host& strict_host(int threads = 4);
 
-/// How much of a matrix is stored, and where.
+/// The number and positions of a matrix's stored elements.
 struct Pattern {
   const char* name;
   Shape shape;
@@ -30,13 +30,13 @@ struct Pattern {
 /// Empty, of one element, without rows or columns, with rows of zeros, sparse, full.
 const std::vector<Pattern>& patterns();
 
-/// Elements are multiples of 1/16 between -2 and 2, so that the sums of these tests are exact.
+/// Elements are multiples of 1/16 in [-2, 2], so that the sums of these tests are exact.
 Tensor dense_of(const Pattern& pattern, DType dtype, unsigned seed = 1);
 inline Tensor sparse_of(const Pattern& pattern, DType dtype, Storage storage, unsigned seed = 1) {
   return tenon::cast_storage(dense_of(pattern, dtype, seed), storage);
 }
 
-/// The gradient of sum(weights * op(inputs)) by inputs[which].
+/// The gradient of sum(weights * op(inputs)) with respect to inputs[which].
 Tensor gradient(tenon::Host& host, const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes,
                 std::size_t which, const Tensor& weights);
 

@@ -1,5 +1,5 @@
-// What sparse operators allocate grows with what is stored, and not with the shape: a table of bytes, with three numbers of stored
-// elements.
+// Memory that sparse operators allocate grows with the number of stored elements, not with the
+// shape: a table of bytes for three numbers of stored elements.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace {
 
 using tenon::Graph, tenon::Host, tenon::Session, tenon::Shape, tenon::Storage, tenon::Tensor, tenon::Value;
 
-constexpr std::int64_t tall = 40'000, columns = 5'000;  // 800 MB of float32 where it is dense
+constexpr std::int64_t tall = 40'000, columns = 5'000;  // 800 MB of float32 if dense
 constexpr std::int64_t fewest = 400, middle = 4'000, most = 40'000;
 
 Tensor large_matrix(std::int64_t stored, Storage storage) {
@@ -28,7 +28,7 @@ Tensor large_matrix(std::int64_t stored, Storage storage) {
   const auto csr = tenon::csr_from_coordinates(Tensor::from(values, {stored}), Tensor::from(at_row, {stored}),
                                                Tensor::from(at_column, {stored}), {tall, columns});
   if (storage == Storage::csr) return csr;
-  // rows of 8 values each, or the stored rows would be as long as a table is wide
+  // rows of 8 values each; otherwise the stored rows would be as long as the table is wide
   return Tensor::row_sparse(Tensor::zeros(tenon::f32, {stored, 8}), Tensor::from(at_row, {stored}), {tall, 8});
 }
 
@@ -36,7 +36,7 @@ struct SparseGraph {
   const char* name;
   Storage storage;
   std::function<Value(Graph&, Value)> build;
-  std::int64_t whatever;  ///< bytes that it needs however little is stored: dense results, one number a row or column
+  std::int64_t whatever;  ///< bytes that do not depend on the stored elements: dense results, one number per row or column
 };
 
 std::int64_t bytes_of(Host& host, const SparseGraph& test, std::int64_t stored) {
@@ -53,7 +53,7 @@ Value weight(Graph& graph, const Shape& shape) {
 
 }  // namespace
 
-TEST_CASE("sparse operators allocate in proportion to what is stored") {
+TEST_CASE("sparse operators allocate in proportion to the stored elements") {
   StrictHost host(2);
   const auto numbers = [](Graph& graph) { return graph.constant("numbers", Tensor::from({std::int64_t{0}, std::int64_t{100}}, {2})); };
   const std::int64_t starts = 8 * (tall + 1);
@@ -113,7 +113,7 @@ TEST_CASE("sparse operators allocate in proportion to what is stored") {
     CAPTURE(test.name);
     const auto few = bytes_of(host, test, fewest), some = bytes_of(host, test, middle), many = bytes_of(host, test, most);
     table += std::string(test.name) + ": " + std::to_string(few) + ", " + std::to_string(some) + ", " + std::to_string(many) + '\n';
-    constexpr std::int64_t each = 2 * (8 * 4 + 16);  // a stored row of 8 values with its number, and scratch of the same size
+    constexpr std::int64_t each = 2 * (8 * 4 + 16);  // a stored row of 8 values with its index, and scratch of the same size
     CHECK(few <= test.whatever + each * fewest + 4096);
     CHECK(some <= test.whatever + each * middle + 4096);
     CHECK(many <= test.whatever + each * most + 4096);

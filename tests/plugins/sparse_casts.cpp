@@ -1,15 +1,16 @@
-// The operator cast_storage, whose kernels run on threads, against the function of that name, which does not.
+// The operator cast_storage, which is multithreaded, against the host's function of that name,
+// which is not.
 #include <doctest/doctest.h>
 
 #include "sparse.hpp"
 
 using namespace plugin_tests;
 
-TEST_CASE("cast_storage on any number of threads stores what the host's own function stores") {
+TEST_CASE("cast_storage on any number of threads stores the same as the host's function") {
   const std::pair<Storage, const char*> storages[] = {
       {Storage::dense, "dense"}, {Storage::csr, "csr"}, {Storage::row_sparse, "row_sparse"}};
   auto all = patterns();
-  all.push_back({"many rows", {700, 300}, 0.2, true});  // several parts for each loop
+  all.push_back({"many rows", {700, 300}, 0.2, true});  // several chunks for each loop
   all.push_back({"long rows", {3, 90'000}, 0.1});
   for (const auto& pattern : all)
     for (const auto dtype : {tenon::f32, tenon::f16, tenon::i8, tenon::f64})

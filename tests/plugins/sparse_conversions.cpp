@@ -1,4 +1,5 @@
-// Conversion of the dtype of sparse tensors: values are converted as those of dense tensors, indices stay.
+// Conversion of sparse tensors between dtypes: values are converted like those of dense tensors,
+// indices do not change.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -9,7 +10,8 @@ using namespace plugin_tests;
 
 namespace {
 
-/// By the tests' own reading and writing of elements; these are multiples of 1/16, which all but the integers have.
+/// By the tests' own accessors; the numbers are multiples of 1/16, which all dtypes but the
+/// integers represent.
 Doubles converted(const Doubles& values, DType to) {
   Doubles result;
   for (const auto value : values) result.push_back(to == tenon::boolean ? value != 0 : to == tenon::i32 ? std::trunc(value) : value);
@@ -24,9 +26,9 @@ bool same_places(const Tensor& left, const Tensor& right) {
 
 }  // namespace
 
-TEST_CASE("cast of a sparse tensor converts what is stored and keeps its places, also where values become 0") {
+TEST_CASE("cast of a sparse tensor converts the stored values and keeps their positions, even if values become 0") {
   auto all = patterns();
-  all.push_back({"many rows", {700, 300}, 0.2, true});  // several parts for each loop
+  all.push_back({"many rows", {700, 300}, 0.2, true});  // several chunks for each loop
   for (const auto& pattern : all)
     for (const auto storage : sparse_storages)
       for (const auto from : {tenon::f32, tenon::f16, tenon::f64})
@@ -44,12 +46,12 @@ TEST_CASE("cast of a sparse tensor converts what is stored and keeps its places,
         }
 }
 
-TEST_CASE("the gradient of cast is stored as the gradient of its output is, in the dtype of its input") {
+TEST_CASE("the gradient of cast has the storage format of its output's gradient, and the dtype of its input") {
   for (const auto& pattern : patterns())
     for (const auto storage : sparse_storages) {
       CAPTURE(pattern.name);
       const auto x = sparse_of(pattern, tenon::f32, storage);
-      for (const unsigned seed : {1U, 2U}) {  // the places of x, and others
+      for (const unsigned seed : {1U, 2U}) {  // the positions of x, and others
         const auto weights = sparse_of(pattern, tenon::f64, storage, seed);
         for (const auto& input : {x, cast_storage(x, Storage::dense)}) {
           const auto dx = gradient(strict_host(), "cast", {input}, {{"dtype", "float64"}}, 0, weights);

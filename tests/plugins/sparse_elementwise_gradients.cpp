@@ -1,5 +1,6 @@
-// Gradients of elementwise functions of sparse tensors: the numbers are those of dense tensors, the storage is sparse where they are 0 at
-// all places that something sparse does not store, and nothing is made dense on the way.
+// Gradients of elementwise functions of sparse tensors: they equal those of dense tensors, are
+// stored sparse if they are 0 at all positions that a sparse operand does not store, and need no
+// conversion to dense.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 
 const DType gradient_dtypes[] = {tenon::f32, tenon::f64, tenon::f16};
 
-/// The same numbers through dense kernels, which are tested against differences of f elsewhere.
+/// The same with dense kernels, which are compared with finite differences elsewhere.
 Doubles dense_gradient(const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes, std::size_t which,
                        const Tensor& weights) {
   std::vector<Tensor> dense;
@@ -28,14 +29,14 @@ bool near(const Doubles& found, const Doubles& wanted, DType dtype) {
   return true;
 }
 
-/// Beside a dense tensor of each shape that a matrix can be multiplied with.
+/// The shapes of dense tensors that broadcast to a matrix.
 std::vector<Shape> shapes_beside(const Shape& matrix) {
   return {matrix, {1, matrix[1]}, {matrix[1]}, {matrix[0], 1}, {1}, Shape::scalar(), {1, 1}};
 }
 
 }  // namespace
 
-TEST_CASE("the gradient of a function of a sparse tensor keeps its places where the derivative at 0 is 0, and is dense elsewhere") {
+TEST_CASE("the gradient of a function of a sparse tensor keeps its positions if the derivative at 0 is 0, and is dense otherwise") {
   const struct {
     const char* op;
     Attributes attributes;
@@ -61,11 +62,11 @@ TEST_CASE("the gradient of a function of a sparse tensor keeps its places where 
         }
 }
 
-TEST_CASE("a sparse gradient of the output gives one of the same places, whatever the function") {
+TEST_CASE("a sparse output gradient gives a gradient with the same positions, for every function") {
   for (const auto& pattern : patterns())
     for (const auto storage : sparse_storages)
       for (const std::string op : {"square", "tanh", "sin", "neg"})
-        for (const unsigned seed : {1U, 2U}) {  // the places of x, and others
+        for (const unsigned seed : {1U, 2U}) {  // the positions of x, and others
           CAPTURE(pattern.name);
           CAPTURE(op);
           const auto x = sparse_of(pattern, tenon::f32, storage, 1), weights = sparse_of(pattern, tenon::f32, storage, seed);
@@ -80,7 +81,7 @@ TEST_CASE("a sparse gradient of the output gives one of the same places, whateve
         }
 }
 
-TEST_CASE("gradients of products and quotients of a sparse tensor with a dense one that is broadcast to it") {
+TEST_CASE("gradients of products and quotients of a sparse tensor with a dense one that broadcasts to it") {
   for (const std::string op : {"mul", "div"})
     for (const auto& pattern : patterns())
       for (const auto storage : sparse_storages)
@@ -104,7 +105,7 @@ TEST_CASE("gradients of products and quotients of a sparse tensor with a dense o
           }
 }
 
-TEST_CASE("gradients of products of two sparse tensors are stored where the other one is") {
+TEST_CASE("gradients of products of two sparse tensors are stored at the other one's positions") {
   for (const auto& pattern : patterns())
     for (const auto storage : sparse_storages) {
       CAPTURE(pattern.name);
@@ -132,7 +133,7 @@ TEST_CASE("gradients through row_sparse tensors of more dimensions") {
   }
 }
 
-TEST_CASE("zeros over zeros have gradients that are nan, as they have of dense tensors") {
+TEST_CASE("0 / 0 has nan gradients, as for dense tensors") {
   for (const auto storage : sparse_storages) {
     const auto left = cast_storage(tensor(tenon::f32, {2, 3}, {0, 2, 0, 0, 0, 5}), storage);
     const auto right = cast_storage(tensor(tenon::f32, {2, 3}, {0, 4, 1, 0, 0, 0}), storage);

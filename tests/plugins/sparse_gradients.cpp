@@ -1,4 +1,4 @@
-// row_sparse gradients of embedding, and clipping them.
+// row_sparse gradients of embedding, and their clipping.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ Tensor two_rows(DType dtype, const Doubles& values) {
 
 }  // namespace
 
-TEST_CASE("embedding with sparse_grad: the gradient has the rows that were used, ascending, each with the sum of its uses") {
+TEST_CASE("embedding with sparse_grad: the gradient has the used rows, ascending, each with the sum over its uses") {
   StrictHost one(1), four(4);
   for (const Shape& shape : {Shape::scalar(), Shape{0}, Shape{1}, Shape{300}, Shape{3, 70}})
     for (const auto dtype : floating_dtypes)
@@ -45,7 +45,7 @@ TEST_CASE("embedding with sparse_grad: the gradient has the rows that were used,
         CAPTURE(shape);
         const std::int64_t columns = 5, table = 100;
         const auto indices = arbitrary(index, shape, 0, 99, 3);
-        auto whole = doubles(arbitrary(tenon::i32, with_columns(shape, columns), -3, 3, 4));  // whole numbers: their sums are exact
+        auto whole = doubles(arbitrary(tenon::i32, with_columns(shape, columns), -3, 3, 4));  // integers: their sums are exact
         const auto factors = tensor(dtype, with_columns(shape, columns), whole);
         Doubles expected(static_cast<std::size_t>(table * columns), 0);
         std::set<double> used;
@@ -83,7 +83,7 @@ TEST_CASE("embedding with sparse_grad: the bits are those of the dense gradient,
     }
 }
 
-TEST_CASE("the norm of gradients counts what row_sparse and csr ones store") {
+TEST_CASE("the norm of gradients includes the stored elements of row_sparse and csr gradients") {
   StrictHost host(2);
   const auto norm_scale = [&](const std::vector<Tensor>& grads) {
     return doubles(host.host.call("global_norm_scale", grads, {{"max_norm", 1.0}})).at(0);
@@ -97,7 +97,7 @@ TEST_CASE("the norm of gradients counts what row_sparse and csr ones store") {
   }
 }
 
-TEST_CASE("scale_by keeps the storage, its indices, and what is not stored") {
+TEST_CASE("scale_by keeps the storage format, its indices, and the implicit zeros") {
   StrictHost host(2);
   const auto factor = Tensor::from({0.5F}, Shape::scalar());
   for (const auto dtype : floating_dtypes) {

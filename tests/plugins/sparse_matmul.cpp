@@ -41,7 +41,7 @@ Matrix multiply(const Matrix& a, const Matrix& b) {
   return result;
 }
 
-/// The numbers of the rows that hold a number other than 0.
+/// The indices of the rows with a nonzero element.
 Doubles rows_used(const Matrix& of) {
   Doubles rows;
   for (std::int64_t i = 0; i < of.rows; ++i)
@@ -77,9 +77,9 @@ std::vector<Product> products() {
 
 }  // namespace
 
-TEST_CASE("matmul of csr and dense is the sum over every index, and so are its gradients, on any number of threads") {
+TEST_CASE("matmul of csr and dense matches the sum over every index, and so do its gradients, on any number of threads") {
   for (const auto& test : products()) {
-    // clang 14 lets no lambda, and so no CAPTURE, use a structured binding
+    // clang 14 cannot capture a structured binding in a lambda, and so not in CAPTURE
     const auto& pattern = test.pattern;
     const auto dtype = test.dtype;
     const auto csr_left = test.csr_left, transpose_a = test.transpose_a, transpose_b = test.transpose_b;
@@ -115,7 +115,7 @@ TEST_CASE("matmul of csr and dense is the sum over every index, and so are its g
   }
 }
 
-TEST_CASE("matmul gives row_sparse products and dense gradients where that is asked for") {
+TEST_CASE("matmul returns row_sparse products and dense gradients if requested") {
   for (const auto& pattern : patterns())
     for (const bool transposed : {false, true})
       for (const std::int64_t free : {1, 20}) {
@@ -141,7 +141,7 @@ TEST_CASE("matmul gives row_sparse products and dense gradients where that is as
       }
 }
 
-TEST_CASE("matmul of csr with vectors and batches is that of the dense matrix") {
+TEST_CASE("matmul of csr with vectors and batches matches that of the dense matrix") {
   const Pattern pattern{"sparse", {12, 9}, 0.3};
   const auto dense = dense_of(pattern, tenon::f64), csr = cast_storage(dense, Storage::csr);
   const auto filled = [](const Shape& shape, unsigned seed) {
@@ -169,7 +169,7 @@ TEST_CASE("matmul of csr with vectors and batches is that of the dense matrix") 
       const auto with = [&](const Tensor& matrix) { return csr_left ? std::vector{matrix, operand} : std::vector{operand, matrix}; };
       const auto y = strict_host().call("matmul", with(csr), attributes);
       CHECK(tenon::to_string(y.shape()) == tenon::to_string(product));
-      CHECK(expanded(y) == expanded(host().call("matmul", with(dense), attributes)));  // itself tested against numpy's rules
+      CHECK(expanded(y) == expanded(host().call("matmul", with(dense), attributes)));  // compared with numpy's rules elsewhere
       for (const std::size_t which : {0, 1})
         if (!row_sparse)
           CHECK(expanded(gradient(strict_host(), "matmul", with(csr), attributes, which, dy)) ==
@@ -178,7 +178,7 @@ TEST_CASE("matmul of csr with vectors and batches is that of the dense matrix") 
   }
 }
 
-TEST_CASE("matmul by a csr matrix of mostly empty columns, of many values, and of long rows, and by its transpose") {
+TEST_CASE("matmul by a csr matrix with mostly empty columns, many values, or long rows, and by its transpose") {
   const struct {
     Pattern pattern;
     bool transposed;
@@ -204,7 +204,7 @@ TEST_CASE("matmul by a csr matrix of mostly empty columns, of many values, and o
   }
 }
 
-TEST_CASE("matmul of few csr values by a transposed matrix of many columns reads these alone") {
+TEST_CASE("matmul of few csr values by a transposed matrix with many columns reads only the needed elements") {
   const auto left = sparse_of({"", {30, 5'000}, 0.005}, tenon::f64, Storage::csr);
   const auto right = dense_of({"", {19, 5'000}, 1}, tenon::f64, 2);
   const auto expected = multiply(matrix(left), matrix(right, true)).values;

@@ -1,4 +1,4 @@
-// add, sub, mul and div of sparse tensors against the same numbers of dense ones.
+// add, sub, mul and div of sparse tensors against the same operations on dense ones.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ double apply(const std::string& op, double l, double r) {
   return op == "add" ? l + r : op == "sub" ? l - r : op == "mul" ? l * r : op == "div" ? l / r : std::min(l, r);
 }
 
-/// The element of a tensor that is broadcast to a matrix.
+/// The element of a tensor that broadcasts to a matrix.
 double at(const Tensor& of, const Doubles& values, std::int64_t row, std::int64_t column) {
   const auto rank = of.shape().rank();
   const auto columns = rank > 0 ? of.shape()[-1] : 1, rows = rank > 1 ? of.shape()[-2] : 1;
@@ -48,7 +48,7 @@ const DType pair_dtypes[] = {tenon::f32, tenon::f64, tenon::f16, tenon::bf16, te
 
 }  // namespace
 
-TEST_CASE("two sparse tensors are added, subtracted and multiplied in their storage") {
+TEST_CASE("two sparse tensors are added, subtracted and multiplied in their storage format") {
   for (const auto& pattern : patterns())
     for (const auto storage : {Storage::csr, Storage::row_sparse})
       for (const auto dtype : pair_dtypes)
@@ -65,7 +65,7 @@ TEST_CASE("two sparse tensors are added, subtracted and multiplied in their stor
         }
 }
 
-TEST_CASE("a sparse tensor times or over a dense one that is broadcast to it keeps its places") {
+TEST_CASE("a sparse tensor times or over a dense one that broadcasts to it keeps its positions") {
   for (const auto& pattern : patterns())
     for (const auto storage : {Storage::csr, Storage::row_sparse})
       for (const auto dtype : pair_dtypes) {
@@ -92,7 +92,7 @@ TEST_CASE("a sparse tensor times or over a dense one that is broadcast to it kee
       }
 }
 
-TEST_CASE("zeros over zeros, and infinities times zeros, are nan as they are of dense tensors") {
+TEST_CASE("0 / 0 and infinity * 0 are nan, as for dense tensors") {
   for (const auto storage : {Storage::csr, Storage::row_sparse}) {
     const auto left = cast_storage(tensor(tenon::f32, {2, 3}, {0, 2, 0, 0, 0, 0}), storage);
     const auto right = tensor(tenon::f32, {2, 3}, {0, 4, 1, 1, inf, 1});
@@ -107,7 +107,7 @@ TEST_CASE("zeros over zeros, and infinities times zeros, are nan as they are of 
   }
 }
 
-TEST_CASE("dense tensors that are strided are read by their strides") {
+TEST_CASE("strided dense tensors are read correctly") {
   const auto csr = sparse_of({"", {6, 4}, 0.5}, tenon::f32, Storage::csr);
   const auto memory = dense_of({"", {4, 6}, 1}, tenon::f32, 3);
   const std::int64_t strides[] = {1, 6};
@@ -119,7 +119,7 @@ TEST_CASE("dense tensors that are strided are read by their strides") {
   }
 }
 
-TEST_CASE("row_sparse tensors of more dimensions are multiplied by rows, matrices and numbers") {
+TEST_CASE("row_sparse tensors of more dimensions are multiplied by rows, matrices and scalars") {
   const Shape shape{5, 2, 3};
   const auto values = expanded(dense_of({"", {5, 6}, 0.6, true}, tenon::f32));
   const auto sparse = cast_storage(tensor(tenon::f32, shape, values), Storage::row_sparse);
@@ -128,11 +128,11 @@ TEST_CASE("row_sparse tensors of more dimensions are multiplied by rows, matrice
     const auto dense = tensor(tenon::f32, other, expanded(dense_of({"", {1, other.size()}, 1}, tenon::f32, 6)));
     const auto y = strict_host().call("mul", {sparse, dense});
     CHECK(y.storage() == Storage::row_sparse);
-    CHECK(expanded(y) == numbers(host().call("mul", {cast_storage(sparse, Storage::dense), dense})));  // tested against loops elsewhere
+    CHECK(expanded(y) == numbers(host().call("mul", {cast_storage(sparse, Storage::dense), dense})));  // compared with loops elsewhere
   }
 }
 
-TEST_CASE("what would not stay sparse is made dense as before") {
+TEST_CASE("operations that are not sparse convert to dense as before") {
   const auto csr = sparse_of({"", {3, 3}, 0.5}, tenon::f32, Storage::csr), rows = cast_storage(csr, Storage::row_sparse);
   const auto dense = dense_of({"", {3, 3}, 1}, tenon::f32), wider = tensor(tenon::f32, {2, 3, 3}, Doubles(18, 2.0));
   const struct {
@@ -151,7 +151,7 @@ TEST_CASE("what would not stay sparse is made dense as before") {
   }
 }
 
-TEST_CASE("gradients of sums and differences of sparse tensors read none of them") {
+TEST_CASE("gradients of sums and differences of sparse tensors do not read them") {
   const auto left = sparse_of({"", {4, 5}, 0.4}, tenon::f32, Storage::csr, 1),
              right = sparse_of({"", {4, 5}, 0.4}, tenon::f32, Storage::csr, 2);
   const auto weights = dense_of({"", {4, 5}, 1}, tenon::f32, 3);

@@ -28,13 +28,13 @@ const SummedAxes all_axes[] = {{{}, true, true},    {{0, 1}, true, true}, {{0}, 
 
 }  // namespace
 
-TEST_CASE("sum and mean of csr are those of all elements, dense, the same on any number of threads, and so are their gradients") {
+TEST_CASE("sum and mean of csr match those of all elements, are dense and the same on any number of threads, and so are their gradients") {
   for (const auto& pattern : patterns())
     for (const auto dtype : {tenon::f32, tenon::f64, tenon::f16, tenon::bf16, tenon::i32, tenon::i64, tenon::u8, tenon::i8})
       for (const auto& axes : all_axes)
         for (const bool keepdims : {false, true}) {
           const auto& [axis, summed_rows, summed_columns] = axes;
-          const bool rows = summed_rows, columns = summed_columns;  // clang 14 lets no CAPTURE use a structured binding
+          const bool rows = summed_rows, columns = summed_columns;  // clang 14 cannot capture a structured binding in CAPTURE
           CAPTURE(pattern.name);
           CAPTURE(name(dtype));
           CAPTURE(rows);

@@ -1,4 +1,4 @@
-// Slices, takes and retains of rows of sparse tensors against picking rows from the expanded ones.
+// Slices, take_rows and retain on sparse tensors against selecting rows of the dense ones.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@ using namespace plugin_tests;
 
 namespace {
 
-/// Rows of a matrix, zeros where the number is -1.
+/// Rows of a matrix, with zeros for an index of -1.
 Doubles rows_of(const Tensor& matrix, const Integers& numbers) {
   const auto all = expanded(matrix);
   const auto columns = static_cast<std::ptrdiff_t>(matrix.shape()[1]);
@@ -34,7 +34,7 @@ Integers row_numbers(const Tensor& ids) {
 
 const DType row_dtypes[] = {tenon::f32, tenon::f64, tenon::f16, tenon::bf16, tenon::i32, tenon::i64, tenon::u8};
 
-/// Every sparse tensor of the patterns.
+/// Calls body with every sparse tensor of the patterns.
 template <class Body>
 void each_sparse(Body body) {
   for (const auto& pattern : patterns())
@@ -47,7 +47,7 @@ void each_sparse(Body body) {
       }
 }
 
-/// Row numbers that a list may have: none, all backwards, some of them twice.
+/// Lists of row indices: empty, reversed, and with repetitions.
 std::vector<Integers> lists(std::int64_t rows) {
   std::vector<Integers> all{{}};
   if (rows == 0) return all;
@@ -60,14 +60,14 @@ std::vector<Integers> lists(std::int64_t rows) {
 
 }  // namespace
 
-TEST_CASE("slice takes rows of csr and row_sparse as Python does, and gives them back in its gradient") {
+TEST_CASE("slice selects rows of csr and row_sparse tensors as Python does, and its gradient restores them") {
   struct Range {
     std::int64_t begin, end, step;
   };
   each_sparse([](const Tensor& x) {
     const auto size = x.shape()[0];
     for (const auto& range : {Range{0, 100, 1}, {1, -1, 1}, {0, 100, 3}, {-1, -100, -1}, {-2, 0, -2}, {3, 2, 1}, {1, 2, 1}}) {
-      const auto begin = range.begin, end = range.end, step = range.step;  // clang 14 lets no lambda use a structured binding
+      const auto begin = range.begin, end = range.end, step = range.step;  // clang 14 cannot capture a structured binding in a lambda
       CAPTURE(begin);
       CAPTURE(step);
       const auto bounded = [&](std::int64_t i) {
@@ -84,7 +84,7 @@ TEST_CASE("slice takes rows of csr and row_sparse as Python does, and gives them
   });
 }
 
-TEST_CASE("the gradient of a slice of rows is row_sparse where the slice's is, dense where that is") {
+TEST_CASE("the gradient of a slice of rows is row_sparse if the output's gradient is, and dense if that is") {
   for (const std::int64_t step : {1, 2, -3})
     for (const bool sparse : {false, true}) {
       CAPTURE(step);
@@ -104,7 +104,7 @@ TEST_CASE("the gradient of a slice of rows is row_sparse where the slice's is, d
     }
 }
 
-TEST_CASE("take_rows takes rows in any order of a tensor of any storage") {
+TEST_CASE("take_rows selects rows in any order from a tensor of any storage format") {
   each_sparse([](const Tensor& x) {
     for (const auto& numbers : lists(x.shape()[0]))
       for (const auto& data : {x, cast_storage(x, Storage::dense)}) {
@@ -116,7 +116,7 @@ TEST_CASE("take_rows takes rows in any order of a tensor of any storage") {
   });
 }
 
-TEST_CASE("the gradient of take_rows adds where a row was taken twice, dense or of the rows taken alone") {
+TEST_CASE("the gradient of take_rows adds for repeated rows, as dense or with the taken rows only") {
   for (const auto& pattern : patterns())
     for (const auto storage : {Storage::dense, Storage::csr, Storage::row_sparse})
       for (const bool sparse_grad : {false, true})
@@ -148,7 +148,7 @@ TEST_CASE("the gradient of take_rows adds where a row was taken twice, dense or 
         }
 }
 
-TEST_CASE("retain keeps the rows listed, and its gradient those of the gradient") {
+TEST_CASE("retain keeps the listed rows, and its gradient those of the output's gradient") {
   each_sparse([](const Tensor& x) {
     for (const auto& numbers : lists(x.shape()[0])) {
       Integers kept(static_cast<std::size_t>(x.shape()[0]), -1);
@@ -166,7 +166,7 @@ TEST_CASE("retain keeps the rows listed, and its gradient those of the gradient"
   });
 }
 
-TEST_CASE("row numbers that point nowhere are refused") {
+TEST_CASE("row indices out of range are refused") {
   const auto x = sparse_of({"", {3, 2}, 1}, tenon::f32, Storage::csr);
   for (const char* op : {"take_rows", "retain"})
     for (const auto& data : {x, cast_storage(x, Storage::row_sparse), cast_storage(x, Storage::dense)}) {

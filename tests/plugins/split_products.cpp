@@ -1,5 +1,5 @@
-// Products of f32 in parts of bfloat16: nearer to the exact result than chains of multiply-adds, whatever the numbers are, with the same
-// bits however a product is cut, packed and laid out.
+// f32 products by the bf16x3 split: closer to the exact result than FMA accumulation for all
+// numbers, with the same bits for any tiles, packing and layout.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ std::vector<float> multiplied(const MatrixPair& of, const Way& way, product::Sta
   return result;
 }
 
-/// The largest error, and the root of the mean square, beside double.
+/// The largest and the root-mean-square error, compared with double.
 struct Errors {
   double largest = 0, square = 0;
 
@@ -79,7 +79,8 @@ struct Errors {
   }
 };
 
-/// Numbers of 24 bits, so that no part of them is zero; of both signs or of one, their sizes up to 2^spread apart.
+/// Numbers with 24 significant bits, so that none of the three bfloat16 numbers is zero; of both
+/// signs or of one, with magnitudes up to 2^spread apart.
 MatrixPair numbers_of(product::Size size, unsigned seed, int spread = 0, bool one_sign = false) {
   MatrixPair of(size, seed);
   std::mt19937 random(seed);
@@ -99,7 +100,7 @@ constexpr Way plain{1, false, false, false};
 
 using namespace split_products;
 
-TEST_CASE("products of f32 in parts are nearer to the exact ones than chains are") {
+TEST_CASE("products of f32 by bf16x3 are closer to the exact ones than by FMA") {
   if (!usable()) return;
   unsigned seed = 300;
   for (const auto& size : {product::Size{40, 70, 33}, product::Size{64, 64, 256}, product::Size{33, 48, 1100}, product::Size{16, 48, 500},
@@ -117,9 +118,9 @@ TEST_CASE("products of f32 in parts are nearer to the exact ones than chains are
       }
 }
 
-TEST_CASE("products of f32 in parts: single products are as near as two roundings leave them") {
+TEST_CASE("products of f32 by bf16x3: single products are within two roundings") {
   if (!usable()) return;
-  // One step of the depth that is not zero: each element is one product.
+  // The depth has a single nonzero step: each element is one product.
   constexpr std::int64_t side = 512, depth = 32, used = 5;
   auto of = numbers_of({side, side, depth}, 77);
   for (std::size_t i = 0; i < of.left.size(); ++i) of.left[i] = i % depth == used ? of.left[i] + 1 : 0;
@@ -134,7 +135,7 @@ TEST_CASE("products of f32 in parts: single products are as near as two rounding
   CHECK(largest < 1.25 * std::ldexp(1.0, -23));
 }
 
-TEST_CASE("products of f32 in parts have the same bits however they are cut, packed and laid out") {
+TEST_CASE("products of f32 by bf16x3 have the same bits for any tiles, packing and layout") {
   if (!usable()) return;
   unsigned seed = 500;
   for (const auto& size : product_sizes) {
@@ -144,7 +145,7 @@ TEST_CASE("products of f32 in parts have the same bits however they are cut, pac
     CAPTURE(size.depth);
     for (const bool extreme : {false, true}) {
       auto of = numbers_of(size, seed += 2);
-      if (extreme) {  // some rows and panels are computed as chains
+      if (extreme) {  // some rows and panels are computed by FMA
         const auto put = [](std::vector<float>& to, std::size_t i, float number) {
           if (!to.empty()) to[i % to.size()] = number;
         };
@@ -168,14 +169,14 @@ TEST_CASE("products of f32 in parts have the same bits however they are cut, pac
   }
 }
 
-TEST_CASE("products of f32 in parts: what is infinite, NaN or huge gives what chains give, in its rows and columns alone") {
+TEST_CASE("products of f32 by bf16x3: infinities, NaN and huge numbers give the results of FMA, in their rows and columns only") {
   if (!usable()) return;
   constexpr auto infinity = std::numeric_limits<float>::infinity();
   auto of = numbers_of({70, 100, 600}, 5);
   const auto before = multiplied<product::bf16x3::Bf16x3Arithmetic>(of, plain);
-  of.left[3] = infinity;                                              // row 0, first part
-  of.left[40 * 600 + 580] = 1e9F;                                     // row 40, second part: what the first one gave stays
-  of.left[10 * 600 + 550] = std::numeric_limits<float>::quiet_NaN();  // row 10, second part
+  of.left[3] = infinity;                                              // row 0, first segment of the depth
+  of.left[40 * 600 + 580] = 1e9F;                                     // row 40, second segment: the result of the first one stays
+  of.left[10 * 600 + 550] = std::numeric_limits<float>::quiet_NaN();  // row 10, second segment
   of.left[69 * 600 + 1] = 3.4e38F;                                    // row 69; rounds to infinity in bfloat16
   of.right[98] = -std::numeric_limits<float>::max();                  // the last panel, of columns 96 to 99
   const auto result = multiplied<product::bf16x3::Bf16x3Arithmetic>(of, plain), chains = multiplied<product::FmaArithmetic>(of, plain);
@@ -192,7 +193,7 @@ TEST_CASE("products of f32 in parts: what is infinite, NaN or huge gives what ch
     }
 }
 
-TEST_CASE("products of f32 in parts are as near where all numbers are tiny, or large") {
+TEST_CASE("products of f32 by bf16x3 are as close for tiny and for large numbers") {
   if (!usable()) return;
   const auto numbers = numbers_of({64, 64, 64}, 9);
   for (const float left : {1.0F, 1e-12F, 1e-19F, 1e-25F, 1e-40F, 1e6F, 1e12F})
@@ -203,14 +204,14 @@ TEST_CASE("products of f32 in parts are as near where all numbers are tiny, or l
       for (auto& number : of.left) number *= left;
       for (auto& number : of.right) number *= right;
       const auto result = multiplied<product::bf16x3::Bf16x3Arithmetic>(of, plain), chains = multiplied<product::FmaArithmetic>(of, plain);
-      constexpr double least = 3e-44;  // differences of numbers that have no more bits
+      constexpr double least = 3e-44;  // differences of numbers without further bits
       for (std::size_t i = 0; i < result.size(); ++i)
         CHECK(std::abs(static_cast<double>(result[i]) - static_cast<double>(chains[i])) <=
               1e-5 * static_cast<double>(left) * static_cast<double>(right) + least);
     }
 }
 
-TEST_CASE("products of f32 in parts: any rows may be out of range, the last of a block, all of them, or none but zeros") {
+TEST_CASE("products of f32 by bf16x3: any rows may be out of range, the last of a block, all of them, or none but zeros") {
   if (!usable()) return;
   const auto fit = numbers_of({96, 100, 70}, 21);
   const auto before = multiplied<product::bf16x3::Bf16x3Arithmetic>(fit, plain);
@@ -232,7 +233,7 @@ TEST_CASE("products of f32 in parts: any rows may be out of range, the last of a
   for (std::size_t i = 0; i < result.size(); ++i) CHECK(result[i] == (i >= 500 && i < 4000 ? 0 : before[i]));
 }
 
-TEST_CASE("products of f32 are computed in parts where that pays, by their size alone") {
+TEST_CASE("products of f32 use bf16x3 if that is faster, by their size only") {
   if (!usable()) return;
   const auto in_parts = [](std::int64_t rows, std::int64_t columns, std::int64_t depth) {
     return product::F32Arithmetic({rows, columns, depth}).packing().find("parts") != std::string::npos;

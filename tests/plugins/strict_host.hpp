@@ -1,4 +1,4 @@
-// A host with the bundled plugins on which no sparse tensor is made dense behind the caller's back.
+// A host with the bundled plugins that rejects implicit conversions of sparse tensors to dense.
 #pragma once
 #include <tenon/host/host.hpp>
 

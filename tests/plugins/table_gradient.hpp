@@ -1,4 +1,4 @@
-// The gradient of an embedding by its table.
+// The gradient of an embedding with respect to its table.
 #pragma once
 #include <tenon/host/graph.hpp>
 

@@ -1,4 +1,5 @@
-// The plugins as an application meets them: called by a host on its own threads, and in a graph that is saved and loaded.
+// The plugins as applications use them: called by a host on its own threads, and in a graph that is
+// saved and loaded.
 #include <doctest/doctest.h>
 
 #include <tenon/host/graph.hpp>
@@ -36,7 +37,7 @@ Tensor random_tensor(const tenon::Shape& shape, unsigned seed) {
   return Tensor::from(std::vector<float>(numbers.values.begin(), numbers.values.end()), shape);
 }
 
-/// conv1 -> norm -> pool -> fc -> scores, with a loss beside them.
+/// conv1 -> norm -> pool -> fc -> scores, with a loss as a second output.
 tenon::Graph classifier(tenon::Host& host) {
   tenon::Graph graph(host);
   const auto image = graph.input("image", tenon::f32, {-1, 1, 8, 8}), label = graph.input("label", tenon::i64, {-1});
@@ -51,7 +52,7 @@ tenon::Graph classifier(tenon::Host& host) {
 
 }  // namespace
 
-TEST_CASE("batch_norm's fresh states leave the data as they are") {
+TEST_CASE("batch_norm's initial states do not change the data") {
   PluginHost host(1);
   const auto data = Tensor::from({3.0, -4.0}, {1, 2}), ones = Tensor::from({1.0, 1.0}, {2}), none = Tensor::from({0.0, 0.0}, {2});
   CHECK(same_bits(host.host.call("batch_norm", {data, ones, none}, {{"epsilon", 1e-300}}), data));
@@ -82,7 +83,7 @@ TEST_CASE("through a host: the same bits on one thread and on four") {
   }
 }
 
-TEST_CASE("through a host: a classifier's variables are found, and it gives the same after saving and loading") {
+TEST_CASE("through a host: a classifier's variables are found, and its results are the same after saving and loading") {
   PluginHost plugins(2);
   auto graph = classifier(plugins.host);
   const std::pair<const char*, const char*> shapes[] = {
@@ -103,7 +104,7 @@ TEST_CASE("through a host: a classifier's variables are found, and it gives the 
   CHECK(total == doctest::Approx(3));
 }
 
-TEST_CASE("through a host: a kernel's reason reaches the caller") {
+TEST_CASE("through a host: a kernel's error reaches the caller") {
   PluginHost plugins(1);
   const auto logits = random_tensor({2, 3}, 1);
   const auto labels = Tensor::from({std::int64_t{0}, std::int64_t{3}}, {2});

@@ -1,4 +1,5 @@
-// Gradients beside PyTorch's, for the sum of the squares of all outputs; `tenon check` compares them with finite differences besides.
+// Gradients against PyTorch's, for the sum of squares of all outputs; `tenon check` also compares
+// them with finite differences.
 #include <doctest/doctest.h>
 
 #include "gradients_of_squares.hpp"
@@ -6,7 +7,7 @@
 using gradients_of_squares::check_gradients_of_squares;
 using gradients_of_squares::floats_of;
 
-TEST_CASE("the gradients of a bidirectional lstm are PyTorch's") {
+TEST_CASE("the gradients of a bidirectional lstm match PyTorch's") {
   check_gradients_of_squares(
       "lstm", {{"direction", "bidirectional"}},
       {floats_of({3, 2, 2}, {0.625, -1, -0.375, 0.875, 0.75, -0.875, 0.75, 0.75, -0.125, -0.25, 1, 1}),
@@ -38,7 +39,7 @@ TEST_CASE("the gradients of a bidirectional lstm are PyTorch's") {
        {6, {0.3421439, 0.1915642, -0.6149632, 0.01109169, 0.04107935, 0.1125125, 0.08176327, -1.812854}}});
 }
 
-TEST_CASE("the gradients of a bidirectional gru are PyTorch's") {
+TEST_CASE("the gradients of a bidirectional gru match PyTorch's") {
   check_gradients_of_squares(
       "gru", {{"direction", "bidirectional"}, {"linear_before_reset", true}},
       {floats_of({3, 2, 2}, {0.375, -0.25, -0.375, -0.875, -0.625, 0.75, 0.75, 0.75, 0.125, -0.75, -0.375, 0}),
@@ -64,7 +65,7 @@ TEST_CASE("the gradients of a bidirectional gru are PyTorch's") {
        {5, {0.388463, -0.1936715, 0.00805456, 0.7375056, -0.7401185, 1.41747, -0.1027251, -1.050787}}});
 }
 
-TEST_CASE("the gradients of attention with a mask, past keys and softcap are PyTorch's") {
+TEST_CASE("the gradients of attention with a mask, past keys and softcap match PyTorch's") {
   check_gradients_of_squares(
       "attention", {{"causal", true}, {"softcap", 1.5}, {"scores_are", "capped"}},
       {floats_of({1, 2, 2, 3}, {1, 0.75, 0.625, -0.5, -0.125, -0.125, -0.375, -1, 0.5, -1, 0.5, -0.625}),
@@ -81,7 +82,7 @@ TEST_CASE("the gradients of attention with a mask, past keys and softcap are PyT
        {5, {-1.871062, 3.958697}}});
 }
 
-TEST_CASE("attention: a mask without keys hides all of them, and present keys are there without heads of queries") {
+TEST_CASE("attention: a mask without keys masks all of them, and present keys exist without query heads") {
   std::vector<Array> states;
   const auto ones = floats_of({1, 1, 2, 2}, {1, 1, 1, 1});
   const auto hidden = PluginOperator("nn", "attention", {}).forward({ones, ones, ones, floats_of({2, 0}, {})}, states, {});

@@ -1,4 +1,5 @@
-// Division, remainders and bits of whole numbers, and logic. Oracles: numpy 2, and what ONNX says where numpy leaves it open.
+// Integer division, remainders, bitwise operators, and logic. Oracles: numpy 2, and ONNX where
+// numpy is undefined.
 #include <limits>
 
 #include "numbers.hpp"
@@ -48,7 +49,7 @@ void check_bits() {
 
 }  // namespace
 
-TEST_CASE("division of whole numbers cuts off, remainders follow the divisor; by 0 both are 0") {
+TEST_CASE("integer division truncates, remainders have the divisor's sign; by 0 both are 0") {
   check_division<std::int8_t>();
   check_division<std::uint8_t>();
   check_division<std::int32_t>();
@@ -56,7 +57,7 @@ TEST_CASE("division of whole numbers cuts off, remainders follow the divisor; by
   check_division<std::uint64_t>();
 }
 
-TEST_CASE("remainders of floating numbers, with their zeros and infinities") {
+TEST_CASE("remainders of floating-point numbers, with their zeros and infinities") {
   const auto left = tensor(tenon::f32, {7}, {-4.5, 4.5, 0.0, -0.0, 5, inf, 3}), right = tensor(tenon::f32, {7}, {3, -3, -2, 2, -inf, 2, 0});
   const auto found = host().call("mod", {left, right});
   check_near(found, tenon::f32, {7}, {1.5, -1.5, 0, 0, -inf, nan_value, nan_value}, 0);
@@ -65,14 +66,14 @@ TEST_CASE("remainders of floating numbers, with their zeros and infinities") {
   check_near(host().call("mod", {left, right}, {{"fmod", true}}), tenon::f32, {7}, {-1.5, 1.5, 0, 0, 5, nan_value, nan_value}, 0);
 }
 
-TEST_CASE("bits of whole numbers") {
+TEST_CASE("bitwise operators of integers") {
   check_bits<std::int8_t>();
   check_bits<std::uint16_t>();
   check_bits<std::int32_t>();
   check_bits<std::uint64_t>();
 }
 
-TEST_CASE("a bit cast keeps the bits, and needs a dtype of the same size") {
+TEST_CASE("bit_cast keeps the bits, and needs a dtype of the same size") {
   const auto bits = host().call("bit_cast", {tensor(tenon::f32, {3}, {1, -2, 0})}, {{"dtype", "int32"}});
   check_near(bits, tenon::i32, {3}, {1065353216.0, -1073741824.0, 0}, 0);
   check_near(host().call("bit_cast", {bits}, {{"dtype", "float32"}}), tenon::f32, {3}, {1, -2, 0}, 0);
@@ -88,7 +89,7 @@ TEST_CASE("logic") {
   check_near(host().call("logical_not", {right}), tenon::boolean, {2}, {1, 0}, 0);
 }
 
-TEST_CASE("activations of whole numbers") {
+TEST_CASE("activations of integers") {
   check_near(host().call("relu", {tensor(tenon::i8, {3}, {-128, 0, 127})}), tenon::i8, {3}, {0, 0, 127}, 0);
   check_near(host().call("sign", {tensor(tenon::i64, {3}, {-9, 0, 4})}), tenon::i64, {3}, {-1, 0, 1}, 0);
   check_near(host().call("sign", {tensor(tenon::u8, {2}, {0, 255})}), tenon::u8, {2}, {0, 1}, 0);
