@@ -10,8 +10,8 @@ struct MatmulShapes : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc(
         "matrix product with the semantics of numpy.matmul: the last two axes are matrices, leading axes are batches and broadcast. If "
-        "one operand is csr and the other dense, memory and time are proportional to the stored elements; the gradient of the csr "
-        "operand is dense");
+        "one operand is csr and the other dense, memory and time depend on the number of stored elements; the gradient of the csr operand "
+        "is dense");
     op.version(2);
     op.types(tenon::Types{tenon::f32, tenon::f64} + tenon::any_complex);
     op.input("a", "[..., m, k] or a vector [k]");

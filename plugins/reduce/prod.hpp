@@ -18,7 +18,7 @@ using Product = std::conditional_t<is_floating<Out>, double, Wide<Out>>;
 
 struct Prod : Reduction {
   static constexpr void describe(auto& op) {
-    op.doc("product of x over the reduced axes; 1 over no elements");
+    op.doc("product of x over the reduced axes; 1 for no elements");
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
     op.input("x", "factors; true counts as 1");
     describe_axes_input(op);

@@ -7,7 +7,7 @@
 
 struct Added {
   static constexpr const char* doc =
-      "sum of x over the reduced axes; for a csr x, y is dense and time is proportional to the stored elements";
+      "sum of x over the reduced axes; for a csr x, y is dense and time depends on the number of stored elements";
   static constexpr const char* x_doc = "summands; true counts as 1";
   static constexpr const char* y_doc =
       "x's shape without the reduced axes; int64 for integers and booleans, uint64 for uint64, otherwise x's dtype";
@@ -20,7 +20,7 @@ struct Added {
 
 struct Averaged {
   static constexpr const char* doc =
-      "arithmetic mean of x over the reduced axes; nan over no elements; for a csr x, y is dense and time is proportional to the stored "
+      "arithmetic mean of x over the reduced axes; nan for no elements; for a csr x, y is dense and time depends on the number of stored "
       "elements";
   static constexpr const char* x_doc = "values to average; true counts as 1";
   static constexpr const char* y_doc = "x's shape without the reduced axes; float64 for integers and booleans, otherwise x's dtype";

@@ -42,7 +42,7 @@ struct Resize : tenon::Operator {
                  {"tf_half_pixel_for_nn", Coordinates::tf_half_pixel_for_nn},
                  {"tf_crop_and_resize", Coordinates::tf_crop_and_resize}});
     op.param("rounding", &Resize::rounding,
-             "rounding of coordinates for method nearest; prefer_floor and prefer_ceil differ only at halves")
+             "rounding of coordinates for method nearest; round_prefer_floor: halves down; round_prefer_ceil: halves up")
         .one_of({{"round_prefer_floor", Rounding::prefer_floor},
                  {"round_prefer_ceil", Rounding::prefer_ceil},
                  {"floor", Rounding::floor},
