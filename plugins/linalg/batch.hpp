@@ -56,7 +56,7 @@ inline std::vector<Term> terms(const std::vector<std::int64_t>& result, const st
   return terms;
 }
 
-/// The same products with left and right swapped.
+/// Returns the products with left and right swapped.
 inline std::vector<Term> turned(std::vector<Term> terms) {
   for (auto& term : terms) std::swap(term.left, term.right);
   return terms;

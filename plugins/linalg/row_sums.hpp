@@ -7,7 +7,7 @@
 namespace sparse {
 
 /// Sum i adds value(e) times row row(e) of the dense matrix, for e in [starts[i], starts[i + 1]).
-/// Here: a csr matrix times a dense one.
+/// These are the terms of a csr matrix.
 template <class T>
 struct CsrTerms {
   const std::int64_t *starts, *columns_of;

@@ -74,8 +74,7 @@ std::vector<T> packed(const Rows<T>& left, Dense<const T> right, std::int64_t fi
   return from;
 }
 
-/// The same columns of the product without packing: for few values and many columns, most of which
-/// would be packed in vain.
+/// Variant without packing: for few values and many columns, most of which would be packed in vain.
 template <class T>
 void sum_unpacked(const Rows<T>& left, Dense<const T> right, std::int64_t first, std::int64_t width, T* to) {
   for (std::int64_t i = 0; i < left.count(); ++i)

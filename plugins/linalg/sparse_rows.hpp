@@ -37,7 +37,7 @@ Rows<T> listed(const tenon::Csr<const T>& matrix) {
   return rows;
 }
 
-/// The same matrix without empty rows in the list.
+/// Returns the matrix with empty rows removed from the list.
 template <class T>
 Rows<T> compact(const Rows<T>& rows) {
   Rows<T> all{rows.count(), rows.inner, rows.ids, rows.starts, rows.columns_of, rows.values, {}, {}};

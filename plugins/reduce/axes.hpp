@@ -16,7 +16,7 @@ struct Reduction : tenon::Operator {
   /// infer_reduction.
   unsigned reduced(int rank) const { return rank < 0 ? 0 : mask_of(axis, rank); }
 
-  /// The same in forward and backward, where the axes may come from an input. Error: they
+  /// The mask in forward and backward, where the axes may come from an input. Error: they
   /// contradict y's shape, if it was known before.
   unsigned reduced(const tenon::Call& call) const {
     const auto x = call.input_type(0).shape;

@@ -49,7 +49,8 @@ struct RunAlong {
   }
 };
 
-/// As Cumprod::backward(); dx first holds the products of the elements before each one.
+/// The gradient of cumprod, as in Cumprod::backward(); dx first holds the products of the elements
+/// before each one.
 template <class T>
 struct ProductsBack {
   Lines lines;

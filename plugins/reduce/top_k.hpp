@@ -88,7 +88,7 @@ struct TopK : tenon::Operator {
     });
   }
 
-  /// As a graph, for second derivatives.
+  /// The gradient as a graph, for second derivatives.
   void gradient(tenon::Gradient& g) const {
     g.set_input_grad(0, g.add("scatter_along", {g.zeros_like(g.input(0)), g.output(1), g.output_grad(0)}, {{"axis", axis}}));
   }

@@ -10,7 +10,7 @@ inline int axis_of(const tenon::Infer& io, std::int64_t axis, int rank, const ch
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
-/// The same for an axis that infer() has checked.
+/// Overload for an axis that infer() has checked.
 inline int axis_of(std::int64_t axis, int rank) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }

@@ -242,7 +242,7 @@ struct RowInSlice {
   TENON_FN std::int64_t operator()(std::int64_t row) const { return Slice::index_in(rows, row); }
 };
 
-/// The same for stored rows, mapped by Number.
+/// RowOfSlice or RowInSlice, as Number, applied to stored rows.
 template <class Number>
 struct StoredRow {
   Number number;

@@ -29,6 +29,6 @@ void check(const Case& test);
 
 /// The error of creating, inferring or running the case; empty if there is none.
 std::string error_of(const Case& test);
-/// The same for types with unknown parts.
+/// Overload for types with unknown parts.
 std::string error_of(const std::string& plugin, const std::string& op, const tenon::Attributes& attributes,
                      const std::vector<tenon::TensorType>& inputs);

@@ -25,7 +25,7 @@ std::vector<T> extremes() {
   return {Limits::min(), Limits::max(), T(0), T(1), T(7), static_cast<T>(Limits::max() - 5), static_cast<T>(Limits::max() / 2 + 1), T(200)};
 }
 
-/// As an unsigned integer, for arithmetic modulo 2^64.
+/// Converts to an unsigned integer, for arithmetic modulo 2^64.
 template <class T>
 std::uint64_t plain(T number) {
   return static_cast<std::uint64_t>(number);

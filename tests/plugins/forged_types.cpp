@@ -132,7 +132,7 @@ std::size_t check_all(tenon::Host& host, const Graph& graph, const FileParts& so
   return own.size();
 }
 
-/// The same for states, which have no elements yet; returns their number.
+/// Forges the types of states, which have no elements yet; returns their number.
 std::size_t check_states(tenon::Host& host, const Graph& graph, const FileParts& sound) {
   std::size_t states = 0;
   const auto& model = model_of(graph);

@@ -86,7 +86,7 @@ Array run_one(const std::string& plugin, const std::string& name, const tenon::A
   return op.forward(inputs, states, {false, 3})[0];
 }
 
-/// The same with the operators in sequence.
+/// Runs the operators in sequence.
 Array one_by_one(const Case& test, const FusedLayerRow& row, const std::string& activation) {
   auto result = run_one("nn", "fully_connected", parameters_of(row, ""), {test.inputs[0], test.inputs[1], test.inputs[2]});
   if (test.inputs[3]) result = run_one("elementwise", "add", {}, {result, test.inputs[3]});

@@ -27,7 +27,7 @@ std::string text(const std::vector<tenon::TensorType>& types) {
   return result;
 }
 
-/// To a fixed point, as in graphs.
+/// Infers to a fixed point, as graphs do.
 std::string inferred(const InferenceRow& row) {
   const PluginOperator kernel(row.plugin, row.op, row.attributes);
   auto known = kernel.infer(types(row.inputs, tenon::f32), types(row.outputs, tenon::unknown_dtype));

@@ -20,7 +20,8 @@ using tenon::Storage;
 
 namespace {
 
-/// The same elements on the GPU after one NaN, so that they begin 4 bytes after an aligned address.
+/// Copies the elements to the GPU after one NaN, so that they begin 4 bytes after an aligned
+/// address.
 Tensor shifted(const Tensor& tensor) {
   const auto from = tensor.values<float>();
   Tensor longer = Tensor::empty(tenon::f32, {tensor.size() + 1});

@@ -12,6 +12,6 @@ struct OperatorManifest {
   std::string count;                            ///< the parameter with the number of outputs; empty: there is one output
   std::vector<bool> reads_input, reads_output;  ///< in backward; the last element applies to all tensors of a variadic input
 
-  /// From a library opened by dlopen.
+  /// Reads the manifest from a library opened by dlopen.
   static OperatorManifest of(void* library, const std::string& op);
 };

@@ -86,7 +86,7 @@ struct RawTensor {
   }
 };
 
-/// For elements in the order of channels_last().
+/// Sets the strides for elements in the order of channels_last().
 void set_channels_last(RawTensor& tensor) {
   tensor.strides.assign(tensor.shape.size(), 1);
   std::int64_t step = tensor.shape[1];

@@ -161,7 +161,7 @@ TEST_CASE("products of f32 with infinities and NaN match the definition, and aff
 
 namespace {
 
-/// The same in double, for elements rounded to bfloat16 first.
+/// The product in double, for elements rounded to bfloat16 first.
 std::vector<double> of_rounded(const MatrixPair& of, product::Start start) {
   const auto rows = of.size.rows, columns = of.size.columns, depth = of.size.depth;
   const auto rounded = [](float value) { return static_cast<double>(static_cast<float>(tenon::bfloat16(value))); };

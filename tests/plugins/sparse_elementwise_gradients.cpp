@@ -14,7 +14,7 @@ namespace {
 
 const DType gradient_dtypes[] = {tenon::f32, tenon::f64, tenon::f16};
 
-/// The same with dense kernels, which are compared with finite differences elsewhere.
+/// The gradient by dense kernels, which are compared with finite differences elsewhere.
 Doubles dense_gradient(const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes, std::size_t which,
                        const Tensor& weights) {
   std::vector<Tensor> dense;

@@ -40,7 +40,7 @@ void multiply_in(const Arithmetic& arithmetic, const gemm::Operand<float>& left,
     }
 }
 
-/// The same in precision W.
+/// Product in the precision of W: by FMA for float, otherwise by loops.
 template <class W>
 void multiply(const gemm::Operand<W>& left, const gemm::Operand<W>& right, const product::Size& size, const Result<W>& to,
               bool add = false) {

@@ -217,7 +217,7 @@ class AmxConvolution {
   std::int64_t turned_row() const { return rounded_up(tiling_.data.columns, amx::chunk) * amx::chunk; }
   std::int64_t rows_of_window(const Range& rows) const { return (rows.size() - 1) * tiling_.stride.rows + tiling_.kernel.rows; }
 
-  /// The same for one channel: for each row of the output, the rows of data that its windows cover,
+  /// Variant for one channel: for each row of the output, the rows of data that its windows cover,
   /// interleaved.
   void place_interleaved(const float* data, const Range& rows, Bits* taken, Bits* to) const {
     const auto left = tiling_.before.columns * tiling_.element, size = tiling_.data.columns * tiling_.element,

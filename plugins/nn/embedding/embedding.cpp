@@ -95,7 +95,7 @@ void Embedding::backward(const tenon::Call& call) const {
   });
 }
 
-/// The same sums, for the used rows only.
+/// Computes the gradient's used rows only, with the same sums as backward().
 void Embedding::backward_sparse(const tenon::Call& call) const {
   if (call.write(1) == tenon::Write::none) return;
   std::vector<std::int64_t> row_ids;

@@ -51,7 +51,7 @@ Statistics of_batch(const T* x, const Axis& channels, std::int64_t c) {
   });
 }
 
-/// The same for all channels at once, if they are contiguous.
+/// Moments of all channels at once, if they are contiguous.
 template <class T>
 std::vector<Statistics> of_columns(const tenon::Call& call, const T* x, const Axis& channels) {
   const auto width = channels.length;

@@ -23,7 +23,7 @@ struct GruUnit {
   struct Slopes {
     W z, r, candidate, product, h;  ///< r: if linear_before_reset
   };
-  /// From the gradient of the state after the step; h is the state before it.
+  /// Gradients, given that of the state after the step; h is the state before it.
   template <class W>
   TENON_FN Slopes<W> back(const W (&sums)[4], W h, W dh) const {
     const W z = gate(sums[0]), in = argument(sums), d = dh * (1 - z) * candidate.slope(in);
@@ -34,7 +34,7 @@ struct GruUnit {
   struct ResetSlopes {
     W r, h;
   };
-  /// From the gradient of the result of reset().
+  /// Gradients, given that of the result of reset().
   template <class W>
   TENON_FN ResetSlopes<W> reset_back(W sum_of_r, W h, W dreset, W slope_of_r) const {
     if (linear_before_reset) return {slope_of_r, dreset};

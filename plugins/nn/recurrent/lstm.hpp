@@ -20,7 +20,7 @@ struct LstmUnit {
   struct Slopes {
     W sums[4], peepholes[3], c;
   };
-  /// From the gradients of the state h and of c after the step; `before` is c before it.
+  /// Gradients, given those of the state h and of c after the step; `before` is c before it.
   template <class W>
   TENON_FN Slopes<W> back(const W (&sums)[4], const W (&peepholes)[3], W before, W dh, W dc_behind) const {
     const W in = sums[0] + peepholes[0] * before, in_f = sums[2] + peepholes[2] * before;

@@ -18,8 +18,8 @@ template <class Term>
   return sum_of<double>(n, term);
 }
 
-/// The same for a long sum, on the host's threads: blocks of fixed size are summed separately, then
-/// added in order.
+/// Variant for long sums, on the host's threads: sums blocks of fixed size separately, then adds
+/// them in order.
 template <class Term>
 double parallel_sum(const tenon::Call& call, std::int64_t n, const Term& term) {
   constexpr std::int64_t block = 8192;

@@ -33,7 +33,7 @@ struct Window {
   /// Output positions along an axis of `size` elements. Needs reach <= padded.
   std::int64_t places(int axis, std::int64_t size) const { return (padded(axis, size) - reach(axis)) / stride[at(axis)] + 1; }
 
-  /// The same window with padding. Axes of unknown size get none.
+  /// Returns this window with padding. Axes of unknown size get none.
   Window with_padding(Padding mode, const tenon::Ints& begin, const tenon::Ints& end, const tenon::Shape& data) const {
     auto padded = *this;
     padded.pad = numbers(begin, axes, {0, 0, 0});

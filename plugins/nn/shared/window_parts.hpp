@@ -42,7 +42,7 @@ class WindowParts {
     return parts;
   }
 
-  /// The same, with each sample split into rows if there are fewer samples than `most`.
+  /// Like of_samples(), but splits each sample into rows if there are fewer samples than `most`.
   std::vector<WindowPart> of_rows(std::int64_t most) const {
     const auto cuts = batch_ > 0 ? even(std::min({most / batch_, rows_, most_cuts})) : 1;
     if (cuts <= 1) return of_samples(most);
