@@ -19,8 +19,8 @@ namespace sparse {
 template <class T>
 class Strips {
  public:
-  /// Chooses the number of strips per round so that each thread gets the same number, at most four.
-  /// No strip is much smaller than its list of columns.
+  /// Each thread gets the same number of strips, at most four of them per round. No strip is much
+  /// smaller than its list of columns.
   Strips(const tenon::Csr<const T>& matrix, std::int64_t threads) : matrix_(matrix) {
     constexpr std::int64_t cached_values = 32 << 10, smallest = 4 << 10;
     const auto for_each_thread = matrix.nnz / (std::max(cached_values, matrix.columns) * threads) + 1;

@@ -19,7 +19,7 @@ template <class W>
 struct Mask : MaskPlaces {
   std::vector<W> values;
 
-  /// Adds the mask of the visible keys. Returns whether all of them are masked out.
+  /// Adds the mask of the visible keys. Returns whether no key remains visible.
   bool add(std::int64_t sample, std::int64_t head, std::int64_t query, const Sight::Keys& seen, W* row) const {
     if (!given) return seen.first == seen.last;
     const W* const added = values.data() + at(sample, head, query, 0);

@@ -57,7 +57,7 @@ using Im2colRow = choice::Row<Im2colAlgorithm, Im2colCase>;
 
 namespace convolution_choice {
 
-/// im2col reads the weights once for each chunk of positions, in their original layout; oneDNN
+/// im2col reads the weights once per output position, in their original layout; oneDNN
 /// reads them more often and in another layout.
 inline bool few_positions(const ConvolutionCase& of) {
   const bool multiplies = of.bf16 ? of.processor.bf16 : of.has_wide_vectors();
@@ -145,7 +145,7 @@ constexpr bool is_narrow(std::int64_t columns) {
 constexpr bool asks_for_channels_last(bool data_last, bool output_last, std::int64_t columns) {
   return (data_last || output_last) && !is_narrow(columns);
 }
-/// oneDNN blocks channels in these cases, but only if the primitive is for training.
+/// oneDNN prefers blocked channels in these cases, but reports that only for training primitives.
 constexpr bool asks_for_training(std::int64_t filters, std::int64_t columns) {
   return is_narrow(columns) || filters <= 16;
 }
