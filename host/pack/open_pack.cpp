@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t longest_list = std::uint64_t{16} << 20;
 
-/// A new file of this user's alone, which nobody changes by mistake.
+/// A new, read-only file that only this user can access.
 class NewFile {
  public:
   explicit NewFile(fs::path path)
@@ -43,7 +43,7 @@ class NewFile {
       bytes = bytes.subspan(static_cast<std::size_t>(written));
     }
   }
-  /// What has its place lasts, and so must what is in it.
+  /// The folder's rename is durable, so its files' contents must be, too.
   void sync() const {
     if (::fsync(file_.descriptor()) != 0) throw write_failure(path_, errno);
   }
@@ -53,27 +53,29 @@ class NewFile {
   OpenFile file_;
 };
 
-/// A folder of this user's alone. Throws where it is not.
+/// Makes a folder that only this user can write to. Throws if it is not.
 void make_own_folder(const fs::path& folder) {
   if (!make_user_folder(folder)) throw write_failure(folder, errno);
   const auto opened = OpenFile(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
   if (opened.descriptor() < 0 || ::fstat(opened.descriptor(), &status) != 0) throw write_failure(folder, errno);
   if (status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    throw file_failure("use", folder, "others may write to it, and packs are unpacked there", "chmod go-w, or choose another cache folder");
+    throw file_failure("use", folder, "other users may write to it, but packs are unpacked there",
+                       "run chmod go-w, or choose another cache folder");
 }
 
 fs::path packs_folder(const fs::path& cache) {
   const auto folder = cache.empty() ? user_cache_folder() : cache;
   if (folder.empty())
-    throw Failure(FailureKind::usage, "there is no place to unpack packs: neither XDG_CACHE_HOME nor HOME is an absolute path",
-                  "set HOME, or HostOptions::cache");
+    throw Failure(FailureKind::usage, "there is no folder to unpack packs to: neither XDG_CACHE_HOME nor HOME is an absolute path",
+                  "set HOME or HostOptions::cache");
   auto packs = folder / "packs";
   make_own_folder(packs);
   return packs;
 }
 
-/// An archive whose hash is right: it may be wrong by mistake, or because who made it is trusted in vain.
+/// An archive with a trusted hash. It may still be wrong, by mistake or because its author is
+/// malicious.
 class Pack {
  public:
   Pack(const fs::path& archive, std::string shown_as) : zip_(archive), shown_as_(std::move(shown_as)) {
@@ -81,21 +83,21 @@ class Pack {
     if (members.empty() || members[0].name != pack_list_name) refuse("its first member is not pack.json");
     for (const auto& member : members) {
       const auto type = member.attributes >> 16 & S_IFMT;
-      if (type != 0 && type != S_IFREG) refuse(fmt::format("its member {} is no plain file", member.name));
+      if (type != 0 && type != S_IFREG) refuse(fmt::format("its member {} is not a regular file", member.name));
       if ((member.flags & zip::encrypted_flag) != 0 || member.method != zip::stored || member.size != member.stored_size)
         refuse(fmt::format("its member {} is compressed or encrypted", member.name));
-      if (!by_name_.emplace(member.name, &member).second) refuse(fmt::format("its member {} is there twice", member.name));
+      if (!by_name_.emplace(member.name, &member).second) refuse(fmt::format("its member {} occurs twice", member.name));
     }
     if (members[0].size > longest_list) refuse("its pack.json is larger than 16 MiB");
     text_.resize(static_cast<std::size_t>(members[0].size));
     zip_.read(members[0], label_of(pack_list_name), std::as_writable_bytes(std::span(text_)));
     list_ = read_pack_list(text_, label_of(pack_list_name));
-    if (list_.members.size() + 1 != members.size()) refuse("it has other members than its pack.json says");
+    if (list_.members.size() + 1 != members.size()) refuse("its members differ from those listed in pack.json");
     for (const auto& member : list_.members) {
       const auto found = by_name_.find(member.name);
-      if (found == by_name_.end()) refuse(fmt::format("its pack.json says that it has {}", member.name));
+      if (found == by_name_.end()) refuse(fmt::format("its pack.json lists {}, which is missing", member.name));
       if (found->second->size != member.size)
-        refuse(fmt::format("{} has {} bytes, and not {}", member.name, found->second->size, member.size));
+        refuse(fmt::format("{} has {} bytes but pack.json says {}", member.name, found->second->size, member.size));
     }
   }
 
@@ -108,7 +110,7 @@ class Pack {
         sum.add(bytes);
         file.write(bytes);
       });
-      if (sum.hexadecimal() != member.sha256) refuse(fmt::format("{} has not the hash that its pack.json says", member.name));
+      if (sum.hexadecimal() != member.sha256) refuse(fmt::format("the hash of {} does not match its pack.json", member.name));
       file.sync();
     }
     const NewFile file(folder / pack_list_name);
@@ -126,7 +128,8 @@ class Pack {
   PackList list_;
 };
 
-/// The list of the pack that a folder holds. Empty where the folder or a file in it is missing or cut short: users clear caches.
+/// The list of the pack unpacked in `folder`; nullopt if the folder or a file in it is missing or
+/// truncated, because users clear caches.
 std::optional<PackList> unpacked_in(const fs::path& folder) {
   const auto path = folder / pack_list_name;
   std::string text;
@@ -142,7 +145,8 @@ std::optional<PackList> unpacked_in(const fs::path& folder) {
   }
 }
 
-/// Copied, so that what was checked is what is unpacked. What a process leaves that is killed, the next one clears.
+/// Unpacks a copy, so that the bytes that were checked are the bytes that are unpacked. A killed
+/// process leaves its work folder, which the next one removes.
 void unpack(const fs::path& path, const std::string& sum, const fs::path& folder) {
   const auto work = folder.parent_path() / ("new-" + sum);
   std::error_code error;
@@ -159,7 +163,7 @@ void unpack(const fs::path& path, const std::string& sum, const fs::path& folder
   {
     const NewFile copy(work / "pack");
     const auto copied = sum_of_pack(path, [&](std::span<const std::byte> bytes) { copy.write(bytes); });
-    if (copied != sum) throw file_failure("open the pack", path, "it was changed meanwhile");
+    if (copied != sum) throw file_failure("open the pack", path, "it changed while it was copied");
   }
   Pack(work / "pack", path.string()).unpack(work / "content");
   if (::rename((work / "content").c_str(), folder.c_str()) != 0) throw write_failure(folder, errno);
@@ -174,9 +178,9 @@ OpenedPack open_pack(const fs::path& path, const PackTrust& trust) {
   if (!list) {
     const OpenFile locked(::open(packs.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     while (::flock(locked.descriptor(), LOCK_EX) != 0 && errno == EINTR) continue;
-    list = unpacked_in(folder);  // by another process, while this one waited
+    list = unpacked_in(folder);  // another process may have unpacked it meanwhile
     if (!list) unpack(path, sum, folder), list = unpacked_in(folder);
-    if (!list) throw file_failure("open the pack", path, "it was unpacked to " + folder.string() + ", where something of it is gone");
+    if (!list) throw file_failure("open the pack", path, "it was unpacked to " + folder.string() + ", but files there are missing");
   }
   OpenedPack opened{sum, folder / pack_graph_name, {}};
   for (const auto& plugin : list->plugins) opened.plugins.push_back(folder / plugin);

@@ -1,4 +1,4 @@
-// The file of a pack, before anything in it is believed.
+// The untrusted file of a pack.
 #pragma once
 #include <cstddef>
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace tenon {
 
-/// SHA-256 of the file's bytes. `also` gets each part that is hashed, in order: who copies in it has the hash of the copy, whatever happens
-/// to the file meanwhile. Throws Failure (file).
+/// SHA-256 of the file's bytes. `also` receives each hashed chunk, in order: a caller that copies
+/// in it has the hash of its copy, whatever happens to the file meanwhile. Throws Failure (file).
 std::string sum_of_pack(const std::filesystem::path& path, const std::function<void(std::span<const std::byte>)>& also = {});
 
 }  // namespace tenon

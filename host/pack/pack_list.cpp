@@ -56,9 +56,9 @@ PackList read_pack_list(std::string_view text, const std::string& label) {
     const auto name = entry["name"], sum = entry["sha256"];
     PackMember member{name.text("'name'"), static_cast<std::uint64_t>(entry["size"].integer("'size'", 0, INT64_MAX)), sum.text("'sha256'")};
     if (!is_member_name(member.name))
-      name.refuse("'{}' may not be in a pack: it holds graph.tenon and files in plugins/", printable(member.name));
-    if (!is_sha256(member.sha256)) sum.refuse("'{}' is no SHA-256", printable(member.sha256));
-    if (!names.insert(name.text()).second) name.refuse("'{}' is there twice", member.name);
+      name.refuse("'{}' is not allowed in a pack, which holds graph.tenon and files in plugins/", printable(member.name));
+    if (!is_sha256(member.sha256)) sum.refuse("'{}' is not a SHA-256 hash", printable(member.sha256));
+    if (!names.insert(name.text()).second) name.refuse("'{}' occurs twice", member.name);
     list.members.push_back(std::move(member));
   }
   if (!names.contains(pack_graph_name)) root.refuse("{} is not among the members", pack_graph_name);

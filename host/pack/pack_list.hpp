@@ -1,4 +1,4 @@
-// pack.json, the first member of a pack: what else is in it.
+// pack.json, the first member of a pack, which lists the others.
 #pragma once
 #include <string>
 #include <string_view>
@@ -12,16 +12,17 @@ inline constexpr const char* pack_graph_name = "graph.tenon";
 inline constexpr std::string_view pack_plugins = "plugins/";
 
 struct PackList {
-  std::vector<std::string> plugins;  ///< names of members
+  std::vector<std::string> plugins;  ///< member names
   std::vector<PackMember> members;   ///< all but pack.json
 };
 
-/// The same list gives the same text.
+/// Equal lists give equal texts.
 std::string to_text(const PackList& list);
-/// Throws Failure (file) where the text is no list, or names something that may not be in a pack. `label` stands for it in messages.
+/// Throws Failure (file) if the text is not a list, or lists a member that is not allowed in a
+/// pack. `label` names the text in messages.
 PackList read_pack_list(std::string_view text, const std::string& label);
 
-/// `graph.tenon`, or a plain file name in plugins/.
+/// Returns whether the name is `graph.tenon` or a plain file name in plugins/.
 bool is_member_name(std::string_view name);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Which packs are opened: those whose hash somebody says.
+// Decides which packs may be opened: those with a trusted hash.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -17,9 +17,8 @@ namespace tenon {
 namespace {
 
 constexpr const char* how_to_trust =
-    "say the hash of the pack, which tenon pack printed where it was made and sha256sum prints of a file, or add it to your list of what "
-    "is "
-    "trusted, `tenon trust add`, if you know where it comes from";
+    "pass the pack's hash, which `tenon pack` printed and `sha256sum` prints, or add it to your trusted hashes with `tenon trust add` if "
+    "you know where the pack comes from";
 
 std::size_t read_some(const OpenFile& file, std::uint64_t offset, std::span<std::byte> bytes, const std::filesystem::path& path) {
   for (;;) {
@@ -29,13 +28,13 @@ std::size_t read_some(const OpenFile& file, std::uint64_t offset, std::span<std:
   }
 }
 
-/// The hash that the user says; empty: none.
+/// The user-provided hash; empty if there is none.
 std::string said_sum(const std::string& text) {
   constexpr std::string_view kind = "sha256:";
   auto sum = text.starts_with(kind) ? text.substr(kind.size()) : text;
   if (!text.empty() && !is_sha256(sum))
     throw Failure(FailureKind::usage,
-                  fmt::format("'{}' is no hash of a pack: it must be sha256: and 64 digits of 0-9 and a-f", printable(text)));
+                  fmt::format("'{}' is not a pack's hash: it must be sha256: and 64 digits of 0-9 and a-f", printable(text)));
   return sum;
 }
 
@@ -70,12 +69,11 @@ std::string require_trusted_pack(const std::filesystem::path& path, const PackTr
   auto sum = sum_of_pack(path);
   if (!said.empty()) {
     if (said == sum) return sum;
-    throw Failure(FailureKind::file,
-                  fmt::format("{} is not the pack that is trusted: its SHA-256 is {}, and not {}", path.string(), sum, said));
+    throw Failure(FailureKind::file, fmt::format("{} is not the trusted pack: its SHA-256 is {}, not {}", path.string(), sum, said));
   }
   const auto listed = trusted_plugins(trust.config);
   if (std::any_of(listed.begin(), listed.end(), [&](const TrustedPlugin& entry) { return entry.sha256 == sum; })) return sum;
-  throw Failure(FailureKind::file, path.string() + " is a pack, which holds code: it is opened only by its hash, and none is given",
+  throw Failure(FailureKind::file, path.string() + " is a pack, which holds code: its hash must be trusted, but no hash was passed",
                 how_to_trust);
 }
 

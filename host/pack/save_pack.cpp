@@ -29,7 +29,8 @@ std::string sum_of(std::span<const std::byte> bytes) {
   return sum.hexadecimal();
 }
 
-/// Of the plugins that loading the graph took, and of those with a kernel or variant for one of its operators.
+/// The files of the plugins that loading the graph used, and of those with a kernel or variant for
+/// one of its operators.
 std::set<fs::path> plugins_of(const Graph& graph, const Catalog& catalog) {
   std::set<fs::path> paths;
   const auto add = [&](int file) {
@@ -40,7 +41,7 @@ std::set<fs::path> plugins_of(const Graph& graph, const Catalog& catalog) {
     const auto* op = catalog.find(used.full_name());
     if (op == nullptr) continue;
     if (op->file < 0 && op->info.space != "tenon")
-      throw Failure(FailureKind::usage, fmt::format("operator '{}' is the application's own, which no plugin has", used.full_name()),
+      throw Failure(FailureKind::usage, fmt::format("operator '{}' is defined by the application, not by a plugin", used.full_name()),
                     "build it as a plugin, so that it can be packed");
     for (const auto file : op->kernel_files) add(file);
     for (const auto& variant : op->variants) add(variant.file);
@@ -50,7 +51,7 @@ std::set<fs::path> plugins_of(const Graph& graph, const Catalog& catalog) {
   return paths;
 }
 
-/// Files by the names that they get in the pack.
+/// Files by their names in the pack.
 class Files {
  public:
   void add_plugin(const fs::path& path) {
@@ -60,10 +61,10 @@ class Files {
       for (const auto& library : find_needed_libraries(InputFile(path), path.parent_path(), SearchEnvironment::ignored)) {
         if (library.path.filename().empty() || library.found != NeededLibrary::Found::bundled) continue;
         if (!fs::equivalent(library.path.parent_path(), path.parent_path()))
-          throw Failure(
-              FailureKind::file,
-              fmt::format("{} needs {}, which lies in another folder, and a pack has one for both", path.string(), library.path.string()),
-              "build the plugin to find the library beside itself");
+          throw Failure(FailureKind::file,
+                        fmt::format("{} needs {}, which is in another folder, but a pack has a single folder for both", path.string(),
+                                    library.path.string()),
+                        "build the plugin so that it finds the library in its own folder");
         add(library.path);
       }
     } catch (const PluginError& fault) {
@@ -75,13 +76,14 @@ class Files {
     auto name = std::string(pack_plugins) + path.filename().string();
     if (!is_member_name(name))
       throw Failure(FailureKind::usage,
-                    fmt::format("{} cannot be in a pack: its name begins with a point, or is no plain text", printable(path.string())));
+                    fmt::format("{} cannot be in a pack: its name begins with a dot or is not plain text", printable(path.string())));
     const auto file = FileMemory::open(path);
     const auto [at, added] = files_.emplace(name, file);
     if (!added && !std::ranges::equal(at->second->bytes(), file->bytes()))
-      throw Failure(FailureKind::usage,
-                    fmt::format("{} and {} have one name, and a pack has one folder for both", at->second->path().string(), path.string()),
-                    "give one of them another name");
+      throw Failure(
+          FailureKind::usage,
+          fmt::format("{} and {} have the same name, but a pack has a single folder for both", at->second->path().string(), path.string()),
+          "rename one of them");
     return name;
   }
 

@@ -1,4 +1,4 @@
-// Operators that every host has and that folders after this one define.
+// Operators of every host that later folders define.
 #pragma once
 #include <vector>
 
@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-/// Static objects of this class add operators to each host that is made.
+/// Static objects of this class add operators to each host that is created.
 class BuiltinOperators {
  public:
   using Add = void (*)(Host::Impl&);

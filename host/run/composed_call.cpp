@@ -53,7 +53,8 @@ ComposedCall::ComposedCall(const LoadedOperator& op, const Instance& object, Dev
   execution_.emplace(std::move(plan), *kernels_, no_tensors_, ExecutionContext{.call = context, .streams = &streams_, .arenas = &arenas_});
 }
 
-// An output may be an input, sparse, on another device, or the same value as another output.
+// A kernel cannot write an output directly that is an input, sparse, on another device, or the same
+// value as another output.
 void ComposedCall::bind_outputs(const CallTensors& tensors) {
   const auto& plan = execution_->plan();
   const auto& outputs = plan.model().outputs;

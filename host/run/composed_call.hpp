@@ -1,4 +1,4 @@
-// A call, outside of any graph, of an operator that is a graph of others.
+// A call, outside any graph, of an operator that is composed of others.
 #pragma once
 #include "graph/operator_inference.hpp"
 #include "run/execution/execution.hpp"
@@ -6,16 +6,17 @@
 
 namespace tenon {
 
-/// Its nodes, planned once for tensors of these types, which are whole and dense. Threads: one at a time.
+/// The operator's nodes, planned once for contiguous dense tensors of these types. Threads: one at
+/// a time.
 class ComposedCall {
  public:
   ComposedCall(const LoadedOperator& op, const Instance& object, Device& device, const CallTypes& types, const CallContext& context);
   ComposedCall(const ComposedCall&) = delete;
   ComposedCall& operator=(const ComposedCall&) = delete;
 
-  /// Writes all outputs anew. Throws Failure with the node inside that failed.
+  /// Overwrites all outputs. Throws Failure that names the inner node that failed.
   void run(const CallTensors& tensors, std::uint64_t seed, std::uint64_t step);
-  std::int64_t bytes() const { return execution_->plan().memory.bytes(); }  ///< that it keeps
+  std::int64_t bytes() const { return execution_->plan().memory.bytes(); }  ///< held between calls
 
  private:
   void bind_outputs(const CallTensors& tensors);
@@ -29,7 +30,7 @@ class ComposedCall {
   Arenas arenas_;
   std::optional<Kernels> kernels_;
   std::optional<Execution> execution_;
-  std::vector<Tensor> made_;  // outputs that no kernel writes where they are wanted; empty: one does
+  std::vector<Tensor> made_;  // outputs that no kernel writes to the caller's memory; empty: written directly
 };
 
 }  // namespace tenon

@@ -23,7 +23,7 @@ bool is_floating(const Gradient& g, Gradient::Value value) {
   return floating.has(g.type(value).dtype);
 }
 
-/// The inputs from `first` to `end` that have a gradient.
+/// The floating-point inputs in [first, end), which have a gradient.
 Positions floating_inputs(Gradient& g, std::size_t first, std::size_t end) {
   Positions found;
   for (auto i = first; i < end; ++i)
@@ -45,9 +45,9 @@ Positions less(Positions positions, std::size_t offset) {
 
 struct If : TwoBranches {
   static constexpr void describe(auto& op) {
-    op.doc("one of two graphs: `then` where the condition is true, else `else`; only that one runs");
+    op.doc("runs one of two graphs: `then` if the condition is true, else `else`");
     describe_branches(
-        op, "outputs of the graph that runs; both graphs must give them the same types, unless the condition is known before the run");
+        op, "outputs of the graph that runs; both graphs must return the same types, unless the condition is known before the run");
   }
 
   void infer(Infer& io) const {
@@ -55,7 +55,7 @@ struct If : TwoBranches {
       const auto one = type;
       if (merge(type, other) == Merge::contradiction)
         throw Failure(FailureKind::usage,
-                      fmt::format("output {} is {} of the graph 'then' but {} of the graph 'else'", i, to_string(one), to_string(other)));
+                      fmt::format("output {} is {} in the graph 'then' but {} in the graph 'else'", i, to_string(one), to_string(other)));
     });
   }
 
@@ -63,7 +63,7 @@ struct If : TwoBranches {
     chosen(call)->run(call.training(), data_of(call), tensors_at(call.raw().outputs, at(call.outputs())));
   }
 
-  // The same of the gradients of both graphs.
+  // An `if` of the gradients of both graphs.
   void gradient(Gradient& g) const {
     const auto wrt = floating_inputs(g, 1, at(g.inputs())), reached = floating_outputs(g, 0, at(g.outputs()));
     if (wrt.empty()) return;
@@ -84,10 +84,10 @@ struct Fail : Operator {
   std::int32_t outputs = 1;
 
   static constexpr void describe(auto& op) {
-    op.doc("fails with a message where it runs: what a branch consists of that cannot be computed, and that may never be taken");
-    op.output("output", "nothing").count(&Fail::outputs);
-    op.param("message", &Fail::message, "why it fails").required();
-    op.param("outputs", &Fail::outputs, "how many outputs there are").at_least(1);
+    op.doc("fails with a message when it runs; replaces a branch that cannot be computed but may never be taken");
+    op.output("output", "no value").count(&Fail::outputs);
+    op.param("message", &Fail::message, "reason of the failure").required();
+    op.param("outputs", &Fail::outputs, "number of outputs").at_least(1);
   }
 
   void infer(Infer&) const {}
@@ -102,13 +102,13 @@ struct While : Operator {
   HeldSubgraph test, step;
 
   static constexpr void describe(auto& op) {
-    op.doc("runs `body` on its own outputs as long as `condition` returns true of them");
-    op.input("data", "what the loop begins with: the inputs of both graphs, in their order").types(every_type).variadic();
-    op.output("output", "what the last run of `body` returned, or data; of the same types").count(&While::outputs);
+    op.doc("runs `body` on its own outputs while `condition` returns true for them");
+    op.input("data", "initial values: the inputs of both graphs, in order").types(every_type).variadic();
+    op.output("output", "outputs of the last iteration, or `data` if there was none; the types of `data`").count(&While::outputs);
     op.param("condition", &While::condition, "a graph that returns one boolean").required();
     op.param("body", &While::body, "a graph with as many outputs as inputs, of the same types").required();
-    op.param("outputs", &While::outputs, "how many values there are").at_least(1);
-    op.param("limit", &While::limit, "the most runs of `body`; a loop that would go on is an error").at_least(0);
+    op.param("outputs", &While::outputs, "number of values").at_least(1);
+    op.param("limit", &While::limit, "maximum number of iterations; exceeding it is an error").at_least(0);
   }
 
   void configure() {
@@ -128,7 +128,7 @@ struct While : Operator {
     for (int i = 0; i < io.outputs(); ++i) {
       auto type = data[at(i)];
       if (merge(type, next[at(i)]) == Merge::contradiction)
-        throw Failure(FailureKind::usage, fmt::format("value {} of the loop is {}, but its body makes it {}: types must stay the same", i,
+        throw Failure(FailureKind::usage, fmt::format("value {} of the loop is {}, but its body returns {}: types must stay the same", i,
                                                       to_string(data[at(i)]), to_string(next[at(i)])));
       set_output(io, i, type);
     }
@@ -142,7 +142,7 @@ struct While : Operator {
       for (const auto& tensor : now) set.push_back(Tensor::empty(tensor.dtype(), tensor.shape()));
     for (std::int64_t runs = 0;; ++runs) {
       if (!is_true(test->run(call.training(), now))) break;
-      if (runs == limit) throw Error("the loop has run ", limit, " times, its limit, and the condition still holds");
+      if (runs == limit) throw Error("the loop reached its limit of ", limit, " iterations and the condition is still true");
       if (call.cancelled()) throw Error("the run was stopped in the loop");
       step->run(call.training(), now, sets[runs % 2]);
       now = sets[runs % 2];
@@ -150,7 +150,7 @@ struct While : Operator {
     for (std::size_t i = 0; i < count; ++i) copy_elements(now[i], tensor_at(call.raw().outputs[i]));
   }
 
-  void gradient(Gradient&) const { throw Error("a while loop has no gradient: use scan for a number of runs that shapes decide"); }
+  void gradient(Gradient&) const { throw Error("a while loop has no gradient: use scan if shapes determine the number of iterations"); }
 };
 
 struct Scan : Operator {
@@ -161,24 +161,22 @@ struct Scan : Operator {
   HeldSubgraph step;
 
   static constexpr void describe(auto& op) {
-    op.doc("runs `body` for each row of some inputs; part of what it returns goes into its next run, the rest is stacked");
-    op.input("data",
-             "first the values that are carried from run to run, then the inputs that are taken row by row, then those that stay the same")
-        .types(every_type)
-        .variadic();
-    op.output("output", "the carried values after the last run, then the others with a first axis for the runs").count(&Scan::outputs);
+    op.doc("runs `body` for each row of some inputs; some of its outputs are carried to the next iteration, the others are stacked");
+    op.input("data", "first the carried values, then the scanned inputs, then the inputs that stay the same").types(every_type).variadic();
+    op.output("output", "the carried values after the last iteration, then the stacked outputs, whose first axis is the iteration")
+        .count(&Scan::outputs);
     op.param(
           "body", &Scan::body,
-          "a graph: its inputs are the carried values, a row each, and the inputs that stay; its outputs the next carried values and what "
-          "is stacked")
+          "a graph: its inputs are the carried values, one row of each scanned input, and the inputs that stay the same; its outputs the "
+          "next carried values and the values to stack")
         .required();
-    op.param("carries", &Scan::carries, "how many values are carried").at_least(0);
-    op.param("scanned", &Scan::scanned, "how many inputs are taken row by row; all have as many rows").at_least(1);
-    op.param("outputs", &Scan::outputs, "how many outputs the body has").at_least(1);
-    op.param("reverse", &Scan::reverse, "from the last row to the first");
+    op.param("carries", &Scan::carries, "number of carried values").at_least(0);
+    op.param("scanned", &Scan::scanned, "number of scanned inputs; all need the same number of rows").at_least(1);
+    op.param("outputs", &Scan::outputs, "number of outputs of the body").at_least(1);
+    op.param("reverse", &Scan::reverse, "scan from the last row to the first");
   }
 
-  // Both may be as large as their type allows.
+  // Both may have the largest value of their type.
   std::size_t data_inputs() const { return at(carries) + at(scanned); }
 
   void configure() {
@@ -188,7 +186,7 @@ struct Scan : Operator {
 
   void infer(Infer& io) const {
     const auto count = at(io.inputs());
-    io.require(count >= data_inputs(), "there are ", count, " inputs but carries and scanned ask for ", data_inputs());
+    io.require(count >= data_inputs(), "there are ", count, " inputs but carries and scanned need ", data_inputs());
     require_counts(*step, count, at(io.outputs()));
     const auto all = input_types(io, 0, count);
     std::vector<tenon_type> data(all.begin(), all.end());
@@ -209,7 +207,7 @@ struct Scan : Operator {
     for (int i = 0; i < io.outputs(); ++i) {
       auto type = made[at(i)];
       if (i < carries && merge(type, data[at(i)]) == Merge::contradiction)
-        throw Failure(FailureKind::usage, fmt::format("carried value {} is {}, but the body makes it {}: types must stay the same", i,
+        throw Failure(FailureKind::usage, fmt::format("carried value {} is {}, but the body returns {}: types must stay the same", i,
                                                       to_string(data[at(i)]), to_string(type)));
       if (i >= carries && type.rank >= 0) {
         Shape stacked = Shape::of_rank(type.rank + 1);
@@ -241,8 +239,10 @@ struct Scan : Operator {
     for (std::size_t i = 0; i < at(carries); ++i) copy_elements(inputs[i], outputs[i]);
   }
 
-  // A scan the other way round, whose body is the gradient of this one's. It carries the gradients of the carried values and the sums of
-  // those of the inputs that stay, and takes rows of what was carried into each run, of the scanned inputs and of the outputs' gradients.
+  // The gradient is a scan in the opposite direction whose body is the gradient of this body. It
+  // carries the gradients of the carried values and the sums of the gradients of the inputs that
+  // stay the same. Its scanned inputs are the values carried into each iteration, the scanned
+  // inputs, and the gradients of the outputs.
   void gradient(Gradient& g) const {
     const auto all = at(g.inputs()), stays = data_inputs();
     const auto wrt = floating_inputs(g, 0, all);
@@ -278,7 +278,7 @@ struct Scan : Operator {
   }
 
  private:
-  /// The carried values before each run, by a scan that stacks them, too.
+  /// The carried values before each iteration, from a scan that also stacks them.
   Values carried_into_runs(Gradient& g) const {
     if (carries == 0) return {};
     auto graph = step->graph();
@@ -299,7 +299,8 @@ struct Scan : Operator {
     wrt.insert(wrt.end(), summed.begin(), summed.end());
     wrt.insert(wrt.end(), rows.begin(), rows.end());
     auto graph = gradient_of(*step, reached, wrt);
-    // gradient_of() has the inputs of the body, then one for each that is reached; sums come in as well
+    // gradient_of() appends one input per reached output to the body's; the running sums are added
+    // here.
     const auto grads = graph.outputs();
     std::vector<Value> sums;
     for (std::size_t k = 0; k < summed.size(); ++k) {
@@ -320,7 +321,7 @@ struct Scan : Operator {
     return graph;
   }
 
-  // The same outputs, but for those from `first` on these.
+  // Replaces the outputs from `first` on.
   static Graph with_outputs(Graph graph, const std::vector<ValueInfo>& outputs, std::size_t first, const std::vector<Value>& others) {
     std::vector<Value> values;
     values.reserve(outputs.size());

@@ -1,4 +1,4 @@
-// Eager calls: one operator, now, by a prepared call that is kept for the next one.
+// Eager calls: run one operator now, with a prepared call that is cached for the next one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,8 @@
 namespace tenon {
 namespace {
 
-/// Names an operator with parameters and the types of what it is given. Short ones take no memory of their own.
+/// A cache key of an operator, its parameters and the types of its inputs. Short keys need no heap
+/// allocation.
 class CallKey {
  public:
   CallKey(std::string_view op, std::span<const Tensor> inputs, const Attributes& attributes) {
@@ -59,7 +60,7 @@ class CallKey {
       for (const auto& text : value) add_sized(text);
     } else if constexpr (std::is_same_v<T, Tensor>) {
       add(value);
-      if (value.storage() != Storage::dense) return;  // no operator accepts it
+      if (value.storage() != Storage::dense) return;  // operators refuse sparse parameters
       const auto whole = value.to("cpu").make_contiguous();
       add(whole.data(), static_cast<std::size_t>(whole.bytes()));
     } else {
@@ -88,7 +89,8 @@ std::string name_of_given(const OperatorInfo& info, std::size_t i) {
   return state < info.states.size() ? "state '" + info.states[state].name + "'" : fmt::format("input {}", i);
 }
 
-// Where the call runs: on the device of all that it is given, but for what stays on the CPU; on the CPU where it is given nothing.
+// The device of the inputs, except those that stay on the CPU; the CPU if there are none. Throws
+// Failure if devices differ.
 Device& common_device(const OperatorInfo& info, const std::vector<Tensor>& given) {
   const auto decides = [&](const Tensor& tensor) {
     const auto i = static_cast<std::size_t>(&tensor - given.data());
@@ -104,10 +106,10 @@ Device& common_device(const OperatorInfo& info, const std::vector<Tensor>& given
   throw Failure(
       FailureKind::usage,
       fmt::format("{} is on {}, but {} is on {}: a call runs on one device", name(first), first->device(), name(other), other->device()),
-      fmt::format(".to(\"{}\") brings {} there", gpu, gpu == first->device() ? name(other) : name(first)));
+      fmt::format("use .to(\"{}\") to move {}", gpu, gpu == first->device() ? name(other) : name(first)));
 }
 
-/// Of `count` inputs, of which those left out at the end may be missing.
+/// The types of `count` inputs; trailing optional ones may be missing.
 CallTypes types_of(const OperatorInfo& info, const std::vector<Argument>& given, std::size_t count) {
   CallTypes types;
   for (std::size_t i = 0; i < count; ++i) {
@@ -118,7 +120,7 @@ CallTypes types_of(const OperatorInfo& info, const std::vector<Argument>& given,
     auto& type = types.inputs.emplace_back(present ? type_of(given[i].dtype, given[i].shape) : unknown_type());
     type.present = present;
     if (present && (!is_sound(type) || !is_known(type)))
-      throw Failure(FailureKind::usage, fmt::format("input '{}' is {} but its whole shape must be known", declared.name, to_string(type)));
+      throw Failure(FailureKind::usage, fmt::format("input '{}' is {} but its shape must be fully known", declared.name, to_string(type)));
     types.storages.push_back(static_cast<std::uint8_t>(present ? given[i].storage : Storage::dense));
   }
   types.states.assign(info.states.size(), unknown_type());
@@ -126,7 +128,7 @@ CallTypes types_of(const OperatorInfo& info, const std::vector<Argument>& given,
 }
 
 CallTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& given) {
-  // States may follow the inputs; they are changed where they are.
+  // States may follow the inputs; they are updated in place.
   const auto states = info.states.size();
   const bool has_states = info.variadic() || given.size() == info.inputs.size() + states;
   const auto count = input_count(info, given.size() - (has_states ? std::min(given.size(), states) : 0));
@@ -138,8 +140,8 @@ CallTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& given) {
     if (!state) continue;
     if (state.storage() != Storage::dense)
       throw Failure(FailureKind::usage,
-                    fmt::format("state '{}' is {}, but states must be dense", info.states[i].name, name_of(state.storage())),
-                    "cast_storage(tensor, Storage::dense) gives one");
+                    fmt::format("state '{}' is {} but states must be dense", info.states[i].name, name_of(state.storage())),
+                    "convert it with cast_storage(tensor, Storage::dense)");
     types.states[i] = type_of(state.dtype(), state.shape());
   }
   types.values.resize(count);
@@ -148,9 +150,9 @@ CallTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& given) {
   return types;
 }
 
-constexpr std::int64_t max_idle_bytes = 1 << 20;  // of memory that one idle call may hold
+constexpr std::int64_t max_idle_bytes = 1 << 20;  // memory that one cached idle call may hold
 
-/// Runs the operator and hands its outputs, hidden ones too, to `use`.
+/// Runs the operator and passes its outputs, including hidden ones, to `use`.
 template <class Use>
 void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor>& given, const Attributes& attributes, Use&& use) {
   auto& cache = *host.calls;
@@ -206,7 +208,7 @@ Tensor Host::call(std::string_view op, const std::vector<Tensor>& inputs, const 
     for (std::size_t i = 0; i < made.size() && !found; ++i)
       if (!outputs[i].hidden) found = std::move(made[i]);
   });
-  if (!found) throw Failure(FailureKind::usage, "[" + std::string(op) + "] gives no output with these parameters");
+  if (!found) throw Failure(FailureKind::usage, "[" + std::string(op) + "] has no output with these parameters");
   return found;
 }
 

@@ -1,4 +1,4 @@
-// What an eager call leaves for the next one of its operator, parameters and types.
+// The cached call that the next eager call of the same operator, parameters and types reuses.
 #pragma once
 #include <string>
 #include <string_view>

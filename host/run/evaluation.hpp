@@ -1,4 +1,4 @@
-// Nodes whose results follow from shapes and from elements that are known, computed while a graph is planned.
+// Evaluates nodes at planning time whose results follow from shapes and known elements.
 #pragma once
 #include "device/threads.hpp"
 #include "graph/inference.hpp"
@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-/// For Inference: runs nodes of the graph on the CPU, each as a call of its own. Failures name the node.
+/// For Inference: runs single nodes of the graph on the CPU. Failures name the node.
 Evaluate evaluation(std::shared_ptr<const GraphSnapshot> graph, Threads& threads);
 
 }  // namespace tenon

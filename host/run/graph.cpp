@@ -15,7 +15,7 @@
 namespace tenon {
 namespace {
 
-// A node without outputs gives an empty handle.
+// Returns `none` for a node without outputs.
 ValueId first_output(const GraphModel& model, NodeId node) {
   const auto& record = model.nodes[node];
   return record.output_count == 0 ? none : record.first_output;
@@ -28,7 +28,8 @@ Graph::Graph(Host& host) : impl_(std::make_shared<Impl>(host.impl_)) {}
 Value Graph::input(std::string_view name, DType dtype, const Shape& shape) {
   const GraphUsers::Changing use(impl_of(*this).users);
   if (dtype == unknown_dtype)
-    throw Failure(FailureKind::usage, fmt::format("input '{}' has no dtype", printable(name)), "only dimensions may be unknown");
+    throw Failure(FailureKind::usage, fmt::format("input '{}' has no dtype", printable(name)),
+                  "pass a dtype; only dimensions may be unknown");
   return impl_->value(impl_->builder().input(name, type_of(dtype, shape)));
 }
 
@@ -69,17 +70,16 @@ Value Graph::add_object(Object object, const std::vector<Value>& inputs, const A
   const auto wanted = internal::snake_case(object.class_name);
   auto type = plugins.name_of(object.table, wanted);
   if (type.empty()) {
-    const auto give_name = fmt::format("give the class a name of its own first: host.add<{}>(\"NAME\")", object.class_name);
+    const auto give_name = fmt::format("register the class under its own name first: host.add<{}>(\"NAME\")", object.class_name);
     if (!is_identifier(wanted))
-      throw Failure(FailureKind::usage, fmt::format("the class '{}' has no name that a graph can hold", object.class_name), give_name);
+      throw Failure(FailureKind::usage, fmt::format("the class name '{}' is not a valid operator name", object.class_name), give_name);
     const auto manifest = object.manifest(wanted);
     auto info = read_manifest(std::as_bytes(std::span(manifest)));
     if (info.space.empty()) info.space = application_space;
     if (plugins.has(info.full_name()))
-      throw Failure(
-          FailureKind::usage,
-          fmt::format("the class '{}' would be operator '{}', but another one has that name", object.class_name, info.full_name()),
-          give_name);
+      throw Failure(FailureKind::usage,
+                    fmt::format("the class '{}' would become operator '{}', but that name is taken", object.class_name, info.full_name()),
+                    give_name);
     type = host().add_operator(manifest, object.table);
   }
   const GraphUsers::Changing use(impl_of(*this).users);

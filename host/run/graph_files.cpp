@@ -1,4 +1,4 @@
-// Graphs to files and back.
+// Reads and writes graph files.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,8 @@ void warn_of_lost_members(const Graph& graph, const std::string& file) {
 
 }  // namespace
 
-// A graph that came from a file and was not bound is written as it was read: its plugins may be missing here.
+// A graph that was loaded but not bound is written as it was read, because its plugins may be
+// missing.
 void Graph::save(const std::filesystem::path& path, std::uint64_t seed) {
   impl_of(*this).initialize(seed);
   const GraphUsers::Reading use(impl_->users);
@@ -45,7 +46,7 @@ std::vector<std::byte> Graph::to_bytes(std::uint64_t seed) {
   return write_tenon(impl_->model());
 }
 
-// Tensors point into the copy, so it begins where tensors may.
+// Copies the bytes, because tensors point into them and need aligned memory.
 Graph Graph::from_bytes(Host& host, std::span<const std::byte> bytes, const std::string& name) {
   const std::shared_ptr<std::byte[]> copy = allocate(bytes.size());
   std::copy(bytes.begin(), bytes.end(), copy.get());

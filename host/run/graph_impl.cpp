@@ -109,7 +109,8 @@ Graph Graph::Impl::completed() {
   return Graph(std::move(copy));
 }
 
-// What a graph and its clones have in common is a value of the graph that they came from, so that all of them take it.
+// Values that a graph shares with its clones have the identity of the common ancestor, so that all
+// of them accept the handle.
 Value Graph::Impl::value(ValueId id) const {
   if (id == none) return {};
   const auto from = std::find_if(ancestors_.begin(), ancestors_.end(), [&](const Ancestor& ancestor) { return id < ancestor.values; });
@@ -125,11 +126,11 @@ bool Graph::Impl::owns(Value value) const {
   });
 }
 
-// A handle names a node's first output and an offset, because it cannot see the graph.
+// A handle stores a node's first output and an offset, because it has no access to the graph.
 ValueId Graph::Impl::id_of(Value value) const {
   if (value.empty()) return none;
   if (!owns(value))
-    throw Failure(FailureKind::usage, "a value of another graph was given",
+    throw Failure(FailureKind::usage, "the value belongs to another graph",
                   "use values of this graph, or of the graph that it was cloned from");
   if (value.offset_ == 0) return value.base_;
   const auto& record = model().values[value.base_];

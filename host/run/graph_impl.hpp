@@ -1,4 +1,4 @@
-// What a Graph consists of.
+// The implementation of Graph.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -16,10 +16,11 @@
 
 namespace tenon {
 
-/// Copy on write: clones and sessions share the graph until it is edited. Threads: any may read, as long as none changes it.
+/// Copy on write: clones and sessions share the graph until it is edited. Threads: any number of
+/// readers, as long as no thread edits it.
 struct Graph::Impl {
   explicit Impl(std::shared_ptr<Host::Impl> owner);
-  /// Shares everything with the other until one of them is edited.
+  /// Shares all contents with the other until one of them is edited.
   Impl(const Impl& other) : Impl(other, other.current) { other.shared_ = true; }
   Impl& operator=(const Impl&) = delete;
 
@@ -27,30 +28,31 @@ struct Graph::Impl {
   const Binding& binding() const { return current->binding; }
   PluginSet& plugins() const { return impl_of(host).plugins(); }
 
-  /// For changes of any kind; references to what the graph was before are no longer good.
+  /// Returns the snapshot for any edit; invalidates references to the previous contents.
   GraphSnapshot& edit();
   GraphBuilder builder();
-  /// Becomes a graph that was read from a file, with the outputs that newer versions of its operators add.
+  /// Takes over a graph that was read from a file, and adds the outputs that newer versions of its
+  /// operators have.
   void adopt(GraphModel model);
   void bind();
-  /// Gives values to variables that have none. Throws Failure (usage).
+  /// Initializes variables without values. Throws Failure (usage).
   void initialize(std::uint64_t seed);
 
-  /// Gives each value for which `tensor_of` has elements those.
+  /// Sets the tensor of each value for which `tensor_of` returns one.
   void set_tensors(const std::function<Tensor(ValueId)>& tensor_of);
 
-  /// The same graph, bound and complete. This one stays as it is; until it is edited, or the host gets other operators, all who ask share
-  /// one.
+  /// The same graph, bound and complete; this one is unchanged. Cached until the graph is edited or
+  /// the host's operators change; callers share it.
   Graph completed();
 
-  /// A value's number here. Throws Failure (usage) for a value of another graph.
+  /// The value's id in this graph. Throws Failure (usage) for a value of another graph.
   ValueId id_of(Value value) const;
   Value value(ValueId id) const;
 
-  mutable Host host;  // a handle of the graph's own, so that the host lives as long
+  mutable Host host;  // keeps the host alive
   std::shared_ptr<GraphSnapshot> current;
   mutable GraphUsers users;
-  bool complete = false;  // bound, with all that operators want
+  bool complete = false;  // bound, with all implicit inputs
   std::uint32_t identity;
 
  private:
@@ -58,7 +60,7 @@ struct Graph::Impl {
 
   struct Ancestor {
     std::uint32_t identity;
-    std::size_t values;  // how many the two have in common
+    std::size_t values;  // number of values that both have
   };
   bool owns(Value value) const;
 

@@ -1,4 +1,4 @@
-// A graph's parts, listed.
+// Lists the contents of a graph.
 #include <tenon/host/graph_info.hpp>
 
 #include "graph/given_name.hpp"
@@ -11,20 +11,20 @@
 namespace tenon {
 namespace {
 
-/// What the operator of a node says of an output; null where it says nothing.
+/// The operator's doc of a node's output; null if the operator does not declare outputs.
 const std::string* output_doc(const GraphModel& model, const NodeRecord& node, std::uint32_t index) {
   const auto& outputs = model.operators[node.op].info->outputs;
   return outputs.empty() ? nullptr : &outputs[std::min<std::size_t>(index, outputs.size() - 1)].doc;
 }
 
-/// What it says of an input or state; null where it says nothing.
+/// The operator's doc of an input or state; null if there is none.
 const std::string* edge_doc(const GraphModel& model, const NodeRecord& node, std::uint32_t i) {
   const auto& info = *model.operators[node.op].info;
   if (i >= node.input_count) return i - node.input_count < info.states.size() ? &info.states[i - node.input_count].doc : nullptr;
   return info.inputs.empty() ? nullptr : &info.inputs[declared_input(info, i)].doc;
 }
 
-// Which words an operator has for a value: those of the first that reads it, or of the one that makes it.
+// Docs of all values: from the forward node that computes the value, else from its first reader.
 class Docs {
  public:
   explicit Docs(const GraphModel& model) : docs_(model.values.size(), nullptr) {
@@ -47,7 +47,7 @@ class Docs {
   std::vector<const std::string*> docs_;
 };
 
-// Of one value. What no forward node returns is looked for among what nodes read, up to the first that has words for it.
+// The doc of one value: of the forward node that computes it, else of its first reader.
 std::string doc_of(const GraphModel& model, ValueId id) {
   const auto producer = model.values[id].producer;
   if (producer != none && model.nodes[producer].pass != Pass::backward)
@@ -69,7 +69,7 @@ ValueInfo info_of(const GraphModel& model, std::string doc, ValueId id, std::str
   return info;
 }
 
-// What the operator of a bound node calls its output.
+// Names an output as the bound node's operator does.
 void name_output(ValueInfo& info, const GraphModel& model, const NodeRecord& node, const OperatorInfo& op, std::uint32_t index) {
   for (const auto& declared : op.outputs) {
     const auto count = count_of(model, node, declared);

@@ -1,4 +1,4 @@
-// Who uses a graph: threads that read it, or the one that changes it.
+// Tracks the threads that use a graph: many that read it, or one that changes it.
 #pragma once
 #include <atomic>
 #include <tenon/host/failure.hpp>
@@ -8,8 +8,8 @@ namespace tenon {
 
 class GraphUsers {
  public:
-  /// Held while one of the graph's functions runs. Throws Failure (usage) where another thread changes the graph. Within a change of the
-  /// same thread it is part of that.
+  /// Held while a function reads the graph. Throws Failure (usage) if another thread changes the
+  /// graph. Inside a change by the same thread it is part of that change.
   class Reading {
    public:
     explicit Reading(GraphUsers& graph) : graph_(graph), counts_(!graph.is_own_change()) {
@@ -30,7 +30,7 @@ class GraphUsers {
     const bool counts_;
   };
 
-  /// The same for what changes the graph: nobody else may even read it.
+  /// Like Reading, for functions that change the graph: no other thread may read it meanwhile.
   class Changing {
    public:
     explicit Changing(GraphUsers& graph) : graph_(graph), counts_(!graph.is_own_change()) {
@@ -52,12 +52,12 @@ class GraphUsers {
   };
 
  private:
-  static constexpr int change = -1;  // instead of a number of readers
+  static constexpr int change = -1;  // stored instead of a number of readers
 
   bool is_own_change() const { return changing_.load() == std::this_thread::get_id(); }
   [[noreturn]] static void refuse() {
     throw Failure(FailureKind::usage, "the graph is in use by another thread",
-                  "let one thread at a time use a graph that is being edited; clone() makes an independent one");
+                  "use a graph that is being edited from one thread at a time; clone() makes an independent copy");
   }
 
   std::atomic<int> readers_ = 0;

@@ -1,4 +1,4 @@
-// What the operators of control flow share: graphs that objects hold, tensors and types of their calls.
+// Shared by the control-flow operators: owned subgraphs, and tensors and types of calls.
 #pragma once
 #include <fmt/format.h>
 
@@ -14,7 +14,8 @@
 
 namespace tenon {
 
-/// Owns a T for an operator, whose class describe() makes at compile time. A copy holds nothing: its configure() makes its own.
+/// Owns a T for an operator whose class describe() instantiates at compile time. A copy is empty:
+/// its configure() creates its own T.
 template <class T>
 class Held {
  public:
@@ -49,7 +50,7 @@ inline std::span<const tenon_type> input_types(const Infer& io, std::size_t firs
 
 inline void set_output(Infer& io, int i, const tenon_type& type) {
   io.set_output(i, shape_of(type), static_cast<DType>(type.dtype));
-  io.raw().outputs[i].layout = 1;  // without a dtype: it is not known yet
+  io.raw().outputs[i].layout = 1;  // without a dtype: not known yet
 }
 
 inline Tensor tensor_at(const tenon_tensor* tensor) {
@@ -78,12 +79,12 @@ inline void require_condition(const tenon_type& type, const Subgraph& graph) {
 }
 
 inline void require_counts(const Subgraph& graph, std::size_t inputs, std::size_t outputs) {
-  if (graph.inputs() != inputs)
-    graph.refuse(fmt::format("has {} but is given {}", counted(graph.inputs(), "input"), counted(inputs, "value")));
+  if (graph.inputs() != inputs) graph.refuse(fmt::format("has {} but gets {}", counted(graph.inputs(), "input"), counted(inputs, "value")));
   if (graph.outputs() != outputs) graph.refuse(fmt::format("has {} but needs {}", counted(graph.outputs(), "output"), outputs));
 }
 
-/// Shared by `if` and `branch`, which differ in how the types of two outputs are joined, and in who allocates.
+/// Base of `if` and `branch`, which differ in how the types of two outputs are merged, and in who
+/// allocates outputs.
 struct TwoBranches : Operator {
   Text then, otherwise;
   std::int32_t outputs = 1;
@@ -99,16 +100,16 @@ struct TwoBranches : Operator {
  protected:
   static constexpr void describe_branches(auto& op, const char* outputs_doc) {
     op.input("condition", "one element").types({boolean});
-    op.input("data", "the inputs of both graphs, in their order").types(every_type).variadic();
+    op.input("data", "inputs of both graphs, in order").types(every_type).variadic();
     op.output("output", outputs_doc).count(&TwoBranches::outputs);
     op.param("then", &TwoBranches::then, "a graph").required();
-    op.param("else", &TwoBranches::otherwise, "a graph with as many inputs and outputs").required();
-    op.param("outputs", &TwoBranches::outputs, "how many outputs the graphs have").at_least(1);
+    op.param("else", &TwoBranches::otherwise, "a graph with the same number of inputs and outputs").required();
+    op.param("outputs", &TwoBranches::outputs, "number of outputs of the graphs").at_least(1);
   }
 
-  /// The graph that does not run does not matter: if the condition is known, only the other one is judged, and until then a graph that
-  /// does not fit these inputs counts as the one that does not run. join(output, type, type of the other graph's) makes the first the type
-  /// of both.
+  /// If the condition is known, only the graph that runs is checked. Until then, a graph that does
+  /// not accept these inputs counts as the one that does not run. join(output, type, other_type)
+  /// merges other_type, of the other graph, into type.
   template <class Join>
   void infer_branches(Infer& io, const Join& join) const {
     const auto count = at(io.inputs()) - 1;
@@ -138,7 +139,7 @@ struct TwoBranches : Operator {
  private:
   struct Types {
     std::vector<tenon_type> list;
-    std::optional<Failure> failure;  // the graph does not fit the inputs
+    std::optional<Failure> failure;  // the graph does not accept the inputs
   };
   Types infer_branch(int branch, std::span<const tenon_type> data) const {
     try {

@@ -31,7 +31,7 @@ PluginOptions plugin_options(const HostOptions& options, Warnings& warnings, int
   return plugin;
 }
 
-constexpr std::size_t max_idle_calls = 256;  // shapes may be new at each call
+constexpr std::size_t max_idle_calls = 256;  // bounds the cache, because every call may have new shapes
 
 std::uint64_t next_host_number() {
   static std::atomic<std::uint64_t> last = 0;
@@ -63,7 +63,8 @@ std::vector<BuiltinOperators::Add>& BuiltinOperators::all() {
 
 Host::Impl::~Impl() = default;
 
-// Only once somebody asks. What the application gives wins over them, before and after that.
+// Scanned on first use. Plugins that the application adds take precedence, whether added before or
+// after.
 PluginSet& Host::Impl::plugins() {
   std::call_once(defaults_scanned, [this] {
     if (!options.search_defaults) return;

@@ -1,4 +1,4 @@
-// What a Host consists of.
+// The implementation of Host.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -16,15 +16,16 @@ namespace tenon {
 struct EagerCall;
 class RuleCache;
 
-/// The functions that plugins get. Its calls carry a CallContext.
+/// The host functions for plugins. Their calls carry a CallContext.
 const tenon_host& host_table();
 
-/// Where a call draws its random numbers.
+/// The position in the random streams from which a call draws.
 struct RandomPlace {
   std::uint64_t seed = 0, step = 0;
 };
 
-/// Says whose kernel wrote a line. Warnings go where the host's go, each once; others to HostOptions::log.
+/// Prefixes log lines with the running kernel. Warnings go to the host's warnings, each once; other
+/// levels to HostOptions::log.
 class HostLog : public KernelLog {
  public:
   HostLog(Warnings& warnings, const std::function<void(const std::string&)>& log) : warnings_(warnings), log_(log) {}
@@ -48,10 +49,11 @@ struct Host::Impl : std::enable_shared_from_this<Host::Impl> {
   std::unique_ptr<RuleCache> rules;             // of operators in plugin_set
   std::once_flag defaults_scanned;
 
-  PluginSet& plugins();  ///< with the default folders in it
+  PluginSet& plugins();  ///< with the default folders scanned
   HostVersion version() const { return {number, plugin_set.generation()}; }
 
-  /// Of one more call. Its seed is at least as new as its step: no call takes a step of a new seed and draws with the old one.
+  /// The position for the next call. The seed is read after the step, so that no call combines a
+  /// step of a new seed with the old seed.
   RandomPlace next_random() {
     const auto step = eager_calls_.fetch_add(1);
     return {seed_.load(), step};

@@ -7,7 +7,7 @@
 
 namespace tenon {
 
-// `[rope] node 'r': no cache`, of the kernel that runs on this thread.
+// Prefixes `[rope] node 'r': no cache` with the kernel that runs on this thread.
 void HostLog::add(std::int32_t level, std::string_view text) {
   const auto* slot = RunningSlot::here_if_any();
   const auto* running = slot == nullptr ? nullptr : slot->now();

@@ -30,9 +30,9 @@ std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::
   if (output >= (backward ? call->input_count : call->output_count))
     return refuse(error, TENON_ERROR_FAILED, "there is no output %u to allocate", output);
   auto* tensor = (backward ? call->input_grads : call->outputs)[output];
-  if (tensor == nullptr) return refuse(error, TENON_ERROR_FAILED, "output %u is not wanted: look at write() first", output);
+  if (tensor == nullptr) return refuse(error, TENON_ERROR_FAILED, "output %u is not requested: check write() first", output);
   if (tensor->storage == TENON_DENSE)
-    return refuse(error, TENON_ERROR_TYPE, "output %u was planned as dense, so it has its memory already", output);
+    return refuse(error, TENON_ERROR_TYPE, "output %u was planned as dense and already has memory", output);
   try {
     static_cast<CallContext*>(call->context)->memory->allocate(*tensor, stored);
   } catch (const std::exception& failure) {
@@ -52,7 +52,8 @@ std::int32_t allocate(const tenon_call* call, std::uint32_t output, const std::i
   auto& tensor = *call->outputs[output];
   if (tensor.storage != TENON_STORAGE_UNKNOWN)
     return refuse(error, TENON_ERROR_FAILED,
-                  "output %u has its memory already: a kernel allocates only outputs that describe() calls allocated(), each once", output);
+                  "output %u already has memory: a kernel may allocate only outputs that describe() declares allocated(), each once",
+                  output);
   try {
     static_cast<CallContext*>(call->context)->memory->allocate_dense(tensor, {dims, static_cast<std::size_t>(std::max(rank, 0))});
   } catch (const std::exception& failure) {
@@ -64,7 +65,7 @@ std::int32_t allocate(const tenon_call* call, std::uint32_t output, const std::i
   return 0;
 }
 
-// The host makes a GPU current while it calls a kernel on it.
+// The host makes a GPU current before it calls a kernel on it.
 Device* gpu_of(const tenon_call& call) {
   if (call.stream == nullptr) return nullptr;
   const auto& all = devices();
@@ -76,9 +77,9 @@ std::int32_t allocate_scratch(const tenon_call* call, std::uint64_t bytes, void*
   *out = nullptr;
   try {
     Device* const gpu = gpu_of(*call);
-    if (gpu == nullptr) throw Failure(FailureKind::failed, "scratch of a GPU is for kernels that run on one; others have workspace()");
+    if (gpu == nullptr) throw Failure(FailureKind::failed, "GPU scratch is only for kernels that run on a GPU; others use workspace()");
     if (gpu->is_capturing(call->stream))
-      throw Failure(FailureKind::failed, "a kernel that takes scratch cannot be captured, and must not say that it is capturable");
+      throw Failure(FailureKind::failed, "a kernel that allocates scratch cannot be captured and must not declare itself capturable");
     *out = gpu->allocate(bytes, call->stream, "the scratch of a kernel");
     return 0;
   } catch (const std::exception& failure) {
@@ -91,14 +92,14 @@ std::int32_t allocate_scratch(const tenon_call* call, std::uint64_t bytes, void*
 void free_scratch(const tenon_call* call, void* memory) {
   try {
     if (Device* const gpu = gpu_of(*call); gpu != nullptr && memory != nullptr) gpu->free(static_cast<std::byte*>(memory), call->stream);
-  } catch (const std::exception&) {  // the GPU is lost, as the next call that may fail will tell
+  } catch (const std::exception&) {  // the GPU is lost; the next call that can fail reports it
   }
 }
 
 void log(const tenon_call* call, std::int32_t level, const char* text) {
   try {
     if (auto* lines = static_cast<const CallContext*>(call->context)->log) lines->add(level, text == nullptr ? "" : text);
-  } catch (const std::exception&) {  // there is no memory for a line of text
+  } catch (const std::exception&) {  // out of memory: drop the line
   }
 }
 

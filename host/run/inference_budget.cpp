@@ -25,10 +25,9 @@ InferenceBudget::~InferenceBudget() {
 void InferenceBudget::charge(std::size_t bodies) {
   count.charged += bodies;
   if (count.budgets > 0 && count.charged > count.most)
-    throw Failure(
-        FailureKind::usage,
-        fmt::format("the types of its loops are not known after their bodies were inferred {} times, which is the most", count.most),
-        "give values that loops carry shapes of unknown sizes from the beginning");
+    throw Failure(FailureKind::usage,
+                  fmt::format("type inference of its loops did not finish within {} inferences of their bodies, the limit", count.most),
+                  "declare unknown dimensions in the shapes of values that loops carry");
 }
 
 }  // namespace tenon

@@ -1,10 +1,12 @@
-// How often the bodies of loops are inferred: those of loops in loops are inferred again for each type that grows around them.
+// Limits how often the bodies of nested loops are inferred: an inner loop is inferred again
+// whenever a type around it widens.
 #pragma once
 #include <cstddef>
 
 namespace tenon {
 
-/// While one is there, its thread infers at most so many bodies; of several, the first one counts. Threads: each has its own count.
+/// Limits the inferences of the current thread during its lifetime; if nested, the outermost limit
+/// applies. Threads: each has its own count.
 class InferenceBudget {
  public:
   explicit InferenceBudget(std::size_t most);
@@ -12,7 +14,7 @@ class InferenceBudget {
   InferenceBudget& operator=(const InferenceBudget&) = delete;
   ~InferenceBudget();
 
-  /// Before a body is inferred. Throws Failure (usage).
+  /// To be called before a body is inferred. Throws Failure (usage).
   static void charge(std::size_t bodies = 1);
 };
 

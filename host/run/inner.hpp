@@ -1,4 +1,4 @@
-// What is behind the public handles, for the host's own code and tests of it.
+// Access to the implementation of public handles, for the host's own code and its tests.
 #pragma once
 #include <tenon/host/graph.hpp>
 #include <tenon/host/host.hpp>
@@ -28,7 +28,7 @@ inline Session::Impl& impl_of(const Session& session) {
   return Inner::of(session);
 }
 
-/// The graph as plain data, until it is edited.
+/// The graph as plain data; valid until the graph is edited.
 const GraphModel& model_of(const Graph& graph);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// branch and loop: control flow whose outputs have shapes that only a run knows.
+// branch and loop: control flow whose output shapes are only known at run time.
 #include <algorithm>
 
 #include "plugin/operator_name.hpp"
@@ -10,9 +10,10 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t most_inferred = 2000;  // bodies of loops in loops, for one node
+constexpr std::size_t most_inferred = 2000;  // inferences of the bodies of nested loops, per node
 
-/// What both types say: a dimension, a rank or an element type that differs is not known. Whether `into` changed.
+/// Widens `into` to a type that covers both: differing dimensions, ranks or dtypes become unknown.
+/// Returns whether `into` changed.
 bool generalize(tenon_type& into, const tenon_type& other) {
   const auto before = into;
   if (into.dtype != other.dtype) into.dtype = TENON_DTYPE_UNKNOWN;
@@ -22,7 +23,7 @@ bool generalize(tenon_type& into, const tenon_type& other) {
   return into.dtype != before.dtype || into.rank != before.rank || !std::equal(into.dims, into.dims + std::max(into.rank, 0), before.dims);
 }
 
-/// Output `i` of the call, of this shape.
+/// Allocates output `i` of the call with this shape.
 Tensor allocated(const Call& call, std::size_t i, DType dtype, const Shape& shape) {
   visit<every_type>(dtype, [&]<class T>() { call.allocate<T>(static_cast<int>(i), shape); });
   return tensor_at(call.raw().outputs[i]);
@@ -37,8 +38,8 @@ void give(const Call& call, std::size_t i, const Tensor& tensor) {
 
 struct Branch : TwoBranches {
   static constexpr void describe(auto& op) {
-    op.doc("as `if`, but the graphs may return other shapes: they are known when one of them has run");
-    describe_branches(op, "outputs of the graph that runs; both graphs must give them the same dtypes");
+    op.doc("like `if`, but the graphs may return different shapes, which are known only after the run");
+    describe_branches(op, "outputs of the graph that runs; both graphs must return the same dtypes");
   }
 
   void infer(Infer& io) const {
@@ -61,18 +62,20 @@ struct Loop : Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "runs `body` again and again, as often as `limit` says and while it returns true; part of what it returns goes into its next run, "
-        "the rest is stacked. Shapes of carried values may change from run to run");
-    op.input("limit", "the most runs").types({i64});
-    op.input("condition", "whether there is a first run").types({boolean});
-    op.input("data", "first the values that are carried from run to run, then those that stay the same").types(every_type).variadic();
-    op.output("output", "the carried values after the last run, then the others with a first axis for the runs").count(&Loop::outputs);
-    op.param("body", &Loop::body,
-             "a graph: its inputs are the number of the run, int64 [], the condition, boolean [], the carried values and the inputs that "
-             "stay; its outputs the next condition, the next carried values and what is stacked")
+        "runs `body` while it returns true, at most `limit` times; some of its outputs are carried to the next iteration, the others are "
+        "stacked. Shapes of carried values may change between iterations");
+    op.input("limit", "maximum number of iterations").types({i64});
+    op.input("condition", "whether there is a first iteration").types({boolean});
+    op.input("data", "first the carried values, then those that stay the same").types(every_type).variadic();
+    op.output("output", "the carried values after the last iteration, then the stacked outputs, whose first axis is the iteration")
+        .count(&Loop::outputs);
+    op.param(
+          "body", &Loop::body,
+          "a graph: its inputs are the iteration index, int64 [], the condition, boolean [], the carried values and the inputs that stay "
+          "the same; its outputs the next condition, the next carried values and the values to stack")
         .required();
-    op.param("carries", &Loop::carries, "how many values are carried").at_least(0);
-    op.param("outputs", &Loop::outputs, "how many outputs the body has beside the condition").at_least(1);
+    op.param("carries", &Loop::carries, "number of carried values").at_least(0);
+    op.param("outputs", &Loop::outputs, "number of outputs of the body without the condition").at_least(1);
   }
 
   void configure() {
@@ -82,7 +85,7 @@ struct Loop : Operator {
 
   void infer(Infer& io) const {
     const auto count = at(io.inputs()) - 2;
-    io.require(count >= at(carries), "there are ", count, " inputs but carries asks for ", carries);
+    io.require(count >= at(carries), "there are ", count, " inputs but carries needs ", carries);
     for (int i = 0; i < 2; ++i)
       io.require(!io.input(i).shape.known() || io.input(i).shape.size() == 1, i == 0 ? "the limit is " : "the condition is ",
                  io.input(i).shape, " but needs one element");
@@ -132,16 +135,16 @@ struct Loop : Operator {
     for (std::size_t i = 0; i < rows.size(); ++i) stack(call, at(carries) + i, rows[i]);
   }
 
-  void gradient(Gradient&) const { throw Error("a loop has no gradient: use scan for a number of runs that shapes decide"); }
+  void gradient(Gradient&) const { throw Error("a loop has no gradient: use scan if shapes determine the number of iterations"); }
 
  private:
-  // Types that only grow wider, so that this ends.
+  // Types only become wider, so this terminates.
   bool generalize_carried(std::vector<tenon_type>& data, const std::vector<tenon_type>& made) const {
     bool changed = false;
     for (std::size_t i = 0; i < at(carries); ++i) {
       auto& type = data[i + 2];
       if (type.dtype != TENON_DTYPE_UNKNOWN && made[i + 1].dtype != TENON_DTYPE_UNKNOWN && type.dtype != made[i + 1].dtype)
-        throw Failure(FailureKind::usage, fmt::format("carried value {} is {}, but the body makes it {}: dtypes must stay the same", i,
+        throw Failure(FailureKind::usage, fmt::format("carried value {} is {}, but the body returns {}: dtypes must stay the same", i,
                                                       to_string(type), to_string(made[i + 1])));
       auto other = made[i + 1];
       other.dtype = type.dtype;
@@ -153,16 +156,17 @@ struct Loop : Operator {
   static void stack(const Call& call, std::size_t i, const std::vector<Tensor>& rows) {
     const auto& planned = *call.raw().outputs[i];
     const int rank = planned.dense.ndim >= 0 || rows.empty() ? planned.dense.ndim : rows[0].shape().rank() + 1;
-    if (rank < 0) throw Error("output ", i, " stacks nothing, because the loop has no run, and its rank is not known without one");
+    if (rank < 0) throw Error("output ", i, " has no iterations to stack, and its rank is unknown without one");
     Shape shape = Shape::of_rank(rank);
     shape.set(0, static_cast<std::int64_t>(rows.size()));
     for (int axis = 1; axis < rank; ++axis) {
-      const auto known = planned.dense.ndim < 0 ? 0 : std::max<std::int64_t>(planned.dense.shape[axis], 0);  // if there is no run
+      const auto known = planned.dense.ndim < 0 ? 0 : std::max<std::int64_t>(planned.dense.shape[axis], 0);  // without iterations
       shape.set(axis, rows.empty() ? known : axis <= rows[0].shape().rank() ? rows[0].shape()[axis - 1] : 0);
     }
     for (std::size_t run = 0; run < rows.size(); ++run)
       if (rows[run].shape() != rows[0].shape() || rows[run].shape().rank() != rank - 1)
-        throw Error("what output ", i, " stacks is ", rows[run].shape(), " in run ", run, ", but ", rows[0].shape(), " in run 0");
+        throw Error("output ", i, " stacks values of equal shape, but gets ", rows[run].shape(), " in iteration ", run, " and ",
+                    rows[0].shape(), " in iteration 0");
     const auto whole = allocated(call, i, static_cast<DType>(planned.dtype), shape);
     for (std::size_t run = 0; run < rows.size(); ++run) copy_elements(rows[run], row_of(whole, static_cast<std::int64_t>(run)));
   }

@@ -11,7 +11,7 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-/// The shortest of some runs, after one that does not count.
+/// The shortest time of several runs, after a warm-up run.
 template <class Body>
 double least_seconds(int runs, Body&& body) {
   double least = 0;

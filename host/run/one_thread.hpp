@@ -1,4 +1,4 @@
-// Misuse of public handles that is cheap to find: two threads in one object, and objects that were moved from.
+// Detects cheap-to-find misuse of public handles: concurrent use, and use after a move.
 #pragma once
 #include <atomic>
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace tenon {
 
-/// What a handle holds. `what` is the object's name with its article. Throws Failure (usage) where it was moved from.
+/// The object behind a handle. `what` is its name with an article. Throws Failure (usage) if it was
+/// moved from.
 template <class Pointer>
 auto& held(const Pointer& impl, const char* what) {
   if (!impl) [[unlikely]]
@@ -14,10 +15,11 @@ auto& held(const Pointer& impl, const char* what) {
   return *impl;
 }
 
-/// A flag of an object that one thread at a time may use.
+/// A flag of an object that only one thread at a time may use.
 class OneThread {
  public:
-  /// Held while one of the object's functions runs. Throws Failure (usage) where another thread is in one.
+  /// Held while one of the object's functions runs. Throws Failure (usage) if another thread is
+  /// inside one.
   class Use {
    public:
     Use(OneThread& object, const char* what, const char* hint) : used_(object.used_) {

@@ -18,7 +18,7 @@ OperatorCall::OperatorCall(const LoadedOperator& op, const Attributes& attribute
   const auto& candidates = op.candidates[device.type()];
   if (table == nullptr || (table == op.table && candidates.size() < 2)) return;
   kernels_ = KernelSet(op, device.type(), attributes_, false);
-  if (kernels_.empty()) kernels_ = KernelSet(Instance(op, *table, attributes_));  // an operator that no catalog has
+  if (kernels_.empty()) kernels_ = KernelSet(Instance(op, *table, attributes_));  // an operator that is in no catalog
   for (std::size_t i = 0; i < kernels_.size(); ++i)
     if (kernels_[i].table() == table) plain_ = &kernels_[i];
 }

@@ -18,7 +18,7 @@ Place in_memory(tenon_fault& fault) {
   return {cpu_device(), reinterpret_cast<std::byte*>(&fault)};
 }
 
-// Null: the operator is a graph of others, which run instead.
+// Null if the operator is composed of others, which run instead.
 const Instance* chosen(const OperatorCall& op, CallTypes& types, bool backward) {
   const auto* kernel = op.kernel(types, backward);
   if (kernel == nullptr && (backward || !is_composed(op.object().op())))
@@ -47,12 +47,12 @@ OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, CallTypes& types,
     composed_ = std::make_unique<ComposedCall>(op.object().op(), op.object(), device, types, context_);
     return;
   }
-  const CurrentDevice current(device);  // how much scratch a library wants follows the device
+  const CurrentDevice current(device);  // a library's scratch size may depend on the device
   const auto scratch = workspace_bytes(op.info(), *kernel_, dispatch, types);
   const auto& stream = tensor_stream(device);
   if (scratch > 0) workspace_.emplace(stream, static_cast<std::uint64_t>(scratch), "a kernel's scratch memory");
   if (!device.is_cpu()) {
-    fault_.emplace(stream, sizeof(tenon_fault), "what a kernel finds wrong");
+    fault_.emplace(stream, sizeof(tenon_fault), "the faults of a kernel");
     tenon_fault none{};
     copy(fault_->place(), in_memory(none), sizeof none, stream);
   }
@@ -89,7 +89,7 @@ bool OperatorRun::call_kernel() {
 void OperatorRun::finish() const {
   if (!fault_) return;
   tenon_fault found{};
-  copy(in_memory(found), fault_->place(), sizeof found, fault_->stream());  // which waits
+  copy(in_memory(found), fault_->place(), sizeof found, fault_->stream());  // also waits
   if (const auto text = fault_text(found); !text.empty()) fail(text);
 }
 

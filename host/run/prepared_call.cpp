@@ -41,7 +41,7 @@ void require_known_outputs(const OperatorInfo& info, const CallTypes& types) {
         info.allocates(i) ? type.dtype == TENON_DTYPE_UNKNOWN : !is_known(type) || byte_count(type) < 0)
       throw Failure(FailureKind::failed,
                     fmt::format("cannot infer the full shape of output {}: {}{}", i, to_string(type), describe_inputs(info, types.inputs)),
-                    wants_values(types) ? "the shape follows from elements of an input: in graphs it must be a constant, and "
+                    wants_values(types) ? "the shape depends on elements of an input: in graphs it must be a constant, and "
                                           "Host::prepare() cannot know it"
                                         : "");
   for (std::size_t i = 0; i < types.states.size(); ++i)
@@ -78,7 +78,7 @@ PreparedCall::Impl::Impl(Host::Impl& host, std::shared_ptr<Host::Impl> owner, co
   some_on_cpu_ = std::any_of(info().inputs.begin(), info().inputs.end(), [](const InputInfo& input) { return input.on_cpu; });
   call_.infer(types_);
   depends_on_values_ = wants_values(types_);
-  types_.values.clear();  // somebody else's
+  types_.values.clear();  // owned by the caller
   require_known_outputs(info(), types_);
   inferred_ = types_.outputs;
   auto choice = call_.storage(types_);
@@ -102,7 +102,7 @@ void PreparedCall::Impl::describe() {
     states.push_back(argument_of(info().states[i].name, types_.states[i], dense_storage));
 }
 
-// The boundary's struct of a tensor that is read, after a look at what it is.
+// Checks a tensor that the call reads, and returns its ABI struct.
 const tenon_tensor* PreparedCall::Impl::read(const Tensor& tensor, const tenon_type& type, std::uint8_t storage, const Argument& argument,
                                              bool sparse_kernel, bool on_cpu) {
   const auto& device = on_cpu ? cpu_device() : call_.device();
@@ -111,7 +111,7 @@ const tenon_tensor* PreparedCall::Impl::read(const Tensor& tensor, const tenon_t
     throw Failure(FailureKind::usage, fmt::format("'{}' is {} but the call was prepared for {}", argument.name,
                                                   text_of(type_of(tensor), abi.storage), text_of(type, storage)));
   if (abi.dense.device_type != device.type() || abi.dense.device_id != device.id())
-    throw Failure(FailureKind::usage, fmt::format("'{}' lies on {} but the call {} {}", argument.name, tensor.device(),
+    throw Failure(FailureKind::usage, fmt::format("'{}' is on {} but the call {} {}", argument.name, tensor.device(),
                                                   on_cpu ? "reads it on the" : "was prepared for", device.name()));
   if (storage == TENON_DENSE && (abi.dense.strides == nullptr || (info().strides && !call_.is_composed()))) return &abi;
   if (storage == TENON_DENSE) return &kept_.emplace_back(tensor.make_contiguous()).abi();
@@ -130,12 +130,12 @@ void PreparedCall::Impl::make_dense_note(const Argument& argument, const tenon_t
                                       argument.name, storage, counted(byte_count(type), "byte"), name));
 }
 
-// `unread`: in backward, what stands for inputs that it does not read; nothing in forward.
+// `unread`: in backward, placeholders for inputs that it does not read; empty in forward.
 void PreparedCall::Impl::read_inputs(std::span<const Tensor> given, CallTensors& tensors, bool sparse_kernel,
                                      std::span<const tenon_tensor> unread) {
   if (given.size() != inputs.size())
     throw Failure(FailureKind::usage,
-                  fmt::format("the call was prepared for {} but is given {}", counted(inputs.size(), "input"), given.size()));
+                  fmt::format("the call was prepared for {} but got {}", counted(inputs.size(), "input"), given.size()));
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (!unread.empty() && inputs[i].present && !given[i] && !info().backward_reads_input[declared_input(info(), i)]) {
       tensors.inputs[i] = &unread[i];
@@ -143,7 +143,7 @@ void PreparedCall::Impl::read_inputs(std::span<const Tensor> given, CallTensors&
     }
     if (static_cast<bool>(given[i]) != inputs[i].present)
       throw Failure(FailureKind::usage, fmt::format("input '{}' {} but the call was prepared {} it", inputs[i].name,
-                                                    given[i] ? "is given" : "is missing", given[i] ? "without" : "with"));
+                                                    given[i] ? "is present" : "is missing", given[i] ? "without" : "with"));
     const bool on_cpu = some_on_cpu_ && info().inputs[declared_input(info(), i)].on_cpu;
     tensors.inputs[i] = given[i] ? read(given[i], types_.inputs[i], types_.storages[i], inputs[i], sparse_kernel, on_cpu) : nullptr;
   }
@@ -153,11 +153,12 @@ namespace {
 
 void require_writable(const Tensor& tensor, std::string_view what, const Argument& argument) {
   if (tensor.read_only())
-    throw Failure(FailureKind::usage, fmt::format("{} '{}' is read-only, but the call writes there", what, argument.name),
-                  "a copy may be written");
+    throw Failure(FailureKind::usage, fmt::format("{} '{}' is read-only, but the call writes to it", what, argument.name),
+                  "pass a writable copy");
 }
 
-/// The caller's states, for a call that fails. Operators that come with Tenon refuse what they cannot do before they write.
+/// Backs up the caller's states, in case the call fails. Bundled operators refuse invalid arguments
+/// before they write.
 class StatesAsBefore {
  public:
   StatesAsBefore(const OperatorInfo& info, std::span<const Tensor> states) : states_(states) {
@@ -184,7 +185,7 @@ std::vector<Tensor> PreparedCall::Impl::make_states() const {
 
 void PreparedCall::Impl::bind_states(std::span<const Tensor> given, CallTensors& tensors) {
   if (!given.empty() && given.size() != states.size())
-    throw Failure(FailureKind::usage, fmt::format("the operator has {} but is given {}", counted(states.size(), "state"), given.size()));
+    throw Failure(FailureKind::usage, fmt::format("the operator has {} but got {}", counted(states.size(), "state"), given.size()));
   for (std::size_t i = 0; i < states.size(); ++i) {
     const bool present = !given.empty() && given[i];
     if (present && given[i].storage() == Storage::dense && !given[i].contiguous())
@@ -196,7 +197,8 @@ void PreparedCall::Impl::bind_states(std::span<const Tensor> given, CallTensors&
   }
 }
 
-// Where output i goes: memory that is given, new memory, or, of sparse ones, what the kernel asks for.
+// Selects the memory of output i: the caller's, new memory, or, for kernel-allocated ones, none
+// yet.
 void PreparedCall::Impl::write(Pass& pass, std::size_t i, Tensor& tensor, const Argument& argument) const {
   auto& type = pass.types[i];
   if (pass.choice.outputs[i] != TENON_DENSE) {
@@ -227,17 +229,16 @@ void PreparedCall::Impl::run(Pass& pass) {
 Tensor PreparedCall::Impl::take(Pass& pass, std::size_t i) {
   if (pass.written[i].storage == TENON_STORAGE_UNKNOWN) throw Failure(FailureKind::failed, not_allocated(i));
   if (pass.written[i].storage != TENON_DENSE && pass.written[i].stored < 0)
-    throw Failure(FailureKind::failed, fmt::format("its kernel broke a rule of sparse tensors in output {}: it was not allocated", i));
+    throw Failure(FailureKind::failed, fmt::format("its kernel violated a rule of sparse tensors in output {}: it was not allocated", i));
   return memory_.release(pass.written[i]);
 }
 
 void PreparedCall::Impl::forward(std::span<const Tensor> given, std::span<Tensor> made, std::span<const Tensor> given_states) {
   auto& pass = *forward_;
   if (made.size() != outputs.size())
-    throw Failure(FailureKind::usage,
-                  fmt::format("the call has {} but is given memory for {}", counted(outputs.size(), "output"), made.size()));
+    throw Failure(FailureKind::usage, fmt::format("the call has {} but got memory for {}", counted(outputs.size(), "output"), made.size()));
   kept_.clear();
-  kept_.reserve(given.size() + states.size());  // what is kept does not move
+  kept_.reserve(given.size() + states.size());  // pointers into it must stay valid
   read_inputs(given, pass.tensors, pass.choice.sparse);
   bind_states(given_states, pass.tensors);
   for (std::size_t i = 0; i < made.size(); ++i) {
@@ -263,7 +264,7 @@ std::vector<Tensor> PreparedCall::Impl::backward(std::span<const Tensor> output_
   if (!has_backward())
     throw Failure(FailureKind::usage, "it has no backward kernel", "Graph::gradient() differentiates operators whose gradient is a graph");
   const auto count = [](std::size_t found, std::size_t needed, const char* what) {
-    if (found != needed) throw Failure(FailureKind::usage, fmt::format("{} {} are given but the call has {}", found, what, needed));
+    if (found != needed) throw Failure(FailureKind::usage, fmt::format("got {} {} but the call has {}", found, what, needed));
   };
   count(output_grads.size(), outputs.size(), "output gradients");
   count(values.size(), outputs.size(), "outputs");
@@ -274,7 +275,7 @@ std::vector<Tensor> PreparedCall::Impl::backward(std::span<const Tensor> output_
     backward_.reset();
   }
   if (!backward_) {
-    // Gradients of sparse inputs come dense from a call of its own; graphs choose their storages.
+    // Gradients of sparse inputs are always dense in single calls; graphs choose their storages.
     backward_.emplace(*this, TENON_BACKWARD, StorageChoice{false, std::vector<std::uint8_t>(inputs.size(), dense_storage)}, types_.inputs);
   }
   auto& pass = *backward_;
@@ -307,7 +308,7 @@ std::vector<Tensor> PreparedCall::Impl::backward(std::span<const Tensor> output_
 
 namespace {
 
-/// One thread at a time, and the operator's name before what goes wrong.
+/// Allows one thread at a time and prefixes failures with the operator's name.
 template <class Work>
 decltype(auto) guarded(PreparedCall::Impl& call, Work&& work) {
   try {
@@ -356,7 +357,7 @@ Tensor PreparedCall::operator()(std::span<const Tensor> inputs) {
   const auto& outputs = own(impl_).outputs;
   const auto first = std::find_if(outputs.begin(), outputs.end(), [](const Argument& output) { return !output.hidden; });
   if (first == outputs.end())
-    throw Failure(FailureKind::usage, fmt::format("[{}] gives no output with these parameters", impl_->info().name));
+    throw Failure(FailureKind::usage, fmt::format("[{}] has no output with these parameters", impl_->info().name));
   if (outputs.size() == 1) {
     Tensor made;
     forward(inputs, {&made, 1});

@@ -1,4 +1,4 @@
-// What a PreparedCall consists of.
+// The implementation of PreparedCall.
 #pragma once
 #include <optional>
 #include <tenon/host/prepared_call.hpp>
@@ -10,8 +10,9 @@
 namespace tenon {
 
 struct PreparedCall::Impl {
-  /// `types` of inputs, with storages, and of states (unknown: not given). `owner` may be null where the host outlives this. Throws
-  /// Failure for what the operator refuses, without its name.
+  /// `types`: of inputs, with storages, and of states (unknown if not passed). `owner` may be null
+  /// if the host outlives this. Throws Failure if the operator refuses the arguments; the message
+  /// lacks the operator's name.
   Impl(Host::Impl& host, std::shared_ptr<Host::Impl> owner, const LoadedOperator& op, const Attributes& attributes, Device& device,
        CallTypes types, bool training);
   Impl(const Impl&) = delete;
@@ -21,9 +22,9 @@ struct PreparedCall::Impl {
   std::vector<Tensor> backward(std::span<const Tensor> output_grads, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                                std::span<const Tensor> states, const std::vector<bool>& wanted);
   std::vector<Tensor> make_states() const;
-  /// Whether types follow from elements of inputs: then it is good for these elements alone.
+  /// Whether types depend on elements of inputs; the call is then valid for these elements only.
   bool depends_on_values() const { return depends_on_values_; }
-  /// Of memory that calls keep.
+  /// Bytes that are held between calls.
   std::int64_t bytes() const { return memory_.bytes() + (forward_ ? forward_->run.scratch_bytes() : 0); }
 
   const OperatorInfo& info() const { return call_.info(); }
@@ -35,11 +36,12 @@ struct PreparedCall::Impl {
   OneThread used;
 
  private:
-  /// One direction of the call. `read` and `written` back the pointers in `tensors`, which the run has.
+  /// One direction of the call. `read` and `written` back the pointers in `tensors`, which the run
+  /// uses.
   struct Pass {
     Pass(Impl& call, int dispatch, StorageChoice chosen, std::span<const tenon_type> types_written);
     StorageChoice choice;
-    std::vector<tenon_type> types;  // of what is written
+    std::vector<tenon_type> types;  // of the written tensors
     std::vector<tenon_tensor> written;
     CallTensors tensors;
     OperatorRun run;
@@ -59,10 +61,10 @@ struct PreparedCall::Impl {
   const bool training_;
   bool depends_on_values_ = false, some_on_cpu_ = false;
   CallTypes types_;
-  std::vector<tenon_type> inferred_;  // of outputs; those that the kernel allocates get the rest of their shapes in each call
-  RandomPlace random_;                // of the latest forward call; backward draws there, too
+  std::vector<tenon_type> inferred_;  // of outputs; kernel-allocated ones get their full shapes in each call
+  RandomPlace random_;                // of the latest forward call; backward draws from it, too
   SparseMemory memory_;
-  std::vector<Tensor> kept_;  // what was copied or made for one call
+  std::vector<Tensor> kept_;  // copies and temporaries of one call
   std::vector<tenon_tensor> state_tensors_;
   std::optional<Pass> forward_, backward_;
 };

@@ -12,7 +12,7 @@
 namespace tenon {
 namespace {
 
-/// Bytes that a node's outputs need; 0 for one that cannot be computed again.
+/// Bytes of a node's outputs; 0 if the node cannot be recomputed.
 std::int64_t kept_bytes(const NodeRecord& node, const OperatorInfo& info, const std::vector<tenon_type>& types) {
   if (node.pass != Pass::forward || node.state_count > 0 || info.communicates) return 0;
   std::int64_t bytes = 0;
@@ -21,7 +21,7 @@ std::int64_t kept_bytes(const NodeRecord& node, const OperatorInfo& info, const 
   return bytes;
 }
 
-// Chen et al., 2016: one value is kept wherever `segment` bytes have come together since the last one; the others are computed again.
+// Chen et al., 2016: keep one value after every `segment` bytes; recompute the others.
 std::vector<NodeId> between_checkpoints(const std::vector<std::int64_t>& bytes, std::int64_t segment) {
   std::vector<NodeId> nodes;
   std::int64_t since = 0;
@@ -36,7 +36,7 @@ std::vector<NodeId> between_checkpoints(const std::vector<std::int64_t>& bytes, 
   return nodes;
 }
 
-// The plan of a copy of the graph that has the gradient in it.
+// The memory that the plan of a copy of the graph needs once the gradient is added.
 std::int64_t plan_bytes(const Graph& graph, GradientRequest request, std::vector<NodeId> recompute,
                         const std::map<ValueId, tenon_type>& inputs) {
   request.recompute = std::move(recompute);

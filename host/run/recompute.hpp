@@ -1,4 +1,4 @@
-// Which values a training step does not keep, so that it fits into so much memory.
+// Selects the values that a training step recomputes, so that it fits a memory budget.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -11,8 +11,9 @@
 
 namespace tenon {
 
-/// The nodes to compute again so that the gradient's plan for inputs of these types needs at most `budget` bytes: the fewest that were
-/// found, cheap ones before others. Throws Failure (failed) with the least that can be had.
+/// Returns the nodes to recompute so that the gradient's plan, for inputs of these types, needs at
+/// most `budget` bytes: the smallest set found, cheap nodes first. Throws Failure (failed) with the
+/// smallest memory that can be reached.
 std::vector<NodeId> choose_recompute(const Graph& graph, const GradientRequest& request, std::int64_t budget,
                                      const std::map<ValueId, tenon_type>& inputs);
 

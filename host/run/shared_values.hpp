@@ -1,4 +1,4 @@
-// Variables and states whose memory several sessions and graphs share, as training does.
+// Gives training access to variables and states whose memory several sessions and graphs share.
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,16 +10,17 @@
 
 namespace tenon {
 
-/// A session's variables and states where they lie: runs of the session read and change them, and so may others between its runs. Addresses
-/// stay for as long as the session trains. The session outlives this. Threads: one at a time, with the session.
+/// A session's variables and states in the session's memory: the session's runs read and change
+/// them, and so may other code between its runs. Addresses stay valid while the session trains. The
+/// session outlives this. Threads: one at a time, with the session.
 class SharedValues {
  public:
   explicit SharedValues(const Session& session) : session_(impl_of(session)) {}
 
   const Graph& graph() const;
-  /// The session's own memory. Throws Failure (usage) for a value that the session does not keep.
+  /// The session's own memory. Throws Failure (usage) for a value that the session does not store.
   const Tensor& tensor(std::string_view name) const;
-  /// From here on `graph` has the session's memory for the values of these names.
+  /// Makes `graph` share the session's memory for the values of these names.
   void share_with(Graph& graph, const std::vector<std::string>& names) const;
 
   struct State {
@@ -30,7 +31,7 @@ class SharedValues {
   /// All states, in the order of the graph's values.
   std::vector<State> states() const;
 
-  /// Destinations that a run adds to keep what a run that fails has added: the caller drops them then.
+  /// Failed runs no longer restore accumulating destinations: the caller drops them.
   void keep_failed_sums();
 
  private:

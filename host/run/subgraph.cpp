@@ -32,17 +32,16 @@ Subgraph::Subgraph(Host::Impl& host, std::string_view text, const char* param)
   const auto& model = model_of(graph_);
   for (const auto& value : model.values) {
     if (value.role == Role::variable)
-      refuse(fmt::format("has the variable '{}', but nobody trains it: make it an input", model.strings[value.name]));
+      refuse(fmt::format("has the variable '{}', but variables of subgraphs are not trained: make it an input", model.strings[value.name]));
     if (value.role == Role::state)
-      refuse(
-          fmt::format("has the state '{}', but it keeps nothing between runs: make it an input and an output", model.strings[value.name]));
+      refuse(fmt::format("has the state '{}', but subgraphs keep no states between runs: make it an input and an output",
+                         model.strings[value.name]));
   }
-  const auto inside = expanded(impl_of(graph_).current, cpu_device());  // what composed operators consist of, too
+  const auto inside = expanded(impl_of(graph_).current, cpu_device());  // includes the nodes of composed operators
   for (const auto& node : inside->binding.nodes) {
-    if (node.info->random)
-      refuse(fmt::format("runs the random operator '{}', which is not possible in a graph as a parameter", node.info->name));
-    if (node.info->communicates)  // how often it runs follows from elements, which other processes may not have
-      refuse(fmt::format("runs '{}', which waits for other processes: that is not possible in a graph as a parameter", node.info->name));
+    if (node.info->random) refuse(fmt::format("uses the random operator '{}', which subgraphs do not support", node.info->name));
+    if (node.info->communicates)  // the number of executions depends on elements, which may differ between processes
+      refuse(fmt::format("uses '{}', which waits for other processes: subgraphs do not support that", node.info->name));
   }
   failure_ = fail_message(graph_);
   for (const auto id : model.inputs) input_names_.emplace_back(model.strings[model.values[id].name]);

@@ -12,7 +12,7 @@ namespace tenon {
 void Warnings::densified(const std::string& key, const std::string& what) {
   if (strict_)
     throw Failure(FailureKind::failed, what,
-                  "give it dense tensors, put cast_storage before it where that is meant, or do without strict storage");
+                  "pass dense tensors, insert cast_storage if the conversion is intended, or disable strict storage");
   once(key, what);
 }
 
@@ -24,7 +24,7 @@ void Warnings::once(const std::string& key, const std::string& what) {
   if (warn_)
     warn_(printable(what));
   else
-    std::fputs(fmt::format("warning: {}\n", printable(what)).c_str(), stderr);  // which throws nothing where stderr is broken
+    std::fputs(fmt::format("warning: {}\n", printable(what)).c_str(), stderr);  // unlike streams, never throws
 }
 
 }  // namespace tenon

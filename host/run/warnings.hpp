@@ -1,4 +1,5 @@
-// Warnings about missing kernels: sparse tensors converted to dense, nodes that run on the CPU. Each is given once.
+// Warnings about missing kernels: sparse tensors converted to dense, nodes that fall back to the
+// CPU. Each is issued once.
 #pragma once
 #include <functional>
 #include <mutex>
@@ -12,9 +13,11 @@ class Warnings {
  public:
   Warnings(bool strict, std::function<void(const std::string&)> warn) : strict_(strict), warn_(std::move(warn)) {}
 
-  /// A sparse tensor was converted to dense. `key`: the operator and the storage. Throws Failure if the host allows no conversion.
+  /// A sparse tensor was converted to dense. `key`: the operator and the storage. Throws Failure if
+  /// the host is strict about storage.
   void densified(const std::string& key, const std::string& what);
-  /// What is always allowed: a node that cannot run on its device, work that cannot be captured. Gives each `key` one warning.
+  /// Warnings that are always allowed: a node that cannot run on its device, work that cannot be
+  /// captured. Issues one warning per `key`.
   void once(const std::string& key, const std::string& what);
 
  private:

@@ -1,4 +1,4 @@
-// The functions that Triton Inference Server calls of a backend. Their names are the server's.
+// The backend functions that Triton Inference Server calls. The server defines their names.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -18,13 +18,13 @@
 namespace tenon::serve {
 namespace {
 
-/// An instance runs one call at a time, as a session does.
+/// An instance runs one call at a time, like a session.
 struct Instance {
   const ServedModel& model;
   Session session;
 };
 
-/// No exception passes the boundary.
+/// Exceptions must not cross the C interface.
 template <class Work>
 ServerError* guarded(const Work& work) {
   const auto error = [](int code, const std::string& text) { return server.TRITONSERVER_ErrorNew(code, text.c_str()); };
@@ -52,12 +52,12 @@ std::vector<RunOf> run(Instance& instance, std::span<Request> requests) {
   try {
     return run_joined(instance.model.signature(), instance.model.rows(), instance.session, requests);
   } catch (const std::bad_alloc&) {
-    for (auto& request : requests) request.fail("the server's memory does not suffice for the run");
+    for (auto& request : requests) request.fail("the server is out of memory for the run");
     return {};
   }
 }
 
-/// Answers and releases all of them, whatever happens.
+/// Answers and releases all requests, even after failures.
 void execute(ServerInstance* handle, Instance& instance, std::span<ServerRequest* const> given) {
   const auto begin = now();
   const auto& signature = instance.model.signature();
@@ -84,8 +84,8 @@ void require_cpu(ServerInstance* instance) {
   require(server.TRITONBACKEND_ModelInstanceKind(instance, &kind));
   require(server.TRITONBACKEND_ModelInstanceName(instance, &name));
   if (kind != instance_cpu)
-    throw Failure(FailureKind::usage, fmt::format("instance '{}' is not for the CPU, where Tenon's models run", name),
-                  "write instance_group [ { kind: KIND_CPU } ] into config.pbtxt");
+    throw Failure(FailureKind::usage, fmt::format("instance '{}' is not on the CPU, but Tenon's backend supports only the CPU", name),
+                  "set instance_group [ { kind: KIND_CPU } ] in config.pbtxt");
 }
 
 }  // namespace
@@ -98,9 +98,9 @@ using namespace tenon::serve;
 
 TENON_BACKEND TRITONBACKEND_Initialize(ServerBackend*) {
   if (const char* missing = server.find(); missing != nullptr) {
-    const auto text = fmt::format("the process that loads libtriton_tenon.so has no {}, as Triton Inference Server has", missing);
+    const auto text = fmt::format("the process that loads libtriton_tenon.so lacks {}, which Triton Inference Server provides", missing);
     if (server.TRITONSERVER_ErrorNew != nullptr) return server.TRITONSERVER_ErrorNew(error_unsupported, text.c_str());
-    std::fprintf(stderr, "%s\n", text.c_str());  // and there is no way to return an error
+    std::fprintf(stderr, "%s\n", text.c_str());  // an error cannot be returned without ErrorNew
     std::abort();
   }
   return guarded([] {
@@ -108,8 +108,8 @@ TENON_BACKEND TRITONBACKEND_Initialize(ServerBackend*) {
     require(server.TRITONBACKEND_ApiVersion(&major, &minor));
     if (major != 1)
       throw Failure(FailureKind::usage,
-                    fmt::format("the server's interface for backends is {}.{}, but Tenon's backend needs 1.x", major, minor),
-                    "use a server of Triton 2");
+                    fmt::format("the server's backend API is version {}.{}, but Tenon's backend needs 1.x", major, minor),
+                    "use Triton Inference Server 2.x");
   });
 }
 

@@ -8,7 +8,7 @@
 namespace tenon::serve {
 namespace {
 
-/// Bytes beyond printable ASCII as \ooo: any UTF-8 is read back as it was.
+/// Escapes bytes beyond printable ASCII as \ooo, so that any UTF-8 text is read back unchanged.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -22,7 +22,7 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
-/// The server wants a dimension at least, and reshapes what has none.
+/// The server requires at least one dimension, and supports scalars by `reshape`.
 std::string tensor_text(const char* what, const ServedTensor& tensor, bool rows) {
   const auto* begin = tensor.shape.begin() + (rows ? 1 : 0);
   const std::vector<std::int64_t> dims(begin, tensor.shape.end());

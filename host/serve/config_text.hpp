@@ -1,4 +1,4 @@
-// config.pbtxt of a model, in protobuf's text format.
+// A model's config.pbtxt, in protobuf's text format.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@ namespace tenon::serve {
 
 struct ConfigChoices {
   std::string name;
-  std::int64_t max_batch = 0;  ///< rows of a run; 0: no batches
+  std::int64_t max_batch = 0;  ///< maximum rows of a run; 0: no batching
   int instances = 1;
   Parameters parameters;
 };

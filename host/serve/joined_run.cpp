@@ -26,7 +26,7 @@ std::size_t bytes_given(const GivenInput& input) {
                          [](std::size_t sum, auto piece) { return sum + piece.size(); });
 }
 
-/// Nothing where they are more than can be counted.
+/// Returns nullopt if the byte count overflows.
 std::optional<std::size_t> bytes_of(DType dtype, const Shape& shape) {
   std::size_t bytes = size_of(dtype);
   for (const auto dim : shape)
@@ -34,24 +34,24 @@ std::optional<std::size_t> bytes_of(DType dtype, const Shape& shape) {
   return bytes;
 }
 
-/// Other bytes are no bool of C++.
+/// Other bytes are not valid bools in C++.
 bool only_truths(const GivenInput& input) {
   return std::all_of(input.pieces.begin(), input.pieces.end(), [](auto piece) {
     return std::all_of(piece.begin(), piece.end(), [](std::byte each) { return each <= std::byte{1}; });
   });
 }
 
-/// What is wrong with an input, to follow its name; empty: nothing.
+/// What is wrong with an input, to follow its name in a message; empty if nothing is.
 std::string fault(const ServedTensor& declared, const GivenInput& given) {
   if (given.dtype != declared.dtype)
-    return fmt::format("is {} but must be {}", given.dtype == unknown_dtype ? "of another dtype" : name_of(given.dtype),
+    return fmt::format("is {} but must be {}", given.dtype == unknown_dtype ? "of an unknown dtype" : name_of(given.dtype),
                        name_of(declared.dtype));
   if (!fits(given.shape, declared.shape))
     return fmt::format("has the shape {} but needs {}", to_string(given.shape), to_string(declared.shape));
   const auto needed = bytes_of(given.dtype, given.shape);
   if (const auto bytes = bytes_given(given); needed != bytes)
     return fmt::format("has {} bytes, but its shape {} needs {}", bytes, to_string(given.shape),
-                       needed ? fmt::to_string(*needed) : "more than there are");
+                       needed ? fmt::to_string(*needed) : "more than can be addressed");
   if (given.dtype == boolean && !only_truths(given)) return "is bool but has bytes other than 0 and 1";
   return {};
 }
@@ -68,16 +68,17 @@ std::int64_t rows_of(const Request& request) {
   return request.inputs[0].shape[0];
 }
 
-/// Rows without elements take no memory, so there may be any number of them.
+/// Rows without elements need no memory, so their number can overflow.
 std::int64_t rows_of(std::span<Request* const> group) {
   std::int64_t sum = 0;
   for (const auto* request : group)
     if (__builtin_add_overflow(sum, rows_of(*request), &sum))
-      throw Failure(FailureKind::usage, "the requests have more rows together than can be counted");
+      throw Failure(FailureKind::usage, "the total number of rows of the requests overflows");
   return sum;
 }
 
-/// The input of all of them. That of one is where it came, if it lies in one piece.
+/// The input of all requests in the group. A single request's input is borrowed if it is one
+/// aligned piece.
 Tensor joined(std::span<Request* const> group, std::size_t i, bool rows) {
   const auto& first = group[0]->inputs[i];
   const auto aligned = [&](const std::byte* data) { return (reinterpret_cast<std::uintptr_t>(data) & (size_of(first.dtype) - 1)) == 0; };
@@ -110,14 +111,14 @@ std::vector<Tensor> run(const Signature& signature, Session& session, std::vecto
   return outputs;
 }
 
-/// Each request's rows of an output; of a single request, all of it.
+/// Distributes an output's rows among the requests; a single unbatched request gets all of it.
 void split(const ServedTensor& output, const Tensor& whole, std::span<Request* const> group, bool rows, std::int64_t count) {
   const auto& shape = whole.shape();
   if (rows && (shape.rank() == 0 || shape[0] != count))
-    throw Failure(FailureKind::failed,
-                  fmt::format("output '{}' is {} for {} rows of input, so it cannot be split into the requests' rows", output.name,
-                              to_string(shape), count),
-                  "max_batch_size: 0 in config.pbtxt serves each request by itself");
+    throw Failure(
+        FailureKind::failed,
+        fmt::format("output '{}' is {} for {} input rows, so it cannot be split among the requests", output.name, to_string(shape), count),
+        "set max_batch_size: 0 in config.pbtxt to run each request separately");
   const auto row_bytes = rows && count > 0 ? static_cast<std::size_t>(whole.bytes() / count) : 0;
   const auto* from = static_cast<const std::byte*>(whole.data());
   for (auto* request : group) {
@@ -131,7 +132,7 @@ void split(const ServedTensor& output, const Tensor& whole, std::span<Request* c
   }
 }
 
-/// Throws what the run throws.
+/// Throws the exceptions of the run.
 RunOf run_group(const Signature& signature, bool rows, Session& session, std::span<Request* const> group) {
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < signature.inputs.size(); ++i) inputs.push_back(joined(group, i, rows));

@@ -1,4 +1,5 @@
-// Requests that wait together become one run: joined along their rows, run, and split again. Knows nothing of a server.
+// Joins waiting requests along their rows into one run, and splits the outputs again. Independent
+// of the server.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,32 +13,32 @@
 
 namespace tenon::serve {
 
-/// An input as it came: in one piece of memory, or in several that follow one another; none is empty.
+/// An input as received: one piece of memory or several consecutive ones, none of them empty.
 struct GivenInput {
   DType dtype = unknown_dtype;
   Shape shape;
   std::vector<std::span<const std::byte>> pieces;
 };
 
-/// A request's part of an output.
+/// A request's share of an output.
 struct Result {
   Shape shape;
-  std::span<const std::byte> bytes;  ///< in `whole`
-  Tensor whole;                      ///< of all requests of the run
+  std::span<const std::byte> bytes;  ///< inside `whole`
+  Tensor whole;                      ///< the output of all requests in the run
 };
 
 struct Request {
-  std::vector<GivenInput> inputs;  ///< at the signature's places
-  // What became of it.
-  std::vector<Result> results;       ///< at the signature's places; none where it failed
-  std::string error;                 ///< a sentence; empty: it succeeded
-  bool wrong = false;                ///< whether it failed because of what is in it, before anything ran
-  std::uint64_t begin = 0, end = 0;  ///< of the run that it was part of, by the steady clock in nanoseconds; 0: it was in none
+  std::vector<GivenInput> inputs;  ///< in the signature's order
+  // Results of the run.
+  std::vector<Result> results;       ///< in the signature's order; empty if it failed
+  std::string error;                 ///< a sentence; empty: success
+  bool wrong = false;                ///< refused because of its contents, before any run
+  std::uint64_t begin = 0, end = 0;  ///< of its run, in nanoseconds of the steady clock; 0: none
 
   void fail(std::string sentence) { error = std::move(sentence); }
 };
 
-/// A run that succeeded.
+/// A successful run.
 struct RunOf {
   std::int64_t rows = 0;
   std::uint64_t begin = 0, end = 0;
@@ -45,12 +46,13 @@ struct RunOf {
 
 std::uint64_t now();  ///< nanoseconds of the steady clock
 
-/// Whether the inputs are what the signature says; if not, the request is wrong, with a sentence. `rows`: whether the first axis is one of
-/// rows.
+/// Checks that the inputs match the signature; if not, sets `wrong` and the error. `rows`: whether
+/// the first axis is the batch axis.
 void check(const Signature& signature, bool rows, Request& request);
 
-/// Runs those that have no error: with `rows`, those whose inputs differ in nothing but their rows at once; else one by one. If a run of
-/// several fails, each is run by itself, so that a request which no kernel takes fails alone. Throws nothing but std::bad_alloc.
+/// Runs the requests without an error. With `rows`, requests whose inputs differ only in the number
+/// of rows run together; else each runs separately. If a run of several fails, each is run
+/// separately, so that only the faulty request fails. Throws only std::bad_alloc.
 std::vector<RunOf> run_joined(const Signature& signature, bool rows, Session& session, std::span<Request> requests);
 
 }  // namespace tenon::serve

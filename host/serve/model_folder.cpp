@@ -37,20 +37,20 @@ void set_isolated(Isolation& isolation, const std::string& value) {
   }
   for (std::size_t begin = 0; begin <= value.size();) {
     const auto end = std::min(value.find(',', begin), value.size());
-    if (end == begin) refuse("isolate", value, "true, false, or plugins with commas between");
+    if (end == begin) refuse("isolate", value, "true, false, or plugin names separated by commas");
     isolation.plugins.push_back(value.substr(begin, end - begin));
     begin = end + 1;
   }
 }
 
-/// A name that no plugin has isolates nothing, which is not what its user wants.
+/// Refuses names that match no plugin, which would isolate nothing.
 void require_isolated(const Catalog& catalog, const Isolation& isolation) {
   for (const auto& name : isolation.plugins) {
     bool found = false;
     for (const auto& file : catalog.files()) found = found || is_called(file, name);
     if (!found)
       throw Failure(FailureKind::usage, fmt::format("parameter 'isolate' names '{}', but the model has no such plugin", name),
-                    "true isolates all of them");
+                    "use true to isolate all plugins");
   }
 }
 
@@ -70,9 +70,9 @@ HostOptions host_options(const Parameters& parameters) {
     else if (name == "trust_writable")
       options.trust_writable = truth(name, value);
     else
-      throw Failure(FailureKind::usage, fmt::format("there is no parameter '{}'", name),
+      throw Failure(FailureKind::usage, fmt::format("unknown parameter '{}'", name),
                     did_you_mean(near_names(name, {"threads", "isolate", "isolate_timeout", "isolate_memory", "trust_writable"}),
-                                 "parameters are threads, isolate, isolate_timeout, isolate_memory and trust_writable"));
+                                 "the parameters are threads, isolate, isolate_timeout, isolate_memory and trust_writable"));
   }
   return options;
 }

@@ -1,4 +1,5 @@
-// A model's version as a folder, and how it is opened: as the server does, and as `tenon triton` does before the folder gets its name.
+// The folder of a model's version, and how the server and `tenon triton` (before it gives the
+// folder its final name) open it.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -10,18 +11,19 @@
 
 namespace tenon::serve {
 
-// In a version's folder.
+// Inside a version's folder.
 inline constexpr const char* model_file = "model.tenon";
-inline constexpr const char* plugins_folder = "plugins";       ///< but for Tenon's own, nothing is loaded but what lies here
-inline constexpr const char* hashes_file = "trusted_plugins";  ///< and has one of these SHA-256
+inline constexpr const char* plugins_folder = "plugins";       ///< apart from the bundled plugins, only plugins in this folder are loaded
+inline constexpr const char* hashes_file = "trusted_plugins";  ///< and only if their SHA-256 is listed in this file
 inline constexpr const char* backend_file = "libtriton_tenon.so";
-inline constexpr const char* installation_folder = "tenon";  ///< of the backend: its programs, and plugins/ with those of Tenon
+inline constexpr const char* installation_folder = "tenon";  ///< the backend's folder: its programs, and plugins/ with the bundled plugins
 
-/// Parameters of a model's config.pbtxt, texts by name.
+/// Parameters in a model's config.pbtxt, as texts by name.
 using Parameters = std::map<std::string, std::string>;
 
-/// What they say of a host: `threads`; `isolate`, which is true, false, or plugins with commas between; `isolate_timeout` in seconds;
-/// `isolate_memory` in bytes; `trust_writable`. Throws Failure (usage) for others, and for what they cannot be.
+/// The host options of the parameters `threads`; `isolate`, which is true, false, or plugin names
+/// separated by commas; `isolate_timeout` in seconds; `isolate_memory` in bytes; `trust_writable`.
+/// Throws Failure (usage) for unknown parameters and invalid values.
 HostOptions host_options(const Parameters& parameters);
 
 struct OpenModel {
@@ -29,8 +31,8 @@ struct OpenModel {
   Graph graph;
 };
 
-/// A folder without plugins_folder, which somebody made by hand, is opened with plugins that are installed or in TENON_PLUGIN_PATH. Throws
-/// Failure.
+/// A folder without plugins_folder, which was made by hand, is opened with the installed plugins
+/// and those in TENON_PLUGIN_PATH. Throws Failure.
 OpenModel open_model(const std::filesystem::path& version, HostOptions options);
 
 }  // namespace tenon::serve

@@ -1,4 +1,4 @@
-// Dtypes of the Open Inference Protocol, and bfloat16, which Triton has besides.
+// The dtypes of the Open Inference Protocol, and bfloat16, which Triton adds.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -8,8 +8,8 @@ namespace tenon::serve {
 
 struct ServedDType {
   DType dtype;
-  int number;             ///< of Triton's C interface
-  std::string_view word;  ///< as protocol and clients write it; TYPE_ stands before it in configurations
+  int number;             ///< in Triton's C interface
+  std::string_view word;  ///< in the protocol and clients; configurations prefix it with TYPE_
 };
 
 inline constexpr ServedDType served_dtypes[] = {
@@ -18,18 +18,18 @@ inline constexpr ServedDType served_dtypes[] = {
     {f32, 11, "FP32"},    {f64, 12, "FP64"}, {bf16, 14, "BF16"},
 };
 
-/// Null for dtypes that clients cannot send.
+/// Returns null for dtypes that clients cannot send.
 constexpr const ServedDType* served(DType dtype) {
   for (const auto& each : served_dtypes)
     if (each.dtype == dtype) return &each;
   return nullptr;
 }
 
-/// Of a dtype in a request: 13 are texts, which no tensor of Tenon's holds.
+/// The name of a dtype in a request. 13 is text, which Tenon's tensors do not support.
 constexpr std::string_view word_of(int number) {
   for (const auto& each : served_dtypes)
     if (each.number == number) return each.word;
-  return number == 13 ? "BYTES" : "a dtype of number beyond those of the protocol";
+  return number == 13 ? "BYTES" : "a dtype that is not in the protocol";
 }
 
 }  // namespace tenon::serve

@@ -7,7 +7,7 @@
 namespace tenon::serve {
 namespace {
 
-/// Of batches whose size neither configuration nor command line says.
+/// Used if neither the configuration nor the command line sets a batch size.
 constexpr std::int64_t default_max_batch = 64;
 
 std::filesystem::path version_folder(ServerModel* model) {
@@ -16,7 +16,7 @@ std::filesystem::path version_folder(ServerModel* model) {
   std::uint64_t version = 0;
   require(server.TRITONBACKEND_ModelRepository(model, &artifact, &folder));
   if (artifact != artifact_filesystem)
-    throw Failure(FailureKind::usage, "the model is not in a folder, and Tenon opens it from nowhere else", "");
+    throw Failure(FailureKind::usage, "the model is not in a local folder, but Tenon opens models only from folders", "");
   require(server.TRITONBACKEND_ModelVersion(model, &version));
   return std::filesystem::path(folder) / std::to_string(version);
 }

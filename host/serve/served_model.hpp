@@ -1,4 +1,4 @@
-// A model of the server: its graph, from the folder that the server names.
+// A model on the server: its graph, from the folder that the server names.
 #pragma once
 #include <string>
 #include <tenon/host/session.hpp>
@@ -11,8 +11,8 @@ namespace tenon::serve {
 
 class ServedModel {
  public:
-  /// Completes the model's configuration where it names neither inputs nor outputs and the server wants that. Throws Failure,
-  /// ServerFailure.
+  /// Completes the model's configuration if it lists neither inputs nor outputs and the server
+  /// requests it. Throws Failure and ServerFailure.
   explicit ServedModel(ServerModel* model);
 
   const Signature& signature() const { return signature_; }

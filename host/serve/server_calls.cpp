@@ -6,7 +6,8 @@ namespace tenon::serve {
 
 ServerCalls server;
 
-// Where a program loaded the server for itself alone, as Python does with its modules, the library is not among what all see.
+// If the program loaded the server privately, as Python does for its modules, RTLD_DEFAULT does not
+// find its symbols.
 static void* find_symbol(const char* name) {
   if (void* found = dlsym(RTLD_DEFAULT, name); found != nullptr) return found;
   static void* const library = dlopen("libtritonserver.so", RTLD_NOW | RTLD_NOLOAD);
@@ -23,7 +24,7 @@ const char* ServerCalls::find() {
 }
 
 void log(int level, const std::string& text) {
-  // the server's own way to say that it cannot log is an error, and there is nowhere left to tell it
+  // logging itself failed, so the error cannot be reported
   if (auto* error = server.TRITONSERVER_LogMessage(level, "tenon", 0, text.c_str())) server.TRITONSERVER_ErrorDelete(error);
 }
 

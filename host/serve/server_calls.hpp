@@ -1,5 +1,6 @@
-// What of Triton Inference Server's C interface the backend uses: its interface for backends 1.x, as of 1.19, which is binary and stable.
-// The server's own headers are not needed; names are the server's.
+// The functions of Triton Inference Server's C interface that the backend uses: its backend API
+// 1.x, as of 1.19, whose ABI is stable. The server's own headers are not needed; names are the
+// server's.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,18 +8,18 @@
 
 namespace tenon::serve {
 
-// The server's objects. Only it knows what is in them.
+// The server's opaque objects.
 struct ServerError;
-struct ServerMessage;  // a text, mostly JSON
+struct ServerMessage;  // a text, usually JSON
 struct ServerBackend;
 struct ServerModel;
-struct ServerInstance;  // of a model; the server runs one call of it at a time
+struct ServerInstance;  // of a model; the server runs one call per instance at a time
 struct ServerRequest;
 struct ServerInput;
 struct ServerResponse;
 struct ServerOutput;
 
-// Enumerations of the C interface, with the numbers that are used.
+// Values of the C interface's enumerations.
 inline constexpr int error_internal = 1, error_invalid = 3, error_unsupported = 5;
 inline constexpr int memory_cpu = 0, memory_pinned = 1;
 inline constexpr int instance_cpu = 1;
@@ -26,8 +27,8 @@ inline constexpr int artifact_filesystem = 0;
 inline constexpr int log_info = 0, log_warning = 1, log_error = 2;
 inline constexpr std::uint32_t release_all = 1, final_response = 1;
 
-/// X(result, name, parameters): each function that is used. Results are null where nothing went wrong; who gets an error or a message that
-/// he did not make deletes it, unless the comment says otherwise.
+/// X(result, name, parameters) for each function. A null error means success. The caller deletes
+/// errors and messages that it receives, unless a comment says otherwise.
 #define TENON_SERVER_CALLS(X)                                                                                                           \
   X(ServerError*, TRITONSERVER_ErrorNew, (int code, const char* text))                                                                  \
   X(void, TRITONSERVER_ErrorDelete, (ServerError*))                                                                                     \
@@ -74,20 +75,21 @@ inline constexpr std::uint32_t release_all = 1, final_response = 1;
   X(ServerError*, TRITONBACKEND_OutputBuffer, (ServerOutput*, void** data, std::uint64_t bytes, int* memory, std::int64_t* device))     \
   X(ServerError*, TRITONBACKEND_ResponseSend, (ServerResponse*, std::uint32_t flags, ServerError*)) /* frees the response alone */
 
-/// The functions of the server that loaded this library: it exports them, and nothing is linked.
+/// The functions of the server that loaded this library; they are looked up at run time, not
+/// linked.
 struct ServerCalls {
 #define TENON_SERVER_CALL(result, name, parameters) result(*name) parameters = nullptr;
   TENON_SERVER_CALLS(TENON_SERVER_CALL)
 #undef TENON_SERVER_CALL
 
-  /// Looks them all up, and returns the name of the first that this server lacks; null: it has them all.
+  /// Looks up all functions. Returns the name of the first one that the server lacks, or null.
   const char* find();
 };
 
-/// Found by TRITONBACKEND_Initialize, before anything else is called.
+/// Set by TRITONBACKEND_Initialize before any other use.
 extern ServerCalls server;
 
-/// An error of the server's own, with its text, as an exception.
+/// An error of the server, with its text, as an exception.
 class ServerFailure {
  public:
   explicit ServerFailure(ServerError* error) : text_(server.TRITONSERVER_ErrorMessage(error)) { server.TRITONSERVER_ErrorDelete(error); }
@@ -97,12 +99,12 @@ class ServerFailure {
   std::string text_;
 };
 
-/// Throws ServerFailure.
+/// Throws ServerFailure if `error` is not null.
 inline void require(ServerError* error) {
   if (error != nullptr) throw ServerFailure(error);
 }
 
-/// For what cannot be helped: a line in the server's log.
+/// Writes a line to the server's log, e.g. for errors that cannot be returned.
 void log(int level, const std::string& text);
 inline void ignore(ServerError* error) {
   if (error != nullptr) log(log_error, ServerFailure(error).text());

@@ -14,11 +14,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-[[noreturn]] void refuse(const std::string& what, const std::string& hint = "tenon triton writes a config.pbtxt that fits the graph") {
+[[noreturn]] void refuse(const std::string& what, const std::string& hint = "tenon triton writes a config.pbtxt that matches the graph") {
   throw Failure(FailureKind::usage, what, hint);
 }
 
-/// protobuf writes numbers of 64 bits as texts.
+/// protobuf's JSON has 64-bit numbers as strings.
 std::int64_t integer(const Json& value) {
   return value.is_string() ? std::stoll(value.get<std::string>()) : value.get<std::int64_t>();
 }
@@ -49,20 +49,20 @@ void require_tensor(const char* what, const std::vector<ConfigTensor>& listed, c
   if (found == listed.end()) refuse(fmt::format("config.pbtxt lacks the graph's {} '{}'", what, served_one.name));
   const auto dtype = fmt::format("TYPE_{}", served(served_one.dtype)->word);
   if (found->dtype != dtype)
-    refuse(fmt::format("config.pbtxt says that {} '{}' is {} but the graph's is {}", what, served_one.name, found->dtype, dtype));
+    refuse(fmt::format("config.pbtxt declares {} '{}' as {} but the graph's is {}", what, served_one.name, found->dtype, dtype));
   const auto& shape = served_one.shape;
   const bool fits = std::equal(shape.begin(), shape.end(), found->dims.begin(), found->dims.end(),
                                [](auto ours, auto theirs) { return ours == unknown || theirs == unknown || ours == theirs; });
   if (!fits)
-    refuse(fmt::format("config.pbtxt gives {} '{}' the shape [{}], the batch axis included, but the graph's is {}", what, served_one.name,
-                       fmt::join(found->dims, ", "), to_string(shape)));
+    refuse(fmt::format("config.pbtxt declares {} '{}' with shape [{}] (including the batch axis) but the graph's is {}", what,
+                       served_one.name, fmt::join(found->dims, ", "), to_string(shape)));
 }
 
 Json tensor_json(const ServedTensor& tensor, bool rows) {
   const auto* begin = tensor.shape.begin() + (rows ? 1 : 0);
   Json json{{"name", tensor.name}, {"data_type", fmt::format("TYPE_{}", served(tensor.dtype)->word)}};
   json["dims"] = std::vector<std::int64_t>(begin, tensor.shape.end());
-  if (json["dims"].empty()) {  // the server wants a dimension at least
+  if (json["dims"].empty()) {  // the server requires at least one dimension
     json["dims"] = {1};
     json["reshape"] = {{"shape", Json::array()}};
   }
@@ -87,7 +87,7 @@ ServerConfig read_config(std::string_view json) {
     if (config.contains("parameters"))
       for (const auto& [name, value] : config.at("parameters").items()) read.parameters[name] = value.value("string_value", "");
     return read;
-  } catch (const std::exception& error) {  // nlohmann's, and those of stoll
+  } catch (const std::exception& error) {  // from nlohmann or stoll
     refuse(fmt::format("the server's configuration of the model cannot be read: {}", error.what()), "");
   }
 }
@@ -109,10 +109,10 @@ void require_same(const ServerConfig& config, const Signature& signature) {
   for (const auto& output : signature.outputs) require_tensor("output", config.outputs, output);
   for (const auto& input : config.inputs)
     if (std::none_of(signature.inputs.begin(), signature.inputs.end(), [&](const auto& each) { return each.name == input.name; }))
-      refuse(fmt::format("config.pbtxt has an input '{}', which the graph's outputs do not need", input.name));
+      refuse(fmt::format("config.pbtxt lists an input '{}' that the graph's outputs do not need", input.name));
   if (config.rows() && !signature.may_have_rows)
-    refuse("config.pbtxt has a max_batch_size, but not every input and output of the graph has an open first dimension",
-           "max_batch_size: 0 serves each request by itself");
+    refuse("config.pbtxt sets max_batch_size, but not every input and output of the graph has an unknown first dimension",
+           "set max_batch_size: 0 to run each request separately");
 }
 
 }  // namespace tenon::serve

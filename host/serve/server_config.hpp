@@ -1,4 +1,4 @@
-// A model's configuration as the server tells it, and whether it is one of the graph.
+// A model's configuration from the server, and checks against the graph.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@ namespace tenon::serve {
 
 struct ConfigTensor {
   std::string name, dtype;         ///< `TYPE_FP32`
-  std::vector<std::int64_t> dims;  ///< as the backend gets them: with the batch axis and reshaped
+  std::vector<std::int64_t> dims;  ///< as the backend receives them: with the batch axis, after reshape
 };
 
 struct ServerConfig {
@@ -23,13 +23,14 @@ struct ServerConfig {
   std::vector<std::string> output_names() const;
 };
 
-/// Throws Failure (usage) where the text is not such a configuration.
+/// Throws Failure (usage) if the text is not a valid configuration.
 ServerConfig read_config(std::string_view json);
 
-/// The text with inputs and outputs of the graph, and where these may have rows with batches of up to `max_batch` of them.
+/// Adds the graph's inputs and outputs to the text and, if they may have a batch axis, batching of
+/// up to `max_batch` rows.
 std::string completed_config(std::string_view json, const Signature& signature, std::int64_t max_batch);
 
-/// Throws Failure (usage) that names what differs.
+/// Throws Failure (usage) that names the first difference.
 void require_same(const ServerConfig& config, const Signature& signature);
 
 }  // namespace tenon::serve

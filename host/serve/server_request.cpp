@@ -39,7 +39,7 @@ GivenInput read_input(ServerRequest* request, const ServedTensor& declared) {
     int memory = memory_cpu;
     std::int64_t device = 0;
     require(server.TRITONBACKEND_InputBuffer(input, i, &data, &size, &memory, &device));
-    if (!is_of_cpu(memory)) throw fmt::format("input '{}' lies in a GPU's memory, but the model runs on the CPU", declared.name);
+    if (!is_of_cpu(memory)) throw fmt::format("input '{}' is in GPU memory, but the model runs on the CPU", declared.name);
     if (size > 0) given.pieces.emplace_back(static_cast<const std::byte*>(data), size);
   }
   return given;
@@ -53,7 +53,7 @@ void send_output(ServerResponse* response, const ServedTensor& output, const Res
   int memory = memory_cpu;
   std::int64_t device = 0;
   require(server.TRITONBACKEND_OutputBuffer(place, &data, result.bytes.size(), &memory, &device));
-  if (!is_of_cpu(memory)) throw fmt::format("output '{}' is wanted in a GPU's memory, but the model runs on the CPU", output.name);
+  if (!is_of_cpu(memory)) throw fmt::format("output '{}' is requested in GPU memory, but the model runs on the CPU", output.name);
   if (!result.bytes.empty()) std::memcpy(data, result.bytes.data(), result.bytes.size());
 }
 
@@ -65,7 +65,7 @@ void send_outputs(ServerResponse* response, ServerRequest* request, const Signat
     require(server.TRITONBACKEND_RequestOutputName(request, i, &name));
     const auto found =
         std::find_if(signature.outputs.begin(), signature.outputs.end(), [&](const auto& output) { return output.name == name; });
-    if (found == signature.outputs.end()) throw fmt::format("there is no output '{}'", name);
+    if (found == signature.outputs.end()) throw fmt::format("the model has no output '{}'", name);
     send_output(response, *found, from.results[static_cast<std::size_t>(found - signature.outputs.begin())]);
   }
 }
@@ -76,7 +76,7 @@ void send_error(ServerResponse* response, int code, const std::string& text) {
   if (error != nullptr) server.TRITONSERVER_ErrorDelete(error);
 }
 
-/// What `work` throws, as a sentence; empty: nothing.
+/// The message of an exception that `work` throws; empty if it succeeds.
 template <class Work>
 std::string sentence_of(const Work& work) {
   try {

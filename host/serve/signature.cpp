@@ -16,11 +16,11 @@ ServedTensor served_tensor(const char* what, const ValueInfo& value) {
   const auto refuse = [&](const std::string& why, const std::string& hint) {
     throw Failure(FailureKind::usage, fmt::format("{} '{}' cannot be served: {}", what, value.name, why), hint);
   };
-  if (!value.dtype) refuse("its dtype is not known", "give the graph's inputs their dtypes");
+  if (!value.dtype) refuse("its dtype is unknown", "declare the dtypes of the graph's inputs");
   if (served(*value.dtype) == nullptr)
-    refuse(fmt::format("it is {}, and clients exchange bool, integers, float16, bfloat16, float32 and float64", name_of(*value.dtype)),
+    refuse(fmt::format("it is {}, but clients support only bool, integers, float16, bfloat16, float32 and float64", name_of(*value.dtype)),
            "convert it inside the graph");
-  if (!value.shape.has_rank()) refuse("its number of dimensions is not known", "give the graph's inputs their shapes");
+  if (!value.shape.has_rank()) refuse("its rank is unknown", "declare the shapes of the graph's inputs");
   return {value.name, *value.dtype, value.shape};
 }
 
@@ -48,7 +48,7 @@ Signature signature_of(const Graph& graph, std::span<const std::string> given) {
   if (signature.outputs.empty()) throw Failure(FailureKind::usage, "the graph has no outputs to serve", "");
   for (const auto& input : graph.needed_inputs(outputs)) signature.inputs.push_back(served_tensor("input", input));
   if (signature.inputs.empty())
-    throw Failure(FailureKind::usage, "the graph has no inputs, so every request would get the same", "tenon run writes its outputs");
+    throw Failure(FailureKind::usage, "the graph has no inputs, so every response would be the same", "use tenon run to write its outputs");
   signature.all_inputs = signature.inputs.size() == graph.inputs().size();
   signature.all_outputs = signature.outputs.size() == all.size();
   signature.may_have_rows = std::all_of(signature.inputs.begin(), signature.inputs.end(), begins_with_rows) &&

@@ -24,11 +24,11 @@ std::vector<std::int64_t> largest(const Tensor& scores) {
   return places;
 }
 
-/// `of` says of what the examples are counted.
+/// `of` names the set of examples in messages.
 void require_classes(const std::vector<std::int64_t>& labels, std::int64_t classes, const char* of) {
   for (std::size_t i = 0; i < labels.size(); ++i)
     if (labels[i] < 0 || labels[i] >= classes)
-      throw Failure(FailureKind::usage, fmt::format("label {} of example {}{} is not a class: there are {}", labels[i], i, of, classes));
+      throw Failure(FailureKind::usage, fmt::format("label {} of example {}{} is not one of the {} classes", labels[i], i, of, classes));
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ std::vector<std::int64_t> predicted_classes(const Tensor& scores, const Tensor& 
     throw Failure(FailureKind::usage,
                   fmt::format("{} cannot be computed from {} {} scores and {} {} labels", what, name_of(scores.dtype()),
                               to_string(scores.shape()), name_of(labels.dtype()), to_string(labels.shape())),
-                  "scores must be floating [examples, classes], labels integers [examples]");
+                  "scores must be floating-point [examples, classes], labels integers [examples]");
   return visit<floating>(scores.dtype(), [&]<class T>() { return largest<T>(scores.make_contiguous()); });
 }
 

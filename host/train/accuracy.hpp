@@ -1,4 +1,4 @@
-// Counts right answers.
+// Counts correct predictions.
 #pragma once
 #include <cstdint>
 #include <tenon/host/tensor.hpp>
@@ -6,15 +6,17 @@
 
 namespace tenon {
 
-/// For each row of scores [examples, classes] the class with the largest; of equal ones the first. Throws Failure (usage) where scores and
-/// labels [examples] have other shapes or dtypes: `what` cannot be computed from them.
+/// The class with the largest score for each row of scores [examples, classes]; the first one of
+/// equal scores. Throws Failure (usage) if scores and labels [examples] have other shapes or
+/// dtypes; `what` names the quantity that needs them.
 std::vector<std::int64_t> predicted_classes(const Tensor& scores, const Tensor& labels, const char* what);
 
 /// The labels as int64.
 std::vector<std::int64_t> classes_of(const Tensor& labels);
 
-/// How many rows of scores [examples, classes] are largest where labels [examples] say; of equal ones the first counts. Throws Failure
-/// (usage) for other shapes and dtypes, and for labels that are no class.
+/// The number of rows of scores [examples, classes] whose largest score is at the label's class;
+/// the first one of equal scores counts. Throws Failure (usage) for other shapes and dtypes, and
+/// for labels that are not classes.
 std::int64_t count_right(const Tensor& scores, const Tensor& labels);
 
 }  // namespace tenon

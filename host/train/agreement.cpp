@@ -20,7 +20,7 @@ void add(Sha256& hash, const Tensor& dense, std::int64_t most) {
   hash.add(bytes.first(some)), hash.add(bytes.last(std::min(some, bytes.size() - some)));
 }
 
-/// Of `most` bytes from the begin and the end of its elements, and of its indices.
+/// Hashes `most` bytes from the beginning and from the end of the elements and the indices.
 std::string digest_of(const Tensor& tensor, std::int64_t most = INT64_MAX) {
   Sha256 hash;
   add(hash, tensor.stored_values(), most);
@@ -35,7 +35,7 @@ std::string lines_of(const Facts& facts) {
   return text;
 }
 
-/// Line by line; empty behind the end.
+/// Reads line by line; returns empty lines after the end.
 class Lines {
  public:
   explicit Lines(const std::string& text) : text_(text) {}
@@ -53,11 +53,11 @@ class Lines {
 
 [[noreturn]] void refuse(int rank, const std::string& name, const std::string& there, const std::string& here) {
   constexpr std::size_t longest = 100;
-  const bool shows = there.size() < longest && here.size() < longest && !is_sha256(there);  // digests say nothing to people
+  const bool shows = there.size() < longest && here.size() < longest && !is_sha256(there);  // digests are not readable
   throw SharedFailure(
       FailureKind::usage,
-      fmt::format("rank {} has another {} than rank 0{}", rank, name,
-                  shows ? fmt::format(": {} there, {} here", there.empty() ? "nothing" : there, here.empty() ? "nothing" : here) : ""),
+      fmt::format("rank {} differs from rank 0 in the {}{}", rank, name,
+                  shows ? fmt::format(": {} instead of {}", there.empty() ? "none" : there, here.empty() ? "none" : here) : ""),
       "start all processes with the same command, files and plugins");
 }
 
@@ -69,11 +69,12 @@ void add_facts(Facts& facts, const GraphModel& model, const TrainerOptions& opti
   add("optimizer", options.optimizer);
   for (const auto& [name, value] : options.parameters) add(fmt::format("{} of the optimizer", name), to_string(value));
   add("seed", fmt::to_string(options.seed));
-  add("number of lanes", fmt::to_string(options.lanes));
+  add("number of micro-batches", fmt::to_string(options.lanes));
   add("number of epochs", fmt::to_string(options.epochs));
   add("check-replicas", fmt::to_string(options.check_replicas));
   for (auto& [name, value] : settings_of(options, examples)) add(name, value);
-  for (std::size_t i = 0; i < model.nodes.size(); ++i) add(fmt::format("graph: its node number {}", i), outline_of(model, model.nodes[i]));
+  for (std::size_t i = 0; i < model.nodes.size(); ++i)
+    add(fmt::format("node number {} of the graph", i), outline_of(model, model.nodes[i]));
   for (const auto& plugin : model.plugins)
     add(fmt::format("plugin {} {}", plugin.name, plugin.version), fmt::format("{:x}", plugin.content_hash));
   constexpr std::int64_t sample = 65536;
@@ -105,7 +106,7 @@ void require_same_elements(Processes& processes, const std::vector<std::pair<std
     for (const auto& [name, tensor] : tensors)
       if (here.next() != there.next())
         throw SharedFailure(FailureKind::failed, fmt::format("rank {} differs from rank 0, first in '{}'; {}", rank, name, since),
-                            "the processes need the same type of CPU and the same libraries; go on from the last checkpoint");
+                            "the processes need the same type of CPU and the same libraries; resume from the last checkpoint");
   }
 }
 

@@ -1,4 +1,5 @@
-// Whether processes that train together do the same: they would go on for days with sums of different things.
+// Checks that processes of a distributed training do the same work; otherwise they would silently
+// add gradients of different models.
 #pragma once
 #include <string>
 #include <tenon/host/session.hpp>
@@ -11,17 +12,19 @@
 
 namespace tenon {
 
-/// What is the same in all processes, with a name for people.
+/// Facts that must be equal in all processes, with readable names.
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
-/// Of a training: options, graph, plugins and data. Of the data's elements only those of the first and the last rows are read.
+/// Adds the options, graph, plugins and data of a training. Only the first and last rows of the
+/// data are read.
 void add_facts(Facts& facts, const GraphModel& model, const TrainerOptions& options, const NamedTensors& data, std::int64_t examples);
 
-/// Throws SharedFailure in all processes, naming the first one that differs from rank 0 and in what.
+/// Throws SharedFailure in all processes, naming the first one that differs from rank 0 and the
+/// fact.
 void require_same(Processes& processes, const Facts& facts);
 
-/// Throws SharedFailure in all processes where the elements of the tensors differ from those of rank 0. `since`: when they agreed, as the
-/// end of a sentence.
+/// Throws SharedFailure in all processes if elements of the tensors differ from those of rank 0.
+/// `since`: when they last agreed, as the end of a sentence.
 void require_same_elements(Processes& processes, const std::vector<std::pair<std::string, Tensor>>& tensors, const std::string& since);
 
 }  // namespace tenon

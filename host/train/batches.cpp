@@ -14,10 +14,11 @@
 namespace tenon {
 namespace {
 
-// Among a seed's streams of random numbers: nodes take hashes of their names, and no name's is likely to be this one.
+// Random streams of a seed: nodes use hashes of their names, which are unlikely to collide with
+// this one.
 constexpr std::uint64_t shuffle_stream = 0x73687566666c6521;
 
-/// Fisher and Yates, with 64 random bits for each place: a place's chances differ by less than n / 2^64.
+/// Fisher-Yates with 64 random bits per step: the bias is below n / 2^64.
 void shuffle(std::vector<std::int64_t>& order, const Random& random) {
   for (std::size_t i = order.size(); i > 1; --i) {
     const auto bits = std::uint64_t{random.bits(2 * i)} << 32 | random.bits(2 * i + 1);
@@ -36,7 +37,7 @@ Shape with_rows(Shape shape, std::int64_t rows) {
 Batches::Batches(NamedTensors data, std::int64_t batch, std::uint64_t seed, bool shuffle)
     : data_(std::move(data)), batch_(batch), seed_(seed), shuffle_(shuffle) {
   const auto refuse = [](const std::string& what, const std::string& hint = {}) { throw Failure(FailureKind::usage, what, hint); };
-  if (data_.empty()) refuse("there are no data to train on");
+  if (data_.empty()) refuse("there is no data to train on");
   if (batch_ < 1) refuse(fmt::format("batch is {} but must be at least 1", batch_));
   const auto& [first_name, first] = *data_.begin();
   BackingFiles files;
@@ -46,7 +47,7 @@ Batches::Batches(NamedTensors data, std::int64_t batch, std::uint64_t seed, bool
     if (shape.rank() == 0) refuse(fmt::format("'{}' is a scalar, but its first dimension must count the examples", name));
     if (shape[0] != first.shape()[0])
       refuse(fmt::format("'{}' has {} but '{}' has {}", first_name, counted(first.shape()[0], "example"), name, shape[0]),
-             "the first dimension counts the examples; it must be the same for all data");
+             "the first dimension is the number of examples and must be the same for all data");
     if (tensor.storage() == Storage::row_sparse)
       refuse(fmt::format("'{}' is row_sparse, but examples must be dense or csr", name),
              "cast_storage(tensor, Storage::dense) converts them");

@@ -33,7 +33,8 @@ std::string parameters_text(const Attributes& parameters) {
   return text;
 }
 
-// The record does not say of which version of the optimizer its parameters are.
+// The record lacks the optimizer's version, so parameters are renamed and completed by the current
+// description.
 Attributes todays_parameters(const Attributes& stored, const OperatorInfo& optimizer) {
   const auto named = with_todays_names(stored, optimizer);
   const auto value_in = [](const auto& entries, const std::string& name) -> const AttributeValue* {
@@ -55,9 +56,9 @@ void require_same_nodes(const GraphModel& there, const GraphModel& here, const s
   const auto first = std::min(there.nodes.size(), here.nodes.size());
   for (std::size_t i = 0; i < first; ++i)
     if (const auto a = outline_of(there, there.nodes[i]), b = outline_of(here, here.nodes[i]); a != b)
-      refuse(path, fmt::format("it belongs to another graph, which has node '{}' where this one has '{}'", a, b));
+      refuse(path, fmt::format("it belongs to another graph: it has node '{}' instead of '{}'", a, b));
   if (there.nodes.size() != here.nodes.size())
-    refuse(path, fmt::format("it belongs to another graph: that one has {}, this one has {}", counted(there.nodes.size(), "node"),
+    refuse(path, fmt::format("it belongs to another graph: it has {}, this graph has {}", counted(there.nodes.size(), "node"),
                              here.nodes.size()));
 }
 
@@ -134,12 +135,12 @@ void check_record(const Graph& checkpoint, const Graph& forward, const Graph& up
 
 void warn_of_changes(const Graph& checkpoint, const TrainerOptions& options, std::int64_t examples, const std::filesystem::path& path) {
   auto here = settings_of(options, examples), stored = model_of(checkpoint).training->settings;
-  stored.emplace_back("lanes", fmt::to_string(model_of(checkpoint).training->lanes));
-  here.emplace_back("lanes", fmt::to_string(options.lanes));
+  stored.emplace_back("number of micro-batches", fmt::to_string(model_of(checkpoint).training->lanes));
+  here.emplace_back("number of micro-batches", fmt::to_string(options.lanes));
   for (const auto& [name, there] : stored) {
     const auto found = std::find_if(here.begin(), here.end(), [&, &wanted = name](const auto& setting) { return setting.first == wanted; });
     if (found == here.end() || found->second == there) continue;
-    const auto what = fmt::format("{}: the checkpoint has {} {}, but this training has {}: it goes on, and ends with other bits",
+    const auto what = fmt::format("{}: the checkpoint has {} {}, but this training has {}: training continues, but the results will differ",
                                   path.string(), name, printable(there), found->second);
     impl_of(checkpoint.host()).warnings.once(what, what);
   }
@@ -165,12 +166,12 @@ void restore_slots(const Graph& checkpoint, const Session& update, const std::ve
       });
       const bool came_since =
           std::any_of(added.begin(), added.end(), [&, &wanted = name](const auto& entry) { return entry.second == wanted; });
-      if (found == slots.end() && came_since) continue;  // it keeps its first values
+      if (found == slots.end() && came_since) continue;  // keeps its initial values
       if (found == slots.end()) refuse(path, fmt::format("it has no '{}' for '{}'", name, one.variable));
       copy(model.tensors[found->tensor], SharedValues(update).tensor(state), fmt::format("'{}' of '{}'", name, one.variable), path);
       ++used;
     }
-  if (used != slots.size()) refuse(path, fmt::format("it has {} optimizer states, but {} are needed", slots.size(), used));
+  if (used != slots.size()) refuse(path, fmt::format("it has {} optimizer states but needs {}", slots.size(), used));
 }
 
 }  // namespace tenon

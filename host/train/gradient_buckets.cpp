@@ -12,7 +12,7 @@ std::int64_t room_of(DType dtype, const Shape& shape) {
   return (shape.size() * static_cast<std::int64_t>(size_of(dtype)) + line - 1) / line * line;
 }
 
-/// A tensor of this shape among the elements of `flat`, from a byte on.
+/// A view of this shape at a byte offset of `flat`.
 Tensor part_of(const Tensor& flat, std::int64_t byte, const Shape& shape) {
   auto part = flat.abi();
   std::vector<std::int64_t> dims(shape.begin(), shape.end());
@@ -113,7 +113,7 @@ void GradientBuckets::finish() {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-// After a failure the others are not added: no process hears from another one any more.
+// After a failure, the remaining buckets are skipped, because processes no longer communicate.
 void GradientBuckets::add_buckets() {
   std::unique_lock lock(changing_);
   while (true) {

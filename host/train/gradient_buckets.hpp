@@ -1,4 +1,5 @@
-// Dense gradients where processes add them, and the thread that adds them while later ones are still computed.
+// Buckets of dense gradients that processes add, and the thread that adds them while later
+// gradients are computed.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -15,13 +16,14 @@
 
 namespace tenon {
 
-/// Which gradients share a bucket, of these dtypes and shapes, in the order in which they are computed: for each bucket the number of the
-/// first that is not in it. The more processes there are, the more messages a bucket takes one after the other, and the larger it is; no
-/// bit depends on that.
+/// Groups gradients of these dtypes and shapes, in the order in which they are computed, into
+/// buckets: returns the end index of each bucket. The more processes there are, the more sequential
+/// messages a bucket takes, so the larger it is; results do not depend on it.
 std::vector<std::size_t> bucket_ends(const std::vector<std::pair<DType, Shape>>& gradients, int processes);
 
-/// Gradients of one dtype that are neighbours in the order of the backward pass share a bucket, which is added as a whole. All processes
-/// add the same buckets in the same order. Threads: one at a time, but for ready().
+/// Gradients of one dtype that are adjacent in the order of the backward pass share a bucket, which
+/// is added as a whole. All processes add the same buckets in the same order. Threads: one at a
+/// time, except ready().
 class GradientBuckets {
  public:
   explicit GradientBuckets(Processes& processes) : processes_(processes) {}
@@ -29,23 +31,25 @@ class GradientBuckets {
   GradientBuckets(const GradientBuckets&) = delete;
   GradientBuckets& operator=(const GradientBuckets&) = delete;
 
-  /// Once, for gradients like these, in the order in which they are computed; on the CPU, or where Processes can add.
+  /// To be called once, with gradients of these types in the order in which they are computed; on
+  /// the CPU, or on a device where Processes can add.
   void lay_out(const std::vector<std::pair<std::string, Tensor>>& gradients, const std::string& device);
   bool laid_out() const { return laid_out_; }
-  /// Where each lies, by its name.
+  /// The memory of each gradient, by name.
   const NamedTensors& places() const { return places_; }
 
-  /// From here on a bucket is added as soon as all of its gradients, and the buckets before it, are ready.
+  /// From here on, a bucket is added as soon as all its gradients, and the buckets before it, are
+  /// ready.
   void begin(std::int64_t lanes);
   bool begun() const { return begun_; }
-  void ready(const std::string& name);  ///< its place has what this process adds
-  /// All are ready, whatever is there. Returns when the sums are. Throws WaitFailure.
+  void ready(const std::string& name);  ///< the gradient's memory holds this process's contribution
+  /// Marks all gradients as ready, and returns when the sums are complete. Throws WaitFailure.
   void finish();
 
  private:
   struct Bucket {
     Tensor flat;
-    std::size_t gradients = 0, waits_for = 0;  // how many
+    std::size_t gradients = 0, waits_for = 0;  // counts
   };
   void add_buckets();
 
@@ -56,7 +60,7 @@ class GradientBuckets {
   bool laid_out_ = false, begun_ = false;
   std::int64_t lanes_ = 0;
 
-  std::mutex changing_;  // of what follows, and of Bucket::waits_for
+  std::mutex changing_;  // guards the following members and Bucket::waits_for
   std::condition_variable changed_;
   bool adds_ = false, finishing_ = false, ends_ = false;
   std::exception_ptr failure_;

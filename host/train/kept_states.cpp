@@ -16,7 +16,7 @@ static void copy_on(const Stream& stream, const Tensor& from, const Tensor& to) 
   copy(place_of(to.abi().dense), place_of(from.abi().dense), static_cast<std::uint64_t>(to.bytes()), stream);
 }
 
-// Nodes that write a state run where it lies.
+// Nodes that write a state run on its device.
 KeptStates::KeptStates(const SharedValues& values) {
   for (auto& [name, tensor, stream] : values.states()) states_.push_back({name, tensor, tensor.clone(), stream});
 }
@@ -29,7 +29,7 @@ void KeptStates::put_back() const noexcept {
   try {
     restore();
   } catch (const Failure&) {
-    return;  // the step's own failure is on its way
+    return;  // the step's own failure is already being reported
   }
   finish();
 }
@@ -59,9 +59,9 @@ void KeptStates::add(std::vector<Tensor>& left, const std::vector<Tensor>& right
 void KeptStates::require_equal(std::size_t i, const Tensor& left, const Tensor& right) const {
   if (std::memcmp(left.data(), right.data(), static_cast<std::size_t>(left.bytes())) == 0) return;
   throw Failure(FailureKind::failed,
-                fmt::format("the state '{}' is {} and differs between lanes of the step: only floating states can be averaged",
+                fmt::format("the state '{}' is {} and differs between the step's micro-batches: only floating-point states can be averaged",
                             states_[i].name, name_of(left.dtype())),
-                "train with one lane");
+                "train with one micro-batch (lanes = 1)");
 }
 
 void KeptStates::set_to_means(const std::vector<Tensor>& sums, std::int64_t lanes) const {

@@ -1,4 +1,4 @@
-// A session's states from before a step of training.
+// Backs up a session's states before a training step.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,29 +8,33 @@
 
 namespace tenon {
 
-/// On a GPU both copies are work on the stream of the session's kernels, so that a step which does not fail waits for neither.
-/// The session outlives it. Threads: one at a time.
+/// On a GPU both copies are enqueued on the session's kernel stream, so that a successful step does
+/// not wait for them. The session outlives it. Threads: one at a time.
 class KeptStates {
  public:
   explicit KeptStates(const SharedValues& values);
-  ~KeptStates() { finish(); }  // before their memory is given back
+  ~KeptStates() { finish(); }  // before the memory is released
   KeptStates(const KeptStates&) = delete;
   KeptStates& operator=(const KeptStates&) = delete;
 
-  /// Before the run that may change them. Throws Failure.
+  /// To be called before the run that may change the states. Throws Failure.
   void keep() const;
-  /// Done when it returns. Where a device is lost, nothing is put back: reading the states fails, too.
+  /// Complete when it returns. If a device is lost, nothing is restored: reading the states fails,
+  /// too.
   void put_back() const noexcept;
 
-  /// As they were at keep(), for another lane of the same step. Throws Failure.
+  /// Restores the states of keep(), for the next micro-batch of the same step. Throws Failure.
   void restore() const;
-  /// Copies of what the states are now, on the CPU. Throws Failure.
+  /// Copies of the current states, on the CPU. Throws Failure.
   std::vector<Tensor> copies() const;
-  /// Adds what two lanes made of the states: `left` gets the sums of floating ones. Throws Failure (failed) where others differ.
+  /// Combines the states after two micro-batches: adds floating-point ones to `left`. Throws
+  /// Failure (failed) if others differ.
   void add(std::vector<Tensor>& left, const std::vector<Tensor>& right) const;
-  /// Throws Failure (failed) where the states number i of two lanes, which are not floating, differ.
+  /// Throws Failure (failed) if state number i, which is not floating-point, differs between two
+  /// micro-batches.
   void require_equal(std::size_t i, const Tensor& left, const Tensor& right) const;
-  /// Sets floating ones to a `lanes`-th of the sums, others to what all lanes have. Throws Failure.
+  /// Sets floating-point states to the sums divided by `lanes`, and the others to the common value.
+  /// Throws Failure.
   void set_to_means(const std::vector<Tensor>& sums, std::int64_t lanes) const;
 
  private:

@@ -1,4 +1,4 @@
-// How the lanes of a step are added where one process has them.
+// Adds the micro-batches of a step that one process computes.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,9 +7,11 @@
 
 namespace tenon {
 
-/// The sum of lanes [begin, begin + count), count at least 1, by the balanced tree (left_lanes). `make(lane, place)` gives a lane's value,
-/// in ascending order of the lanes; `add(left, right)` adds right, which it may use up, to left. A place is one of ceil(log2(count)) + 1
-/// that hold a value each: make() may put a new one where an earlier one was.
+/// The sum of micro-batches [begin, begin + count), count at least 1, in the order of the balanced
+/// tree (left_lanes). `make(lane, place)` returns a micro-batch's value, in ascending order;
+/// `add(left, right)` adds right, which it may consume, to left. `place` is the index of one of
+/// ceil(log2(count)) + 1 slots that hold a value each: make() may overwrite an earlier value of its
+/// slot.
 template <class Make, class Add>
 auto sum_of_lanes(std::int64_t begin, std::int64_t count, Make&& make, Add&& add, std::size_t place = 0) -> decltype(make(begin, place)) {
   if (count == 1) return make(begin, place);

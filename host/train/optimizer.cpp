@@ -28,15 +28,16 @@ std::shared_ptr<const OperatorInfo> find_optimizer(Host& host, const std::string
   const auto* found = catalog.find(name);
   if (found != nullptr && is_optimizer(found->info)) return found->description;
   const auto known = optimizers(catalog);
-  const auto hint = known.empty() ? std::string("no plugin has one: add the folder of one that does, or name it in TENON_PLUGIN_PATH")
-                                  : did_you_mean(near_names(name, known), fmt::format("optimizers are {}", fmt::join(known, ", ")));
+  const auto hint = known.empty()
+                        ? std::string("no plugin has an optimizer: add a folder with one that does, or name it in TENON_PLUGIN_PATH")
+                        : did_you_mean(near_names(name, known), fmt::format("optimizers are {}", fmt::join(known, ", ")));
   if (const auto why = catalog.why_missing(name); !why.empty())
     throw Failure(FailureKind::plugin, fmt::format("optimizer '{}' cannot be used: {}", name, why), catalog.next_step(name));
   if (found == nullptr)
-    throw Failure(FailureKind::plugin, fmt::format("there is no optimizer '{}'{}", name, catalog.not_searched_text()), hint);
+    throw Failure(FailureKind::plugin, fmt::format("unknown optimizer '{}'{}", name, catalog.not_searched_text()), hint);
   throw Failure(
       FailureKind::usage,
-      fmt::format("'{}' is not an optimizer: an optimizer takes the inputs weight, grad and learning_rate, and returns updated", name),
+      fmt::format("'{}' is not an optimizer: an optimizer has the inputs weight, grad and learning_rate and the output updated", name),
       hint);
 }
 

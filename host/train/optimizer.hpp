@@ -1,4 +1,4 @@
-// What makes an operator an optimizer: one step for one weight.
+// Optimizers: operators that compute one step for one weight.
 #pragma once
 #include <memory>
 #include <string>
@@ -9,10 +9,11 @@
 
 namespace tenon {
 
-/// Whether it has the inputs weight, grad and learning_rate, in this order, and the output updated.
+/// Whether the operator has the inputs weight, grad and learning_rate, in this order, and the
+/// output updated.
 bool is_optimizer(const OperatorInfo& info);
 
-/// All of the catalog.
+/// The optimizers of the catalog.
 std::vector<std::string> optimizers(const Catalog& catalog);
 
 }  // namespace tenon

@@ -18,9 +18,9 @@ Processes::Processes(Host& host, double timeout) : host_(host), timeout_(timeout
   if (started.size == 1) return;
   if (host.catalog().find("tenon.ranks") == nullptr)
     throw Failure(FailureKind::plugin,
-                  fmt::format("{} started {} processes, but no plugin has the operator tenon.ranks, by which they find each other",
-                              started.name(), started.size),
-                  "build Tenon's plugin comm, or start one process");
+                  fmt::format("{} started {} processes, but no plugin has the operator tenon.ranks, which connects them", started.name(),
+                              started.size),
+                  "build Tenon's plugin comm, or start a single process");
   const auto ranks = host.call("tenon.ranks", {}, {{"timeout", timeout_}});
   rank_ = static_cast<int>(ranks.values<std::int64_t>()[0]);
   size_ = static_cast<int>(ranks.values<std::int64_t>()[1]);
@@ -43,7 +43,8 @@ Tensor Processes::gather(const Tensor& own) {
   return waiting([&] { return host_.call("tenon.all_gather", {one}, {{"timeout", timeout_}}); });
 }
 
-// Most texts fit in the first message, which has each one's length in front; others need a second one, as long as the longest.
+// Most texts fit into the first message, which begins with the length; otherwise a second message
+// has room for the longest text.
 std::vector<std::string> Processes::gather(const std::string& own) {
   constexpr std::int64_t first = 1024, header = sizeof(std::int64_t);
   const auto send = [&](std::int64_t room) {
@@ -64,7 +65,7 @@ std::vector<std::string> Processes::gather(const std::string& own) {
   for (std::int64_t rank = 0; rank < size_; ++rank) longest = std::max(longest, length_of(blocks, rank));
   constexpr std::int64_t most = std::int64_t{1} << 30;
   if (longest > most)
-    throw Failure(FailureKind::failed, fmt::format("a process sends a text of {} bytes, but at most {} are read", longest, most));
+    throw Failure(FailureKind::failed, fmt::format("a process sends a text of {} bytes, but at most {} are allowed", longest, most));
   if (longest > first - header) blocks = send(longest + header);
   std::vector<std::string> texts;
   for (std::int64_t rank = 0; rank < size_; ++rank) {
@@ -84,7 +85,7 @@ bool Processes::can_add_on(const std::string& device) {
     if (first == reasons.end()) return true;
     if (rank_ == 0 && device != "cpu")
       impl_of(host_).warnings.once("sums on the CPU",
-                                   fmt::format("what processes add goes by the CPU: rank {}: {}", first - reasons.begin(), *first));
+                                   fmt::format("gradients are added on the CPU: rank {}: {}", first - reasons.begin(), *first));
     return false;
   };
   const auto attempt = [&](auto&& work) {
@@ -95,7 +96,7 @@ bool Processes::can_add_on(const std::string& device) {
     }
   };
   if (device == "cpu") {
-    why = "gradients lie there";
+    why = "gradients are there";
   } else {
     attempt([&] {
       number = Tensor::zeros(f32, {1}).to(device);

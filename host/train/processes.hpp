@@ -1,5 +1,5 @@
-// The processes that train together, as a launcher started them. What they send goes through operators of a plugin, which the host knows by
-// their names alone.
+// The processes of a distributed training, as started by a launcher. They communicate by operators
+// of a plugin, which the host knows only by name.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -13,32 +13,36 @@
 
 namespace tenon {
 
-/// Another process does not come.
+/// Another process did not respond in time.
 class WaitFailure : public Failure {
  public:
   using Failure::Failure;
 };
 
-/// Threads: one at a time, the same calls in the same order in all processes. The host outlives it.
+/// Threads: one at a time; all processes make the same calls in the same order. The host outlives
+/// it.
 class Processes {
  public:
-  explicit Processes(Host& host) : host_(host) {}  ///< this one alone
-  /// All that a launcher started; this one waits for another one for so many seconds at most. Throws Failure.
+  explicit Processes(Host& host) : host_(host) {}  ///< only this process
+  /// All processes that the launcher started; `timeout` is the maximum wait for another process in
+  /// seconds. Throws Failure.
   Processes(Host& host, double timeout);
 
   bool several() const { return size_ > 1; }
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  /// Each process's text, in the order of their ranks. Throws WaitFailure.
+  /// Each process's text, in rank order. Throws WaitFailure.
   std::vector<std::string> gather(const std::string& own);
-  /// Each process's tensor, dense and on the CPU, which has the same dtype and shape in all; along a new first axis. Throws WaitFailure.
+  /// The tensors of all processes, stacked along a new first axis. They are dense, on the CPU, and
+  /// have the same dtype and shape. Throws WaitFailure.
   Tensor gather(const Tensor& own);
-  /// Whether what lies on this device can be added there: in all processes, or in none of them, which the first one warns of. All call it
-  /// at once. Throws WaitFailure.
+  /// Whether tensors on this device can be added there; the answer is the same in all processes,
+  /// and rank 0 warns if they cannot. A collective call. Throws WaitFailure.
   bool can_add_on(const std::string& device);
-  /// Adds by the tree of `lanes` lanes, in place; a process without a lane gets the sum alone. Dense, on the CPU or where can_add_on()
-  /// says. Throws WaitFailure.
+  /// Adds in place, in the order of the tree of `lanes` micro-batches; a process without a
+  /// micro-batch only receives the sum. Dense tensors, on the CPU or on a device for which
+  /// can_add_on() is true. Throws WaitFailure.
   /// background: this thread waits while another one computes.
   void add(const Tensor& own, std::int64_t lanes, bool background = false);
 

@@ -27,8 +27,8 @@ void Schedule::check() const {
   };
   const auto sound = [](double number) { return std::isfinite(number) && number >= 0; };
   require(sound(rate), "learning rate", rate, "a finite number, 0 or more");
-  require(sound(end), "last learning rate", end, "a finite number, 0 or more");
-  require(sound(factor), "learning rate's factor", factor, "a finite number, 0 or more");
+  require(sound(end), "final learning rate", end, "a finite number, 0 or more");
+  require(sound(factor), "decay factor of the learning rate", factor, "a finite number, 0 or more");
   require(every > 0, "number of steps between decays", 0, "at least 1");
 }
 

@@ -15,7 +15,7 @@
 namespace tenon {
 namespace {
 
-/// Whole numbers as bytes, for processes of one machine type.
+/// Serializes integers and texts, for processes on machines of the same type.
 class Numbers {
  public:
   void add(std::int64_t number) {
@@ -45,7 +45,7 @@ class NumbersOf {
     const auto size = next();
     return size < 0 ? take(text_.size() + 1) : std::string(take(static_cast<std::size_t>(size)), static_cast<std::size_t>(size));
   }
-  /// So many things follow, of at least a number each.
+  /// Reads a count of items that follow, each of at least one number.
   std::size_t count() {
     const auto count = next();
     if (count < 0 || static_cast<std::size_t>(count) > text_.size() / sizeof(std::int64_t)) take(text_.size() + 1);
@@ -55,7 +55,8 @@ class NumbersOf {
  private:
   const char* take(std::size_t bytes) {
     if (bytes > text_.size() - at_)
-      throw Failure(FailureKind::failed, fmt::format("what rank {} tells of its step is cut off: it runs another Tenon", rank_));
+      throw Failure(FailureKind::failed,
+                    fmt::format("the message of rank {} about its step is truncated: it runs another version of Tenon", rank_));
     return text_.data() + std::exchange(at_, at_ + bytes);
   }
 
@@ -140,8 +141,8 @@ StepExchange::Account StepExchange::read(const std::string& text, int rank) {
   return account;
 }
 
-// The first step tells which gradients are dense. Later ones add these first, so that this can begin while they are computed; what a
-// process that fails puts there is thrown away by all.
+// The first step determines which gradients are dense. Later steps add these first, so that the
+// exchange overlaps with the computation; if a process fails, all processes discard the sums.
 LaneSum StepExchange::join(std::optional<LaneSum> own, std::exception_ptr failure, std::int64_t lanes) {
   const bool works = own.has_value(), adds_first = buckets_.laid_out();
   LaneSum sum;
@@ -179,7 +180,7 @@ std::string StepExchange::first_of(const std::string& own) {
   return {};
 }
 
-/// The host's words for tensors are the variables': gradients have no names that people know.
+/// Messages name the variables, because gradients have no names that users know.
 void StepExchange::require_alike(const std::vector<Account>& accounts, const NamedTensors& gradients) const {
   for (std::size_t rank = 0; rank < accounts.size(); ++rank) {
     if (!accounts[rank].has_lanes) continue;
@@ -188,17 +189,19 @@ void StepExchange::require_alike(const std::vector<Account>& accounts, const Nam
     for (const auto& [name, gradient] : gradients) {
       const auto storage = number < theirs.size() ? theirs[number].storage : Storage::dense;
       if (storage == Storage::csr && storage == gradient.storage())
-        throw SharedFailure(FailureKind::failed, fmt::format("the gradient of '{}' is csr: several processes add dense and row_sparse ones",
-                                                             variables_.at(name)));
+        throw SharedFailure(
+            FailureKind::failed,
+            fmt::format("the gradient of '{}' is csr, but distributed training supports only dense and row_sparse gradients",
+                        variables_.at(name)));
       if (number++ >= theirs.size() || storage != gradient.storage())
         throw SharedFailure(FailureKind::failed,
-                            fmt::format("the gradient of '{}' is {} in rank {} and {} in rank {}: processes add gradients of one storage",
+                            fmt::format("the gradient of '{}' is {} in rank {} and {} in rank {}: all processes need the same storage",
                                         variables_.at(name), name_of(storage), rank, name_of(gradient.storage()), processes_.rank()));
     }
   }
 }
 
-/// Null where those are dense that were in the first step.
+/// Returns null if the same gradients are dense as in the first step.
 std::exception_ptr StepExchange::other_storages(const NamedTensors& gradients) const {
   for (const auto& [name, gradient] : gradients)
     if ((gradient.storage() == Storage::dense) != buckets_.places().contains(name))
@@ -207,7 +210,7 @@ std::exception_ptr StepExchange::other_storages(const NamedTensors& gradients) c
   return nullptr;
 }
 
-/// What a process without lanes adds, which the sum does not read.
+/// The contribution of a process without micro-batches; the sum ignores its values.
 LaneSum StepExchange::nothing(const std::vector<Gradient>& like) const {
   LaneSum none;
   std::size_t number = 0;
@@ -229,7 +232,7 @@ LaneSum StepExchange::nothing(const std::vector<Gradient>& like) const {
 
 void StepExchange::lay_out(const NamedTensors& gradients) {
   std::vector<std::pair<std::string, Tensor>> dense;
-  std::string device;  // of all of them
+  std::string device;  // of all dense gradients
   for (const auto& name : order_) {
     const auto& gradient = gradients.at(name);
     if (gradient.storage() != Storage::dense) continue;
@@ -241,7 +244,7 @@ void StepExchange::lay_out(const NamedTensors& gradients) {
   if (from_cpu) places_ = buckets_.places();
 }
 
-/// From then on the gradients are where they were added.
+/// Afterwards the gradients share the buckets' memory, if on the same device.
 void StepExchange::add_dense(NamedTensors& gradients, std::int64_t lanes) {
   for (const auto& [name, place] : buckets_.places())
     if (const auto own = gradients.find(name); own != gradients.end() && own->second.data() != place.data())
@@ -258,7 +261,8 @@ void StepExchange::add_dense(NamedTensors& gradients, std::int64_t lanes) {
   }
 }
 
-/// All processes get what all have, and add it in the order of the tree. Of `rows` rows in each.
+/// Gathers the rows of all processes and adds them in the order of the tree. `rows`: the number of
+/// rows of each.
 Tensor StepExchange::add_rows(const Tensor& own, const std::vector<std::int64_t>& rows, const LaneOwners& owners, std::int64_t lanes) {
   const auto most = *std::max_element(rows.begin(), rows.end());
   auto shape = own.shape(), ids_shape = Shape{most};
@@ -304,7 +308,7 @@ void StepExchange::add_states(std::vector<Tensor>& states, std::int64_t lanes, b
       if (rank == 0 && !own) copy_elements(theirs, states[i]);
       try {
         states_.require_equal(i, states[i], theirs);
-      } catch (const Failure& failure) {  // a process whose own is like the first one's finds one that is not
+      } catch (const Failure& failure) {  // processes may differ in which rank they find unequal
         throw SharedFailure(failure.kind(), failure.what(), failure.hint());
       }
     }

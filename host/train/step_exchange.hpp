@@ -1,4 +1,5 @@
-// Joins what the processes computed of one step: gradients, states, and what there is to tell of its batches.
+// Combines the results of a step from all processes: gradients, states, and the metrics of its
+// batches.
 #pragma once
 #include <cstdint>
 #include <exception>
@@ -18,50 +19,52 @@
 
 namespace tenon {
 
-/// What the batches of neighbouring lanes gave.
+/// The result of a range of consecutive micro-batches.
 struct LaneSum {
   NamedTensors gradients;
-  std::vector<Tensor> states;       // sums of floating ones, on the CPU; none where a process has the only lane of the step
-  std::vector<Evaluation> batches;  // in the order of the step
+  std::vector<Tensor> states;       // sums of floating-point ones, on the CPU; empty if a single process has the step's only micro-batch
+  std::vector<Evaluation> batches;  // in the step's order
 };
 
-/// Of a step that has several lanes, some of which other processes have. All objects outlive it. Threads: one at a time, the same calls in
-/// all processes.
+/// For steps with several micro-batches that are distributed over processes. Constructor arguments
+/// outlive it. Threads: one at a time; all processes make the same calls.
 class StepExchange {
  public:
   StepExchange(Processes& processes, Host& host, const std::vector<TrainedVariable>& trained, const Graph& forward,
                const KeptStates& states, std::string device);
 
-  /// Where dense gradients are added on the CPU, from the second step on: what a process computes there is not copied. None before, and
-  /// on a GPU.
+  /// The memory in which dense gradients are added on the CPU, from the second step on: results
+  /// computed there need no copy. Empty before, and on a GPU.
   const NamedTensors& places() const { return places_; }
-  /// Of a process whose gradients of a step are what the run computes that is next: places() whose gradient is complete may be added from
-  /// now on, while the run goes on. Threads of ready(): any.
+  /// To be called before a run that computes this process's gradients of a step: gradients in
+  /// places() for which ready() is called are added while the run continues. Threads of ready():
+  /// any.
   void begin(std::int64_t lanes) { buckets_.begin(lanes); }
   void ready(const std::string& name) { buckets_.ready(name); }
 
-  /// The lanes that this process has: [begin, end).
+  /// The micro-batches of this process: [begin, end).
   struct Lanes {
     std::int64_t begin, end;
   };
   Lanes own(std::int64_t lanes) const;
 
-  /// The sum of all lanes in all processes. `own`: of this one's; nothing where it has none, or where `failure` is why. Throws what the
-  /// first process of those that failed threw, in all of them.
+  /// The sum of all micro-batches of all processes. `own`: the sum of this process; empty if it has
+  /// none, or if it failed with `failure`. All processes throw the failure of the first process
+  /// that failed.
   LaneSum join(std::optional<LaneSum> own, std::exception_ptr failure, std::int64_t lanes);
 
-  /// The text of the first process that has one, in all of them.
+  /// The first non-empty text in rank order; the same in all processes.
   std::string first_of(const std::string& own);
 
-  bool wants_to_stop = false;  ///< told to the others by the next join()
-  bool stops = false;          ///< whether one of them wanted to at the last one
+  bool wants_to_stop = false;  ///< sent to the other processes by the next join()
+  bool stops = false;          ///< whether any process wanted to stop at the last join()
 
  private:
   struct Gradient {
     Storage storage = Storage::dense;
     std::int64_t stored = 0;
   };
-  /// What one process tells the others before they add.
+  /// What each process sends to the others before they add.
   struct Account {
     bool has_lanes = false, stops = false;
     std::vector<Evaluation> batches;
@@ -82,9 +85,9 @@ class StepExchange {
   Host& host_;
   const Graph& forward_;
   const KeptStates& states_;
-  std::string device_;                            // where gradients lie that this process does not compute
-  std::map<std::string, std::string> variables_;  // one of those that have the gradient, by its name
-  std::vector<std::string> order_;                // names of gradients, as backward computes them
+  std::string device_;                            // of gradients that this process does not compute
+  std::map<std::string, std::string> variables_;  // by gradient name: one of the variables that have it
+  std::vector<std::string> order_;                // names of gradients, in the order of the backward pass
   GradientBuckets buckets_;
   NamedTensors places_;
 };

@@ -17,7 +17,7 @@
 namespace tenon {
 namespace {
 
-/// How many times `each` has to be taken for all of `count`; both at least 1.
+/// Ceiling division; both are at least 1.
 std::int64_t times(std::int64_t count, std::int64_t each) {
   return (count - 1) / each + 1;
 }
@@ -53,7 +53,7 @@ Evaluation StepGradients::find(Batches& source, const Examples& examples) {
   if (lanes > 1 || exchange_ != nullptr)
     if (auto what = not_finite(sum.gradients); !what.empty()) {
       what += why_not_finite();
-      exchange_ == nullptr ? refuse(examples, what) : refuse<SharedFailure>(examples, what);  // all have the same sum
+      exchange_ == nullptr ? refuse(examples, what) : refuse<SharedFailure>(examples, what);  // all processes have the same sum
     }
   session_.set_step(random_step_ + static_cast<std::uint64_t>(batches));
   states_.set_to_means(sum.states, lanes);
@@ -77,14 +77,14 @@ LaneSum StepGradients::run_lanes(Batches& source, const Examples& examples, std:
       [&](LaneSum& left, const LaneSum& right) { add(left, right); });
 }
 
-/// Of the sum, to all processes.
+/// The cause of a non-finite sum, the same in all processes.
 std::string StepGradients::why_not_finite() {
   auto culprit = adds_early_ && !last_batch_.empty() ? session_.first_non_finite(last_batch_) : std::string();
   if (exchange_ != nullptr) culprit = exchange_->first_of(culprit);
-  return culprit.empty() ? "; the sum over the step's lanes is too large" : "; first " + culprit;
+  return culprit.empty() ? "; the sum over the step's micro-batches is too large" : "; first " + culprit;
 }
 
-// The others wait for what a process gives, and must hear where it fails.
+// The other processes wait for this one's contribution, and must be informed if it fails.
 LaneSum StepGradients::run_own_lanes(Batches& source, const Examples& examples, std::int64_t lanes) {
   const auto own = exchange_->own(lanes);
   std::optional<LaneSum> sum;
@@ -99,11 +99,11 @@ LaneSum StepGradients::run_own_lanes(Batches& source, const Examples& examples, 
   auto joined = exchange_->join(std::move(sum), failure, lanes);
   if (memory_.empty()) memory_.resize(1);
   for (const auto& [name, gradient] : joined.gradients)
-    if (is_dense(gradient)) memory_[0][name] = gradient;  // the next step writes there at once
+    if (is_dense(gradient)) memory_[0][name] = gradient;  // the next step writes there directly
   return joined;
 }
 
-// Lane l has the l-th `accumulate` batches of the step.
+// Micro-batch `lane` has the lane-th group of `accumulate` batches of the step.
 LaneSum StepGradients::run_lane(Batches& source, const Examples& examples, std::int64_t lane, NamedTensors& memory) {
   LaneSum sum;
   const auto first = lane * options_.accumulate, count = times(examples.count, examples.most);
@@ -140,20 +140,20 @@ void StepGradients::run_batch(LaneSum& sum, NamedTensors batch, const Examples& 
   keep(sum.gradients, outputs);
   count_batch(sum.batches.emplace_back(), rows, outputs, batch, options_.label);
   const double loss = one_number(outputs.at(loss_output));
-  const auto what = std::isfinite(loss)  // what is being added is looked at afterwards
+  const auto what = std::isfinite(loss)  // gradients that are being added are checked afterwards
                         ? (adds_early ? std::string() : not_finite(sum.gradients))
-                        : fmt::format("the loss is {}", std::isnan(loss) ? std::abs(loss) : loss);  // the sign of NaN says nothing
+                        : fmt::format("the loss is {}", std::isnan(loss) ? std::abs(loss) : loss);  // the sign of NaN is irrelevant
   if (what.empty()) return;
   const auto culprit = session_.first_non_finite(batch);
   refuse(examples, what + (culprit.empty() ? "; the sum over the accumulated batches is too large" : "; first " + culprit));
 }
 
-// Sparse ones are as large as the batch makes them, and new in each run.
+// Sparse gradients are new in each run, because their size depends on the batch.
 void StepGradients::keep(NamedTensors& sums, const NamedTensors& outputs) const {
   for (const auto& [name, made] : outputs) {
     if (name == loss_output || name == scores_output) continue;
     auto& sum = sums[name];
-    if (sum && is_dense(made) && is_dense(sum) && sum.data() == made.data()) continue;  // the run added it
+    if (sum && is_dense(made) && is_dense(sum) && sum.data() == made.data()) continue;  // the run accumulated into it
     sum = sum ? parts_.graph.host().call("tenon.sum_gradients", {sum, made}) : made;
   }
 }
@@ -179,7 +179,7 @@ void StepGradients::add(const std::string& name, Tensor& left, const Tensor& rig
   found->second.forward(std::vector{left, right}, std::span(&left, 1));
 }
 
-/// The first variable whose gradient is not, as a sentence; empty where all are.
+/// A sentence about the first variable with a non-finite gradient; empty if all are finite.
 std::string StepGradients::not_finite(const NamedTensors& sums) const {
   std::vector<Tensor> values;
   for (const auto& one : parts_.trained) values.push_back(sums.at(one.gradient).stored_values());

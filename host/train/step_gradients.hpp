@@ -1,4 +1,5 @@
-// Gradients, loss and right answers of a step: its batches run one after the other, and what they give is added lane by lane.
+// Computes the gradients, loss and correct predictions of a step: runs its batches one after the
+// other and adds the results per micro-batch.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -17,25 +18,27 @@
 
 namespace tenon {
 
-/// A tensor of one floating number.
+/// A floating-point tensor with all elements equal to `value`.
 Tensor filled(DType dtype, const Shape& shape, double value);
 
 /// Session, graph, options and states outlive it. Threads: one at a time.
 class StepGradients {
  public:
-  /// `count` examples of the source from `begin` of the epoch, `most` in a batch; the step's number is for messages.
+  /// `count` examples of the source from position `begin` of the epoch, at most `most` in a batch;
+  /// the step's number is for messages.
   struct Examples {
     std::uint64_t step = 0, epoch = 0;
     std::int64_t begin = 0, count = 0, most = 0;
   };
 
-  /// `exchange`: with the other processes; null where there are none.
+  /// `exchange`: with the other processes; null if there are none.
   StepGradients(Session& session, const GradientGraph& parts, const TrainerOptions& options, const KeptStates& states,
                 StepExchange* exchange);
 
-  /// Sums of losses and right answers, of all processes. Every lane begins with the states of KeptStates::keep(). Throws Failure.
+  /// The sums of losses and correct predictions over all processes. Every micro-batch begins with
+  /// the states of KeptStates::keep(). Throws Failure.
   Evaluation find(Batches& source, const Examples& examples);
-  /// Of the last step; none before the first.
+  /// The gradients of the last step; empty before the first.
   const NamedTensors& gradients() const { return gradients_; }
 
  private:
@@ -54,12 +57,12 @@ class StepGradients {
   const TrainerOptions& options_;
   const KeptStates& states_;
   StepExchange* exchange_;
-  std::vector<NamedTensors> memory_;  // of dense gradients, for each of the tree's places
+  std::vector<NamedTensors> memory_;  // of dense gradients, for each slot of the summation tree
   std::map<std::string, PreparedCall> additions_;
   NamedTensors gradients_;
   std::uint64_t random_step_ = 0;  // of the step's first batch
   std::int64_t lanes_ = 1;         // of the step
-  bool adds_early_ = false;        // what this process's only lane computes is added while it is computed
+  bool adds_early_ = false;        // this process's only micro-batch is added while it is computed
   NamedTensors last_batch_;
 };
 

@@ -39,7 +39,8 @@ bool has_tensors(const Graph& graph) {
   });
 }
 
-/// Every variable and state with elements of its own. Shapes that only the inputs' decide are found by running one batch.
+/// Returns a copy in which every variable and state has its own elements. Runs one batch if their
+/// shapes depend on the inputs.
 Graph initialized(const Graph& graph, Batches& batches, const TrainerOptions& options) {
   const BackingFiles files(model_of(graph).tensors);
   auto own = graph.clone();
@@ -95,7 +96,7 @@ struct Trainer::Impl {
     const auto refuse = [](const std::string& what) { throw Failure(FailureKind::usage, what); };
     options.schedule.check();
     if (options.accumulate < 1) refuse(fmt::format("accumulate is {} but must be at least 1", options.accumulate));
-    if (options.lanes < 1) refuse(fmt::format("lanes is {} but must be at least 1", options.lanes));
+    if (options.lanes < 1) refuse(fmt::format("lanes, the number of micro-batches, is {} but must be at least 1", options.lanes));
     if (!(options.comm_timeout > 0)) refuse(fmt::format("comm_timeout is {} but must be above 0", options.comm_timeout));
     if (!(options.clip_norm >= 0)) refuse(fmt::format("clip_norm is {} but must be 0 or more", options.clip_norm));
     if (options.memory_budget < 0) refuse(fmt::format("memory_budget is {} but must be 0 or more", options.memory_budget));
@@ -109,12 +110,13 @@ struct Trainer::Impl {
     if (!processes.several()) return nullptr;
     if (options.lanes < processes.size())
       throw Failure(FailureKind::usage,
-                    fmt::format("lanes is {} but must be at least {}, the number of processes", options.lanes, processes.size()),
-                    "give as many lanes as there are processes, or a multiple");
+                    fmt::format("lanes, the number of micro-batches, is {} but must be at least {}, the number of processes", options.lanes,
+                                processes.size()),
+                    "set lanes to the number of processes or a multiple of it");
     return &exchange.emplace(processes, forward.host(), parts.trained, forward, states, options.device.empty() ? "cpu" : options.device);
   }
 
-  // What a step makes stays where it was made: gradients go from one session to the other.
+  // Results of a step stay on the device, because gradients go from one session to the other.
   SessionOptions session_options(DType precision = f32) const {
     return {.seed = options.seed,
             .training = true,
@@ -129,7 +131,7 @@ struct Trainer::Impl {
     return parts.graph;
   }
 
-  /// Of a whole step; no more than there are in an epoch.
+  /// The number of examples of a whole step; at most the examples of an epoch.
   std::int64_t examples_of_step() const {
     auto count = std::min(options.batch, batches.examples());
     for (const auto times : {options.accumulate, options.lanes})
@@ -160,7 +162,7 @@ struct Trainer::Impl {
     return tensors;
   }
 
-  /// Before the first step of several processes, and every so many steps.
+  /// To be called before each step; compares at the first step and every `check_replicas` steps.
   void compare_processes() {
     if (!exchange) return;
     exchange->wants_to_stop = asked_to_stop.exchange(false);
@@ -173,11 +175,11 @@ struct Trainer::Impl {
       return;
     }
     require_same_elements(processes, what_steps_change(),
-                          step == agreed_at ? "before the first step" : fmt::format("after step {} they were the same", agreed_at));
+                          step == agreed_at ? "before the first step" : fmt::format("they agreed after step {}", agreed_at));
     agreed_at = step;
   }
 
-  /// One that fails draws no random numbers and changes no state: those are the next one's.
+  /// A step that fails leaves random numbers and states as they were, for the next step.
   template <class Step>
   StepReport try_step(const Step& take) {
     const auto random_step = gradient.step();
@@ -198,7 +200,7 @@ struct Trainer::Impl {
   }
 
   StepReport take_step(NamedTensors batch) {
-    if (exchange) throw Failure(FailureKind::usage, "a batch of your own is one lane, which several processes cannot share", "use step()");
+    if (exchange) throw Failure(FailureKind::usage, "step(batch) is one micro-batch, which several processes cannot share", "use step()");
     batch = by_input_names(model_of(forward), std::move(batch));
     check_data(forward, batch);
     Batches given(std::move(batch), std::numeric_limits<std::int64_t>::max(), options.seed, false);
@@ -220,11 +222,11 @@ struct Trainer::Impl {
 
   Metrics evaluate(const NamedTensors& data) const {
     Evaluator evaluator(forward, {options.loss, options.scores, options.label, options.batch, options.seed, options.device,
-                                  true});  // no step is made meanwhile
+                                  true});  // no step runs meanwhile
     return metrics_of(evaluator.evaluate(data));
   }
 
-  // With copies of what the next step changes.
+  // Copies the tensors that the next step changes.
   Graph graph_now() const {
     auto graph = forward.clone();
     impl_of(graph).set_tensors([&](ValueId id) {
@@ -248,12 +250,12 @@ struct Trainer::Impl {
 
   void resume(const std::filesystem::path& path) {
     auto checkpoint = Graph::load(forward.host(), path);
-    checkpoint.initialize(options.seed);  // nodes of older versions of their operators get what those lack
+    checkpoint.initialize(options.seed);  // adds what newer versions of its operators need
     check_record(checkpoint, forward, SharedValues(update).graph(), parts.trained, options, path);
     const auto& record = *model_of(checkpoint).training;
     if (record.data_position >= static_cast<std::uint64_t>(batches.examples()))
-      throw Failure(FailureKind::file, fmt::format("{}: cannot resume: it stopped after {} of an epoch, but the data have {}",
-                                                   path.string(), counted(record.data_position, "example"), batches.examples()));
+      throw Failure(FailureKind::file, fmt::format("{}: cannot resume: it stopped after {} of an epoch, but the data has {}", path.string(),
+                                                   counted(record.data_position, "example"), batches.examples()));
     const auto& model = model_of(forward);
     for (const auto& value : model.values)
       if (value.role == Role::variable || value.role == Role::state)
@@ -272,22 +274,23 @@ struct Trainer::Impl {
   /// Held while one of the trainer's functions runs.
   struct Use : OneThread::Use {
     explicit Use(const std::unique_ptr<Impl>& trainer)
-        : OneThread::Use(held(trainer, "the trainer").used, "the trainer", "let one thread train, and pass on what it reports") {}
+        : OneThread::Use(held(trainer, "the trainer").used, "the trainer",
+                         "use the trainer from one thread and pass its reports to the others") {}
   };
 
   OneThread used;
   TrainerOptions options;
   Batches batches;
-  Graph forward;  // with the memory of the sessions' variables and states
+  Graph forward;  // shares the sessions' variables and states
   GradientGraph parts;
   Session update, gradient;
   KeptStates states;
   Processes processes;
-  std::optional<StepExchange> exchange;  // where there are several processes
+  std::optional<StepExchange> exchange;  // only in distributed training
   StepGradients gradients;
   std::uint64_t step = 0, epoch = 0;
   std::int64_t position = 0;
-  bool agreed = false;  // the processes do the same, as far as was looked at
+  bool agreed = false;  // the processes were compared and agreed
   std::uint64_t agreed_at = 0;
   std::atomic<bool> asked_to_stop = false;
 };

@@ -19,7 +19,7 @@
 namespace tenon {
 namespace {
 
-const std::string gradient_of = "gradient of ";  // a variable: an output of the training graph
+const std::string gradient_of = "gradient of ";  // plus a variable: an output of the gradient graph
 
 std::vector<std::string> floating_variables(const Graph& graph) {
   const auto& model = model_of(graph);
@@ -37,7 +37,8 @@ std::vector<std::string> inputs_of(const Graph& graph) {
   return names;
 }
 
-/// The output that gives the value out: a new one, unless there is one since `first`.
+/// Returns the name of an output for the value: an existing one from index `first` on, or a new
+/// one.
 std::string give_out(Graph& graph, const std::string& name, Value value, std::size_t first) {
   const auto& outputs = model_of(graph).outputs;
   const auto found = std::find_if(outputs.begin() + static_cast<std::ptrdiff_t>(first), outputs.end(),
@@ -48,7 +49,8 @@ std::string give_out(Graph& graph, const std::string& name, Value value, std::si
   return given;
 }
 
-/// Gradients of the variables that the loss depends on become outputs, one for each value: both sides of a sum have the same.
+/// Adds the gradients of the variables that the loss depends on as outputs, one for each distinct
+/// value: both operands of a sum share theirs.
 std::vector<TrainedVariable> add_gradients(Graph& graph, Value loss, const GradientOptions& how, const TrainerOptions& options) {
   const auto names = floating_variables(graph);
   std::vector<Value> variables;
@@ -63,7 +65,7 @@ std::vector<TrainedVariable> add_gradients(Graph& graph, Value loss, const Gradi
     trained.push_back({names[i], gradient, options.optimizer + " of " + names[i]});
   }
   if (trained.empty())
-    throw Failure(FailureKind::usage, fmt::format("there is nothing to train: the loss '{}' depends on no variable", options.loss));
+    throw Failure(FailureKind::usage, fmt::format("there is nothing to train: the loss '{}' does not depend on a variable", options.loss));
   return trained;
 }
 
@@ -81,9 +83,9 @@ Value named_value(const Graph& graph, const std::string& name, const char* what)
 void require_loss(const Graph& graph, Value loss, const std::string& name) {
   const auto refuse = [&](const std::string& what) {
     throw Failure(FailureKind::usage, fmt::format("the loss '{}' {}", name, what),
-                  "sum, mean, and losses with reduction mean return one number");
+                  "use sum, mean, or a loss with reduction mean, which return one number");
   };
-  if (!floating.has(graph.dtype(loss))) refuse(fmt::format("is {} but must be floating", name_of(graph.dtype(loss))));
+  if (!floating.has(graph.dtype(loss))) refuse(fmt::format("is {} but must be floating-point", name_of(graph.dtype(loss))));
   const auto shape = graph.shape(loss);
   const bool one = shape.has_rank() && std::all_of(shape.begin(), shape.end(), [](std::int64_t dim) { return dim == 1; });
   if (!one) refuse(fmt::format("has shape {} but must be one number", to_string(shape)));
@@ -123,7 +125,7 @@ GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batc
   const auto loss = named_value(graph, options.loss, "loss");
   const auto scores = options.scores.empty() ? Value() : named_value(graph, options.scores, "scores");
   require_loss(graph, loss, options.loss);
-  impl_of(graph).edit().model.clear_outputs();  // what no step needs is not computed
+  impl_of(graph).edit().model.clear_outputs();  // drops what steps do not need
   graph.output(loss_output, loss);
   if (!scores.empty()) graph.output(scores_output, scores);
   GradientOptions how;
@@ -175,7 +177,7 @@ std::vector<PlannedBucket> planned_buckets(const Graph& training, const PlanInfo
       bucket.bytes += types[first].second.size() * static_cast<std::int64_t>(size_of(bucket.dtype));
       bucket.steps = std::max(bucket.steps, dense[first].steps);
     }
-    if (buckets.size() > 1) bucket.steps = std::max(bucket.steps, buckets[buckets.size() - 2].steps);  // they are added in order
+    if (buckets.size() > 1) bucket.steps = std::max(bucket.steps, buckets[buckets.size() - 2].steps);  // buckets are added in order
   }
   return buckets;
 }

@@ -1,5 +1,6 @@
-// The two graphs of a training step: gradients of a batch, then the update of the variables from them. They are apart so that gradients of
-// several batches can be summed, and looked at before they change anything.
+// The two graphs of a training step: one computes the gradients of a batch, the other updates the
+// variables. They are separate so that gradients of several batches can be summed, and checked
+// before they change variables.
 #pragma once
 #include <string>
 #include <tenon/host/graph.hpp>
@@ -8,10 +9,10 @@
 
 namespace tenon {
 
-/// A variable that is trained, and what belongs to it.
+/// A trained variable and its names in the two graphs.
 struct TrainedVariable {
   std::string variable;
-  std::string gradient;  // output of the gradient graph, input of the update graph; several variables may have the same
+  std::string gradient;  // output of the gradient graph, input of the update graph; may be shared by variables
   std::string node;      // its optimizer, in the update graph
 };
 
@@ -20,31 +21,35 @@ inline constexpr const char* rate_input = "learning rate";
 struct GradientGraph {
   Graph graph;
   std::vector<TrainedVariable> trained;
-  std::string weight_input;  // a batch's share in its step, where there are several batches in one; of the loss's type
+  std::string weight_input;  // a batch's share of its step, if a step has several batches; of the loss's type
 };
 
-/// An output's value, or one that Graph::find knows. Throws Failure (usage) with near names; `what` is it for.
+/// The value of an output, or one that Graph::find() accepts. Throws Failure (usage) with similar
+/// names; `what` is its purpose.
 Value named_value(const Graph& graph, const std::string& name, const char* what);
 
-/// Throws Failure (usage) where the value is not one floating number; `name` is what the user calls it.
+/// Throws Failure (usage) unless the value is one floating-point number; `name` is the user's name
+/// for it.
 void require_loss(const Graph& graph, Value loss, const std::string& name);
 
-/// Throws Failure (usage) where only one of the two is named, or the label is no input of the graph.
+/// Throws Failure (usage) if only one of the two is named, or the label is not an input of the
+/// graph.
 void check_accuracy(const Graph& graph, const std::string& scores, const std::string& label);
 
-/// Throws Failure (usage) unless there are data for each input of the graph, of its dtype, and for nothing else.
+/// Throws Failure (usage) unless `data` has a tensor of the right dtype for each input of the
+/// graph, and no others.
 void check_data(const Graph& graph, const NamedTensors& data);
 
-/// From an initialized graph and a batch, whose shapes alone count. Variables that the loss does not depend on are left out. Throws Failure
-/// where none is left.
+/// Builds the graph from an initialized graph and a batch, of which only the shapes matter.
+/// Variables that the loss does not depend on are left out. Throws Failure if none is left.
 GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batch, const TrainerOptions& options);
 
 Graph make_update_graph(const Graph& forward, const std::vector<TrainedVariable>& trained, const TrainerOptions& options);
 
-/// The states of an optimizer's node: the name its operator gives each, and its name in the graph.
+/// The states of an optimizer's node: for each, its name in the operator and its name in the graph.
 std::vector<std::pair<std::string, std::string>> states_of(const Graph& update, const TrainedVariable& trained);
 
-/// Its parameters as they are in force, defaults included.
+/// The node's effective parameters, including defaults.
 Attributes parameters_of(const Graph& update, const TrainedVariable& trained);
 
 }  // namespace tenon

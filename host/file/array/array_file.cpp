@@ -21,7 +21,7 @@ namespace {
 
 using Arrays = std::map<std::string, Tensor>;
 
-// Labels are whole numbers mostly, and what they are used for says how they must lie.
+// Labels are mostly integers; the requested dtype decides how they are stored.
 Tensor labels_as(const Tensor& labels, DType wanted, const std::string& file) {
   const auto from = labels.values<double>();
   auto result = Tensor::empty(wanted, labels.shape());
@@ -29,7 +29,7 @@ Tensor labels_as(const Tensor& labels, DType wanted, const std::string& file) {
     auto* to = result.data<T>();
     for (const double label : from) {
       if (!fits<T>(label) || (std::is_integral_v<T> && label != std::trunc(label)))
-        throw Failure(FailureKind::usage, fmt::format("'{}' has the label {}, which {} does not hold", file, label, name_of(wanted)));
+        throw Failure(FailureKind::usage, fmt::format("'{}' has the label {}, which does not fit {}", file, label, name_of(wanted)));
       *to++ = number_as<T>(label);
     }
   });
@@ -44,7 +44,7 @@ Tensor read_svmlight_part(const ArraySource& source, const tenon_type& type) {
   if (word == "from-0") options.first = SvmOptions::First::zero;
   if (word == "from-1") options.first = SvmOptions::First::one;
   if (!word.empty() && options.first == SvmOptions::First::automatic)
-    throw Failure(FailureKind::usage, fmt::format("'{0}:{1}' asks for '{1}' of {0}", file, word),
+    throw Failure(FailureKind::usage, fmt::format("'{0}:{1}': {0} has no part '{1}'", file, word),
                   fmt::format("write {0}, {0}:labels, {0}:from-0 or {0}:from-1", file));
   if (type.rank == 2) options.columns = type.dims[1];
   if (floating.has(dtype)) options.dtype = dtype;
@@ -56,8 +56,7 @@ std::int64_t parse_row(const std::string& text, const std::string& row, std::int
   std::int64_t number = 0;
   const auto [stop, error] = std::from_chars(row.data(), row.data() + row.size(), number);
   if (error != std::errc() || stop != row.data() + row.size() || number < 0)
-    throw Failure(FailureKind::usage, fmt::format("'{}' is not a row of '{}'", row, text),
-                  "rows are written like x.npy[0:1500], x.npy[1500:]");
+    throw Failure(FailureKind::usage, fmt::format("'{}' is not a row of '{}'", row, text), "write rows as x.npy[0:1500] or x.npy[1500:]");
   return number;
 }
 
@@ -70,7 +69,7 @@ ArraySource parse_rows(const std::string& text) {
           parse_row(text, text.substr(colon + 1, text.size() - colon - 2), -1)};
 }
 
-/// Takes the word from the source's file.
+/// Moves the word out of `source.file` into `source.word`.
 const ArrayFormat& find_format(ArraySource& source) {
   const auto colon = source.file.rfind(':');
   const auto before = colon == std::string::npos ? std::string_view() : std::string_view(source.file).substr(0, colon);
@@ -91,13 +90,13 @@ Tensor pick(const Arrays& arrays, const std::string& file, const std::string& na
   std::vector<std::string> names;
   for (const auto& [other, tensor] : arrays) names.push_back(other);
   if (name.empty())
-    throw Failure(FailureKind::usage, fmt::format("'{}' holds {} arrays, and one is needed", file, arrays.size()),
+    throw Failure(FailureKind::usage, fmt::format("'{}' holds {} arrays but exactly one is needed", file, arrays.size()),
                   arrays.empty() ? "" : fmt::format("it has {}; load_arrays() reads them all by name", listed(names)));
   throw Failure(FailureKind::usage, fmt::format("'{}' has no array '{}' for input '{}'", file, name, name),
                 fmt::format("it has {}", listed(names)));
 }
 
-/// The rows as they lie in the whole tensor's memory; of csr, copied.
+/// Returns the rows as a view of the whole tensor's memory; rows of csr are copied.
 Tensor take_rows(const Tensor& whole, const ArraySource& source) {
   const auto shape = whole.shape();
   if (source.begin == 0 && source.end < 0) return whole;

@@ -11,26 +11,31 @@
 
 namespace tenon {
 
-/// FILE, FILE:WORD or FILE[BEGIN:END] with either end left out.
+/// FILE, FILE:WORD or FILE[BEGIN:END]; BEGIN and END are optional.
 struct ArraySource {
   std::string file, word{};
-  std::int64_t begin = 0, end = -1;  // of rows; -1: after the last
+  std::int64_t begin = 0, end = -1;  // rows; -1: to the end
 };
 
-/// A new format is an entry in array_file.cpp. Files with other names are read as the first one's.
+/// To add a format, add an entry in array_file.cpp. Files with other suffixes are read as the first
+/// format.
 struct ArrayFormat {
   std::vector<std::string_view> suffixes;
-  const char* key;  ///< in a graph.json; null: not there
-  bool words;       ///< FILE:WORD is taken
-  /// By name; one array without a name has the empty one. `type`: what the graph declares.
+  const char* key;  ///< key in a graph.json; null: not allowed there
+  bool words;       ///< accepts FILE:WORD
+  /// Returns the arrays by name; a single unnamed array has the empty name. `type` is the type that
+  /// the graph declares.
   std::map<std::string, Tensor> (*read)(const ArraySource& source, const tenon_type& type);
 };
 const std::vector<ArrayFormat>& array_formats();
 
-/// For the input `name`: the array of a .npy file; of a .npz file the member of that name or the only one; of a .svm, .libsvm or .svmlight
-/// file the features as csr, counted from 0 where any line has a feature 0, else from 1 (FILE.svm:from-0 and FILE.svm:from-1 say it), or
-/// as FILE.svm:labels the labels in the declared dtype, if it holds them all. Contiguous. A .npy file is mapped if it can be, and its rows
-/// are not copied. Throws Failure: (usage) for rows and words that are not there, (file) for broken files.
+/// Reads the array for the input `name`: the array of a .npy file; the member of that name (or the
+/// only member) of a .npz file; the features of a .svm, .libsvm or .svmlight file as csr. Features
+/// are counted from 0 if any line has a feature 0, else from 1; FILE.svm:from-0 and FILE.svm:from-1
+/// override this. FILE.svm:labels reads the labels in the declared dtype, which must be able to
+/// hold them all. The result is contiguous. A .npy file is mapped if possible, and its rows are
+/// then not copied. Throws Failure: (usage) for rows and words that do not exist, (file) for broken
+/// files.
 Tensor read_array(const std::string& source, const std::string& name, const tenon_type& type);
 
 }  // namespace tenon

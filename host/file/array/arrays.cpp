@@ -17,19 +17,18 @@ namespace {
 
 void require_suffix(const std::filesystem::path& path, const char* suffix, const char* what) {
   if (path.extension() != suffix)
-    throw Failure(FailureKind::usage, fmt::format("{} go into {} files, and '{}' is not one", what, suffix, path.string()));
+    throw Failure(FailureKind::usage, fmt::format("{} are stored in {} files; '{}' has another suffix", what, suffix, path.string()));
 }
 
 Tensor read_for(const std::string& source, const ValueInfo& input) {
   auto tensor = read_array(source, input.name, type_of(input.dtype.value_or(unknown_dtype), input.shape));
   if (input.dtype && !widens(tensor.dtype(), *input.dtype))
-    throw Failure(FailureKind::usage,
-                  fmt::format("input '{}' is {} in its file but the graph needs {}, and not every value would survive that", input.name,
-                              name_of(tensor.dtype()), name_of(*input.dtype)));
+    throw Failure(FailureKind::usage, fmt::format("input '{}' is {} in its file but the graph needs {}, which cannot hold every value",
+                                                  input.name, name_of(tensor.dtype()), name_of(*input.dtype)));
   return tensor;
 }
 
-// Sessions take sparse tensors anywhere.
+// Sessions accept sparse tensors for any input.
 Tensor stored_for(const ValueInfo& input, const Tensor& tensor) {
   return input.storage == Storage::dense ? tensor : cast_storage(tensor, input.storage);
 }

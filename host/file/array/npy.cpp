@@ -24,18 +24,18 @@ static void check_size(const std::string& name, const NpyHeader& header, std::si
   if (!wanted) throw file_failure("read", name, "its shape " + to_string(header.shape) + " has more bytes than can be counted");
   const auto needed = static_cast<std::size_t>(*wanted);
   if (available < needed) {
-    throw file_failure("read", name, join("it is cut short: it has ", available, " of the ", counted(needed, "byte"), " of ", type()));
+    throw file_failure("read", name, join("it is truncated: it has ", available, " of the ", counted(needed, "byte"), " of ", type()));
   }
   if (available > needed)
     throw file_failure("read", name, join("it has ", counted(available - needed, "byte"), " after its array of ", type()));
 }
 
-// C++ reads only 0 and 1 as bool.
+// C++ allows only the bytes 0 and 1 in a bool.
 static void check_booleans(const std::string& name, std::span<const std::byte> elements) {
   const auto wrong = std::find_if(elements.begin(), elements.end(), [](std::byte element) { return element > std::byte{1}; });
   if (wrong == elements.end()) return;
   throw file_failure("read", name,
-                     join("element ", wrong - elements.begin(), " is ", std::to_integer<int>(*wrong), ", and a bool is 0 or 1"));
+                     join("element ", wrong - elements.begin(), " is ", std::to_integer<int>(*wrong), ", but a bool is 0 or 1"));
 }
 
 static void swap_bytes(const Tensor& tensor) {
@@ -44,7 +44,7 @@ static void swap_bytes(const Tensor& tensor) {
   for (std::int64_t at = 0; at < tensor.bytes(); at += element) std::reverse(bytes + at, bytes + at + element);
 }
 
-// Elements as they lie in the file: with the first axis as the fastest in Fortran order.
+// Elements as stored in the file; in Fortran order the first axis has the smallest stride.
 static Tensor view(const NpyHeader& header, std::byte* elements, std::shared_ptr<const void> owner) {
   std::vector<std::int64_t> strides;
   if (header.fortran_order && element_count(header.shape) != 0) {
@@ -74,15 +74,14 @@ Tensor tensor_from_npy(const std::string& name, std::span<std::byte> bytes, cons
 Tensor read_npy(const std::filesystem::path& path, std::uint64_t map_above) {
   const std::shared_ptr<const FileMemory> file = FileMemory::open(path, map_above);
   Tensor tensor = tensor_from_npy(path.string(), {file->data(), file->bytes().size()}, file);
-  file->require_unchanged();  // it may have been looked at, and copied
+  file->require_unchanged();  // a copy above may have read the file
   return tensor;
 }
 
 void write_npy(const std::filesystem::path& path, const Tensor& tensor) {
   if (tensor.storage() != Storage::dense) {
-    throw Failure(FailureKind::usage,
-                  join("a .npy file holds a dense array, and what is to go to ", path.string(), " is ", tensor.storage()),
-                  "csr goes to .npz files");
+    throw Failure(FailureKind::usage, join("a .npy file holds a dense array, but the tensor for ", path.string(), " is ", tensor.storage()),
+                  "save csr tensors to .npz files");
   }
   const Tensor elements = tensor.to("cpu").make_contiguous();
   AtomicFile file(path);
@@ -93,7 +92,7 @@ void write_npy(const std::filesystem::path& path, const Tensor& tensor) {
 
 std::optional<std::string> text_from_npy(const std::string& name, std::span<const std::byte> bytes) {
   const NpyFields fields = parse_npy_fields(name, bytes);
-  const std::string& type = fields.dtype;  // `|S3`: three bytes; `<U3`: three letters of four bytes
+  const std::string& type = fields.dtype;  // `|S3`: three bytes; `<U3`: three code points of four bytes
   const bool wide = type.size() > 2 && type[1] == 'U' && (type[0] == '<' || type[0] == '>');
   if (!wide && !type.starts_with("|S")) return std::nullopt;
   std::size_t length = 0;
@@ -108,10 +107,10 @@ std::optional<std::string> text_from_npy(const std::string& name, std::span<cons
   for (std::size_t i = 0; i < length; ++i) {
     unsigned letter = 0;
     for (std::size_t k = 0; k < unit; ++k) {
-      const std::size_t at = type[0] == '>' ? k : unit - 1 - k;  // the highest byte first
+      const std::size_t at = type[0] == '>' ? k : unit - 1 - k;  // most significant byte first
       letter = letter << 8 | std::to_integer<unsigned>(content[i * unit + at]);
     }
-    if (letter != 0) text += letter >= ' ' && letter <= '~' ? static_cast<char>(letter) : '?';  // numpy fills up with zeros
+    if (letter != 0) text += letter >= ' ' && letter <= '~' ? static_cast<char>(letter) : '?';  // numpy pads with zeros
   }
   return text;
 }

@@ -32,14 +32,14 @@ NpyWriter& NpyWriter::operator=(NpyWriter&&) noexcept = default;
 void NpyWriter::write(const Tensor& rows) {
   auto& to = *impl_;
   if (rows.storage() != Storage::dense)
-    to.refuse(fmt::format("a .npy file holds a dense array, and its rows are {}", name_of(rows.storage())));
+    to.refuse(fmt::format("a .npy file holds a dense array, but the rows are {}", name_of(rows.storage())));
   auto fits = to.shape;
   if (rows.shape().rank() > 0) fits.set(0, rows.shape()[0]);
   if (rows.dtype() != to.dtype || rows.shape() != fits)
-    to.refuse(fmt::format("its rows are {} {}, but {} {} come", name_of(to.dtype), to_string(to.shape), name_of(rows.dtype()),
+    to.refuse(fmt::format("its rows are {} {} but {} {} was written", name_of(to.dtype), to_string(to.shape), name_of(rows.dtype()),
                           to_string(rows.shape())));
   if (rows.shape()[0] > to.shape[0] - to.written)
-    to.refuse(fmt::format("it has {}, and {} come", counted(to.shape[0], "row"), to.written + rows.shape()[0]));
+    to.refuse(fmt::format("it has {} but {} were written", counted(to.shape[0], "row"), to.written + rows.shape()[0]));
   const auto here = rows.to("cpu").make_contiguous();
   to.file.write({static_cast<const std::byte*>(here.data()), static_cast<std::size_t>(here.bytes())});
   to.written += rows.shape()[0];
@@ -47,7 +47,7 @@ void NpyWriter::write(const Tensor& rows) {
 
 void NpyWriter::commit() {
   if (impl_->written < impl_->shape[0])
-    impl_->refuse(fmt::format("it has {}, and {} came", counted(impl_->shape[0], "row"), impl_->written));
+    impl_->refuse(fmt::format("it has {} but {} were written", counted(impl_->shape[0], "row"), impl_->written));
   impl_->file.commit();
 }
 

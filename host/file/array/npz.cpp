@@ -33,14 +33,14 @@ class NpzReader {
     for (const auto& member : archive_.members()) {
       auto [name, tensor] = read_member(member);
       if (!tensor) continue;
-      if (!arrays.emplace(name, std::move(tensor)).second) throw file_failure("read", label(name), "there are two of that name");
+      if (!arrays.emplace(name, std::move(tensor)).second) throw file_failure("read", label(name), "the name occurs twice");
     }
     if (format_) return {{"", csr_from_npz(path_, *format_, arrays)}};
     return arrays;
   }
 
  private:
-  // No tensor: the format of a sparse matrix was read.
+  // Returns an empty tensor for the `format` member of a sparse matrix.
   std::pair<std::string, Tensor> read_member(const ZipMember& member) {
     std::string name = member.name;
     if (!name.ends_with(ending)) throw file_failure("read", label(name), "it is not an array: its name does not end in .npy");
@@ -58,24 +58,24 @@ class NpzReader {
   bool read_format(std::span<const std::byte> bytes) {
     auto text = text_from_npy(label("format"), bytes);
     if (!text) return false;
-    if (format_) throw file_failure("read", label("format"), "there are two of that name");
+    if (format_) throw file_failure("read", label("format"), "the name occurs twice");
     format_ = std::move(text);
     return true;
   }
 
-  // What a member says of itself is bounded by the file's size before memory is set aside for it.
+  // A member's declared size is bounded by the file's size before memory is allocated for it.
   void check(const std::string& label, const ZipMember& member) {
     if ((member.flags & zip::encrypted_flag) != 0) throw file_failure("read", label, "it is encrypted");
     const bool stored = member.method == zip::stored;
     if (!stored && member.method != zip::deflated) {
       throw file_failure("read", label, "it is compressed by method " + std::to_string(member.method) + ", not stored or deflated",
-                         "numpy.savez and numpy.savez_compressed write what is read here");
+                         "numpy.savez and numpy.savez_compressed write supported archives");
     }
-    // All members together, too: broken archives may let them overlap.
-    if (member.stored_size > unread_) throw file_failure("read", label, "the archive is shorter than its members say");
+    // The sum of all members is bounded, too: members of broken archives may overlap.
+    if (member.stored_size > unread_) throw file_failure("read", label, "the archive is shorter than its members' sizes");
     unread_ -= member.stored_size;
     if (stored ? member.size != member.stored_size : member.size / best_deflate_ratio > member.stored_size) {
-      throw file_failure("read", label, "it says that it has more bytes than the archive holds");
+      throw file_failure("read", label, "its declared size is larger than the archive can hold");
     }
   }
 
@@ -105,8 +105,8 @@ class NpzWriter {
  private:
   void add(const std::string& name, const std::string& head, std::span<const std::byte> rest) {
     if (!is_name(name) || name.size() + ending.size() > zip::longest_name)
-      throw Failure(FailureKind::usage, "an array in " + path_.string() + " cannot be called '" + printable(name) + "'",
-                    "a name is UTF-8 without control characters, has at least one letter, and at most 65531 bytes");
+      throw Failure(FailureKind::usage, "an array in " + path_.string() + " cannot be named '" + printable(name) + "'",
+                    "a name is UTF-8 without control characters, has at least one character and at most 65531 bytes");
     archive_.add(name + std::string(ending), head, rest);
   }
 
@@ -130,8 +130,8 @@ void write_npz(const std::filesystem::path& path, const std::map<std::string, Te
   }
   for (const auto& [name, tensor] : arrays) {
     if (!tensor || tensor.storage() == Storage::dense) continue;
-    throw Failure(FailureKind::usage, join("'", name, "' is ", tensor.storage(), ", and an archive holds dense arrays or one csr matrix"),
-                  "cast_storage(tensor, Storage::dense) gives a dense array");
+    throw Failure(FailureKind::usage, join("'", name, "' is ", tensor.storage(), ", but an archive holds dense arrays or one csr matrix"),
+                  "convert it with cast_storage(tensor, Storage::dense)");
   }
   for (const auto& [name, tensor] : arrays) writer.add(name, tensor);
   writer.commit();

@@ -7,22 +7,24 @@
 
 namespace tenon {
 
-/// All arrays of an archive, stored or deflated, by name. Throws Failure (file) that names the archive and the array: broken archives,
-/// checksums that do not match, members that are no .npy files, encryption. A member claims no more memory than its bytes can fill.
-/// An archive of scipy.sparse.save_npz is one csr tensor, under the empty name.
+/// Reads all arrays of an archive, stored or deflated, by name. Throws Failure (file), naming the
+/// archive and the array, for broken archives, wrong checksums, members other than .npy files, and
+/// encryption. A member never causes a larger allocation than its compressed bytes can fill. An
+/// archive of scipy.sparse.save_npz yields one csr tensor with the empty name.
 std::map<std::string, Tensor> read_npz(const std::filesystem::path& path);
 
-/// Stored without compression, as numpy.savez does; the same arrays give the same bytes. Whole or not at all. A csr tensor alone, whatever
-/// its name, is written as scipy.sparse.save_npz does; Failure (usage) for other sparse tensors and for several.
+/// Writes uncompressed members, atomically, as numpy.savez does; equal arrays give equal bytes. A
+/// single csr tensor, whatever its name, is written as scipy.sparse.save_npz does. Throws Failure
+/// (usage) for other sparse tensors and for several.
 void write_npz(const std::filesystem::path& path, const std::map<std::string, Tensor>& arrays);
 
 using NamedArrays = std::map<std::string, Tensor>;
 
-/// The csr matrix that an archive's arrays and its format mean. Columns that do not ascend are sorted, and values of one place added, as
-/// scipy means them. Throws Failure (file) that names the file.
+/// Builds the csr matrix from an archive's arrays and format. Unsorted columns are sorted and
+/// duplicate entries summed, as in scipy. Throws Failure (file) that names the file.
 Tensor csr_from_npz(const std::filesystem::path& path, const std::string& format, const NamedArrays& arrays);
 
-/// The arrays of a csr tensor; the format, "csr", goes beside them.
+/// The arrays of a csr tensor; the caller adds the `format` member "csr".
 NamedArrays npz_of_csr(const Tensor& csr);
 
 }  // namespace tenon

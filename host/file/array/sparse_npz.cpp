@@ -36,18 +36,18 @@ class SparseNpz {
   Tensor list(const char* name) {
     const auto found = arrays_.find(name);
     if (found == arrays_.end()) fail(std::string("the sparse matrix lacks the array '") + name + "'");
-    if (found->second.shape().rank() != 1) fail(join("'", name, "' has the shape ", found->second.shape(), ", and a list is needed"));
+    if (found->second.shape().rank() != 1) fail(join("'", name, "' has the shape ", found->second.shape(), " but must have one dimension"));
     return found->second;
   }
 
-  // Any integers as int64.
+  // Converts any integer dtype to int64.
   Tensor widened(const Tensor& integers, const char* name) const {
-    if (!any_integer.has(integers.dtype())) fail(join("'", name, "' is ", integers.dtype(), ", and integers are needed"));
+    if (!any_integer.has(integers.dtype())) fail(join("'", name, "' is ", integers.dtype(), " but must be integers"));
     if (integers.dtype() == i64) return integers;
     const Tensor wide = Tensor::empty(i64, integers.shape());
     visit<any_integer>(integers.dtype(), [&]<class T>() {
       std::transform(integers.data<T>(), integers.data<T>() + integers.size(), wide.data<std::int64_t>(), [&](T number) {
-        if (!std::in_range<std::int64_t>(number)) fail(join("'", name, "' has ", number, ", which int64 does not hold"));
+        if (!std::in_range<std::int64_t>(number)) fail(join("'", name, "' has ", number, ", which does not fit int64"));
         return static_cast<std::int64_t>(number);
       });
     });
@@ -56,14 +56,15 @@ class SparseNpz {
 
   Shape read_shape() {
     const Tensor shape = widened(list("shape"), "shape");
-    if (shape.size() != 2) fail(join("'shape' has ", shape.size(), " entries, and a matrix has 2"));
+    if (shape.size() != 2) fail(join("'shape' has ", shape.size(), " entries but needs 2"));
     const auto* const dims = shape.data<std::int64_t>();
     for (int axis = 0; axis < 2; ++axis)
       if (dims[axis] < 0) fail(join("'shape' has a dimension of ", dims[axis]));
     return {dims[0], dims[1]};
   }
 
-  // Whether the columns ascend in every row; where they do not, rows_ gets the row of each. Starts that are wrong are left to Tensor::csr.
+  // Returns whether the columns ascend in every row; if not, fills rows_ with the row of each
+  // entry. Invalid row starts are left for Tensor::csr to report.
   bool ascends(const Tensor& starts, const Tensor& columns) {
     const Tensor all = Tensor::zeros(i64, columns.shape());
     bool ascending = true;
@@ -101,8 +102,8 @@ class SparseNpz {
 
 Tensor csr_from_npz(const std::filesystem::path& path, const std::string& format, const NamedArrays& arrays) {
   if (format != "csr")
-    throw file_failure("read", path, "it holds a sparse matrix in the format '" + format + "', and only csr is read",
-                       "scipy.sparse.save_npz(file, matrix.tocsr()) writes that");
+    throw file_failure("read", path, "it holds a sparse matrix in the format '" + format + "' but only csr is supported",
+                       "write it with scipy.sparse.save_npz(file, matrix.tocsr())");
   try {
     return SparseNpz(path, arrays).read();
   } catch (const Failure& failure) {

@@ -28,7 +28,7 @@ std::string_view next_word(std::string_view& line) {
   return word;
 }
 
-// The whole word; a plus sign before it is usual.
+// Requires the whole word to be a number; a leading plus sign is common in such files.
 template <class Number>
 std::errc parse(std::string_view word, Number& number) {
   if (word.starts_with('+') && !word.starts_with("+-")) word.remove_prefix(1);
@@ -69,9 +69,9 @@ class SvmReader {
     std::int64_t index = 0;
     const std::errc error = parse(word.substr(0, colon), index);
     if (error == std::errc::result_out_of_range || index == std::numeric_limits<std::int64_t>::max())
-      fail(quoted(word) + " has a number that is larger than can be counted");
-    if (error != std::errc() || index < 0) fail(quoted(word) + " begins with no number of a feature");
-    if (index == 0 && options_.first == First::one) fail("feature 0 is there, but the features are said to be counted from 1");
+      fail(quoted(word) + " has a feature number that does not fit 64 bits");
+    if (error != std::errc() || index < 0) fail(quoted(word) + " does not begin with a feature number");
+    if (index == 0 && options_.first == First::one) fail("found feature 0, but features are declared to count from 1");
     if (index <= last_) fail(join("feature ", index, " follows feature ", last_, ": they must ascend"));
     if (index > largest_) largest_ = index, line_of_largest_ = line_;
     zero_ = zero_ || index == 0;
@@ -95,7 +95,7 @@ class SvmReader {
     const std::int64_t needed = from_zero ? largest_ + 1 : std::max<std::int64_t>(largest_, 0);
     line_ = line_of_largest_;
     if (options_.columns >= 0 && needed > options_.columns)
-      fail(join("feature ", largest_, " is there, but the input has ", counted(options_.columns, "feature"), ", counted from ",
+      fail(join("found feature ", largest_, ", but the input has ", counted(options_.columns, "feature"), ", counted from ",
                 from_zero ? 0 : 1));
     if (!from_zero)
       for (std::int64_t& column : columns_) --column;
@@ -107,7 +107,7 @@ class SvmReader {
     visit<floating>(options_.dtype, [&]<class T>() { std::transform(values_.begin(), values_.end(), values.data<T>(), number_as<T>); });
     try {
       return Tensor::csr(values, list(columns_), list(starts_), shape);
-    } catch (const Failure& failure) {  // too large: everything else was looked at
+    } catch (const Failure& failure) {  // the shape is too large; all else is checked
       throw file_failure("read", path_, failure.what());
     }
   }
@@ -120,7 +120,7 @@ class SvmReader {
   const std::filesystem::path& path_;
   const SvmOptions& options_;
   std::vector<double> labels_, values_;
-  std::vector<std::int64_t> columns_, starts_ = {0};  // columns_ as they are written, until the end
+  std::vector<std::int64_t> columns_, starts_ = {0};  // columns_: as in the file, until the end
   std::int64_t line_ = 0, last_ = -1, largest_ = -1, line_of_largest_ = 0;
   bool zero_ = false;
 };
@@ -148,7 +148,8 @@ bool has_feature_zero(const std::filesystem::path& path) {
 
 SvmExamples read_svmlight(const std::filesystem::path& path, const SvmOptions& options) {
   if (!floating.has(options.dtype))
-    throw Failure(FailureKind::usage, join("the values of ", path.string(), " can be read as floating numbers, not as ", options.dtype));
+    throw Failure(FailureKind::usage,
+                  join("the values of ", path.string(), " can only be read as floating-point numbers, not as ", options.dtype));
   const auto file = FileMemory::open(path);
   auto examples = SvmReader(path, options).read({reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()});
   file->require_unchanged();

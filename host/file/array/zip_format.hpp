@@ -1,11 +1,11 @@
-// The records of zip archives, as APPNOTE.TXT 6.3 of PKWARE lays them out. All numbers are little-endian.
+// The records of zip archives (PKWARE APPNOTE.TXT 6.3). All numbers are little-endian.
 #pragma once
 #include <cstdint>
 #include <string_view>
 
 namespace tenon::zip {
 
-/// A record's first four bytes, and the bytes that it has before names and the like.
+/// A record's signature, and its size without variable-length fields such as names.
 struct Record {
   std::string_view signature;
   std::size_t size;
@@ -15,8 +15,8 @@ constexpr Record directory_end64{"PK\6\6", 56}, directory_end64_place{"PK\6\7", 
 
 constexpr std::uint16_t stored = 0, deflated = 8;  // methods
 constexpr std::uint16_t encrypted_flag = 1, utf8_flag = 0x800;
-constexpr std::uint16_t wide_field = 1;              // the extra field with numbers of 64 bits
-constexpr std::uint32_t in_wide_field = 0xffffffff;  // stands for a number that is there
+constexpr std::uint16_t wide_field = 1;              // id of the extra field with 64-bit numbers (zip64)
+constexpr std::uint32_t in_wide_field = 0xffffffff;  // placeholder for a number in that field
 constexpr std::uint16_t longest_name = 0xffff;
 
 }  // namespace tenon::zip

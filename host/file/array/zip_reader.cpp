@@ -29,7 +29,7 @@ bool is(std::string_view record, const zip::Record& kind) {
   return record.size() >= kind.size && record.starts_with(kind.signature);
 }
 
-/// Puts the numbers of the wide field in the place of those that say that they are there. False where one is missing.
+/// Replaces placeholders by the numbers of the zip64 extra field. Returns false if one is missing.
 bool widen(std::string_view extra, std::initializer_list<std::uint64_t*> numbers) {
   const auto is_wide = [](const auto* value) { return *value == zip::in_wide_field; };
   if (std::none_of(numbers.begin(), numbers.end(), is_wide)) return true;
@@ -63,13 +63,13 @@ ZipReader::ZipReader(const std::filesystem::path& path) : path_(path), file_(Ope
   const auto directory = find_directory();
   directory_ = directory.offset;
   if (directory.count > most_members)
-    throw file_failure("read", path_, "it has " + std::to_string(directory.count) + " members, and at most 100000 are read");
+    throw file_failure("read", path_, "it has " + std::to_string(directory.count) + " members but at most 100000 are supported");
   auto at = directory.offset;
   for (std::uint64_t i = 0; i < directory.count; ++i) members_.push_back(read_entry(at));
-  if (at != directory.offset + directory.size) refuse("its list of members is longer or shorter than it says");
+  if (at != directory.offset + directory.size) refuse("its directory has another size than declared");
 }
 
-// Its record is the last of the file, but for a comment.
+// The end record is the last record of the file; only a comment may follow it.
 ZipReader::Directory ZipReader::find_directory() const {
   constexpr std::uint64_t longest = zip::directory_end.size + 0xffff;
   const auto first = file_.size() - std::min(file_.size(), longest);
@@ -83,30 +83,30 @@ ZipReader::Directory ZipReader::find_directory() const {
         is(text_at(end - zip::directory_end64_place.size, zip::directory_end64_place.size), zip::directory_end64_place))
       return directory64(end - zip::directory_end64_place.size);
     const Directory found{number(record, 16, 4), number(record, 12, 4), number(record, 10, 2)};
-    if (number(record, 4, 4) != 0 || number(record, 8, 2) != found.count) refuse("it is one part of several");
-    if (found.offset > end || found.size > end - found.offset) refuse("its list of members lies outside of it");
+    if (number(record, 4, 4) != 0 || number(record, 8, 2) != found.count) refuse("it is one volume of a multi-volume archive");
+    if (found.offset > end || found.size > end - found.offset) refuse("its directory lies outside the file");
     return found;
   }
   if (text_at(0, std::min<std::size_t>(tail.size(), 4)) == zip::member_header.signature)
-    refuse("its list of members is missing, which is at its end: was it cut short?");
-  throw file_failure("read", path_, "it is not a zip archive, as .npz files are");
+    refuse("its directory, at the end of the file, is missing: was it truncated?");
+  throw file_failure("read", path_, "it is not a zip archive, and .npz files are");
 }
 
 ZipReader::Directory ZipReader::directory64(std::uint64_t end) const {
   const auto place = text_at(end, zip::directory_end64_place.size);
   const auto at = number(place, 8, 8);
-  if (at > end || end - at < zip::directory_end64.size) refuse("its list of members lies outside of it");
+  if (at > end || end - at < zip::directory_end64.size) refuse("its directory lies outside the file");
   const auto record = text_at(at, zip::directory_end64.size);
-  if (!is(record, zip::directory_end64)) refuse("its list of members is missing");
+  if (!is(record, zip::directory_end64)) refuse("its directory is missing");
   const Directory found{number(record, 48, 8), number(record, 40, 8), number(record, 32, 8)};
-  if (number(record, 16, 8) != 0 || number(record, 24, 8) != found.count) refuse("it is one part of several");
-  if (found.offset > at || found.size > at - found.offset) refuse("its list of members lies outside of it");
+  if (number(record, 16, 8) != 0 || number(record, 24, 8) != found.count) refuse("it is one volume of a multi-volume archive");
+  if (found.offset > at || found.size > at - found.offset) refuse("its directory lies outside the file");
   return found;
 }
 
 ZipMember ZipReader::read_entry(std::uint64_t& at) const {
   const auto entry = text_at(at, zip::directory_entry.size);
-  if (!is(entry, zip::directory_entry)) refuse("its list of members is damaged");
+  if (!is(entry, zip::directory_entry)) refuse("its directory is damaged");
   const auto name_size = static_cast<std::size_t>(number(entry, 28, 2)), extra_size = static_cast<std::size_t>(number(entry, 30, 2));
   auto name = text_at(at + entry.size(), name_size + extra_size);
   const auto extra = name.substr(name_size);
@@ -119,8 +119,8 @@ ZipMember ZipReader::read_entry(std::uint64_t& at) const {
                    number(entry, 20, 4),
                    number(entry, 42, 4),
                    static_cast<std::uint32_t>(number(entry, 38, 4))};
-  if (!is_name(member.name)) refuse("the name '" + printable(member.name) + "' in it is not UTF-8 without control characters");
-  if (!widen(extra, {&member.size, &member.stored_size, &member.offset})) refuse("its list of members is damaged");
+  if (!is_name(member.name)) refuse("its member name '" + printable(member.name) + "' is not UTF-8 without control characters");
+  if (!widen(extra, {&member.size, &member.stored_size, &member.offset})) refuse("its directory is damaged");
   at += entry.size() + name_size + extra_size + number(entry, 32, 2);
   return member;
 }
@@ -138,7 +138,7 @@ void ZipReader::read_stored(const ZipMember& member, const std::string& label,
                             const std::function<void(std::span<const std::byte>)>& take) const {
   auto at = content_of(member, label);
   if (member.method != zip::stored || member.size != member.stored_size)
-    throw file_failure("read", label, "it is compressed, or has another size than the archive says");
+    throw file_failure("read", label, "it is compressed, or its size differs from the directory's");
   std::vector<std::byte> part(std::size_t{1} << 20);
   uLong crc = 0;
   for (auto left = member.size; left > 0;) {
@@ -152,12 +152,14 @@ void ZipReader::read_stored(const ZipMember& member, const std::string& label,
 }
 
 void ZipReader::require_sum(const ZipMember& member, const std::string& label, std::uint64_t crc) {
-  if (crc != member.crc) throw file_failure("read", label, "it is damaged: its checksum is not the one that the archive says");
+  if (crc != member.crc) throw file_failure("read", label, "it is damaged: its checksum does not match");
 }
 
-// Where a member's bytes begin: behind a header that names it once more.
+// Returns the offset of a member's bytes, after its local header, which repeats the name.
 std::uint64_t ZipReader::content_of(const ZipMember& member, const std::string& label) const {
-  const auto damaged = [&] { return file_failure("read", label, "the archive is damaged: its list of members leads elsewhere"); };
+  const auto damaged = [&] {
+    return file_failure("read", label, "the archive is damaged: its directory does not match the member headers");
+  };
   const auto head = zip::member_header.size + member.name.size();
   if (member.offset > directory_ || directory_ - member.offset < head) throw damaged();
   const auto header = text_at(member.offset, head);
@@ -168,7 +170,7 @@ std::uint64_t ZipReader::content_of(const ZipMember& member, const std::string& 
 }
 
 void ZipReader::inflate(const ZipMember& member, const std::string& label, std::uint64_t at, std::span<std::byte> content) const {
-  constexpr std::size_t largest = std::size_t{1} << 30;  // zlib counts in 32 bits
+  constexpr std::size_t largest = std::size_t{1} << 30;  // zlib's counters have 32 bits
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
   const std::unique_ptr<z_stream, End> end(&stream);
@@ -190,12 +192,12 @@ void ZipReader::inflate(const ZipMember& member, const std::string& label, std::
     const auto before = stream.avail_out;
     status = ::inflate(&stream, Z_NO_FLUSH);
     const std::size_t made = before - stream.avail_out;
-    if (made > room) throw file_failure("read", label, "it has more bytes than the archive says");
+    if (made > room) throw file_failure("read", label, "it has more bytes than the directory declares");
     content = content.subspan(made);
     if (status == Z_MEM_ERROR) throw std::bad_alloc();
   }
   if (status != Z_STREAM_END && status != Z_BUF_ERROR) throw file_failure("read", label, "it is damaged: it cannot be decompressed");
-  if (status == Z_BUF_ERROR || !content.empty()) throw file_failure("read", label, "it has fewer bytes than the archive says");
+  if (status == Z_BUF_ERROR || !content.empty()) throw file_failure("read", label, "it has fewer bytes than the directory declares");
 }
 
 void ZipReader::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
@@ -203,7 +205,7 @@ void ZipReader::read_at(std::uint64_t offset, std::span<std::byte> bytes) const 
     const auto got = pread(file_.descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw file_failure("read", path_, system_reason(errno));
-    if (got == 0) refuse("it ends before what it says it has");
+    if (got == 0) refuse("it is truncated");
     bytes = bytes.subspan(static_cast<std::size_t>(got));
     offset += static_cast<std::uint64_t>(got);
   }

@@ -1,4 +1,4 @@
-// Zip archives of stored and deflated members.
+// Reading zip archives of stored and deflated members.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,18 +12,19 @@
 
 namespace tenon {
 
-/// What the directory at an archive's end says of a member, whether or not it is true.
+/// A member as the archive's directory describes it; unverified.
 struct ZipMember {
   std::string name;  ///< UTF-8 without control characters
   std::uint16_t flags = 0, method = 0;
   std::uint32_t crc = 0;
   std::uint64_t size = 0, stored_size = 0;  ///< bytes; stored_size: in the archive
-  std::uint64_t offset = 0;                 ///< of its header in the file
-  std::uint32_t attributes = 0;             ///< above 16 bits: a file's mode as Unix has it, or 0
+  std::uint64_t offset = 0;                 ///< of the local header in the file
+  std::uint32_t attributes = 0;             ///< the upper 16 bits: the Unix file mode, or 0
 };
 
-/// Believes nothing in the file: every number is held against the file's size. Nothing is mapped, so a file that is cut short meanwhile is
-/// an error like any other. All functions throw Failure (file). Threads: any.
+/// The file is untrusted: every number is checked against the file's size. Nothing is mapped, so a
+/// file that is truncated meanwhile causes an ordinary error. All functions throw Failure (file).
+/// Threads: any.
 class ZipReader {
  public:
   /// Reads the directory. At most 100,000 members are accepted.
@@ -32,9 +33,10 @@ class ZipReader {
   const std::vector<ZipMember>& members() const { return members_; }
   std::uint64_t size() const { return file_.size(); }  ///< bytes of the whole file
 
-  /// Fills `content`, which has member.size bytes, and compares its checksum. `label` names the member in messages.
+  /// Fills `content`, which has member.size bytes, and verifies the checksum. `label` names the
+  /// member in messages.
   void read(const ZipMember& member, const std::string& label, std::span<std::byte> content) const;
-  /// The same part by part, of a member that is stored as it is.
+  /// Like read(), in chunks, for a member that is stored uncompressed.
   void read_stored(const ZipMember& member, const std::string& label, const std::function<void(std::span<const std::byte>)>& take) const;
 
  private:
@@ -53,7 +55,7 @@ class ZipReader {
 
   std::filesystem::path path_;
   OpenFile file_;
-  std::uint64_t directory_ = 0;  // where it begins, and members end
+  std::uint64_t directory_ = 0;  // the directory's offset, where the members end
   std::vector<ZipMember> members_;
 };
 

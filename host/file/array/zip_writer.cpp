@@ -27,13 +27,13 @@ std::string wide_field(std::initializer_list<std::uint64_t> numbers) {
   return field;
 }
 
-// zlib begins anew where it is given null.
+// zlib returns the initial checksum if the pointer is null.
 std::uint64_t crc_of(std::uint64_t before, std::span<const std::byte> bytes) {
   return bytes.empty() ? before : crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
 }
 
-constexpr std::uint64_t plain_version = 20, wide_version = 45;  // of the format, that a reader must know
-constexpr std::uint64_t first_day = 0x210000;                   // time and date: the real ones would make each file another
+constexpr std::uint64_t plain_version = 20, wide_version = 45;  // version needed to extract
+constexpr std::uint64_t first_day = 0x210000;                   // a constant date and time make archives reproducible
 
 }  // namespace
 
@@ -49,7 +49,7 @@ void ZipWriter::add(const std::string& name, std::string_view head, std::span<co
   const bool ascii = std::none_of(name.begin(), name.end(), [](char letter) { return static_cast<unsigned char>(letter) > 0x7f; });
   const auto said = wide_size ? std::uint64_t{zip::in_wide_field} : size;
 
-  // Both records of a member have these fields.
+  // The fields that both records of a member have.
   const auto append_fields = [&](std::string& record, bool is_wide, std::size_t extra) {
     append(record, {{is_wide ? wide_version : plain_version, 2},
                     {ascii ? 0U : zip::utf8_flag, 2},

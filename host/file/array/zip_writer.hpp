@@ -1,4 +1,4 @@
-// Zip archives of stored members.
+// Writing zip archives of stored members.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,19 +12,20 @@
 
 namespace tenon {
 
-/// The same members give the same bytes: each is dated 1980-01-01. Records of 64 bits (zip64) are written where 32 do not do. Throws
-/// Failure as AtomicFile does. Threads: one at a time.
+/// Equal members give equal bytes: each is dated 1980-01-01. zip64 records are written if 32 bits
+/// do not suffice. Throws Failure like AtomicFile. Threads: one at a time.
 class ZipWriter {
  public:
   static constexpr std::uint64_t narrow = 0xffffffff;
   using Also = std::function<void(std::span<const std::byte>)>;
-  /// `largest`: numbers from this on are written with 64 bits, for tests. `also` gets all bytes of the archive, in order.
+  /// `largest`: numbers from here on are written with 64 bits; lowered by tests. `also` receives
+  /// all bytes of the archive, in order.
   explicit ZipWriter(AtomicFile& file, std::uint64_t largest = narrow, Also also = {})
       : file_(file), largest_(largest), also_(std::move(also)) {}
 
-  /// A member of two parts. `name`: UTF-8, at most 65535 bytes.
+  /// Adds a member whose content is `head` followed by `rest`. `name`: UTF-8, at most 65535 bytes.
   void add(const std::string& name, std::string_view head, std::span<const std::byte> rest);
-  /// The directory, after the last member.
+  /// Writes the directory; call it after the last member.
   void finish();
 
  private:

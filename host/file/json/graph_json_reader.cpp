@@ -56,7 +56,7 @@ class GraphJsonReader {
     return field ? field->object(fmt::format("'{}'", key)) : std::vector<JsonField::Entry>();
   }
 
-  /// Runs something that knows nothing of the text; its failures get the place.
+  /// Runs a call that has no access to the text, and adds the position to its failures.
   template <class Call>
   void at(std::size_t offset, Call&& call) const {
     try {
@@ -103,7 +103,7 @@ class GraphJsonReader {
     });
   }
 
-  // Nodes take the states that carry their names; one that is left over is a slip.
+  // Nodes take the states that carry their names; a state that no node takes is an error.
   void require_taken(const JsonField::Entry& entry) {
     if (states_.empty())
       for (const auto& node : model_.nodes)
@@ -123,7 +123,7 @@ class GraphJsonReader {
     for (const auto i : build_order(nodes)) build(nodes[i]);
   }
 
-  // All that are missing, in one message.
+  // Reports all missing operators in one message.
   void require_operators(const std::vector<JsonNode>& nodes) {
     std::vector<MissingOperator> missing;
     std::size_t first = 0;
@@ -168,7 +168,7 @@ class GraphJsonReader {
     });
   }
 
-  // All nodes of an operator run on one version of it.
+  // All nodes of an operator share one version of it.
   const LoadedOperator& load(const std::string& op) {
     auto& loaded = loaded_[op];
     if (loaded == nullptr)
@@ -178,7 +178,7 @@ class GraphJsonReader {
     return *loaded;
   }
 
-  // Inputs by position, those left out at the end not connected.
+  // Inputs are listed by position; trailing ones may be omitted if they are not connected.
   void build_from_origin(const JsonNode& node) {
     const auto& name = node.origin->text("an origin");
     const auto found = model_.node_names.find(model_.strings.find(name));
@@ -195,7 +195,7 @@ class GraphJsonReader {
   }
 
   ValueId refer(const JsonField& field, const std::string& who) const {
-    const auto& text = field.text(fmt::format("what {} reads", who));
+    const auto& text = field.text(fmt::format("an input of {}", who));
     const auto base = text.substr(0, text.find(':'));
     if (is_named(model_, text) || is_named(model_, base)) {
       ValueId value = none;
@@ -216,10 +216,10 @@ class GraphJsonReader {
   const std::filesystem::path& folder_;
   JsonField root_;
   std::unordered_set<ValueId> states_;                      // that nodes have
-  std::unordered_map<std::string, std::string> operators_;  // full names, by what the text says
+  std::unordered_map<std::string, std::string> operators_;  // full names by name in the text
   std::unordered_map<std::string, const LoadedOperator*> loaded_;
   const std::vector<JsonNode>* nodes_ = nullptr;
-  std::vector<std::string> names_;  // of all nodes, those to come too
+  std::vector<std::string> names_;  // of all nodes, including later ones
   std::set<std::string, std::less<>> used_graphs_;
 };
 

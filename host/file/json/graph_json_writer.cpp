@@ -16,7 +16,7 @@ std::string in_quotes(std::string_view text) {
   return out;
 }
 
-/// Sections of the top object, and the lines of a section.
+/// Writes the top object's sections, and a section's lines.
 class Page {
  public:
   void begin(std::string_view key, char bracket) {
@@ -88,7 +88,7 @@ struct AttributePrinter {
     }
     text += ']';
   }
-  // Lists in lists have a shape of their own, unless there are none, or nothing in them.
+  // Nested lists imply their shape, except for scalars and empty tensors.
   void operator()(const Tensor& tensor) {
     const auto elements = json_elements(tensor);
     const bool in_lists = tensor.shape().rank() > 0 && (tensor.size() > 0 || tensor.shape().rank() == 1);
@@ -100,7 +100,7 @@ std::string_view without_newline(std::string_view text) {
   return text.substr(0, text.find_last_not_of('\n') + 1);
 }
 
-// In a file that nobody has bound, the text may be anything.
+// In a graph that was read but not yet bound, the text may be anything.
 bool is_graph(const GraphModel& model, const NodeRecord& node, const AttributeRecord& attribute, const AttributeValue& value) {
   const auto* text = std::get_if<std::string>(&value.variant());
   const auto& op = *model.operators[node.op].info;
@@ -136,7 +136,7 @@ std::string node_line(const GraphModel& model, const NodeRecord& node) {
   return line + '}';
 }
 
-/// Only states about which there is something to say: the nodes bring them.
+/// States come with their nodes; only those with a tensor or an initializer are written.
 bool is_told(const ValueRecord& value) {
   return value.role != Role::state || value.tensor != none || value.init.kind != Init::Kind::automatic;
 }

@@ -44,7 +44,7 @@ JsonNode read_node(const JsonField& field) {
   if (const auto inputs = field.find("inputs")) read_inputs(node, *inputs);
   node.attributes = field.find("attrs");
   const char* given = nullptr;
-  // `again` is what 0.1 wrote for `recompute`.
+  // Version 0.1 wrote `again` for `recompute`.
   for (const auto& [key, pass] :
        {std::pair("backward", Pass::backward), std::pair("recompute", Pass::recompute), std::pair("again", Pass::recompute)}) {
     const auto origin = field.find(key);
@@ -59,7 +59,8 @@ JsonNode read_node(const JsonField& field) {
   return node;
 }
 
-/// Walks from each node to those it reads, with a stack of its own: chains are longer than the program's.
+/// Depth-first sort with an explicit stack: chains of nodes may be longer than the program's stack
+/// allows.
 class Sorter {
  public:
   explicit Sorter(const std::vector<JsonNode>& nodes) : nodes_(nodes), marks_(nodes.size()) {
@@ -102,7 +103,7 @@ class Sorter {
     path_.push_back({node, 0});
   }
 
-  // nodes_.size() where the input is no node.
+  // Returns nodes_.size() if the input is not a node.
   std::size_t node_read(std::size_t node, std::size_t input) const {
     const auto& inputs = nodes_[node].inputs;
     const auto& field = input == inputs.size() ? nodes_[node].origin : inputs[input].second;
@@ -139,7 +140,7 @@ AttributeValue list_value(const JsonField& field, const std::string& what) {
   return real;
 }
 
-// An object as the text has it.
+// The object's source text, unchanged.
 std::string source_of(const JsonField& object) {
   const auto text = object.document().text.substr(object.value().offset);
   std::size_t depth = 0, i = 0;
@@ -153,7 +154,8 @@ std::string source_of(const JsonField& object) {
   return std::string(text.substr(0, i + 1));
 }
 
-// A graph as a parameter: {"graph": "step"} stands for a member of the top object's "graphs", any other object for itself.
+// A graph as a parameter: {"graph": "step"} refers to a member of the top object's "graphs"; any
+// other object is the graph itself.
 std::string graph_text(const JsonField& object, const std::string& what) {
   const auto name = object.find("graph");
   if (!name) return source_of(object);
@@ -161,7 +163,7 @@ std::string graph_text(const JsonField& object, const std::string& what) {
   const auto& wanted = name->text("a graph's name");
   const auto graphs = JsonField(object.document(), object.document().root).find("graphs");
   const auto found = graphs ? graphs->find(wanted) : std::nullopt;
-  if (!found) name->refuse("{} is the graph '{}', which 'graphs' does not have", what, wanted);
+  if (!found) name->refuse("{} refers to the graph '{}', which is not in 'graphs'", what, wanted);
   found->object(fmt::format("graph '{}'", wanted));
   return source_of(*found);
 }
@@ -172,7 +174,8 @@ std::vector<std::string> texts_value(const JsonField& field, const std::string& 
   return texts;
 }
 
-// Lists in lists, or {"dtype": ..., "shape": ..., "values": ...}; without a dtype the parameter's.
+// Nested lists, or {"dtype": ..., "shape": ..., "values": ...}; the dtype defaults to the
+// parameter's.
 Tensor table_value(const JsonField& field, DType dtype, const std::string& what) {
   if (field.get<JsonValue::Object>() == nullptr) {
     field.list(what);

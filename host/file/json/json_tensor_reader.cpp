@@ -40,7 +40,7 @@ std::uint8_t read_storage(const JsonField& field, const std::string& what) {
   field.refuse("{} is '{}' but must be dense, row_sparse or csr", what, printable(field.text(what)));
 }
 
-/// The shape that the lists have, by their first elements.
+/// The shape of nested lists, from the first element of each.
 Shape nested_shape(const JsonField& values) {
   std::vector<std::int64_t> dims;
   for (const auto* value = &values.value(); const auto* list = std::get_if<JsonValue::List>(&value->content); value = &list->front()) {
@@ -60,14 +60,14 @@ T element(const JsonField& field) {
   } else if constexpr (is_complex<T>) {
     if (field.get<JsonValue::List>() == nullptr) return element<decltype(T::re)>(field);
     const auto parts = field.list("an element");
-    if (parts.size() != 2) field.refuse("a complex element is a number or [real, imaginary], and here are {} numbers", parts.size());
+    if (parts.size() != 2) field.refuse("a complex element is a number or [real, imaginary], but this has {} numbers", parts.size());
     return {element<decltype(T::re)>(parts[0]), element<decltype(T::re)>(parts[1])};
   } else if constexpr (std::is_same_v<T, std::uint64_t>) {
     if (const auto* text = field.get<std::string>()) {
       std::uint64_t large = 0;
       const auto* const end = text->data() + text->size();
       const auto [stop, error] = std::from_chars(text->data(), end, large);
-      if (error != std::errc() || stop != end) field.refuse("the element {} is no integer of uint64", printable(*text));
+      if (error != std::errc() || stop != end) field.refuse("the element {} is not a uint64 integer", printable(*text));
       return large;
     }
     if (const auto* real = field.get<double>(); real != nullptr && *real >= 0x1p63)
@@ -87,7 +87,7 @@ T element(const JsonField& field) {
   }
 }
 
-/// Fills elements from lists in lists, as deep as the shape is.
+/// Fills elements from lists nested as deep as the shape.
 template <class T>
 void fill(const JsonField& field, const Shape& shape, int axis, T*& next) {
   if (axis == shape.rank()) {
@@ -102,13 +102,14 @@ void fill(const JsonField& field, const Shape& shape, int axis, T*& next) {
 
 Tensor read_values(const JsonField& values, const tenon_type& type) {
   const auto dtype = static_cast<DType>(type.dtype);
-  if (type.rank < 0 && any_complex.has(dtype)) values.refuse("complex values need a 'shape': their lists may be dimensions or parts");
+  if (type.rank < 0 && any_complex.has(dtype))
+    values.refuse("complex values need a 'shape', because [a, b] may be a dimension or one element");
   const auto shape = type.rank < 0 ? nested_shape(values) : shape_of(type);
-  if (!shape.known()) values.refuse("elements are given, but the shape {} has unknown dimensions", to_string(shape));
-  // A shape can say more elements than the text has characters; memory is taken only for what can be there.
+  if (!shape.known()) values.refuse("the values need a known shape, but it is {}", to_string(shape));
+  // A shape can declare more elements than the text can hold; check before memory is allocated.
   const auto count = element_count(type_of(f32, shape));
   if (count < 0 || count > static_cast<std::int64_t>(values.document().text.size()))
-    values.refuse("the shape {} needs more values than are there", to_string(shape));
+    values.refuse("the shape {} needs more values than the text has", to_string(shape));
   auto tensor = Tensor::empty(type.dtype == TENON_DTYPE_UNKNOWN ? f32 : static_cast<DType>(type.dtype), shape);
   visit<every_type>(tensor.dtype(), [&]<class T>() {
     auto* next = tensor.data<T>();
@@ -153,7 +154,7 @@ void require_fit(const JsonField& field, const std::string& file, const Tensor& 
     field.refuse("{} holds {} {}, but graph.json declares {}", file, name_of(tensor.dtype()), to_string(tensor.shape()), to_string(type));
 }
 
-/// Indices stand beside the values of the storage that they belong to.
+/// Index arrays require values of the storage that they belong to.
 void require_no_strangers(const JsonField& object, const std::string& what, const tenon_type& type, bool values) {
   const auto storage = values ? static_cast<Storage>(type.storage) : Storage::dense;
   const struct {
@@ -165,7 +166,7 @@ void require_no_strangers(const JsonField& object, const std::string& what, cons
               {"index_dtype", storage != Storage::dense}};
   for (const auto& [key, known] : keys)
     if (const auto field = object.find(key); field && !known)
-      field->refuse("{} has '{}', which {} do not have", what, key, values ? name_of(storage) + std::string(" values") : "files");
+      field->refuse("{} has '{}', which does not apply to {}", what, key, values ? name_of(storage) + std::string(" values") : "files");
 }
 
 struct InitWord {
@@ -186,8 +187,8 @@ Init read_numbers(const JsonField& field, const InitWord& word, const JsonField&
     init.a = content.number("the value");
     return init;
   }
-  const auto numbers = content.list(fmt::format("what follows \"{}\"", word.word));
-  if (numbers.size() != 2) field.refuse("\"{}\" needs two numbers, and has {}", word.word, numbers.size());
+  const auto numbers = content.list(fmt::format("the arguments of \"{}\"", word.word));
+  if (numbers.size() != 2) field.refuse("\"{}\" needs two numbers but has {}", word.word, numbers.size());
   init.a = numbers[0].number("the first number");
   init.b = numbers[1].number("the second number");
   return init;

@@ -9,9 +9,9 @@ namespace {
 template <class T>
 void append_element(std::string& to, const T* at) {
   if constexpr (std::is_same_v<T, bool>)
-    to += *reinterpret_cast<const unsigned char*>(at) != 0 ? "true" : "false";  // a file's bytes need not be the two that a bool may have
+    to += *reinterpret_cast<const unsigned char*>(at) != 0 ? "true" : "false";  // a file's bytes may be others than 0 and 1
   else if constexpr (std::is_same_v<T, std::uint64_t>)
-    to += *at > INT64_MAX ? '"' + fmt::to_string(*at) + '"' : fmt::to_string(*at);  // JSON's readers know integers up to 2^63 - 1
+    to += *at > INT64_MAX ? '"' + fmt::to_string(*at) + '"' : fmt::to_string(*at);  // JSON readers support integers up to 2^63 - 1
   else if constexpr (std::is_integral_v<T>)
     append_json_number(to, static_cast<std::int64_t>(*at));
   else if constexpr (is_complex<T>)
@@ -57,7 +57,7 @@ std::string json_type(const tenon_type& type, const std::vector<std::string_view
 
 static void append_elements(std::string& to, const char* key, const Tensor& tensor) {
   to += fmt::format("{}\"{}\": ", to.empty() ? "" : ", ", key);
-  if (tensor.size() == 0) {  // whatever the shape, which stands beside
+  if (tensor.size() == 0) {  // whatever the shape, which is written separately
     to += "[]";
     return;
   }

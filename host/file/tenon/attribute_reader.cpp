@@ -39,7 +39,7 @@ AttributeReader::AttributeReader(ReadContext& reading, const format::Attributes*
 }
 
 void AttributeReader::refuse_end(const Owner& owner, const char* what) const {
-  reading_.refuse("the {} end before those of {} '{}' do", what, owner.kind, owner.name);
+  reading_.refuse("the {} end before those of {} '{}'", what, owner.kind, owner.name);
 }
 
 std::int64_t AttributeReader::integer(const Owner& owner) {
@@ -86,7 +86,7 @@ void AttributeReader::read_scalar(const Owner& owner, AttributeRecord& attribute
   if (!integer_kind) refuse(owner, attribute, "has the unknown kind {}", attribute.kind);
   attribute.i = integer(owner);
   if (attribute.kind == TENON_ATTR_BOOL && attribute.i != 0 && attribute.i != 1)
-    refuse(owner, attribute, "is {}, where only 0 and 1 can be", attribute.i);
+    refuse(owner, attribute, "is {} but must be 0 or 1", attribute.i);
   if (text && (attribute.i < 0 || attribute.i >= texts)) refuse(owner, attribute, "is text {}, but there are {}", attribute.i, texts);
   if (attribute.kind == TENON_ATTR_TEXTS && !are_joined_texts(reading_.text(static_cast<StringId>(attribute.i))))
     refuse(owner, attribute, "is a list whose last text does not end with a zero byte");
@@ -94,7 +94,7 @@ void AttributeReader::read_scalar(const Owner& owner, AttributeRecord& attribute
 
 Shape AttributeReader::read_shape(const Owner& owner, const AttributeRecord& attribute) {
   const auto rank = integer(owner);
-  if (rank < 0 || rank > TENON_MAX_RANK) refuse(owner, attribute, "has {} dimensions, where 0 to {} can be", rank, TENON_MAX_RANK);
+  if (rank < 0 || rank > TENON_MAX_RANK) refuse(owner, attribute, "has {} dimensions but must have 0 to {}", rank, TENON_MAX_RANK);
   Shape shape = Shape::of_rank(static_cast<int>(rank));
   for (int axis = 0; axis < shape.rank(); ++axis) {
     const auto dim = integer(owner);
@@ -118,7 +118,7 @@ void AttributeReader::read_elements(const Owner& owner, const AttributeRecord& a
       const auto wide = real(owner);
       element = narrowed_bits(wide);
       if (std::bit_cast<std::uint64_t>(widened_bits(element)) != std::bit_cast<std::uint64_t>(wide))
-        refuse(owner, attribute, "has the element {}, which is no float32", wide);
+        refuse(owner, attribute, "has the element {}, which is not a float32", wide);
     } else {
       element = real(owner);
     }
@@ -129,7 +129,7 @@ void AttributeReader::read_table(const Owner& owner, AttributeRecord& attribute)
   auto& model = reading_.model;
   const auto dtype = integer(owner);
   if (dtype < 0 || dtype >= TENON_DTYPE_COUNT || !table_types.has(static_cast<DType>(dtype)))
-    refuse(owner, attribute, "has the dtype number {}, where int32, int64, float32 and float64 can be", dtype);
+    refuse(owner, attribute, "has the dtype number {} but must be int32, int64, float32 or float64", dtype);
   const auto shape = read_shape(owner, attribute);
   const bool whole = any_integer.has(static_cast<DType>(dtype));
   const auto left = whole ? count_of(from_.integers()) - next_integer_ : count_of(from_.reals()) - next_real_;
@@ -158,14 +158,14 @@ void AttributeReader::read(const Owner& owner, std::uint32_t count) {
   ++round_;
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto attribute = read_one(owner);
-    if (std::exchange(seen_in_[attribute.name], round_) == round_) refuse(owner, attribute, "is there twice");
+    if (std::exchange(seen_in_[attribute.name], round_) == round_) refuse(owner, attribute, "occurs twice");
     reading_.model.attributes.push_back(attribute);
   }
 }
 
 void AttributeReader::finish() const {
   if (next_ != count_ || next_integer_ != count_of(from_.integers()) || next_real_ != count_of(from_.reals()))
-    reading_.refuse("it has attributes that belong to no node");
+    reading_.refuse("it has attributes that do not belong to a node");
 }
 
 }  // namespace tenon

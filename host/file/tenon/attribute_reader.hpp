@@ -1,4 +1,4 @@
-// Parameters of nodes, or of an optimizer, read one owner after the other.
+// Reads the parameters of nodes, or of an optimizer, owner by owner.
 #pragma once
 #include "file/tenon/read_context.hpp"
 
@@ -6,19 +6,19 @@ namespace tenon {
 
 class AttributeReader {
  public:
-  /// Whose attributes are read, for messages: node 'fc1'.
+  /// The owner of the attributes, for messages: node 'fc1'.
   struct Owner {
     const char* kind;
     std::string_view name;
   };
 
-  /// `whose`: of whom the table is, for the message where there is none.
+  /// `whose` names the table's owner in the message for a missing table.
   AttributeReader(ReadContext& reading, const format::Attributes* attributes, const char* whose);
 
-  /// The next `count` attributes, put at the end of the model's.
+  /// Reads the next `count` attributes and appends them to the model's.
   void read(const Owner& owner, std::uint32_t count);
   std::uint32_t left() const { return count_ - next_; }
-  /// Throws where something was left over.
+  /// Throws if attributes are left over.
   void finish() const;
 
  private:
@@ -31,7 +31,7 @@ class AttributeReader {
   Shape read_shape(const Owner& owner, const AttributeRecord& attribute);
   template <class T>
   void read_elements(const Owner& owner, const AttributeRecord& attribute, std::span<T> elements);
-  /// Reads a length, at most what is left of `total` after `next`.
+  /// Reads a length that must not exceed total - next.
   std::uint32_t length(const Owner& owner, std::uint32_t total, const std::uint32_t& next);
   [[noreturn]] void refuse_end(const Owner& owner, const char* what) const;
 
@@ -45,9 +45,9 @@ class AttributeReader {
   const format::Attributes& from_;
   Column<std::uint32_t> names_;
   Column<format::AttributeKind> kinds_;
-  bool knows_parameters_;  // the file says that it has kinds of 0.2
+  bool knows_parameters_;  // the file declares the 0.2 kinds
   std::uint32_t count_, next_ = 0, next_integer_ = 0, next_real_ = 0, round_ = 0;
-  std::vector<std::uint32_t> seen_in_;  // of each text: the last node that had a parameter of this name, counted from 1
+  std::vector<std::uint32_t> seen_in_;  // by name: the last owner (counted from 1) that had it
 };
 
 }  // namespace tenon

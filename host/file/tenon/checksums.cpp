@@ -20,11 +20,12 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t piece_size = std::size_t{4} << 20;      // brought in and read while the caches have it
-constexpr std::size_t worth_threads = std::size_t{16} << 20;  // fewer bytes are read sooner than threads begin
-constexpr int most_threads = 8;                               // more wait for memory
+constexpr std::size_t piece_size = std::size_t{4} << 20;      // prefetched, then read while still in the cache
+constexpr std::size_t worth_threads = std::size_t{16} << 20;  // below this, starting threads takes longer
+constexpr int most_threads = 8;                               // more would only wait for memory
 
-/// Maps pages without a page fault for each. Only a hint: where the system does not know it, they are mapped when they are read.
+/// Maps pages without a page fault for each. Only a hint: on kernels without it, pages are mapped
+/// when they are read.
 void bring_in(std::span<const std::byte> bytes) {
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto before = reinterpret_cast<std::uintptr_t>(bytes.data()) % page;  // of its first page
@@ -47,7 +48,8 @@ std::uint64_t checksum_of(std::span<const std::byte> bytes) {
   return XXH3_64bits_digest(state.get());
 }
 
-/// What the threads share. The largest buffers are begun first; who finds none left helps those who still compute.
+/// State shared by the threads. The largest buffers come first; threads that find none left
+/// prefetch pages for the threads that still compute.
 class Search {
  public:
   explicit Search(const std::vector<Checked>& buffers) : buffers_(buffers), order_(buffers.size()), first_(buffers.size()) {
@@ -74,7 +76,7 @@ class Search {
     }
   }
 
-  // Meets the thread that computes, which comes from the front.
+  // Works from the end towards the computing thread, which works from the front.
   void bring_in_backwards(std::span<const std::byte> bytes) {
     while (bytes.size() > piece_size && done_ < order_.size()) {
       bring_in(bytes.last(piece_size));
@@ -101,7 +103,7 @@ std::size_t first_damaged(const std::vector<Checked>& buffers) {
   try {
     for (int i = 1; i < thread_count(bytes); ++i) helpers.emplace_back([&] { search.work(); });
   } catch (const std::system_error&) {
-    // as many as there are have to do
+    // continue with the threads that could be created
   }
   search.work();
   helpers.clear();

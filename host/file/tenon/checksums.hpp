@@ -1,4 +1,4 @@
-// Checksums of many bytes at once.
+// Checksums of many buffers at once.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,11 +9,12 @@ namespace tenon {
 
 struct Checked {
   std::span<const std::byte> bytes;
-  std::uint64_t checksum;  ///< that they should have
+  std::uint64_t checksum;  ///< expected
 };
 
-/// The index of the first whose checksum is another; their number where there is none. Uses several threads where that saves time: as many
-/// as there are buffers compute, the others bring in the pages of mapped files.
+/// Returns the index of the first buffer with a wrong checksum, or their number if all are right.
+/// Uses several threads where that saves time: up to one per buffer computes, the others prefetch
+/// the pages of mapped files.
 std::size_t first_damaged(const std::vector<Checked>& buffers);
 
 }  // namespace tenon

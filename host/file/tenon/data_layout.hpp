@@ -1,4 +1,4 @@
-// Where each tensor stands in the data of a file.
+// The location of each tensor in a file's data.
 #pragma once
 #include <cstdint>
 #include <tenon/host/tensor.hpp>
@@ -13,10 +13,10 @@ namespace tenon {
 struct Placement {
   Tensor array;  // dense, contiguous
   std::uint32_t segment = 0;
-  std::uint64_t offset = 0, size = 0, checksum = 0;  // from the beginning of the data
+  std::uint64_t offset = 0, size = 0, checksum = 0;  // offset: from the beginning of the data
 };
 
-/// What a training needs besides stands apart, so that those who only run the graph never touch it.
+/// Tensors that only training needs have their own segment, so that inference never touches it.
 struct DataLayout {
   struct Segment {
     const char* purpose;
@@ -24,7 +24,7 @@ struct DataLayout {
   };
   struct Stored {
     Tensor tensor;
-    std::uint32_t values, indices, row_starts;  // into buffers; none where the storage has no such array
+    std::uint32_t values, indices, row_starts;  // indices into buffers; none: not in this storage
   };
   std::vector<Segment> segments;
   std::vector<Placement> buffers;

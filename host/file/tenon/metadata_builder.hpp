@@ -1,4 +1,4 @@
-// What the parts of the metadata writer share. Includes the generated code: for those few sources alone.
+// Shared by the sources of the metadata writer only, because it includes the generated code.
 #pragma once
 #include <graph_generated.h>
 
@@ -18,23 +18,23 @@ using ColumnOffset = flatbuffers::Offset<flatbuffers::Vector<T>>;
 template <class T>
 using TablesOffset = ColumnOffset<flatbuffers::Offset<T>>;
 
-/// Callers give each offset a name before they use it: compilers differ in the order of arguments, and the order of calls is the order of
-/// the bytes.
+/// Callers name each offset before they use it: compilers differ in the evaluation order of
+/// arguments, and the order of calls determines the bytes.
 struct MetadataBuilder {
   const GraphModel& model;
   const FileOrder& order;
   FileTexts texts{model.strings};
   FileTypes types{};
-  std::deque<std::string> own_texts{};  // that the model does not have
+  std::deque<std::string> own_texts{};  // not among the model's texts
   flatbuffers::FlatBufferBuilder buffer{1 << 16};
 
-  /// A column that is always there.
+  /// A column that is always written.
   template <class T>
   ColumnOffset<T> required(const std::vector<T>& column) {
     return buffer.CreateVector<T>(column.data(), column.size());
   }
 
-  /// A column that is left out where it is zeros.
+  /// A column that is omitted if it is all zeros.
   template <class T>
   ColumnOffset<T> column(const std::vector<T>& column) {
     const auto* bytes = reinterpret_cast<const unsigned char*>(column.data());
@@ -58,7 +58,7 @@ struct AttributeColumns {
 
 flatbuffers::Offset<format::Attributes> write_attributes(MetadataBuilder& to, const AttributeColumns& columns);
 flatbuffers::Offset<format::Graph> write_graph(MetadataBuilder& to);
-/// Nothing where the model has none.
+/// Returns a null offset if the model has no training state.
 flatbuffers::Offset<format::TrainingState> write_training(MetadataBuilder& to);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// The graph of the metadata: columns of values, nodes and attributes.
+// The graph in the metadata: columns of values, nodes and attributes.
 #include "file/tenon/metadata_builder.hpp"
 #include "file/tenon/table_columns.hpp"
 

@@ -1,4 +1,4 @@
-// Where a training stands, as the metadata hold it.
+// The training state in the metadata.
 #include <variant>
 
 #include "file/tenon/metadata_builder.hpp"
@@ -8,7 +8,8 @@
 namespace tenon {
 namespace {
 
-/// One parameter; texts are the record's own, which outlives the builder, or the builder's.
+/// Writes one parameter. Its texts belong to the record, which outlives the builder, or to the
+/// builder.
 class ParameterWriter {
  public:
   ParameterWriter(MetadataBuilder& to, AttributeColumns& columns) : to_(to), columns_(columns) {}

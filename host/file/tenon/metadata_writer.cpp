@@ -23,7 +23,7 @@ std::uint64_t text_bytes(const TrainingRecord& training) {
   return size;
 }
 
-/// A bound from above, because FlatBuffers would stop the program past 2 GiB.
+/// An upper bound; FlatBuffers would abort the program beyond 2 GiB.
 std::uint64_t size_bound(const GraphModel& model) {
   std::uint64_t size = 1 << 16;
   for (StringId id = 0; id < model.strings.size(); ++id) size += model.strings[id].size() + 16;
@@ -74,8 +74,8 @@ TablesOffset<format::Operator> write_operators(MetadataBuilder& to) {
     if (!names.insert(op.info->full_name()).second)
       throw Failure(FailureKind::usage,
                     "operator '" + op.info->full_name() +
-                        "' was replaced while the graph was built: its nodes have two descriptions of it, and a file holds one",
-                    "build the graph again with one of them, or give the new operator another name");
+                        "' was replaced while the graph was built: its nodes use two descriptions of it, but a file holds one",
+                    "rebuild the graph with one of them, or rename the new operator");
     const auto& manifest = op.info->manifest;
     const auto bytes = to.buffer.CreateVector(reinterpret_cast<const std::uint8_t*>(manifest.data()), manifest.size());
     const auto name = to.texts(std::string_view(op.name));
@@ -136,13 +136,13 @@ TablesOffset<format::TensorType> write_types(MetadataBuilder& to) {
 TablesOffset<flatbuffers::String> write_strings(MetadataBuilder& to, const std::filesystem::path& path) {
   std::vector<Offset<flatbuffers::String>> strings;
   for (const auto text : to.texts.order()) {
-    if (!is_utf8(text)) refuse_file(path, "cannot be written: the text '{}' is not UTF-8", printable(text));
+    if (!is_utf8(text)) refuse_file(path, "cannot write the file: the text '{}' is not UTF-8", printable(text));
     strings.push_back(to.buffer.CreateString(text.data(), text.size()));
   }
   return to.buffer.CreateVector(strings);
 }
 
-// Of the kinds that hosts before 0.2 do not know.
+// Whether any parameter has a kind that hosts older than 0.2 cannot read.
 bool has_new_parameters(const GraphModel& model) {
   const auto is_new = [](std::uint32_t kind) { return kind == TENON_ATTR_TEXTS || kind == TENON_ATTR_TENSOR; };
   const auto of_optimizer = [](const auto& parameter) {
@@ -153,7 +153,7 @@ bool has_new_parameters(const GraphModel& model) {
          (model.training && std::any_of(model.training->parameters.begin(), model.training->parameters.end(), of_optimizer));
 }
 
-// What a reader must know about to read the file rightly.
+// Features that a reader must support to read the file correctly.
 ColumnOffset<std::uint32_t> write_features(MetadataBuilder& to, const DataLayout& data) {
   std::vector<std::uint32_t> features;
   const auto& nodes = to.model.nodes;
@@ -179,10 +179,11 @@ ColumnOffset<std::uint32_t> write_features(MetadataBuilder& to, const DataLayout
 std::vector<std::byte> write_metadata(const GraphModel& model, const FileOrder& order, const DataLayout& data,
                                       const std::filesystem::path& path) {
   if (const auto size = size_bound(model); size > layout::metadata_limit)
-    refuse_file(path, "cannot be written: to describe {} nodes and {} values may take {} bytes, and a file holds {}", model.nodes.size(),
-                model.values.size(), size, layout::metadata_limit);
+    refuse_file(path, "cannot write the file: the metadata of {} nodes and {} values may need {} bytes, but at most {} are possible",
+                model.nodes.size(), model.values.size(), size, layout::metadata_limit);
   MetadataBuilder to{model, order};
-  // What names texts and types comes first, so that the tables of both are complete when they are written.
+  // Everything that registers texts and types comes first, so that both tables are complete when
+  // they are written.
   const std::string producer_text = model.producer.empty() ? "tenon " TENON_VERSION : model.producer;
   const auto producer = to.texts(std::string_view(producer_text));
   const auto features = write_features(to, data);

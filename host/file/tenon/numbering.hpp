@@ -1,4 +1,5 @@
-// The numbers that values, tensors, operators, plugins, texts and types have in a file under construction: the order of first use.
+// Numbers values, tensors, operators, plugins, texts and types of a file that is being written, in
+// order of first use.
 #pragma once
 #include <tenon/abi.h>
 
@@ -13,7 +14,7 @@
 
 namespace tenon {
 
-/// Numbers things in the order in which they are first asked for.
+/// Assigns numbers in the order of first use.
 class Numbering {
  public:
   explicit Numbering(std::size_t count) : numbers_(count, none) {}
@@ -25,21 +26,21 @@ class Numbering {
   std::vector<std::uint32_t> numbers_, order_;
 };
 
-/// What no node and no value uses has no number: it is left behind.
+/// Values that are not used by a node or another value have no number and are not written.
 struct FileOrder {
-  Numbering values;       // inputs as given, variables, constants, states, then the nodes' outputs
-  std::size_t named = 0;  // how many of them no node makes
+  Numbering values;       // inputs in their order, variables, constants, states, node outputs
+  std::size_t named = 0;  // how many of them are not node outputs
   Numbering tensors, operators, plugins;
-  std::size_t weights = 0;  // how many of the tensors belong to values; those of a training follow
+  std::size_t weights = 0;  // tensors of values; those of a training follow
 };
 
 FileOrder file_order(const GraphModel& model);
 
-/// The texts' bytes belong to others and must outlive this.
+/// Does not own the texts; they must outlive this object.
 class FileTexts {
  public:
   explicit FileTexts(const Strings& strings);
-  std::uint32_t operator()(StringId id);  ///< of the model's own texts: no hashing the second time
+  std::uint32_t operator()(StringId id);  ///< for the model's own texts; hashed once
   std::uint32_t operator()(std::string_view text);
   const std::vector<std::string_view>& order() const { return order_; }
 
@@ -53,7 +54,7 @@ class FileTexts {
 
 class FileTypes {
  public:
-  /// `names`: of the file's texts, for each dimension; mostly none.
+  /// `names`: for each dimension, an index into the file's texts; usually empty.
   std::uint32_t operator()(const tenon_type& type, const std::vector<std::uint32_t>& names = {});
   const std::vector<tenon_type>& order() const { return order_; }
   const std::vector<std::uint32_t>& names_of(std::size_t number) const;
@@ -62,7 +63,7 @@ class FileTypes {
   std::unordered_map<std::string, std::uint32_t> numbers_;  // by the type's bytes
   std::vector<tenon_type> order_;
   std::unordered_map<std::size_t, std::vector<std::uint32_t>> names_;
-  std::uint32_t last_ = 0;  // neighbours are often of one type
+  std::uint32_t last_ = 0;  // consecutive values often share a type
 };
 
 }  // namespace tenon

@@ -50,11 +50,11 @@ class NodeReader {
  private:
   using Counts = Column<std::uint32_t>;
 
-  // Once the sums fit, no node can reach beyond the end of a column.
+  // Once the sums match, no node can read past the end of a column.
   void require_total(const Counts& counts, const std::optional<Counts>& more, std::size_t found, const char* what) const {
     std::uint64_t total = 0;
     for (std::uint32_t i = 0; i < count_; ++i) total += std::uint64_t{counts[i]} + (more ? (*more)[i] : 0);
-    if (total != found) reading_.refuse("its nodes have {} {} by their counts, but {} are there", total, what, found);
+    if (total != found) reading_.refuse("its nodes need {} {} by their counts, but there are {}", total, what, found);
   }
 
   void read(std::uint32_t i) {
@@ -87,7 +87,7 @@ class NodeReader {
   void read_pass(NodeRecord& node, std::uint32_t i) {
     const auto pass = static_cast<std::uint8_t>(columns_.passes[i]);
     const auto name = reading_.text(node.name);
-    if (pass > static_cast<std::uint8_t>(Pass::recompute)) reading_.refuse("node '{}' is of the unknown pass {}", name, pass);
+    if (pass > static_cast<std::uint8_t>(Pass::recompute)) reading_.refuse("node '{}' has the unknown pass {}", name, pass);
     node.pass = static_cast<Pass>(pass);
     if (node.pass == Pass::forward) {
       if (columns_.origins[i] != 0) reading_.refuse("node '{}' has an origin, but it is a forward node", name);
@@ -95,18 +95,18 @@ class NodeReader {
     }
     node.origin = columns_.origins[i] - 1;
     if (node.origin >= i || model_.nodes[node.origin].pass != Pass::forward || model_.nodes[node.origin].op != node.op)
-      reading_.refuse("the origin of node '{}' is not a forward node of its operator before it", name);
-    if (node.pass == Pass::recompute && node.state_count != 0) reading_.refuse("node '{}' computes states again", name);
+      reading_.refuse("the origin of node '{}' is not an earlier forward node of its operator", name);
+    if (node.pass == Pass::recompute && node.state_count != 0) reading_.refuse("node '{}' is recomputed but has states", name);
   }
 
-  // A node reads only what stands before it, so a file cannot hold a cycle.
+  // A node reads only values of earlier positions, so a file cannot hold a cycle.
   void read_edges(NodeRecord& node) {
     node.first_edge = static_cast<std::uint32_t>(model_.edges.size());
     for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i) {
       const auto value = edges_->Get(node.first_edge + i);
       const bool state = i >= node.input_count;
       if (value >= model_.values.size() && (value != none || state))
-        reading_.refuse("node '{}' reads value {}, and only {} before it", reading_.text(node.name), value,
+        reading_.refuse("node '{}' reads value {}, but only {} before it", reading_.text(node.name), value,
                         counted(model_.values.size(), "value comes", "values come"));
       if (state) take_state(node, value);
       model_.edges.push_back(value);
@@ -115,13 +115,14 @@ class NodeReader {
 
   void take_state(const NodeRecord& node, ValueId value) {
     if (model_.values[value].role != Role::state)
-      reading_.refuse("node '{}' has '{}' as a state, which it is not", reading_.text(node.name), value_label(model_, value));
+      reading_.refuse("node '{}' uses '{}' as a state, but it is not one", reading_.text(node.name), value_label(model_, value));
     if (state_taken_[value])
-      reading_.refuse("the state '{}' belongs to two nodes, '{}' is the second", value_label(model_, value), reading_.text(node.name));
+      reading_.refuse("the state '{}' belongs to two nodes; the second is '{}'", value_label(model_, value), reading_.text(node.name));
     state_taken_[value] = true;
   }
 
-  // Of the operator as the file describes it; binding checks the one that is here.
+  // Checks against the operator's description in the file; binding checks against the loaded
+  // operator.
   void require_arity(const NodeRecord& node) const {
     try {
       node.pass == Pass::backward ? check_backward_arity(model_, node) : check_arity(model_, node, *model_.operators[node.op].info);

@@ -1,4 +1,4 @@
-// Operators and the plugins they came from.
+// Operators and their plugins.
 #include <set>
 
 #include "file/tenon/read_context.hpp"
@@ -50,10 +50,10 @@ void read_operators(ReadContext& reading) {
     use.name = reading.text(from->name());
     use.version = from->version();
     const std::string space(reading.text(from->space()));
-    if (!space.empty() && !is_identifier(space)) reading.refuse("operator {}: '{}' is not the name of a space", i, printable(space));
+    if (!space.empty() && !is_identifier(space)) reading.refuse("operator {}: '{}' is not a valid namespace", i, printable(space));
     if (!seen.emplace(from->space(), from->name()).second)
-      reading.refuse("operator {}: the name '{}' is taken", i, printable(space.empty() ? use.name : space + '.' + use.name));
-    if (!is_name(use.name)) reading.refuse("operator {}: '{}' is not a name", i, printable(use.name));
+      reading.refuse("operator {}: the name '{}' occurs twice", i, printable(space.empty() ? use.name : space + '.' + use.name));
+    if (!is_name(use.name)) reading.refuse("operator {}: '{}' is not a valid name", i, printable(use.name));
     if (from->manifest() == nullptr) reading.refuse("operator '{}' has no manifest", use.name);
     use.info = decode(reading, *from, use.name, space);
     if (use.info->name != use.name || use.info->version != use.version)

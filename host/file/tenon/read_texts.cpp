@@ -1,4 +1,4 @@
-// Texts, features, notes: what needs no checks but its own.
+// Texts, features and notes, which depend on no other section.
 #include <algorithm>
 #include <unordered_set>
 
@@ -24,7 +24,7 @@ void read_texts(ReadContext& reading) {
     const auto text = strings->Get(i)->string_view();
     budget.take(text.size(), "texts");
     if (!is_utf8(text)) reading.refuse("text {}, '{}', is not UTF-8", i, printable(text));
-    if (reading.model.strings.intern(text) != i) reading.refuse("text {}, '{}', stands there twice", i, printable(text));
+    if (reading.model.strings.intern(text) != i) reading.refuse("text {}, '{}', occurs twice", i, printable(text));
   }
 }
 
@@ -34,7 +34,7 @@ void read_features(const ReadContext& reading) {
   const auto producer = reading.text(reading.index(file.producer(), texts, "the producer"));
   const auto by = producer.empty() ? std::string("another program") : printable(producer);
   if (file.format() != format_version)
-    reading.refuse("it has format {}, written by {}; this tenon reads format {}", file.format(), by, format_version);
+    reading.refuse("it has format {}, written by {}, but this version of Tenon reads format {}", file.format(), by, format_version);
   bool training = false;
   for (std::uint32_t i = 0; i < count_of(file.required_features()); ++i) {
     const auto feature = reading.text(reading.index(file.required_features()->Get(i), texts, "required feature {}", i));
@@ -42,15 +42,16 @@ void read_features(const ReadContext& reading) {
                                                  layout::parameters_feature, layout::dim_names_feature, layout::lanes_feature};
     if (std::find(std::begin(known), std::end(known), feature) != std::end(known)) continue;
     if (feature != layout::training_feature || training)
-      reading.refuse("reading it needs the feature '{}', which this tenon does not have; it was written by {}", printable(feature), by);
+      reading.refuse("it needs the feature '{}', which this version of Tenon does not support; it was written by {}", printable(feature),
+                     by);
     training = true;
   }
   if (training && file.training() == nullptr) reading.refuse("it declares a training state but has none");
   if (!training && file.training() != nullptr) reading.refuse("it has a training state but does not declare it");
   if (count_of(file.graphs()) != 1)
-    reading.refuse("it holds {}, and this tenon reads files with one", counted(count_of(file.graphs()), "graph"));
+    reading.refuse("it holds {}, but this version of Tenon reads files with one", counted(count_of(file.graphs()), "graph"));
   const auto& graph = *file.graphs()->Get(0);
-  if (graph.parent() != none || count_of(graph.captures()) != 0) reading.refuse("its graph belongs inside another one, which is not there");
+  if (graph.parent() != none || count_of(graph.captures()) != 0) reading.refuse("its graph is nested in another one, which is missing");
 }
 
 void read_notes(ReadContext& reading) {

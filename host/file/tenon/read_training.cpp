@@ -1,4 +1,4 @@
-// Where a training stands, in checkpoints.
+// The training state of checkpoints.
 #include <set>
 #include <utility>
 
@@ -12,11 +12,12 @@ namespace {
 
 std::string_view read_name(const ReadContext& reading, std::uint32_t id, const std::string& whose) {
   const auto text = reading.text(reading.index(id, reading.model.strings.size(), "the name of {}", whose));
-  if (!is_name(text)) reading.refuse("{}: '{}' is not a name", whose, printable(text));
+  if (!is_name(text)) reading.refuse("{}: '{}' is not a valid name", whose, printable(text));
   return text;
 }
 
-/// They are kept as people write them; the reader puts them at the end of the nodes' and they are taken from there.
+/// The record stores parameters as users write them. AttributeReader appends them to the nodes'
+/// attributes; they are converted and removed from there.
 Attributes read_parameters(ReadContext& reading, const format::TrainingState& from, std::string_view optimizer) {
   auto& model = reading.model;
   const auto attributes = model.attributes.size(), ints = model.ints.size(), floats = model.floats.size(), tables = model.tables.size();
@@ -62,7 +63,7 @@ class SlotReader {
     if (!seen_.emplace(slot.variable, from.name()).second) reading_.refuse("'{}' has two slots '{}'", variable, slot.name);
     slot.tensor = reading_.index(from.tensor(), taken_.size(), "the tensor of slot '{}' of '{}'", slot.name, variable);
     if (taken_[slot.tensor])
-      reading_.refuse("tensor {} belongs to two values, slot '{}' of '{}' is the second", slot.tensor, slot.name, variable);
+      reading_.refuse("tensor {} belongs to two values; the second is slot '{}' of '{}'", slot.tensor, slot.name, variable);
     taken_[slot.tensor] = true;
     return slot;
   }
@@ -87,9 +88,9 @@ void read_training(ReadContext& reading) {
   record.data_position = from->data_position();
   record.random_step = from->random_step();
   record.lanes = from->lanes();
-  if (record.lanes < 1) reading.refuse("its training has 0 lanes, but must have at least 1");
+  if (record.lanes < 1) reading.refuse("its training has 0 micro-batches but needs at least 1");
   if (record.lanes > 1 && !names_feature(reading, layout::lanes_feature))
-    reading.refuse("its training has {} lanes, but the file does not name \"lanes\" as a feature", record.lanes);
+    reading.refuse("its training has {} micro-batches, but the file does not name \"lanes\" as a feature", record.lanes);
   record.settings = read_settings(reading, *from);
   SlotReader slots(reading);
   for (std::uint32_t i = 0; i < count_of(from->slots()); ++i) record.slots.push_back(slots.read(*from->slots()->Get(i), i));

@@ -1,4 +1,4 @@
-// The values that no node makes.
+// Values without a producer: inputs, variables, constants and states.
 #include "file/tenon/read_context.hpp"
 #include "graph/declarations.hpp"
 #include "io/utf8.hpp"
@@ -31,9 +31,9 @@ struct ValueColumns {
 void take_tensor(const ReadContext& reading, ValueRecord& value, std::uint32_t number, std::vector<bool>& taken) {
   const auto name = reading.text(value.name);
   value.tensor = reading.index(number, taken.size(), "the tensor of '{}'", name);
-  if (taken[number]) reading.refuse("tensor {} belongs to two values, '{}' is the second", number, name);
+  if (taken[number]) reading.refuse("tensor {} belongs to two values; the second is '{}'", number, name);
   taken[number] = true;
-  if (value.role == Role::input) reading.refuse("the input '{}' has a tensor, but inputs are given at each run", name);
+  if (value.role == Role::input) reading.refuse("the input '{}' has a tensor, but inputs are passed to each run", name);
   const auto& tensor = reading.model.tensors[number];
   if (value.type.dtype != static_cast<std::uint8_t>(tensor.dtype()) || !(shape_of(value.type) == tensor.shape()))
     reading.refuse("'{}' is {}, but its tensor is {} {}", name, to_string(value.type), name_of(tensor.dtype()), to_string(tensor.shape()));

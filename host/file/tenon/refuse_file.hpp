@@ -1,4 +1,4 @@
-// How the readers of files say no.
+// Throws the errors of the file readers.
 #pragma once
 #include <fmt/format.h>
 

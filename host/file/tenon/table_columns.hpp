@@ -1,4 +1,4 @@
-// Small tensors as parameters, in the columns of a file's attributes.
+// Parameters that are tensors, in the columns of a file's attributes.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -10,14 +10,15 @@
 
 namespace tenon {
 
-/// The real of the same value. A NaN keeps its bits, which the processor's conversion would change.
+/// Converts to double. A NaN keeps its payload bits, which a conversion by the CPU would change.
 inline double widened_bits(float value) {
   if (!std::isnan(value)) return static_cast<double>(value);
   const auto bits = std::uint64_t{std::bit_cast<std::uint32_t>(value)};
   return std::bit_cast<double>((bits & 0x80000000U) << 32 | std::uint64_t{0x7ff} << 52 | (bits & 0x7fffffU) << 29);
 }
 
-/// Its inverse, for every real that widened_bits() returns; another number for all others.
+/// Inverse of widened_bits() for every double that it returns; for other values the result is
+/// lossy.
 inline float narrowed_bits(double value) {
   if (!std::isnan(value)) return static_cast<float>(value);
   const auto bits = std::bit_cast<std::uint64_t>(value);

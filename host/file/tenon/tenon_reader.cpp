@@ -9,18 +9,19 @@
 namespace tenon {
 namespace {
 
-/// A copy, so that a program that writes into the file meanwhile cannot change what was checked.
+/// Copies the metadata, so that a concurrent write to the file cannot change what was checked.
 std::vector<std::uint8_t> take_metadata(std::span<const std::byte> file, const layout::Header& header, const std::filesystem::path& path) {
   const auto mapped = file.subspan(layout::header_size, header.metadata_size);
   std::vector<std::uint8_t> metadata(mapped.size());
   if (!mapped.empty()) std::memcpy(metadata.data(), mapped.data(), mapped.size());
   if (layout::checksum(std::as_bytes(std::span(metadata))) != header.metadata_checksum)
-    refuse_file(path, "the metadata are damaged: their checksum does not fit");
+    refuse_file(path, "the metadata is damaged: its checksum does not match");
   return metadata;
 }
 
 const format::Model& verify(const std::vector<std::uint8_t>& metadata, const std::filesystem::path& path) {
-  // Every table is reached through an offset of four bytes, so this is no limit for honest files and linear work for others.
+  // Every table is reached through a four-byte offset, so this does not limit valid files and keeps
+  // the work linear for others.
   const auto most_tables = static_cast<flatbuffers::uoffset_t>(metadata.size() / 4 + 1);
   flatbuffers::Verifier verifier(metadata.data(), metadata.size(), 8, most_tables);
   if (!format::VerifyModelBuffer(verifier))
@@ -43,7 +44,7 @@ void read_model(ReadContext& reading) {
   read_training(reading);
 }
 
-/// Whether one of its arrays begins there.
+/// Whether one of the tensor's arrays begins at `begin`.
 bool holds(const Tensor& tensor, const std::byte* begin) {
   const auto& parts = tensor.abi();
   return parts.dense.data == begin || (tensor.storage() != Storage::dense && (parts.indices == begin || parts.row_starts == begin));
@@ -57,22 +58,22 @@ std::string owner_of(const ReadContext& reading, std::span<const std::byte> byte
     for (const auto& slot : reading.model.training->slots)
       if (holds(reading.model.tensors[slot.tensor], bytes.data()))
         return fmt::format("slot '{}' of '{}'", slot.name, value_label(reading.model, slot.variable));
-  return "a tensor that nothing uses";
+  return "an unused tensor";
 }
 
 void require_zeros(const ReadContext& reading, const std::byte* begin, const std::byte* end) {
   if (std::any_of(begin, end, [](std::byte byte) { return byte != std::byte{}; }))
-    reading.refuse("the bytes between two tensors are not zero: the file is damaged or holds something hidden");
+    reading.refuse("the bytes between two tensors are not zero: the file is damaged or has hidden content");
 }
 
-/// `end`: of what was checked before, the metadata.
+/// `end`: the end of the metadata, which was checked before.
 void check_data(const ReadContext& reading, const std::byte* end) {
   if (reading.data.empty()) return;
   std::vector<Checked> checked;
   for (std::uint32_t i = 0; i < reading.buffers.size(); ++i)
     checked.push_back({reading.buffers[i], reading.file.buffers()->Get(i)->checksum()});
   if (const auto damaged = first_damaged(checked); damaged < checked.size())
-    reading.refuse("the data of {} are damaged: the checksum of its {} bytes does not fit", owner_of(reading, reading.buffers[damaged]),
+    reading.refuse("the data of {} is damaged: the checksum of its {} bytes does not match", owner_of(reading, reading.buffers[damaged]),
                    reading.buffers[damaged].size());
   for (const auto bytes : reading.buffers) {
     require_zeros(reading, end, bytes.data());
@@ -100,7 +101,7 @@ GraphModel read_tenon(const std::filesystem::path& path, FileCheck check, std::u
     file->require_unchanged();
     return model;
   } catch (const Failure&) {
-    file->require_unchanged();  // which is then why
+    file->require_unchanged();  // if so, this is the cause
     throw;
   }
 }

@@ -12,7 +12,7 @@ namespace tenon {
 
 namespace {
 
-/// What a file consists of, before it is put anywhere.
+/// The parts of a file before they are written.
 struct Parts {
   Parts(const GraphModel& model, const std::filesystem::path& path)
       : order(file_order(model)), data(lay_out(model, order)), metadata(write_metadata(model, order, data, path)) {
@@ -24,7 +24,7 @@ struct Parts {
     header.file_size = header.data_offset + data.size;
   }
 
-  /// write_at(offset, bytes) for each piece; what stands between is zeros.
+  /// Calls write_at(offset, bytes) for each piece; the gaps are zeros.
   template <class WriteAt>
   void put(WriteAt&& write_at) const {
     write_at(0, std::span<const std::byte>(layout::encode(header)));

@@ -25,7 +25,7 @@ bool Arenas::hold(const Plan& plan) const {
          std::all_of(arenas.begin(), arenas.end(), [&](const DeviceArena& arena) { return bytes(arena) >= arena.placement.bytes; });
 }
 
-// The old memory goes first: both at once would be more than any plan needs.
+// The old memory is released first, so that both are never allocated at once.
 void Arenas::make(const DeviceArena& arena, Streams& streams, bool spare) {
   const bool grows = spare && this->bytes(arena) > 0;
   const auto bytes = static_cast<std::uint64_t>(arena.placement.bytes + (grows ? arena.placement.bytes / spare_part : 0));

@@ -12,21 +12,23 @@
 
 namespace tenon {
 
-/// A block for each arena of a plan, and one pinned staging buffer, as large as the plan that needs most, or a sixteenth larger: one plan
-/// runs at a time, and what lies there is of no use after its run. Threads: one at a time.
+/// One block per arena of a plan and one pinned staging buffer, each as large as the largest plan
+/// needs, or a sixteenth larger: one plan runs at a time, and the contents are not needed after its
+/// run. Threads: one at a time.
 class Arenas {
  public:
-  /// Whether all that the plan puts into memory has room.
+  /// Whether all memory that the plan needs is available.
   bool hold(const Plan& plan) const;
-  /// Makes room; with `spare`, memory that was too small gets more than the plan needs, so that it does not grow with each of many plans.
-  /// Addresses change, so whoever uses them is gone. Throws Failure (failed); what was too small is gone then, too.
+  /// Makes room for the plan; with `spare`, memory that was too small grows beyond the plan's need,
+  /// so that it does not grow for each of many plans. Addresses change, so executions that use them
+  /// must be gone. Throws Failure (failed); memory that was too small is then released, too.
   void grow(const Plan& plan, Streams& streams, bool spare);
   static constexpr std::int64_t spare_part = 16;
 
-  /// Of a plan that they hold.
+  /// Memory of an arena of a plan for which hold() is true.
   std::byte* data(const DeviceArena& arena) const;
   std::byte* staging() const { return staging_->memory.data(); }
-  std::int64_t bytes(const DeviceArena& arena) const;  ///< -1: there is none yet
+  std::int64_t bytes(const DeviceArena& arena) const;  ///< -1: not allocated
 
  private:
   struct Staging {
@@ -37,10 +39,10 @@ class Arenas {
   bool is_shared(const DeviceArena& arena) const { return shares_ && arena.device->is_cpu(); }
   void make(const DeviceArena& arena, Streams& streams, bool spare);
 
-  std::optional<Pages> pages_;             // the CPU's arena, unless workers share it
+  std::optional<Pages> pages_;             // the CPU's arena, unless shared with workers
   std::map<const Device*, Block> blocks_;  // of GPUs
-  bool shares_ = false;                    // the CPU's arenas with workers, from the first plan with isolated steps on
-  std::map<const IsolatedPlugin*, std::shared_ptr<SharedBlock>> shared_;  // by who writes to them
+  bool shares_ = false;                    // whether the CPU's arenas are shared with workers: from the first plan with isolated steps on
+  std::map<const IsolatedPlugin*, std::shared_ptr<SharedBlock>> shared_;  // by writer
   std::optional<Staging> staging_;
 };
 

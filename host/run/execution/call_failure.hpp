@@ -1,4 +1,4 @@
-// Failures in the host's own steps, as calls tell of them.
+// Converts exceptions of the host's own steps into errors of their calls.
 #pragma once
 #include <tenon/abi.h>
 
@@ -7,7 +7,7 @@
 
 namespace tenon {
 
-/// What `work` gives; where it throws, 1, and the reason goes to the call's error.
+/// Returns the result of `work`; if it throws, sets the call's error and returns 1.
 template <class Work>
 std::int32_t failure_to_call(const tenon_call& call, Work&& work) {
   try {

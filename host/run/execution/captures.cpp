@@ -10,9 +10,9 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t most_variants = 4;  // memory that takes turns, as of two batches; more do not come again soon
+constexpr std::size_t most_variants = 4;  // enough for memory that alternates, e.g. of two batches; more would rarely be reused
 constexpr int most_failures = 3;
-constexpr std::size_t most_thread_ids = 256;  // ids that are remembered
+constexpr std::size_t most_thread_ids = 256;  // remembered ids
 
 void put(const Step& step) {
   RunningCalls calls;
@@ -37,14 +37,14 @@ const std::vector<Step>& Captures::steps_for(std::span<const std::uint64_t> key)
   return found->steps.empty() ? steps_ : found->steps;
 }
 
-// True the first time that a thread comes.
+// Returns true on a thread's first call.
 bool Captures::first_in_this_thread() {
   if (ready_.size() == most_thread_ids) ready_.clear();
   return ready_.insert(std::this_thread::get_id()).second;
 }
 
-// Where a kernel cannot be captured, all later runs go step by step. Once does not show that: code of others in this process that waits for
-// the device breaks what is being captured.
+// If a kernel cannot be captured, all later runs execute step by step. A single failure is not
+// proof: other code in this process that waits for the device breaks a capture in progress.
 void Captures::capture(Variant& variant) {
   std::vector<Step> steps;
   std::uint32_t next = 0;

@@ -14,7 +14,8 @@ std::size_t bytes_of_names(const Plan& plan, const ElementChain& chain) {
   return bytes;
 }
 
-// A thread that has a block to do gets no help with it: the others have theirs.
+// Threads that compute a block run nested parallel loops themselves: the other threads have blocks
+// of their own.
 void run_here(const tenon_call*, std::int64_t n, std::int64_t grain, tenon_body body, void* context) {
   for (std::int64_t begin = 0; begin < n; begin += grain) body(context, begin, std::min(begin + grain, n));
 }
@@ -27,7 +28,7 @@ tenon_host host_for_parts(const tenon_host& host) {
 
 }  // namespace
 
-/// One that is idle; where all are in use, it waits for one.
+/// An idle lane; waits for one if all are in use.
 class ChainStep::LaneInUse {
  public:
   explicit LaneInUse(ChainStep& step) : step_(step) {
@@ -108,7 +109,7 @@ void ChainStep::make_lane(const Plan& plan, CallContext& context) {
   }
 }
 
-// Its shape is the lane's, as place() sets it.
+// The shape is the lane's; place() sets it.
 tenon_tensor ChainStep::tensor_for(Lane& lane, std::uint8_t dtype, ChainPlace::Extent extent) const {
   const bool has_rows = chain_.blocks.row > 0 && chain_.blocks.row <= chain_.blocks.size;
   tenon_type type{};
@@ -130,7 +131,7 @@ void ChainStep::add_call(const Plan& plan, NodeId id, const std::uint32_t* opera
     for (std::uint32_t i = 0; i < count; ++i) pointers.push_back(first[i] == none ? nullptr : &lane.tensors[first[i]]);
     return pointers;
   };
-  // Of what backward does not read, types alone: as in StepCalls.
+  // Tensors that backward does not read carry types only, as in StepCalls.
   const auto with_unread = [&](std::vector<tenon_tensor*>& pointers, const auto& value_of) -> std::vector<tenon_tensor*>& {
     for (std::uint32_t i = 0; i < pointers.size(); ++i) {
       if (const auto value = value_of(i); pointers[i] == nullptr && value != none) {
@@ -184,7 +185,7 @@ void ChainStep::bind(const tenon_call& call) {
     const auto& writer = writers_[output];
     const auto* memory = static_cast<const std::byte*>(call.outputs[output]->dense.data) + call.outputs[output]->dense.byte_offset;
     auto write = call.writes[output];
-    // what it takes over may have been read by an earlier node alone
+    // Memory to be reused in place may be read by an earlier node only.
     if (write == TENON_WRITE_IN_PLACE &&
         std::none_of(writer.read.begin(), writer.read.end(), [&](std::uint32_t place) { return place != none && data_[place] == memory; }))
       write = TENON_WRITE_TO;

@@ -1,4 +1,4 @@
-// A step of a plan that runs a chain of element-wise nodes, block by block.
+// A step of a plan that runs a fused elementwise group, block by block.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -14,15 +14,16 @@
 
 namespace tenon {
 
-/// Blocks are shared out among the host's threads; each thread calls the kernels one after the other for its block, with values inside of
-/// the chain in scratch memory of its own. The plan, the kernels and `context` outlive it. Threads: one at a time.
+/// Blocks are distributed among the host's threads. Each thread calls the kernels one after the
+/// other for its block; intermediate values are in the thread's own scratch memory. The plan, the
+/// kernels and `context` outlive it. Threads: one at a time.
 class ChainStep {
  public:
   ChainStep(const Plan& plan, const ElementChain& chain, const Kernels& kernels, CallContext& context);
   ChainStep(const ChainStep&) = delete;
   ChainStep& operator=(const ChainStep&) = delete;
 
-  /// A step's function; `self` is a ChainStep. The reason of a failure goes to the call's error.
+  /// A step's function; `self` is a ChainStep. A failure's reason is stored in the call's error.
   static std::int32_t run(void* self, const tenon_call* call);
 
   /// The node whose kernel failed in the last call.
@@ -35,15 +36,15 @@ class ChainStep {
     const LoadedOperator* op;
     const Running* running;
   };
-  /// What kernels are called with in one thread at a time.
+  /// The calls and tensors of one thread at a time.
   struct Lane {
-    std::vector<tenon_tensor> tensors;  // one for each place
-    std::deque<tenon_tensor> unread;    // that backward may only ask for types
+    std::vector<tenon_tensor> tensors;  // one for each value
+    std::deque<tenon_tensor> unread;    // that backward may query only for their types
     std::deque<std::vector<tenon_tensor*>> pointers;
     std::vector<tenon_call> calls;
     ErrorBuffer error;
     std::int64_t whole[2] = {}, row[1] = {}, single[1] = {1};
-    std::size_t number = 0;  // which part of the scratch memory is its own
+    std::size_t number = 0;  // index of its part of the scratch memory
   };
   class LaneInUse;
 
@@ -59,20 +60,20 @@ class ChainStep {
   void place(Lane& lane, std::int64_t block) const;
   void fail(std::size_t node, Lane& lane);
 
-  /// The node that writes an output of the chain first: what it reads may be the output's memory.
+  /// The first writer of an output of the group: the output may share memory with what it reads.
   struct Writer {
-    std::size_t write = 0;            // where writes_ says how
-    std::vector<std::uint32_t> read;  // places
+    std::size_t write = 0;            // index into writes_
+    std::vector<std::uint32_t> read;  // indices of values
   };
 
   const ElementChain& chain_;
   const Threads& threads_;
-  tenon_host host_;  // whose parallel_for stays in its thread
+  tenon_host host_;  // its parallel_for stays on the calling thread
   RunningRecords records_;
   std::vector<Kernel> kernels_;
-  std::vector<std::uint8_t> writes_;  // as the chain's, in this run
+  std::vector<std::uint8_t> writes_;  // as in the group, for this run
   std::vector<Writer> writers_;       // of each output
-  std::vector<std::byte*> data_;      // of each place in this run
+  std::vector<std::byte*> data_;      // of each value, in this run
   std::deque<Lane> lanes_;
   std::mutex choosing_;
   std::condition_variable given_back_;
@@ -80,7 +81,7 @@ class ChainStep {
   tenon_error* error_ = nullptr;
   std::byte* scratch_ = nullptr;
   std::atomic<bool> stopped_ = false;
-  std::size_t failed_ = 0;  // written by the one that sets stopped_
+  std::size_t failed_ = 0;  // written by the thread that sets stopped_
 };
 
 }  // namespace tenon

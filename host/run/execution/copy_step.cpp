@@ -31,17 +31,17 @@ void CopyStep::copy_all() {
     copy_dense(to_.dense.data, from_.dense.data, bytes());
   else
     copy_sparse();
-  if (waits() && is_empty()) stream_.synchronize();  // no copy did, and the plan counts on it
+  if (waits() && is_empty()) stream_.synchronize();  // the plan relies on the wait, although nothing was copied
 }
 
-// A csr one always has its row starts.
+// A csr tensor always has row starts to copy.
 bool CopyStep::is_empty() const {
   if (to_.storage == TENON_DENSE) return bytes() == 0;
   return to_.storage == TENON_ROW_SPARSE && from_.stored == 0;
 }
 
 void CopyStep::copy_dense(void* to, const void* from, std::int64_t bytes) const {
-  auto* source = static_cast<std::byte*>(const_cast<void*>(from));  // a Place is read and written
+  auto* source = static_cast<std::byte*>(const_cast<void*>(from));  // a Place is not const
   copy({to_device_, static_cast<std::byte*>(to)}, {from_device_, source}, static_cast<std::uint64_t>(bytes), stream_);
 }
 
@@ -51,7 +51,7 @@ void CopyStep::copy_staged() const {
   copy_dense(to_.dense.data, staging_, bytes());
 }
 
-// What a GPU's kernel stored is looked at when it arrives on the CPU, before anybody follows its indices.
+// Indices from a GPU's kernel are validated when they arrive on the CPU, before they are used.
 void CopyStep::copy_sparse() {
   constexpr std::int64_t index = sizeof(std::int64_t);
   sparse_.allocate(to_, from_.stored);
@@ -62,7 +62,7 @@ void CopyStep::copy_sparse() {
   if (csr) copy_dense(const_cast<void*>(to_.row_starts), from_.row_starts, (to_.dense.shape[0] + 1) * index);
   if (!to_device_.is_cpu()) return;
   if (const auto fault = sparse_fault(to_); !fault.empty())
-    throw Failure(FailureKind::failed, join("what was copied breaks a rule of sparse tensors: ", fault));
+    throw Failure(FailureKind::failed, join("the copied tensor violates a rule of sparse tensors: ", fault));
 }
 
 void CopyStep::deliver() const {

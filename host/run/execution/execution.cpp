@@ -23,7 +23,7 @@ std::deque<CopyStep> make_copies(const Plan& plan, PlanTensors& tensors, Streams
   return copies;
 }
 
-// What the step changes in memory that outlives the run.
+// States and variables that outlive the run and that the step changes.
 std::vector<ValueId> changed_by(const Plan& plan, std::size_t step) {
   std::vector<ValueId> changed;
   if (plan.copy_of(step) != none || plan.chain_of(step) != none) return changed;
@@ -36,7 +36,8 @@ std::vector<ValueId> changed_by(const Plan& plan, std::size_t step) {
   return changed;
 }
 
-// The optimizers that come with Tenon refuse what they cannot do before they write; so does scaling by the gradients' norm.
+// Bundled optimizers refuse invalid arguments before they write; so does scaling by the gradients'
+// norm.
 bool cannot_fail(const Plan& plan, std::size_t step, bool changes) {
   if (plan.copy_of(step) != none || plan.chain_of(step) != none || plan.graph.worker_of(plan.node_of(step)) != nullptr) return false;
   const auto& info = *plan.operator_of(plan.node_of(step)).info;
@@ -77,7 +78,7 @@ void Execution::find_changes() {
 }
 
 void stop_where_asked(const std::stop_token& stop) {
-  if (stop.stop_requested()) throw Failure(FailureKind::failed, "the run was stopped", "it has changed no state and no variable");
+  if (stop.stop_requested()) throw Failure(FailureKind::failed, "the run was stopped", "states and variables are unchanged");
 }
 
 void Execution::run_steps(const std::stop_token& stop) {
@@ -95,7 +96,7 @@ void Execution::finish() {
   if (gpu_) gpu_->finish();
 }
 
-// Those that no kernel wrote in place.
+// Copies the updates that no kernel wrote in place.
 void Execution::update_variables() {
   for (const auto& [variable, value] : plan_->memory.copies) {
     auto &from = tensors_[value].dense, &to = tensors_[variable].dense;
@@ -110,7 +111,7 @@ void Execution::update_variables() {
   }
 }
 
-// On the CPU each step checked what its kernel stored when it returned.
+// On the CPU, sparse outputs were checked right after their step.
 Tensor Execution::take_sparse(ValueId output) {
   auto& tensor = tensors_[output];
   return tensor.dense.device_type == TENON_CPU && tensor.storage != TENON_DENSE ? sparse_memory_.release_checked(tensor)
@@ -133,18 +134,18 @@ void Execution::put_modes_back(const FloatModes& modes, const FloatModes& left, 
   op == nullptr ? modes.set() : put_back(modes, left, *op, called_by(step.call->dispatch));
 }
 
-// A failure on a GPU is found by whoever waits for it next.
+// A GPU's failure is reported by the next call that waits for the device.
 Failure Execution::failure_of(const Step& failed) const {
   const auto step = calls_.step_of(failed);
   auto reason = call_context_.error->reason();
   auto& device = plan_->device_of(step);
   const auto* const from = plan_->copied_from(step);
-  const auto loss = from == nullptr ? device.loss() : std::string();  // a copy has told it
+  const auto loss = from == nullptr ? device.loss() : std::string();  // a failed copy already reports it
   if (!loss.empty()) reason += "; " + loss;
   if (from != nullptr || !loss.empty()) {
     const auto& gpu = from == nullptr || from->is_cpu() ? device : *from;
     if (const auto nodes = nodes_before(*plan_, step, gpu); !nodes.empty())
-      reason += fmt::format("; before it {} was to do {}", gpu.name(), nodes);
+      reason += fmt::format("; {} had been given {} before it", gpu.name(), nodes);
   }
   return failure_at_node(*plan_, calls_.failed_node(step), reason);
 }

@@ -18,7 +18,7 @@ void Faults::fetch() {
   copy({cpu_device(), found_.data()}, words_.place(), bytes(), words_.stream());
 }
 
-// Nothing reads the pinned words while the stream has nothing to do, which is when this is called.
+// Safe because the stream is idle when this is called, so the pinned words have no other reader.
 void Faults::clear() {
   std::memset(found_.data(), 0, bytes());
   copy(words_.place(), {cpu_device(), found_.data()}, bytes(), words_.stream());

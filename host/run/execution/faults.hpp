@@ -1,4 +1,4 @@
-// What the kernels of a plan's steps on one GPU report of elements that they cannot use.
+// Faults that kernels of a plan's steps on one GPU report, for elements that they cannot use.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -8,19 +8,20 @@
 
 namespace tenon {
 
-/// A word of the device's memory for each of `steps`, all of them zero until a kernel writes. Threads: one at a time.
+/// One word of device memory for each of `steps`, zero until a kernel reports a fault. Threads: one
+/// at a time.
 class Faults {
  public:
   Faults(const Stream& stream, std::vector<std::uint32_t> steps);
 
   std::span<const std::uint32_t> steps() const { return steps_; }
-  /// tenon_call::fault of the i-th of them.
+  /// tenon_call::fault of the i-th step.
   tenon_fault* word(std::size_t i) const { return reinterpret_cast<tenon_fault*>(words_.data()) + i; }
 
-  /// Begins to copy them to the CPU; once the stream is done, found() tells what was in them.
+  /// Starts a copy of the words to the CPU; found() is valid once the stream has finished.
   void fetch();
   const tenon_fault& found(std::size_t i) const { return reinterpret_cast<const tenon_fault*>(found_.data())[i]; }
-  /// Makes them zero again, after one was found.
+  /// Sets all words to zero, after a fault was found.
   void clear();
 
  private:

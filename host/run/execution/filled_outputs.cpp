@@ -41,7 +41,8 @@ const tenon_tensor& call_output(const tenon_call& call, std::uint32_t i) {
   return is_backward(call.dispatch) ? *call.input_grads[i] : *call.outputs[i];
 }
 
-/// Calls visit_output(output, elements, count, Bits<...>) for each that is looked at, until it gives true.
+/// Calls visit_output(output, elements, count, Bits<...>) for each output that is checked, until it
+/// returns true.
 template <class Visit>
 void each_output(const tenon_call& call, const Visit& visit_output) {
   const bool backward = is_backward(call.dispatch);
@@ -57,7 +58,7 @@ void each_output(const tenon_call& call, const Visit& visit_output) {
       return visit_output(i, static_cast<typename Bits<bytes>::Type*>(tensor.data), elements, Bits<bytes>());
     };
     const auto bytes = size_of(static_cast<DType>(outputs[i]->dtype));
-    if (bytes == 16) elements *= 2;  // the parts of complex numbers
+    if (bytes == 16) elements *= 2;  // real and imaginary parts
     const bool stop = bytes == 1   ? visit_as.template operator()<1>()
                       : bytes == 2 ? visit_as.template operator()<2>()
                       : bytes == 4 ? visit_as.template operator()<4>()

@@ -1,4 +1,5 @@
-// Finds what a kernel does not write: outputs are filled before its call, and looked at after it.
+// Finds elements that a kernel leaves unwritten: outputs are filled before its call and checked
+// after it.
 #pragma once
 #include <tenon/abi.h>
 
@@ -9,19 +10,21 @@
 
 namespace tenon {
 
-/// Detaches outputs that the kernel of a step allocates from the memory of the last run, which may be the caller's by now.
+/// Detaches kernel-allocated outputs of a step from the memory of the last run, which the caller
+/// may own by now.
 void forget_allocated(const Plan& plan, std::size_t step, const tenon_call& call);
 
-/// Fills the workspace and the dense outputs that the call is to overwrite, all on the CPU: with NaN, or with integers that are unlikely as
-/// results. Of a backward call the outputs are the inputs' gradients.
+/// Fills the workspace and the CPU's dense outputs that the call overwrites with NaN, or with
+/// integers that are unlikely results. The outputs of a backward call are the inputs' gradients.
 void fill_outputs(const tenon_call& call);
 
 struct UnwrittenElement {
   std::uint32_t output;
-  std::int64_t element;  ///< of the contiguous output
+  std::int64_t element;  ///< index in the contiguous output
 };
 
-/// The first that is as fill_outputs() left it. Of types of one byte, where any value is a likely result, the first of eight such in a row.
+/// The first element that still has its fill value. For one-byte types, where any value is a likely
+/// result, the first of eight such elements in a row.
 std::optional<UnwrittenElement> find_unwritten(const tenon_call& call);
 
 }  // namespace tenon

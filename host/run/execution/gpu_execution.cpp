@@ -90,7 +90,7 @@ const Stream* GpuExecution::stream_of(const Device& device) const {
   return gpu == gpus_.end() ? nullptr : &gpu->stream;
 }
 
-// A failure is that of what the GPU was doing.
+// A failure that is found here belongs to the work that the GPU was doing.
 template <class Work>
 void GpuExecution::for_each_gpu(Work work) {
   for (auto& gpu : gpus_) {
@@ -128,7 +128,7 @@ void GpuExecution::abandon() noexcept {
     try {
       work();
     } catch (const std::exception&) {
-      // the first failure is on its way already
+      // the first failure is already being reported
     }
   };
   for (const auto& stream : streams_) attempt([&] { stream.synchronize(); });

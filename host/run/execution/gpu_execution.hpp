@@ -1,4 +1,5 @@
-// What an execution does on GPUs: streams, events, captures, staged copies and faults, as the plan's GpuSchedule says.
+// The GPU side of an execution: streams, events, captures, staged copies and faults, as the plan's
+// GpuSchedule specifies.
 #pragma once
 #include <deque>
 #include <optional>
@@ -10,7 +11,7 @@
 
 namespace tenon {
 
-/// All that it is made of outlives it. Threads: one at a time.
+/// All constructor arguments outlive it. Threads: one at a time.
 class GpuExecution {
  public:
   GpuExecution(const Plan& plan, StepCalls& calls, const PlanTensors& tensors, std::deque<CopyStep>& copies, Streams& streams,
@@ -20,18 +21,20 @@ class GpuExecution {
 
   /// One for each step of the plan.
   const std::vector<Step>& steps() const { return steps_; }
-  /// What to call in this run: the steps, or launches of captured graphs instead of some. With `captured` false: the steps.
+  /// The steps to call in this run; with `captured`, captured segments are replaced by launches of
+  /// their CUDA graphs.
   const std::vector<Step>& start(bool captured);
   std::string capture_failure() const { return captures_ ? captures_->failure() : std::string(); }
 
-  /// The stream of a device's kernels; after join() it waits for all work on the device's streams. Null: the plan does not use it.
+  /// The stream of a device's kernels; after join() it waits for all work on the device's streams.
+  /// Null if the plan does not use the device.
   const Stream* stream_of(const Device& device) const;
   void join();
-  /// Waits for the GPUs and completes staged copies to the CPU. Throws Failure that names the node whose kernel reported a fault, or the
-  /// nodes among which the GPU failed.
+  /// Waits for the GPUs and completes staged copies to the CPU. Throws Failure that names the node
+  /// whose kernel reported a fault, or the range of nodes in which the GPU failed.
   void finish();
-  void abandon() noexcept;  ///< waits, whatever happened
-  /// Waits until the device is done with this step. Throws Failure.
+  void abandon() noexcept;  ///< waits, also after failures
+  /// Waits until the device has finished this step. Throws Failure.
   void wait_for(std::size_t step) const;
 
  private:
@@ -59,7 +62,7 @@ class GpuExecution {
   std::deque<StreamSync> syncs_;  // as plan_.gpus.work
   std::deque<GpuStep> gpu_steps_;
   std::vector<Step> steps_;
-  std::vector<std::uint64_t> key_;  // of captures: addresses and write modes of plan_.gpus.rebound
+  std::vector<std::uint64_t> key_;  // key of captures: addresses and write modes of plan_.gpus.rebound
   std::optional<Captures> captures_;
 };
 

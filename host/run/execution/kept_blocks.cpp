@@ -10,13 +10,13 @@
 namespace tenon {
 namespace {
 
-/// Of all sessions. An entry goes with its block.
+/// Blocks of all sessions. A block removes its own entry.
 struct KeptTable {
   std::mutex mutex;
   std::map<KeptKey, std::weak_ptr<KeptBlock>> blocks;
 };
 
-// Never destroyed: sessions may outlive other static objects.
+// Never destroyed, because sessions may outlive other static objects.
 KeptTable& kept_table() {
   static auto& table = *new KeptTable;
   return table;
@@ -47,8 +47,9 @@ std::shared_ptr<KeptBlock> KeptBlock::find(const KeptKey& key, const Tensor& con
     if (block == nullptr) entry = block = std::shared_ptr<KeptBlock>(new KeptBlock(key, constant, bytes));
   }
   if (block->bytes_ != bytes)
-    throw Failure(FailureKind::plugin, fmt::format("its prepare() keeps '{}' in {} bytes, but elsewhere in {}: the key must name the size",
-                                                   key.text, bytes, block->bytes_));
+    throw Failure(FailureKind::plugin,
+                  fmt::format("its prepare() needs {1} bytes for '{0}' but needed {2} before: the key must include the size", key.text,
+                              bytes, block->bytes_));
   return block;
 }
 
@@ -62,7 +63,7 @@ bool KeptBlock::exists(const KeptKey& key) {
 KeptBlock::KeptBlock(KeptKey key, Tensor constant, std::uint64_t bytes)
     : key_(std::move(key)), constant_(std::move(constant)), bytes_(bytes) {}
 
-// Another block may have taken its place meanwhile.
+// Another block may have replaced the entry meanwhile.
 KeptBlock::~KeptBlock() {
   auto& table = kept_table();
   const std::lock_guard lock(table.mutex);

@@ -1,4 +1,4 @@
-// Filled memory that sessions of this process share.
+// Packed constants that the sessions of this process share.
 #pragma once
 #include <tenon/abi.h>
 
@@ -15,13 +15,13 @@
 
 namespace tenon {
 
-/// What tells one thing that is kept from another.
+/// Identifies a packed constant.
 struct KeptKey {
-  const tenon_operator* kernel;  ///< whose prepare() makes it
+  const tenon_operator* kernel;  ///< whose prepare() fills it
   const void* data;              ///< of the constant, which the block keeps alive
   tenon_type type;
   std::uint64_t version;  ///< of its elements: see HeldTensor
-  const void* session;    ///< for whom alone it is; null: for all
+  const void* session;    ///< the only session that may use it; null: all
   std::string text;       ///< the kernel's own key
   friend bool operator<(const KeptKey& left, const KeptKey& right);
 };
@@ -29,18 +29,20 @@ struct KeptKey {
 /// Memory that one kernel's prepare() fills, once. Threads: any.
 class KeptBlock {
  public:
-  using Fill = std::function<void(void* memory)>;  ///< throws Failure where it cannot
+  using Fill = std::function<void(void* memory)>;  ///< throws Failure if it cannot fill
 
-  /// The block that somebody holds, or a new one. Throws Failure where memory runs out, and where the same key was used for other bytes.
+  /// Returns the existing block if it is still held, or a new one. Throws Failure if memory runs
+  /// out, or if the key was used with another size.
   static std::shared_ptr<KeptBlock> find(const KeptKey& key, const Tensor& constant, std::uint64_t bytes);
-  /// Whether somebody holds it.
+  /// Whether any execution holds the block.
   static bool exists(const KeptKey& key);
 
   KeptBlock(const KeptBlock&) = delete;
   KeptBlock& operator=(const KeptBlock&) = delete;
   ~KeptBlock();
 
-  /// Calls `fill` unless it has filled the memory already. Two threads do it once: the second waits. A failure leaves it to the next.
+  /// Calls `fill` unless the memory is filled. Concurrent callers wait, so it runs once; after a
+  /// failure the next caller tries again.
   const void* filled(const Fill& fill);
 
  private:

@@ -33,7 +33,7 @@ std::span<const void* const> KeptMemory::of(std::uint32_t step) const {
   return found == steps_.end() || found->step != step ? std::span<const void* const>() : std::span<const void* const>(found->pointers);
 }
 
-// What rests on this session's promise alone is not for others.
+// A constant that only this session promises not to change must not be shared with others.
 KeptKey KeptMemory::key_of(const KeptPart& part) const {
   const auto& tensor = tensors_[part.value];
   const auto constancy = HeldTensor::constancy(tensor);
@@ -62,8 +62,8 @@ void KeptMemory::forget(KeptStep& kept) {
 }
 
 void KeptMemory::fill() {
-  versions_ = HeldTensor::all_versions();  // before a look at any: what is given out meanwhile is looked at next time
-  waiting_ = true;                         // where filling fails
+  versions_ = HeldTensor::all_versions();  // read before the tensors: a handle given out meanwhile is seen next time
+  waiting_ = true;                         // stays set if filling fails
   bool held = false;
   for (auto& kept : steps_) {
     const auto& of = kept.constants;
@@ -87,7 +87,7 @@ void KeptMemory::fill(KeptStep& kept) {
   std::size_t asked = 0;
   ask_kernel({plan_, kernels_, tensors_, threads_}, kept.step, [&](const KeptPart& part, tenon_fill fill, void* context) {
     if (asked == kept.parts.size() || kept.parts[asked].planned != part)
-      throw Failure(FailureKind::plugin, "its prepare() asks for other memory than it did when the plan was made");
+      throw Failure(FailureKind::plugin, "its prepare() requests other memory than at planning time");
     auto& block = kept.parts[asked++].block;
     block = KeptBlock::find(key_of(part), tensors_[part.value], part.bytes);
     kept.pointers[part.slot] = block->filled([&](void* memory) {
@@ -96,7 +96,7 @@ void KeptMemory::fill(KeptStep& kept) {
     });
   });
   if (asked != kept.parts.size())
-    throw Failure(FailureKind::plugin, fmt::format("{}: its prepare() asks for less memory than it did when the plan was made",
+    throw Failure(FailureKind::plugin, fmt::format("{}: its prepare() requests less memory than at planning time",
                                                    node_label(plan_.model(), plan_.node_of(kept.step))));
   kept.filled = true;
 }

@@ -1,4 +1,4 @@
-// What the kernels of a plan keep of constants, while the plan can run.
+// The packed constants of a plan's kernels, while the plan can run.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,24 +12,25 @@
 
 namespace tenon {
 
-/// Filled before a run, and filled again when elements may have changed since. The plan, the kernels and the table of tensors outlive it.
-/// Threads: one at a time.
+/// Filled before a run, and filled again if elements may have changed since. The plan, the kernels
+/// and the tensor table outlive it. Threads: one at a time.
 class KeptMemory {
  public:
-  /// `promised`: the application says that it changes no constant, for this `session`.
+  /// `promised`: the application guarantees for this `session` that it does not change constants.
   KeptMemory(const Plan& plan, const Kernels& kernels, const TensorTable& tensors, int threads, bool promised, const void* session);
   KeptMemory(const KeptMemory&) = delete;
   KeptMemory& operator=(const KeptMemory&) = delete;
 
-  /// What a step's call finds, by slot; null entries until update() has filled them.
+  /// The packed constants of a step's call, by slot; entries are null until update() has filled
+  /// them.
   std::span<const void* const> of(std::uint32_t step) const;
-  /// Before each run. Throws Failure that names the node where a kernel cannot fill.
+  /// To be called before each run. Throws Failure that names the node if a kernel cannot fill.
   void update() {
     if (!waiting_ && versions_ == HeldTensor::all_versions()) [[likely]]
       return;
     fill();
   }
-  /// What filling will take beside what other executions hold already.
+  /// Bytes that filling will allocate, not counting blocks that other executions already hold.
   std::uint64_t missing_bytes() const;
 
  private:
@@ -41,7 +42,7 @@ class KeptMemory {
     std::uint32_t step;
     std::vector<Part> parts;
     std::vector<ValueId> constants;       // that its kernel sees
-    std::vector<std::uint64_t> versions;  // of those, when it was filled
+    std::vector<std::uint64_t> versions;  // of the constants, when it was filled
     std::vector<const void*> pointers;    // by slot
     bool filled = false;
   };
@@ -60,7 +61,7 @@ class KeptMemory {
   const void* session_;
   std::vector<KeptStep> steps_;
   std::uint64_t versions_ = 0;
-  bool waiting_ = true;  // at first; and while an application has a handle by which it could write
+  bool waiting_ = true;  // initially, and while the application has a handle that it could write through
 };
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// A kernel's call, filled in one place for steps of plans and for calls outside of graphs.
+// Builds kernel calls, both for steps of plans and for calls outside graphs.
 #pragma once
 #include <span>
 
@@ -41,7 +41,7 @@ inline void set_workspace(tenon_call& call, std::span<std::byte> workspace) {
   call.workspace_size = workspace.size();
 }
 
-/// The plugin's function behind a dispatch (enum tenon_dispatch).
+/// The plugin function that a dispatch (enum tenon_dispatch) calls.
 inline PluginFunction called_by(std::int32_t dispatch) {
   return is_backward(dispatch) ? PluginFunction::backward : PluginFunction::forward;
 }

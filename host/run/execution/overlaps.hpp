@@ -1,4 +1,4 @@
-// Whether a caller's tensors overlap.
+// Detects overlaps between a caller's tensors.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,16 +8,17 @@
 
 namespace tenon {
 
-/// Looks for memory that a run writes for its caller and that it reads as well, or writes for something else: there, results follow from
-/// the order of the steps. Of an execution whose variables, states and constants stay where they are. Threads: one at a time.
+/// Detects caller's memory that a run writes and also reads, or writes for two outputs: there,
+/// results would depend on the order of the steps. The execution's variables, states and constants
+/// must not move. Threads: one at a time.
 class Overlaps {
  public:
   explicit Overlaps(const Execution& execution);
 
   void begin() { bound_.clear(); }
-  /// What the execution reads or writes of this value.
+  /// Adds the memory that the execution uses for this value.
   void add(ValueId value, bool written) { add_range(bound_, value, written); }
-  /// The memory of a dense tensor.
+  /// Adds the memory of a dense tensor.
   void add(const Tensor& tensor, bool written) { add_range(bound_, tensor.data(), tensor.bytes(), written); }
   bool any();
 
@@ -30,8 +31,8 @@ class Overlaps {
   static void add_range(std::vector<Range>& ranges, const void* data, std::int64_t bytes, bool written);
 
   const Execution& execution_;
-  std::vector<Range> kept_;   // memory of variables, states and constants, in order
-  std::vector<Range> bound_;  // of one run: of inputs and outputs
+  std::vector<Range> kept_;   // memory of variables, states and constants, sorted
+  std::vector<Range> bound_;  // inputs and outputs of one run
 };
 
 }  // namespace tenon

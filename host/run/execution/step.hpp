@@ -1,4 +1,4 @@
-// What running a plan consists of.
+// The steps of a plan.
 #pragma once
 #include <tenon/abi.h>
 
@@ -11,7 +11,7 @@ struct Step {
   tenon_kernel_function function;
   void* instance;
   tenon_call* call;
-  const Running* running = nullptr;  ///< while it is called
+  const Running* running = nullptr;  ///< reported as running during the call
 };
 
 }  // namespace tenon

@@ -10,7 +10,7 @@ namespace {
 
 std::int32_t refuse_sparse(tenon_error& error, std::uint32_t output, const char* what) {
   error.kind = TENON_ERROR_FAILED;
-  std::snprintf(error.text, error.capacity, "its kernel broke a rule of sparse tensors in output %u: %s", output, what);
+  std::snprintf(error.text, error.capacity, "its kernel violated a rule of sparse tensors in output %u: %s", output, what);
   return 1;
 }
 
@@ -108,7 +108,7 @@ std::int32_t StepCalls::run_sparse(void* step, const tenon_call* call) {
   });
 }
 
-// `make` returns the i-th tensor; null: not connected.
+// `make` returns the i-th tensor, or null if it is not connected.
 template <class Make>
 std::span<tenon_tensor* const> StepCalls::add_pointers(std::uint32_t count, Make make) {
   auto* const* first = pointers_.data() + pointers_.size();
@@ -123,7 +123,8 @@ void StepCalls::set_forward_tensors(const NodeRecord& node, tenon_call& call) {
   set_outputs(call, add_pointers(node.output_count, [&](std::uint32_t i) { return &tensors_[node.first_output + i]; }));
 }
 
-// Inputs and outputs that backward did not declare come without elements: their types can be asked for, reading them is an error.
+// Inputs and outputs that backward did not declare carry types without elements; reading them is an
+// error.
 void StepCalls::set_backward_tensors(const NodeRecord& node, tenon_call& call) {
   const auto& model = plan_.model();
   const auto& forward = model.nodes[node.origin];

@@ -10,7 +10,7 @@
 
 namespace tenon {
 
-/// One for each step. All that it is made of outlives it; its own addresses stay the same.
+/// One call per step. All constructor arguments outlive it; addresses of its calls are stable.
 class StepCalls {
  public:
   StepCalls(const Plan& plan, const Kernels& kernels, PlanTensors& tensors, std::deque<CopyStep>& copies, CallContext& context);
@@ -23,11 +23,12 @@ class StepCalls {
   std::uint8_t& write(std::size_t entry) { return writes_[entry]; }  ///< as in MemoryPlan::writes
   void set_step(std::uint64_t step);                                 ///< of the random numbers
   void set_seed(std::uint64_t seed);
-  /// Of a step that failed: the node whose kernel did.
+  /// The node whose kernel failed, given the step that failed.
   NodeId failed_node(std::size_t step) const;
 
  private:
-  // A kernel with outputs that it allocates: sparse ones are checked before anybody follows their indices.
+  // A kernel that allocates outputs: sparse ones are validated before other code follows their
+  // indices.
   struct SparseStep {
     tenon_kernel_function function;
     void* instance;
@@ -46,7 +47,7 @@ class StepCalls {
   PlanTensors& tensors_;
   std::deque<CopyStep>& copies_;
   std::vector<std::uint8_t> writes_;
-  std::vector<tenon_tensor> unread_;  // for backward steps that may only ask for their types
+  std::vector<tenon_tensor> unread_;  // for backward steps that may query only their types
   std::vector<tenon_tensor*> pointers_;
   std::vector<tenon_call> calls_;
   std::vector<tenon_call*> random_calls_;

@@ -16,7 +16,7 @@ bool is_same(const tenon_type& one, const tenon_type& other) {
   return one.rank == other.rank && (one.rank < 0 || shape_of(one) == shape_of(other));
 }
 
-// From the inputs alone.
+// Infers the outputs from the inputs only.
 void infer_outputs(const Plan& plan, NodeId id, CallTypes& types) {
   const auto& model = plan.model();
   const auto& op = plan.operator_of(id);
@@ -28,8 +28,9 @@ void infer_outputs(const Plan& plan, NodeId id, CallTypes& types) {
   infer_operator(op, instance.get(), types);
 }
 
-/// Why an output that the node's kernel allocates was planned with another shape: a later node needs it. Types are inferred again from the
-/// node on, without what later nodes tell earlier ones.
+/// Explains why a kernel-allocated output was planned with another shape: a later node requires it.
+/// Infers types again from the node on, without the constraints that later nodes impose on earlier
+/// ones.
 std::string why_planned(const Plan& plan, NodeId failed, const std::string& reason) {
   const auto& model = plan.model();
   if (model.nodes[failed].pass == Pass::backward || reason.find(other_shape) == std::string::npos) return {};
@@ -85,7 +86,7 @@ bool runs_kernel(const Plan& plan, std::size_t step, const Device& device) {
 std::string nodes_before(const Plan& plan, std::size_t step, const Device& device) {
   const auto& model = plan.model();
   std::size_t first = step;
-  std::vector<NodeId> done;  // the submitting thread waited for a copy of what they made
+  std::vector<NodeId> done;  // the submitting thread waited for copies of their outputs
   for (auto at = step; at-- > 0 && std::find(done.begin(), done.end(), plan.node_of(at)) == done.end();) {
     if (const auto copy = plan.copy_of(at); plan.copied_from(at) == &device && plan.gpus.waits_for(plan.graph, copy))
       done.push_back(model.values[plan.graph.source_of(plan.graph.copies[copy])].producer);

@@ -1,4 +1,4 @@
-// The steps of a run, called one after the other.
+// Calls the steps of a run one after the other.
 #pragma once
 #include <stop_token>
 
@@ -11,18 +11,18 @@ namespace tenon {
 /// Throws Failure (failed) if a stop is requested.
 void stop_where_asked(const std::stop_token& stop);
 
-/// While it lives, a crash of this thread is reported with the step that runs, and each step gets the floating-point modes that were set
-/// when it was made.
+/// During its lifetime, a crash of this thread is reported with the running step, and each step
+/// gets the floating-point modes that were set at construction.
 class StepWalk {
  public:
   explicit StepWalk(Execution& execution) : execution_(execution), current_(execution.gpu()) {}
 
-  /// A step that start() returned, or one of steps(). Throws its Failure.
+  /// Calls a step of start() or steps(). Throws its Failure.
   void call(const Step& step) {
     if (!passes(step)) [[unlikely]]
       fail(step);
   }
-  /// The same, and false where it failed.
+  /// Like call(), but returns false if the step failed.
   bool passes(const Step& step) {
     calls_.enter(step.running);
     const bool passed = step.function(step.instance, step.call) == 0;
@@ -34,7 +34,7 @@ class StepWalk {
   [[noreturn, gnu::cold, gnu::noinline]] void fail(const Step& step) const { throw execution_.failure_of(step); }
 
   Execution& execution_;
-  const CurrentDevice current_;  // with several, each step sets its own
+  const CurrentDevice current_;  // with several GPUs, each step sets its own
   const FloatModes modes_ = FloatModes::now();
   RunningCalls calls_;
 };

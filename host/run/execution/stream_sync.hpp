@@ -1,4 +1,4 @@
-// Order between streams, around work that one of them runs.
+// Ordering between streams around a piece of work.
 #pragma once
 #include <optional>
 #include <vector>
@@ -8,7 +8,8 @@
 
 namespace tenon {
 
-/// The stream waits for the events `before` the work, and records an event `after` it for others. The events waited for outlive this.
+/// The stream waits for the events `before` the work and records the event `after` it for others.
+/// The `before` events outlive this.
 struct StreamSync {
   Stream stream;
   std::vector<const Event*> before;
@@ -23,10 +24,10 @@ struct StreamSync {
   }
 };
 
-/// A step that a GPU runs, with what goes around it; null: nothing.
+/// A step that a GPU runs, with the actions around it; null: none.
 struct GpuStep {
   Step step;
-  Device* device;                 ///< to be made current, where a plan uses several
+  Device* device;                 ///< made current first, if a plan uses several GPUs
   const StreamSync *begin, *end;  ///< of the work that begins, or ends, with this step
 
   /// A step's function; `self` is a GpuStep.

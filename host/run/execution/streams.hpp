@@ -8,7 +8,7 @@
 
 namespace tenon {
 
-/// One for each device and role, made when it is first needed. Threads: one at a time.
+/// One stream per device and role, created on first use. Threads: one at a time.
 class Streams {
  public:
   const Stream& of(Device& device, StreamRole role = StreamRole::kernels) {

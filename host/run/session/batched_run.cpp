@@ -23,14 +23,14 @@ Shape with_rows(Shape shape, std::int64_t rows) {
   return shape;
 }
 
-/// The inputs apart: those that are taken by the row, and the others.
+/// Separates the inputs that are split by rows from the others.
 struct Rows {
   Rows(const Session::Impl& session, const NamedTensors& inputs, const RunOptions& options) : whole(inputs) {
     const auto& model = session.model();
     for (const auto id : needed_inputs(model, options.outputs, session.options.training)) {
       const std::string name(model.strings[model.values[id].name]);
       const auto given = inputs.find(name);
-      if (given == inputs.end() || !given->second) continue;  // Session::run refuses it
+      if (given == inputs.end() || !given->second) continue;  // Session::run refuses missing inputs
       files.add(given->second);
       const auto& type = model.values[id].type;
       auto& own = types[id] = type_of(given->second);
@@ -42,7 +42,7 @@ struct Rows {
       add(id, name, given->second);
     }
     if (sliced.empty())
-      refuse("the graph cannot be run in batches: no input that it needs has an open first dimension",
+      refuse("the graph cannot be run in batches: none of its needed inputs has an unknown first dimension",
              "inputs whose first dimension is -1 are split into batches");
   }
 
@@ -67,10 +67,10 @@ struct Rows {
     return part;
   }
 
-  /// Leaves those of the shard, and returns how many batches come before them.
+  /// Keeps the rows of the shard, and returns the number of batches before them.
   std::int64_t restrict_to(const Shard& shard, std::int64_t batch) {
     if (shard.count < 1 || shard.index < 0 || shard.index >= shard.count)
-      refuse(fmt::format("there is no shard {} of {}: they are numbered from 0", shard.index, shard.count));
+      refuse(fmt::format("there is no shard {} of {}: shards are numbered from 0", shard.index, shard.count));
     const auto batches = rows == 0 ? 0 : (rows - 1) / batch + 1, each = batches / shard.count, more = batches % shard.count;
     const auto first = shard.index * each + std::min(shard.index, more), end = first + each + (shard.index < more ? 1 : 0);
     const auto begin_row = std::min(first * batch, rows), end_row = end == batches ? rows : end * batch;
@@ -80,10 +80,10 @@ struct Rows {
   }
 
   NamedTensors whole, sliced;
-  BackingFiles files;                   // of what was given
-  std::map<std::string, DType> dtypes;  // of a batch of each sliced one
+  BackingFiles files;                   // of the caller's tensors
+  std::map<std::string, DType> dtypes;  // of the batches of each sliced input
   std::map<ValueId, tenon_type> types;
-  std::vector<ValueId> ids;  // of those in `sliced`
+  std::vector<ValueId> ids;  // of the inputs in `sliced`
   std::int64_t rows = 0;
   NamedTensors outputs;  // of a shard without rows
 };
@@ -91,7 +91,7 @@ struct Rows {
 std::vector<tenon_type> types_with(const Session::Impl& session, const Rows& inputs, std::int64_t rows, const WantedOutputs* wanted) {
   auto types = inputs.types;
   for (const auto id : inputs.ids) types[id].dims[0] = rows;
-  auto tensors = session.graphs.last().tensors;  // of which the original graph's values are the first
+  auto tensors = session.graphs.last().tensors;  // the original graph's values come first
   tensors.resize(session.model().values.size());
   try {
     return infer_with(session.model(), session.binding(), tensors, types, wanted).types;
@@ -104,8 +104,8 @@ bool has_rows(const tenon_type& type, std::int64_t rows) {
   return is_known(type) && type.rank > 0 && type.dims[0] == rows;
 }
 
-/// An output has the batch axis where its shapes for two numbers of rows begin with these numbers and are the same behind them. Gives the
-/// outputs of no rows; none where one is not dense.
+/// An output has the batch axis if its shapes for two numbers of rows begin with these numbers and
+/// are equal otherwise. Returns the outputs for zero rows; empty if any is not dense.
 NamedTensors check_outputs(const Session::Impl& session, const Rows& inputs, std::pair<std::int64_t, std::int64_t> rows,
                            const RunOptions& options) {
   const auto& model = session.model();
@@ -129,7 +129,7 @@ NamedTensors check_outputs(const Session::Impl& session, const Rows& inputs, std
   return dense ? without_rows : NamedTensors();
 }
 
-/// Outputs in the making. Dense ones are written where they stay, by the runs themselves.
+/// Outputs being assembled. The runs write dense outputs to their final memory.
 class Joined {
  public:
   Joined(const NamedTensors& first, std::int64_t rows) {
@@ -161,10 +161,11 @@ class Joined {
 
  private:
   NamedTensors outputs_;
-  std::map<std::string, std::vector<Tensor>> pieces_;  // of sparse ones, whose size is known only when they are made
+  std::map<std::string, std::vector<Tensor>> pieces_;  // sparse outputs, whose sizes are known only after each run
 };
 
-/// The rows of the inputs that the shard has; what cannot be run in batches is refused. The session is at the step of their first batch.
+/// Returns the input rows of the shard; refuses graphs that cannot be run in batches. Sets the
+/// session to the step of the shard's first batch.
 Rows begin(Session::Impl& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options, const Shard& shard) {
   if (batch < 1) refuse(fmt::format("batch is {} but must be at least 1", batch));
   if (!options.destinations.empty()) refuse("runs in batches do not accept destinations");
@@ -172,11 +173,11 @@ Rows begin(Session::Impl& session, const NamedTensors& inputs, std::int64_t batc
   session.step += static_cast<std::uint64_t>(rows.restrict_to(shard, batch));
   const auto first = std::max<std::int64_t>(1, std::min(batch, rows.rows)), last = rows.rows % first;
   auto outputs = check_outputs(session, rows, {first, last == 0 ? 2 * first : last}, options);
-  if (rows.rows == 0 && shard.count > 1) rows.outputs = std::move(outputs);  // a graph may need rows
+  if (rows.rows == 0 && shard.count > 1) rows.outputs = std::move(outputs);  // the graph may not accept zero rows
   return rows;
 }
 
-/// While it lives, runs of the session succeed together: without done(), none has changed anything.
+/// Groups runs of the session: if done() is not called, all changes are rolled back.
 class RunsTogether {
  public:
   explicit RunsTogether(Session::Impl& session) : session_(session), backup_(session.streams), step_(session.step) {

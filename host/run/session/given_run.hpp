@@ -1,4 +1,4 @@
-// A run whose inputs and outputs are called as an ONNX model calls them.
+// A run that uses an ONNX model's original names of inputs and outputs.
 #pragma once
 #include <map>
 #include <optional>
@@ -9,9 +9,10 @@
 
 namespace tenon {
 
-/// The arguments of a run by the graph's own names. Results keep the names by which they were requested.
+/// The arguments of a run, converted to the graph's names. Results keep the names by which they
+/// were requested.
 struct GivenRun {
-  /// Nothing if every name is the graph's own, or one that it does not have.
+  /// Returns nullopt if every name is a name of the graph, or unknown.
   static std::optional<GivenRun> of(const GraphModel& model, const NamedTensors& inputs, const RunOptions& request);
 
   void name(NamedTensors& outputs) const;

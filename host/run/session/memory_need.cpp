@@ -13,7 +13,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::uint64_t small = 1 << 20;  // not worth the reading of system files
+constexpr std::uint64_t small = 1 << 20;  // skips reading system files
 
 struct Need {
   std::uint64_t arena = 0, present = 0, outputs = 0, kept = 0;
@@ -73,9 +73,9 @@ void require_memory(const Plan& plan, const Arenas& present, const Destinations&
   throw Failure(
       FailureKind::failed,
       fmt::format("the run needs {} for values inside the graph and {} for its outputs{}, but {} leaves {}{}", readable_bytes(need.arena),
-                  readable_bytes(need.outputs), kept == 0 ? "" : " and " + readable_bytes(kept) + " for what kernels keep of constants",
+                  readable_bytes(need.outputs), kept == 0 ? "" : " and " + readable_bytes(kept) + " for the kernels' packed constants",
                   available.limit, readable_bytes(available.bytes), largest_of(plan, need.largest)),
-      "use a smaller batch; the graph's plan says what it needs");
+      "use a smaller batch; the graph's plan lists the memory that it needs");
 }
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Whether there is memory for a plan, before any of it is taken.
+// Checks before allocation whether a plan fits into memory.
 #pragma once
 #include <cstdint>
 #include <tenon/host/session.hpp>
@@ -7,10 +7,11 @@
 
 namespace tenon {
 
-/// Throws Failure (failed) with the bytes, what leaves no more, and the largest tensor, where the CPU's arena, larger than the present one,
-/// the outputs without destinations and `kept` bytes of kernels take more than available_memory(limit).
+/// Throws Failure (failed) if more than available_memory(limit) is needed for the growth of the
+/// CPU's arena, outputs without destinations, and `kept` bytes of packed constants. The message has
+/// the bytes, the limit and the largest tensor.
 void require_memory(const Plan& plan, const Arenas& present, const Destinations& destinations, std::uint64_t kept, std::uint64_t limit);
-/// Whether it would not throw.
+/// Returns whether require_memory() would succeed.
 bool has_memory(const Plan& plan, const Arenas& present, const Destinations& destinations, std::uint64_t kept, std::uint64_t limit);
 
 }  // namespace tenon

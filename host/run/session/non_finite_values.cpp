@@ -1,4 +1,4 @@
-// The observer that looks for NaN and infinities.
+// The step observer that finds NaN and infinities.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ std::int64_t stored_elements(const tenon_tensor& tensor) {
   return count;
 }
 
-// A copy where they lie on a GPU; `memory` holds it.
+// Copies elements on a GPU to `memory`, which the caller keeps alive.
 const std::byte* on_cpu(const tenon_tensor& tensor, std::int64_t elements, Tensor& memory) {
   const auto dtype = static_cast<DType>(tensor.dtype);
   if (tensor.dense.device_type != TENON_CPU) {
@@ -47,7 +47,7 @@ std::string non_finite(const Execution& execution, ValueId id) {
       return fmt::format("element {} is {}{:+}j", shown, value.re, value.im);
     } else {
       const auto number = static_cast<double>(value);
-      return fmt::format("element {} is {}", shown, std::isnan(number) ? std::abs(number) : number);  // the sign of NaN says nothing
+      return fmt::format("element {} is {}", shown, std::isnan(number) ? std::abs(number) : number);  // the sign of NaN is irrelevant
     }
   });
 }
@@ -63,7 +63,7 @@ NonFiniteValues::NonFiniteValues(const Execution& execution) : execution_(execut
 
 bool NonFiniteValues::after(std::size_t step) {
   const auto& plan = execution_.plan();
-  if (plan.copied_from(step) != nullptr) return true;  // its source was looked at
+  if (plan.copied_from(step) != nullptr) return true;  // its source was checked
   const auto& node = plan.node(step);
   for (ValueId id = node.first_output; id < node.first_output + node.output_count && found_.empty(); ++id)
     if (const auto found = non_finite(execution_, id); !found.empty())

@@ -12,7 +12,9 @@
 namespace tenon {
 namespace {
 
-// Once, by a session of its own: with the kernels, and so the bits, of every run. A part that fails stays in the graph, whose runs say why.
+// Evaluates the constant subgraph once, in a session of its own, so that it uses the same kernels
+// and has the same bits as every run. A subgraph that fails stays in the graph, whose runs report
+// the error.
 std::vector<Tensor> computed(Host::Impl& host, const Rewriting& rewriting, const Rewriting::ConstantPart& part,
                              const SessionOptions& options, const TensorTable& tensors) {
   std::vector<Tensor> results(part.results.size());
@@ -30,7 +32,7 @@ std::vector<Tensor> computed(Host::Impl& host, const Rewriting& rewriting, const
   return results;
 }
 
-// Tenon's own rules name operators of several of its files, of which some may not be here.
+// Tenon's own rules name operators of several bundled plugins, some of which may be missing.
 void warn_of_faults(Host::Impl& host, const RuleSet& rules, const Binding& binding) {
   for (const auto& fault : rules.faults()) {
     if (fault.lacks_operator && fault.bundled) continue;

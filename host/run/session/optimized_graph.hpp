@@ -1,4 +1,4 @@
-// The graph that a session runs in the place of the one it was given.
+// Optimizes a session's graph.
 #pragma once
 #include <memory>
 #include <tenon/host/session.hpp>
@@ -10,7 +10,7 @@
 
 namespace tenon {
 
-/// The rules of a host's plugins, found anew when plugins come. Threads: any.
+/// The rewrite rules of a host's plugins, updated when plugins are added. Threads: any.
 class RuleCache {
  public:
   std::shared_ptr<const RuleSet> of(PluginSet& plugins);
@@ -21,11 +21,12 @@ class RuleCache {
   std::shared_ptr<const RuleSet> rules_;
 };
 
-/// A graph of its own, which is bound.
+/// Wraps a bound snapshot as an independent graph.
 Graph graph_of(Host::Impl& host, GraphSnapshot snapshot);
 
-/// As the options say; the graph itself where there is nothing to do, in sessions that train, and in those that debug. `tensors` has the
-/// elements of its variables, states and constants, `stay` says which of them nobody changes. Warns of rules that cannot be.
+/// Returns the optimized graph; the graph itself if there is nothing to optimize, in sessions that
+/// train, and in debugging sessions. `tensors` has the elements of variables, states and constants;
+/// `stay` marks those that cannot change. Warns about invalid rules.
 std::shared_ptr<const GraphSnapshot> optimized_graph(Host::Impl& host, std::shared_ptr<const GraphSnapshot> graph,
                                                      const SessionOptions& options, const TensorTable& tensors,
                                                      const std::vector<bool>& stay);

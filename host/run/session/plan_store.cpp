@@ -41,7 +41,7 @@ std::uint64_t bytes_of(const PlanStore::Key& key) {
   return key.size() * sizeof key[0];
 }
 
-// Within a third of what malloc() gives out for a plan and its execution.
+// An estimate, within a third of what malloc() allocates for a plan and its execution.
 std::uint64_t bytes_of(const Planned& planned) {
   constexpr std::uint64_t of_value = sizeof(ValueRecord) + 2 * sizeof(tenon_type) + sizeof(tenon_tensor) + 64;
   constexpr std::uint64_t of_node = sizeof(NodeRecord) + sizeof(Binding::Node) + 64;
@@ -73,7 +73,7 @@ void PlanStore::drop(std::map<Key, Planned>::iterator plan) {
 
 void PlanStore::refuse(Key key, std::shared_ptr<const Stage> instead) {
   const auto bytes = bytes_of(key);
-  if (refused_.size() >= 16 * capacity_ || refused_bytes_ + bytes > max_bytes_ / 4) {  // each costs one attempt at planning
+  if (refused_.size() >= 16 * capacity_ || refused_bytes_ + bytes > max_bytes_ / 4) {  // a dropped entry costs one attempt at planning
     refused_.clear();
     refused_bytes_ = 0;
   }
@@ -112,7 +112,7 @@ Execution& PlanStore::execution_of(Planned& planned, ExecutionContext context, c
   return *planned.execution;
 }
 
-// Executions use the addresses of the arena that goes.
+// Executions use addresses of the arena that is replaced.
 void PlanStore::make_room(const Plan& plan, Streams& streams, bool spare) {
   last_ = nullptr;
   for (auto& [key, planned] : plans_) planned.execution.reset();

@@ -9,46 +9,49 @@
 
 namespace tenon {
 
-/// A plan, and its execution once it has run.
+/// A plan, and its execution after its first run.
 struct Planned {
   SessionGraph* graph = nullptr;
   std::shared_ptr<const Plan> plan{};
-  std::shared_ptr<const Stage> later{};   ///< the stage to plan after this run; null: this is the last one
-  std::map<ValueId, Tensor> evaluated{};  ///< values that planning has computed, which the plan lacks
-  std::uint64_t used = 0;                 ///< the larger, the more recently it was used
-  std::uint64_t bytes = 0;                ///< that it takes, by an estimate
+  std::shared_ptr<const Stage> later{};   ///< the stage to plan after this run; null: last stage
+  std::map<ValueId, Tensor> evaluated{};  ///< values computed at planning time, which the plan omits
+  std::uint64_t used = 0;                 ///< time stamp of the last use
+  std::uint64_t bytes = 0;                ///< estimated size
   std::unique_ptr<Execution> execution{};
 };
 
-/// Plans, bounded by their number and by their bytes: the least recently used goes first. They share one arena. Threads: one at a time.
+/// An LRU cache of plans, bounded by their number and their bytes. The plans share one arena.
+/// Threads: one at a time.
 class PlanStore {
  public:
   using Key = std::vector<std::int64_t>;
 
   PlanStore(int capacity, std::uint64_t max_bytes) : capacity_(static_cast<std::size_t>(capacity)), max_bytes_(max_bytes) {}
 
-  /// A key of the stage, of whether elementwise nodes are fused, and of the types, devices and elements that the plan depends on.
+  /// The key: the stage, whether elementwise nodes are fused, and the types, devices and elements
+  /// that the plan depends on.
   static Key key_of(const Stage& stage, bool fused, const std::map<ValueId, tenon_type>& inputs, const std::map<ValueId, Device*>& devices,
                     const Inference::Elements& elements);
 
-  /// Null if there is none.
+  /// Returns null if there is none.
   Planned* find(const Key& key);
   Planned& keep(Key key, Planned planned);
-  /// Notes that the optimized graph cannot be planned for this key, but `instead`, a stage of the original one, can.
+  /// Records that the optimized graph cannot be planned for this key, while `instead`, a stage of
+  /// the original graph, can.
   void refuse(Key key, std::shared_ptr<const Stage> instead);
-  /// Null if the key is not refused.
+  /// Returns null if the key is not refused.
   std::shared_ptr<const Stage> stage_instead(const Key& key) const;
-  /// Drops the plans of a graph.
+  /// Drops all plans of a graph.
   void drop(const SessionGraph& graph);
-  /// The plan's execution, with room in the arena, which is its own until another one is asked for. Throws Failure (failed) if memory is
-  /// short.
+  /// The plan's execution, with the arena grown as needed; it may use the arena until another
+  /// execution is requested. Throws Failure (failed) if memory is short.
   Execution& execution_of(Planned& planned, ExecutionContext context, const Destinations& destinations, std::uint64_t memory_limit);
 
   const std::map<Key, Planned>& all() const { return plans_; }
-  std::uint64_t made() const { return made_; }    ///< plans so far, for tests
-  std::uint64_t bytes() const { return bytes_; }  ///< of all, by an estimate
+  std::uint64_t made() const { return made_; }    ///< plans made so far, for tests
+  std::uint64_t bytes() const { return bytes_; }  ///< of all plans, estimated
   const Arenas& arenas() const { return arenas_; }
-  Planned* last() const { return last_; }  ///< the one whose execution was asked for last; null: it is gone
+  Planned* last() const { return last_; }  ///< the plan executed last; null if dropped
 
  private:
   void drop(std::map<Key, Planned>::iterator plan);
@@ -60,7 +63,7 @@ class PlanStore {
   Arenas arenas_;
   std::map<Key, Planned> plans_;
   std::map<Key, std::shared_ptr<const Stage>> refused_;
-  Planned* last_ = nullptr;  // the only one whose execution may hold memory of sparse values
+  Planned* last_ = nullptr;  // only its execution may hold memory of sparse values
 };
 
 }  // namespace tenon

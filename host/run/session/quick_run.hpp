@@ -1,4 +1,4 @@
-// A run, remembered for the next one with inputs of the same types.
+// A fast path that repeats a run with inputs of the same types.
 #pragma once
 #include <optional>
 #include <span>
@@ -12,30 +12,32 @@
 
 namespace tenon {
 
-/// What binds inputs and outputs to the execution of the plan that was used last. Valid until another plan is asked for.
+/// Binds inputs and outputs to the execution of the plan that was used last. Valid until another
+/// plan is requested.
 class QuickRun {
  public:
-  /// Where a run of all outputs has no more to do than call steps on the CPU and write dense outputs; nothing otherwise.
-  /// `graph`: the one that was up to date.
+  /// Returns null unless a run of all outputs only calls steps on the CPU and writes dense outputs.
+  /// `graph`: the graph that was up to date.
   static std::unique_ptr<QuickRun> of(const Stage& stage, const SessionGraph& graph, Planned& planned);
 
   struct Place {
     std::string name;
     ValueId value;
     tenon_type type;
-    bool adds = false;  ///< outputs: kernels may add to it, which these runs do not want
+    bool adds = false;  ///< outputs: kernels may accumulate into it, which these runs do not use
   };
-  /// In the order of the graph's.
+  /// In the graph's order.
   const std::vector<Place>& inputs() const { return inputs_; }
   const std::vector<Place>& outputs() const { return outputs_; }
 
-  /// Whether it was remembered while `graph` was up to date.
+  /// Whether it was created while `graph` was up to date.
   bool is_of(const SessionGraph& graph) const { return &graph == graph_; }
   Planned& planned() const { return *planned_; }
   bool fits(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
-  /// Whether it may run chains of nodes: no output overlaps what the run reads, or another one.
+  /// Whether fused elementwise groups may run: no output overlaps memory that the run reads, or
+  /// another output.
   bool apart(std::span<const Tensor> inputs, std::span<const Tensor> outputs);
-  /// Points the execution at the tensors, and makes outputs that are empty. They fit.
+  /// Points the execution at the tensors, and allocates empty outputs. Requires fits().
   Execution& bind(std::span<const Tensor> inputs, std::span<Tensor> outputs);
 
  private:
@@ -43,7 +45,7 @@ class QuickRun {
   Planned* planned_ = nullptr;
   Execution* execution_ = nullptr;
   std::vector<Place> inputs_, outputs_;
-  std::optional<Overlaps> overlaps_;  // of a plan with chains
+  std::optional<Overlaps> overlaps_;  // of a plan with fused groups
 };
 
 }  // namespace tenon

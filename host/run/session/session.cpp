@@ -18,8 +18,8 @@ SessionOptions checked(SessionOptions options) {
   if (options.precision != f32 && options.precision != bf16)
     refuse(fmt::format("SessionOptions::precision is {} but must be float32 or bfloat16", name_of(options.precision)));
   if (options.debug && (options.profile || !options.trace.empty()))
-    refuse(fmt::format("a session cannot both {} its runs and debug them", options.profile ? "profile" : "trace"),
-           "leave one of the two out");
+    refuse(fmt::format("a session cannot {} and debug its runs at the same time", options.profile ? "profile" : "trace"),
+           "set only one of the two options");
   return options;
 }
 
@@ -49,7 +49,7 @@ Session::Impl::Impl(const Graph& given, SessionOptions given_options)
 
 Session::Impl::Use::Use(const Session& session)
     : OneThread::Use(impl_of(session).used, "the session",
-                     "make a session for each thread: sessions of one graph share what they do not change") {}
+                     "use one session per thread: sessions of one graph share what they do not change") {}
 
 const Tensor& Session::Impl::tensor(ValueId value) const {
   static const Tensor empty;
@@ -57,9 +57,9 @@ const Tensor& Session::Impl::tensor(ValueId value) const {
   const auto role = model().values[value].role;
   if (role == Role::output || role == Role::input)
     throw Failure(FailureKind::usage,
-                  fmt::format("'{}' is {}, and a session keeps variables, states and constants only", value_label(model(), value),
-                              role == Role::input ? "an input" : "made by a node"),
-                  "a value that is an output of the graph is among the results of run()");
+                  fmt::format("'{}' is {}, but a session stores only variables, states and constants", value_label(model(), value),
+                              role == Role::input ? "an input" : "computed by a node"),
+                  "make the value an output of the graph; run() returns it");
   return graphs.last().tensors[value];
 }
 
@@ -73,7 +73,7 @@ Tensor Session::Impl::copy_of(ValueId value) const {
 Session::Session(const Graph& graph, SessionOptions options) : impl_(std::make_unique<Impl>(graph, std::move(options))) {}
 Session::Session(Graph&& graph, SessionOptions options) {
   const Graph taken = std::move(graph);
-  if (!has_owners(taken.impl_, 2)) taken.impl_->bind();  // where it is
+  if (!has_owners(taken.impl_, 2)) taken.impl_->bind();  // binds it in place
   impl_ = std::make_unique<Impl>(taken, std::move(options));
 }
 Session::~Session() = default;
@@ -88,7 +88,7 @@ NamedTensors Session::run(const NamedTensors& inputs, const RunOptions& request)
 bool Session::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop) {
   const Impl::Use use(*this);
   impl_->run_in_order(inputs, outputs, stop);
-  return impl_->quick != nullptr;  // of this run, whose outputs the plan knows
+  return impl_->quick != nullptr;  // for this run, whose outputs the plan determines
 }
 
 std::string Session::first_non_finite(const NamedTensors& inputs) {

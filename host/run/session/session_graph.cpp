@@ -14,19 +14,20 @@ Device& device_for(const SessionOptions& options) {
   return find_device(options.device.empty() ? "cpu" : options.device);
 }
 
-// Handles of the application can be told from these, as from those of graphs.
+// Wraps the tensors, so that handles of the application can be told apart from the session's.
 void hold_constants(const GraphModel& model, const SessionOptions& options, TensorTable& tensors) {
   for (ValueId id = 0; id < tensors.size(); ++id)
     if (tensors[id] && !run_changes(model, options, id)) tensors[id] = HeldTensor::hold(tensors[id]);
 }
 
-// These cannot stay in a file's memory or in a tensor of the application.
+// Runs change these tensors, so they cannot share memory with a file or the application.
 void copy_changing(const GraphModel& model, const SessionOptions& options, TensorTable& tensors) {
   for (ValueId id = 0; id < tensors.size(); ++id)
     if (tensors[id] && run_changes(model, options, id)) tensors[id] = tensors[id].clone();
 }
 
-// The nodes of another graph computed what is an output there.
+// Drops tensors of values that are node outputs in this graph; the optimized graph has them as
+// constants.
 TensorTable tensors_for(const GraphModel& model, TensorTable tensors) {
   tensors.resize(model.values.size());
   for (ValueId id = 0; id < tensors.size(); ++id) {
@@ -95,7 +96,8 @@ bool SessionGraph::adopt(const SessionGraph& other) {
   return moved;
 }
 
-// A session that trains and updates nothing computes gradients, by which another session updates the variables.
+// A training session without updates computes gradients for another session, which updates the
+// variables.
 std::vector<bool> SessionGraph::constants() const {
   std::vector<bool> constant;
   if (options_.optimize == Optimize::none) return constant;
@@ -172,8 +174,8 @@ void SessionGraphs::optimize() {
   first_tensors_.clear();  // a graph has them, where it reads them
 }
 
-// What was computed of elements that the application may have written since is computed again, once nobody can write them any more. Until
-// then the original graph runs.
+// The optimized graph is rebuilt from elements that the application may have written, once the
+// application no longer has a handle to write through. Until then the original graph runs.
 void SessionGraphs::update() {
   versions_ = HeldTensor::all_versions();
   bool held = false, changed = false;

@@ -1,4 +1,4 @@
-// The graph that a session runs, as the application built it and as optimization rewrites it.
+// The graphs that a session runs: the original one and its optimized form.
 #pragma once
 #include <functional>
 #include <map>
@@ -13,11 +13,12 @@
 
 namespace tenon {
 
-/// A graph with the session's tensors and with what is prepared of it: kernels and first stages. The original graph's values have the
-/// same numbers in the optimized one. Threads: one at a time.
+/// A graph with the session's tensors and what is prepared for it: kernels and first stages. The
+/// original graph's values have the same ids in the optimized one. Threads: one at a time.
 class SessionGraph {
  public:
-  /// `tensors`: those of another graph of the session, or of the snapshot. Throws Failure if an operator has no kernel.
+  /// `tensors`: of the session's other graph, or of the snapshot. Throws Failure if an operator has
+  /// no kernel.
   SessionGraph(Host::Impl& host, std::shared_ptr<const GraphSnapshot> snapshot, TensorTable tensors, const SessionOptions& options);
   SessionGraph(const SessionGraph&) = delete;
   SessionGraph& operator=(const SessionGraph&) = delete;
@@ -25,14 +26,16 @@ class SessionGraph {
   const GraphModel& model() const { return snapshot->model; }
   const Binding& binding() const { return snapshot->binding; }
 
-  /// The first stage of a run of these outputs; of all if none is named. `next_id` numbers new stages.
+  /// The first stage of a run of these outputs; all outputs if the list is empty. `next_id` numbers
+  /// new stages.
   const std::shared_ptr<const Stage>& stage_for(const std::vector<std::string>& outputs, std::uint64_t& next_id);
-  /// Gives values to variables and states whose shapes are among `types`. Appends them to `initialized`, and to `random` those that got
-  /// random numbers.
+  /// Initializes variables and states whose shapes are in `types`. Appends them to `initialized`,
+  /// and those with random values to `random`.
   void initialize_missing(const std::vector<tenon_type>& types, std::vector<ValueId>& initialized, std::vector<ValueId>& random);
-  /// Takes over what runs of the session's other graph changed or initialized. True: memory that executions use was replaced.
+  /// Takes over what runs of the session's other graph changed or initialized. Returns whether
+  /// memory that executions use was replaced.
   bool adopt(const SessionGraph& other);
-  /// Which values kernels may prepare packed constants of, by value; empty: none.
+  /// Marks, by value id, the values whose packed constants kernels may prepare; empty: none.
   std::vector<bool> constants() const;
 
   const std::shared_ptr<const GraphSnapshot> snapshot;
@@ -49,15 +52,17 @@ class SessionGraph {
 /// Whether runs change the value's elements.
 bool run_changes(const GraphModel& model, const SessionOptions& options, ValueId value);
 
-/// The original graph and the optimized one, each made when it is first needed. Threads: one at a time.
+/// The original graph and the optimized one, each created on first use. Threads: one at a time.
 class SessionGraphs {
  public:
-  /// `options` outlives this. `drop` is called for a graph that goes, and for one whose tensors get other addresses: its plans and
-  /// executions are no longer good. Throws Failure for variables that cannot be initialized.
+  /// `options` outlives this. `drop` is called for a graph that is dropped, and for one whose
+  /// tensors move: its plans and executions become invalid. Throws Failure if variables cannot be
+  /// initialized.
   SessionGraphs(Host::Impl& host, std::shared_ptr<const GraphSnapshot> original, const SessionOptions& options,
                 std::function<void(const SessionGraph&)> drop);
 
-  /// The graph to run now: the optimized one, unless constants that it was made of may have been written since.
+  /// The graph to run now: the optimized one, unless the application may have changed constants
+  /// that went into it.
   SessionGraph& up_to_date() {
     if (!sources_.empty() && (held_ || versions_ != HeldTensor::all_versions())) [[unlikely]]
       update();
@@ -66,20 +71,20 @@ class SessionGraphs {
   SessionGraph& original();
   bool is_optimized(const SessionGraph& graph) const { return &graph == optimized_.get(); }
 
-  /// The graphs that were made so far.
+  /// The graphs created so far.
   std::vector<SessionGraph*> all() const;
-  /// The graph that ran last, whose tensors have the values of variables and states.
+  /// The graph that ran last; its tensors have the current variables and states.
   SessionGraph& last() const { return *last_; }
-  /// `graph` runs from here on.
+  /// Makes `graph` the running one.
   void run(SessionGraph& graph) {
     if (&graph != last_) [[unlikely]]
       change_to(graph);
   }
 
-  /// The original graph's, whose names and value numbers hold for both.
+  /// The original graph's model, whose names and value ids are valid for both.
   const GraphModel& model() const { return snapshot_->model; }
   const std::shared_ptr<const GraphSnapshot>& snapshot() const { return snapshot_; }
-  /// Variables that got random numbers, until they are taken.
+  /// Variables that got random values; cleared by the caller.
   std::vector<ValueId> random_variables;
 
  private:
@@ -90,13 +95,13 @@ class SessionGraphs {
   Host::Impl& host_;
   const SessionOptions& options_;
   const std::function<void(const SessionGraph&)> drop_;
-  const std::shared_ptr<const GraphSnapshot> snapshot_;  // with the nodes that composed operators consist of
-  TensorTable first_tensors_;                            // until the first graph has them
-  std::unique_ptr<SessionGraph> original_, optimized_;   // optimized_: null if optimization changes nothing
+  const std::shared_ptr<const GraphSnapshot> snapshot_;  // with composed operators expanded
+  TensorTable first_tensors_;                            // until the first graph takes them
+  std::unique_ptr<SessionGraph> original_, optimized_;   // optimized_: null if there is nothing to optimize
   SessionGraph* last_ = nullptr;
-  std::vector<std::pair<ValueId, std::uint64_t>> sources_;  // constants that optimized_ may be made of, and their versions
-  std::uint64_t versions_ = 0;                              // HeldTensor::all_versions() when those were looked at
-  bool held_ = false;                                       // the application has handles of sources, and may write them
+  std::vector<std::pair<ValueId, std::uint64_t>> sources_;  // constants that optimized_ may depend on, and their versions
+  std::uint64_t versions_ = 0;                              // HeldTensor::all_versions() at the last check
+  bool held_ = false;                                       // the application has handles of sources and may write to them
 };
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// What a Session consists of.
+// The implementation of Session.
 #pragma once
 #include <functional>
 #include <optional>
@@ -14,65 +14,71 @@
 
 namespace tenon {
 
-/// The graph that runs, the plans of it, and runs. The caller's graph is only read.
+/// Runs a graph and caches its plans. The caller's graph is only read.
 struct Session::Impl {
   Impl(const Graph& given, SessionOptions given_options);
 
-  /// The original graph, whose names and value numbers hold for what runs in its place, too.
+  /// The original graph's model, whose names and value ids are valid for the executed graph, too.
   const GraphModel& model() const { return graphs.model(); }
   const Binding& binding() const { return graphs.snapshot()->binding; }
-  /// A variable's, state's or constant's elements: the session's own memory. Throws Failure (usage) for other values.
+  /// A variable's, state's or constant's tensor: the session's own memory. Throws Failure (usage)
+  /// for other values.
   const Tensor& tensor(ValueId value) const;
   const Tensor& tensor(std::string_view name) const { return tensor(find_value(model(), name)); }
-  /// On the CPU, and a copy if runs change it.
+  /// Returns a tensor on the CPU; a copy if runs change it.
   Tensor copy_of(ValueId value) const;
   bool changes(ValueId value) const { return run_changes(model(), options, value); }
 
   // session_plans.cpp
 
-  /// A stage of a run, with the graph that it is a part of.
+  /// A stage of a run, with its graph.
   struct NextStage {
     SessionGraph* graph;
     std::shared_ptr<const Stage> stage;
-    std::vector<std::string> outputs;  ///< that the run was asked for; empty: all
+    std::vector<std::string> outputs;  ///< requested by the run; empty: all
   };
-  /// What decides a plan, with contiguous copies of inputs, which live until the run is over.
+  /// What determines a plan, with contiguous copies of inputs, which live until the end of the run.
   struct Request {
     std::map<ValueId, tenon_type> types{};
     std::map<ValueId, Device*> devices{};
     Inference::Elements elements{};
     std::vector<Tensor> kept{};
   };
-  /// Thrown if the optimized graph cannot be planned for these inputs: a rule looked at less than all shapes, or the inputs are wrong.
+  /// Thrown if the optimized graph cannot be planned for these inputs: a rule ignored some of the
+  /// shapes, or the inputs are wrong.
   struct CannotPlan {
     PlanStore::Key key;
-    std::shared_ptr<const Stage> instead{};  ///< the stage of the original graph that was planned before; null: none yet
+    std::shared_ptr<const Stage> instead{};  ///< an already planned stage of the original graph; null: none
   };
-  /// Thrown if the original graph cannot go on where the optimized one stopped.
+  /// Thrown if the original graph cannot continue where the optimized one stopped.
   struct CannotResume {};
 
   NextStage first_stage(const std::vector<std::string>& outputs);
   NextStage original_stage(const std::vector<std::string>& outputs);
-  /// The plan of a stage, or, if the optimized graph cannot be planned, of the rest of the original one, which `next` is then. Throws
-  /// Failure for inputs that the graph refuses, and CannotResume; neither changes what is ready.
+  /// The plan of a stage. If the optimized graph cannot be planned, plans the rest of the original
+  /// one and sets `next` to it. Throws Failure if the graph refuses the inputs, and CannotResume;
+  /// neither changes existing plans.
   Planned& plan(NextStage& next, const std::function<Request(const NextStage&)>& request_of);
   Planned& plan(const std::map<std::string, Shape>& shapes);
-  /// A plan whose execution has the run's inputs.
+  /// A plan whose execution has the run's inputs bound.
   Planned& prepare(NextStage& next, const NamedTensors& inputs, const Destinations& destinations, std::vector<Tensor>& kept);
-  /// The same, without fused elementwise nodes if a destination overlaps what the run reads, or another one.
+  /// Like prepare(), but without elementwise fusion if a destination overlaps memory that the run
+  /// reads, or another destination.
   Planned& prepare_apart(NextStage& next, const NamedTensors& inputs, const Destinations& destinations, std::vector<Tensor>& kept);
   bool fuses() const { return !options.debug && !step_by_step; }
 
   // session_run.cpp
 
   using Visit = std::function<NamedTensors(Planned& planned, const NamedTensors& inputs, const Destinations& destinations, bool more)>;
-  /// All stages, one after the other: `visit` runs one and returns its outputs. `more`: it is not the last one.
+  /// Runs all stages in order: `visit` runs one and returns its outputs. `more`: further stages
+  /// follow.
   NamedTensors each_stage(NextStage next, const NamedTensors& inputs, const RunOptions& request, const Visit& visit);
-  /// A run by names. It changes states, variables and destinations that it adds to once, or, if it fails, not at all.
+  /// A run by names. It changes states, variables and accumulating destinations once or, if it
+  /// fails, not at all.
   NamedTensors run(const NamedTensors& inputs, const RunOptions& request);
   void run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop);
   std::string first_non_finite(const NamedTensors& inputs);
-  /// Takes back what the run at hand has changed so far.
+  /// Rolls back what the current run has changed so far.
   void undo();
 
   /// Held while one of the session's functions runs.
@@ -80,7 +86,7 @@ struct Session::Impl {
     explicit Use(const Session& session);
   };
 
-  /// While it lives, plans have a step for each node, whose values can be looked at.
+  /// During its lifetime, plans have one step per node, so that every value can be inspected.
   class StepByStep {
    public:
     explicit StepByStep(Impl& session) : session_(session) { session.step_by_step = true; }
@@ -100,17 +106,17 @@ struct Session::Impl {
   ErrorBuffer error;
   Streams streams;
   ExecutionContext context;
-  PlanStore plans;                  // ends before what its executions use
-  std::unique_ptr<QuickRun> quick;  // for the plan that was used last
+  PlanStore plans;                  // destroyed before what its executions use
+  std::unique_ptr<QuickRun> quick;  // for the last used plan
   StateBackup backup{streams};
-  StateBackup* batches = nullptr;  // of a run in batches, which succeed together
-  bool puts_back_sums = true;      // destinations that are added to; false: the caller drops them
+  StateBackup* batches = nullptr;  // of a batched run, which succeeds or fails as a whole
+  bool puts_back_sums = true;      // back up accumulating destinations; false: the caller drops them on failure
   Trace trace{options.trace};
   bool trace_complete = true;
   NodeTimes times;
   bool step_by_step = false;
-  bool overlapped = false;           // destinations of the last run
-  std::vector<ValueId> initialized;  // variables and states that the run at hand gave values
+  bool overlapped = false;           // whether destinations of the last run overlapped
+  std::vector<ValueId> initialized;  // variables and states that the current run initialized
   std::uint64_t stage_count = 0;
   std::uint64_t step = 0;
 
@@ -121,7 +127,7 @@ struct Session::Impl {
   // session_plans.cpp
   Planned& find_or_make(const NextStage& next, const Request& request);
   Planned& make(const NextStage& next, PlanStore::Key key, const Request& request);
-  /// What is left of the original graph where the optimized one cannot be planned.
+  /// The part of the original graph that remains where the optimized one cannot be planned.
   std::shared_ptr<const Stage> rest_of_original(const NextStage& optimized);
   Request request_of(const NextStage& next, const NamedTensors& inputs) const;
 
@@ -132,7 +138,8 @@ struct Session::Impl {
   NamedTensors run(Planned& planned, const NamedTensors& inputs, const Destinations& destinations, const RunOptions& request, bool more);
   void call_steps(Planned& planned, const Destinations& destinations, const NamedTensors& outputs, const RunOptions& request);
   void end_trace();
-  /// Copies what the run of this plan changes, unless nothing can fail once it has begun to. `fails_late`: what follows its steps may.
+  /// Backs up what a run of this plan changes, unless nothing can fail after its first change.
+  /// `fails_late`: what follows the plan's steps may fail.
   void back_up(Planned& planned, bool fails_late, const std::stop_token& stop);
   void back_up(const Tensor& changed);
   void require_unchanged_files(const NamedTensors& inputs) const;
@@ -151,8 +158,8 @@ struct Session::Impl {
   void warn_of_capture(const Execution& execution);
 };
 
-/// Delivers what no kernel could write to its destination: a second name of one value, an input that is an output, a sum that kernels
-/// cannot make.
+/// Delivers outputs that no kernel could write to their destination: a second name of a value, an
+/// input that is an output, a sum that kernels cannot accumulate.
 void deliver(const Destinations& destinations, NamedTensors& outputs);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Where the outputs of a run go.
+// The memory of a run's outputs.
 #include <fmt/format.h>
 
 #include <string_view>
@@ -22,15 +22,15 @@ void check_destinations(const Plan& plan, const Destinations& destinations) {
       throw Failure(FailureKind::usage, fmt::format("the destination of output '{}' {}", wanted, what));
     };
     if (found == values.end()) refuse("is not used: the graph has no such output");
-    if (destination.write != Write::to && destination.write != Write::add) refuse("can be written by `to` and `add` only");
+    if (destination.write != Write::to && destination.write != Write::add) refuse("supports only the write modes `to` and `add`");
     const auto& type = plan.types()[found->second];
-    if (type.storage == TENON_STORAGE_UNKNOWN) refuse("is not used: only its kernel knows its shape, and run() returns it");
+    if (type.storage == TENON_STORAGE_UNKNOWN) refuse("is not used: the kernel allocates the output, and run() returns it");
     if (type.storage != TENON_DENSE)
       refuse(fmt::format("is not used: the output is {}, and run() returns it", name_of(static_cast<Storage>(type.storage))));
     const auto& tensor = destination.tensor;
     if (tensor && tensor.storage() != Storage::dense) refuse("must be dense");
     if (!tensor || !tensor.contiguous()) refuse("must be a contiguous tensor");
-    if (tensor.read_only()) refuse("is read-only: use memory that may be written, such as a copy");
+    if (tensor.read_only()) refuse("is read-only: use writable memory, such as a copy");
     if (tensor.dtype() != static_cast<DType>(type.dtype) || tensor.shape() != shape_of(type))
       refuse(fmt::format("is {} but the output is {}", to_string(type_of(tensor.dtype(), tensor.shape())), to_string(type)));
   }
@@ -38,7 +38,7 @@ void check_destinations(const Plan& plan, const Destinations& destinations) {
 
 }  // namespace
 
-// Each run makes new outputs, which belong to the caller, except for those with a destination.
+// Each run creates new outputs, which belong to the caller, except those with a destination.
 NamedTensors Session::Impl::bind_outputs(Planned& planned, const NamedTensors& inputs, const Destinations& destinations) {
   auto& execution = *planned.execution;
   const auto& plan = execution.plan();
@@ -54,9 +54,9 @@ NamedTensors Session::Impl::bind_outputs(Planned& planned, const NamedTensors& i
     const auto wanted = destinations.find(std::string(model.strings[name]));
     if (puts_back_sums && wanted != destinations.end() && wanted->second.write == Write::add)
       backup.save_destination(wanted->second.tensor);
-    if (record.role == Role::output && plan.types()[value].storage != TENON_DENSE) continue;  // made by the run
+    if (record.role == Role::output && plan.types()[value].storage != TENON_DENSE) continue;  // returned by the run
     if (!tensor && record.role == Role::output) {
-      // what a kernel added to something else is not the value that a second name gives out
+      // a sum that a kernel accumulated is not the value that a second name must return
       const bool adds = execution.can_add(value) && names[value] == 1;
       auto& place = *plan.graph.places[value];
       const bool direct =

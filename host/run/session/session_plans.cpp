@@ -1,4 +1,4 @@
-// A session's plans: found, or made for the inputs at hand.
+// Finds or creates the plans for a session's inputs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
   throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name), fmt::format("its inputs are {}", listed(names)));
 }
 
-// An input that no requested output needs may be given, and is not looked at.
+// Inputs that no requested output needs are accepted and ignored.
 std::map<ValueId, tenon_type> check_inputs(const NamedTensors& inputs, const Stage& stage) {
   const auto& model = stage.model();
   std::map<ValueId, tenon_type> types;
@@ -37,8 +37,8 @@ std::map<ValueId, tenon_type> check_inputs(const NamedTensors& inputs, const Sta
   for (const auto& [name, tensor] : inputs)
     if (find_input(model, name) == none) refuse_unknown_input(model, name);
   if (!missing.empty())
-    throw Failure(FailureKind::usage, fmt::format("no value is given for input {}", listed(missing)),
-                  stage.part ? "" : "a run of some outputs, named, needs only their inputs");
+    throw Failure(FailureKind::usage, fmt::format("input {} is missing", listed(missing)),
+                  stage.part ? "" : "if only some outputs are requested, only their inputs are needed");
   return types;
 }
 
@@ -81,18 +81,18 @@ Planned& Session::Impl::make(const NextStage& next, PlanStore::Key key, const Re
   auto [now, later] = cut(stage, inferred, options.training);
   if (later) later->id = stage_count++;
   const auto& outputs = now->part ? now->part->outputs : now->model().outputs;
-  for (const auto& [name, value] : outputs) inferred.evaluated.erase(value);  // these are written where the caller wants them
+  for (const auto& [name, value] : outputs) inferred.evaluated.erase(value);  // written to the caller's memory
   now = without(std::move(now), inferred.evaluated);
   auto plan = make_plan(now->graph, graph->kernels, graph->tensors, std::move(inferred.types),
                         {options.training, options.keep_on_device, options.capture, request.devices, now->wanted(), options.optimize,
                          graph->constants(), fuses(), context.call.threads.count()});
-  warn_of_conversions(*graph, *plan);  // a plan that is refused is not kept
+  warn_of_conversions(*graph, *plan);  // refused plans are not stored
   warn_of_fallbacks(*graph, *plan);
   return plans.keep(std::move(key), {graph, std::move(plan), std::move(later), std::move(inferred.evaluated)});
 }
 
 std::shared_ptr<const Stage> Session::Impl::rest_of_original(const NextStage& optimized) {
-  if (optimized.stage->types.empty()) return original_stage(optimized.outputs).stage;  // nothing has run
+  if (optimized.stage->types.empty()) return original_stage(optimized.outputs).stage;  // nothing has run yet
   auto rest = resumed(graphs.snapshot(), *optimized.stage);
   if (!rest) throw CannotResume();
   rest->id = stage_count++;
@@ -138,8 +138,9 @@ Session::Impl::Request Session::Impl::request_of(const NextStage& next, const Na
     if (!may_infer_see(tensor.abi()))
       throw Failure(
           FailureKind::failed,
-          fmt::format("a shape follows from the elements of '{}', which is {}: at most 65536 bytes of dense elements can be used so",
-                      value_label(model, value), to_string(type_of(tensor))));
+          fmt::format(
+              "a shape depends on the elements of '{}', which is {}, but only dense tensors of at most 65536 bytes can determine shapes",
+              value_label(model, value), to_string(type_of(tensor))));
     request.elements.emplace(value, &tensor.abi());
   }
   return request;
@@ -161,7 +162,7 @@ Planned& Session::Impl::prepare(NextStage& next, const NamedTensors& inputs, con
   return planned;
 }
 
-// In a fused group each block is written before the next one is read.
+// In a fused group, each block is written before the next one is read.
 Planned& Session::Impl::prepare_apart(NextStage& next, const NamedTensors& inputs, const Destinations& destinations,
                                       std::vector<Tensor>& kept) {
   auto& planned = prepare(next, inputs, destinations, kept);

@@ -1,4 +1,4 @@
-// A session's runs: by names, in order, again as the last one, and with an observer of each step.
+// A session's runs: by names, in order, repeated, and with an observer of each step.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Destinations destinations_in(const GraphModel& model, const Destinations& all) {
 
 }  // namespace
 
-// Most graphs have one stage. What a stage makes for later ones is among its outputs.
+// Most graphs have one stage. Values for later stages are among a stage's outputs.
 NamedTensors Session::Impl::each_stage(NextStage next, const NamedTensors& inputs, const RunOptions& request, const Visit& visit) {
   NamedTensors given, outputs;
   for (bool first = true;; first = false) {
@@ -93,9 +93,9 @@ void Session::Impl::call_steps(Planned& planned, const Destinations& destination
 void Session::Impl::end_trace() {
   try {
     if (!options.trace.empty()) trace.end_run();
-  } catch (const Failure& failure) {  // the results are worth more
+  } catch (const Failure& failure) {  // results take precedence over the trace
     trace_complete = false;
-    host().warnings.once("trace", fmt::format("{}; the trace lacks runs", failure.what()));
+    host().warnings.once("trace", fmt::format("{}; the trace is missing runs", failure.what()));
   }
 }
 
@@ -115,7 +115,7 @@ NamedTensors Session::Impl::run(Planned& planned, const NamedTensors& inputs, co
     warn_of_capture(execution);
   } catch (...) {
     execution.abandon();
-    require_unchanged_files(inputs);  // kernels refuse numbers that are not what they were
+    require_unchanged_files(inputs);  // report a changed file first, because it may cause the kernel's error
     throw;
   }
   require_unchanged_files(inputs);
@@ -124,7 +124,8 @@ NamedTensors Session::Impl::run(Planned& planned, const NamedTensors& inputs, co
   return outputs;
 }
 
-/// A run that fails has changed nothing when this ends: no state, no variable, no destination that it adds to, and no number of steps.
+/// Makes a run atomic: unless done() is called, states, variables, accumulating destinations and
+/// the step count are rolled back.
 class Session::Impl::WholeRun {
  public:
   explicit WholeRun(Impl& session) : session_(session), step_(session.step++) {}
@@ -187,7 +188,8 @@ NamedTensors Session::Impl::run(const NamedTensors& inputs, const RunOptions& re
   return made;
 }
 
-// What is finished is reported once all stages have plans: until then, the run may begin again.
+// Finished outputs are reported only once all stages have plans, because the run may restart until
+// then.
 NamedTensors Session::Impl::run_stages(const NextStage& first, const NamedTensors& inputs, const RunOptions& request, int& stages) {
   stages = 0;
   std::vector<std::string> finished;
@@ -205,7 +207,7 @@ NamedTensors Session::Impl::run_stages(const NextStage& first, const NamedTensor
 }
 
 bool Session::Impl::repeat(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop) {
-  const auto& now = graphs.up_to_date();  // which may drop what was remembered
+  const auto& now = graphs.up_to_date();  // may drop the cached run
   if (!quick || FileMemory::any_mapped() || !quick->is_of(now) || !quick->fits(inputs, outputs) || !quick->apart(inputs, outputs))
     return false;
   auto& execution = quick->bind(inputs, outputs);
@@ -245,7 +247,7 @@ void Session::Impl::remember(int stages) {
 void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop) {
   const auto& names = model();
   const auto count = [](const char* what, std::size_t given, std::size_t needed) {
-    if (given != needed) throw Failure(FailureKind::usage, fmt::format("{} {} are given but the graph has {}", given, what, needed));
+    if (given != needed) throw Failure(FailureKind::usage, fmt::format("got {} {} but the graph has {}", given, what, needed));
   };
   count("inputs", inputs.size(), names.inputs.size());
   count("outputs", outputs.size(), names.outputs.size());
@@ -262,11 +264,11 @@ void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tenso
   remember(stages);
 }
 
-// As a run that fails: it changes nothing.
+// Rolled back like a failed run, so it changes nothing.
 std::string Session::Impl::first_non_finite(const NamedTensors& inputs) {
   const StepByStep each_node(*this);
   const WholeRun undone(*this);
-  step = std::max<std::uint64_t>(1, step - 1);  // the numbers that the last run drew
+  step = std::max<std::uint64_t>(1, step - 1);  // reuses the random numbers of the last run
   std::string found;
   struct Found {};
   const auto look = [&](Planned& planned, const NamedTensors& given, const Destinations&, bool) {
@@ -283,7 +285,7 @@ std::string Session::Impl::first_non_finite(const NamedTensors& inputs) {
       throw;
     }
     execution.abandon();
-    if (!found.empty()) throw Found();  // later stages would be planned with what is not computed
+    if (!found.empty()) throw Found();  // later stages would depend on values that were not computed
     take_sparse_outputs(execution, outputs);
     return outputs;
   };

@@ -1,4 +1,4 @@
-// What a session warns of: kernels that are missing and what that costs, and random weights.
+// A session's warnings: missing kernels and their cost, and random weights.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ NodeId first_reader(const Plan& plan, ValueId value) {
   return found == order.end() ? none : *found;
 }
 
-// `'x' (16 bytes) from cuda:0, 'y' (16 bytes) to cuda:0`: what is copied for the sake of one node.
+// `'x' (16 bytes) from cuda:0, 'y' (16 bytes) to cuda:0`: the copies that one node causes.
 std::string copies_for(const Plan& plan, NodeId id) {
   const auto& model = plan.model();
   std::string text;
@@ -31,7 +31,7 @@ std::string copies_for(const Plan& plan, NodeId id) {
     const bool in = reads(model, id, copy), out = model.values[value].producer == id;
     if (!in && !out) continue;
     const auto& type = plan.types()[value];
-    const auto size = type.storage == TENON_DENSE ? counted(byte_count(type), "byte") : "as much as is stored";
+    const auto size = type.storage == TENON_DENSE ? counted(byte_count(type), "byte") : "its stored elements";
     text += fmt::format("{}'{}' ({}) {} {}", text.empty() ? "" : ", ", value_label(model, value), size, in ? "from" : "to",
                         in ? plan.graph.places[value]->name() : plan.graph.places[copy]->name());
   }
@@ -40,7 +40,7 @@ std::string copies_for(const Plan& plan, NodeId id) {
 
 }  // namespace
 
-// Only what the plan does: of the nodes that asked for a conversion, the first that runs is named.
+// Only conversions that the plan executes; names the first node that needs them.
 void Session::Impl::warn_of_conversions(const SessionGraph& graph, const Plan& plan) {
   const auto& model = plan.model();
   for (const auto& conversion : plan.graph.conversions) {
@@ -50,7 +50,7 @@ void Session::Impl::warn_of_conversions(const SessionGraph& graph, const Plan& p
                                   counted(conversion.bytes, "byte"));
     auto& warnings = host().warnings;
     const auto reader = first_reader(plan, conversion.dense);
-    if (graphs.is_optimized(graph) && model.stands_for.contains(reader))  // what it replaced may have sparse kernels
+    if (graphs.is_optimized(graph) && model.stands_for.contains(reader))  // the nodes it replaced may have sparse kernels
       throw Failure(FailureKind::failed, fmt::format("{} has no kernel for these storages", node_label(model, reader)));
     if (reader != none) {
       const auto& node = model.nodes[reader];
@@ -64,7 +64,8 @@ void Session::Impl::warn_of_conversions(const SessionGraph& graph, const Plan& p
   }
 }
 
-// The first node of each operator that runs on the CPU for want of a kernel, and what that costs.
+// Names the first node of each operator that falls back to the CPU for lack of a kernel, and the
+// cost.
 void Session::Impl::warn_of_fallbacks(const SessionGraph& graph, const Plan& plan) {
   const auto& model = graph.model();
   const auto& kernels = graph.kernels;
@@ -74,7 +75,7 @@ void Session::Impl::warn_of_fallbacks(const SessionGraph& graph, const Plan& pla
     nodes.insert(nodes.end(), run.begin(), run.end());
   }
   for (const auto id : nodes) {
-    if (id >= model.nodes.size()) continue;  // the plan's own
+    if (id >= model.nodes.size()) continue;  // added by the plan
     const auto why = kernels.why_on_cpu(model, id);
     if (why.empty()) continue;
     const auto work = work_label(model, model.nodes[id]);
@@ -85,7 +86,7 @@ void Session::Impl::warn_of_fallbacks(const SessionGraph& graph, const Plan& pla
   }
 }
 
-// Inference with them looks like a result.
+// Inference with random weights would look like a result.
 void Session::Impl::warn_of_random_values() {
   const auto variables = std::exchange(graphs.random_variables, {});
   if (options.training || variables.empty()) return;
@@ -93,14 +94,15 @@ void Session::Impl::warn_of_random_values() {
   const auto others = variables.size() - 1;
   host().warnings.once(
       fmt::format("random {} {}", first, others),
-      fmt::format("'{}'{} no values, and the session draws random ones with seed {}: train the graph, load a saved one, or initialize it",
-                  first, others == 0 ? " has" : fmt::format(" and {} more variable{} have", others, others == 1 ? "" : "s"), options.seed));
+      fmt::format(
+          "'{}'{} no values, so the session initializes them randomly with seed {}: train the graph, load a saved one, or initialize it",
+          first, others == 0 ? " has" : fmt::format(" and {} more variable{} have", others, others == 1 ? "" : "s"), options.seed));
 }
 
-// A kernel is not what it says that it is; the run went well without.
+// The kernel does not fulfil its declaration; the run succeeded without captures.
 void Session::Impl::warn_of_capture(const Execution& execution) {
   if (const auto failure = execution.capture_failure(); !failure.empty())
-    host().warnings.once("capture " + failure, "kernels are not captured, and run one by one: " + failure);
+    host().warnings.once("capture " + failure, "kernels cannot be captured and run one by one: " + failure);
 }
 
 }  // namespace tenon

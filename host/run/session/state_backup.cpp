@@ -40,7 +40,7 @@ void StateBackup::put_back() noexcept {
     for (const auto& [now, before, saved] : destinations_)
       copy_bytes(before.abi().dense, now.abi().dense, static_cast<std::uint64_t>(now.bytes()));
   } catch (const Failure&) {
-    // the run's own failure is on its way
+    // the run's own failure is already being reported
   }
   forget();
 }

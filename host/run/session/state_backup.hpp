@@ -1,4 +1,4 @@
-// What a run changes where it lies, as it was before.
+// Backups of tensors that a run changes in place.
 #pragma once
 #include <tenon/host/tensor.hpp>
 #include <unordered_map>
@@ -8,25 +8,28 @@
 
 namespace tenon {
 
-/// States, updated variables and destinations that are added to: put back if the run fails. On a GPU the copies are work on the
-/// stream of the session's kernels, ahead of theirs, so that a run which succeeds does not wait for them. Threads: one at a time.
+/// Backs up states, updated variables and accumulating destinations, and restores them if the run
+/// fails. On a GPU the copies are enqueued on the session's kernel stream, before the kernels, so
+/// that a successful run does not wait for them. Threads: one at a time.
 class StateBackup {
  public:
   explicit StateBackup(Streams& streams) : streams_(streams) {}
   StateBackup(const StateBackup&) = delete;
   StateBackup& operator=(const StateBackup&) = delete;
 
-  /// Before a step writes the tensor, which is dense and contiguous. The first copy of a run counts. Throws Failure.
+  /// To be called before a step writes the tensor, which is dense and contiguous. Only the first
+  /// copy in a run is made. Throws Failure.
   void save(const Tensor& state);
-  /// The same for a tensor of the caller, of which nothing is left after the run.
+  /// Like save(), for a caller's tensor; the backup is released after the run.
   void save_destination(const Tensor& destination);
 
-  /// The run has succeeded: the memory of the copies waits for the next one.
+  /// The run succeeded: keeps the backups' memory for the next run.
   void forget() {
     if (!saved_.empty() || !destinations_.empty()) [[unlikely]]
       clear();
   }
-  /// The run has failed, and nothing writes the tensors any more. If a device is lost, nothing is put back: reading fails, too.
+  /// The run failed and no longer writes the tensors. If a device is lost, nothing is restored:
+  /// reading fails, too.
   void put_back() noexcept;
 
  private:

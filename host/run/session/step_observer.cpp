@@ -24,7 +24,7 @@ double seconds_of(Trace::Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-/// Calls visit(value) for each state that a step may change and each value that it makes.
+/// Calls visit(value) for each state that a step may change and each value that it computes.
 template <class Visit>
 void for_each_write(const Plan& plan, std::size_t step, const Visit& visit) {
   const auto& node = plan.node(step);
@@ -88,7 +88,7 @@ bool UnwrittenElements::after(std::size_t step) {
     throw failure_at(plan_, step,
                      fmt::format("its kernel does not write element {} of '{}'", hole->element,
                                  value_label(plan_.model(), plan_.node(step).first_output + hole->output)),
-                     "elements count from 0; tenon check says more about the operator");
+                     "elements count from 0; tenon check diagnoses the operator");
   return true;
 }
 

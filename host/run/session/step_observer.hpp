@@ -1,4 +1,5 @@
-// Runs whose steps are looked at one by one: traced, profiled and debugged ones, and those that report finished outputs.
+// Runs with an observer of each step: traced, profiled and debugged runs, and those that report
+// finished outputs.
 #pragma once
 #include <map>
 #include <string>
@@ -11,25 +12,27 @@
 
 namespace tenon {
 
-/// Is called around each step of a run, which is complete when after() is called, on a GPU, too. What it throws ends the run.
+/// Called around each step of a run; the step, also on a GPU, is complete when after() is called.
+/// Exceptions end the run.
 class StepObserver {
  public:
   virtual ~StepObserver() = default;
   virtual void before(std::size_t) {}
-  /// False: the run ends here.
+  /// Returns false to end the run.
   virtual bool after(std::size_t step) = 0;
 };
 
-/// Calls the steps without captured graphs. Throws a step's Failure, or that `stop` was requested.
+/// Calls the steps without captured graphs. Throws a step's Failure, or Failure if `stop` was
+/// requested.
 void run_observed(Execution& execution, StepObserver& observer, const std::stop_token& stop);
 
-/// The times of nodes, by node and kind of work.
+/// Times by node and kind of work.
 using NodeTimes = std::map<std::pair<std::string, std::string>, NodeTime>;
 
-/// Measures steps, for a trace, for times, or for both.
+/// Measures steps for a trace, for times, or for both.
 class StepTimer : public StepObserver {
  public:
-  /// `trace`, `times`: null if they are not wanted.
+  /// `trace`, `times`: null if not requested.
   StepTimer(const Execution& execution, const Kernels& kernels, Trace* trace, NodeTimes* times);
   void before(std::size_t step) override;
   bool after(std::size_t step) override;
@@ -42,7 +45,8 @@ class StepTimer : public StepObserver {
   Trace::Clock::time_point run_begin_, begin_;
 };
 
-/// Refuses a kernel on the CPU that leaves an element of its outputs unwritten. What kernels of GPUs write is not checked.
+/// Refuses a CPU kernel that leaves an element of its outputs unwritten. Kernels on GPUs are not
+/// checked.
 class UnwrittenElements : public StepObserver {
  public:
   explicit UnwrittenElements(const Execution& execution) : execution_(execution), plan_(execution.plan()) {}
@@ -55,20 +59,21 @@ class UnwrittenElements : public StepObserver {
   const Plan& plan_;
 };
 
-/// Looks for NaN and infinities. The run ends with the first step that makes one.
+/// Finds NaN and infinities. The run ends with the first step that produces one.
 class NonFiniteValues : public StepObserver {
  public:
-  /// The inputs, variables and states are looked at first.
+  /// Checks the inputs, variables and states first.
   explicit NonFiniteValues(const Execution& execution);
   bool after(std::size_t step) override;
-  const std::string& found() const { return found_; }  ///< value, element and number; empty: none
+  const std::string& found() const { return found_; }  ///< value, element and number; empty if all are finite
 
  private:
   const Execution& execution_;
   std::string found_;
 };
 
-/// Calls RunOptions::finished for each output in its destination, after the last step that writes it.
+/// Calls RunOptions::finished for each output in its destination, after the last step that writes
+/// it.
 class FinishedOutputs : public StepObserver {
  public:
   FinishedOutputs(const Execution& execution, const Destinations& destinations, const NamedTensors& outputs,
@@ -77,7 +82,7 @@ class FinishedOutputs : public StepObserver {
 
  private:
   const std::function<void(const std::string&)>& finished_;
-  std::vector<std::vector<std::string>> completed_;  // by each step
+  std::vector<std::vector<std::string>> completed_;  // by step
 };
 
 }  // namespace tenon

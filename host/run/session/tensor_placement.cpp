@@ -33,7 +33,7 @@ void place_tensors(const GraphModel& model, const Kernels& kernels, bool trainin
     if (tensors[id] && devices[id] != nullptr) tensors[id] = tensors[id].to(devices[id]->name());
 }
 
-// One block for all of them.
+// Uses one block for all tensors.
 void share_with_workers(const GraphModel& model, const Kernels& kernels, bool training, TensorTable& tensors) {
   std::set<ValueId> values;
   std::uint64_t bytes = 0;

@@ -39,7 +39,7 @@ void Trace::begin_run() {
   end_ = head.size();
 }
 
-// Devices and streams are named where they first appear.
+// Writes names of devices and streams when they first appear.
 int Trace::process_of(const PlannedStream& stream) {
   const auto [process, new_process] = processes_.try_emplace(stream.device->name(), static_cast<int>(processes_.size()) + 1);
   const int pid = process->second, tid = static_cast<int>(stream.role) + 1;
@@ -61,10 +61,10 @@ void Trace::add(const std::string& name, const std::string& category, const Plan
 
 void Trace::end_run() {
   if (events_.empty()) return;
-  const auto events = std::string_view(events_).substr(empty_ ? 1 : 0);  // no comma before the first
+  const auto events = std::string_view(events_).substr(empty_ ? 1 : 0);  // no comma before the first event
   try {
     write_at(end_, std::string(events).append(tail));
-  } catch (...) {  // the file is left as it was before this run
+  } catch (...) {  // restores the file to its state before this run
     events_.clear();
     if (ftruncate(file_.descriptor(), static_cast<off_t>(end_)) == 0) write_at(end_, tail);
     throw;

@@ -1,4 +1,4 @@
-// When each step ran, in Chrome's trace format.
+// The times of steps, in Chrome's trace format.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -11,20 +11,22 @@
 
 namespace tenon {
 
-/// Writes `{"traceEvents": [...]}`, a process for each device and a thread for each of its streams. Each run is added at the file's end, so
-/// that it costs the same however many there were, and the file is whole again after it; where the program dies in the middle of that, the
-/// closing brackets may be missing, which viewers put up with. Threads: one at a time.
+/// Writes `{"traceEvents": [...]}` with one process per device and one thread per stream. Each run
+/// is appended, so its cost does not depend on the number of earlier runs, and the file is complete
+/// after it. If the program dies while appending, the closing brackets may be missing, which
+/// viewers accept. Threads: one at a time.
 class Trace {
  public:
   using Clock = std::chrono::steady_clock;
 
   explicit Trace(std::filesystem::path path) : path_(std::move(path)) {}
 
-  /// The first time, an empty trace takes the place of the file that was there. Throws Failure (file).
+  /// The first call replaces the existing file with an empty trace. Throws Failure (file).
   void begin_run();
   void add(const std::string& name, const std::string& category, const PlannedStream& stream, Clock::time_point begin,
            Clock::time_point end);
-  /// Writes what was added, by runs that failed since the last one too. Throws Failure; what was added is forgotten then.
+  /// Writes the added events, including those of failed runs since the last call. Throws Failure;
+  /// the events are then dropped.
   void end_run();
 
  private:
@@ -33,11 +35,11 @@ class Trace {
 
   std::filesystem::path path_;
   OpenFile file_{-1};
-  std::uint64_t end_ = 0;  // of the events that the file has
-  std::string events_;     // that are not written yet, each behind a comma
-  bool empty_ = true;      // the file has none yet
+  std::uint64_t end_ = 0;  // end of the events in the file
+  std::string events_;     // not yet written; each begins with a comma
+  bool empty_ = true;      // no events in the file yet
   std::map<std::string, int> processes_;
-  std::map<std::pair<int, StreamRole>, bool> threads_;  // that are named
+  std::map<std::pair<int, StreamRole>, bool> threads_;  // already named
   Clock::time_point start_ = Clock::now();
 };
 

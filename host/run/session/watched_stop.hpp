@@ -1,4 +1,4 @@
-// What kernels look at that may be cancelled, for as long as a run lasts.
+// Exposes a stop token to cancellable kernels during a run.
 #pragma once
 #include <stop_token>
 
@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-/// The token is the caller's, and the execution outlives it.
+/// The caller owns the token; the execution outlives this.
 class WatchedStop {
  public:
   WatchedStop(Execution& execution, const std::stop_token& stop) : execution_(execution) {
