@@ -29,7 +29,7 @@ std::shared_ptr<const OperatorInfo> find_optimizer(Host& host, const std::string
   if (found != nullptr && is_optimizer(found->info)) return found->description;
   const auto known = optimizers(catalog);
   const auto hint = known.empty()
-                        ? std::string("no plugin has an optimizer: add a folder with one that does, or name it in TENON_PLUGIN_PATH")
+                        ? std::string("no plugin has an optimizer: add the folder of one that does, or name it in TENON_PLUGIN_PATH")
                         : did_you_mean(near_names(name, known), fmt::format("optimizers are {}", fmt::join(known, ", ")));
   if (const auto why = catalog.why_missing(name); !why.empty())
     throw Failure(FailureKind::plugin, fmt::format("optimizer '{}' cannot be used: {}", name, why), catalog.next_step(name));

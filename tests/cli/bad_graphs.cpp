@@ -100,9 +100,9 @@ TEST_CASE("what is no graph at all") {
       {"missing.json", "error: cannot read missing.json: there is no such file\n"},
       {"folder.json", "error: cannot read folder.json: it is a folder, and a file is needed\n"},
       {"no/g.json", "error: cannot read no/g.json: the folder no does not exist\n"},
-      {"junk.tenon", "error: junk.tenon: this is not a .tenon file: its first bytes are not those of one\n"},
-      {"empty.tenon", "error: empty.tenon: the file is empty, where a .tenon file has at least 64 bytes\n"},
-      {"short.tenon", "error: short.tenon: the file has 300 bytes, and its header says "},
+      {"junk.tenon", "error: junk.tenon: this is not a .tenon file: its signature is wrong\n"},
+      {"empty.tenon", "error: empty.tenon: the file is empty, but a .tenon file has at least 64 bytes\n"},
+      {"short.tenon", "error: short.tenon: the file has 300 bytes, but its header says "},
       {"missing.tenon", "error: cannot read missing.tenon: there is no such file\n"},
       {"folder.tenon", "error: cannot read folder.tenon: it is a folder, and a file is needed\n"},
   };

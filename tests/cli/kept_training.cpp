@@ -244,12 +244,12 @@ TEST_CASE("train: what a resumed training is told to do otherwise than before is
     Words words;
     const char* message;
   } rows[] = {
-      {{"--no-shuffle"}, "the checkpoint has shuffle on, but this training has off: it goes on, and ends with other bits\n"},
+      {{"--no-shuffle"}, "the checkpoint has shuffle on, but this training has off: training continues, but the results will differ\n"},
       {{"--learning-rate", "0.25"}, "the checkpoint has learning rate 0.001, but this training has 0.25: "},
       {{"--schedule", "cosine"}, "the checkpoint has schedule constant, but this training has cosine: "},
       {{"--warm-up", "7"}, "the checkpoint has warm-up 0, but this training has 7: "},
       {{"--accumulate", "2"}, "the checkpoint has accumulate 1, but this training has 2: "},
-      {{"--lanes", "2"}, "the checkpoint has lanes 1, but this training has 2: "},
+      {{"--lanes", "2"}, "the checkpoint has number of micro-batches 1, but this training has 2: "},
       {{"--clip-norm", "0.5"}, "the checkpoint has clip norm 0, but this training has 0.5: "},
   };
   for (const auto& row : rows) {

@@ -59,7 +59,7 @@ TEST_CASE("a pack without its hash is refused, until it is on the list") {
   CHECK(run().code == 4);
   CHECK(
       run().err ==
-      "error: q.pack is a pack, which holds code: it is opened only by its hash, and none is given\nhint: say the hash of the pack, which "
+      "error: q.pack is a pack, which holds code: its hash must be trusted, but no hash was passed\nhint: pass the pack's hash, which "
       "tenon pack printed where it was made and sha256sum prints of a file, or add it to your list of what is trusted, `tenon trust add`, "
       "if you know where it comes from (--trust sha256:HASH)\n");
   CHECK(run({"--trust", "sha256:" + std::string(64, '0')}).code == 4);
@@ -71,7 +71,7 @@ TEST_CASE("a pack without its hash is refused, until it is on the list") {
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 8);
   at.place().write("q.pack", bytes);
   CHECK(run().code == 4);
-  CHECK(has(run({"--trust", at.hash()}).err, "q.pack is not the pack that is trusted: its SHA-256 is "));
+  CHECK(has(run({"--trust", at.hash()}).err, "q.pack is not the trusted pack: its SHA-256 is "));
   CHECK(at.run({"run", "g.tenon", "--trust", at.hash(), "--input", "x=x.npy"}).err ==
         "error: --trust is for packs, and g.tenon is none\nhint: tenon pack makes packs\n");
 }

@@ -31,7 +31,7 @@ TEST_CASE("rows of an input") {
       {"x.npy[3:2]", 2, "error: 'x.npy' has 4 rows, but rows 3 to 2 are requested\n"},
       {"none.npy[0:1]", 2, "error: 'none.npy' has 0 rows, but rows 0 to 1 are requested\n"},
       {"one.npy[0:1]", 2, "error: 'one.npy' is a scalar and has no rows\n"},
-      {"x.npy[-1:]", 2, "error: '-1' is not a row of 'x.npy[-1:]'\nhint: rows are written like x.npy[0:1500], x.npy[1500:]\n"},
+      {"x.npy[-1:]", 2, "error: '-1' is not a row of 'x.npy[-1:]'\nhint: write rows as x.npy[0:1500] or x.npy[1500:]\n"},
       {"x.npy[a:]", 2, "error: 'a' is not a row of 'x.npy[a:]'\n"},
       {"x.npy[1]", 4, "error: cannot read x.npy[1]: there is no such file\n"},
       {"x.npy[0:99999999999999999999]", 2, "error: '99999999999999999999' is not a row"},

@@ -13,7 +13,7 @@ using namespace tenon;
 namespace {
 
 const std::string random_weights =
-    "warning: 'logits_weight' has no values, and the session draws random ones with seed 0: "
+    "warning: 'logits_weight' has no values, so the session initializes them randomly with seed 0: "
     "train the graph, load a saved one, or initialize it\n";
 
 /// A classifier as it is trained, on 11 examples of 4 numbers.
@@ -258,7 +258,7 @@ TEST_CASE("run: a trace that cannot be written is told, and the result is there"
   const Workplace site;
   const auto result = site.run_in({"run", "g.tenon", "--input", "x=x.npy", "--trace", "t.json"}, with_calls("write,t.json,1,1,error 28"));
   CHECK(result.code == 1);
-  CHECK(result.err == "warning: cannot write t.json: the disk is full; the trace lacks runs\n");
+  CHECK(result.err == "warning: cannot write t.json: the disk is full; the trace is missing runs\n");
   CHECK(result.out == site.run({"run", "g.tenon", "--input", "x=x.npy"}).out);
   CHECK(has(read_bytes(site.folder() / "t.json"), "\"traceEvents\":[\n]}"));
 }

@@ -73,13 +73,13 @@ TEST_CASE("sparse files as inputs: sparse where a kernel takes them, dense elsew
       {"labels.json", "x.svm:labels", 0, "y  float32 [3]  3 -1 7\n"},
       {"labels.json", "x.svm:labels[2:]", 0, "y  float32 [1]  7\n"},
       {"same_float32.json", "half.svmlight:labels", 0, "y  float32 [1]  0.5\n"},
-      {"labels.json", "half.svmlight:labels", 2, "error: 'half.svmlight' has the label 0.5, which int32 does not hold\n"},
+      {"labels.json", "half.svmlight:labels", 2, "error: 'half.svmlight' has the label 0.5, which does not fit int32\n"},
       {"labels.json", "x.npz", 2, "error: input 'x' is float32 in its file but the graph needs int32, and not every value"},
       {"same_float32.json", "broken.svm", 4, "error: cannot read broken.svm: line 2: the value 'x' is not a number\n"},
       {"same_float32.json", "zero.libsvm:from-1", 4,
-       "error: cannot read zero.libsvm: line 1: feature 0 is there, but the features are said to be counted from 1\n"},
+       "error: cannot read zero.libsvm: line 1: found feature 0, but features are declared to count from 1\n"},
       {"same_float32.json", "x.svm:label", 2,
-       "error: 'x.svm:label' asks for 'label' of x.svm\nhint: write x.svm, x.svm:labels, x.svm:from-0 or x.svm:from-1\n"},
+       "error: 'x.svm:label': x.svm has no part 'label'\nhint: write x.svm, x.svm:labels, x.svm:from-0 or x.svm:from-1\n"},
       {"same_float32.json", "no.svm", 4, "error: cannot read no.svm: there is no such file\n"},
   };
   for (const auto& test : cases) {
@@ -107,7 +107,7 @@ TEST_CASE("sparse outputs are printed, told as JSON, and written as scipy reads 
   CHECK(read_npz(site.folder() / "y.npz").at("").to_string() == "csr float32 [3, 4], 3 stored  (0, 0) 0.5 (0, 2) 2 (2, 1) 1");
   const auto npy = with({"--output", "y=y.npy"});
   CHECK(npy.code == 2);
-  CHECK(npy.err == "error: a .npy file holds a dense array, and what is to go to y.npy is csr\nhint: csr goes to .npz files\n");
+  CHECK(npy.err == "error: a .npy file holds a dense array, but the tensor for y.npy is csr\nhint: save csr tensors to .npz files\n");
 }
 
 TEST_CASE("show tells how the outputs of nodes are stored where an input is sparse") {

@@ -117,16 +117,16 @@ echo "-- what is refused"
 run 2 mlp x.tenon --comm-timeout 0 >log 2>&1; refused 'comm_timeout is 0 but must be above 0'
 ranks 2 "$build/tenon" --plugins "$build/plugins" --trust-writable --isolate all call ranks >log 2>&1
 refused 'tenon_comm.so reaches other processes, which a worker process cannot: do not isolate it'
-lanes=1 run 2 mlp x.tenon >log 2>&1; refused 'lanes is 1 but must be at least 2, the number of processes'
+lanes=1 run 2 mlp x.tenon >log 2>&1; refused 'lanes, the number of micro-batches, is 1 but must be at least 2, the number of processes'
 # shellcheck disable=SC2016
-ranks 2 bash -c '. ./rank.sh; seed=$rank train mlp x.tenon' >log 2>&1; refused 'rank 1 has another seed than rank 0: 1 there, 0 here'
+ranks 2 bash -c '. ./rank.sh; seed=$rank train mlp x.tenon' >log 2>&1; refused 'rank 1 differs from rank 0 in the seed: 1 instead of 0'
 # shellcheck disable=SC2016
 ranks 2 bash -c '. ./rank.sh; rows=$((700 - rank)); tenon train mlp.json -o x.tenon --lanes 2 --data image=$digits/digits_images.npy[0:$rows] \
-  --data label=$digits/digits_labels.npy[0:$rows]' >log 2>&1; refused 'rank 1 has another number of examples than rank 0: 699 there, 700 here'
+  --data label=$digits/digits_labels.npy[0:$rows]' >log 2>&1; refused 'rank 1 differs from rank 0 in the number of examples: 699 instead of 700'
 sed 's/0.0625/0.07/' mlp.json >other.json
 # shellcheck disable=SC2016
 ranks 2 bash -c '. ./rank.sh; ((rank == 0)) && net=mlp || net=other; train $net x.tenon' >log 2>&1
-grep -q 'rank 1 has another graph: its node number 1 than rank 0' log || { tail -n 12 log; fail "another graph"; }
+grep -q 'rank 1 differs from rank 0 in the node number 1 of the graph' log || { tail -n 12 log; fail "another graph"; }
 rm -f x.tenon
 # shellcheck disable=SC2016
 ranks 2 bash -c '. ./rank.sh; ((rank == 1)) && exit 3; train mlp x.tenon --comm-timeout 3' >log 2>&1
@@ -143,7 +143,7 @@ cat >large.json <<'E2'
 E2
 ranks 2 "$build/tenon" --plugins "$build/plugins" --trust-writable train large.json -o x.tenon --data x=large.svm --no-shuffle --batch 2 --lanes 2 \
   --learning-rate 1e-30 --epochs 1 >log 2>&1
-refused "^error: step 2 of epoch 0: the gradient of 'w' is not finite; the sum over the step's lanes is too large"
+refused "^error: step 2 of epoch 0: the gradient of 'w' is not finite; the sum over the step's micro-batches is too large"
 [[ $(grep -c 'is too large' log) == 1 ]] || { tail -n 12 log; fail "what all processes see is told once"; }
 tenon validate x.checkpoint.tenon >/dev/null || fail "the checkpoint of a step that failed"
 

@@ -229,7 +229,7 @@ TEST_CASE("captures: a kernel that promised too much is told of, and all goes on
   Session session(chain(gpu.host, 4, "liar"), on_gpu());
   for (int i = 0; i < 4; ++i) CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 16));
   REQUIRE(gpu.warnings.size() == 1);
-  CHECK(gpu.warnings[0].starts_with("kernels are not captured, and run one by one: "));
+  CHECK(gpu.warnings[0].starts_with("kernels cannot be captured and run one by one: "));
 }
 
 TEST_CASE("captures: a fault of a captured kernel is its node's error, in every run") {

@@ -75,7 +75,7 @@ TEST_CASE("a launch that finds the device lost says so, and what ran there befor
   CAPTURE(lost.message);
   CHECK(lost.kind == 1);
   CHECK(lost.message.find("node 'late': CUDA: cudaErrorIllegalAddress, ") != std::string::npos);
-  CHECK(lost.message.find("; this process cannot use cuda:0 any more, and the tensors on it are lost; before it cuda:0 was to do nodes "
+  CHECK(lost.message.find("; this process cannot use cuda:0 any more, and the tensors on it are lost; before it, cuda:0 was to run nodes "
                           "'wild' to 'patient'") != std::string::npos);
 }
 

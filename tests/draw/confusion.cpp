@@ -14,10 +14,10 @@ TEST_CASE("confusion: rows are true classes, columns predicted ones, ties the fi
   CHECK(same_bits(confusion(scores, labels), Tensor::from<std::int64_t>({1, 0, 1, 0, 1, 0, 0, 0, 1}, {3, 3})));
   CHECK(failure_of([&] {
           confusion(scores, Tensor::from<std::int32_t>({1, 0, 3, 2}, {4}));
-        }).message == "label 3 of example 2 is not a class: there are 3");
+        }).message == "label 3 of example 2 is not one of the 3 classes");
   CHECK(failure_of([&] {
           confusion(scores, Tensor::from<std::int32_t>({1, 0, -1, 2}, {4}));
-        }).message == "label -1 of example 2 is not a class: there are 3");
+        }).message == "label -1 of example 2 is not one of the 3 classes");
   CHECK(failure_of([] {
           tenon::confusion(tenon::Tensor::zeros(tenon::f32, {2, 3}), tenon::Tensor::zeros(tenon::i64, {3}));
         }).message == "confusion cannot be computed from float32 [2, 3] scores and int64 [3] labels");

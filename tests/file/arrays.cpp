@@ -34,16 +34,16 @@ TEST_CASE("arrays: what cannot be saved or loaded is refused") {
   save_arrays(path("both.npz"), {{"a", arange(i64, 3)}, {"b", arange(i64, 3)}});
   const auto several = failure_of([&] { load_array(path("both.npz")); });
   CHECK(several.kind == 2);
-  CHECK(several.message == "'" + path("both.npz") + "' holds 2 arrays, and one is needed");
+  CHECK(several.message == "'" + path("both.npz") + "' holds 2 arrays but exactly one is needed");
   CHECK(several.hint == "it has a, b; load_arrays() reads them all by name");
   CHECK(failure_of([&] { load_array(path("none.npy")); }).kind == 4);
   CHECK(failure_of([&] { load_arrays(path("x.npy")); }).message ==
-        "several arrays go into .npz files, and '" + path("x.npy") + "' is not one");
+        "several arrays are stored in .npz files; '" + path("x.npy") + "' has another suffix");
   CHECK(failure_of([&] { save_array(path("x.txt"), arange(f32, 1)); }).message ==
-        "dense arrays go into .npy files, and '" + path("x.txt") + "' is not one");
+        "dense arrays are stored in .npy files; '" + path("x.txt") + "' has another suffix");
   CHECK(failure_of([&] {
           save_array(path("x.npy"), cast_storage(ones(f32, {1, 1}), Storage::csr));
-        }).message == "sparse arrays go into .npz files, and '" + path("x.npy") + "' is not one");
+        }).message == "sparse arrays are stored in .npz files; '" + path("x.npy") + "' has another suffix");
   CHECK_FALSE(std::filesystem::exists(path("x.npy")));
 }
 
@@ -61,12 +61,12 @@ TEST_CASE("arrays: a file becomes what an input of a graph needs, or is refused"
   write_bytes(path("x.svm"), "1000000 1:1\n");
   CHECK(same_bits(load_input(path("x.svm:labels"), input(f32, Storage::dense)), full(f32, {1}, 1e6)));
   CHECK(failure_of([&] { load_input(path("x.svm:labels"), input(f16, Storage::dense)); }).message ==
-        "'" + path("x.svm") + "' has the label 1000000, which float16 does not hold");
+        "'" + path("x.svm") + "' has the label 1000000, which does not fit float16");
   save_arrays(path("all.npz"), {{"x", bytes}, {"y", arange(i64, 3)}});
   CHECK(same_bits(load_input(path("all.npz"), input(u8, Storage::dense)), bytes));
   save_array(path("wide.npy"), arange(f64, 3));
   CHECK(failure_of([&] { load_input(path("wide.npy"), input(f32, Storage::dense)); }).message ==
-        "input 'x' is float64 in its file but the graph needs float32, and not every value would survive that");
+        "input 'x' is float64 in its file but the graph needs float32, which cannot hold every value");
 }
 
 TEST_CASE("arrays: an input takes another dtype only if no value of it can change") {

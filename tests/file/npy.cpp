@@ -151,12 +151,12 @@ TEST_CASE("a file that is written some rows at a time is the one of the whole ar
   NpyWriter writer(path, f32, {5, 2});
   writer.write(rows(0, 2));
   writer.write(rows(2, 2));
-  CHECK(failure_of([&] { writer.commit(); }).message == "cannot write " + path.string() + ": it has 5 rows, and 2 came");
+  CHECK(failure_of([&] { writer.commit(); }).message == "cannot write " + path.string() + ": it has 5 rows but 2 were written");
   const std::pair<Tensor, const char*> wrong[] = {
-      {rows(1, 5), "it has 5 rows, and 6 come"},
-      {Tensor::zeros(f32, {1, 3}), "its rows are float32 [5, 2], but float32 [1, 3] come"},
-      {Tensor::zeros(f64, {1, 2}), "its rows are float32 [5, 2], but float64 [1, 2] come"},
-      {Tensor::zeros(f32, Shape::scalar()), "its rows are float32 [5, 2], but float32 [] come"}};
+      {rows(1, 5), "it has 5 rows but 6 were written"},
+      {Tensor::zeros(f32, {1, 3}), "its rows are float32 [5, 2] but float32 [1, 3] was written"},
+      {Tensor::zeros(f64, {1, 2}), "its rows are float32 [5, 2] but float64 [1, 2] was written"},
+      {Tensor::zeros(f32, Shape::scalar()), "its rows are float32 [5, 2] but float32 [] was written"}};
   for (const auto& [tensor, words] : wrong)
     CHECK(failure_of([&, &tensor = tensor] { writer.write(tensor); }).message == "cannot write " + path.string() + ": " + words);
   writer.write(rows(2, 5));
@@ -173,8 +173,8 @@ TEST_CASE("elements that do not fit their header") {
     std::string elements;
     const char* reason;
   } cases[] = {
-      {"|b1", "(3,)", "\1\0\2"s, "element 2 is 2, and a bool is 0 or 1"},
-      {"<f4", "(2, 2)", std::string(15, 'x'), "it is cut short: it has 15 of the 16 bytes of float32 [2, 2]"},
+      {"|b1", "(3,)", "\1\0\2"s, "element 2 is 2, but a bool is 0 or 1"},
+      {"<f4", "(2, 2)", std::string(15, 'x'), "it is truncated: it has 15 of the 16 bytes of float32 [2, 2]"},
       {"<f4", "(2, 2)", std::string(17, 'x'), "it has 1 byte after its array of float32 [2, 2]"},
       {"<f4", "(0,)", "x", "it has 1 byte after its array of float32 [0]"},
       {"<f8", "(2305843009213693952,)", "x", "its shape [2305843009213693952] has more bytes than can be counted"},
@@ -199,7 +199,7 @@ TEST_CASE("a file cut short anywhere is refused") {
       write_bytes(folder / "x.npy", whole.substr(0, size));
       const FailureText failure = failure_of([&] { read_npy(folder / "x.npy"); });
       REQUIRE(failure.kind == 4);
-      CHECK(failure.message.starts_with("cannot read " + (folder / "x.npy").string() + ": it is " + (size == 0 ? "empty" : "cut short")));
+      CHECK(failure.message.starts_with("cannot read " + (folder / "x.npy").string() + ": it is " + (size == 0 ? "empty" : "truncated")));
     }
   }
 }

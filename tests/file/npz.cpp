@@ -68,11 +68,11 @@ TEST_CASE("what cannot be written says so, and leaves what was there") {
   } cases[] = {
       {at + "/no/x.npz", {}, 4, "cannot write " + at + "/no/x.npz: the folder " + at + "/no does not exist"},
       {path, {{"a", tensor}, {"b", Tensor()}}, 2, "this tensor is empty: it has no dtype, shape or elements"},
-      {path, {{"", tensor}}, 2, "an array in " + path + " cannot be called ''"},
-      {path, {{std::string("a\0b", 3), tensor}}, 2, "an array in " + path + " cannot be called 'a\\x00b'"},
-      {path, {{"\xff\xfe", tensor}}, 2, "an array in " + path + " cannot be called '\\xff\\xfe'"},
-      {path, {{"two\nlines", tensor}}, 2, "an array in " + path + " cannot be called 'two\\x0alines'"},
-      {path, {{std::string(65532, 'x'), tensor}}, 2, "an array in " + path + " cannot be called '" + std::string(65532, 'x') + "'"},
+      {path, {{"", tensor}}, 2, "an array in " + path + " cannot be named ''"},
+      {path, {{std::string("a\0b", 3), tensor}}, 2, "an array in " + path + " cannot be named 'a\\x00b'"},
+      {path, {{"\xff\xfe", tensor}}, 2, "an array in " + path + " cannot be named '\\xff\\xfe'"},
+      {path, {{"two\nlines", tensor}}, 2, "an array in " + path + " cannot be named 'two\\x0alines'"},
+      {path, {{std::string(65532, 'x'), tensor}}, 2, "an array in " + path + " cannot be named '" + std::string(65532, 'x') + "'"},
   };
   for (const auto& test : cases) {
     const FailureText failure = failure_of([&] { write_npz(test.path, test.arrays); });
@@ -151,8 +151,9 @@ TEST_CASE("archives that are refused") {
   const BuiltMember whole{.name = "a.npy", .content = large},
       overlapping{.name = "b.npy", .content = "", .size = length, .stored_size = length, .offset = 0};
 
-  const std::string bad_name = ": the archive is damaged: the name ",
-                    elsewhere = ", array 'a': the archive is damaged: its list of members leads elsewhere", whole_archive = zip_of({good});
+  const std::string bad_name = ": the archive is damaged: its member name ",
+                    elsewhere = ", array 'a': the archive is damaged: its directory does not match the member headers",
+                    whole_archive = zip_of({good});
   const auto at_end = [&](std::size_t at, std::uint32_t value) {
     auto archive = whole_archive;
     return archive.replace(archive.size() - 22 + at, at < 12 ? 2 : 4, little_endian(value, at < 12 ? 2 : 4));
@@ -162,42 +163,42 @@ TEST_CASE("archives that are refused") {
     std::string reason;  // after the path
   } cases[] = {
       {"", ": it is empty"},
-      {"hello", ": it is not a zip archive, as .npz files are"},
-      {array, ": it is not a zip archive, as .npz files are"},
+      {"hello", ": it is not a zip archive, and .npz files are"},
+      {array, ": it is not a zip archive, and .npz files are"},
       {zip_of({{.name = "notes.txt", .content = "hi"}}), ", array 'notes.txt': it is not an array: its name does not end in .npy"},
       {zip_of({{.name = "folder/", .content = ""}}), ", array 'folder/': it is not an array: its name does not end in .npy"},
-      {zip_of({good, good}), ", array 'a': there are two of that name"},
-      {changed([](BuiltMember& m) { m.content = "hello"; }), ", array 'a': it is no .npy file: it does not begin with \\x93NUMPY"},
-      {changed([](BuiltMember& m) { m.content.pop_back(); }), ", array 'a': it is cut short: it has 3 of the 4 bytes of float32 [1]"},
+      {zip_of({good, good}), ", array 'a': the name occurs twice"},
+      {changed([](BuiltMember& m) { m.content = "hello"; }), ", array 'a': it is not a .npy file: it does not begin with \\x93NUMPY"},
+      {changed([](BuiltMember& m) { m.content.pop_back(); }), ", array 'a': it is truncated: it has 3 of the 4 bytes of float32 [1]"},
       {changed([](BuiltMember& m) { m.content += 'x'; }), ", array 'a': it has 1 byte after its array of float32 [1]"},
       {changed([](BuiltMember& m) { m.name = "two\nlines.npy", m.content = ""; }),
-       bad_name + "'two\\x0alines.npy' in it is not UTF-8 without control characters"},
+       bad_name + "'two\\x0alines.npy' is not UTF-8 without control characters"},
       {changed([](BuiltMember& m) { m.name = "\x1b[2J.npy", m.flags = 0x800; }),
-       bad_name + "'\\x1b[2J.npy' in it is not UTF-8 without control characters"},
+       bad_name + "'\\x1b[2J.npy' is not UTF-8 without control characters"},
       {changed([](BuiltMember& m) { m.flags = 1; }), ", array 'a': it is encrypted"},
       {changed([](BuiltMember& m) { m.method = 12; }), ", array 'a': it is compressed by method 12, not stored or deflated"},
       {changed([](BuiltMember& m) { m.method = 8, m.content = "\xff\xff\xff"; }), ", array 'a': it is damaged: it cannot be decompressed"},
-      {changed([](BuiltMember& m) { m.crc ^= 1; }), ", array 'a': it is damaged: its checksum is not the one that the archive says"},
-      {changed([&](BuiltMember& m) { m = deflated(array + 'x', array); }), ", array 'a': it has more bytes than the archive says"},
+      {changed([](BuiltMember& m) { m.crc ^= 1; }), ", array 'a': it is damaged: its checksum does not match"},
+      {changed([&](BuiltMember& m) { m = deflated(array + 'x', array); }), ", array 'a': it has more bytes than the directory declares"},
       {changed([&](BuiltMember& m) { m = deflated(array.substr(0, 131), array); }),
-       ", array 'a': it has fewer bytes than the archive says"},
-      {changed([](BuiltMember& m) { m.size = 200; }), ", array 'a': it says that it has more bytes than the archive holds"},
+       ", array 'a': it has fewer bytes than the directory declares"},
+      {changed([](BuiltMember& m) { m.size = 200; }), ", array 'a': its declared size is larger than the archive can hold"},
       {changed([](BuiltMember& m) { m.method = 8, m.size = 0xfffffff0; }),
-       ", array 'a': it says that it has more bytes than the archive holds"},
-      {zip_of({whole, overlapping}), ", array 'b': the archive is shorter than its members say"},
+       ", array 'a': its declared size is larger than the archive can hold"},
+      {zip_of({whole, overlapping}), ", array 'b': the archive is shorter than its members' sizes"},
       {changed([&](BuiltMember& m) { m = deflated(array, array), m.content[0] = '\0'; }),
-       ", array 'a': it has fewer bytes than the archive says"},
-      {changed([](BuiltMember& m) { m.stored_size = 1000; }), ", array 'a': the archive is shorter than its members say"},
+       ", array 'a': it has fewer bytes than the directory declares"},
+      {changed([](BuiltMember& m) { m.stored_size = 1000; }), ", array 'a': the archive is shorter than its members' sizes"},
       {changed([](BuiltMember& m) { m.offset = 100; }), elsewhere},
       {changed([](BuiltMember& m) { m.offset = 0xfffffff0; }), elsewhere},
-      {changed([](BuiltMember& m) { m.offset = 0xffffffff; }), ": the archive is damaged: its list of members is damaged"},
+      {changed([](BuiltMember& m) { m.offset = 0xffffffff; }), ": the archive is damaged: its directory is damaged"},
       {whole_archive.substr(0, whole_archive.size() - 1),
-       ": the archive is damaged: its list of members is missing, which is at its end: was it cut short?"},
-      {at_end(8, 2), ": the archive is damaged: it is one part of several"},
-      {at_end(10, 2), ": the archive is damaged: it is one part of several"},
-      {at_end(12, 100000), ": the archive is damaged: its list of members lies outside of it"},
-      {at_end(16, 0), ": the archive is damaged: its list of members is damaged"},
-      {at_end(12, 40), ": the archive is damaged: its list of members is longer or shorter than it says"},
+       ": the archive is damaged: its directory, at the end of the file, is missing: was it truncated?"},
+      {at_end(8, 2), ": the archive is damaged: it is one volume of a multi-volume archive"},
+      {at_end(10, 2), ": the archive is damaged: it is one volume of a multi-volume archive"},
+      {at_end(12, 100000), ": the archive is damaged: its directory lies outside the file"},
+      {at_end(16, 0), ": the archive is damaged: its directory is damaged"},
+      {at_end(12, 40), ": the archive is damaged: its directory has another size than declared"},
   };
   for (const auto& test : cases) {
     CAPTURE(test.reason);
@@ -301,7 +302,7 @@ TEST_CASE("an archive of more arrays than 16 bits count") {
   for (const auto at : {74, 66})
     bytes.replace(bytes.size() - static_cast<std::size_t>(at), 8, little_endian(100001, 4) + little_endian(0, 4));
   write_bytes(folder / "x.npz", bytes);
-  CHECK(failure_of([&] { read_npz(folder / "x.npz"); }).message.ends_with("it has 100001 members, and at most 100000 are read"));
+  CHECK(failure_of([&] { read_npz(folder / "x.npz"); }).message.ends_with("it has 100001 members but at most 100000 are supported"));
 }
 
 TEST_CASE("an archive cut short anywhere is refused") {

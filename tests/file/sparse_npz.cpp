@@ -106,10 +106,10 @@ TEST_CASE("csr matrices: indices, indptr and shape of any integer types are read
     write_bytes(folder / "x.npz", bytes);
     return failure_of([&] { read_npz(folder / "x.npz"); }).message;
   };
-  CHECK(reason_of(archive(types[7], types[3], UINT64_MAX)).ends_with("'indices' has 18446744073709551615, which int64 does not hold"));
+  CHECK(reason_of(archive(types[7], types[3], UINT64_MAX)).ends_with("'indices' has 18446744073709551615, which does not fit int64"));
   CHECK(reason_of(archive(types[4], types[3], 255)).ends_with("column index 0 is 255, but there are 3 columns"));
   CHECK(reason_of(archive(types[0], types[3], 255)).ends_with("column index 0 is -1, but there are 3 columns"));
-  CHECK(reason_of(archive(std::pair{"<f4", 4}, types[3])).ends_with("'indices' is float32, and integers are needed"));
+  CHECK(reason_of(archive(std::pair{"<f4", 4}, types[3])).ends_with("'indices' is float32 but must be integers"));
 }
 
 TEST_CASE("matrices that are refused") {
@@ -119,9 +119,9 @@ TEST_CASE("matrices that are refused") {
     Matrix matrix;
     const char* reason;
   } cases[] = {
-      {{.format = npy("|S3", "()", "csc")}, "it holds a sparse matrix in the format 'csc', and only csr is read"},
-      {{.format = npy("|S3", "()", "\x1b[J")}, "it holds a sparse matrix in the format '?[J', and only csr is read"},
-      {{.format = npy("|S4", "()", "a ~b")}, "it holds a sparse matrix in the format 'a ~b', and only csr is read"},
+      {{.format = npy("|S3", "()", "csc")}, "it holds a sparse matrix in the format 'csc' but only csr is supported"},
+      {{.format = npy("|S3", "()", "\x1b[J")}, "it holds a sparse matrix in the format '?[J' but only csr is supported"},
+      {{.format = npy("|S4", "()", "a ~b")}, "it holds a sparse matrix in the format 'a ~b' but only csr is supported"},
       {{.indices = {3, 0}}, "csr float32 [2, 3]: column index 0 is 3, but there are 3 columns"},
       {{.indices = {0xffffffff, 0}}, "csr float32 [2, 3]: column index 0 is -1, but there are 3 columns"},
       {{.indices = {2, 0xffffffff}, .starts = {0, 2, 2}}, "column index 1 is -1, but there are 3 columns"},
@@ -131,7 +131,7 @@ TEST_CASE("matrices that are refused") {
       {{.starts = {0, 0x7fffffff, 2}},
        "csr float32 [2, 3]: row 1 starts at 2147483647, but row 2 starts at 2: row starts must not descend"},
       {{.starts = {1, 1, 2}}, "csr float32 [2, 3]: its row starts go from 1 to 2, not from 0 to 2"},
-      {{.shape = {2}}, "'shape' has 1 entries, and a matrix has 2"},
+      {{.shape = {2}}, "'shape' has 1 entries but needs 2"},
       {{.shape = {0xffffffff, 3}}, "'shape' has a dimension of -1"},
       {{.plus = true}, "a sparse matrix has no array 'more'"},
   };
@@ -147,11 +147,11 @@ TEST_CASE("matrices that are refused") {
   };
   write_bytes(path, zip_of({{.name = "format.npy", .content = npy("|S3", "()", "csr")},
                             {.name = "data.npy", .content = npy("<f4", "(1, 2)", numbers({0x3f800000, 0x40000000}))}}));
-  CHECK(failure_of([&] { read_npz(path); }).message == "cannot read " + path + ": 'data' has the shape [1, 2], and a list is needed");
+  CHECK(failure_of([&] { read_npz(path); }).message == "cannot read " + path + ": 'data' has the shape [1, 2] but must have one dimension");
   const std::string where = "cannot read " + path + ", array 'format': ";
   CHECK(message_of(npy("|S4", "()", "csr")) == where + "its text of 4 letters has 3 bytes");
   CHECK(message_of(npy("<U3", "()", "csr")) == where + "its text of 3 letters has 3 bytes");
-  CHECK(message_of(npy("|S3", "(1,)", "csr")) == where + "its elements are of numpy's type '|S3', which Tenon does not have");
+  CHECK(message_of(npy("|S3", "(1,)", "csr")) == where + "its elements have numpy's type '|S3', which Tenon does not support");
   write_bytes(path, zip_of({{.name = "format.npy", .content = npy("|S3", "()", "csr")}}));
   CHECK(failure_of([&] { read_npz(path); }).message == "cannot read " + path + ": the sparse matrix lacks the array 'data'");
 }
@@ -203,13 +203,13 @@ TEST_CASE("sparse tensors that files of arrays cannot hold") {
       {[&] {
          write_npz(folder / "x.npz", {{"a", csr}, {"b", dense}});
        },
-       "'a' is csr, and an archive holds dense arrays or one csr matrix"},
+       "'a' is csr, but an archive holds dense arrays or one csr matrix"},
       {[&] {
          write_npz(folder / "x.npz", {{"a", cast_storage(dense, Storage::row_sparse)}});
        },
-       "'a' is row_sparse, and an archive holds dense arrays or one csr matrix"},
+       "'a' is row_sparse, but an archive holds dense arrays or one csr matrix"},
       {[&] { write_npy(folder / "x.npy", csr); },
-       "a .npy file holds a dense array, and what is to go to " + (folder / "x.npy").string() + " is csr"},
+       "a .npy file holds a dense array, but the tensor for " + (folder / "x.npy").string() + " is csr"},
   };
   for (const auto& test : cases) {
     const FailureText failure = failure_of(test.write);

@@ -94,27 +94,28 @@ TEST_CASE("sparse tensors whose description is wrong") {
     const char* sentence;
     std::function<void(format::ModelT&)> change;
   } cases[] = {
-      {"tensor 0, row_sparse float32 [6, 2], has a buffer of 16 bytes for its values, which need 24",
+      {"tensor 0, row_sparse float32 [6, 2], has a buffer of 16 bytes for its values but needs 24",
        [](auto& m) { m.tensors[0]->stored = 3; }},
-      {"tensor 0, row_sparse float32 [6, 2], has values of more bytes than 64 bits count",
+      {"tensor 0, row_sparse float32 [6, 2], has values with a byte count beyond 64 bits",
        [](auto& m) { m.tensors[0]->stored = ~std::uint64_t{0}; }},
-      {"tensor 0, row_sparse float32 [6, 2], has a buffer of 16 bytes for its indices, which need 8",
+      {"tensor 0, row_sparse float32 [6, 2], has a buffer of 16 bytes for its indices but needs 8",
        [](auto& m) { m.tensors[0]->index_dtype = format::DType::i32; }},
-      {"tensor 0 has indices of dtype 7, and only int32 and int64 can be", [](auto& m) { m.tensors[0]->index_dtype = format::DType::f32; }},
+      {"tensor 0 has indices of dtype 7, but only int32 and int64 are allowed",
+       [](auto& m) { m.tensors[0]->index_dtype = format::DType::f32; }},
       {"tensor 0 is row_sparse, but has the row starts of csr", [](auto& m) { m.tensors[0]->row_starts = 7; }},
-      {"the buffer of tensor 0's indices is number 99, but there are 18", [](auto& m) { m.tensors[0]->indices = 99; }},
-      {"buffer 0 belongs to two tensors, tensor 0 is the second", [](auto& m) { m.tensors[0]->indices = 0; }},
-      {"tensor 3, csr float32 [3, 3], has a buffer of 12 bytes for its values, which need 8", [](auto& m) { m.tensors[3]->stored = 2; }},
-      {"tensor 3, csr float32 [4, 3], has a buffer of 32 bytes for its row starts, which need 40",
+      {"the buffer of tensor 0's indices is index 99, but there are 18", [](auto& m) { m.tensors[0]->indices = 99; }},
+      {"buffer 0 belongs to two tensors; the second is tensor 0", [](auto& m) { m.tensors[0]->indices = 0; }},
+      {"tensor 3, csr float32 [3, 3], has a buffer of 12 bytes for its values but needs 8", [](auto& m) { m.tensors[3]->stored = 2; }},
+      {"tensor 3, csr float32 [4, 3], has a buffer of 32 bytes for its row starts but needs 40",
        [](auto& m) {
          m.types[m.tensors[3]->type]->dims = {4, 3};
        }},
-      {"tensor 3 is csr float32 [9], and csr needs two dimensions", [](auto& m) { m.types[m.tensors[3]->type]->dims = {9}; }},
-      {"tensor 5 has more rows than can be counted",
+      {"tensor 3 is csr float32 [9], but csr needs two dimensions", [](auto& m) { m.types[m.tensors[3]->type]->dims = {9}; }},
+      {"tensor 5 has too many rows",
        [](auto& m) {
          m.types[m.tensors[5]->type]->dims = {INT64_MAX, 0};
        }},
-      {"tensor 0 is row_sparse float32 [], and row_sparse needs rows", [](auto& m) { m.types[m.tensors[0]->type]->dims.clear(); }},
+      {"tensor 0 is row_sparse float32 [], but row_sparse needs rows", [](auto& m) { m.types[m.tensors[0]->type]->dims.clear(); }},
       {"tensor 0 is row_sparse, but the file does not name \"sparse\" as a feature", [](auto& m) { m.required_features.pop_back(); }},
       {"'dense' is csr float32 [3, 3], but its tensor is float32 [2]", [](auto& m) { m.graphs[0]->values->types[2] = m.tensors[3]->type; }},
       {"'words' is row_sparse, but its tensor is csr",
@@ -138,5 +139,5 @@ TEST_CASE("damaged values of a sparse tensor are named by the checksum") {
   auto parts = FileParts::of(sparse_graph());
   put(parts, 5, 0, 3.0F);
   CHECK(failure_of([&] { read_forged(parts.bytes()); }).message ==
-        "forged.tenon: the data of 'words' are damaged: the checksum of its 12 bytes does not fit");
+        "forged.tenon: the data of 'words' is damaged: the checksum of its 12 bytes does not match");
 }

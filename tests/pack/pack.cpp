@@ -113,12 +113,12 @@ TEST_CASE("a pack is opened by its hash or from the list, and by nothing else") 
   const auto saved = on.save("net.pack");
   const auto path = on.folder / "net.pack";
   const auto refused = [&](const std::string& hash) { return failure_of([&] { tenon::open_pack(path, on.trust(hash)); }); };
-  CHECK(refused("").message == path.string() + " is a pack, which holds code: it is opened only by its hash, and none is given");
+  CHECK(refused("").message == path.string() + " is a pack, which holds code: its hash must be trusted, but no hash was passed");
   CHECK(refused("").hint.find("sha256sum") != std::string::npos);
   tenon::trust_plugin(on.folder / "libbelow.so", on.folder / "config");
   CHECK(refused("").message.find("it is opened only by its hash") != std::string::npos);
   CHECK(refused(std::string(64, 'a')).message ==
-        path.string() + " is not the pack that is trusted: its SHA-256 is " + saved.sha256 + ", and not " + std::string(64, 'a'));
+        path.string() + " is not the trusted pack: its SHA-256 is " + saved.sha256 + ", not " + std::string(64, 'a'));
   for (const auto* text : {"sha256:", "sha256:12", "md5:abc", "SHA256"})
     CHECK(refused(text).message.find("is no hash of a pack: it must be sha256: and 64 digits") != std::string::npos);
   CHECK(!fs::exists(on.unpacked()));
@@ -157,35 +157,35 @@ TEST_CASE("packs with a right hash and wrong members are refused, and leave noth
     const char* why;
     std::string bytes;
   } cases[] = {
-      {"was it cut short?", pack_of({graph}).substr(0, 200)},
+      {"was it truncated?", pack_of({graph}).substr(0, 200)},
       {"'../x' may not be in a pack", pack_of({graph, {"../x", ""}})},
       {"'/tmp/x' may not be in a pack", pack_of({graph, {"/tmp/x", ""}})},
       {"'plugins/../x' may not be in a pack", pack_of({graph, {"plugins/../x", ""}})},
       {"'plugins/..' may not be in a pack", pack_of({graph, {"plugins/..", ""}})},
       {"'plugins/' may not be in a pack", pack_of({graph, {"plugins/", ""}})},
-      {"its member pack.json is there twice", pack_of({graph, {"pack.json", ""}})},
-      {"graph.tenon is no plain file", pack_of({link})},
-      {"graph.tenon is no plain file", pack_of({other([](auto& member) { member.mode = S_IFDIR | 0755U; })})},
-      {"graph.tenon is there twice", zip_of({{"pack.json", list}, graph, graph})},
-      {"'graph.tenon' is there twice", zip_of({{"pack.json", list_of({graph, graph})}, graph})},
+      {"its member pack.json occurs twice", pack_of({graph, {"pack.json", ""}})},
+      {"graph.tenon is not a regular file", pack_of({link})},
+      {"graph.tenon is not a regular file", pack_of({other([](auto& member) { member.mode = S_IFDIR | 0755U; })})},
+      {"graph.tenon occurs twice", zip_of({{"pack.json", list}, graph, graph})},
+      {"'graph.tenon' occurs twice", zip_of({{"pack.json", list_of({graph, graph})}, graph})},
       {"graph.tenon is not among the members", pack_of({{"plugins/a.so", ""}})},
       {"'plugins/b.so' is not among the members", pack_of({graph, {"plugins/a.so", ""}}, "\"plugins/b.so\"")},
       {"'graph.tenon' is not among the members", pack_of({graph}, "\"graph.tenon\"")},
       {"its first member is not pack.json", zip_of({graph, {"pack.json", list}})},
       {"its first member is not pack.json", zip_of({})},
       {"its pack.json is larger than 16 MiB", zip_of({large})},
-      {"it has other members than its pack.json says", zip_of({{"pack.json", list}, graph, {"plugins/a.so", ""}})},
-      {"its pack.json says that it has plugins/a.so",
+      {"its members differ from those listed in pack.json", zip_of({{"pack.json", list}, graph, {"plugins/a.so", ""}})},
+      {"its pack.json lists plugins/a.so, which is missing",
        zip_of({{"pack.json", list_of({graph, {"plugins/a.so", ""}})}, graph, {"plugins/b.so", ""}})},
-      {"graph.tenon has 7 bytes, and not 8", zip_of({{"pack.json", list_of({{"graph.tenon", "8 bytes."}})}, graph})},
-      {"graph.tenon has not the hash that its pack.json says", zip_of({{"pack.json", list_of({{"graph.tenon", "7 bytes"}})}, graph})},
-      {"graph.tenon has not the hash that its pack.json says",
+      {"graph.tenon has 7 bytes but pack.json says 8", zip_of({{"pack.json", list_of({{"graph.tenon", "8 bytes."}})}, graph})},
+      {"the hash of graph.tenon does not match its pack.json", zip_of({{"pack.json", list_of({{"graph.tenon", "7 bytes"}})}, graph})},
+      {"the hash of graph.tenon does not match its pack.json",
        changed_list(sum_of_text(graph.content),
                     std::string(sum_of_text(graph.content), 0, 63) + (sum_of_text(graph.content).back() == '0' ? "1" : "0"))},
       {"is compressed or encrypted", pack_of({other([](auto& member) { member.method = 8; })})},
       {"is compressed or encrypted", pack_of({other([](auto& member) { member.flags = 1; })})},
       {"is compressed or encrypted", pack_of({other([](auto& member) { member.size = 0xfffffff0; })})},
-      {"graph.tenon has 4294967280 bytes, and not 7",
+      {"graph.tenon has 4294967280 bytes but pack.json says 7",
        pack_of({other([](auto& member) { member.size = member.stored_size = 0xfffffff0; })})},
       {"its checksum is not the one", pack_of({other([](auto& member) { member.crc = 1; })})},
       {"its list of members leads elsewhere", pack_of({other([](auto& member) { member.offset = 99999; })})},
@@ -196,7 +196,7 @@ TEST_CASE("packs with a right hash and wrong members are refused, and leave noth
       {"'more'", changed_list("\"tenon_pack\"", "\"more\": 1, \"tenon_pack\"")},
       {"'more'", changed_list("\"size\"", "\"more\": 1, \"size\"")},
       {"pack.json:1:", zip_of({{"pack.json", "no list"}, graph})},
-      {"is no SHA-256", zip_of({{"pack.json", std::string(list).replace(list.rfind('"') - 64, 64, "a")}, graph})},
+      {"is not a SHA-256 hash", zip_of({{"pack.json", std::string(list).replace(list.rfind('"') - 64, 64, "a")}, graph})},
       {"it is empty", ""},
   };
   for (const auto& each : cases) {
@@ -258,7 +258,7 @@ TEST_CASE("what cannot be packed is said, and no file is written") {
   write_bytes(on.folder / "table.bin", "numbers");
   write_bytes(on.folder / "more/table.bin", "numbers");
   const auto refused = [&](const char* with) { return failure_of([&] { on.save("net.pack", {.with = {on.folder / with}}); }).message; };
-  CHECK(refused("more/libbelow.so").find("have one name, and a pack has one folder for both") != std::string::npos);
+  CHECK(refused("more/libbelow.so").find("have the same name, but a pack has a single folder for both") != std::string::npos);
   CHECK(refused(".hidden").find("cannot be in a pack: its name begins with a point") != std::string::npos);
   CHECK(refused("missing").find("there is no such file") != std::string::npos);
   CHECK(!fs::exists(on.folder / "net.pack"));
@@ -270,14 +270,14 @@ TEST_CASE("what cannot be packed is said, and no file is written") {
   on.host.add<Seven>();
   own.output("z", own.add("seven", std::vector<tenon::Value>()));
   CHECK(failure_of([&] { tenon::save_pack(own, on.folder / "own.pack"); }).message ==
-        "operator 'app.seven' is the application's own, which no plugin has");
+        "operator 'app.seven' is defined by the application, not by a plugin");
   tenon::Host inner(on.options());
   inner.add_plugins(TENON_TEST_FAULTS "/needs_inner.so");
   tenon::Graph graph(inner);
   graph.output("y", graph.add("needs_beside", {graph.input("x", tenon::f32, {2})}));
   CHECK(failure_of([&] {
           tenon::save_pack(graph, on.folder / "own.pack");
-        }).message.find(".so, which lies in another folder, and a pack has one for both") != std::string::npos);
+        }).message.find(".so, which is in another folder, but a pack has a single folder for both") != std::string::npos);
   CHECK(!fs::exists(on.folder / "own.pack"));
 }
 
@@ -310,7 +310,7 @@ TEST_CASE("a plugin whose library lies in a subfolder for processors, or below a
     graph.output("y", graph.add(token ? "from_library" : "needs_beside", {graph.input("x", tenon::f32, {2})}));
     CHECK(failure_of([&] {
             tenon::save_pack(graph, on.folder / "net.pack");
-          }).message.find(".so, which lies in another folder, and a pack has one for both") != std::string::npos);
+          }).message.find(".so, which is in another folder, but a pack has a single folder for both") != std::string::npos);
     CHECK(!fs::exists(on.folder / "net.pack"));
   }
 }

@@ -80,7 +80,7 @@ TEST_CASE("who unpacks keeps others waiting; they find it done, or a pack that w
   fs::remove_all(on.unpacked() / saved.sha256);
   std::string message;
   Held(on.unpacked()).keep_waiting([&] { message = failure_of(open).message; }, [&] { write_bytes(path, "another"); });
-  CHECK(message == "cannot open the pack " + path.string() + ": it was changed meanwhile");
+  CHECK(message == "cannot open the pack " + path.string() + ": it changed while it was copied");
   CHECK(fs::is_empty(on.unpacked()));
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("packs are unpacked where nobody else may write") {
   const auto message = [&](const tenon::PackTrust& trust) {
     return failure_of([&] { tenon::open_pack(on.folder / "net.pack", trust); }).message;
   };
-  const auto refused = "cannot use " + on.unpacked().string() + ": others may write to it, and packs are unpacked there";
+  const auto refused = "cannot use " + on.unpacked().string() + ": other users may write to it, but packs are unpacked there";
   const auto trust = on.trust(saved.sha256);
   fs::create_directories(on.unpacked());
   for (const auto mode : {fs::perms::group_write, fs::perms::others_write}) {

@@ -92,7 +92,7 @@ TEST_CASE("an optimized session keeps names: variables, states, outputs, plans a
   Session session(graph);
   CHECK(same_bits(session.tensor("w1"), numbers({6, 3, 3, 3}, -1, 1, 1)));
   CHECK(same_bits(session.tensor("bn1_moving_var"), graph.tensor("bn1_moving_var")));
-  CHECK(failure_of([&] { session.tensor("conv1"); }).message.find("is made by a node") != std::string::npos);
+  CHECK(failure_of([&] { session.tensor("conv1"); }).message.find("is computed by a node") != std::string::npos);
   const auto plan = session.plan({{"x", {2, 3, 9, 8}}});
   const auto fused = std::find_if(plan.steps.begin(), plan.steps.end(), [](const auto& step) { return step.node == "conv1+bn1+relu1"; });
   REQUIRE(fused != plan.steps.end());

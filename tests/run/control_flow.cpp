@@ -143,7 +143,7 @@ TEST_CASE("while runs its body until the condition is false, and says when it re
   const auto nodes = graph.nodes();
   for (const auto& [name, value] : nodes[0].attributes)
     if (name == "condition" || name == "body") attributes.set(name, value);
-  CHECK(failure_of([&] { host.call("while", {vector_of({3})}, attributes); }).message.find("the loop has run 3 times, its limit") !=
+  CHECK(failure_of([&] { host.call("while", {vector_of({3})}, attributes); }).message.find("the loop reached its limit of 3 iterations") !=
         std::string::npos);
   CHECK(first_of(host.call("while", {vector_of({20})}, attributes)) == 160);
   CHECK(failure_of([&] { graph.gradient(graph.find("n"), {graph.find("x")}); }).message.find("a while loop has no gradient: use scan") !=
@@ -237,26 +237,26 @@ TEST_CASE("graphs that cannot be parameters are refused with the node") {
   const auto square = one_node(host, "square"), sum = one_node(host, "sum");
   says(refused("if", {c, x}, {{"then", square}, {"else", "nothing"}}), "in the graph 'else': graph.json:1:2: this is not JSON");
   says(refused("if", {c, x}, {{"then", square}, {"else", sum}}),
-       "output 0 is float32 [3] of the graph 'then' but float32 [] of the graph 'else'");
-  says(refused("if", {c, x, x}, {{"then", square}, {"else", square}}), "the graph 'then' has 1 input but is given 2 values");
+       "output 0 is float32 [3] in the graph 'then' but float32 [] in the graph 'else'");
+  says(refused("if", {c, x, x}, {{"then", square}, {"else", square}}), "the graph 'then' has 1 input but gets 2 values");
   says(refused("if", {c, x}, {{"then", square}, {"else", square}, {"outputs", 2}}), "the graph 'then' has 1 output but needs 2");
   says(refused("if", {x, x}, {{"then", square}, {"else", square}}), "condition is float32 but must be one of bool");
   says(refused("while", {x}, {{"condition", sum}, {"body", square}}),
        "the graph 'condition' returns float32 [] but must return one boolean");
-  says(refused("scan", {x, x}, {{"body", square}}), "the graph 'body' has 1 input but is given 2 values");
+  says(refused("scan", {x, x}, {{"body", square}}), "the graph 'body' has 1 input but gets 2 values");
   Graph two(host);
   const auto h = two.input("h", f32, {-1}), row = two.input("row", f32, Shape::scalar());
   two.output("next", two.add("concat", {h, h}, {{"axis", 0}}));
   two.output("row", row);
   says(refused("scan", {x, x}, {{"body", two.to_json()}, {"outputs", 2}}),
-       "carried value 0 is float32 [3], but the body makes it float32 [6]: types must stay the same");
+       "carried value 0 is float32 [3], but the body returns float32 [6]: types must stay the same");
   says(refused("scan", {x, c}, {{"body", two.to_json()}, {"outputs", 2}}), "has no axis to take rows from");
   Graph trained(host);
   trained.output("y", trained.add("mul", {trained.input("x", f32, {3}), trained.variable("v", Tensor::zeros(f32, {3}))}));
   says(refused("if", {c, x}, {{"then", trained.to_json()}, {"else", square}}), "the graph 'then' has the variable 'v'");
   Graph random(host);
   random.output("y", random.add("dropout", {random.input("x", f32, {3})}));
-  says(refused("if", {c, x}, {{"then", random.to_json()}, {"else", square}}), "the graph 'then' runs the random operator 'dropout'");
+  says(refused("if", {c, x}, {{"then", random.to_json()}, {"else", square}}), "the graph 'then' uses the random operator 'dropout'");
 }
 
 TEST_CASE("graph.json names its graphs, uses all of them, and has those that are used") {
@@ -338,16 +338,17 @@ TEST_CASE("loops that cannot be are refused, by the graph or by the run") {
     const Attributes attributes{{"body", body}, {"carries", carries}, {"outputs", 2}};
     return failure_of([&] { host.call_all("loop", {whole(3), flag(true), vector_of({1, 1})}, attributes); }).message;
   };
-  CHECK(refused(doubling(host, true)).find("what output 1 stacks is [4] in run 1, but [2] in run 0") != std::string::npos);
+  CHECK(refused(doubling(host, true)).find("output 1 stacks values of equal shape, but gets [4] in iteration 1 and [2] in iteration 0") !=
+        std::string::npos);
   CHECK(refused(doubling(host), 3).find("carries") != std::string::npos);
-  CHECK(refused(parts(host, true)).find("the graph 'body' has 1 input but is given 3 values") != std::string::npos);
+  CHECK(refused(parts(host, true)).find("the graph 'body' has 1 input but gets 3 values") != std::string::npos);
   Graph wrong(host);
   wrong.input("run", i64, Shape::scalar());
   const auto again = wrong.input("again", boolean, Shape::scalar()), v = wrong.input("v", f32, {-1});
   wrong.output("again", again);
   wrong.output("next", wrong.add("cast", {v}, {{"dtype", "int32"}}));
   wrong.output("stacked", again);
-  CHECK(refused(wrong.to_json()).find("carried value 0 is float32 [2], but the body makes it int32 [2]: dtypes must stay the same") !=
+  CHECK(refused(wrong.to_json()).find("carried value 0 is float32 [2], but the body returns int32 [2]: dtypes must stay the same") !=
         std::string::npos);
 }
 
@@ -382,5 +383,5 @@ TEST_CASE("loops in loops whose values grow one after the other are inferred so 
     Graph graph(host);
     add_loop(graph, deeper);
   });
-  CHECK(failure.message.find("their bodies were inferred 2000 times, which is the most") != std::string::npos);
+  CHECK(failure.message.find("did not finish within 2000 inferences of their bodies") != std::string::npos);
 }

@@ -30,7 +30,7 @@ TEST_CASE("a damaged file is refused by name, unless nobody is to look") {
   const auto refused = [](const std::string& name, const auto& open) {
     const auto failure = failure_of(open);
     CHECK(failure.kind == static_cast<int>(tenon::FailureKind::file));
-    CHECK(failure.message == name + ": the data of 'weight' are damaged: the checksum of its 8 bytes does not fit");
+    CHECK(failure.message == name + ": the data of 'weight' is damaged: the checksum of its 8 bytes does not match");
   };
   for (const std::uint64_t map_above : {0U, 1U << 20}) {  // mapped, read
     refused(path.string(), [&] { Graph::load(host, path, {.map_above = map_above}); });

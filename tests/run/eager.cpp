@@ -90,8 +90,8 @@ TEST_CASE("eager: states are dense") {
   ApplicationHost host;
   const auto data = Tensor::from({1.f}, {1}), calls = cast_storage(data, tenon::Storage::row_sparse);
   const auto failure = failure_of([&] { host.call("counter", {data, calls}); });
-  CHECK(failure.message == "[counter] state 'calls' is row_sparse, but states must be dense");
-  CHECK(failure.hint == "cast_storage(tensor, Storage::dense) gives one");
+  CHECK(failure.message == "[counter] state 'calls' is row_sparse but states must be dense");
+  CHECK(failure.hint == "convert it with cast_storage(tensor, Storage::dense)");
 }
 
 TEST_CASE("eager: an unknown operator names near ones") {

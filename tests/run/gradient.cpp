@@ -369,7 +369,7 @@ TEST_CASE("session: outputs are put and added where the caller says") {
   };
   CHECK(refused("no", {z}) == "the destination of output 'no' is not used: the graph has no such output");
   CHECK(refused("y", {f64_tensor({1})}) == "the destination of output 'y' is float64 [1] but the output is float64 [2]");
-  CHECK(refused("y", {z, tenon::Write::none}) == "the destination of output 'y' can be written by `to` and `add` only");
+  CHECK(refused("y", {z, tenon::Write::none}) == "the destination of output 'y' supports only the write modes `to` and `add`");
 }
 
 TEST_CASE("session: an output is told as soon as its destination has all of it") {

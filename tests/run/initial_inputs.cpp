@@ -153,7 +153,7 @@ TEST_CASE("a session without training warns of variables that begin with random 
     return warnings;
   };
   const auto sentence = [](const std::string& which) {
-    return which + " no values, and the session draws random ones with seed 7: train the graph, load a saved one, or initialize it";
+    return which + " no values, so the session initializes them randomly with seed 7: train the graph, load a saved one, or initialize it";
   };
   const std::vector<std::string> none;
   CHECK(warnings_of({Init::zeros(), Init::ones(), Init::value(3)}, false, false) == none);

@@ -336,7 +336,7 @@ TEST_CASE("kept: memory that is not there is refused before a run") {
   Session session(graph);
   const auto failure = failure_of([&] { first(session); });
   CHECK(failure.kind == 1);
-  CHECK(failure.message.find("for what kernels keep of constants") != std::string::npos);
+  CHECK(failure.message.find("for the kernels' packed constants") != std::string::npos);
   CHECK(fills == 0);
 }
 

@@ -230,8 +230,8 @@ TEST_CASE("classes of one short name are told apart or refused") {
   CHECK(run_on(host, first_vendor::Mine(), 1) == 2);
   const auto refused = failure_of([&] { run_on(host, second_vendor::Mine(), 1); });
   CHECK(refused.kind == 2);
-  CHECK(refused.message == "the class 'Mine' would be operator 'app.mine', but another one has that name");
-  CHECK(refused.hint == "give the class a name of its own first: host.add<Mine>(\"NAME\")");
+  CHECK(refused.message == "the class 'Mine' would become operator 'app.mine', but that name is taken");
+  CHECK(refused.hint == "register the class under its own name first: host.add<Mine>(\"NAME\")");
   host.add<second_vendor::Mine>("second_mine");
   CHECK(run_on(host, second_vendor::Mine(), 1) == 3);
   CHECK(run_on(host, first_vendor::Mine(), 1) == 2);
@@ -241,7 +241,7 @@ TEST_CASE("a class never stands for an operator of a plugin") {
   ObjectHost host;
   struct Other : Raised<7> {};
   host.add<Other>("square");  // as a plugin would have it
-  CHECK(failure_of([&] { run_on(host, Square(), 3); }).message.find("would be operator 'app.square'") != std::string::npos);
+  CHECK(failure_of([&] { run_on(host, Square(), 3); }).message.find("would become operator 'app.square'") != std::string::npos);
   host.add<Square>("my_square");
   CHECK(run_on(host, Square(), 3) == 103);
 }
@@ -249,8 +249,8 @@ TEST_CASE("a class never stands for an operator of a plugin") {
 TEST_CASE("class templates have the names that the author gives them") {
   ObjectHost host;
   const auto refused = failure_of([&] { run_on(host, Raised<3>(), 1); });
-  CHECK(refused.message == "the class 'Raised<3>' has no name that a graph can hold");
-  CHECK(refused.hint == "give the class a name of its own first: host.add<Raised<3>>(\"NAME\")");
+  CHECK(refused.message == "the class name 'Raised<3>' is not a valid operator name");
+  CHECK(refused.hint == "register the class under its own name first: host.add<Raised<3>>(\"NAME\")");
   host.add<Raised<3>>("raised_3");
   host.add<Raised<4>>("raised_4");
   CHECK(run_on(host, Raised<3>(), 1) == 4);

@@ -121,7 +121,7 @@ TEST_CASE("ownership: values belong to their graph, and to clones that were made
   for (const auto& use : refused) {
     const auto failure = failure_of(use);
     CHECK(failure.kind == 2);
-    CHECK(failure.message.find("a value of another graph was given") != std::string::npos);
+    CHECK(failure.message.find("the value belongs to another graph") != std::string::npos);
   }
   clone.output("y", clone.add("cosine", {x}));
   CHECK(clone.clone().shape(x) == tenon::Shape{5});
@@ -141,7 +141,7 @@ TEST_CASE("ownership: a session gives out variables, states and constants, and s
     const char* words;
   };
   const Row rows[] = {{[&] { (void)session.tensor(x); }, "'x' is an input"},
-                      {[&] { (void)session.tensor(y); }, "'sum' is made by a node"},
+                      {[&] { (void)session.tensor(y); }, "'sum' is computed by a node"},
                       {[&] { (void)session.tensor("none"); }, "none"},
                       {[&] { (void)session.tensor(tenon::Value()); }, "an empty value has no elements"}};
   for (const auto& row : rows) {

@@ -88,7 +88,7 @@ TEST_CASE("prepared call: without an output it has no result to return") {
   host.add<Some>();
   auto call = host.prepare("some", {{.dtype = f32, .shape = {1}}});
   const std::vector<Tensor> inputs = {Tensor::from({1.f}, {1})};
-  CHECK(failure_of([&] { call(inputs); }).message == "[some] gives no output with these parameters");
+  CHECK(failure_of([&] { call(inputs); }).message == "[some] has no output with these parameters");
 }
 
 TEST_CASE("prepared call: says what it takes and gives, and computes as an eager call does") {
@@ -186,11 +186,11 @@ TEST_CASE("prepared call: read-only tensors are read, and nothing is written the
   Tensor place = fixed(2);
   CHECK(failure_of([&] {
           add.forward(both, {&place, 1});
-        }).message == "[test_add] the memory for 'sum' is read-only, but the call writes there");
+        }).message == "[test_add] the memory for 'sum' is read-only, but the call writes to it");
   auto counter = host.prepare("counter", {{.dtype = f32, .shape = {1}}}, {}, {.training = true});
   const std::vector<Tensor> x{fixed(1)}, states{fixed(1)};
   Tensor y;
-  const std::string refusal = "[counter] state 'calls' is read-only, but the call writes there";
+  const std::string refusal = "[counter] state 'calls' is read-only, but the call writes to it";
   CHECK(failure_of([&] { counter.forward(x, {&y, 1}, states); }).message == refusal);
   CHECK(failure_of([&] { host.call("counter", {x[0], states[0]}); }).message == refusal);
   CHECK(numbers[0] == 5);
@@ -225,7 +225,7 @@ TEST_CASE("prepared call: what does not fit is refused, and the call goes on wor
     const char* words;
   };
   const Row rows[] = {
-      {[&] { add(std::vector{x}); }, "the call was prepared for 2 inputs but is given 1"},
+      {[&] { add(std::vector{x}); }, "the call was prepared for 2 inputs but got 1"},
       {[&] {
          add(std::vector{x, vector_of({1})});
        },
@@ -245,11 +245,11 @@ TEST_CASE("prepared call: what does not fit is refused, and the call goes on wor
       {[&] {
          add.forward(std::vector{x, x}, {});
        },
-       "the call has 1 output but is given memory for 0"},
+       "the call has 1 output but got memory for 0"},
       {[&] {
          add.forward(std::vector{x, x}, {&made, 1}, std::vector{x});
        },
-       "the operator has 0 states but is given 1"},
+       "the operator has 0 states but got 1"},
       {[&] {
          host.prepare("test_add", {{.dtype = f32, .shape = {-1}}, {.dtype = f32, .shape = {2}}});
        },

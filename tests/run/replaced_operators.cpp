@@ -263,7 +263,7 @@ TEST_CASE("a graph with two descriptions of one operator runs, but is no file") 
   const auto failure = failure_of([&] { (void)graph.to_bytes(); });
   CHECK(failure.kind == 2);
   CHECK(failure.message ==
-        "operator 'app.line' was replaced while the graph was built: its nodes have two descriptions of it, and a file holds one");
+        "operator 'app.line' was replaced while the graph was built: its nodes use two descriptions of it, but a file holds one");
 }
 
 TEST_CASE("operators from a factory: two names from one class, parameters, gradients, and what goes wrong in it") {
@@ -327,7 +327,7 @@ TEST_CASE("values of a graph of another host are refused") {
         std::function<void()>([&] { graph.udf(Shift{}, {x}); })}) {
     const auto failure = failure_of(use);
     CHECK(failure.kind == 2);
-    CHECK(failure.message == "a value of another graph was given");
+    CHECK(failure.message == "the value belongs to another graph");
   }
   CHECK(graph.nodes().empty());
 }

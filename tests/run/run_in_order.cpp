@@ -55,8 +55,8 @@ TEST_CASE("runs by names, one like the other: what a new session gives, in new t
     const NamedTensors inputs{{"x", arange(f32, length, ++first)}, {"y", arange(f32, length, 100)}};
     found_and_expected.emplace_back(session.run(inputs), Session(of.graph).run(inputs));
     CHECK(failure_of([&] { session.run({{"x", inputs.at("x")}, {"w", inputs.at("y")}}); }).message == "the graph has no input 'w'");
-    CHECK(failure_of([&] { session.run({{"x", inputs.at("x")}}); }).message == "no value is given for input y");
-    CHECK(failure_of([&] { session.run({{"x", inputs.at("x")}, {"y", Tensor()}}); }).message == "no value is given for input y");
+    CHECK(failure_of([&] { session.run({{"x", inputs.at("x")}}); }).message == "no value passed for input y");
+    CHECK(failure_of([&] { session.run({{"x", inputs.at("x")}, {"y", Tensor()}}); }).message == "no value passed for input y");
     found_and_expected.emplace_back(session.run(inputs), found_and_expected.back().second);
     found_and_expected.emplace_back(session.run(inputs), found_and_expected.back().second);
     CHECK(session.run(inputs, RunOptions{.outputs = {"a"}}).size() == 1);
@@ -99,9 +99,9 @@ TEST_CASE("run_in_order: inputs of other types are refused after any number of r
     const Tensor other[] = {vector_of({1, 2}), Tensor::zeros(f64, {2})};
     CHECK(failure_of([&] { session.run_in_order(other, outputs); }).message.find("input 'y' is float64 [2]") != std::string::npos);
     const Tensor missing[] = {vector_of({1, 2}), Tensor()};
-    CHECK(failure_of([&] { session.run_in_order(missing, outputs); }).message == "no value is given for input y");
-    CHECK(failure_of([&] { session.run_in_order({inputs, 1}, outputs); }).message == "1 inputs are given but the graph has 2");
-    CHECK(failure_of([&] { session.run_in_order(inputs, {outputs, 1}); }).message == "1 outputs are given but the graph has 2");
+    CHECK(failure_of([&] { session.run_in_order(missing, outputs); }).message == "no value passed for input y");
+    CHECK(failure_of([&] { session.run_in_order({inputs, 1}, outputs); }).message == "got 1 inputs but the graph has 2");
+    CHECK(failure_of([&] { session.run_in_order(inputs, {outputs, 1}); }).message == "got 1 outputs but the graph has 2");
     outputs[0] = outputs[1] = Tensor();
   }
 }

@@ -212,7 +212,7 @@ TEST_CASE("session: bad inputs and failing kernels are told before and after") {
     const char* message;
   };
   const Case cases[] = {
-      {{}, 2, "no value is given for input x"},
+      {{}, 2, "no value passed for input x"},
       {{{"x", Tensor::zeros(DType::f32, {2})}, {"z", Tensor::zeros(DType::f32, {2})}}, 2, "the graph has no input 'z'"},
       {{{"x", Tensor::zeros(DType::f64, {2})}}, 2, "input 'x' is float64 [2] but the graph needs float32 [?]"},
       {{{"x", Tensor::zeros(DType::f32, {2, 2})}}, 2, "input 'x' is float32 [2, 2] but the graph needs float32 [?]"},

@@ -34,7 +34,7 @@ TEST_CASE("destinations can be written") {
   for (const auto write : {Write::to, Write::add}) {
     const auto failure = failure_of([&] { session.run({{"x", fixed}}, {{"y", {fixed, write}}}); });
     CHECK(failure.kind == 2);
-    CHECK(failure.message == "the destination of output 'y' is read-only: use memory that may be written, such as a copy");
+    CHECK(failure.message == "the destination of output 'y' is read-only: use writable memory, such as a copy");
   }
   for (int run = 0; run < 3; ++run) {  // the second may take a shorter way
     std::vector<Tensor> made(1);

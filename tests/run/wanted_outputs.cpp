@@ -76,13 +76,13 @@ TEST_CASE("wanted outputs: what is missing, unknown or of no use is refused") {
     tenon::RunOptions options;
     const char* words;
   };
-  const Row rows[] = {{{{"x", vector_of({1})}}, RunOptions{.outputs = {"loss"}}, "no value is given for input label"},
+  const Row rows[] = {{{{"x", vector_of({1})}}, RunOptions{.outputs = {"loss"}}, "no value passed for input label"},
                       {{{"x", vector_of({1})}}, RunOptions{.outputs = {"score"}}, "the graph has no output 'score'"},
                       {{{"x", vector_of({1})}, {"y", vector_of({1})}}, RunOptions{.outputs = {"scores"}}, "the graph has no input 'y'"},
                       {{{"x", vector_of({1})}},
                        RunOptions{.outputs = {"scores"}, .destinations = {{"loss", {vector_of({1})}}}},
                        "the destination of output 'loss'"},
-                      {{{"x", vector_of({1})}}, {}, "no value is given for input label"}};
+                      {{{"x", vector_of({1})}}, {}, "no value passed for input label"}};
   for (const auto& row : rows) {
     const auto failure = failure_of([&] { session.run(row.inputs, row.options); });
     CHECK(failure.kind == 2);

@@ -342,7 +342,7 @@ TEST_CASE("whole runs: a refused input costs no plan and no execution, whichever
       CHECK(failure_of([&] { run(3); }).message.find("needs an even number") != std::string::npos);
       CHECK(failure_of([&] { session.plan({{"x", {3}}}); }).message.find("needs an even number") != std::string::npos);
       CHECK(failure_of([&] { session.run({{"x", Tensor::zeros(f32, {2, 2, 2})}}); }).kind != 0);
-      CHECK(failure_of([&] { session.run({}); }).message.find("no value is given for input x") != std::string::npos);
+      CHECK(failure_of([&] { session.run({}); }).message.find("no value passed for input x") != std::string::npos);
       CHECK(failure_of([&] { run_in_batches(session, {{"x", Tensor::zeros(f32, {5})}}, 3); }).kind != 0);
       CHECK(failure_of([&] { session.first_non_finite({{"x", Tensor::zeros(f32, {3})}}); }).kind != 0);
       CHECK(run(2).at("y").shape() == Shape{2});

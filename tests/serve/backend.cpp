@@ -29,12 +29,12 @@ TEST_CASE("requests become one run, and those that are wrong are refused alone")
                                                        {4, "input 'x' has 4 bytes, but its shape [1, 2] needs 8"},
                                                        {5, "input 'x' has the shape [-1, 2] but needs [?, 2]"},
                                                        {6, "input 'x' is BYTES but must be FP32"},
-                                                       {7, "input 'x' lies in a GPU's memory, but the model runs on the CPU"}};
+                                                       {7, "input 'x' is in GPU memory, but the model runs on the CPU"}};
   for (const auto& [i, sentence] : wrong) {
     CHECK(requests[i].error == sentence);
     CHECK(requests[i].code == error_invalid);
   }
-  CHECK(requests[9].error == "output 'y' is wanted in a GPU's memory, but the model runs on the CPU");
+  CHECK(requests[9].error == "output 'y' is requested in GPU memory, but the model runs on the CPU");
   CHECK(model.instance.batches == std::vector<std::uint64_t>{5});  // rows
   CHECK(model.instance.succeeded == std::vector<bool>{true, true, false, false, false, false, false, false, true, false});
 }
@@ -59,7 +59,7 @@ TEST_CASE("requests are read as they lie, and each is answered with what it asks
   CHECK(requests[1].error == "input 'x' has the shape [1, 2, 1, 1, 1, 1, 1, 1, 1] but needs [?, 2]");
   CHECK(requests[2].error == "input 'x' has 16 bytes, but its shape [1, 2] needs 8");
   CHECK(requests[3].error == "input 'x' has the shape [2] but needs [?, 2]");
-  CHECK(requests[4].error == "there is no output 'q'");
+  CHECK(requests[4].error == "the model has no output 'q'");
 
   requests = {request({3, 4}, {1, 2})};
   auto& odd = requests[0].inputs["x"];
@@ -95,7 +95,7 @@ TEST_CASE("requests are joined where only their rows differ, and split where out
   model.execute(requests);
   for (std::size_t i = 0; i < 3; ++i)
     CHECK((requests[i].error == "" && requests[i].outputs.at("y").dims == std::vector<std::int64_t>{most, 0}));
-  CHECK(requests[3].error.ends_with("needs more than there are"));
+  CHECK(requests[3].error.ends_with("needs more than can be addressed"));
 
   Model doubled(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
     "nodes": [{"name": "b", "op": "neg", "inputs": ["x"]}, {"name": "a", "op": "concat", "inputs": ["x", "x"], "attrs": {"axis": 0}}],
@@ -105,10 +105,9 @@ TEST_CASE("requests are joined where only their rows differ, and split where out
   requests = {request({1, 2}, {1, 2}), request({3, 4}, {1, 2})};
   doubled.execute(requests);
   for (const auto& each : requests)
-    CHECK(
-        each.error ==
-        "output 'y' is [2, 2] for 1 rows of input, so it cannot be split into the requests' rows; max_batch_size: 0 in config.pbtxt serves "
-        "each request by itself");
+    CHECK(each.error ==
+          "output 'y' is [2, 2] for 1 input rows, so it cannot be split among the requests; set max_batch_size: 0 in config.pbtxt "
+          "to run each request separately");
   CHECK(doubled.instance.batches.empty());
 
   Model different(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
@@ -163,7 +162,7 @@ TEST_CASE("inputs of a request have as many rows, and outputs that are not serve
   requests = {request({1, 2}, {1, 2}), request({1, 2}, {1, 2})};
   requests[1].wanted = {"z"};
   negated.execute(requests);
-  CHECK(requests[0].error == "there is no output 'y'");
+  CHECK(requests[0].error == "the model has no output 'y'");
   CHECK(floats(requests[1], "z") == Floats{-1, -2});
 
   Model part(squares, R"({"max_batch_size": 8, "input": [{"name": "x)" + tensor + R"(], "output": [{"name": "z)" + tensor + "]}");

@@ -106,20 +106,21 @@ TEST_CASE("models that are refused") {
     return R"("max_batch_size": 8, "parameters": {")" + name + R"(": {"string_value": ")" + value + R"("}})";
   };
   const std::pair<std::string, std::string> cases[] = {
-      {config(R"("max_batch_size": 8)", "TYPE_FP64"), "config.pbtxt says that input 'x' is TYPE_FP64 but the graph's is TYPE_FP32"},
-      {config(R"("max_batch_size": 8)", "TYPE_FP32", "[3]"), "config.pbtxt gives input 'x' the shape [-1, 3], the batch axis included"},
+      {config(R"("max_batch_size": 8)", "TYPE_FP64"), "config.pbtxt declares input 'x' as TYPE_FP64 but the graph's is TYPE_FP32"},
+      {config(R"("max_batch_size": 8)", "TYPE_FP32", "[3]"),
+       "config.pbtxt declares input 'x' with shape [-1, 3] (including the batch axis)"},
       {config("\"max_batch_size\": \"much\""), "the server's configuration of the model cannot be read"},
       {"{}", "config.pbtxt lacks the graph's input 'x'"},
       {R"({"max_batch_size": 8, "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [2]}]})",
        "config.pbtxt lacks the graph's output 'y'"},
       {R"({"max_batch_size": 8, "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [2]}, {"name": "v"}],
          "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [2]}]})",
-       "config.pbtxt has an input 'v', which the graph's outputs do not need"},
+       "config.pbtxt lists an input 'v' that the graph's outputs do not need"},
       {R"({"max_batch_size": 8, "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [2]}],
          "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [2]}, {"name": "z", "data_type": "TYPE_FP16", "dims": [2]}]})",
-       "config.pbtxt says that output 'z' is TYPE_FP16 but the graph's is TYPE_FP32"},
+       "config.pbtxt declares output 'z' as TYPE_FP16 but the graph's is TYPE_FP32"},
       {R"({"output": [{"name": "q"}]})", "the graph has no output 'q'"},
-      {config(parameter("isolte", "true")), "there is no parameter 'isolte'; did you mean isolate?"},
+      {config(parameter("isolte", "true")), "unknown parameter 'isolte'; did you mean isolate?"},
       {config(parameter("isolate", "absent.so")), "parameter 'isolate' names 'absent.so', but the model has no such plugin"},
       {config(parameter("threads", "-1")), "parameter 'threads' is '-1' but must be a number of threads"},
       {config(parameter("trust_writable", "yes")), "parameter 'trust_writable' is 'yes' but must be true or false"},
@@ -131,30 +132,31 @@ TEST_CASE("models that are refused") {
   }
   const Model gpu(squares, config(), false, 2);
   CHECK(gpu.error ==
-        "instance 'net_0' is not for the CPU, where Tenon's models run; write instance_group [ { kind: KIND_CPU } ] into config.pbtxt");
+        "instance 'net_0' is not on the CPU, but Tenon's backend supports only the CPU; set instance_group [ { kind: KIND_CPU } ] in "
+        "config.pbtxt");
   CHECK(code_of_call == error_invalid);
   const std::string ends = R"(]}}, "nodes": [{"name": "a", "op": "neg", "inputs": ["x"]}], "outputs": {"y": "a"}})";
   const std::string begins = R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [)";
   const std::string open_dims = R"("data_type": "TYPE_FP32", "dims": [2]}])";
-  CHECK(
-      Model(begins + "4, 2" + ends,
-            R"({"max_batch_size": 8, "input": [{"name": "x", )" + open_dims + R"(, "output": [{"name": "y", )" + open_dims + "}")
-          .error.starts_with("config.pbtxt has a max_batch_size, but not every input and output of the graph has an open first dimension"));
+  CHECK(Model(begins + "4, 2" + ends,
+              R"({"max_batch_size": 8, "input": [{"name": "x", )" + open_dims + R"(, "output": [{"name": "y", )" + open_dims + "}")
+            .error.starts_with(
+                "config.pbtxt sets max_batch_size, but not every input and output of the graph has an unknown first dimension"));
   CHECK(model.error_while({}, R"({"input": [{"name": "x", )" + open_dims + "}", true)
-            .starts_with("config.pbtxt gives input 'x' the shape [2]"));
+            .starts_with("config.pbtxt declares input 'x' with shape [2]"));
   CHECK(model.error_while({}, R"({"output": [{"name": "y", )" + open_dims + "}", true) ==
-        "config.pbtxt lacks the graph's input 'x'; tenon triton writes a config.pbtxt that fits the graph");
+        "config.pbtxt lacks the graph's input 'x'; tenon triton writes a config.pbtxt that matches the graph");
   CHECK(model.error_while({}, "[]", true).find("type_error") != std::string::npos);
   const Model summed(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
     "nodes": [{"name": "y", "op": "sum", "inputs": ["x"], "attrs": {"axis": [0]}}, {"name": "z", "op": "neg", "inputs": ["x"]}],
     "outputs": {"y": "y", "z": "z"}})",
                      config());
-  CHECK_MESSAGE(summed.error.find("config.pbtxt gives output 'y' the shape [-1, 2]") != std::string::npos, summed.error);
+  CHECK_MESSAGE(summed.error.find("config.pbtxt declares output 'y' with shape [-1, 2]") != std::string::npos, summed.error);
 
   Model other(squares);
   other.model.artifact = 1;
   other.open(config());
-  CHECK(other.error == "the model is not in a folder, and Tenon opens it from nowhere else");
+  CHECK(other.error == "the model is not in a local folder, but Tenon opens models only from folders");
   other.close();
   other.model.artifact = artifact_filesystem;
   other.model.version = 7;

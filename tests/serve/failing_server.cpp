@@ -27,8 +27,8 @@ TEST_CASE("a server of another interface is refused") {
   for (const auto major : {0U, 2U}) {
     major_version = major;
     CHECK(call("TRITONBACKEND_Initialize", static_cast<ServerBackend*>(nullptr)) ==
-          "the server's interface for backends is " + std::to_string(major) +
-              ".19, but Tenon's backend needs 1.x; use a server of Triton 2");
+          "the server's backend API is version " + std::to_string(major) +
+              ".19, but Tenon's backend needs 1.x; use Triton Inference Server 2.x");
   }
   major_version = 1;
   failing = {"TRITONBACKEND_ApiVersion"};

@@ -129,9 +129,9 @@ TEST_CASE("what is served of a graph, and graphs of which nothing can be") {
   CHECK(!signature(R"("x": {"dtype": "float32", "shape": []})", y).may_have_rows);
   CHECK(!signature(R"("x": {"dtype": "float32", "shape": [2, -1]})", y).may_have_rows);
   CHECK(refused(open, both, {"y", "q"}) == "the graph has no output 'q'; its outputs are y, z");
-  CHECK(refused(open, both, {"z"}) == "the graph has no inputs, so every request would get the same; tenon run writes its outputs");
+  CHECK(refused(open, both, {"z"}) == "the graph has no inputs, so every response would be the same; use tenon run to write its outputs");
   CHECK(refused(open, "") == "the graph has no outputs to serve; ");
-  CHECK(refused(R"("x": {"shape": [2]})", y).starts_with("output 'y' cannot be served: its dtype is not known; "));
-  CHECK(refused(R"("x": {"dtype": "float32"})", y).starts_with("output 'y' cannot be served: its number of dimensions is not known; "));
+  CHECK(refused(R"("x": {"shape": [2]})", y).starts_with("output 'y' cannot be served: its dtype is unknown; "));
+  CHECK(refused(R"("x": {"dtype": "float32"})", y).starts_with("output 'y' cannot be served: its rank is unknown; "));
   CHECK(refused(R"("x": {"dtype": "complex64", "shape": [2]})", y).starts_with("output 'y' cannot be served: it is complex64, "));
 }

@@ -31,7 +31,7 @@ TEST_CASE("right answers: labels that are no class are refused") {
   for (const std::int64_t label : {-1, 3, 99}) {
     const auto failure = failure_of([&] { count_right(scores, Tensor::from<std::int64_t>({0, label}, {2})); });
     CHECK(failure.kind == 2);
-    CHECK(failure.message == "label " + std::to_string(label) + " of example 1 of the batch is not a class: there are 3");
+    CHECK(failure.message == "label " + std::to_string(label) + " of example 1 of the batch is not one of the 3 classes");
   }
 }
 

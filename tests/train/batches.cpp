@@ -96,7 +96,7 @@ TEST_CASE("data that are no examples are refused") {
     std::int64_t batch;
     const char* message;
   } rows[] = {
-      {{}, 1, "there are no data to train on"},
+      {{}, 1, "there is no data to train on"},
       {rows_of(4), 0, "batch is 0 but must be at least 1"},
       {{{"x", Tensor::zeros(f32, Shape::scalar())}}, 1, "'x' is a scalar, but its first dimension must count the examples"},
       {longer, 1, "'x' has 4 examples but 'y' has 5"},

@@ -192,7 +192,8 @@ TEST_CASE("lanes: a state that has no mean must be the same in all of them") {
   CHECK(values.at("counter_runs").values<std::int64_t>()[0] == 2);
   const auto failure = failure_of([&] { trainer.step(); });  // three batches: two in the first lane, one in the second
   CHECK(failure.kind == 1);
-  CHECK(failure.message == "the state 'counter_runs' is int64 and differs between lanes of the step: only floating states can be averaged");
+  CHECK(failure.message ==
+        "the state 'counter_runs' is int64 and differs between the step's micro-batches: only floating-point states can be averaged");
   CHECK(same_values(values, values_of(trainer.graph())));
   CHECK(trainer.steps() == 1);
   CHECK(trainer.position() == 6);
@@ -257,15 +258,17 @@ TEST_CASE("lanes: a checkpoint says how many, and another number is warned of") 
   CHECK(warnings.empty());
   trainer(2).resume(path);
   REQUIRE(warnings.size() == 1);
-  CHECK(warnings[0] == path.string() + ": the checkpoint has lanes 3, but this training has 2: it goes on, and ends with other bits");
+  CHECK(warnings[0] ==
+        path.string() +
+            ": the checkpoint has number of micro-batches 3, but this training has 2: training continues, but the results will differ");
 }
 
 TEST_CASE("lanes: what cannot be is refused, and a sum that is too large names itself") {
   Line none(0), many(2, 1, 2);
-  CHECK(failure_of([&] { none.trainer({1}); }).message == "lanes is 0 but must be at least 1");
+  CHECK(failure_of([&] { none.trainer({1}); }).message == "lanes, the number of micro-batches, is 0 but must be at least 1");
   auto trainer = many.trainer({3.3e38F, 3.3e38F, 3.3e38F, 3.3e38F});
   const auto failure = failure_of([&] { trainer.step(); });
-  CHECK(failure.message == "step 1 of epoch 0: the gradient of 'w' is not finite; the sum over the step's lanes is too large");
+  CHECK(failure.message == "step 1 of epoch 0: the gradient of 'w' is not finite; the sum over the step's micro-batches is too large");
   CHECK(value_of(trainer, "w") == 0);
   Line huge(std::int64_t{1} << 62, std::int64_t{1} << 62);
   auto whole = huge.trainer({1, 2, 3});

@@ -79,7 +79,7 @@ TEST_CASE("resuming within an epoch needs more examples than the epoch has seen"
   Trainer fewer(graph, digits(0, 128), digits_options()), enough(graph, digits(0, 129), digits_options());
   const auto failure = failure_of([&] { fewer.resume(path); });
   CHECK(failure.kind == 4);
-  CHECK(failure.message == path.string() + ": cannot resume: it stopped after 128 examples of an epoch, but the data have 128");
+  CHECK(failure.message == path.string() + ": cannot resume: it stopped after 128 examples of an epoch, but the data has 128");
   enough.resume(path);
   CHECK(enough.steps() == 2);
 }
@@ -129,7 +129,7 @@ TEST_CASE("a checkpoint of something else is refused, and says what differs") {
   } rows[] = {
       {with(mlp_json, 200, [](auto&) {}), 0, ""},
       {with(mlp_json, 200, [](auto& o) { o.batch = 10; }), 0, ""},
-      {with(mlp_json, 100, [](auto&) {}), 4, "it stopped after 192 examples of an epoch, but the data have 100"},
+      {with(mlp_json, 100, [](auto&) {}), 4, "it stopped after 192 examples of an epoch, but the data has 100"},
       {with(mlp_json, 200, [](auto& o) { o.optimizer = "sgd"; }), 2,
        "the checkpoint has optimizer tenon.adam, but this training has tenon.sgd"},
       {with(mlp_json, 200, [](auto& o) { o.seed = 6; }), 2, "the checkpoint has seed 5, but this training has 6"},
@@ -155,7 +155,7 @@ TEST_CASE("a checkpoint of something else is refused, and says what differs") {
   edited.tensors.push_back(Tensor::from({1.F}, {1}));
   model.save(path);
   CHECK(with(mlp_json, 200, [](auto&) {
-        }).message.ends_with("it has " + std::to_string(count + 1) + " optimizer states, but " + std::to_string(count) + " are needed"));
+        }).message.ends_with("it has " + std::to_string(count + 1) + " optimizer states but needs " + std::to_string(count)));
   impl_of(model).edit().model.training->slots.resize(count - 1);
   model.save(path);
   CHECK(with(mlp_json, 200, [](auto&) {}).message.find("it has no 'steps' for 'scores_bias'") != std::string::npos);

@@ -40,8 +40,8 @@ TEST_CASE("learning rates that make no sense are refused") {
       {{Kind::constant, -1}, "the learning rate is -1 but must be a finite number, 0 or more"},
       {{Kind::constant, std::numeric_limits<double>::quiet_NaN()}, "the learning rate is nan but must be a finite number, 0 or more"},
       {{Kind::step, 1, 0, 0}, "the number of steps between decays is 0 but must be at least 1"},
-      {{Kind::step, 1, 0, 1, HUGE_VAL}, "the learning rate's factor is inf but must be a finite number, 0 or more"},
-      {{Kind::cosine, 1, 0, 1, 1, 1, -1}, "the last learning rate is -1 but must be a finite number, 0 or more"},
+      {{Kind::step, 1, 0, 1, HUGE_VAL}, "the decay factor of the learning rate is inf but must be a finite number, 0 or more"},
+      {{Kind::cosine, 1, 0, 1, 1, 1, -1}, "the final learning rate is -1 but must be a finite number, 0 or more"},
       {{Kind::constant, 0}, ""},
   };
   for (const auto& row : rows) {

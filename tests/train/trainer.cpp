@@ -288,12 +288,12 @@ TEST_CASE("what cannot be trained is refused before anything runs") {
       {[](auto& o) { o.loss = ""; }, 2, "the name of the loss is empty", ""},
       {[](auto& o) { o.loss = "los"; }, 2, "the graph has no value 'los'", "did you mean loss?"},
       {[](auto& o) { o.loss = "scores"; }, 2, "the loss 'scores' has shape [?, 10] but must be one number",
-       "sum, mean, and losses with reduction mean return one number"},
-      {[](auto& o) { o.loss = "label"; }, 2, "the loss 'label' is uint8 but must be floating",
-       "sum, mean, and losses with reduction mean return one number"},
-      {[](auto& o) { o.optimizer = "adan"; }, 3, "there is no optimizer 'adan'", "did you mean adam?"},
+       "use sum, mean, or a loss with reduction mean, which return one number"},
+      {[](auto& o) { o.loss = "label"; }, 2, "the loss 'label' is uint8 but must be floating-point",
+       "use sum, mean, or a loss with reduction mean, which return one number"},
+      {[](auto& o) { o.optimizer = "adan"; }, 3, "unknown optimizer 'adan'", "did you mean adam?"},
       {[](auto& o) { o.optimizer = "relu"; }, 2,
-       "'relu' is not an optimizer: an optimizer takes the inputs weight, grad and learning_rate, and returns updated",
+       "'relu' is not an optimizer: an optimizer has the inputs weight, grad and learning_rate and the output updated",
        "optimizers are adagrad, adam, adamw, momentum, nesterov, rmsprop, sgd"},
       {[](auto& o) { o.batch = 0; }, 2, "batch is 0 but must be at least 1", ""},
       {[](auto& o) { o.accumulate = 0; }, 2, "accumulate is 0 but must be at least 1", ""},
@@ -348,7 +348,7 @@ TEST_CASE("measuring: a batch of 0, and labels that are no class, are refused") 
   auto data = digits(0, 10);
   CHECK(evaluator.evaluate(data).examples == 10);
   data.at("label") = full(u8, {10}, 99);
-  CHECK(failure_of([&] { evaluator.evaluate(data); }).message == "label 99 of example 0 of the batch is not a class: there are 10");
+  CHECK(failure_of([&] { evaluator.evaluate(data); }).message == "label 99 of example 0 of the batch is not one of the 10 classes");
 }
 
 TEST_CASE("training: a step with the caller's batch is the step that the trainer makes of its own data") {

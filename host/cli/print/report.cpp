@@ -27,7 +27,7 @@ constexpr Words words[] = {
     {"accept plugins that others may write to", "--trust-writable"},
     {"choose that device", "--device D"},
     {"trust the model's links", "--trust-links"},
-    {"say the hash of the pack", "--trust sha256:HASH"},
+    {"pass the pack's hash", "--trust sha256:HASH"},
     {"name one operator to check", "--op NAME"},
     {"add the plugin that has the operators", "--plugins DIR"},
     {"give it another name", "--name NAME"},

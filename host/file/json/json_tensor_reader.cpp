@@ -19,7 +19,7 @@ namespace {
 void read_shape(const JsonField& field, const std::string& what, tenon_type& type, std::vector<std::string>* names) {
   const auto dims = field.list(what);
   if (dims.size() > TENON_MAX_RANK)
-    field.refuse("{} has {}, and at most {} are allowed", what, counted(dims.size(), "dimension"), TENON_MAX_RANK);
+    field.refuse("{} has {}, but at most {} are allowed", what, counted(dims.size(), "dimension"), TENON_MAX_RANK);
   type.rank = static_cast<std::int32_t>(dims.size());
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (const auto* name = dims[i].get<std::string>(); name != nullptr && names != nullptr) {

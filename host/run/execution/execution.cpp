@@ -145,7 +145,7 @@ Failure Execution::failure_of(const Step& failed) const {
   if (from != nullptr || !loss.empty()) {
     const auto& gpu = from == nullptr || from->is_cpu() ? device : *from;
     if (const auto nodes = nodes_before(*plan_, step, gpu); !nodes.empty())
-      reason += fmt::format("; {} had been given {} before it", gpu.name(), nodes);
+      reason += fmt::format("; before it, {} was to run {}", gpu.name(), nodes);
   }
   return failure_at_node(*plan_, calls_.failed_node(step), reason);
 }

@@ -75,7 +75,7 @@ void require_memory(const Plan& plan, const Arenas& present, const Destinations&
       fmt::format("the run needs {} for values inside the graph and {} for its outputs{}, but {} leaves {}{}", readable_bytes(need.arena),
                   readable_bytes(need.outputs), kept == 0 ? "" : " and " + readable_bytes(kept) + " for the kernels' packed constants",
                   available.limit, readable_bytes(available.bytes), largest_of(plan, need.largest)),
-      "use a smaller batch; the graph's plan lists the memory that it needs");
+      "use a smaller batch; the graph's plan says what it needs");
 }
 
 }  // namespace tenon

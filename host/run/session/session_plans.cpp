@@ -37,7 +37,7 @@ std::map<ValueId, tenon_type> check_inputs(const NamedTensors& inputs, const Sta
   for (const auto& [name, tensor] : inputs)
     if (find_input(model, name) == none) refuse_unknown_input(model, name);
   if (!missing.empty())
-    throw Failure(FailureKind::usage, fmt::format("input {} is missing", listed(missing)),
+    throw Failure(FailureKind::usage, fmt::format("no value passed for input {}", listed(missing)),
                   stage.part ? "" : "if only some outputs are requested, only their inputs are needed");
   return types;
 }
