@@ -1,4 +1,4 @@
-// Arrays in files, by the library's public functions.
+// Arrays in files, through the library's public functions.
 #include <doctest/doctest.h>
 
 #include <tenon/host/arrays.hpp>
@@ -11,7 +11,7 @@
 
 using namespace tenon;
 
-TEST_CASE("arrays: what is saved is loaded, whole or in rows") {
+TEST_CASE("arrays: saved arrays load again, whole or by rows") {
   const TemporaryFolder folder;
   const auto path = [&](const char* name) { return (folder / name).string(); };
   const auto matrix = arange(f32, 12).reshape({4, 3});
@@ -28,7 +28,7 @@ TEST_CASE("arrays: what is saved is loaded, whole or in rows") {
   CHECK(same_bits(both.at("b"), arange(i64, 3)));
 }
 
-TEST_CASE("arrays: what cannot be saved or loaded is refused") {
+TEST_CASE("arrays: invalid requests to save or load are refused") {
   const TemporaryFolder folder;
   const auto path = [&](const char* name) { return (folder / name).string(); };
   save_arrays(path("both.npz"), {{"a", arange(i64, 3)}, {"b", arange(i64, 3)}});
@@ -47,7 +47,7 @@ TEST_CASE("arrays: what cannot be saved or loaded is refused") {
   CHECK_FALSE(std::filesystem::exists(path("x.npy")));
 }
 
-TEST_CASE("arrays: a file becomes what an input of a graph needs, or is refused") {
+TEST_CASE("arrays: load_input converts to the type of a graph's input, or refuses") {
   const TemporaryFolder folder;
   const auto path = [&](const char* name) { return (folder / name).string(); };
   const auto input = [](DType dtype, Storage storage) {
@@ -57,7 +57,7 @@ TEST_CASE("arrays: a file becomes what an input of a graph needs, or is refused"
   save_array(path("x.npy"), bytes);
   CHECK(same_bits(load_input(path("x.npy"), input(f32, Storage::dense)), arange(f32, 3)));
   CHECK(same_bits(load_input(path("x.npy[1:]"), input(i32, Storage::row_sparse)), cast_storage(arange(i32, 2, 1), Storage::row_sparse)));
-  CHECK(same_bits(load_input(path("x.npy"), ValueInfo{.name = "x"}), bytes));  // nothing is known, nothing is converted
+  CHECK(same_bits(load_input(path("x.npy"), ValueInfo{.name = "x"}), bytes));  // nothing is declared, so nothing is converted
   write_bytes(path("x.svm"), "1000000 1:1\n");
   CHECK(same_bits(load_input(path("x.svm:labels"), input(f32, Storage::dense)), full(f32, {1}, 1e6)));
   CHECK(failure_of([&] { load_input(path("x.svm:labels"), input(f16, Storage::dense)); }).message ==
@@ -69,7 +69,7 @@ TEST_CASE("arrays: a file becomes what an input of a graph needs, or is refused"
         "input 'x' is float64 in its file but the graph needs float32, which cannot hold every value");
 }
 
-TEST_CASE("arrays: an input takes another dtype only if no value of it can change") {
+TEST_CASE("arrays: an input accepts another dtype only if every value survives") {
   const TemporaryFolder folder;
   const auto path = (folder / "x.npy").string();
   const DType all[] = {boolean, u8, i8, i32, i64, f16, f32, f64};
@@ -103,7 +103,7 @@ TEST_CASE("arrays: a .npy file of any name") {
   CHECK(same_bits(load_array((folder / "numbers").string()), arange(f32, 3)));
 }
 
-TEST_CASE("arrays: a .npy file that does not fit on the disk leaves the old one") {
+TEST_CASE("arrays: a .npy file that does not fit on the disk leaves the old one intact") {
   const TemporaryFolder folder;
   save_npy(folder / "x.npy", arange(f32, 3));
   const auto failure = failure_of([&] {

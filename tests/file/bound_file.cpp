@@ -1,4 +1,4 @@
-// A file's nodes need not fit the operators that are here: their manifests in it may be those of another build.
+// A file's manifests may come from other builds, so its nodes need not match the loaded operators.
 #include <doctest/doctest.h>
 
 #include <tenon/host/graph.hpp>
@@ -11,7 +11,7 @@
 
 using namespace tenon;
 
-TEST_CASE("a node that does not fit the operator that is here is refused when its file is bound") {
+TEST_CASE("binding refuses a node that does not match the loaded operator") {
   const auto type = type_of(f32, {1});
   const struct {
     const char* op;
@@ -53,7 +53,7 @@ TEST_CASE("a node that does not fit the operator that is here is refused when it
   }
 }
 
-TEST_CASE("all operators that are missing are named at once, with where they came from and who uses them") {
+TEST_CASE("all missing operators are reported at once, with their plugins and nodes") {
   const auto type = type_of(f32, {1});
   GraphMaker make;
   const auto x = make.value("x", Role::input, type);

@@ -1,4 +1,4 @@
-// Files that are wrong in one place each, and what people are told about it.
+// Files with a single fault each, and their error messages.
 #include <doctest/doctest.h>
 
 #include "../failure_of.hpp"
@@ -9,7 +9,7 @@ using namespace tenon;
 
 namespace {
 
-/// What opening the bytes fails with, without the path.
+/// The message of opening the bytes, without the path.
 std::string sentence(const std::string& bytes, FileCheck check = FileCheck::structure) {
   const auto failure = failure_of([&] { read_forged(bytes, check); });
   if (failure.kind == 0) return "";
@@ -39,14 +39,14 @@ std::string with_header(const layout::Header& header, const std::string& rest) {
 
 }  // namespace
 
-TEST_CASE("a file that was not changed opens, and so does one that was only packed again") {
+TEST_CASE("an unchanged file opens, and so does one that was only packed again") {
   auto parts = FileParts::of(sample_graph());
   CHECK(sentence(parts.bytes(), FileCheck::everything) == "");
   parts.change([](auto&) {});
   CHECK(sentence(parts.bytes(), FileCheck::everything) == "");
 }
 
-TEST_CASE("a file that is no .tenon file") {
+TEST_CASE("a file that is not a .tenon file") {
   const auto sound = FileParts::of(sample_graph()).bytes();
   auto unix_ends = sound, other_version = sound, damaged = sound;
   unix_ends.erase(6, 1);
@@ -67,7 +67,7 @@ TEST_CASE("a file that is no .tenon file") {
   for (const auto& wrong : cases) CHECK(sentence(wrong.bytes) == std::string(wrong.sentence));
 }
 
-TEST_CASE("a header that does not fit the file") {
+TEST_CASE("a header that does not match the file") {
   CHECK(sentence(with_header({0, 0, 0, 100}, "")) == "the file has 64 bytes, but its header says 100: it was truncated");
   CHECK(sentence(with_header({0, 0, 0, 64}, "x")) == "the file has 65 bytes, but its header says 64: it was extended");
   CHECK(sentence(with_header({9, 0, 0, 68}, "1234")) == "the header says 9 bytes of metadata, which the file of 68 cannot hold");
@@ -77,7 +77,7 @@ TEST_CASE("a header that does not fit the file") {
   CHECK(sentence(with_header({2, 0, 0, 68}, "1234")) == "the header says that the data begins at byte 0, but the metadata ends at 66");
 }
 
-TEST_CASE("metadata that are damaged") {
+TEST_CASE("damaged metadata") {
   auto parts = FileParts::of(sample_graph());
   auto damaged = parts.bytes();
   damaged[200] = static_cast<char>(damaged[200] ^ 1);
@@ -102,7 +102,7 @@ TEST_CASE("files of newer programs are refused, not misread") {
   });
 }
 
-TEST_CASE("texts") {
+TEST_CASE("broken texts") {
   check_all({
       {"type 0 has 2 dimensions but 3 dimension names",
        [](auto& m) {
@@ -129,7 +129,7 @@ TEST_CASE("texts") {
   });
 }
 
-TEST_CASE("types") {
+TEST_CASE("broken types") {
   check_all({
       {"type 0 has 9 dimensions, but at most 8 are allowed", [](auto& m) { m.types[0]->dims.resize(9); }},
       {"type 0 has 2 dimensions, but declares an unknown rank", [](auto& m) { m.types[0]->unranked = true; }},
@@ -147,7 +147,7 @@ TEST_CASE("types") {
   });
 }
 
-TEST_CASE("segments, buffers and tensors") {
+TEST_CASE("broken segments, buffers and tensors") {
   check_all({
       {"the purpose of segment 0 is index 9999, but there are 35", [](auto& m) { m.segments[0]->purpose = 9999; }},
       {"segment 0 begins at byte 64 of the data, not at a multiple of 65536", [](auto& m) { m.segments[0]->offset = 64; }},
@@ -172,7 +172,7 @@ TEST_CASE("segments, buffers and tensors") {
   });
 }
 
-TEST_CASE("operators and plugins") {
+TEST_CASE("broken operators and plugins") {
   check_all({
       {"the name of plugin 0 is index 9999, but there are 35", [](auto& m) { m.plugins[0]->name = 9999; }},
       {"the version of plugin 0 is index 9999, but there are 35", [](auto& m) { m.plugins[0]->version = 9999; }},
@@ -208,7 +208,7 @@ TEST_CASE("extensions that share their bytes cannot make a small file large in m
     for (int i = 0; i < 3; ++i) m.extensions.push_back(std::make_unique<format::ExtensionT>());
     m.extensions[0]->content.resize(100000);
   });
-  // the packer writes each vector once for each table; here all tables are led to the one that is long
+  // the packer writes each vector once per table; here all tables refer to the long one
   auto* extensions = format::GetModel(parts.metadata.data())->extensions();
   auto* table = const_cast<std::uint8_t*>(extensions->Data());
   for (int i = 1; i < 3; ++i)
@@ -216,7 +216,7 @@ TEST_CASE("extensions that share their bytes cannot make a small file large in m
   CHECK(sentence(parts.bytes()) == "its extensions are longer than the file in total");
 }
 
-TEST_CASE("values") {
+TEST_CASE("broken values") {
   check_all({
       {"its graph has no values", [](auto& m) { m.graphs[0]->values.reset(); }},
       {"column values.types has 7 entries but needs 8", [](auto& m) { m.graphs[0]->values->types.pop_back(); }},
@@ -255,7 +255,7 @@ TEST_CASE("values") {
   });
 }
 
-TEST_CASE("nodes") {
+TEST_CASE("broken nodes") {
   check_all({
       {"its graph has no nodes", [](auto& m) { m.graphs[0]->nodes.reset(); }},
       {"column nodes.operators has 2 entries but needs 3", [](auto& m) { m.graphs[0]->nodes->operators.pop_back(); }},
@@ -290,7 +290,7 @@ TEST_CASE("nodes") {
   });
 }
 
-TEST_CASE("backward nodes, nodes computed again, and updates") {
+TEST_CASE("broken backward nodes, recomputed nodes and updates") {
   const auto nodes = [](auto& m) -> auto& {
     return *m.graphs[0]->nodes;
   };
@@ -319,7 +319,7 @@ TEST_CASE("backward nodes, nodes computed again, and updates") {
       gradient_graph());
 }
 
-TEST_CASE("a node computed again with other parameters than its origin") {
+TEST_CASE("a recomputed node with other parameters than its origin") {
   GraphMaker make{sample_graph()};
   make.attribute("parts", 2);
   auto& again = make.model.nodes[make.node("split_again", make.model.nodes[1].op, {make.output_of(0)}, 2, 1)];
@@ -328,7 +328,7 @@ TEST_CASE("a node computed again with other parameters than its origin") {
   check_all({{"node 'split_again' has 1 input and 2 outputs, but its origin 'split' has 1 and 3", [](auto&) {}}}, make.model);
 }
 
-TEST_CASE("attributes") {
+TEST_CASE("broken attributes") {
   check_all({
       {"its graph has no attributes", [](auto& m) { m.graphs[0]->attributes.reset(); }},
       {"column attributes.kinds has 9 entries but needs 10", [](auto& m) { m.graphs[0]->attributes->kinds.pop_back(); }},
@@ -357,7 +357,7 @@ TEST_CASE("attributes") {
   });
 }
 
-TEST_CASE("outputs") {
+TEST_CASE("broken outputs") {
   check_all({
       {"the name of output 0 is index 9999, but there are 35", [](auto& m) { m.graphs[0]->output_names[0] = 9999; }},
       {"output 0 has the name ''; names are not empty and have neither colons nor control characters",
@@ -369,7 +369,7 @@ TEST_CASE("outputs") {
   });
 }
 
-TEST_CASE("the state of a training") {
+TEST_CASE("broken training state") {
   check_all(
       {
           {"it declares a training state but has none", [](auto& m) { m.training.reset(); }},
@@ -409,7 +409,7 @@ TEST_CASE("the state of a training") {
         "the data of slot 'steps' of 'norm_gamma' is damaged: the checksum of its 8 bytes does not match");
 }
 
-TEST_CASE("data that are damaged: opening does not read them, validating does") {
+TEST_CASE("damaged data: opening does not read it, validation does") {
   auto parts = FileParts::of(sample_graph());
   parts.data[0] = static_cast<char>(parts.data[0] ^ 1);
   CHECK(sentence(parts.bytes()) == "");
@@ -419,7 +419,7 @@ TEST_CASE("data that are damaged: opening does not read them, validating does") 
   parts.data[12] = 1;
   const char* const hidden = "the bytes between two tensors are not zero: the file is damaged or has hidden content";
   CHECK(sentence(parts.bytes(), FileCheck::everything) == hidden);
-  parts = FileParts::of(sample_graph());  // with a last segment that is longer than its tensors
+  parts = FileParts::of(sample_graph());  // the last segment is longer than its tensors
   parts.change([](auto& m) { m.segments[0]->size += 8; });
   parts.data += std::string(8, '\0');
   CHECK(sentence(parts.bytes(), FileCheck::everything) == "");

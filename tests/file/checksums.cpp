@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t mib = std::size_t{1} << 20;
 
-/// Random bytes cut into pieces of these sizes, with their checksums in one go.
+/// Random bytes in pieces of these sizes, with their checksums computed in one go.
 struct Pieces {
   std::vector<std::byte> bytes;
   std::vector<Checked> checked;
@@ -34,7 +34,7 @@ struct Pieces {
 
 }  // namespace
 
-TEST_CASE("checksums: each bit counts, in pieces of any size") {
+TEST_CASE("checksums: every bit counts, in pieces of any size") {
   const std::vector<std::vector<std::size_t>> all = {
       {},
       {0},
@@ -60,7 +60,7 @@ TEST_CASE("checksums: each bit counts, in pieces of any size") {
   }
 }
 
-TEST_CASE("checksums: of several that are damaged the first is told") {
+TEST_CASE("checksums: the first of several damaged buffers is reported") {
   Pieces pieces(std::vector<std::size_t>(300, 100000));
   for (const auto i : {299U, 170U, 31U}) {
     pieces.checked[i].checksum ^= 1;

@@ -43,7 +43,7 @@ std::string refused(Host& host, const std::string& constant) {
 
 }  // namespace
 
-TEST_CASE("dtypes of 0.2: a .tenon file keeps them, and says that readers must know them") {
+TEST_CASE("dtypes of 0.2: a .tenon file stores them and declares the feature") {
   ApplicationHost host;
   const TemporaryFolder folder;
   auto graph = graph_of_new_dtypes(host);
@@ -58,7 +58,7 @@ TEST_CASE("dtypes of 0.2: a .tenon file keeps them, and says that readers must k
   CHECK(read_bytes(folder / "plain.tenon").find("dtypes") == std::string::npos);
 }
 
-TEST_CASE("dtypes of 0.2: graph.json has complex elements as [re, im], and large ones of uint64 in quotes, exactly") {
+TEST_CASE("dtypes of 0.2: graph.json writes complex elements as [re, im] and quotes large uint64 values, exactly") {
   ApplicationHost host;
   const auto json = graph_of_new_dtypes(host).to_json();
   CHECK(json.find(R"("18446744073709551615")") != std::string::npos);

@@ -1,4 +1,4 @@
-// Files with something wrong in them and every checksum right.
+// Faulty files with valid checksums.
 #pragma once
 #include <graph_generated.h>
 
@@ -12,7 +12,7 @@
 #include "file/tenon/layout.hpp"
 #include "file/tenon/tenon_file.hpp"
 
-/// A file in its parts.
+/// A file split into its components.
 struct FileParts {
   std::string metadata, data;
 
@@ -53,7 +53,7 @@ struct FileParts {
   }
 };
 
-/// A file that exists in memory alone. Its bytes may be changed from one reading to the next.
+/// A file that exists only in memory. Its bytes may be changed between readings.
 class ForgedFile {
  public:
   explicit ForgedFile(const std::string& bytes) : size_(bytes.size()), blocks_(new Block[size_ / sizeof(Block) + 1]) {
@@ -62,14 +62,14 @@ class ForgedFile {
   char* bytes() { return reinterpret_cast<char*>(blocks_[0].bytes); }
   std::span<char> metadata() { return {bytes() + tenon::layout::header_size, header().metadata_size}; }
   char* data() { return bytes() + header().data_offset; }
-  /// What was changed in the metadata is no reason to refuse the file.
+  /// Recomputes the checksum, so that changed metadata is not refused for it.
   void sign() {
     auto changed = header();
     changed.metadata_checksum = tenon::layout::checksum(std::as_bytes(metadata()));
     const auto head = tenon::layout::encode(changed);
     std::memcpy(bytes(), head.data(), head.size());
   }
-  /// Tensors of the graph lie in the file.
+  /// Whether tensors of the graph point into the file's memory.
   tenon::GraphModel read(tenon::FileCheck check = tenon::FileCheck::everything) const {
     return tenon::read_tenon({"forged.tenon", {blocks_[0].bytes, size_}, blocks_}, check);
   }

@@ -1,4 +1,4 @@
-// graph.json: what is written comes back, and what is wrong is named with its place.
+// graph.json: round trips, and faults with their positions.
 #include "file/json/graph_json.hpp"
 
 #include <doctest/doctest.h>
@@ -28,7 +28,7 @@ std::string canonical(Host& host, const std::string& text) {
   return Graph::from_json(host, text).to_json();
 }
 
-/// A graph with these nodes on the input `x`, a weight `w` and a state; outputs are `y`.
+/// A graph with these nodes on the input `x`, a weight `w` and a state; the output is `y`.
 std::string with_nodes(const std::string& nodes, const std::string& output = "a") {
   return R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 4]}}, "nodes": [)" + nodes + R"(], "outputs": {"y": ")" +
          output + R"("}})";
@@ -46,13 +46,13 @@ struct Seven : Operator {
 
 }  // namespace
 
-TEST_CASE("a text in the canonical form comes back character by character") {
+TEST_CASE("a text in canonical form is written back character by character") {
   JsonHost host;
   const std::string text = sample_json;
   CHECK(canonical(host, text) == text);
 }
 
-TEST_CASE("a node without inputs, after one that leaves out its last") {
+TEST_CASE("a node without inputs, after one with an omitted last input") {
   JsonHost host;
   host.add<Seven>();
   const auto text =
@@ -61,7 +61,7 @@ TEST_CASE("a node without inputs, after one that leaves out its last") {
   CHECK(text.find(R"("name": "seven", "op": "app.seven", "inputs": [])") != std::string::npos);
 }
 
-TEST_CASE("numbers that are no decimals are words, and words of a text parameter stay words") {
+TEST_CASE("non-finite numbers are words, and words of a text parameter stay words") {
   JsonHost host;
   const auto attributes = [&](const std::string& attrs) {
     const auto graph = Graph::from_json(host, with_nodes(R"({"name": "a", "op": "odd", "inputs": ["x"], "attrs": )" + attrs + "}"));
@@ -84,7 +84,7 @@ TEST_CASE("text, graph, .tenon, graph, text: nothing is lost") {
   CHECK(outline_of(model_of(loaded)) == outline_of(model_of(graph)));
 }
 
-TEST_CASE("the page's example") {
+TEST_CASE("the README's example") {
   JsonHost host;
   const TemporaryFolder folder;
   write_npy(folder / "bias.npy", Tensor::from<float>({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {10}));
@@ -106,7 +106,7 @@ TEST_CASE("the page's example") {
   CHECK(canonical(host, text) == text);
 }
 
-TEST_CASE("nodes may stand in any order, and keep it where they can") {
+TEST_CASE("nodes may stand in any order, which is preserved if possible") {
   JsonHost host;
   const auto names = [&](const std::string& nodes) {
     const auto graph = Graph::from_json(host, with_nodes(nodes));
@@ -122,7 +122,7 @@ TEST_CASE("nodes may stand in any order, and keep it where they can") {
   CHECK(names(c + ',' + d + ',' + a + ',' + b) == "a b d c ");
 }
 
-TEST_CASE("a long chain that stands in reverse") {
+TEST_CASE("a long chain in reverse order") {
   JsonHost host;
   std::string nodes;
   for (int i = 3000; i > 0; --i) nodes += fmt::format(R"({{"name": "n{}", "op": "quadratic", "inputs": ["n{}"]}},)", i, i - 1);
@@ -130,7 +130,7 @@ TEST_CASE("a long chain that stands in reverse") {
   CHECK(model_of(graph).nodes.size() == 3001);
 }
 
-TEST_CASE("what is wrong in a text, and where") {
+TEST_CASE("faults in a text, with positions") {
   JsonHost host;
   const std::string a = R"({"name": "a", "op": "quadratic", "inputs": ["x"]})";
   const struct {
@@ -226,7 +226,7 @@ TEST_CASE("what is wrong in a text, and where") {
   }
 }
 
-TEST_CASE("sparse tensors in a text: what is wrong, and where") {
+TEST_CASE("sparse tensors in a text: faults with positions") {
   JsonHost host;
   const auto csr = [](const std::string& more) { return R"({"tenon": 1, "constants": {"c": {"storage": "csr", )" + more + "}}}"; };
   const auto rows = [](const std::string& more) { return R"({"tenon": 1, "constants": {"c": {"storage": "row_sparse", )" + more + "}}}"; };
@@ -275,7 +275,7 @@ TEST_CASE("sparse tensors in a text: what is wrong, and where") {
   }
 }
 
-TEST_CASE("lists of values have at most as many dimensions as tensors") {
+TEST_CASE("nested lists have at most as many dimensions as tensors") {
   JsonHost host;
   const auto read = [&](int dimensions) {
     const auto depth = static_cast<std::size_t>(dimensions);
@@ -287,7 +287,7 @@ TEST_CASE("lists of values have at most as many dimensions as tensors") {
   CHECK(failure_of([&] { read(9); }).message == "graph.json:1:44: the values have more than 8 dimensions");
 }
 
-TEST_CASE("a csr matrix from a file beside the text") {
+TEST_CASE("a csr matrix from a file in the text's folder") {
   JsonHost host;
   const TemporaryFolder folder;
   const auto csr = cast_storage(Tensor::from({0.0f, 1.0f, 2.0f, 0.0f}, {2, 2}), Storage::csr);
@@ -314,7 +314,7 @@ TEST_CASE("a csr matrix from a file beside the text") {
   for (const auto& wrong : cases) CHECK(failure_of([&] { read(wrong.constant); }).message == wrong.message);
 }
 
-TEST_CASE("what a file says of itself stands before the place") {
+TEST_CASE("the file's name precedes the position in messages") {
   JsonHost host;
   const TemporaryFolder folder;
   write_bytes(folder / "broken.json", "{\"tenon\": 1,}");

@@ -1,4 +1,4 @@
-// Manifests for tests, written byte by byte, so that nothing of the SDK stands behind them.
+// Manifests for tests, written byte by byte, independent of the SDK.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -65,7 +65,7 @@ inline void write_output(Cbor& to, const std::string& output) {
   count == std::string::npos ? to.null() : to.text(output.substr(count + 1));
 }
 
-// kind: of a tensor "tensor float32".
+// kind: for a tensor "tensor float32".
 inline void write_param(Cbor& to, const std::string& name, const std::string& kind) {
   const bool tensor = kind.starts_with("tensor ");
   to.map(tensor ? 11 : 10);

@@ -1,4 +1,4 @@
-// Whatever happens to a file, opening it ends in a graph or in a Failure.
+// Whatever is done to a file, opening it yields a graph or a Failure.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -17,13 +17,13 @@ struct Tally {
   int opened = 0, refused = 0;
 };
 
-/// Anything but a graph or a Failure of kind file ends the test program.
+/// Any result but a graph or a Failure of kind file ends the test program.
 void open(const ForgedFile& file, Tally& tally, FileCheck check = FileCheck::everything) {
   try {
     const auto graph = file.read(check);
     for (const auto& tensor : graph.tensors)
       if (tensor.size() < 1 << 20) REQUIRE(cast_storage(tensor, Storage::dense).size() == tensor.size());  // follows all indices
-    const auto order = file_order(graph);  // what was accepted must be usable
+    const auto order = file_order(graph);                                                                  // accepted graphs must be usable
     const auto metadata = write_metadata(graph, order, lay_out(graph, order), "again.tenon");
     REQUIRE_FALSE(metadata.empty());
     ++tally.opened;
@@ -35,16 +35,16 @@ void open(const ForgedFile& file, Tally& tally, FileCheck check = FileCheck::eve
 
 }  // namespace
 
-TEST_CASE("a file cut short at any length is refused") {
+TEST_CASE("a file truncated at any length is refused") {
   const auto parts = FileParts::of(gradient_graph());
   const auto bytes = parts.bytes();
   Tally tally;
-  const auto step = [&](std::size_t length) { return length < 8192 || length + 512 > bytes.size() ? 1U : 997U; };  // zeros lie between
+  const auto step = [&](std::size_t length) { return length < 8192 || length + 512 > bytes.size() ? 1U : 997U; };  // zeros in between
   for (std::size_t length = 0; length < bytes.size(); length += step(length)) open(ForgedFile(bytes.substr(0, length)), tally);
   CHECK(tally.opened == 0);
 }
 
-TEST_CASE("metadata cut short, with a header that fits, are refused") {
+TEST_CASE("truncated metadata with a matching header is refused") {
   const auto sound = FileParts::of(training_graph());
   Tally tally;
   for (std::size_t length = 0; length < sound.metadata.size(); ++length) {
@@ -52,7 +52,7 @@ TEST_CASE("metadata cut short, with a header that fits, are refused") {
     parts.metadata.resize(length);
     open(ForgedFile(parts.bytes()), tally);
   }
-  CHECK(tally.opened <= 8);  // the last bytes may be the end of a text's padding
+  CHECK(tally.opened <= 8);  // the last bytes may be padding of a text
 }
 
 TEST_CASE("every byte of the metadata set to other values") {
@@ -68,7 +68,7 @@ TEST_CASE("every byte of the metadata set to other values") {
         byte = before;
       }
     CHECK(tally.refused > tally.opened);
-    CHECK(tally.opened > 0);  // names and numbers may be others
+    CHECK(tally.opened > 0);  // names and numbers may change validly
   }
 }
 

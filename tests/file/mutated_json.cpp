@@ -1,4 +1,5 @@
-// Whatever happens to a graph.json, reading it ends in a graph or in a Failure, and a graph keeps its text.
+// Whatever is done to a graph.json, reading it yields a graph or a Failure, and a graph has a
+// stable text.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -11,7 +12,7 @@ using namespace tenon;
 
 namespace {
 
-/// Whether the text is a graph. Anything but a graph or a Failure ends the test program.
+/// Whether the text is a graph. Any result but a graph or a Failure ends the test program.
 bool opens(Host& host, const std::string& text) {
   std::string first;
   try {
@@ -25,7 +26,7 @@ bool opens(Host& host, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a graph.json cut short at any length is refused") {
+TEST_CASE("a graph.json truncated at any length is refused") {
   JsonHost host;
   const std::string text = sample_json;
   int opened = 0;
@@ -33,7 +34,7 @@ TEST_CASE("a graph.json cut short at any length is refused") {
   CHECK(opened == 0);
 }
 
-TEST_CASE("pieces of a graph.json left out, doubled and replaced") {
+TEST_CASE("pieces of a graph.json removed, doubled and replaced") {
   JsonHost host;
   const std::string sound = sample_json;
   const std::string pieces[] = {"null",

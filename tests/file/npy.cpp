@@ -10,7 +10,7 @@
 
 using namespace tenon;
 
-// An .npy file put together by hand: version, header text padded as numpy pads it, elements.
+// A hand-made .npy file: version, header text padded as by numpy, elements.
 static std::string npy_file(const std::string& dictionary, const std::string& elements, char major = 1) {
   std::string text = dictionary;
   const std::size_t before = major == 1 ? 10 : 12;
@@ -31,7 +31,7 @@ static std::string bytes_of(const Tensor& tensor) {
   return {static_cast<const char*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())};
 }
 
-TEST_CASE("files of every dtype, to the byte") {
+TEST_CASE("npy: files of every dtype, byte by byte") {
   using namespace std::string_literals;
   const struct {
     Tensor tensor;
@@ -68,7 +68,7 @@ TEST_CASE("files of every dtype, to the byte") {
   }
 }
 
-TEST_CASE("a file that numpy wrote comes back byte for byte") {
+TEST_CASE("npy: a file written by numpy round-trips byte by byte") {
   TemporaryFolder folder;
   for (const char* name : {"digits_images.npy", "digits_labels.npy"}) {
     const std::filesystem::path given = std::filesystem::path(TENON_TEST_DATA) / name;
@@ -80,7 +80,7 @@ TEST_CASE("a file that numpy wrote comes back byte for byte") {
   }
 }
 
-TEST_CASE("orders and byte orders that must be converted") {
+TEST_CASE("npy: axis orders and byte orders that need conversion") {
   const std::string rows("\1\0\2\0\3\0\4\0\5\0\6\0", 12), columns("\1\0\4\0\2\0\5\0\3\0\6\0", 12), swapped("\0\1\0\2\0\3\0\4\0\5\0\6", 12),
       both("\0\1\0\4\0\2\0\5\0\3\0\6", 12);
   const struct {
@@ -107,7 +107,7 @@ TEST_CASE("orders and byte orders that must be converted") {
   CHECK(read_npy(folder / "x.npy").size() == 0);
 }
 
-TEST_CASE("a strided tensor is written in C order") {
+TEST_CASE("npy: a strided tensor is written in C order") {
   TemporaryFolder folder;
   float values[6] = {1, 2, 3, 4, 5, 6};
   const std::vector<std::int64_t> strides = {1, 2};
@@ -115,17 +115,17 @@ TEST_CASE("a strided tensor is written in C order") {
   CHECK(read_npy(folder / "x.npy").to_string() == "float32 [2, 3]  1 3 5 2 4 6");
 }
 
-TEST_CASE("elements are mapped where they can be, and writing to them leaves the file alone") {
+TEST_CASE("npy: elements are mapped if possible, and writes to them leave the file unchanged") {
   TemporaryFolder folder;
   write_npy(folder / "x.npy", Tensor::from({1.0f, 2.0f}, {2}));
-  const Tensor tensor = read_npy(folder / "x.npy", 0);                   // as a large one
-  CHECK(reinterpret_cast<std::uintptr_t>(tensor.data()) % 4096 == 128);  // right behind the header
+  const Tensor tensor = read_npy(folder / "x.npy", 0);                   // as a large file
+  CHECK(reinterpret_cast<std::uintptr_t>(tensor.data()) % 4096 == 128);  // right after the header
   tensor.data<float>()[0] = 7;
   CHECK(tensor.to_string() == "float32 [2]  7 2");
   CHECK(read_npy(folder / "x.npy").to_string() == "float32 [2]  1 2");
 }
 
-TEST_CASE("what cannot be read or written says so, and leaves what was there") {
+TEST_CASE("npy: failed reads and writes report errors and leave existing files intact") {
   TemporaryFolder folder;
   const std::string at = folder.path().string();
   CHECK(failure_of([&] { read_npy(folder / "x.npy"); }).message == "cannot read " + at + "/x.npy: there is no such file");
@@ -139,7 +139,7 @@ TEST_CASE("what cannot be read or written says so, and leaves what was there") {
   CHECK(folder.names() == std::vector<std::string>{"x.npy"});
 }
 
-TEST_CASE("a file that is written some rows at a time is the one of the whole array, and is there when it is complete") {
+TEST_CASE("npy: a file written in row blocks equals the whole array, and appears when it is complete") {
   const TemporaryFolder folder;
   const auto path = folder / "rows.npy";
   auto all = Tensor::empty(f32, {5, 2});
@@ -166,7 +166,7 @@ TEST_CASE("a file that is written some rows at a time is the one of the whole ar
   CHECK(failure_of([&] { NpyWriter(path, f32, Shape::scalar()); }).message.ends_with("a scalar has no rows"));
 }
 
-TEST_CASE("elements that do not fit their header") {
+TEST_CASE("npy: elements that do not match their header") {
   using namespace std::string_literals;
   const struct {
     const char *descr, *shape;
@@ -190,7 +190,7 @@ TEST_CASE("elements that do not fit their header") {
   }
 }
 
-TEST_CASE("a file cut short anywhere is refused") {
+TEST_CASE("npy: a file truncated anywhere is refused") {
   TemporaryFolder folder;
   for (const char major : {1, 2}) {
     const std::string whole = npy_file(dictionary("<f4", "(2,)"), std::string(8, 'x'), major);
@@ -204,7 +204,7 @@ TEST_CASE("a file cut short anywhere is refused") {
   }
 }
 
-TEST_CASE("a damaged file is read or refused, never believed") {
+TEST_CASE("npy: a damaged file is read or refused, never trusted") {
   TemporaryFolder folder;
   const std::string whole = npy_file(dictionary("|b1", "(3, 2)", true), std::string("\1\0\1\0\1\1", 6));
   std::mt19937 random(11);

@@ -15,7 +15,7 @@ static std::string with_text(const std::string& text) {
   return "\x93NUMPY\x01\0"s + static_cast<char>(text.size() % 256) + static_cast<char>(text.size() / 256) + text;
 }
 
-TEST_CASE("headers as others write them") {
+TEST_CASE("npy headers written by other programs") {
   const struct {
     const char* text;
     DType dtype;
@@ -29,7 +29,7 @@ TEST_CASE("headers as others write them") {
       {"{'descr': '<b1', 'fortran_order': False, 'shape': (), }", boolean, Shape::scalar()},
       {"{'descr': '|V2', 'fortran_order': False, 'shape': (1, 1, 1, 1, 1, 1, 1, 1), }", bf16, {1, 1, 1, 1, 1, 1, 1, 1}},
       {"{'descr': '|i1', 'fortran_order': False, 'shape': (9223372036854775807,), }", i8, {INT64_MAX}},
-      // What numpy.dtype() makes of them is what it makes of '<f4', '<c16' ...
+      // numpy.dtype() gives the same for these as for '<f4', '<c16' ...
       {"{'descr': 'f4', 'fortran_order': False, 'shape': (2,), }", f32, {2}},
       {"{'descr': '|f4', 'fortran_order': False, 'shape': (2,), }", f32, {2}},
       {"{'descr': '=u8', 'fortran_order': False, 'shape': (2,), }", u64, {2}},
@@ -54,7 +54,7 @@ TEST_CASE("headers as others write them") {
   CHECK(parse(with_text("{'descr': '<f4', 'fortran_order': True, 'shape': ()}")).fortran_order);
 }
 
-TEST_CASE("headers that are refused") {
+TEST_CASE("npy headers that are refused") {
   const struct {
     std::string file;
     const char* reason;
@@ -125,7 +125,7 @@ TEST_CASE("headers that are refused") {
   }
 }
 
-TEST_CASE("a header is a whole number of cache lines, in numpy's words") {
+TEST_CASE("an npy header fills whole cache lines and matches numpy's text") {
   const struct {
     DType dtype;
     Shape shape;

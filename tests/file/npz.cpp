@@ -26,20 +26,20 @@ static Arrays some_arrays() {
   return {{"b", Tensor::from({1.0f, 2.0f}, {2})}, {"a", Tensor::from({1, 2, 3, 4}, {2, 2})}, {"größe/tief", Tensor::zeros(f64, {0, 3})}};
 }
 
-TEST_CASE("archives come back as they were written, and are always the same bytes") {
+TEST_CASE("npz: archives round-trip, and equal arrays give equal bytes") {
   TemporaryFolder folder;
   for (const Arrays& arrays : {Arrays{}, some_arrays(), Arrays{{"only", Tensor::from<bfloat16>({bfloat16(2.0f)}, Shape::scalar())}}}) {
     write_npz(folder / "x.npz", arrays);
     CHECK(same(read_npz(folder / "x.npz"), arrays));
     const std::string first = read_bytes(folder / "x.npz");
-    if (!arrays.empty()) CHECK(first.substr(10, 4) == std::string("\0\0\x21\0", 4));  // 1980-01-01, whenever this runs
+    if (!arrays.empty()) CHECK(first.substr(10, 4) == std::string("\0\0\x21\0", 4));  // 1980-01-01, at any time
     write_npz(folder / "x.npz", arrays);
     CHECK(read_bytes(folder / "x.npz") == first);
     CHECK(folder.names() == std::vector<std::string>{"x.npz"});
   }
 }
 
-TEST_CASE("archives that numpy wrote") {
+TEST_CASE("npz: archives written by numpy") {
   const Tensor plain = Tensor::from({0.0f, 1.0f, 2.0f, 3.0f, 4.0f, 5.0f}, {2, 3});
   const Arrays expected = {{"plain", plain},
                            {"fortran", Tensor::from<std::int64_t>({0, 1, 2, 3, 4, 5}, {2, 3})},
@@ -55,7 +55,7 @@ TEST_CASE("archives that numpy wrote") {
   }
 }
 
-TEST_CASE("what cannot be written says so, and leaves what was there") {
+TEST_CASE("npz: failed writes report errors and leave existing files intact") {
   TemporaryFolder folder;
   const std::string at = folder.path().string(), path = at + "/x.npz";
   write_npz(path, some_arrays());
@@ -83,7 +83,7 @@ TEST_CASE("what cannot be written says so, and leaves what was there") {
   CHECK(folder.names() == std::vector<std::string>{"x.npz"});
 }
 
-TEST_CASE("an archive that does not fit on the disk leaves the old one") {
+TEST_CASE("npz: an archive that does not fit on the disk leaves the old one intact") {
   TemporaryFolder folder;
   write_npz(folder / "x.npz", some_arrays());
   const FailureText failure = failure_of([&] {
@@ -96,13 +96,13 @@ TEST_CASE("an archive that does not fit on the disk leaves the old one") {
   CHECK(folder.names() == std::vector<std::string>{"x.npz"});
 }
 
-TEST_CASE("a process that is killed while it writes an archive leaves the old one and no other file") {
+TEST_CASE("npz: a process killed while it writes an archive leaves the old one and no other file") {
   TemporaryFolder folder;
   write_npz(folder / "x.npz", some_arrays());
   const pid_t child = fork();
   if (child == 0) {
     const FileSizeLimit limit(10000);
-    signal(SIGXFSZ, SIG_DFL);  // now the limit kills
+    signal(SIGXFSZ, SIG_DFL);  // now exceeding the limit kills
     write_npz(folder / "x.npz", {{"a", Tensor::zeros(u8, {500000})}});
     _exit(0);
   }
@@ -118,7 +118,7 @@ TEST_CASE("a process that is killed while it writes an archive leaves the old on
   }
 }
 
-TEST_CASE("archives that are refused") {
+TEST_CASE("npz: archives that are refused") {
   TemporaryFolder folder;
   const std::string path = (folder / "x.npz").string();
   write_npz(folder / "whole.npz", {{"a", Tensor::from({1.0f}, {1})}});
@@ -212,7 +212,7 @@ TEST_CASE("archives that are refused") {
         "cannot read " + folder.path().string() + ": it is a folder, and a file is needed");
 }
 
-TEST_CASE("archives with a comment, and the records of 64 bits") {
+TEST_CASE("npz: archives with a comment, and zip64 records") {
   TemporaryFolder folder;
   const auto path = folder / "x.npz";
   write_npz(path, some_arrays());
@@ -226,7 +226,7 @@ TEST_CASE("archives with a comment, and the records of 64 bits") {
     CHECK(failure_of([&] { read_npz(path); }).kind == 4);
   }
 
-  // A member's numbers in the field of 64 bits, after another field, and what may be wrong there.
+  // A member's numbers in the zip64 field, after another field, and faults in it.
   write_npz(path, {{"a", Tensor::from({1.0f}, {1})}});
   const auto content = read_bytes(path).substr(35, 132);
   const auto size = little_endian(132, 4) + little_endian(0, 4), offset = std::string(8, '\0'), other = std::string("\x37\x13\2\0ab", 6);
@@ -260,7 +260,7 @@ TEST_CASE("archives with a comment, and the records of 64 bits") {
   }
 }
 
-TEST_CASE("archives written with the records of 64 bits come back; damaged ones do not, or are the same") {
+TEST_CASE("npz: archives with zip64 records round-trip; damaged ones are refused or equal") {
   TemporaryFolder folder;
   const auto path = folder / "x.npz";
   const auto arrays = some_arrays();
@@ -288,7 +288,7 @@ TEST_CASE("archives written with the records of 64 bits come back; damaged ones 
   }
 }
 
-TEST_CASE("an archive of more arrays than 16 bits count") {
+TEST_CASE("npz: an archive of more arrays than 16 bits can count") {
   TemporaryFolder folder;
   Arrays arrays;
   for (std::uint8_t high = 0; high < 255; ++high)
@@ -305,7 +305,7 @@ TEST_CASE("an archive of more arrays than 16 bits count") {
   CHECK(failure_of([&] { read_npz(folder / "x.npz"); }).message.ends_with("it has 100001 members but at most 100000 are supported"));
 }
 
-TEST_CASE("an archive cut short anywhere is refused") {
+TEST_CASE("npz: an archive truncated anywhere is refused") {
   TemporaryFolder folder;
   write_npz(folder / "whole.npz", {{"a", Tensor::from({1.0f}, {1})}});
   const std::string whole = read_bytes(folder / "whole.npz");
@@ -316,7 +316,7 @@ TEST_CASE("an archive cut short anywhere is refused") {
   }
 }
 
-TEST_CASE("a damaged archive is read or refused, never believed") {
+TEST_CASE("npz: a damaged archive is read or refused, never trusted") {
   TemporaryFolder folder;
   for (const char* name : {"numpy_compressed.npz", "scipy_csr.npz"}) {
     const std::string whole = read_bytes(std::filesystem::path(TENON_TEST_DATA) / name);

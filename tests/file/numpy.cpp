@@ -1,4 +1,4 @@
-// Against numpy itself, where python3 can import it.
+// Compares with numpy itself, if python3 can import it.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 
@@ -19,7 +19,7 @@ static int numpy_script(const char* command, const std::filesystem::path& folder
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// 0, 1, 2 ..., and their parity for bool.
+// 0, 1, 2 ..., or their parity for bool.
 static Tensor numbered(DType dtype, const Shape& shape) {
   const Tensor tensor = Tensor::empty(dtype, shape);
   visit<every_type>(dtype, [&]<class T>() {
@@ -75,7 +75,7 @@ TEST_CASE("numpy and Tenon read each other's files") {
   }
   write_npz(folder / "tenon/tenon.npz", expected);
   AtomicFile file(folder / "tenon/wide.npz");
-  ZipWriter wide(file, 0);  // all numbers that may have 64 bits have them
+  ZipWriter wide(file, 0);  // writes all possible numbers as zip64
   for (const auto& [name, tensor] : expected)
     wide.add(name + ".npy", npy_header(tensor.dtype(), tensor.shape()),
              {static_cast<const std::byte*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())});

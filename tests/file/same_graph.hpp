@@ -1,4 +1,4 @@
-// Compares graphs by what they say, not by how their arrays are laid out.
+// Compares graphs by content, not by the layout of their arrays.
 #pragma once
 #include <cstring>
 #include <string>
@@ -53,7 +53,7 @@ inline std::string outline_of(const tenon::GraphModel& model, const tenon::Train
   return text + '\n';
 }
 
-/// Everything of a graph as text, doubles by their bits; named values in the order of their roles.
+/// The whole graph as text, doubles by their bits; named values ordered by role.
 inline std::string outline_of(const tenon::GraphModel& model) {
   using namespace tenon;
   std::string text = model.name + '\n';

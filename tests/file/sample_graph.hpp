@@ -1,4 +1,4 @@
-// Graphs to save and load, made by hand: no plugin, no builder.
+// Hand-made graphs to save and load, without plugins or a builder.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -79,7 +79,7 @@ class GraphMaker {
     return id;
   }
 
-  /// A backward node, or one that computes another node again.
+  /// A backward node, or one that recomputes another node.
   tenon::NodeId made_from(tenon::NodeId origin, tenon::Pass pass, std::string_view name, const std::vector<tenon::ValueId>& edges) {
     const bool backward = pass == tenon::Pass::backward;
     const auto& from = model.nodes[origin];
@@ -124,7 +124,8 @@ class GraphMaker {
   }
 };
 
-/// Something of everything a file can hold: each role, each kind of attribute, numbers that are easily lost, names that are not ASCII.
+/// One of everything that a file can hold: each role, each kind of attribute, numbers that are
+/// easily lost, non-ASCII names.
 inline tenon::GraphModel sample_graph() {
   using namespace tenon;
   GraphMaker make;
@@ -174,7 +175,7 @@ inline tenon::GraphModel sample_graph() {
   return std::move(make.model);
 }
 
-/// The sample with a node computed again, a backward node and an update.
+/// The sample with a recomputed node, a backward node and an update.
 inline tenon::GraphModel gradient_graph() {
   using namespace tenon;
   GraphMaker make{sample_graph()};
@@ -186,7 +187,7 @@ inline tenon::GraphModel gradient_graph() {
   return std::move(make.model);
 }
 
-/// The same in the middle of a training by an optimizer with parameters of every kind.
+/// The same graph in the middle of a training whose optimizer has parameters of every kind.
 inline tenon::GraphModel training_graph() {
   using namespace tenon;
   auto model = gradient_graph();
@@ -213,7 +214,8 @@ inline tenon::GraphModel training_graph() {
   return model;
 }
 
-/// Lists of texts and small tensors as parameters of nodes and of an optimizer: each dtype, several ranks, numbers that are easily lost.
+/// Lists of texts and small tensors as parameters of nodes and of an optimizer: each dtype, several
+/// ranks, numbers that are easily lost.
 inline tenon::GraphModel parameters_graph() {
   using namespace tenon;
   GraphMaker make;
@@ -232,7 +234,7 @@ inline tenon::GraphModel parameters_graph() {
   const auto x = make.value("x", Role::input, type_of(f32, {4}));
   make.attribute("names", std::vector<std::string>{"a", "", "größe"});
   make.attribute("none", std::vector<std::string>{});
-  // two quiet NaNs and two that signal
+  // two quiet NaNs and two signaling ones
   make.attribute("taps", Tensor::from<float>({-0.0F, 1e-45F, single(0x7fc00001), single(0xffc12345), single(0x7f800001), single(0xffbfffff),
                                               HUGE_VALF, 0.1F},
                                              {2, 2, 2}));
@@ -270,7 +272,8 @@ inline tenon::GraphModel chain_graph(std::uint32_t nodes) {
   return std::move(make.model);
 }
 
-/// Sparse tensors in every role, with both kinds of indices, some without anything stored; a training keeps one more.
+/// Sparse tensors in every role, with both index dtypes, some without stored elements, and one more
+/// in a training slot.
 inline tenon::GraphModel sparse_graph() {
   using namespace tenon;
   GraphMaker make;

@@ -1,4 +1,4 @@
-// A graph.json in the canonical form, with something of everything.
+// A graph.json in canonical form, with one of everything.
 #pragma once
 
 inline const char* const sample_json = R"({

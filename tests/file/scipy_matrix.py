@@ -1,6 +1,6 @@
-"""The other side of the test against scipy: `write FOLDER` makes matrices for Tenon to read, `check FOLDER` reads what Tenon wrote.
+"""The scipy side of the test: `write FOLDER` writes matrices for Tenon, `check FOLDER` reads what Tenon wrote.
 
-Matrix NAME has its dense form beside it, in NAME.dense.npy. Exits 77 where there is no scipy.
+Matrix NAME has its dense form in NAME.dense.npy. Exits 77 without scipy.
 """
 
 import pathlib
@@ -26,7 +26,7 @@ def write(folder):
         matrix = scipy.sparse.csr_matrix(dense)
         scipy.sparse.save_npz(folder / f"{name}.npz", matrix, compressed=len(name) % 2 == 0)
         numpy.save(folder / f"{name}.dense.npy", dense)
-    # Columns in any order, and a place given twice, which scipy adds.
+    # Unsorted columns, and a duplicate entry, which scipy sums.
     unsorted = scipy.sparse.csr_matrix(([1.0, 2, 3, 4], [2, 0, 2, 1], [0, 3, 3, 4]), shape=(3, 4))
     scipy.sparse.save_npz(folder / "unsorted.npz", unsorted)
     numpy.save(folder / "unsorted.dense.npy", unsorted.toarray())

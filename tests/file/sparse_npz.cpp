@@ -55,7 +55,7 @@ struct Matrix {
 
 }  // namespace
 
-TEST_CASE("a matrix written byte by byte in scipy's layout is read") {
+TEST_CASE("sparse npz: a matrix written byte by byte in scipy's layout is read") {
   const TemporaryFolder folder;
   const struct {
     Matrix matrix;
@@ -77,7 +77,7 @@ TEST_CASE("a matrix written byte by byte in scipy's layout is read") {
   }
 }
 
-TEST_CASE("csr matrices: indices, indptr and shape of any integer types are read") {
+TEST_CASE("sparse npz: indices, indptr and shape of any integer dtype are read") {
   const TemporaryFolder folder;
   const std::pair<const char*, int> types[] = {{"|i1", 1}, {"<i2", 2}, {"<i4", 4}, {"<i8", 8},
                                                {"|u1", 1}, {"<u2", 2}, {"<u4", 4}, {"<u8", 8}};
@@ -112,7 +112,7 @@ TEST_CASE("csr matrices: indices, indptr and shape of any integer types are read
   CHECK(reason_of(archive(std::pair{"<f4", 4}, types[3])).ends_with("'indices' is float32 but must be integers"));
 }
 
-TEST_CASE("matrices that are refused") {
+TEST_CASE("sparse npz: matrices that are refused") {
   const TemporaryFolder folder;
   const std::string path = (folder / "x.npz").string();
   const struct {
@@ -156,7 +156,7 @@ TEST_CASE("matrices that are refused") {
   CHECK(failure_of([&] { read_npz(path); }).message == "cannot read " + path + ": the sparse matrix lacks the array 'data'");
 }
 
-TEST_CASE("whatever numbers a matrix has, it is read or refused") {
+TEST_CASE("sparse npz: any numbers are read or refused") {
   const TemporaryFolder folder;
   std::mt19937 random(9);
   constexpr std::uint32_t hostile[] = {0, 1, 2, 3, 4, 0x7fffffff, 0x80000000, 0xffffffff};
@@ -177,7 +177,7 @@ TEST_CASE("whatever numbers a matrix has, it is read or refused") {
   CHECK(refused > 100);
 }
 
-TEST_CASE("csr goes to an archive and comes back, the same bytes every time") {
+TEST_CASE("sparse npz: csr round-trips with the same bytes every time") {
   const TemporaryFolder folder;
   const Tensor dense = Tensor::from({0.0f, 1.0f, 0.0f, 0.0f, 2.0f, 3.0f}, {2, 3});
   for (const DType index : {i32, i64}) {
@@ -188,12 +188,12 @@ TEST_CASE("csr goes to an archive and comes back, the same bytes every time") {
     write_npz(folder / "x.npz", {{"anything", csr}});
     CHECK(read_bytes(folder / "x.npz") == first);
   }
-  // An array may be called format as long as it is no text.
+  // An array may be named format if it is not a text.
   write_npz(folder / "x.npz", {{"format", dense}});
   CHECK(same_bits(read_npz(folder / "x.npz").at("format"), dense));
 }
 
-TEST_CASE("sparse tensors that files of arrays cannot hold") {
+TEST_CASE("sparse tensors that array files cannot hold") {
   const TemporaryFolder folder;
   const Tensor dense = Tensor::from({0.0f, 1.0f}, {2, 1}), csr = cast_storage(dense, Storage::csr);
   const struct {
@@ -219,7 +219,7 @@ TEST_CASE("sparse tensors that files of arrays cannot hold") {
   CHECK(folder.names().empty());
 }
 
-TEST_CASE("a matrix that scipy wrote is read") {
+TEST_CASE("a matrix written by scipy is read") {
   const Tensor csr = read_npz(std::filesystem::path(TENON_TEST_DATA) / "scipy_csr.npz").at("");
   CHECK(csr.to_string() == "csr float32 [4, 5], 5 stored  (0, 1) 1.5 (0, 4) -2 (2, 0) 3 (2, 3) 4 (3, 2) 0.5");
   CHECK(csr.index_dtype() == i32);

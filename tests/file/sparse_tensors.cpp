@@ -1,4 +1,4 @@
-// csr and row_sparse tensors in .tenon files: mapped as they are, refused where an index leads astray.
+// csr and row_sparse tensors in .tenon files: mapped in place, refused if an index is out of range.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -11,7 +11,7 @@ using namespace tenon;
 
 namespace {
 
-// Where the i-th entry of a buffer stands in the file's data.
+// The offset of the i-th entry of a buffer in the file's data.
 template <class T>
 void put(FileParts& parts, std::size_t buffer, std::size_t i, T value) {
   const auto* model = format::GetModel(parts.metadata.data());
@@ -43,13 +43,14 @@ TEST_CASE("the arrays of sparse tensors are the file's own pages") {
     if (tensor.storage() == Storage::row_sparse) look_at(tensor.row_ids());
   }
   CHECK(arrays == 18);
-  // Writing shows whose pages they are: the file stays as it was, and another look at the same memory sees it.
+  // Writing shows who owns the pages: the file is unchanged, and another view of the same memory
+  // sees the write.
   loaded.tensors[0].stored_values().data<float>()[0] = 8;
   CHECK(loaded.tensors[0].to_string() == "row_sparse float32 [6, 2], 2 stored  (1) 8 2 (4) 3 4");
   CHECK(read_bytes(folder / "graph.tenon") == bytes);
 }
 
-TEST_CASE("hostile indices are refused at load, before anybody can follow them") {
+TEST_CASE("hostile indices are refused at load, before they can be followed") {
   // Buffers: weight 0 values, 1 rows; rows 2, 3; dense 4; words 5 values, 6 columns, 7 row starts; small 8, 9, 10 (int32); nothing 11, 12,
   // 13; seen 14, 15; momentum 16, 17.
   const struct {
@@ -89,7 +90,7 @@ TEST_CASE("hostile indices are refused at load, before anybody can follow them")
   }
 }
 
-TEST_CASE("sparse tensors whose description is wrong") {
+TEST_CASE("sparse tensors with a faulty description") {
   const struct {
     const char* sentence;
     std::function<void(format::ModelT&)> change;
@@ -135,7 +136,7 @@ TEST_CASE("sparse tensors whose description is wrong") {
   }
 }
 
-TEST_CASE("damaged values of a sparse tensor are named by the checksum") {
+TEST_CASE("the checksum names damaged values of a sparse tensor") {
   auto parts = FileParts::of(sparse_graph());
   put(parts, 5, 0, 3.0F);
   CHECK(failure_of([&] { read_forged(parts.bytes()); }).message ==

@@ -16,7 +16,7 @@ constexpr auto automatic = SvmOptions::First::automatic, zero = SvmOptions::Firs
 
 }  // namespace
 
-TEST_CASE("svmlight files that belong together count their features alike") {
+TEST_CASE("svmlight: related files count their features from the same number") {
   const TemporaryFolder folder;
   const auto file = [&](const char* name, const char* text) {
     write_bytes(folder / name, text);
@@ -37,7 +37,7 @@ TEST_CASE("svmlight files that belong together count their features alike") {
   CHECK(failure_of([&] { with_common_features({without, (folder / "none.svm").string()}); }).kind == 4);
 }
 
-TEST_CASE("examples as svmlight and libsvm write them") {
+TEST_CASE("svmlight: examples as svmlight and libsvm write them") {
   const TemporaryFolder folder;
   const struct {
     const char* text;
@@ -70,7 +70,7 @@ TEST_CASE("examples as svmlight and libsvm write them") {
   }
 }
 
-TEST_CASE("lines that are wrong are named") {
+TEST_CASE("svmlight: faulty lines are named") {
   const TemporaryFolder folder;
   const std::string path = (folder / "x.svm").string();
   const struct {
@@ -116,7 +116,7 @@ TEST_CASE("lines that are wrong are named") {
   CHECK(automatic == SvmOptions().first);
 }
 
-TEST_CASE("whatever a text holds, it is read or refused") {
+TEST_CASE("svmlight: any text is read or refused") {
   const TemporaryFolder folder;
   const std::string sound = "1 1:0.5 3:2 # x\n-1 qid:3 2:1e-3\r\n+7 1:inf 2:-4 900:1\n";
   constexpr std::string_view letters("0123456789:.+-eE# \t\r\n\0\xffnaif", 27);

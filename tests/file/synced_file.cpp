@@ -1,5 +1,5 @@
-// A file's bytes are on the disk before it gets its name, and the name is before commit() returns. What AtomicFile asks the system for
-// goes through the functions below, which this program has in place of the C library's.
+// A file's bytes are on disk before it gets its name, and the name is before commit() returns. This
+// program interposes the C library functions that AtomicFile calls.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 namespace {
 
-std::optional<std::vector<std::string>> calls;  // none: nobody wants to know
+std::optional<std::vector<std::string>> calls;  // nullopt: not recording
 
 }  // namespace
 
@@ -35,7 +35,7 @@ extern "C" __attribute__((visibility("default"))) int rename(const char* from, c
   return real(from, to);
 }
 
-TEST_CASE("a file is synced, gets its name, and its folder is synced, in this order") {
+TEST_CASE("a file is synced and renamed, and its folder is synced, in this order") {
   const TemporaryFolder folder;
   for (const bool old : {false, true}) {
     CAPTURE(old);

@@ -1,5 +1,5 @@
-// Lists of texts and small tensors as parameters, in files: what is written comes back, and what is forged is refused. tenon_file.cpp saves
-// and loads parameters_graph() as well.
+// Lists of texts and small tensors as parameters in files: round trips and forged files.
+// tenon_file.cpp saves and loads parameters_graph(), too.
 #include <doctest/doctest.h>
 
 #include <tenon/host/graph.hpp>
@@ -40,7 +40,7 @@ struct FilterHost : ApplicationHost {
                                    R"("filter", "inputs": ["x"], "attrs": {)" +
                                        attrs + R"(}}], "outputs": {"y": "f"}})");
   }
-  /// As the file has them, after a way through both forms.
+  /// The file's values after a round trip through both formats.
   std::string attributes(const std::string& attrs) {
     const auto text = graph(attrs).to_json();
     CHECK(Graph::from_json(*this, text).to_json() == text);
@@ -68,7 +68,7 @@ constexpr std::size_t taps = 2, exact = 7, sizes = 10, table_wide = 13;
 
 }  // namespace
 
-TEST_CASE("table parameters: graph.json has them as lists in lists, and as an object where those say too little") {
+TEST_CASE("table parameters: graph.json writes nested lists, or an object if those are ambiguous") {
   FilterHost host;
   CHECK(host.attributes("") == R"("taps": [1.0, 2.0], "sizes": [], "names": ["a", "b"])");
   CHECK(host.attributes(R"("taps": [1, 0.5, -0.0], "sizes": [3], "names": [])") ==
@@ -81,7 +81,7 @@ TEST_CASE("table parameters: graph.json has them as lists in lists, and as an ob
         R"("taps": [0.5], "sizes": [[1], [2]], "names": ["a", "b"])");
 }
 
-TEST_CASE("table parameters: graph.json says the shape of what has no elements, and of a single one") {
+TEST_CASE("table parameters: graph.json writes the shape of empty and single-element tensors") {
   FilterHost host;
   for (const char* value :
        {R"({"dtype": "float32", "shape": [0, 3], "values": []})", R"({"dtype": "float32", "shape": [], "values": 2.5})"}) {
@@ -92,7 +92,7 @@ TEST_CASE("table parameters: graph.json says the shape of what has no elements, 
   }
 }
 
-TEST_CASE("table parameters: what graph.json gets wrong is named with its place") {
+TEST_CASE("table parameters: faults in graph.json are reported with their positions") {
   FilterHost host;
   CHECK(host.refused(R"("taps": 1)") == "parameter 'taps' of node 'f' is an integer but must be a list");
   CHECK(host.refused(R"("taps": [1e300])") == "the element 1e+300 does not fit float32");

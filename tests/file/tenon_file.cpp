@@ -1,4 +1,4 @@
-// What is written comes back, byte by byte.
+// .tenon files round-trip byte by byte.
 #include "file/tenon/tenon_file.hpp"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@
 
 using namespace tenon;
 
-TEST_CASE("a graph comes back from its file as it was") {
+TEST_CASE("a graph is read back from its file unchanged") {
   const TemporaryFolder folder;
   const auto graphs = {sample_graph(),     gradient_graph(), training_graph(),  sparse_graph(),
                        parameters_graph(), chain_graph(1),   chain_graph(1000), GraphModel()};
@@ -24,7 +24,7 @@ TEST_CASE("a graph comes back from its file as it was") {
   }
 }
 
-TEST_CASE("a file names what a reader must know: gradients or updates, sparse tensors, parameters of 0.2, the state of a training") {
+TEST_CASE("a file declares its features: gradients or updates, sparse tensors, parameters of 0.2, the training state") {
   const auto features = [](const GraphModel& graph) {
     auto parts = FileParts::of(graph);
     std::string found;
@@ -66,13 +66,13 @@ TEST_CASE("loading and saving gives the same bytes, without any plugin") {
   }
 }
 
-TEST_CASE("the bytes depend on the graph, not on how it came to be") {
+TEST_CASE("the bytes depend on the graph, not on how it was built") {
   const TemporaryFolder folder;
   auto graph = sample_graph();
   write_tenon(graph, folder / "first.tenon");
 
   GraphModel other = sample_graph();
-  other.strings = Strings();  // the same texts under other numbers, with some that nobody uses
+  other.strings = Strings();  // the same texts with other ids, and some unused ones
   other.strings.intern("unused");
   const auto move = [&](StringId& id) { id = other.strings.intern(graph.strings[id]); };
   for (auto node = other.nodes.rbegin(); node != other.nodes.rend(); ++node) move(node->name), move(node->device);
@@ -91,7 +91,7 @@ TEST_CASE("the bytes depend on the graph, not on how it came to be") {
   CHECK(read_bytes(folder / "first.tenon") == read_bytes(folder / "second.tenon"));
 }
 
-TEST_CASE("tensors lie at multiples of 64 bytes, behind a multiple of 64 KiB, and are the file's own pages") {
+TEST_CASE("tensors are at multiples of 64 bytes, from a multiple of 64 KiB on, and are the file's own pages") {
   const TemporaryFolder folder;
   write_tenon(sample_graph(), folder / "graph.tenon");
   const auto bytes = read_bytes(folder / "graph.tenon");
@@ -104,7 +104,7 @@ TEST_CASE("tensors lie at multiples of 64 bytes, behind a multiple of 64 KiB, an
   CHECK(read_bytes(folder / "graph.tenon") == bytes);
 }
 
-TEST_CASE("what only a training needs stands behind everything that a run needs") {
+TEST_CASE("data that only training needs follows all data that inference needs") {
   const TemporaryFolder folder;
   write_tenon(training_graph(), folder / "graph.tenon");
   const auto bytes = read_bytes(folder / "graph.tenon");
@@ -143,7 +143,7 @@ TEST_CASE("strided tensors are written row by row") {
   CHECK(same_bits(loaded.tensors.at(0), Tensor::from<float>({1, 3, 5, 2, 4, 6}, {2, 3})));
 }
 
-TEST_CASE("a chain of 10,000 named nodes with three parameters takes at most 250 bytes a node") {
+TEST_CASE("a chain of 10,000 named nodes with three parameters takes at most 250 bytes per node") {
   const TemporaryFolder folder;
   write_tenon(chain_graph(10000), folder / "chain.tenon");
   CHECK(std::filesystem::file_size(folder / "chain.tenon") <= 10000 * 250);

@@ -1,4 +1,4 @@
-// Zip archives put together by hand, so that any field of them can be wrong.
+// Hand-made zip archives, any field of which can be faulty.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,10 +8,10 @@
 struct BuiltMember {
   std::string name, content;
   std::uint16_t flags = 0, method = 0;
-  std::uint32_t crc = 0;                                                  // flips bits of the right one
-  std::optional<std::uint32_t> size = {}, stored_size = {}, offset = {};  // what the directory says where it lies
-  std::string extra = {};                                                 // field of the directory
-  std::uint32_t mode = 0;                                                 // of the file, as Unix has it
+  std::uint32_t crc = 0;                                                  // XORed with the right checksum
+  std::optional<std::uint32_t> size = {}, stored_size = {}, offset = {};  // overrides in the directory
+  std::string extra = {};                                                 // extra field in the directory
+  std::uint32_t mode = 0;                                                 // the file's Unix mode
 };
 
 inline std::string little_endian(std::uint32_t value, int bytes) {

@@ -1,4 +1,4 @@
-// Packs: what goes in comes out, once, and nothing else does.
+// Packs round-trip; all else is refused.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -15,7 +15,7 @@
 
 namespace {
 
-/// pack.json of members that have the hashes of their content.
+/// A pack.json whose hashes match the members' content.
 std::string list_of(const std::vector<BuiltMember>& members, const std::string& plugins = "") {
   std::string text = R"({"tenon_pack": 1, "made_by": "a test", "plugins": [)" + plugins + R"(], "members": [)";
   for (const auto& member : members)
@@ -33,7 +33,7 @@ std::string fault(const std::string& name) {
   return TENON_TEST_FAULTS "/" + name + ".so";
 }
 
-/// The application's own.
+/// An operator of the application.
 struct Seven : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("7");
@@ -46,7 +46,7 @@ struct Seven : tenon::Operator {
 
 }  // namespace
 
-TEST_CASE("a pack has the graph, its plugin and what that needs, is always the same, and runs where the plugin is not") {
+TEST_CASE("pack: holds the graph, its plugin and needed libraries, is reproducible, and runs where the plugin is not installed") {
   Packed on;
   const auto saved = on.save("net.pack");
   std::vector<std::string> names;
@@ -73,7 +73,7 @@ TEST_CASE("a pack has the graph, its plugin and what that needs, is always the s
   CHECK((status.st_mode & 0777U) == 0400U);
 }
 
-TEST_CASE("only a file that begins with pack.json as an archive does is a pack") {
+TEST_CASE("pack: only an archive that begins with pack.json is a pack") {
   const TemporaryFolder folder;
   const auto name = std::string("pack.json"), filled = std::string(26, '.') + name;
   const auto archive = zip_of({{name, "{}"}});
@@ -92,7 +92,7 @@ TEST_CASE("only a file that begins with pack.json as an archive does is a pack")
   CHECK(!tenon::is_pack(folder.path()));
 }
 
-TEST_CASE("pack.json: what is written is read, and only plain names are members") {
+TEST_CASE("pack: pack.json round-trips, and only plain names are members") {
   const tenon::PackList list{{"plugins/a.so", "plugins/b \"c\".so"},
                              {{"graph.tenon", 7, std::string(64, '0')},
                               {"plugins/a.so", 1, std::string(64, '1')},
@@ -108,7 +108,7 @@ TEST_CASE("pack.json: what is written is read, and only plain names are members"
     CHECK_MESSAGE(!tenon::is_member_name(name), name);
 }
 
-TEST_CASE("a pack is opened by its hash or from the list, and by nothing else") {
+TEST_CASE("pack: opens only by its hash or from the trusted list") {
   Packed on;
   const auto saved = on.save("net.pack");
   const auto path = on.folder / "net.pack";
@@ -138,7 +138,7 @@ TEST_CASE("a pack is opened by its hash or from the list, and by nothing else") 
   }
 }
 
-TEST_CASE("packs with a right hash and wrong members are refused, and leave nothing") {
+TEST_CASE("pack: a right hash with wrong members is refused and leaves nothing") {
   const Packed on;
   const BuiltMember graph{"graph.tenon", "a graph"};
   const auto other = [&](auto change) {
@@ -214,11 +214,11 @@ TEST_CASE("packs with a right hash and wrong members are refused, and leave noth
   CHECK(failure_of([&] { tenon::open_pack(on.folder / "good.pack", on.trust(sum_of_text(pack_of({graph})))); }).message == "");
 }
 
-TEST_CASE("a pack is unpacked once, however many ask, and again where its files are gone") {
+TEST_CASE("pack: is unpacked once for concurrent users, and again if its files are gone") {
   Packed on;
   const auto saved = on.save("net.pack");
   const auto open = [&] { return tenon::open_pack(on.folder / "net.pack", on.trust(saved.sha256)); };
-  fs::create_directories(on.unpacked() / ("new-" + saved.sha256) / "content/plugins");  // of one that was killed
+  fs::create_directories(on.unpacked() / ("new-" + saved.sha256) / "content/plugins");  // left by a killed process
   write_bytes(on.unpacked() / ("new-" + saved.sha256) / "pack", "half of it");
   write_bytes(on.unpacked() / ("new-" + saved.sha256) / "content/plugins/other.so", "");
   fs::permissions(on.unpacked(), fs::perms::owner_all);
@@ -248,7 +248,7 @@ TEST_CASE("a pack is unpacked once, however many ask, and again where its files 
   CHECK(TemporaryFolder::sorted_names(plugin.parent_path()) == std::vector<std::string>{"libbelow.so", "libbeside.so", "needs_beside.so"});
 }
 
-TEST_CASE("what cannot be packed is said, and no file is written") {
+TEST_CASE("pack: what cannot be packed is reported, and no file is written") {
   Packed on;
   fs::create_directory(on.folder / "more");
   auto other = read_bytes(on.folder / "libbelow.so");
@@ -281,7 +281,7 @@ TEST_CASE("what cannot be packed is said, and no file is written") {
   CHECK(!fs::exists(on.folder / "own.pack"));
 }
 
-TEST_CASE("a plugin whose library lies in a subfolder for processors, or below a token, is not packed with another one or without") {
+TEST_CASE("pack: a plugin whose library is in a CPU-specific subfolder or below a token is packed alone or not at all") {
   for (const bool token : {false, true}) {
     CAPTURE(token);
     Packed on;
@@ -315,7 +315,7 @@ TEST_CASE("a plugin whose library lies in a subfolder for processors, or below a
   }
 }
 
-TEST_CASE("a pack has every plugin with something of the graph or loaded, their signatures, and no other plugin") {
+TEST_CASE("pack: includes every plugin that the graph uses or that was loaded, their signatures, and no other plugin") {
   const Packed on;
   const std::pair<const char*, const char*> copies[] = {
       {"split_operator", "a/z.so"},    {"split_kernel", "b/y.so"},     {"split_cuda_kernel", "b/x.so"},   {"plain", "c/plain.so"},
@@ -337,7 +337,7 @@ TEST_CASE("a pack has every plugin with something of the graph or loaded, their 
   host.call("keeps_bounds", {tenon::Tensor::from({1.0F}, {1})});
   tenon::Graph graph(host);
   graph.output("z", graph.add("split", {graph.input("s", tenon::f32, {2})}));
-  graph.output("c", graph.add("cast_storage", {graph.input("m", tenon::f32, {2, 2})}, {{"storage", "csr"}}));  // the host's own
+  graph.output("c", graph.add("cast_storage", {graph.input("m", tenon::f32, {2, 2})}, {{"storage", "csr"}}));  // a host operator
   CHECK(names_in(graph) ==
         std::vector<std::string>{"graph.tenon", "plugins/loaded.so", "plugins/x.so", "plugins/y.so", "plugins/y.so.sig", "plugins/z.so"});
   const auto hash = sum_of_text(read_bytes(on.folder / "net.pack"));
@@ -348,7 +348,7 @@ TEST_CASE("a pack has every plugin with something of the graph or loaded, their 
   CHECK(names == std::vector<std::string>{"loaded.so", "x.so", "y.so", "z.so"});
 
   auto isolated = on.options();
-  isolated.isolate.all = true;  // what workers load is not loaded here
+  isolated.isolate.all = true;  // workers load it, this process does not
   isolated.warn = [](const std::string&) {};
   tenon::Host workers(isolated);
   workers.add_plugins(built("plugins"));

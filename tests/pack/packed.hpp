@@ -1,4 +1,4 @@
-// A graph with a plugin of its own, which needs libraries beside it: what packs are made of here.
+// A graph with its own plugin, which needs bundled libraries; the contents of packs in these tests.
 #pragma once
 #include <filesystem>
 #include <string>

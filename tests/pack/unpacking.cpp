@@ -1,4 +1,4 @@
-// Where packs are unpacked: one process at a time, in a folder of the user's alone, whole or not at all.
+// Unpacking: one process at a time, in a folder that only the user can write to, atomically.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -23,7 +23,7 @@ ino_t inode_of(const fs::path& path) {
   return ::stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
 }
 
-/// Another process that unpacks something, as far as locks tell.
+/// Simulates another process that unpacks, by holding the lock.
 class Held {
  public:
   explicit Held(const fs::path& folder) : folder_(folder), descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -33,7 +33,7 @@ class Held {
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
 
-  /// `work` in a thread of its own, and `meanwhile` when it waits for the lock.
+  /// Runs `work` in a thread, and `meanwhile` once it waits for the lock.
   template <class Work, class Meanwhile>
   void keep_waiting(const Work& work, const Meanwhile& meanwhile) {
     std::atomic<bool> done = false;
@@ -61,7 +61,7 @@ class Held {
 
 }  // namespace
 
-TEST_CASE("who unpacks keeps others waiting; they find it done, or a pack that was changed meanwhile") {
+TEST_CASE("unpacking: others wait for the lock and reuse the result, or notice that the pack changed") {
   Packed on;
   const auto path = on.folder / "net.pack";
   const auto saved = on.save("net.pack");
@@ -73,7 +73,7 @@ TEST_CASE("who unpacks keeps others waiting; they find it done, or a pack that w
       .keep_waiting([&] { graph = open().graph; },
                     [&] {
                       fs::rename(on.folder / "aside", on.unpacked() / saved.sha256);
-                      open();  // what is there needs no lock
+                      open();  // an existing result needs no lock
                     });
   CHECK(inode_of(graph) == first);
 
@@ -84,7 +84,7 @@ TEST_CASE("who unpacks keeps others waiting; they find it done, or a pack that w
   CHECK(fs::is_empty(on.unpacked()));
 }
 
-TEST_CASE("packs are unpacked where nobody else may write") {
+TEST_CASE("unpacking: refused if others may write to the folder") {
   Packed on;
   const auto saved = on.save("net.pack");
   const auto message = [&](const tenon::PackTrust& trust) {
@@ -117,7 +117,7 @@ TEST_CASE("packs are unpacked where nobody else may write") {
   for (const auto& each : before) ::setenv(each.first, each.second.c_str(), 1);
 }
 
-TEST_CASE("load_pack: folders of the host unless others are given, and options of the graph's file") {
+TEST_CASE("load_pack: uses the host's folders unless others are passed, and the options for loading the graph") {
   Packed on;
   auto graph = on.graph();
   graph.output("w", graph.variable("weights", tenon::Tensor::from({1.0F, 2.0F}, {2})));
@@ -146,7 +146,7 @@ TEST_CASE("load_pack: folders of the host unless others are given, and options o
   CHECK(failure_of([&] { load({}); }).message.find("weights") != std::string::npos);
 }
 
-TEST_CASE("a pack of some MiB, with weights from a seed, and a full disk where it is written or unpacked") {
+TEST_CASE("pack: some MiB with weights from a seed, and a full disk while packing or unpacking") {
   Packed on;
   std::string table;
   for (int i = 0; table.size() < (std::size_t{5} << 19); ++i) table += std::to_string(i) + " ";

@@ -1,9 +1,10 @@
-// The backend in a pretended server: the functions that the real one calls, requests joined and answered, and models that are refused.
+// The backend in a fake server: the functions that the real one calls, requests joined and
+// answered, and refused models.
 #include "serve/served.hpp"
 
 using namespace tenon::serve;
 
-TEST_CASE("requests become one run, and those that are wrong are refused alone") {
+TEST_CASE("serve: requests are joined into one run, and wrong ones are refused separately") {
   Model model(squares, config());
   REQUIRE(model.error == "");
   std::vector<ServerRequest> requests = {request({1, 2}, {1, 2}),    request({3, 4, 5, 6}, {2, 2}, 3),
@@ -39,13 +40,13 @@ TEST_CASE("requests become one run, and those that are wrong are refused alone")
   CHECK(model.instance.succeeded == std::vector<bool>{true, true, false, false, false, false, false, false, true, false});
 }
 
-TEST_CASE("requests are read as they lie, and each is answered with what it asks for") {
+TEST_CASE("serve: inputs are read without copies, and each request gets the outputs that it requests") {
   Model model(squares, config());
   REQUIRE(model.error == "");
   std::vector<ServerRequest> requests = {request({}, {0, 2}), request({}, {0, 2}, 3)};
   model.execute(requests);
   for (const auto& each : requests) CHECK((each.error == "" && each.outputs.at("y").dims == std::vector<std::int64_t>{0, 2}));
-  CHECK(model.instance.batches == std::vector<std::uint64_t>{1});  // none is no number of rows for the server
+  CHECK(model.instance.batches == std::vector<std::uint64_t>{1});  // the server accepts no batch of 0 rows
 
   requests = {request({1, 2}, {1, 2}), request({1, 2}, {1, 2, 1, 1, 1, 1, 1, 1, 1}), request({1, 2, 3, 4}, {1, 2}), request({}, {2}),
               request({1, 2}, {1, 2})};
@@ -69,7 +70,7 @@ TEST_CASE("requests are read as they lie, and each is answered with what it asks
   CHECK(floats(requests[0]) == Floats{9, 16});
 }
 
-TEST_CASE("requests are joined where only their rows differ, and split where outputs have these rows") {
+TEST_CASE("serve: requests are joined if only their rows differ, and split if outputs have these rows") {
   Model model(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, -1]}},
     "nodes": [{"name": "a", "op": "square", "inputs": ["x"]}], "outputs": {"y": "a"}})",
               R"({"max_batch_size": 8, "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [-1]}],
@@ -90,7 +91,7 @@ TEST_CASE("requests are joined where only their rows differ, and split where out
   CHECK(model.instance.times[0].compute_begin < model.instance.times[0].compute_end);
   CHECK(model.instance.times[0].compute_end < model.instance.times[0].end);
 
-  const auto most = (std::int64_t{1} << 62) - 1;  // rows of nothing, whose sum nobody can count
+  const auto most = (std::int64_t{1} << 62) - 1;  // rows without elements, whose sum overflows
   requests = {request({}, {most, 0}), request({}, {most, 0}), request({}, {most, 0}), request({}, {most, most})};
   model.execute(requests);
   for (std::size_t i = 0; i < 3; ++i)
@@ -115,13 +116,13 @@ TEST_CASE("requests are joined where only their rows differ, and split where out
     "outputs": {"z": "b", "y": "a"}})",
                   config());
   REQUIRE(different.error == "");
-  requests = {request({1, 2}, {1, 2}), request({1, 2}, {1, 2})};  // together they give one row for two
+  requests = {request({1, 2}, {1, 2}), request({1, 2}, {1, 2})};  // together they return one row for two
   different.execute(requests);
   for (const auto& each : requests) CHECK(floats(each) == Floats{1, 2});
   CHECK(different.instance.batches == std::vector<std::uint64_t>{1, 1});
 }
 
-TEST_CASE("outputs whose shapes only a run knows are served again, for requests of other shapes and with other elements") {
+TEST_CASE("serve: outputs with data-dependent shapes, for requests of other shapes and elements") {
   Model model(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1]}},
     "nodes": [{"name": "a", "op": "unique", "inputs": ["x"]}], "outputs": {"y": "a"}})",
               R"({"max_batch_size": 0, "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [-1]}],
@@ -137,7 +138,7 @@ TEST_CASE("outputs whose shapes only a run knows are served again, for requests 
   }
 }
 
-TEST_CASE("inputs of a request have as many rows, and outputs that are not served are not computed") {
+TEST_CASE("serve: inputs of a request need equal rows, and outputs that are not served are not computed") {
   const auto* const graph = R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]},
     "w": {"dtype": "float32", "shape": [-1, 2]}, "unused": {"dtype": "float32", "shape": [-1]}},
     "nodes": [{"name": "a", "op": "add", "inputs": ["x", "w"]}, {"name": "b", "op": "neg", "inputs": ["x"]}],
@@ -173,7 +174,7 @@ TEST_CASE("inputs of a request have as many rows, and outputs that are not serve
   CHECK(floats(requests[0], "z") == Floats{-1, -2});
 }
 
-TEST_CASE("a request that a kernel refuses fails alone, and others of its run succeed") {
+TEST_CASE("serve: a request that a kernel refuses fails separately, and others of its run succeed") {
   Model model(R"({"tenon": 1, "inputs": {"i": {"dtype": "int64", "shape": [-1]}},
     "constants": {"table": {"dtype": "float32", "values": [[1, 2], [3, 4]]}},
     "nodes": [{"name": "a", "op": "take_rows", "inputs": ["table", "i"]}], "outputs": {"y": "a"}})",
@@ -194,7 +195,7 @@ TEST_CASE("a request that a kernel refuses fails alone, and others of its run su
   CHECK(model.instance.times[1].compute_begin < model.instance.times[1].compute_end);
 }
 
-TEST_CASE("a bool is 0 or 1") {
+TEST_CASE("serve: a bool is 0 or 1") {
   Model model(R"({"tenon": 1, "inputs": {"x": {"dtype": "bool", "shape": [-1]}},
     "nodes": [{"name": "a", "op": "logical_not", "inputs": ["x"]}], "outputs": {"y": "a"}})",
               "{}", true);

@@ -1,9 +1,9 @@
-// Configurations of models: completed, compared with the graph, and refused.
+// Configurations of models: completed, checked against the graph, and refused.
 #include "serve/served.hpp"
 
 using namespace tenon::serve;
 
-TEST_CASE("without rows each request is a run, and a configuration that says nothing is completed") {
+TEST_CASE("config: without a batch axis each request is a run, and an empty configuration is completed") {
   Model alone(squares, R"({"input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [-1, 2]}],
     "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [-1, 2]}]})");
   REQUIRE(alone.error == "");
@@ -24,7 +24,7 @@ TEST_CASE("without rows each request is a run, and a configuration that says not
   CHECK(completed.instance.batches == std::vector<std::uint64_t>{1, 1});
 }
 
-TEST_CASE("a configuration is completed, and keeps what it says") {
+TEST_CASE("config: a configuration is completed and keeps its settings") {
   const auto completed = [](const std::string& graph, const std::string& config) {
     const Model model(graph, config, true);
     CHECK(model.error == "");
@@ -51,7 +51,7 @@ TEST_CASE("a configuration is completed, and keeps what it says") {
   CHECK(!has(text, "dynamic_batching"));
 }
 
-TEST_CASE("every dtype that the protocol has, by its number and word") {
+TEST_CASE("config: every dtype of the protocol, by number and name") {
   const struct {
     tenon::DType dtype;
     int number;
@@ -84,7 +84,7 @@ TEST_CASE("every dtype that the protocol has, by its number and word") {
   }
 }
 
-TEST_CASE("sparse outputs come dense, and what the graph warns of stands in the server's log with the model's name") {
+TEST_CASE("config: sparse outputs are converted to dense, and the graph's warnings are in the server's log with the model's name") {
   Model model(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
     "nodes": [{"name": "a", "op": "cast_storage", "inputs": ["x"], "attrs": {"storage": "csr"}}, {"name": "b", "op": "softmax", "inputs": ["a"]}],
     "outputs": {"y": "a", "z": "b"}})",
@@ -101,7 +101,7 @@ TEST_CASE("sparse outputs come dense, and what the graph warns of stands in the 
   logged.clear();
 }
 
-TEST_CASE("models that are refused") {
+TEST_CASE("config: models that are refused") {
   const auto parameter = [](const std::string& name, const std::string& value) {
     return R"("max_batch_size": 8, "parameters": {")" + name + R"(": {"string_value": ")" + value + R"("}})";
   };

@@ -1,11 +1,12 @@
-// A server whose functions fail: its sentence is the model's or the request's, or stands in its log, and nothing is kept.
+// A server whose functions fail: its error becomes the model's or the request's, or is logged, and
+// nothing leaks.
 #include <algorithm>
 
 #include "serve/served.hpp"
 
 using namespace tenon::serve;
 
-TEST_CASE("where a function of the server fails, its model is refused with that") {
+TEST_CASE("failing server: an error of a function refuses the model") {
   Model model(squares);
   for (const auto* name : {"TRITONBACKEND_ModelConfig", "TRITONSERVER_MessageSerializeToJson", "TRITONBACKEND_ModelName",
                            "TRITONBACKEND_ModelRepository", "TRITONBACKEND_ModelVersion", "TRITONBACKEND_ModelAutoCompleteConfig",
@@ -22,7 +23,7 @@ TEST_CASE("where a function of the server fails, its model is refused with that"
   logged.clear();
 }
 
-TEST_CASE("a server of another interface is refused") {
+TEST_CASE("failing server: another backend API is refused") {
   REQUIRE(initialized() == "");
   for (const auto major : {0U, 2U}) {
     major_version = major;
@@ -36,7 +37,7 @@ TEST_CASE("a server of another interface is refused") {
   failing.clear();
 }
 
-TEST_CASE("where a function of the server fails, a request gets that, or the log where nothing can be sent") {
+TEST_CASE("failing server: an error of a function is the request's, or is logged if it cannot be sent") {
   Model model(squares, config());
   REQUIRE(model.error == "");
   const auto execute = [&](const char* name, int answers = 1) {
@@ -68,7 +69,7 @@ TEST_CASE("where a function of the server fails, a request gets that, or the log
   failing = {"TRITONBACKEND_ModelInstanceState"};
   std::vector<ServerRequest*> all = {requests.data()};
   CHECK(call("TRITONBACKEND_ModelInstanceExecute", &model.instance, all.data(), 1U) == "TRITONBACKEND_ModelInstanceState fails");
-  CHECK((requests[0].answers == 0 && requests[0].releases == 0));  // it stays the server's
+  CHECK((requests[0].answers == 0 && requests[0].releases == 0));  // the server still owns it
   failing.clear();
   logged.clear();
 }

@@ -1,4 +1,5 @@
-// What the backend and `tenon triton` share: parameters, a version's folder with its plugins, config.pbtxt.
+// Shared by the backend and `tenon triton`: parameters, a version's folder with its plugins,
+// config.pbtxt.
 #include "serve/model_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -13,7 +14,7 @@
 using namespace tenon::serve;
 namespace fs = std::filesystem;
 
-TEST_CASE("parameters of a model are options of its host") {
+TEST_CASE("model folder: parameters of a model are options of its host") {
   const auto options =
       host_options({{"threads", "3"}, {"isolate_timeout", "2.5"}, {"isolate_memory", "1073741824"}, {"trust_writable", "true"}});
   CHECK(options.threads == 3);
@@ -39,7 +40,7 @@ TEST_CASE("parameters of a model are options of its host") {
     }
 }
 
-TEST_CASE("a version's plugins are loaded where their hashes are on its list, and nothing else is") {
+TEST_CASE("model folder: a version's plugins are loaded only if their hashes are listed") {
   const TemporaryFolder folder;
   const auto version = folder / "1", plugin = version / "plugins/bounds.so";
   fs::create_directories(version / "plugins");
@@ -71,11 +72,11 @@ TEST_CASE("a version's plugins are loaded where their hashes are on its list, an
   const char* path = std::getenv("TENON_PLUGIN_PATH");
   const std::string before = path == nullptr ? "" : path;
   ::setenv("TENON_PLUGIN_PATH", (folder / "installed").c_str(), 1);
-  CHECK(message() == "");  // a folder that somebody made by hand
+  CHECK(message() == "");  // a hand-made folder
   ::setenv("TENON_PLUGIN_PATH", before.c_str(), 1);
 }
 
-TEST_CASE("config.pbtxt in protobuf's text format") {
+TEST_CASE("model folder: config.pbtxt in protobuf's text format") {
   Signature signature;
   signature.inputs = {{"a \"b\" \\ \x01\x7f\xc3\xa9 ~", tenon::f32, {-1, 2, 3}}};
   signature.outputs = {{"y", tenon::bf16, {-1}}};
@@ -108,7 +109,7 @@ parameters { key: "threads" value { string_value: "2" } }
   CHECK(alone.find("parameters") == std::string::npos);
 }
 
-TEST_CASE("what is served of a graph, and graphs of which nothing can be") {
+TEST_CASE("model folder: the signature of a graph, and graphs that cannot be served") {
   tenon::Host host;
   const auto signature = [&](const std::string& inputs, const std::string& output, const std::vector<std::string>& names = {}) {
     return signature_of(tenon::Graph::from_json(host, R"({"tenon": 1, "inputs": {)" + inputs +

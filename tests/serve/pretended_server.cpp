@@ -2,7 +2,7 @@
 
 using namespace tenon::serve;
 
-// Each is declared as the backend's list has it, so that a wrong one does not compile.
+// Declared as in the backend's list, so that a wrong definition does not compile.
 #define DECLARE(result, name, parameters) extern "C" __attribute__((visibility("default"))) result name parameters;
 TENON_SERVER_CALLS(DECLARE)
 #undef DECLARE

@@ -1,4 +1,5 @@
-// The functions of Triton Inference Server that the backend calls, with objects that a test fills and looks into.
+// A fake of the Triton Inference Server functions that the backend calls, with objects that a test
+// fills and inspects.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +34,7 @@ struct ServerInstance {
   ServerModel* model = nullptr;
   int kind = instance_cpu;
   void* state = nullptr;
-  std::vector<bool> succeeded;         // as reported, of each request
+  std::vector<bool> succeeded;         // as reported, for each request
   std::vector<std::uint64_t> batches;  // as reported, rows of each run
   std::vector<Times> times, batch_times;
 };
@@ -42,13 +43,13 @@ struct ServerInput {
   std::vector<std::int64_t> dims;
   std::vector<std::vector<std::byte>> pieces;
   int memory = memory_cpu;
-  std::size_t shift = 0;  // bytes before the first that is sent: where it lies is then no multiple of a number's size
+  std::size_t shift = 0;  // bytes before the data, to misalign it
 };
 struct ServerOutput {
   int dtype = 0;
   std::vector<std::int64_t> dims;
   std::vector<std::byte> bytes;
-  int memory = memory_cpu;  // that the server has for it
+  int memory = memory_cpu;  // kind of memory that the server returns
 };
 struct ServerResponse {
   std::map<std::string, ServerOutput> outputs;
@@ -58,7 +59,7 @@ struct ServerRequest {
   std::map<std::string, ServerInput> inputs;
   std::vector<std::string> wanted;
   int output_memory = memory_cpu;
-  // what the backend did
+  // recorded calls of the backend
   std::map<std::string, ServerOutput> outputs;
   int code = -1;
   std::string error;
@@ -67,7 +68,7 @@ struct ServerRequest {
 
 /// Errors and messages that are not deleted.
 inline int living = 0;
-/// Names of functions that fail, with `NAME fails`.
+/// Names of functions that fail with `NAME fails`.
 inline std::set<std::string> failing;
 inline std::vector<std::string> logged;  ///< `LEVEL TEXT`
 inline std::uint32_t major_version = 1;

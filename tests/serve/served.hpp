@@ -1,4 +1,4 @@
-// A model in the pretended server, and requests to it.
+// A model in the fake server, and requests to it.
 #pragma once
 #include <dlfcn.h>
 #include <doctest/doctest.h>
@@ -25,7 +25,7 @@ inline void* function(const char* name) {
 
 inline int code_of_call = -1;  ///< of the last error
 
-/// The text of the error that a function of the backend returns; empty: none.
+/// The text of the error that a backend function returns; empty if it succeeds.
 template <class... Given>
 std::string call(const char* name, Given... given) {
   const std::unique_ptr<ServerError> error(reinterpret_cast<ServerError* (*)(Given...)>(function(name))(given...));
@@ -40,12 +40,13 @@ inline const std::string& initialized() {
   return error;
 }
 
-/// A model of one instance, in a folder without plugins: those of the build are found beside the backend.
+/// A model with one instance, in a folder without plugins: the build's plugins are found next to
+/// the backend.
 class Model {
  public:
-  /// To be opened by open(), after what a test changes.
+  /// To be opened by open(), after changes by a test.
   explicit Model(const std::string& graph) : Model() {
-    static std::map<std::string, std::string> saved;  // looking for plugins takes longer than all else
+    static std::map<std::string, std::string> saved;  // scanning for plugins dominates the time
     if (!saved.contains(graph)) {
       tenon::Host host;
       tenon::Graph::from_json(host, graph).save(file());
@@ -74,7 +75,7 @@ class Model {
     CHECK(call("TRITONBACKEND_ModelFinalize", &model) == "");
     model.state = instance.state = nullptr;
   }
-  /// Its error when it is opened while functions of the server fail.
+  /// The error of opening it while functions of the server fail.
   std::string error_while(std::set<std::string> functions, std::string config, bool completes = false) {
     failing = std::move(functions);
     open(std::move(config), completes);

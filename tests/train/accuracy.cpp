@@ -6,7 +6,7 @@
 
 using namespace tenon;
 
-TEST_CASE("right answers: the largest score counts, and the first of equal ones") {
+TEST_CASE("accuracy: the largest score counts, and the first of equal ones") {
   const struct {
     std::vector<float> scores;  // of three classes
     std::vector<std::int64_t> labels;
@@ -26,7 +26,7 @@ TEST_CASE("right answers: the largest score counts, and the first of equal ones"
   CHECK(count_right(Tensor::from(halves, {1, 3}), Tensor::from<std::uint8_t>({0}, {1})) == 1);
 }
 
-TEST_CASE("right answers: labels that are no class are refused") {
+TEST_CASE("accuracy: labels that are not classes are refused") {
   const auto scores = Tensor::zeros(f32, {2, 3});
   for (const std::int64_t label : {-1, 3, 99}) {
     const auto failure = failure_of([&] { count_right(scores, Tensor::from<std::int64_t>({0, label}, {2})); });
@@ -35,7 +35,7 @@ TEST_CASE("right answers: labels that are no class are refused") {
   }
 }
 
-TEST_CASE("right answers: other shapes and dtypes are refused") {
+TEST_CASE("accuracy: other shapes and dtypes are refused") {
   const auto scores = Tensor::zeros(f32, {2, 3}), labels = Tensor::zeros(i64, {2});
   CHECK(count_right(scores, labels) == 2);
   for (const auto& [wrong_scores, wrong_labels] : {std::pair(scores, Tensor::zeros(i64, {3})),

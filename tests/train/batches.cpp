@@ -27,7 +27,7 @@ NamedTensors rows_of(std::int64_t count, DType dtype = i32) {
 
 }  // namespace
 
-TEST_CASE("an epoch takes every example once, the rows of all tensors together, the last batch short") {
+TEST_CASE("batches: an epoch has every example once, rows of all tensors together, and a smaller last batch") {
   for (const auto dtype : {boolean, u8, i8, i32, i64, f16, bf16, f32, f64}) {
     const auto data = rows_of(11, dtype);
     Batches batches(data, 4, 7);
@@ -50,7 +50,7 @@ TEST_CASE("an epoch takes every example once, the rows of all tensors together, 
   }
 }
 
-TEST_CASE("batches of csr examples are csr, and hold the same rows") {
+TEST_CASE("batches: csr examples give csr batches with the same rows") {
   const auto dense = rows_of(11, f32);
   auto data = dense;
   data["x"] = cast_storage(data["x"], Storage::csr);
@@ -65,7 +65,7 @@ TEST_CASE("batches of csr examples are csr, and hold the same rows") {
   CHECK(failure_of([&] { Batches(data, 4, 7); }).message == "'x' is row_sparse, but examples must be dense or csr");
 }
 
-TEST_CASE("the order depends on seed and epoch, on nothing that happened before") {
+TEST_CASE("batches: the order depends only on seed and epoch") {
   Batches one(rows_of(100), 10, 1), other(rows_of(100), 7, 1), seed(rows_of(100), 10, 2), plain(rows_of(100), 10, 1, false);
   const auto first = one.order_of(0), third = one.order_of(2);
   CHECK(other.order_of(2) == third);
@@ -78,7 +78,7 @@ TEST_CASE("the order depends on seed and epoch, on nothing that happened before"
   CHECK(plain.order_of(5) == ascending);
 }
 
-TEST_CASE("every example is as likely at every place") {
+TEST_CASE("batches: every example is equally likely at every position") {
   constexpr int n = 5, epochs = 20000;
   Batches batches(rows_of(n), 1, 3);
   int counts[n][n] = {};
@@ -88,7 +88,7 @@ TEST_CASE("every example is as likely at every place") {
     for (const int count : row) CHECK(std::abs(count - epochs / n) < 300);  // 5.3 standard deviations
 }
 
-TEST_CASE("data that are no examples are refused") {
+TEST_CASE("batches: data without examples is refused") {
   auto longer = rows_of(4);
   longer["y"] = Tensor::zeros(i64, {5});
   const struct {
@@ -109,7 +109,7 @@ TEST_CASE("data that are no examples are refused") {
   }
 }
 
-TEST_CASE("a mapped file of the data that changes is told by the next batch") {
+TEST_CASE("batches: a changed mapped file of the data is reported by the next batch") {
   const TemporaryFolder folder;
   const auto path = folder / "x.npy";
   write_npy(path, rows_of(11).at("x"));

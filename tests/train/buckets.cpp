@@ -1,4 +1,4 @@
-// Which gradients processes add as one, and when they can.
+// The grouping of gradients into buckets, and when a bucket can be added.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -9,7 +9,7 @@
 
 using namespace tenon;
 
-TEST_CASE("buckets: neighbours of one dtype, closed by the one that reaches a mebibyte") {
+TEST_CASE("buckets: adjacent gradients of one dtype, closed by the one that reaches a mebibyte") {
   const Shape small{100}, half{131072}, large{1 << 20};
   const struct {
     std::vector<std::pair<DType, Shape>> gradients;
@@ -27,7 +27,7 @@ TEST_CASE("buckets: neighbours of one dtype, closed by the one that reaches a me
   CHECK(bucket_ends({{f32, large}, {f32, small}}, 1000) == std::vector<std::size_t>{1, 2});
 }
 
-TEST_CASE("buckets: a plan tells what is sent, and after which step") {
+TEST_CASE("buckets: the plan lists their bytes, and the step after which each is complete") {
   DigitsHost digits_host;
   auto graph = Graph::from_json(digits_host.host, mlp_json);
   TrainerOptions options;
@@ -43,7 +43,7 @@ TEST_CASE("buckets: a plan tells what is sent, and after which step") {
   REQUIRE(buckets[0].steps > 0);
   CHECK(plan.steps[buckets[0].steps - 1].node.find("fc1") != std::string::npos);
 
-  const WordsModel words;  // the table's gradient stores some rows
+  const WordsModel words;  // the table's gradient is row_sparse
   auto sparse = training_graph(Graph::from_json(digits_host.host, words.json()), words.texts(16), WordsModel::options());
   sparse.initialize();
   const auto others = planned_buckets(sparse, Session(sparse, {.training = true}).plan({{"text", {16, 5}}, {"label", {16}}}), 2);

@@ -1,4 +1,4 @@
-// What the tests train: small networks that read handwritten digits.
+// Small networks for the training tests, which classify handwritten digits.
 #pragma once
 #include <map>
 #include <string>
@@ -44,7 +44,7 @@ inline tenon::NamedTensors digits(std::int64_t begin, std::int64_t end) {
   return {{"image", rows(tenon::read_npy(folder + "/digits_images.npy"))}, {"label", rows(tenon::read_npy(folder + "/digits_labels.npy"))}};
 }
 
-/// Two layers with dropout between them: random numbers in every step.
+/// Two layers with dropout in between: random numbers in every step.
 inline const std::string mlp_json = R"({"tenon": 1,
  "inputs": {"image": {"dtype": "uint8", "shape": [-1, 64]}, "label": {"dtype": "uint8", "shape": [-1]}},
  "nodes": [
@@ -57,7 +57,7 @@ inline const std::string mlp_json = R"({"tenon": 1,
    {"name": "loss", "op": "softmax_cross_entropy", "inputs": ["scores", "label"]}],
  "outputs": {"scores": "scores", "loss": "loss"}})";
 
-/// A convolution with batch normalisation: states that training changes.
+/// A convolution with batch normalization: states that training changes.
 inline const std::string convnet_json = R"({"tenon": 1,
  "inputs": {"image": {"dtype": "uint8", "shape": [-1, 64]}, "label": {"dtype": "uint8", "shape": [-1]}},
  "nodes": [

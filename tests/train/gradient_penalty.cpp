@@ -1,11 +1,11 @@
-// A loss that holds a gradient: training differentiates it once more.
+// A loss that contains a gradient, which training differentiates again.
 #include <doctest/doctest.h>
 
 #include "digits.hpp"
 
 using namespace tenon;
 
-TEST_CASE("a penalty on the gradient by the inputs is trained as by hand") {
+TEST_CASE("a penalty on the input gradient trains as computed by hand") {
   const std::vector<float> xs{1, 2, -1, 0.5F, 1.5F, -2, 1, -0.5F}, ys{1, 3, 0, 1, 2, 5, 1, 0};
   constexpr double rate = 0.01, weight_of_penalty = 0.3;
   DigitsHost digits;

@@ -1,5 +1,6 @@
-// tenon train, killed at random moments: what a resumed run makes is what an undisturbed one makes, byte by byte. Moments are counted in
-// checkpoints, so that they are spread over the training however busy the machine is.
+// Kills tenon train at random moments: the resumed run's result is byte-identical to an undisturbed
+// run's. Moments are counted in checkpoints, so that they are spread over the training however busy
+// the machine is.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,9 +22,9 @@
 
 namespace {
 
-constexpr int all_checkpoints = 20;  // of an undisturbed training: one a step, 5 steps an epoch, 4 epochs
+constexpr int all_checkpoints = 20;  // of an undisturbed training: one per step, 5 steps per epoch, 4 epochs
 
-/// Counts the checkpoints that come into a folder.
+/// Counts the checkpoints that appear in a folder.
 class Checkpoints {
  public:
   explicit Checkpoints(const std::filesystem::path& folder) : events_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
@@ -34,7 +35,7 @@ class Checkpoints {
   Checkpoints(const Checkpoints&) = delete;
   Checkpoints& operator=(const Checkpoints&) = delete;
 
-  /// Waits until so many have come, or the child has ended.
+  /// Waits until `count` have appeared, or the child has ended.
   void wait(int count, pid_t child) {
     siginfo_t ended{};
     while (count > 0 && waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0) {
@@ -59,7 +60,7 @@ class Checkpoints {
   int events_;
 };
 
-/// A moment of a training: after so many checkpoints, and a little later.
+/// A moment of a training: a number of checkpoints, and a delay.
 struct Moment {
   int checkpoints;
   std::chrono::microseconds later;
@@ -84,7 +85,7 @@ class Site {
 
   int finish(bool resume) const { return wait(start(resume)); }
 
-  /// Starts, sends the signal at `moment`; how the program ended.
+  /// Starts the program, sends the signal at `moment`, and returns how the program ended.
   int stop_at(const Moment& moment, int signal, bool resume) const {
     Checkpoints checkpoints(folder_.path());
     const auto child = start(resume);
@@ -129,7 +130,7 @@ class Site {
 }  // namespace
 
 #if defined(__SANITIZE_ADDRESS__)
-constexpr int kills = 15;  // each start of the program takes as long as six without sanitizers
+constexpr int kills = 15;  // starting the program takes six times as long as without sanitizers
 #else
 constexpr int kills = 50;
 #endif
@@ -144,7 +145,7 @@ TEST_CASE("killed at random moments, every resumed training ends with the same b
     return Moment{static_cast<int>(checkpoints), std::chrono::microseconds(random() % (checkpoints == 0 ? 40000 : 2000))};
   };
   int killed = 0;
-  for (int round = 0; round < 4 * kills && killed < kills; ++round) {  // one that had ended before the signal came does not count
+  for (int round = 0; round < 4 * kills && killed < kills; ++round) {  // runs that ended before the signal do not count
     const Site site;
     int here = site.stop_at(moment(all_checkpoints - 1), SIGKILL, false) == 128 + SIGKILL;
     if (round % 5 == 0) here += site.stop_at(moment(4), SIGKILL, true) == 128 + SIGKILL;
@@ -156,7 +157,7 @@ TEST_CASE("killed at random moments, every resumed training ends with the same b
   CHECK(killed >= kills);
 }
 
-TEST_CASE("Ctrl-C ends the step, keeps everything, and the resumed training ends with the same bytes") {
+TEST_CASE("Ctrl-C ends the step, loses nothing, and the resumed training ends with the same bytes") {
   const Site undisturbed;
   REQUIRE(undisturbed.finish(false) == 0);
   std::mt19937 random(2);
@@ -165,7 +166,7 @@ TEST_CASE("Ctrl-C ends the step, keeps everything, and the resumed training ends
   for (int round = 0; round < 20 && stopped < 3; ++round) {
     const int code = site->stop_at({1, std::chrono::microseconds(random() % 2000)}, SIGINT, stopped > 0);
     CHECK((code == 130 || code == 0));
-    if (code == 0) {  // it had ended before the signal came
+    if (code == 0) {  // it ended before the signal
       site.emplace();
       stopped = 0;
     } else {

@@ -1,4 +1,4 @@
-// The tree that adds lanes, and how they are dealt to processes.
+// The summation tree of micro-batches, and their distribution over processes.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::string tree_of(std::int64_t lanes) {
 
 }  // namespace
 
-TEST_CASE("lane tree: it splits at the largest power of two below the count") {
+TEST_CASE("micro-batch tree: splits at the largest power of two below the count") {
   const struct {
     std::int64_t lanes;
     const char* tree;
@@ -37,7 +37,7 @@ TEST_CASE("lane tree: it splits at the largest power of two below the count") {
   for (const auto& row : rows) CHECK(tree_of(row.lanes) == row.tree);
 }
 
-TEST_CASE("lane tree: ceil(log2(lanes)) + 1 values are kept, each where no other is needed") {
+TEST_CASE("micro-batch tree: holds ceil(log2(count)) + 1 values, each in a free slot") {
   for (std::int64_t lanes = 1; lanes <= 70; ++lanes) {
     CAPTURE(lanes);
     std::size_t most = 1;
@@ -59,7 +59,7 @@ TEST_CASE("lane tree: ceil(log2(lanes)) + 1 values are kept, each where no other
   }
 }
 
-TEST_CASE("lane tree: ranks get whole sums, none more than twice its share") {
+TEST_CASE("micro-batch tree: ranks get whole subtrees, at most twice their share") {
   for (std::int64_t lanes = 1; lanes <= 64; ++lanes)
     for (int ranks = 1; ranks <= lanes; ++ranks) {
       const auto owners = LaneOwners::even(lanes, ranks);

@@ -1,4 +1,5 @@
-// Trainings whose steps have several lanes: sums by hand, and the same bits however they run.
+// Trainings with several micro-batches per step: sums computed by hand, and bit-identical results
+// however they run.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -12,7 +13,8 @@ using namespace tenon;
 
 namespace {
 
-/// The loss is the sum of x * w, w is 0 at first, and a step is as long as the gradient: afterwards w is minus the mean of x.
+/// The loss is the sum of x * w, w is 0 at first, and a step is as long as the gradient: afterwards
+/// w is minus the mean of x.
 struct Line {
   DigitsHost digits_host;
   TrainerOptions options;
@@ -39,7 +41,7 @@ float value_of(const Trainer& trainer, const char* name) {
   return graph.tensor(graph.find(name)).values<float>()[0];
 }
 
-/// A layer with a state that no mean can be made of: how often it ran.
+/// A layer with a state that cannot be averaged: its number of runs.
 struct CountsRuns : Operator {
   static constexpr void describe(auto& op) {
     op.doc("x; in training it counts its runs");
@@ -61,7 +63,7 @@ struct CountsRuns : Operator {
   }
 };
 
-/// convnet_json with dropout behind its pool.
+/// convnet_json with dropout after its pool.
 std::string dropping_convnet() {
   auto json = convnet_json;
   const std::string scores = R"({"name": "scores", "op": "fully_connected", "inputs": ["pool"])";
@@ -90,8 +92,8 @@ std::vector<Task> tasks() {
           {"words", words.json(), words.texts(100), of_words}};
 }
 
-/// The checkpoint's bytes after some steps; with `stop`, of a training that goes on from one that was written every so many, each time with
-/// another number of threads.
+/// The checkpoint's bytes after some steps; with `stop`, the training is stopped and resumed every
+/// `stop` steps, each time with another number of threads.
 std::string bytes_after(std::map<int, DigitsHost>& hosts, const Task& task, int steps, int threads, int stop = 0) {
   const TemporaryFolder folder;
   const auto path = folder / "c.tenon";
@@ -106,8 +108,8 @@ std::string bytes_after(std::map<int, DigitsHost>& hosts, const Task& task, int 
 
 }  // namespace
 
-TEST_CASE("lanes: the tree's sum, in the arithmetic of the gradient") {
-  const float big = 3e7F;  // 1 is lost beside it, 3 is not
+TEST_CASE("micro-batches: the tree's sum, in the arithmetic of the gradient") {
+  const float big = 3e7F;  // absorbs 1 but not 3
   const auto step = [](std::int64_t lanes, std::int64_t accumulate, const std::vector<float>& xs) {
     Line line(lanes, accumulate);
     auto trainer = line.trainer(xs);
@@ -132,9 +134,9 @@ TEST_CASE("lanes: the tree's sum, in the arithmetic of the gradient") {
   CHECK(step(6, 1, {big, 1, 1, 1, 1, -big}) == ((big * sixth + sixth) + (sixth + sixth)) + (sixth + -big * sixth));
 }
 
-TEST_CASE("lanes: the last step of an epoch fills the first lanes and has no others") {
+TEST_CASE("micro-batches: the last step of an epoch fills the first ones and drops empty ones") {
   Line line(4, 2);
-  auto trainer = line.trainer({1, 1, 1, 1, 1, 1, 1, 1, 3e7F, 1, -3e7F, 1, 1});  // a step of eight, and one of five in three lanes
+  auto trainer = line.trainer({1, 1, 1, 1, 1, 1, 1, 1, 3e7F, 1, -3e7F, 1, 1});  // steps of eight, then five batches in three micro-batches
   CHECK(trainer.steps_per_epoch() == 2);
   CHECK(trainer.step().examples == 8);
   const float before = value_of(trainer, "w");
@@ -146,7 +148,7 @@ TEST_CASE("lanes: the last step of an epoch fills the first lanes and has no oth
   CHECK(trainer.position() == 0);
 }
 
-TEST_CASE("lanes: every one begins with the states of the step's begin, and leaves its share in their mean") {
+TEST_CASE("micro-batches: each begins with the step's initial states and contributes equally to their mean") {
   DigitsHost digits_host;
   const std::vector<double> xs{1, 3, 5, 9, -2, 4, 7, 7};  // batches of two with the means 2, 7, 1 and 7
   const auto moving_mean = [&](std::int64_t lanes, std::int64_t accumulate) {
@@ -175,7 +177,7 @@ TEST_CASE("lanes: every one begins with the states of the step's begin, and leav
   CHECK(moving_mean(1, 4) == doctest::Approx(after(after(after(after(0, 2), 7), 1), 7)));
 }
 
-TEST_CASE("lanes: a state that has no mean must be the same in all of them") {
+TEST_CASE("micro-batches: a state that cannot be averaged must agree") {
   DigitsHost digits_host;
   digits_host.host.add<CountsRuns>();
   Graph graph(digits_host.host);
@@ -190,7 +192,7 @@ TEST_CASE("lanes: a state that has no mean must be the same in all of them") {
   trainer.step();
   const auto values = values_of(trainer.graph());
   CHECK(values.at("counter_runs").values<std::int64_t>()[0] == 2);
-  const auto failure = failure_of([&] { trainer.step(); });  // three batches: two in the first lane, one in the second
+  const auto failure = failure_of([&] { trainer.step(); });  // three batches: two in the first micro-batch, one in the second
   CHECK(failure.kind == 1);
   CHECK(failure.message ==
         "the state 'counter_runs' is int64 and differs between the step's micro-batches: only floating-point states can be averaged");
@@ -199,7 +201,7 @@ TEST_CASE("lanes: a state that has no mean must be the same in all of them") {
   CHECK(trainer.position() == 6);
 }
 
-TEST_CASE("lanes: a batch draws the same random numbers whichever lane has it") {
+TEST_CASE("micro-batches: a batch draws the same random numbers in any of them") {
   const auto first_loss = [](std::int64_t lanes, std::int64_t accumulate) {
     DigitsHost digits_host;
     auto options = digits_options();
@@ -214,15 +216,15 @@ TEST_CASE("lanes: a batch draws the same random numbers whichever lane has it") 
   CHECK(first_loss(2, 2) == in_order);
 }
 
-TEST_CASE("lanes: the same file on any number of threads, and wherever the training was stopped") {
-  std::map<int, DigitsHost> hosts;  // by their numbers of threads
+TEST_CASE("micro-batches: the same file on any number of threads, and wherever training stops") {
+  std::map<int, DigitsHost> hosts;  // by number of threads
   for (auto& task : tasks()) {
     CAPTURE(task.name);
     std::vector<std::string> files;
     for (const std::int64_t lanes : {1, 2, 3, 8}) {
       CAPTURE(lanes);
       task.options.lanes = lanes;
-      const int steps = lanes == 8 ? 5 : 7;  // beyond the first epoch's short last step where there are 8 lanes
+      const int steps = lanes == 8 ? 5 : 7;  // with 8 micro-batches, past the first epoch's short last step
       const auto file = bytes_after(hosts, task, steps, 1);
       for (const int threads : {2, 3, 4}) CHECK((bytes_after(hosts, task, steps, threads) == file));
       CHECK((bytes_after(hosts, task, steps, 2, 2) == file));
@@ -232,7 +234,7 @@ TEST_CASE("lanes: the same file on any number of threads, and wherever the train
   }
 }
 
-TEST_CASE("lanes: a checkpoint says how many, and another number is warned of") {
+TEST_CASE("micro-batches: a checkpoint stores their number, and another number is warned about") {
   const TemporaryFolder folder;
   const auto path = folder / "c.tenon";
   std::vector<std::string> warnings;
@@ -263,7 +265,7 @@ TEST_CASE("lanes: a checkpoint says how many, and another number is warned of") 
             ": the checkpoint has number of micro-batches 3, but this training has 2: training continues, but the results will differ");
 }
 
-TEST_CASE("lanes: what cannot be is refused, and a sum that is too large names itself") {
+TEST_CASE("micro-batches: invalid numbers are refused, and an overflowing sum is reported as such") {
   Line none(0), many(2, 1, 2);
   CHECK(failure_of([&] { none.trainer({1}); }).message == "lanes, the number of micro-batches, is 0 but must be at least 1");
   auto trainer = many.trainer({3.3e38F, 3.3e38F, 3.3e38F, 3.3e38F});

@@ -1,4 +1,4 @@
-// Trainers and evaluators that are used by two threads, or were moved from.
+// Trainers and evaluators used by two threads, or after a move.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -50,7 +50,7 @@ void check_refused(const std::vector<std::function<void()>>& uses, const std::st
 
 }  // namespace
 
-TEST_CASE("misuse: a second thread in a trainer or evaluator, and those that were moved from") {
+TEST_CASE("misuse: a second thread in a trainer or evaluator, and use after a move") {
   DigitsHost digits_host(2);
   auto& host = digits_host.host;
   host.add<WaitsInTraining>();

@@ -1,4 +1,4 @@
-// Training on a GPU, or a simulated one.
+// Training on a GPU, real or simulated.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -37,7 +37,7 @@ double furthest(const std::map<std::string, Tensor>& left, const std::map<std::s
 
 }  // namespace
 
-TEST_CASE("training on a GPU does what it does on the CPU, up to rounding, with everything left there") {
+TEST_CASE("training on a GPU matches the CPU up to rounding, with all tensors left there") {
   if (no_gpu()) return;
   const struct {
     const std::string& json;
@@ -72,7 +72,7 @@ TEST_CASE("training on a GPU does what it does on the CPU, up to rounding, with 
   }
 }
 
-TEST_CASE("a checkpoint of one device goes on on the other, and on the same one bit for bit") {
+TEST_CASE("a checkpoint resumes on the other device, and bit for bit on the same one") {
   if (no_gpu()) return;
   const TemporaryFolder folder;
   DigitsHost digits_host;
@@ -97,7 +97,7 @@ TEST_CASE("a checkpoint of one device goes on on the other, and on the same one 
       else
         CHECK(furthest(wanted, found) < 1e-3);
     }
-    const auto loaded = Graph::load(digits_host.host, path);  // it runs anywhere
+    const auto loaded = Graph::load(digits_host.host, path);  // it runs on any device
     const NamedTensors inputs = digits(0, 3);
     const auto here = Session(loaded).run(inputs).at("scores"),
                there = Session(loaded, {.seed = 0, .training = false, .device = "cuda", .trace = {}, .keep_on_device = false})
@@ -107,7 +107,7 @@ TEST_CASE("a checkpoint of one device goes on on the other, and on the same one 
   }
 }
 
-TEST_CASE("a gradient that is not finite is found on a GPU, and the variables stay as they were") {
+TEST_CASE("a gradient on a GPU that is not finite is found, and the variables are unchanged") {
   if (no_gpu()) return;
   DigitsHost digits_host;
   Graph graph(digits_host.host);
@@ -129,10 +129,10 @@ TEST_CASE("a gradient that is not finite is found on a GPU, and the variables st
   CHECK(same_values(before, values_of(trainer.graph())));
 }
 
-TEST_CASE("a step that fails on a GPU when its kernels have run changes no state and draws no random numbers") {
+TEST_CASE("a step that fails on a GPU after its kernels ran changes no state and draws no random numbers") {
   if (no_gpu()) return;
   DigitsHost digits_host;
-  auto json = mlp_json;  // with states, and dropout
+  auto json = mlp_json;  // with states and dropout
   const std::string act = R"({"name": "act", "op": "relu", "inputs": ["fc1"]})";
   json.replace(json.find(act), act.size(),
                R"({"name": "norm", "op": "batch_norm", "inputs": ["fc1"]}, {"name": "act", "op": "relu", "inputs": ["norm"]})");

@@ -1,4 +1,4 @@
-// Trainings that are stopped and go on as if they had not been.
+// Trainings that stop and resume as if they had never stopped.
 #include <doctest/doctest.h>
 
 #include "../failure_of.hpp"
@@ -12,10 +12,11 @@ namespace {
 struct Run {
   std::vector<double> losses;
   std::map<std::string, Tensor> values;
-  std::string checkpoint;  // its bytes, at the end
+  std::string checkpoint;  // its final bytes
 };
 
-/// Takes steps up to `steps`; after each of `stops` everything is thrown away and begun anew from the checkpoint.
+/// Trains up to step `steps`; after each of `stops`, everything is discarded and resumed from the
+/// checkpoint.
 Run train(const std::string& json, const TrainerOptions& options, std::uint64_t steps, const std::vector<std::uint64_t>& stops) {
   const TemporaryFolder folder;
   const auto path = folder / "checkpoint.tenon";
@@ -37,7 +38,7 @@ Run train(const std::string& json, const TrainerOptions& options, std::uint64_t 
 
 }  // namespace
 
-TEST_CASE("a training goes on bit for bit, wherever it was stopped") {
+TEST_CASE("resuming: training continues bit for bit, wherever it stopped") {
   const struct {
     const std::string& json;
     std::string optimizer;
@@ -53,7 +54,7 @@ TEST_CASE("a training goes on bit for bit, wherever it was stopped") {
     CAPTURE(row.optimizer);
     auto options = digits_options();
     options.optimizer = row.optimizer;
-    options.batch = 24;  // 9 batches an epoch, the last one short
+    options.batch = 24;  // 9 batches per epoch, the last one smaller
     options.accumulate = row.accumulate;
     options.epochs = 3;
     options.clip_norm = 1;
@@ -68,7 +69,7 @@ TEST_CASE("a training goes on bit for bit, wherever it was stopped") {
   }
 }
 
-TEST_CASE("resuming within an epoch needs more examples than the epoch has seen") {
+TEST_CASE("resuming: within an epoch, needs more examples than the epoch has used") {
   const TemporaryFolder folder;
   const auto path = folder / "checkpoint.tenon";
   DigitsHost digits_host;
@@ -84,7 +85,7 @@ TEST_CASE("resuming within an epoch needs more examples than the epoch has seen"
   CHECK(enough.steps() == 2);
 }
 
-TEST_CASE("resuming brings back variables that are not trained, too, and leaves the caller's tensors alone") {
+TEST_CASE("resuming: restores variables that are not trained, too, and does not change the caller's tensors") {
   const TemporaryFolder folder;
   DigitsHost digits_host;
   const auto make = [&](const Tensor& aside) {
@@ -107,7 +108,7 @@ TEST_CASE("resuming brings back variables that are not trained, too, and leaves 
   CHECK(other.values<float>()[0] == 8);
 }
 
-TEST_CASE("a checkpoint of something else is refused, and says what differs") {
+TEST_CASE("resuming: a checkpoint that does not match is refused with the difference") {
   const TemporaryFolder folder;
   DigitsHost digits_host;
   const auto path = folder / "c.tenon";

@@ -10,7 +10,7 @@
 using tenon::Schedule;
 using Kind = tenon::Schedule::Kind;
 
-TEST_CASE("learning rates: constant, in steps, along a cosine, each after a warm-up") {
+TEST_CASE("schedule: constant, step and cosine learning rates, each after a warm-up") {
   const double half_way = 0.5 + 0.5 * (2 - 0.5) * (1 + std::cos(M_PI * 0.25));
   const struct {
     Schedule schedule;
@@ -26,13 +26,13 @@ TEST_CASE("learning rates: constant, in steps, along a cosine, each after a warm
   };
   for (const auto& row : rows)
     for (const auto& [number, rate] : row.rates) {
-      const auto step = number;  // clang 14 captures no structured bindings
+      const auto step = number;  // clang 14 cannot capture structured bindings
       CAPTURE(step);
       CHECK(row.schedule.at(step) == doctest::Approx(rate).epsilon(1e-12));
     }
 }
 
-TEST_CASE("learning rates that make no sense are refused") {
+TEST_CASE("schedule: invalid learning rates are refused") {
   const struct {
     Schedule schedule;
     const char* message;

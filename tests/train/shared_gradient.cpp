@@ -1,4 +1,4 @@
-// Variables that have one gradient: addition gives the gradient of its sum to both sides.
+// Variables that share a gradient: addition passes the gradient of its sum to both operands.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ float weight(const Trainer& trainer, const char* name) {
 
 }  // namespace
 
-TEST_CASE("two variables with one gradient are trained as by hand, however many batches make a step") {
+TEST_CASE("two variables with one gradient train as computed by hand, for any number of batches per step") {
   for (const double clip_norm : {0.0, 0.5})
     for (const std::int64_t accumulate : {1, 2, 4}) {
       CAPTURE(clip_norm);
@@ -68,7 +68,7 @@ TEST_CASE("two variables with one gradient are trained as by hand, however many 
     }
 }
 
-TEST_CASE("a training of two variables with one gradient goes on from a checkpoint bit for bit") {
+TEST_CASE("a training of two variables with one gradient resumes bit for bit") {
   const TemporaryFolder folder;
   for (const std::int64_t accumulate : {1, 2, 4}) {
     CAPTURE(accumulate);

@@ -1,4 +1,5 @@
-// Linear models of csr examples: the digits, about half of whose pixels are 0, against the same training on dense ones.
+// Linear models of csr examples (the digits, about half of whose pixels are 0), compared with the
+// same training on dense ones.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -19,7 +20,7 @@ const std::string linear_json = R"({"tenon": 1,
    {"name": "loss", "op": "softmax_cross_entropy", "inputs": ["scores", "label"]}],
  "outputs": {"scores": "scores", "loss": "loss"}})";
 
-/// Rows [begin, end) of the digits, from 0 to 1.
+/// Rows [begin, end) of the digits, scaled to [0, 1].
 NamedTensors scaled_digits(std::int64_t begin, std::int64_t end, Storage storage) {
   auto data = digits(begin, end);
   std::vector<float> pixels;
@@ -44,7 +45,7 @@ Tensor trained_weight(Storage storage, const TrainerOptions& options, int steps)
 
 }  // namespace
 
-TEST_CASE("csr examples: every step is that of dense examples, but for rounding") {
+TEST_CASE("csr examples: every step equals that of dense examples up to rounding") {
   for (const std::string optimizer : {"sgd", "adam", "adagrad"})
     for (const std::int64_t accumulate : {1, 2}) {
       CAPTURE(optimizer);
@@ -57,7 +58,7 @@ TEST_CASE("csr examples: every step is that of dense examples, but for rounding"
     }
 }
 
-TEST_CASE("csr examples: a linear model learns to read digits, and pixels that no image uses stay as they began") {
+TEST_CASE("csr examples: a linear model learns to classify digits, and unused pixels keep their initial weights") {
   DigitsHost strict(2, true);
   Trainer trainer(Graph::from_json(strict.host, linear_json), scaled_digits(0, 1500, Storage::csr), linear_options("adam"));
   const auto weight_now = [&] { return trainer.graph().tensor(trainer.graph().find("weight")); };

@@ -1,4 +1,4 @@
-// Trainings whose gradients are row_sparse, against the same ones with dense gradients.
+// Trainings with row_sparse gradients, compared with dense gradients.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@ using namespace tenon;
 
 namespace {
 
-/// An optimizer of somebody else's, who knows dense gradients alone.
+/// A third-party optimizer that supports only dense gradients.
 struct PlainDescent : Operator {
   static constexpr void describe(auto& op) {
     op.doc("weight - learning_rate * grad");
@@ -31,7 +31,7 @@ struct PlainDescent : Operator {
 
 using Values = std::map<std::string, Tensor>;
 
-/// Values after some steps, on a host that refuses to make anything dense.
+/// Values after some steps, on a host that refuses conversions to dense.
 Values trained(bool sparse, const TrainerOptions& options, int steps = 12, int threads = 2) {
   DigitsHost strict(threads, true);
   WordsModel model;
@@ -51,7 +51,7 @@ double largest_difference(const Values& left, const Values& right) {
 
 }  // namespace
 
-TEST_CASE("row_sparse gradients: sgd, and others that are not lazy, end with the bits of dense gradients") {
+TEST_CASE("row_sparse gradients: sgd and other non-lazy optimizers have the bits of dense gradients") {
   for (const std::string optimizer : {"sgd", "momentum", "adam", "adagrad", "adamw"})
     for (const std::int64_t accumulate : {1, 3}) {
       CAPTURE(optimizer);
@@ -63,16 +63,16 @@ TEST_CASE("row_sparse gradients: sgd, and others that are not lazy, end with the
     }
 }
 
-TEST_CASE("row_sparse gradients: clipping bounds them as it does dense ones") {
+TEST_CASE("row_sparse gradients: clipping bounds them like dense ones") {
   auto options = WordsModel::options("sgd");
   options.clip_norm = 0.01;
   const auto sparse = trained(true, options), dense = trained(false, options);
-  CHECK(largest_difference(sparse, dense) < 1e-6);  // the norm sums the squares in another order
+  CHECK(largest_difference(sparse, dense) < 1e-6);  // the norm adds the squares in another order
   options.clip_norm = 0;
   CHECK(largest_difference(trained(true, options), dense) > 1e-3);
 }
 
-TEST_CASE("row_sparse gradients: lazy moments learn, though other than those of dense gradients") {
+TEST_CASE("row_sparse gradients: lazy moments learn, but differ from dense gradients") {
   const WordsModel model;
   DigitsHost strict(2, true);
   for (const std::string optimizer : {"adam", "momentum", "nesterov", "adagrad", "rmsprop", "adamw"}) {
@@ -81,7 +81,7 @@ TEST_CASE("row_sparse gradients: lazy moments learn, though other than those of 
     Trainer trainer(Graph::from_json(strict.host, model.json()), model.texts(600), options);
     while (trainer.epoch() < 8) trainer.step();
     CHECK(*trainer.evaluate(model.texts(200, 2)).accuracy > 0.9);
-    CHECK(same_values(trained(true, options), trained(false, options)) == (optimizer == "adagrad"));  // it sums up: 0 adds nothing
+    CHECK(same_values(trained(true, options), trained(false, options)) == (optimizer == "adagrad"));  // a sum of squares: 0 adds nothing
   }
 }
 
@@ -105,7 +105,7 @@ TEST_CASE("row_sparse gradients: the same bits on any number of threads, and aft
   }
 }
 
-TEST_CASE("row_sparse gradients: an optimizer without a kernel for them gets dense ones, and the user a warning") {
+TEST_CASE("row_sparse gradients: an optimizer without a sparse kernel gets dense ones, with a warning") {
   std::vector<std::string> warnings;
   const auto values = [&](bool sparse) {
     const TemporaryFolder cache;
@@ -130,7 +130,7 @@ TEST_CASE("row_sparse gradients: an optimizer without a kernel for them gets den
   CHECK(warnings[0].find("is converted from row_sparse to dense, 4800 bytes, because plain_descent has no kernel") != std::string::npos);
 }
 
-TEST_CASE("row_sparse gradients: one that is not finite stops the step before it changes anything") {
+TEST_CASE("row_sparse gradients: a non-finite one stops the step before it changes anything") {
   DigitsHost strict(2, true);
   Graph graph(strict.host);
   const auto table = graph.variable("table", Tensor::zeros(f32, {9, 1}));

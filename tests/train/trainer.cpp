@@ -1,4 +1,4 @@
-// Training whole networks.
+// Training of whole networks.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -15,7 +15,8 @@ using namespace tenon;
 
 namespace {
 
-/// An optimizer of somebody else's: each step as long as the learning rate, and a little shorter every time.
+/// A third-party optimizer: each step is as long as the learning rate, and slightly shorter every
+/// time.
 struct SignDescent : Operator {
   double fading = 0.99;
 
@@ -27,7 +28,7 @@ struct SignDescent : Operator {
     op.input("learning_rate", "0-d");
     op.output("updated", "same shape");
     op.state("taken", "0-d, steps so far");
-    op.param("fading", &SignDescent::fading, "what a step is shorter than the last by").at_least(0).at_most(1);
+    op.param("fading", &SignDescent::fading, "relative decrease of the step length").at_least(0).at_most(1);
     op.inplace("weight", "updated");
   }
   void infer(Infer& io) const {
@@ -43,7 +44,7 @@ struct SignDescent : Operator {
   }
 };
 
-/// Values after so many steps.
+/// Values after `steps` steps.
 std::map<std::string, Tensor> trained(const std::string& json, TrainerOptions options, int steps, int threads = 2,
                                       std::int64_t examples = 300) {
   DigitsHost digits_host(threads);
@@ -58,7 +59,7 @@ Graph load(Host& host, const std::string& json) {
 
 }  // namespace
 
-TEST_CASE("training digits: the loss falls, and rows that were not seen are read well") {
+TEST_CASE("trainer: the loss falls, and unseen digits are classified well") {
   const struct {
     const std::string& json;
     std::string optimizer;
@@ -85,14 +86,15 @@ TEST_CASE("training digits: the loss falls, and rows that were not seen are read
   }
 }
 
-TEST_CASE("one step of gradient descent is the one that its definition gives") {
+TEST_CASE("trainer: one step of gradient descent matches its definition") {
   DigitsHost digits_host;
   Graph graph(digits_host.host);
   const auto x = graph.input("x", f32, {-1, 1}), y = graph.input("y", f32, {-1, 1});
   const auto w = graph.variable("w", Tensor::from({0.5F}, {1, 1}));
   const auto product = graph.add("fully_connected", {x, w}, {{"num_hidden", 1}, {"no_bias", true}}, "product");
   graph.output("error", graph.add("mean_squared_error", {product, y}, {}, "error"));
-  // five examples in batches of two, two batches a step: a step of four examples, then one of the last
+  // five examples in batches of two, two batches per step: a step of four examples, then one of the
+  // last
   const std::vector<float> xs{1, 2, 3, 4, 5}, ys{2, 1, 0, 1, 2};
   for (const std::int64_t accumulate : {1, 2, 5}) {
     TrainerOptions options;
@@ -122,7 +124,7 @@ TEST_CASE("one step of gradient descent is the one that its definition gives") {
   CHECK(graph.tensor(w).values<float>()[0] == 0.5F);  // the caller's own
 }
 
-TEST_CASE("a schedule without a length is as long as the training") {
+TEST_CASE("trainer: a schedule without a length lasts for the training") {
   auto options = digits_options();
   options.schedule.kind = Schedule::Kind::cosine;
   options.batch = 100;
@@ -134,7 +136,7 @@ TEST_CASE("a schedule without a length is as long as the training") {
   CHECK_FALSE(same_values(as_long, trained(mlp_json, options, 4)));
 }
 
-TEST_CASE("clipping bounds the gradients of all variables together") {
+TEST_CASE("trainer: clipping bounds the gradients of all variables together") {
   DigitsHost digits_host;
   auto options = digits_options();
   options.optimizer = "sgd";
@@ -154,7 +156,7 @@ TEST_CASE("clipping bounds the gradients of all variables together") {
   CHECK(moved(free * 2) == doctest::Approx(free).epsilon(1e-6));
 }
 
-TEST_CASE("the same seed gives the same bits on any number of threads, another seed others") {
+TEST_CASE("trainer: the same seed gives the same bits on any number of threads, other seeds do not") {
   for (const auto* json : {&mlp_json, &convnet_json})
     for (const std::int64_t accumulate : {1, 3}) {
       auto options = digits_options();
@@ -169,7 +171,7 @@ TEST_CASE("the same seed gives the same bits on any number of threads, another s
     }
 }
 
-TEST_CASE("a memory budget changes what is kept, and no bit of what is learned") {
+TEST_CASE("trainer: a memory budget changes which values are stored, but no bits of the result") {
   DigitsHost digits_host;
   std::string deep = mlp_json;
   std::string layers, last = "act";
@@ -181,7 +183,7 @@ TEST_CASE("a memory budget changes what is kept, and no bit of what is learned")
   }
   deep.replace(deep.find("\"inputs\": [\"act\"]"), 17, "\"inputs\": [\"" + last + "\"]");
   deep.insert(deep.find("   {\"name\": \"drop\""), layers);
-  for (const auto& json : {deep, convnet_json}) {  // the second one's normalization has states, and is never computed again
+  for (const auto& json : {deep, convnet_json}) {  // the second one's normalization has states and is never recomputed
     auto options = digits_options();
     options.memory_budget = 1;
     const auto message = failure_of([&] { Trainer(load(digits_host.host, json), digits(0, 300), options); }).message;
@@ -193,7 +195,7 @@ TEST_CASE("a memory budget changes what is kept, and no bit of what is learned")
   }
 }
 
-TEST_CASE("every optimizer of the bundled plugin trains") {
+TEST_CASE("trainer: every bundled optimizer trains") {
   for (const std::string name : {"sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad"}) {
     CAPTURE(name);
     DigitsHost digits_host;
@@ -207,7 +209,7 @@ TEST_CASE("every optimizer of the bundled plugin trains") {
   }
 }
 
-TEST_CASE("an optimizer that is not of the bundled plugin trains, and goes on from a checkpoint") {
+TEST_CASE("trainer: a third-party optimizer trains and resumes") {
   const TemporaryFolder folder;
   DigitsHost digits_host;
   digits_host.host.add<SignDescent>();
@@ -226,7 +228,7 @@ TEST_CASE("an optimizer that is not of the bundled plugin trains, and goes on fr
   CHECK(same_values(values_of(straight.graph()), values_of(second.graph())));
 }
 
-TEST_CASE("a trained graph is saved and runs as any other") {
+TEST_CASE("trainer: a trained graph is saved and runs like any other") {
   const TemporaryFolder folder;
   DigitsHost digits_host;
   Trainer trainer(load(digits_host.host, convnet_json), digits(0, 1500), digits_options());
@@ -241,7 +243,7 @@ TEST_CASE("a trained graph is saved and runs as any other") {
   CHECK_FALSE(model_of(Graph::load(digits_host.host, folder / "trained.tenon")).training.has_value());
 }
 
-TEST_CASE("NaN and infinities stop a training, with the node that first made them, before they reach the variables") {
+TEST_CASE("trainer: NaN and infinities stop training before they reach variables, naming the node that produced them first") {
   DigitsHost digits_host;
   Graph graph(digits_host.host);
   const auto x = graph.input("x", f32, {-1, 1});
@@ -277,7 +279,7 @@ TEST_CASE("NaN and infinities stop a training, with the node that first made the
   }
 }
 
-TEST_CASE("what cannot be trained is refused before anything runs") {
+TEST_CASE("trainer: what cannot be trained is refused before anything runs") {
   DigitsHost digits_host;
   const auto graph = load(digits_host.host, mlp_json);
   const struct {
@@ -317,7 +319,7 @@ TEST_CASE("what cannot be trained is refused before anything runs") {
   CHECK((failure.message + failure.hint).find("beta1") != std::string::npos);
 }
 
-TEST_CASE("training: data that do not fit the graph's inputs are refused when the trainer is made") {
+TEST_CASE("trainer: data that does not match the graph's inputs is refused at construction") {
   DigitsHost digits_host;
   const auto graph = load(digits_host.host, mlp_json);
   auto missing = digits(0, 10), unknown = digits(0, 10), other = digits(0, 10);
@@ -339,7 +341,7 @@ TEST_CASE("training: data that do not fit the graph's inputs are refused when th
   }
 }
 
-TEST_CASE("measuring: a batch of 0, and labels that are no class, are refused") {
+TEST_CASE("evaluator: a batch of 0, and labels that are not classes, are refused") {
   DigitsHost digits_host;
   const auto graph = load(digits_host.host, mlp_json);
   CHECK(failure_of([&] { Evaluator(graph, {.loss = "loss", .scores = {}, .label = {}, .batch = 0}); }).message ==
@@ -351,7 +353,7 @@ TEST_CASE("measuring: a batch of 0, and labels that are no class, are refused") 
   CHECK(failure_of([&] { evaluator.evaluate(data); }).message == "label 99 of example 0 of the batch is not one of the 10 classes");
 }
 
-TEST_CASE("training: a step with the caller's batch is the step that the trainer makes of its own data") {
+TEST_CASE("trainer: a step with the caller's batch equals the trainer's own step") {
   DigitsHost own_host, given_host;
   TrainerOptions options;
   options.loss = "loss";
@@ -370,10 +372,10 @@ TEST_CASE("training: a step with the caller's batch is the step that the trainer
   const auto expected = values_of(own.graph()), values = values_of(given.graph());
   REQUIRE(values.size() == expected.size());
   for (const auto& value : expected)
-    CHECK_MESSAGE(same_bits(values.at(value.first), value.second), value.first);  // clang 14 captures no bindings
+    CHECK_MESSAGE(same_bits(values.at(value.first), value.second), value.first);  // clang 14 cannot capture structured bindings
 }
 
-TEST_CASE("training: a batch that the graph cannot take changes nothing") {
+TEST_CASE("trainer: an invalid batch changes nothing") {
   DigitsHost host;
   TrainerOptions options;
   options.loss = "loss";

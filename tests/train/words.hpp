@@ -1,4 +1,4 @@
-// A classifier of short texts: the mean of their words' rows in a table, and a layer behind it.
+// A classifier of short texts: the mean of their words' rows in a table, followed by a layer.
 #pragma once
 #include <random>
 #include <string>
@@ -24,7 +24,7 @@ struct WordsModel {
  "outputs": {"scores": "scores", "loss": "loss"}})";
   }
 
-  /// Each text has words of one of three classes (word number modulo 3), and one of any.
+  /// Each text has words of one of three classes (word number modulo 3), and one random word.
   tenon::NamedTensors texts(std::int64_t count, unsigned seed = 1) const {
     std::mt19937 random(seed);
     std::vector<std::int32_t> text, label;

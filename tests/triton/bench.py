@@ -1,7 +1,8 @@
-"""Requests a second of a small graph in Triton beside a backend that only copies, in one server; and beside FastAPI with onnxruntime.
+"""Requests per second of a small graph in Triton, compared with an empty backend and with FastAPI and onnxruntime.
 
-Prints one line a number of connections, with the best of several turns, in which all are measured one after the other. With --check, fails
-where Tenon has less than 0.9 of the empty backend's, by the geometric mean of all lines.
+Prints one line per number of connections, with the best of several rounds, in which all are measured one after the
+other. With --check, fails if Tenon has less than 0.9 of the empty backend's throughput, by the geometric mean of all
+lines.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from server import SOURCE, Server, compiled, free_ports, tenon, write_graph
 
-SIZE = 64  # numbers in, and out
+SIZE = 64  # numbers in and out
 
 FASTAPI = """
 import numpy as np, onnxruntime, uvicorn

@@ -1,4 +1,4 @@
-// An operator that fails by what is in its input, and so for one request and not for another.
+// An operator that fails depending on its input, and so for some requests only.
 #include <chrono>
 #include <cstdlib>
 #include <tenon/operator.hpp>

@@ -1,6 +1,6 @@
-// load PORT PATH BODY JSON-BYTES CONNECTIONS SECONDS: requests a second that an HTTP server on this machine answers, each connection
-// sending its next one when it has the answer. BODY is a file; JSON-BYTES of it are JSON, and tensors as bytes follow. 0: all of it is
-// JSON.
+// load PORT PATH BODY JSON-BYTES CONNECTIONS SECONDS: measures the requests per second of a local
+// HTTP server; each connection sends its next request when it has the answer. BODY is a file, whose
+// first JSON-BYTES are JSON, followed by tensors as bytes. 0: all of it is JSON.
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -32,7 +32,7 @@ static int connected(int port) {
   return socket;
 }
 
-/// Headers, then as many bytes as they say.
+/// Reads the headers, then as many bytes as they declare.
 static void read_answer(int socket, std::string& text) {
   text.clear();
   char piece[16384];

@@ -1,4 +1,4 @@
-"""Tritonserver of PyPI's nvidia-pytriton on ports of this machine, and what the tests and the benchmark put into its repository."""
+"""Tritonserver from PyPI's nvidia-pytriton on local ports, and its repository for the tests and the benchmark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TENON = Path(os.environ["TENON_BUILD"], "tenon")
 
 
 def compiled(source: str, to: Path, *options: str) -> Path:
-    """A source beside this file, by g++."""
+    """Compiles a source in this folder with g++."""
     subprocess.run(
         ["g++", "-std=c++20", "-O2", "-Wall", "-Wextra", *options, Path(__file__).with_name(source), "-o", to],
         check=True,
@@ -33,7 +33,7 @@ def tenon(*words: object) -> str:
 
 
 def write_graph(folder: Path, name: str, inputs: dict, nodes: list, outputs: dict, plugins: Path | None = None) -> Path:
-    """A .tenon file from the parts of a graph.json; inputs as "float32 -1 64"."""
+    """Writes a .tenon file from sections of a graph.json; inputs as "float32 -1 64"."""
     types = {
         key: {"dtype": text.split()[0], "shape": [int(dim) for dim in text.split()[1:]]} for key, text in inputs.items()
     }
@@ -63,7 +63,7 @@ class Server:
         ]
         for name, port in {"http": self.http, "grpc": self.grpc, "metrics": self.metrics}.items():
             words += [f"--{name}-address=127.0.0.1", f"--{name}-port={port}"]
-        # Without TENON_PLUGIN_PATH: models are served with what is in their folders.
+        # Without TENON_PLUGIN_PATH: models use only what is in their folders.
         environment = {name: value for name, value in os.environ.items() if name != "TENON_PLUGIN_PATH"}
         self.log = log
         self.process = subprocess.Popen(
@@ -107,7 +107,7 @@ class Server:
         raise KeyError(name)
 
     def close(self) -> int:
-        """The exit code of a server that was asked to end."""
+        """Stops the server and returns its exit code."""
         self.process.terminate()
         try:
             return self.process.wait(60)
@@ -117,6 +117,6 @@ class Server:
 
 
 def copy_backend(version: Path, to: Path) -> None:
-    """What makes a folder one of the backend's, without what a model has of its own."""
+    """Copies the backend's files to a folder, without those of a model."""
     shutil.copy(version / "libtriton_tenon.so", to)
     shutil.copytree(version / "tenon", to / "tenon")

@@ -1,4 +1,4 @@
-"""Graphs in a real Triton Inference Server: the bits of `tenon run`, joined requests, statistics, and requests that fail alone."""
+"""Graphs in a real Triton Inference Server: bits of `tenon run`, joined requests, statistics, isolated failures."""
 
 from __future__ import annotations
 
