@@ -1,4 +1,5 @@
-// Outputs that kernels allocate, and graphs whose shapes follow from elements: they are planned stage by stage.
+// Outputs that kernels allocate, and graphs whose shapes depend on elements: they are planned stage
+// by stage.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -16,7 +17,7 @@ namespace {
 
 /// The elements above 0.
 struct Kept : Operator {
-  std::int32_t fault = 0;  // what forward does wrong
+  std::int32_t fault = 0;  // the fault of forward; 0: none
   static constexpr void describe(auto& op) {
     op.doc("the elements above 0");
     op.types({f32});
@@ -54,7 +55,7 @@ struct Kept : Operator {
   }
 };
 
-/// x of the shape that another input holds.
+/// x reshaped to the values of another input.
 struct Shaped : Operator {
   static constexpr void describe(auto& op) {
     op.doc("x in another shape");
@@ -77,7 +78,7 @@ struct Shaped : Operator {
 
 struct Sizes : Operator {
   static constexpr void describe(auto& op) {
-    op.doc("the shape of x, turned round");
+    op.doc("the shape of x, reversed");
     op.types({f32});
     op.input("x", "any shape");
     op.output("shape", "[rank]");
@@ -111,7 +112,7 @@ using FloatList = std::vector<float>;
 
 }  // namespace
 
-TEST_CASE("eager calls return what the kernel allocates, of another size each time") {
+TEST_CASE("allocated: eager calls return the kernel's outputs, of another size each time") {
   AllocatingHost host;
   for (const auto& x : {vector_of({1, -2, 3}), vector_of({-1, -2, -3}), vector_of({4, 5, 6})}) {
     FloatList values;
@@ -124,7 +125,7 @@ TEST_CASE("eager calls return what the kernel allocates, of another size each ti
   }
 }
 
-TEST_CASE("a prepared call gives the gradient of what its kernel allocated") {
+TEST_CASE("allocated: a prepared call returns the gradient of kernel-allocated outputs") {
   AllocatingHost host;
   auto call = host.prepare("kept", {Argument::like(vector_of({0, 0, 0}))});
   CHECK(call.outputs()[0].storage == Storage::dense);
@@ -138,7 +139,7 @@ TEST_CASE("a prepared call gives the gradient of what its kernel allocated") {
   }
 }
 
-TEST_CASE("a graph goes on behind such a node with the shapes that it then has") {
+TEST_CASE("allocated: a graph continues with the actual shapes") {
   AllocatingHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
@@ -170,7 +171,7 @@ TEST_CASE("a graph goes on behind such a node with the shapes that it then has")
   }
 }
 
-TEST_CASE("stages follow each other as often as shapes do, and read what any of them made") {
+TEST_CASE("allocated: stages follow each other as needed, and read values of any earlier stage") {
   AllocatingHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
@@ -187,7 +188,7 @@ TEST_CASE("stages follow each other as often as shapes do, and read what any of 
   CHECK(describe(plan).find("then 4 nodes that are planned when the shapes are known: less, again") != std::string::npos);
 }
 
-TEST_CASE("gradients pass through outputs that kernels allocate") {
+TEST_CASE("allocated: gradients pass through kernel-allocated outputs") {
   AllocatingHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
@@ -205,7 +206,7 @@ TEST_CASE("gradients pass through outputs that kernels allocate") {
   }
 }
 
-TEST_CASE("variables take their new values when every stage has read the old ones") {
+TEST_CASE("allocated: variables are updated after every stage has read the old values") {
   AllocatingHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
@@ -220,7 +221,7 @@ TEST_CASE("variables take their new values when every stage has read the old one
   CHECK(first_of(session.tensor("w")) == 4);
 }
 
-TEST_CASE("shapes follow from the elements of inputs, of variables and of what nodes compute") {
+TEST_CASE("allocated: shapes depend on elements of inputs, variables and computed values") {
   AllocatingHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1, -1});
@@ -242,7 +243,7 @@ TEST_CASE("shapes follow from the elements of inputs, of variables and of what n
   CHECK(Session(other).run({}).at("y").shape() == Shape{3, 2});
 }
 
-TEST_CASE("too many elements decide no shape") {
+TEST_CASE("allocated: large tensors cannot determine shapes") {
   AllocatingHost host;
   Graph graph(host);
   graph.output("y", graph.add("shaped", {graph.input("x", f32, {6}), graph.input("to", i64, {-1})}, {}, "y"));
@@ -253,7 +254,7 @@ TEST_CASE("too many elements decide no shape") {
         std::string::npos);
 }
 
-TEST_CASE("kernels that allocate what they may not are named") {
+TEST_CASE("allocated: kernels that violate the allocation rules are named") {
   AllocatingHost host;
   const std::pair<std::int32_t, const char*> faults[] = {
       {1, "its kernel did not allocate output 0"},
@@ -280,7 +281,7 @@ TEST_CASE("kernels that allocate what they may not are named") {
   }
 }
 
-TEST_CASE("what is known of such outputs limits where they go") {
+TEST_CASE("allocated: the known dimensions of such outputs restrict their uses") {
   AllocatingHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
@@ -302,7 +303,7 @@ TEST_CASE("what is known of such outputs limits where they go") {
         }).message.find("output 'kept' cannot be joined") != std::string::npos);
 }
 
-TEST_CASE("a NaN is found in any stage") {
+TEST_CASE("allocated: a NaN is found in any stage") {
   AllocatingHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});

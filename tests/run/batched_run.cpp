@@ -1,4 +1,4 @@
-// Runs over arrays of any length, a batch at a time.
+// Batched runs over arrays of any length.
 #include <doctest/doctest.h>
 
 #include <tenon/host/batched_run.hpp>
@@ -21,7 +21,7 @@ std::vector<Seen> seen;
 
 struct Watched : Operator {
   static constexpr void describe(auto& op) {
-    op.doc("twice the input; notes what it is called with");
+    op.doc("twice the input; records its calls");
     op.types({f32});
     op.input("data", "[rows, size]");
     op.output("twice", "same shape as data");
@@ -36,7 +36,7 @@ struct Watched : Operator {
 
 struct NeedsRows : Operator {
   static constexpr void describe(auto& op) {
-    op.doc("the input; refuses no rows");
+    op.doc("the input; refuses zero rows");
     op.types({f32});
     op.input("data", "[rows, size]");
     op.output("same", "same shape as data");
@@ -48,7 +48,7 @@ struct NeedsRows : Operator {
   }
 };
 
-/// All columns by all rows: [rows, size] becomes [rows, rows].
+/// All pairs of rows: [rows, size] becomes [rows, rows].
 struct EachWithEach : Operator {
   static constexpr void describe(auto& op) {
     op.doc("zeros, one for each pair of rows");
@@ -85,12 +85,12 @@ Graph polynomial(Host& host) {
 
 }  // namespace
 
-TEST_CASE("batches: the same bits as in one piece, whatever the batch") {
+TEST_CASE("batches: the bits of a single run, for any batch size") {
   ApplicationHost host;
   Session session(polynomial(host));
   const auto x = rows_of(7);
   const auto whole = session.run({{"x", x}});
-  auto columns = Tensor::empty(f32, {3, 7});  // x again, column by column
+  auto columns = Tensor::empty(f32, {3, 7});  // x, column by column
   for (int row = 0; row < 7; ++row)
     for (int column = 0; column < 3; ++column) columns.values<float>()[column * 7 + row] = x.values<float>()[row * 3 + column];
   const std::int64_t turned[] = {1, 7};
@@ -107,7 +107,7 @@ TEST_CASE("batches: the same bits as in one piece, whatever the batch") {
   CHECK(run_in_batches(session, {{"x", rows_of(0)}}, 4).at("y").shape() == Shape{0, 3});
 }
 
-TEST_CASE("batches: the last one is smaller, and runs write where the result stays") {
+TEST_CASE("batches: the last one is smaller, and runs write directly to the result") {
   ApplicationHost host;
   host.add<Watched>("watched");
   Graph graph(host);
@@ -121,7 +121,7 @@ TEST_CASE("batches: the last one is smaller, and runs write where the result sta
   CHECK(seen[2].output == y.data<float>() + 8 * 3);
 }
 
-TEST_CASE("batches: one by one, and by shards, they are those of one run") {
+TEST_CASE("batches: run one by one, and by shards, they equal one run") {
   ApplicationHost host;
   host.add<Watched>("watched");
   Graph graph(host);
@@ -154,14 +154,14 @@ TEST_CASE("batches: one by one, and by shards, they are those of one run") {
   }
   session.set_step(0);
   run_in_batches(session, inputs, 2, {}, {1, 2});
-  CHECK(session.step() == 6);  // as after the whole run, whose last batches these are
+  CHECK(session.step() == 6);  // as after the whole run, because the last shard ran last
   for (const auto& [index, count] : {std::pair<std::int64_t, std::int64_t>{2, 2}, {-1, 2}, {0, 0}}) {
     const auto failure = failure_of([&, i = index, n = count] { run_in_batches(session, inputs, 2, {}, {i, n}); });
     CHECK(failure.message.starts_with("there is no shard "));
   }
 }
 
-TEST_CASE("batches: a shard without batches does not run, and has outputs without rows") {
+TEST_CASE("batches: a shard without batches does not run and returns outputs with zero rows") {
   ApplicationHost host;
   host.add<NeedsRows>("needs_rows");
   Graph graph(host);
@@ -200,7 +200,7 @@ TEST_CASE("batches: sparse inputs and outputs") {
   }
 }
 
-TEST_CASE("batches: a narrower dtype is widened a batch at a time") {
+TEST_CASE("batches: a narrower dtype is widened one batch at a time") {
   ApplicationHost host;
   host.add<Watched>("watched");
   Graph graph(host);
@@ -223,7 +223,7 @@ TEST_CASE("batches: a narrower dtype is widened a batch at a time") {
   CHECK(failure.kind == 2);
 }
 
-TEST_CASE("batches: what is not taken by the row goes whole to each run") {
+TEST_CASE("batches: inputs without the batch axis go whole to each run") {
   ApplicationHost host;
   Graph graph(host);
   graph.output("y", graph.add("fully_connected", {graph.input("x", f32, {-1, 3}), graph.input("weight", f32, {2, 3})},
@@ -234,7 +234,7 @@ TEST_CASE("batches: what is not taken by the row goes whole to each run") {
   CHECK(same_bits(run_in_batches(session, inputs, 2).at("y"), Tensor::from({1.f, 5.f, 4.f, 11.f, 7.f, 17.f}, {3, 2})));
 }
 
-TEST_CASE("batches: what cannot be taken apart or joined is refused before anything runs") {
+TEST_CASE("batches: what cannot be split or joined is refused before anything runs") {
   ApplicationHost host;
   host.add<Watched>("watched");
   host.add<EachWithEach>("each_with_each");
@@ -281,7 +281,7 @@ TEST_CASE("batches: what cannot be taken apart or joined is refused before anyth
   CHECK(run_in_batches(session, inputs, 3, RunOptions{.outputs = {"twice"}}).at("twice").shape() == Shape{8, 3});
 }
 
-TEST_CASE("batches: they have the session from the first to the last") {
+TEST_CASE("batches: they hold the session from the first to the last") {
   ApplicationHost host;
   host.add<Watched>("watched");
   Graph graph(host);

@@ -1,4 +1,4 @@
-// The cache of prepared calls: bounded, for one version of a host's operators, and safe from any thread.
+// The cache of prepared calls: bounded, per version of a host's operators, and thread-safe.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -43,7 +43,7 @@ Cache::Lease taken(Cache& cache, const std::string& key, const HostVersion& vers
   return cache.take(version, hash_of(key), [&](const CacheEntry& entry) { return entry.key == key; });
 }
 
-/// Uses an entry once, as a call does; returns how often it had been used.
+/// Uses an entry once, as a call does; returns its earlier number of uses.
 int used(Cache& cache, const std::string& key, const HostVersion& version) {
   auto lease = taken(cache, key, version);
   if (!lease) lease = Cache::make(version, hash_of(key), key, version);
@@ -81,7 +81,7 @@ void add_probe(tenon::Host& host, float value) {
 
 }  // namespace
 
-TEST_CASE("call cache: an entry that is out is neither found nor dropped") {
+TEST_CASE("call cache: a leased entry is neither found nor dropped") {
   Cache cache(4);
   const HostVersion version{1, 1};
   auto first = Cache::make(version, hash_of("a"), "a", version);
@@ -97,7 +97,7 @@ TEST_CASE("call cache: an entry that is out is neither found nor dropped") {
   CHECK(used(cache, "a", version) == 0);
 }
 
-TEST_CASE("call cache: a lease that is not given back is gone") {
+TEST_CASE("call cache: a lease that is not returned is removed") {
   Cache cache(4);
   const HostVersion version{1, 1};
   used(cache, "a", version);
@@ -106,7 +106,7 @@ TEST_CASE("call cache: a lease that is not given back is gone") {
   CHECK(used(cache, "a", version) == 0);
 }
 
-TEST_CASE("call cache: entries of one hash are told apart, and the one used last is found first") {
+TEST_CASE("call cache: entries of one hash are distinguished, and the last used one is found first") {
   Cache cache(4);
   const HostVersion version{1, 1};
   const auto with_hash = [&](const char* key) { cache.give_back(Cache::make(version, 7, key, version)); };
@@ -118,7 +118,7 @@ TEST_CASE("call cache: entries of one hash are told apart, and the one used last
   CHECK(cache.idle() == 1);
 }
 
-TEST_CASE("call cache: the entry used longest ago goes first") {
+TEST_CASE("call cache: the least recently used entry is evicted first") {
   Cache cache(3);
   const HostVersion version{1, 1};
   for (const auto* key : {"a", "b", "c"}) used(cache, key, version);
@@ -132,7 +132,7 @@ TEST_CASE("call cache: the entry used longest ago goes first") {
   CHECK(used(cache, "b", version) == 0);
 }
 
-TEST_CASE("call cache: a new version drops all entries, and an old one finds and keeps none") {
+TEST_CASE("call cache: a new version drops all entries, and an old one neither finds nor stores any") {
   Cache cache(4);
   const HostVersion before{1, 1}, now{1, 2}, other{2, 1};
   used(cache, "a", before);
@@ -150,7 +150,7 @@ TEST_CASE("call cache: a new version drops all entries, and an old one finds and
   CHECK(!taken(cache, "a", now));
 }
 
-TEST_CASE("call cache: what is dropped may use the cache") {
+TEST_CASE("call cache: the destructor of an evicted entry may use the cache") {
   Cache cache(2);
   int ended = 0;
   const HostVersion version{1, 1}, next{1, 2};
@@ -164,12 +164,12 @@ TEST_CASE("call cache: what is dropped may use the cache") {
   };
   cache.give_back(ends("a"));
   cache.give_back(ends("b"));
-  cache.give_back(ends("c"));  // evicts a, whose end begins the next version and so drops b and c
+  cache.give_back(ends("c"));  // evicts a, whose destructor begins the next version and so drops b and c
   CHECK(ended == 3);
   CHECK(used(cache, "from an end", next) >= 1);
 }
 
-TEST_CASE("call cache: threads of several versions and few places, each with entries of its own") {
+TEST_CASE("call cache: threads of several versions, with little capacity, each with its own entries") {
   Cache cache(4);
   std::atomic<std::uint64_t> generation = 1;
   std::atomic<int> wrong = 0;
@@ -194,10 +194,10 @@ TEST_CASE("call cache: threads of several versions and few places, each with ent
   CHECK(all.hits + all.misses == 4 * 3000);
 }
 
-TEST_CASE("call cache: each host has a version of its own, which its operators change") {
+TEST_CASE("call cache: each host has its own version, which its operators change") {
   std::set<std::uint64_t> numbers;
   for (int i = 0; i < 4; ++i) {
-    ApplicationHost host;  // gone when the next one is made
+    ApplicationHost host;  // destroyed before the next one is created
     const auto before = host.version();
     CHECK(before.generation == host.generation());
     CHECK(before == host.version());

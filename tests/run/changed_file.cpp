@@ -1,4 +1,5 @@
-// Files that change while a session, a load, a save or a call uses them: what was read keeps its values, what is mapped is told.
+// Files that change while a session, a load, a save or a call uses them: read files keep their
+// values, changes of mapped ones are reported.
 #include <doctest/doctest.h>
 
 #include <tenon/host/arrays.hpp>
@@ -20,14 +21,14 @@ using tenon::Tensor;
 
 namespace {
 
-constexpr std::int64_t count = 20000;  // elements of the weight, some pages
+constexpr std::int64_t count = 20000;  // elements of the weight, several pages
 constexpr tenon::LoadOptions mapped = {.map_above = 0};
 
 Tensor numbers(float value) {
   return Tensor::from(std::vector<float>(count, value), {count});
 }
 
-/// y = x + weight, whose elements are all the same.
+/// y = x + weight, whose elements are all equal.
 struct Site {
   explicit Site(float weight = 1) { save("net.tenon", weight); }
 
@@ -37,7 +38,7 @@ struct Site {
     graph.output("y", graph.add("test_add", {x, graph.variable("weight", numbers(weight))}, {}, "sum"));
     graph.save(folder / name);
   }
-  /// As `cp other.tenon net.tenon` does it.
+  /// Like `cp other.tenon net.tenon`.
   void overwrite() {
     save("other.tenon", 5);
     write_bytes(net(), read_bytes(folder / "other.tenon"));
@@ -66,7 +67,7 @@ constexpr const char* written = " was written to while it was in use";
 
 }  // namespace
 
-TEST_CASE("a small file may change: sessions have the values from when it was loaded") {
+TEST_CASE("changed file: a small file may change, and sessions keep the loaded values") {
   for (const bool cut : {false, true}) {
     Site site;
     const auto graph = Graph::load(site.host, site.net());
@@ -78,7 +79,7 @@ TEST_CASE("a small file may change: sessions have the values from when it was lo
   }
 }
 
-TEST_CASE("a mapped file that was written to is told by each run, and by each session that is made") {
+TEST_CASE("changed file: writes to a mapped file are reported by each run and each new session") {
   Site site;
   const auto graph = Graph::load(site.host, site.net(), mapped);
   Session session(graph);
@@ -94,17 +95,17 @@ TEST_CASE("a mapped file that was written to is told by each run, and by each se
   CHECK(y(again) == 5);
 }
 
-TEST_CASE("a mapped file that is replaced by renaming stays as it was") {
+TEST_CASE("changed file: a mapped file that is replaced by renaming keeps its values") {
   Site site;
   Session session(Graph::load(site.host, site.net(), mapped));
   site.save("other.tenon", 5);
   std::filesystem::rename(site.folder / "other.tenon", site.net());
   CHECK(y(session) == 1);
-  site.save("net.tenon", 7);  // renames, too
+  site.save("net.tenon", 7);  // also renames
   CHECK(y(session) == 1);
 }
 
-TEST_CASE("a mapped file that is cut short costs no process, and is told") {
+TEST_CASE("changed file: truncating a mapped file does not crash the process, and is reported") {
   tenon::guard_mapped_files();
   Site site;
   site.whole = std::filesystem::file_size(site.net());
@@ -122,7 +123,7 @@ TEST_CASE("a mapped file that is cut short costs no process, and is told") {
   CHECK(std::filesystem::file_size(site.net()) == 70000);
 }
 
-TEST_CASE("what changes a file in the middle of a run is told at its end") {
+TEST_CASE("changed file: a change in the middle of a run is reported at its end") {
   tenon::guard_mapped_files();
   for (const bool cut : {false, true}) {
     Site site;
@@ -137,7 +138,7 @@ TEST_CASE("what changes a file in the middle of a run is told at its end") {
   }
 }
 
-TEST_CASE("where a kernel refuses what a changed file has, the file is named") {
+TEST_CASE("changed file: a kernel's error about changed values names the file") {
   Site site;
   Graph graph(site.host);
   graph.output("y", graph.add("reverse", {graph.variable("weight", numbers(1))}));
@@ -149,7 +150,7 @@ TEST_CASE("where a kernel refuses what a changed file has, the file is named") {
   CHECK(failure_of([&] { session.run({}); }).message == site.net().string() + written);
 }
 
-TEST_CASE("indices of sparse tensors in a mapped file were checked, so nobody can change them") {
+TEST_CASE("changed file: validated indices of sparse tensors in a mapped file cannot change") {
   Site site;
   Graph graph(site.host);
   const std::vector<std::int64_t> columns{0, 2}, starts{0, 1, 2};
@@ -169,7 +170,7 @@ TEST_CASE("indices of sparse tensors in a mapped file were checked, so nobody ca
   CHECK(words.stored_values().values<float>()[0] != 1);  // mapped
 }
 
-TEST_CASE("arrays that are mapped are inputs of runs, of batches and of calls") {
+TEST_CASE("changed file: mapped arrays are inputs of runs, batches and calls") {
   tenon::guard_mapped_files();
   Site site;
   const auto path = site.folder / "x.npy";

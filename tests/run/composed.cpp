@@ -1,4 +1,5 @@
-// Operators that are graphs of others: the same numbers as the graph written flat, gradients, kernels that win, and what is refused.
+// Composed operators: the same numbers as the expanded graph, gradients, kernels that take
+// precedence, and refusals.
 #include <doctest/doctest.h>
 
 #include <tenon/host/session.hpp>
@@ -12,7 +13,7 @@ using namespace tenon;
 
 namespace {
 
-/// (x scale + shift)^2 and x scale + shift, of the operators that test hosts have.
+/// (x scale + shift)^2 and x scale + shift, composed of the test hosts' operators.
 struct SquaredLine : Operator {
   double scale = 2, shift = 1;
   static constexpr void describe(auto& op) {
@@ -30,7 +31,7 @@ struct SquaredLine : Operator {
   }
 };
 
-/// x times its squared line, of a composed operator.
+/// x times its squared line, composed of a composed operator.
 struct Outer : Operator {
   static constexpr void describe(auto& op) {
     op.doc("x + squared line of x + line of it");
@@ -58,7 +59,7 @@ struct Through : Operator {
   }
 };
 
-/// A kernel for the squared line that says so: it adds 1000.
+/// A distinguishable kernel for the squared line: it adds 1000.
 struct KernelOfLine : SquaredLine {
   void infer(Infer& io) const {
     for (const int i : {0, 1}) io.set_output(i, io.input(0).shape);
@@ -92,7 +93,7 @@ std::vector<float> floats_in(const Tensor& tensor) {
   return {tensor.values<float>().begin(), tensor.values<float>().end()};
 }
 
-/// square and line of x, written flat.
+/// square and line of x, without the composed operator.
 std::pair<Value, Value> flat(Graph& graph, Value x, double scale) {
   const auto line = graph.add("quadratic", {x}, {{"b", scale}, {"c", 1.0}});
   return {graph.add("quadratic", {line}, {{"a", 1.0}}), line};
@@ -107,7 +108,7 @@ NamedTensors run_with_gradient(Graph& graph, Value loss, Value x, const Gradient
 
 }  // namespace
 
-TEST_CASE("a composed operator computes what its nodes do, flat or nested, bit by bit") {
+TEST_CASE("composed: computes what its nodes compute, flat or nested, bit by bit") {
   ComposedHost host;
   const auto data = vector_of({0.1F, -2.5F, 3.7F});
   Graph nested(host), plain(host);
@@ -120,7 +121,7 @@ TEST_CASE("a composed operator computes what its nodes do, flat or nested, bit b
   CHECK(floats_in(host.call("outer", {data, data})) == floats_in(wanted.at("loss")));
 }
 
-TEST_CASE("a composed operator's types and gradient are known while the graph is built") {
+TEST_CASE("composed: types and gradient are known while the graph is built") {
   ComposedHost host;
   Graph graph(host);
   const auto x = graph.input("x", f64, {-1, 3});
@@ -141,7 +142,7 @@ TEST_CASE("a composed operator's types and gradient are known while the graph is
   CHECK(plan.find("s/quadratic_1") != std::string::npos);
 }
 
-TEST_CASE("only the outputs that reach the loss count, and a file keeps one node") {
+TEST_CASE("composed: only outputs that reach the loss matter, and a file stores one node") {
   ComposedHost host;
   Graph graph(host);
   const auto x = graph.variable("x", vector_of({1, 2}));
@@ -152,7 +153,7 @@ TEST_CASE("only the outputs that reach the loss count, and a file keeps one node
   CHECK(floats_in(Session(loaded).run({}).at("dx")) == std::vector<float>{2, 2});
 }
 
-TEST_CASE("outputs that are inputs, and values that two outputs share") {
+TEST_CASE("composed: outputs that are inputs, and values shared by two outputs") {
   ComposedHost host;
   Graph graph(host);
   const auto x = graph.variable("x", vector_of({1, 2}));
@@ -168,7 +169,7 @@ TEST_CASE("outputs that are inputs, and values that two outputs share") {
   CHECK(floats_in(both[1]) == std::vector<float>{5, 6});
 }
 
-TEST_CASE("a value at two inputs of a composed operator has the sum of both gradients") {
+TEST_CASE("composed: a value at two inputs gets the sum of both gradients") {
   ComposedHost host;
   Graph graph(host);
   const auto x = graph.variable("x", vector_of({1}));
@@ -176,7 +177,7 @@ TEST_CASE("a value at two inputs of a composed operator has the sum of both grad
   CHECK(floats_in(found.at("dx")) == std::vector<float>{28});  // 2 (3 + 1) 3 + 3 + 1
 }
 
-TEST_CASE("values of composed operators are computed again for the gradient where that is asked for") {
+TEST_CASE("composed: values are recomputed for the gradient on request") {
   ComposedHost host;
   std::vector<float> first;
   for (const bool again : {false, true}) {
@@ -192,7 +193,7 @@ TEST_CASE("values of composed operators are computed again for the gradient wher
   }
 }
 
-TEST_CASE("a kernel of the class itself computes, and the graph differentiates") {
+TEST_CASE("composed: the class's own kernel computes, and the graph differentiates") {
   ComposedHost host;
   Graph graph(host);
   const auto x = graph.variable("x", vector_of({1}));

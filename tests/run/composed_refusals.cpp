@@ -1,4 +1,4 @@
-// What composed operators may not do, and what is said of it.
+// Invalid composed operators and their error messages.
 #include <doctest/doctest.h>
 
 #include <tenon/host/session.hpp>
@@ -18,7 +18,7 @@ Compose::Value kept_value;
 
 struct Faulty : Operator {
   static constexpr void describe(auto& op) {
-    op.doc("x, unless a fault is asked for");
+    op.doc("x, unless a fault is requested");
     op.input("x", "[n]");
     op.input("y", "[m]").optional();
     op.output("z", "same shape as x");
@@ -72,14 +72,14 @@ struct Faulty : Operator {
 
 struct OtherFaulty : Operator {
   static constexpr void describe(auto& op) {
-    op.doc("what faulty does");
+    op.doc("composed of faulty");
     op.input("x", "[n]");
     op.output("z", "same shape as x");
   }
   void forward(Compose& c) const { c.set_output(0, c.add("faulty", {c.input(0)})); }
 };
 
-/// Wants a weight that nobody gives.
+/// Needs a weight that is not connected.
 struct ScaledByWeight : Operator {
   static constexpr void describe(auto& op) {
     op.doc("x");
@@ -104,7 +104,7 @@ struct FaultyHost : ApplicationHost {
   ~FaultyHost() { wanted_fault = Fault::none; }
 };
 
-/// What adding the node says, whose y has another length than x.
+/// The error of adding the node, whose y has another length than x.
 std::string said_of(Fault fault, Host& host, std::string* hint = nullptr) {
   Graph graph(host);
   const auto x = graph.input("x", f32, {2}), y = graph.input("y", f32, {3});
@@ -117,7 +117,7 @@ std::string said_of(Fault fault, Host& host, std::string* hint = nullptr) {
 
 }  // namespace
 
-TEST_CASE("composed operators: each fault is refused when the node is added, with node and operators") {
+TEST_CASE("composed operators: each fault is refused when the node is added, naming node and operators") {
   FaultyHost host;
   CHECK(said_of(Fault::none, host).empty());
   const std::pair<Fault, const char*> cases[] = {
@@ -144,7 +144,7 @@ TEST_CASE("composed operators: each fault is refused when the node is added, wit
   CHECK(hint == "add an input for it to the composed operator (it may be a .weight()), or disable it with a parameter");
 }
 
-TEST_CASE("composed operators: eager calls refuse the same") {
+TEST_CASE("composed operators: eager calls refuse the same faults") {
   FaultyHost host;
   wanted_fault = Fault::inner;
   CHECK(failure_of([&] {
@@ -154,7 +154,7 @@ TEST_CASE("composed operators: eager calls refuse the same") {
   CHECK(host.call("faulty", {vector_of({3})}).values<float>()[0] == 3);
 }
 
-TEST_CASE("composed operators: a node inside without a gradient is named") {
+TEST_CASE("composed operators: an inner node without a gradient is named") {
   FaultyHost host;
   Graph graph(host);
   const auto x = graph.variable("x", vector_of({1, 2}));

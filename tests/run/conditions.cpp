@@ -1,4 +1,5 @@
-// What an operator says of itself under a condition: what backward reads, memory in place, hidden outputs; and its rules and examples.
+// Conditional declarations of an operator: what backward reads, in-place memory, hidden outputs;
+// and its rules and examples.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -13,7 +14,8 @@ using namespace tenon;
 
 namespace {
 
-/// The largest of all elements, whose backward finds its place again, or their mean, whose backward reads nothing.
+/// The largest element, whose backward finds its position again, or the mean, whose backward reads
+/// nothing.
 struct Pooled : Operator {
   enum class Kind { max, average } kind = Kind::max;
   bool show_place = false;
@@ -68,7 +70,7 @@ struct Pooled : Operator {
   }
 };
 
-/// x + 1, in place if it may be.
+/// x + 1, in place if possible.
 struct Next : Operator {
   bool in_place = false;
   static constexpr void describe(auto& op) {
@@ -106,7 +108,7 @@ std::string refused(const Attributes& attributes) {
 
 }  // namespace
 
-TEST_CASE("what backward reads follows the parameters: the gradients are right, and what is not read is not kept") {
+TEST_CASE("conditions: what backward reads depends on parameters: gradients are right, and unread values are not stored") {
   for (const bool max : {true, false}) {
     ConditionHost host;
     Graph graph(host);
@@ -117,7 +119,8 @@ TEST_CASE("what backward reads follows the parameters: the gradients are right, 
     Session session(graph);
     const auto dx = elements<float>(session.run({}).at("dx"));
     CHECK(dx == (max ? std::vector<float>{0, 1, 0, 0} : std::vector<float>(4, 0.25F)));
-    // The backward step's inputs are the outputs' gradients, then what it reads of data, output and place.
+    // The backward step's inputs: the outputs' gradients, then what it reads of data, output and
+    // place.
     const auto nodes = graph.nodes();
     const auto found = std::find_if(nodes.begin(), nodes.end(),
                                     [](const NodeInfo& node) { return node.kind == NodeKind::backward && node.of == "pooled"; });
@@ -127,7 +130,7 @@ TEST_CASE("what backward reads follows the parameters: the gradients are right, 
   }
 }
 
-TEST_CASE("an output is in place under its condition alone") {
+TEST_CASE("conditions: an output is in place only under its condition") {
   for (const bool in_place : {true, false}) {
     ConditionHost host;
     Graph graph(host);
@@ -143,7 +146,7 @@ TEST_CASE("an output is in place under its condition alone") {
   }
 }
 
-TEST_CASE("an output is hidden under its condition alone") {
+TEST_CASE("conditions: an output is hidden only under its condition") {
   ConditionHost host;
   const Tensor x = vector_of({1, 7, 3});
   CHECK(host.call_all("pooled", {x}).size() == 1);
@@ -152,7 +155,7 @@ TEST_CASE("an output is hidden under its condition alone") {
   CHECK(elements<std::int64_t>(both[1]) == std::vector<std::int64_t>{1});
 }
 
-TEST_CASE("rules between parameters are refused with both values") {
+TEST_CASE("conditions: violated rules between parameters are refused with both values") {
   CHECK(refused({}).empty());
   CHECK(refused({{"stride", {1}}}).find("parameter 'stride' is [1] but must have as many values as 'kernel', which is [3, 3]") !=
         std::string::npos);
@@ -164,7 +167,7 @@ TEST_CASE("rules between parameters are refused with both values") {
   CHECK(refused({{"low", 1}}).find("parameter 'low' is 1 but must be less than 'high', which is 1") != std::string::npos);
 }
 
-TEST_CASE("the catalog tells conditions, rules and examples") {
+TEST_CASE("conditions: the catalog lists conditions, rules and examples") {
   ConditionHost host;
   const auto& info = host.catalog().find("pooled")->info;
   CHECK(info.space == "acme");

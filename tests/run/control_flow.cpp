@@ -35,7 +35,7 @@ std::vector<float> elements(const Tensor& tensor) {
   return {values.begin(), values.end()};
 }
 
-/// One step of a recurrent cell: h' = tanh(x w + h u), and h' once more to be stacked.
+/// One step of a recurrent cell: h' = tanh(x w + h u), and h' again as a value to stack.
 Value cell(Graph& graph, Value h, Value x, Value w, Value u) {
   return graph.add("tanh", {graph.add("add", {graph.add("matmul", {x, w}), graph.add("matmul", {h, u})})});
 }
@@ -64,7 +64,7 @@ Tensor whole(std::int64_t value) {
   return Tensor::from({value}, Shape::scalar());
 }
 
-/// x, or x twice one behind the other; and its sum.
+/// x, or x concatenated with itself; and its sum.
 std::string parts(Host& host, bool twice) {
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
@@ -73,7 +73,7 @@ std::string parts(Host& host, bool twice) {
   return graph.to_json();
 }
 
-/// v doubles its length and is stacked before, as its sum, until that is 10 or more.
+/// Doubles the length of v, and stacks its sum before that, until the sum is 10 or more.
 std::string doubling(Host& host, bool stacks_whole = false) {
   Graph graph(host);
   graph.input("run", i64, Shape::scalar());
@@ -89,7 +89,7 @@ std::string doubling(Host& host, bool stacks_whole = false) {
 
 }  // namespace
 
-TEST_CASE("if runs one of two graphs, in graphs, files and eager calls") {
+TEST_CASE("control flow: if runs one of two graphs, in graphs, files and eager calls") {
   FlowHost host;
   const Attributes attributes{{"then", one_node(host, "square")}, {"else", one_node(host, "neg")}};
   Graph graph(host);
@@ -110,7 +110,7 @@ TEST_CASE("if runs one of two graphs, in graphs, files and eager calls") {
   CHECK(elements(host.call("if", {flag(false), vector_of({5})}, attributes)) == std::vector<float>{-5});
 }
 
-TEST_CASE("what the branch that runs does not use has a gradient of zero") {
+TEST_CASE("control flow: inputs that the executed branch does not use have zero gradients") {
   FlowHost host;
   const auto branch = [&](bool first) {
     Graph graph(host);
@@ -129,7 +129,7 @@ TEST_CASE("what the branch that runs does not use has a gradient of zero") {
   CHECK(elements(made.at("db")) == std::vector<float>{6, 8});
 }
 
-TEST_CASE("while runs its body until the condition is false, and says when it reaches its limit") {
+TEST_CASE("control flow: while runs its body until the condition is false, and reports reaching its limit") {
   FlowHost host;
   auto graph = Graph::from_json(host, counting);
   Session session(graph);
@@ -150,7 +150,7 @@ TEST_CASE("while runs its body until the condition is false, and says when it re
         std::string::npos);
 }
 
-TEST_CASE("a loop without end stops where the run is stopped") {
+TEST_CASE("control flow: an endless loop ends when the run is stopped") {
   FlowHost host;
   auto graph = Graph::from_json(host, counting);
   graph.output("end", graph.find("n"));
@@ -162,7 +162,7 @@ TEST_CASE("a loop without end stops where the run is stopped") {
         }).message.find("stopped") != std::string::npos);
 }
 
-TEST_CASE("scan gives what its unrolled graph gives, and so do its gradients") {
+TEST_CASE("control flow: scan and its gradients equal those of the unrolled graph") {
   FlowHost host;
   const auto body = cell_body(host);
   for (const bool reverse : {false, true}) {
@@ -211,7 +211,7 @@ TEST_CASE("scan gives what its unrolled graph gives, and so do its gradients") {
   }
 }
 
-TEST_CASE("scan carries nothing, takes no rows, and holds other control flow") {
+TEST_CASE("control flow: scan without carried values or rows, and with nested control flow") {
   FlowHost host;
   Graph inner(host);
   const auto x = inner.input("x", f32, {2});
@@ -223,7 +223,7 @@ TEST_CASE("scan carries nothing, takes no rows, and holds other control flow") {
   CHECK(host.call("scan", {Tensor::zeros(f32, {0, 2})}, attributes).shape() == Shape{0, 2});
 }
 
-TEST_CASE("graphs that cannot be parameters are refused with the node") {
+TEST_CASE("control flow: graphs that cannot be parameters are refused, naming the node") {
   FlowHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {3}), c = graph.input("c", boolean, Shape::scalar());
@@ -259,7 +259,7 @@ TEST_CASE("graphs that cannot be parameters are refused with the node") {
   says(refused("if", {c, x}, {{"then", random.to_json()}, {"else", square}}), "the graph 'then' uses the random operator 'dropout'");
 }
 
-TEST_CASE("graph.json names its graphs, uses all of them, and has those that are used") {
+TEST_CASE("control flow: graph.json names its graphs, uses all of them, and defines those it uses") {
   FlowHost host;
   const std::string text = counting;
   const auto replaced = [&](const std::string& from, const std::string& to) {
@@ -273,7 +273,7 @@ TEST_CASE("graph.json names its graphs, uses all of them, and has those that are
   CHECK(replaced("{\"graph\": \"small\"}", "{\"graph\": \"small\", \"more\": 1}").find("more") != std::string::npos);
 }
 
-TEST_CASE("eager calls of operators that have graphs do not keep their host") {
+TEST_CASE("control flow: eager calls of operators with subgraphs do not keep their host alive") {
   auto alive = std::make_shared<int>(1);
   {
     auto options = ApplicationHost::options(1);
@@ -284,7 +284,7 @@ TEST_CASE("eager calls of operators that have graphs do not keep their host") {
   CHECK(alive.use_count() == 1);
 }
 
-TEST_CASE("branches return what they like, and what follows is planned for it") {
+TEST_CASE("control flow: branches may return any shapes, and later nodes are planned for them") {
   FlowHost host;
   Graph graph(host);
   const auto c = graph.input("c", boolean, Shape::scalar()), x = graph.input("x", f32, {2});
@@ -302,7 +302,7 @@ TEST_CASE("branches return what they like, and what follows is planned for it") 
         std::string::npos);
 }
 
-TEST_CASE("a loop runs as often as its limit and its condition say, with values that grow") {
+TEST_CASE("control flow: a loop runs according to its limit and condition, with growing values") {
   FlowHost host;
   const Attributes attributes{{"body", doubling(host)}, {"carries", 1}, {"outputs", 2}};
   const auto run = [&](std::int64_t limit, bool first, const Tensor& v) {
@@ -332,7 +332,7 @@ TEST_CASE("a loop runs as often as its limit and its condition say, with values 
   }
 }
 
-TEST_CASE("loops that cannot be are refused, by the graph or by the run") {
+TEST_CASE("control flow: invalid loops are refused, by the graph or by the run") {
   FlowHost host;
   const auto refused = [&](const std::string& body, int carries = 1) {
     const Attributes attributes{{"body", body}, {"carries", carries}, {"outputs", 2}};
@@ -352,10 +352,10 @@ TEST_CASE("loops that cannot be are refused, by the graph or by the run") {
         std::string::npos);
 }
 
-TEST_CASE("loops in loops whose values grow one after the other are inferred so often, and not more") {
+TEST_CASE("control flow: inference of nested loops with growing values is limited") {
   FlowHost host;
   static constexpr int values = 10;
-  // carries all, of which the first grows, and each other one is what the one before it was
+  // carries all; the first one grows, and each other one is the previous value of the one before it
   const auto add_loop = [](Graph& graph, const std::string& body) {
     const auto start = graph.constant("start", vector_of({1}));
     std::vector<Value> inputs{graph.constant("limit", whole(1)), graph.constant("go", flag(true))};

@@ -1,4 +1,4 @@
-// What Graph::load says of a file in which a bit of a tensor has changed.
+// Graph::load of a file in which a bit of a tensor has changed.
 #include <doctest/doctest.h>
 
 #include <tenon/host/session.hpp>
@@ -10,7 +10,7 @@
 using tenon::Graph;
 using tenon::Tensor;
 
-TEST_CASE("a damaged file is refused by name, unless nobody is to look") {
+TEST_CASE("a damaged file is refused by name, unless verification is off") {
   ApplicationHost host;
   const TemporaryFolder folder;
   const auto path = folder / "graph.tenon";
@@ -25,7 +25,7 @@ TEST_CASE("a damaged file is refused by name, unless nobody is to look") {
   };
   for (const std::uint64_t map_above : {0U, 1U << 20}) CHECK(y(Graph::load(host, path, {.map_above = map_above})) == 3);
   auto bytes = read_bytes(path);
-  bytes.back() = static_cast<char>(bytes.back() ^ 0x01);  // of 2: the number becomes 0.5
+  bytes.back() = static_cast<char>(bytes.back() ^ 0x01);  // changes the number 2 to 0.5
   write_bytes(path, bytes);
   const auto refused = [](const std::string& name, const auto& open) {
     const auto failure = failure_of(open);

@@ -1,4 +1,4 @@
-// Sessions that look for elements that no kernel writes.
+// Sessions that find elements that no kernel writes.
 #include <doctest/doctest.h>
 
 #include <tenon/host/session.hpp>
@@ -13,7 +13,7 @@ using namespace tenon;
 
 namespace {
 
-/// Copies its input but for `count` elements from `from` on; its gradient, but for one.
+/// Copies its input except `count` elements from `from` on; its gradient, except one.
 struct Holey : Operator {
   std::int64_t from = 3, count = 1;
   bool reads_workspace = false;
@@ -23,9 +23,9 @@ struct Holey : Operator {
     op.types(any_type);
     op.input("x", "any shape");
     op.output("y", "same shape");
-    op.param("from", &Holey::from, "first hole");
-    op.param("count", &Holey::count, "how many");
-    op.param("reads_workspace", &Holey::reads_workspace, "whether it returns what it finds there");
+    op.param("from", &Holey::from, "first unwritten element");
+    op.param("count", &Holey::count, "number of unwritten elements");
+    op.param("reads_workspace", &Holey::reads_workspace, "whether it returns the workspace's contents");
   }
   std::size_t workspace(const Infer&) const { return sizeof(float); }
   void forward(const Call& call) const {
@@ -50,7 +50,7 @@ Graph holey_graph(Host& host, DType dtype, const Attributes& attributes) {
 
 }  // namespace
 
-TEST_CASE("debugging sessions name the node and the first element that its kernel does not write") {
+TEST_CASE("debugging sessions name the node and the first element that its kernel leaves unwritten") {
   ApplicationHost host;
   host.add<Holey>();
   for (const auto dtype : {boolean, u8, i8, i32, i64, f16, bf16, f32, f64}) {
@@ -68,7 +68,7 @@ TEST_CASE("debugging sessions name the node and the first element that its kerne
   }
 }
 
-TEST_CASE("debugging sessions look at gradients, and fill workspaces with NaN") {
+TEST_CASE("debugging sessions check gradients, and fill workspaces with NaN") {
   ApplicationHost host;
   host.add<Holey>();
   Graph graph(host);

@@ -35,7 +35,7 @@ TEST_CASE("eager: optional inputs, several outputs, states and hidden outputs") 
   CHECK(host.call_all("dropout", {data}).size() == 1);
 }
 
-TEST_CASE("eager: strided inputs are made contiguous where the operator does not take strides") {
+TEST_CASE("eager: strided inputs are made contiguous if the operator does not accept strides") {
   ApplicationHost host;
   float numbers[] = {1, 2, 3, 4, 5, 6};
   const std::int64_t strides[] = {1, 3};
@@ -45,7 +45,7 @@ TEST_CASE("eager: strided inputs are made contiguous where the operator does not
   CHECK(same_bits(host.call("quadratic", {transposed}, {{"b", 1}}), Tensor::from({1.f, 4.f, 2.f, 5.f, 3.f, 6.f}, {3, 2})));
 }
 
-TEST_CASE("eager: what is wrong is said with operator, found and needed") {
+TEST_CASE("eager: errors state operator, found and needed") {
   ApplicationHost host;
   const auto f2 = Tensor::zeros(DType::f32, {2}), f3 = Tensor::zeros(DType::f32, {3}), i2 = Tensor::zeros(DType::i32, {2});
   const auto m = Tensor::zeros(DType::f32, {8, 64}), w = Tensor::zeros(DType::f32, {10, 32});
@@ -94,7 +94,7 @@ TEST_CASE("eager: states are dense") {
   CHECK(failure.hint == "convert it with cast_storage(tensor, Storage::dense)");
 }
 
-TEST_CASE("eager: an unknown operator names near ones") {
+TEST_CASE("eager: an unknown operator suggests similar names") {
   ApplicationHost host;
   const auto failure = failure_of([&] { host.call("quadratik", {Tensor::zeros(DType::f32, {1})}); });
   CHECK(failure.kind == 3);

@@ -1,4 +1,4 @@
-// Chains of element-wise nodes in one step: the same bits as one step a node, and the same words about what goes wrong.
+// Fused elementwise groups: the same bits and the same errors as one step per node.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -17,7 +17,7 @@ struct ChainHost : Host {
   explicit ChainHost(int threads = 2) : Host(ApplicationHost::options(threads)) { add_plugins(TENON_TEST_PLUGINS); }
 };
 
-/// The square root, and no answer for negative numbers.
+/// The square root; fails for negative numbers.
 struct Picky : Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("the square root; an error below 0");
@@ -33,7 +33,7 @@ struct Picky : Elementwise {
 
 const SessionOptions node_by_node{.optimize = Optimize::none};
 
-/// Names of the nodes of each chain, in the order of the steps.
+/// Names of the nodes of each fused group, in step order.
 std::vector<std::string> chains_of(const Graph& graph, SessionOptions options = {}, const std::map<std::string, Shape>& shapes = {}) {
   std::vector<std::string> found;
   for (const auto& step : Session(graph, options).plan(shapes).steps)
@@ -56,7 +56,7 @@ void same_with_and_without(const Graph& graph, const NamedTensors& inputs, Sessi
   }
 }
 
-/// Values of one shape, rows and single elements, and what random operators make of them.
+/// Values of one shape, rows and single elements, and the results of random operators on them.
 class RandomGraph {
  public:
   RandomGraph(Host& host, std::uint32_t seed, DType dtype) : graph_(host), random_(seed), dtype_(dtype) {
@@ -68,7 +68,7 @@ class RandomGraph {
     if (whole_.rank() > 1) {
       add_input({whole_[whole_.rank() - 1]});
       add_input({1, whole_[whole_.rank() - 1]});
-      add_input({whole_[whole_.rank() - 2], 1});  // no chain has it
+      add_input({whole_[whole_.rank() - 2], 1});  // no fused group has it
     }
     for (int i = 0; i < 14; ++i) add_node();
     for (const auto& value : values_)
@@ -110,7 +110,7 @@ class RandomGraph {
 
 }  // namespace
 
-TEST_CASE("chains: random graphs give the bits that they give node by node, on 1 to 4 threads") {
+TEST_CASE("fusion: random graphs have the same bits as node by node, on 1 to 4 threads") {
   std::size_t chains = 0;
   for (const int threads : {1, 2, 4}) {
     ChainHost host(threads);
@@ -127,7 +127,7 @@ TEST_CASE("chains: random graphs give the bits that they give node by node, on 1
   CHECK(chains > 20);
 }
 
-TEST_CASE("chains: numbers of a closed form, in rows and in parts of rows") {
+TEST_CASE("fusion: closed-form results, in rows and in parts of rows") {
   ChainHost host;
   for (const auto& shape : {Shape{many}, Shape{140, 1000}, Shape{5, 60, 520}, Shape{3, 49152}, Shape{150, 1001}}) {
     CAPTURE(shape);
@@ -151,7 +151,7 @@ TEST_CASE("chains: numbers of a closed form, in rows and in parts of rows") {
   }
 }
 
-TEST_CASE("chains: gradients, sums of gradients among them, and updates in place of variables") {
+TEST_CASE("fusion: gradients, including sums of gradients, and in-place updates of variables") {
   for (const int threads : {1, 3}) {
     ChainHost host(threads);
     for (const auto dtype : {f32, f16, f64}) {
@@ -172,7 +172,7 @@ TEST_CASE("chains: gradients, sums of gradients among them, and updates in place
   }
 }
 
-TEST_CASE("chains: who is joined, and who is not") {
+TEST_CASE("fusion: which nodes are fused, and which are not") {
   ChainHost host;
   const auto chains = [&](std::int64_t size, auto&& build) {
     Graph graph(host);
@@ -184,7 +184,7 @@ TEST_CASE("chains: who is joined, and who is not") {
     graph.output("y", graph.add("exp", {graph.add("neg", {graph.add("square", {x}, {}, "a")}, {}, "b")}, {}, "c"));
   };
   CHECK(chains(many, line) == Names{"a+b+c"});
-  CHECK(chains(1000, line) == Names{});  // what is in the cache anyway
+  CHECK(chains(1000, line) == Names{});  // fits the cache anyway
   CHECK(chains(many, [](Graph& graph, Value x) {
           const auto a = graph.add("square", {x}, {}, "a"), b = graph.add("neg", {x}, {}, "b");
           graph.output("y", graph.add("mul", {a, b}, {}, "c"));
@@ -195,7 +195,7 @@ TEST_CASE("chains: who is joined, and who is not") {
           const auto sum = graph.add("sum", {a}, {}, "sum"), c = graph.add("mul", {b, sum}, {}, "c");
           graph.output("y", graph.add("neg", {c}, {}, "d"));
         }) == Names{"a+b", "c+d"});
-  // while two large inputs wait for a third one, more memory would be in use than for their sum
+  // two large inputs that wait for a third one would use more memory than their sum
   CHECK(chains(many, [](Graph& graph, Value x) {
           const auto softmax = [&](Value value, double scale) {
             return graph.add(
@@ -207,7 +207,7 @@ TEST_CASE("chains: who is joined, and who is not") {
         }).size() == 0);
 }
 
-TEST_CASE("chains: values inside take no memory of the plan") {
+TEST_CASE("fusion: intermediate values use no memory of the plan") {
   ChainHost host;
   Graph graph(host);
   auto value = graph.input("x", f32, {1 << 20});
@@ -217,7 +217,7 @@ TEST_CASE("chains: values inside take no memory of the plan") {
   CHECK(Session(graph, node_by_node).plan_bytes({}) >= 2 << 22);
 }
 
-TEST_CASE("chains: failures name the node, profiles and traces all of them, and a search for NaN the first") {
+TEST_CASE("fusion: failures name the node, profiles and traces list all nodes, and the search for NaN finds the first") {
   for (const int threads : {1, 2}) {
     ChainHost host(threads);
     host.add<Picky>();
@@ -241,7 +241,7 @@ TEST_CASE("chains: failures name the node, profiles and traces all of them, and 
   }
 }
 
-TEST_CASE("chains: outputs are added to destinations where nothing inside reads them, and else as well") {
+TEST_CASE("fusion: outputs accumulate into destinations, whether or not inner nodes read them") {
   ChainHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {many});
@@ -260,8 +260,8 @@ TEST_CASE("chains: outputs are added to destinations where nothing inside reads 
   }
 }
 
-TEST_CASE("chains: where outputs overlap what is read, results follow from the order of the nodes") {
-  ChainHost host(1);  // on more, one kernel alone would make other numbers in each run
+TEST_CASE("fusion: if outputs overlap inputs, results follow from the order of the nodes") {
+  ChainHost host(1);  // with more threads, even one kernel would vary between runs
   Graph graph(host);
   const auto x = graph.input("x", f32, {many});
   const auto a = graph.add("square", {x}), b = graph.add("add", {a, x});
@@ -285,7 +285,7 @@ TEST_CASE("chains: where outputs overlap what is read, results follow from the o
     for (int run = 0; run < 4; ++run) {
       CAPTURE(shift);
       CAPTURE(run);
-      results(chained, many, true);  // it remembers how, for the next run
+      results(chained, many, true);  // repeats the run by the fast path
       const auto expected = results(plain, shift, run % 2 == 0), found = results(chained, shift, run % 2 == 0);
       CHECK(same_bits(found.first, expected.first));
       CHECK(same_bits(found.second, expected.second));

@@ -1,4 +1,5 @@
-// Gradients of elementwise operators by sparse inputs: no number of theirs is guessed, not even by plugins that were made when the SDK did.
+// Gradients of elementwise operators with sparse inputs: none is guessed, even for plugins built
+// with an SDK that did.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -29,7 +30,7 @@ struct NotedHost : ApplicationHost {
     chosen.warn = [&notes](const std::string& text) { notes.push_back(text); };
     return chosen;
   }
-  /// Of op(gate, x), by one of the two.
+  /// Of op(gate, x), with respect to one of the two.
   Tensor gradient(const std::string& op, const char* by, const Tensor& gate, const Tensor& x) {
     tenon::Graph graph(*this);
     const auto first = graph.input("gate", DType::f32, gate.shape()), second = graph.input("x", DType::f32, x.shape());
@@ -44,7 +45,7 @@ const auto gate = Tensor::from({10.F, 10.F, 2.F}, {1, 3}), values = Tensor::from
 
 }  // namespace
 
-TEST_CASE("a gradient that does not follow an input's zeros is whole, however the input is stored") {
+TEST_CASE("a gradient that does not follow an input's zeros is complete, however the input is stored") {
   NotedHost host(true);
   for (const auto storage : {Storage::dense, Storage::csr, Storage::row_sparse}) {
     const auto x = cast_storage(values, storage);
@@ -55,14 +56,14 @@ TEST_CASE("a gradient that does not follow an input's zeros is whole, however th
   }
 }
 
-TEST_CASE("sparse gradients that an SDK before 0.2 guessed are computed densely, with one note") {
+TEST_CASE("sparse gradients that an SDK older than 0.2 guessed are computed densely, with one warning") {
   NotedHost host, strict(true);
   for (const auto storage : {Storage::csr, Storage::csr, Storage::row_sparse}) {
     const auto gradient = host.gradient("guesses_gradient", "gate", gate, cast_storage(values, storage));
     CHECK(gradient.storage() == Storage::dense);
     CHECK(expanded(gradient) == std::vector<double>{1, 1, 0});
   }
-  REQUIRE(host.notes.size() == 2);  // of each storage
+  REQUIRE(host.notes.size() == 2);  // one per storage
   CHECK(host.notes[0].starts_with("[guesses_gradient backward] node "));
   CHECK(host.notes[0].find(": 'x' is converted from csr to dense, 12 bytes, because " TENON_TEST_FAULTS
                            "/guesses_gradient.so was built with SDK 0.1.0, which guesses where sparse gradients of "

@@ -1,4 +1,5 @@
-// Plugins that leave floating-point modes changed: everybody else computes as before, and one warning names them.
+// Plugins that leave floating-point modes changed: all other code computes as before, and one
+// warning names them.
 #include "device/float_modes.hpp"
 
 #include <doctest/doctest.h>
@@ -25,7 +26,7 @@ struct Careless : tenon::Operator {
     op.types({tenon::f32});
     op.input("x", "any shape");
     op.output("y", "same shape");
-    op.param("place", &Careless::place, "where it rounds upward");
+    op.param("place", &Careless::place, "the function from which it rounds upward");
   }
   void leave(std::int64_t here) const {
     if (place == here) fesetround(FE_UPWARD);
@@ -58,7 +59,7 @@ struct Careless : tenon::Operator {
   }
 };
 
-/// Which way it rounds, seen by each part of a loop.
+/// The rounding mode seen by each chunk of a loop.
 struct Rounding : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("the rounding mode");
@@ -85,7 +86,7 @@ struct Warned {
   }
   void add_fault(const std::string& name) { host.add_plugins(built("faults") + "/" + name + ".so"); }
 
-  /// Exactly one, with these words.
+  /// Exactly one warning, with this text.
   void check_one(const std::string& words) {
     REQUIRE(warnings.size() == 1);
     CAPTURE(warnings[0]);
@@ -114,7 +115,7 @@ bool all_are(const Tensor& tensor, float value) {
   return true;
 }
 
-/// Sums that come out otherwise where subnormal numbers are zero, where rounding is another, and that trap.
+/// Sums that differ if subnormals are flushed or rounding is changed, and that trap.
 void check_sums(tenon::Host& host) {
   CHECK(all_are(host.call("test_add", {filled(tiny), filled(tiny)}), 2 * tiny));
   CHECK(all_are(host.call("test_add", {filled(1), filled(1e-9F)}), 1));
@@ -124,7 +125,7 @@ void check_sums(tenon::Host& host) {
   CHECK(one + one == 2);
 }
 
-/// The same sums behind an operator in one graph.
+/// The same sums after an operator in one graph.
 void check_session(tenon::Host& host, const std::string& op, const tenon::Attributes& attributes = {}) {
   Graph graph(host);
   const auto x = graph.input("x", tenon::f32, {-1}), y = graph.input("y", tenon::f32, {-1});
@@ -145,7 +146,7 @@ void check_session(tenon::Host& host, const std::string& op, const tenon::Attrib
 
 }  // namespace
 
-TEST_CASE("floating-point modes that a plugin leaves changed") {
+TEST_CASE("float modes: modes left changed by a plugin are restored") {
   struct Case {
     const char *name, *words;
   };
@@ -169,7 +170,7 @@ TEST_CASE("floating-point modes that a plugin leaves changed") {
         check_sums(eager.host);
       }
       eager.check_one(words);
-      Warned session(threads);  // a plugin that is loaded already is named to this host, too
+      Warned session(threads);  // a loaded plugin is named to this host, too
       session.add_fault(plugin);
       check_session(session.host, plugin);
       session.check_one(words);
@@ -177,7 +178,7 @@ TEST_CASE("floating-point modes that a plugin leaves changed") {
 }
 
 #if defined(__x86_64__)
-TEST_CASE("whatever is left on the x87 stack is seen once, and taken off") {
+TEST_CASE("float modes: values left on the x87 stack are detected once and removed") {
   for (int count = 0; count <= 8; ++count) {
     CAPTURE(count);
     const auto before = tenon::FloatModes::now();
@@ -186,13 +187,13 @@ TEST_CASE("whatever is left on the x87 stack is seen once, and taken off") {
     CHECK((after == before) == (count == 0));
     CHECK(tenon::FloatModes::after_call() == before);
     for (int i = 0; i < count; ++i) asm volatile("fldz");
-    CHECK(tenon::FloatModes::now() == before);  // it is nobody's whose call comes next
+    CHECK(tenon::FloatModes::now() == before);  // the next caller is not blamed
     CHECK(tenon::FloatModes::after_call() == before);
   }
 }
 #endif
 
-TEST_CASE("floating-point modes that any function of an operator leaves changed") {
+TEST_CASE("float modes: modes left changed by any function of an operator are restored") {
   const char* functions[] = {"create()", "infer()", "workspace()", "forward()", "backward()", "forward()"};
   for (std::int64_t place = 1; place <= 6; ++place)
     for (const int threads : {1, 4}) {
@@ -217,7 +218,7 @@ TEST_CASE("floating-point modes that any function of an operator leaves changed"
     }
 }
 
-TEST_CASE("the application's own floating-point modes hold for kernels, on every thread") {
+TEST_CASE("float modes: the application's own modes hold for kernels, on every thread") {
   for (const int threads : {1, 4}) {
     Warned warned(threads);
     CHECK(all_are(warned.host.call("rounding", {filled(0)}), FE_TONEAREST));  // starts the workers

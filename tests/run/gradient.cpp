@@ -35,7 +35,7 @@ struct Times : tenon::Elementwise {
   }
 };
 
-/// x * x * x, its gradient a graph of other operators, so that it can be differentiated again.
+/// x * x * x; its gradient is a graph of other operators, so that it can be differentiated again.
 struct Cube : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("x * x * x");
@@ -54,7 +54,7 @@ struct Cube : tenon::Operator {
   }
 };
 
-/// No gradient of any kind.
+/// Has no gradient of any kind.
 struct Staircase : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("the largest integer that is not above x");
@@ -107,7 +107,7 @@ std::vector<double> values_of(const Tensor& tensor) {
 
 }  // namespace
 
-TEST_CASE("gradient: derived, by kernel and by graph mix in one chain") {
+TEST_CASE("gradient: derived, kernel and graph gradients mix in one chain") {
   GradientHost host;
   Graph graph(host);
   const auto x = graph.input("x", DType::f64, {-1});
@@ -128,10 +128,10 @@ TEST_CASE("gradient: a second derivative through a gradient that is a graph") {
   graph.output("second", graph.gradient(first, {x})[0]);
   CHECK(values_of(Session(graph).run({{"x", f64_tensor({2, -5})}}).at("second")) == std::vector<double>{12, -30});
   const auto failure = failure_of([&] { graph.gradient(graph.find("second" + std::string()), {x}); });
-  CHECK(failure.kind == 2);  // an output's name is no value
+  CHECK(failure.kind == 2);  // an output's name is not a value
 }
 
-TEST_CASE("gradient: of values used many times, broadcast, twice by one node; none where nothing changes") {
+TEST_CASE("gradient: values used many times, broadcast, twice by one node; none for constants") {
   GradientHost host;
   Graph graph(host);
   const auto x = graph.input("x", DType::f64, {3});
@@ -148,7 +148,7 @@ TEST_CASE("gradient: of values used many times, broadcast, twice by one node; no
   CHECK(values_of(out.at("dscale")) == std::vector<double>{14 * 6 * 32});
 }
 
-TEST_CASE("gradient: sums are written by add where kernels can, and need no steps of their own") {
+TEST_CASE("gradient: sums are accumulated by kernels that can, without steps of their own") {
   GradientHost host;
   Graph graph(host);
   const auto x = graph.input("x", DType::f64, {3});
@@ -164,7 +164,7 @@ TEST_CASE("gradient: sums are written by add where kernels can, and need no step
   CHECK(session.describe_plan({}).find("sum_gradients") == std::string::npos);
 }
 
-TEST_CASE("gradient: stop_gradient, integers and other outputs stop it; nothing is left of what is zero") {
+TEST_CASE("gradient: stop_gradient, integers and other outputs stop it; zero gradients leave no nodes") {
   GradientHost host;
   Graph graph(host);
   const auto x = graph.input("x", DType::f64, {2});
@@ -176,7 +176,7 @@ TEST_CASE("gradient: stop_gradient, integers and other outputs stop it; nothing 
   CHECK(model_of(graph).nodes.size() <= nodes + 2);
 }
 
-TEST_CASE("gradient: an operator without one is named with the path to the loss, and the graph is as it was") {
+TEST_CASE("gradient: an operator without one is named with the path to the loss, and the graph is unchanged") {
   GradientHost host;
   Graph graph(host);
   const auto x = graph.input("x", DType::f64, {2});
@@ -193,7 +193,7 @@ TEST_CASE("gradient: an operator without one is named with the path to the loss,
         "'index' is int64 [2] and has no gradient; only floating and complex dtypes have one");
 }
 
-TEST_CASE("gradient: what backward did not declare cannot be read") {
+TEST_CASE("gradient: backward cannot read what it did not declare") {
   GradientHost host;
   Graph graph(host);
   const auto x = graph.input("x", DType::f64, {2});
@@ -203,7 +203,7 @@ TEST_CASE("gradient: what backward did not declare cannot be read") {
         "[nosy backward] node 'n_backward': input 'x' is not kept for backward: name it in op.backward_reads (x float64 [2])");
 }
 
-TEST_CASE("gradient: values computed again give the same bits in less memory") {
+TEST_CASE("gradient: recomputed values have the same bits and need less memory") {
   GradientHost host;
   const auto build = [&](bool again, std::int64_t budget = 0) {
     Graph graph(host);
@@ -236,7 +236,7 @@ TEST_CASE("gradient: values computed again give the same bits in less memory") {
   CHECK(failure.message.find("but the budget is 8000") != std::string::npos);
 }
 
-TEST_CASE("gradient: a node that another one reads twice is computed again once") {
+TEST_CASE("gradient: a node that another one reads twice is recomputed once") {
   GradientHost host;
   Graph graph(host);
   const auto x = graph.input("x", DType::f64, {2});
@@ -250,7 +250,7 @@ TEST_CASE("gradient: a node that another one reads twice is computed again once"
   CHECK(values_of(Session(graph).run({{"x", f64_tensor({1, 2})}}).at("dx")) == std::vector<double>{8, 1024});
 }
 
-TEST_CASE("gradient: graphs with backward nodes and updates are saved and come back, as files and as text") {
+TEST_CASE("gradient: graphs with backward nodes and updates round-trip as files and as text") {
   const TemporaryFolder folder;
   GradientHost host;
   Graph graph(host);
@@ -267,7 +267,7 @@ TEST_CASE("gradient: graphs with backward nodes and updates are saved and come b
   tenon::SessionOptions training;
   training.training = true;
   const auto text = graph.to_json();
-  auto old = text;  // as 0.1 wrote it
+  auto old = text;  // as written by 0.1
   old.replace(old.find("\"recompute\""), std::strlen("\"recompute\""), "\"again\"");
   for (auto& loaded : {graph, Graph::load(host, folder / "graph.tenon"), Graph::from_json(host, text), Graph::from_json(host, old)}) {
     CHECK(loaded.to_json() == text);
@@ -289,7 +289,7 @@ TEST_CASE("gradient: graphs with backward nodes and updates are saved and come b
   CHECK(broken("\"weight\": \"next\"", "\"x\": \"next\"") == "graph.json:22:5: 'x' cannot be updated: it is not a variable");
 }
 
-TEST_CASE("update: a variable takes its value after the run, in training only") {
+TEST_CASE("update: a variable is updated after the run, in training only") {
   GradientHost host;
   for (const bool in_place : {true, false}) {
     CAPTURE(in_place);
@@ -298,7 +298,7 @@ TEST_CASE("update: a variable takes its value after the run, in training only") 
     const auto weight = graph.variable("weight", first);
     const auto twice = graph.add("quadratic", {weight}, {{"b", 2}}, "twice");
     graph.update(weight, twice);
-    graph.output(in_place ? "w" : "w2", in_place ? weight : twice);  // what is given out too is copied
+    graph.output(in_place ? "w" : "w2", in_place ? weight : twice);  // an output of the updated value is copied, too
     Session rest(graph.clone());
     rest.run({});
     CHECK(values_of(rest.run({}).begin()->second) == (in_place ? std::vector<double>{1, 2} : std::vector<double>{2, 4}));
@@ -326,7 +326,7 @@ TEST_CASE("update: a sparse variable is refused") {
   CHECK(failure_of([&] { Session(graph, training).run({}); }).message == "variable 'rows' is row_sparse but must be dense to be updated");
 }
 
-TEST_CASE("update: nodes of the same run read the old value, whether they were added before the new one or after") {
+TEST_CASE("update: nodes of the same run read the old value, whether added before or after the new one") {
   GradientHost host;
   tenon::SessionOptions training;
   training.training = true;
@@ -343,13 +343,13 @@ TEST_CASE("update: nodes of the same run read the old value, whether they were a
   }
 }
 
-TEST_CASE("session: outputs are put and added where the caller says") {
+TEST_CASE("session: outputs are written or accumulated to the caller's destinations") {
   GradientHost host;
   Graph graph(host);
   const auto x = graph.input("x", DType::f64, {2});
   const auto y = graph.add("quadratic", {x}, {{"b", 2}}, "y");
   graph.output("y", y);
-  graph.output("cube", graph.add("cube", {x}));                     // its kernel cannot add
+  graph.output("cube", graph.add("cube", {x}));                     // its kernel cannot accumulate
   graph.output("z", graph.add("quadratic", {y}, {{"b", 1}}, "z"));  // y is also read inside
   Session session(graph);
   const auto sum_y = f64_tensor({100, 200}), sum_cube = f64_tensor({10, 20}), z = f64_tensor({0, 0});
@@ -372,7 +372,7 @@ TEST_CASE("session: outputs are put and added where the caller says") {
   CHECK(refused("y", {z, tenon::Write::none}) == "the destination of output 'y' supports only the write modes `to` and `add`");
 }
 
-TEST_CASE("session: an output is told as soon as its destination has all of it") {
+TEST_CASE("session: an output is reported as soon as its destination is complete") {
   GradientHost host;
   Graph graph(host);
   const auto x = graph.input("x", DType::f64, {2});

@@ -1,4 +1,4 @@
-// A gradient() that breaks the rules of the boundary is refused, whichever language it is written in.
+// A gradient() that violates the rules of the ABI is refused, whatever language it is written in.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -58,7 +58,7 @@ std::string error_of(Step step) {
 
 }  // namespace
 
-TEST_CASE("a gradient() that breaks the rules of the boundary is refused in words") {
+TEST_CASE("a gradient() that violates the rules of the ABI is refused with a message") {
   static tenon_value dy;
   const struct {
     Step step;
@@ -114,7 +114,7 @@ TEST_CASE("a gradient() that breaks the rules of the boundary is refused in word
   }
 }
 
-TEST_CASE("an empty value in a gradient() leaves an optional input of the added node out") {
+TEST_CASE("an empty value in a gradient() omits an optional input of the added node") {
   ApplicationHost host;
   host.add<SumOrFirst>();
   Graph graph(host);

@@ -1,4 +1,5 @@
-// gradient() of operators with any number of inputs and outputs: what is connected, what reaches the loss, types, all outputs of a node.
+// gradient() of operators with any number of inputs and outputs: what is connected, what reaches
+// the loss, types, all outputs of a node.
 #include <doctest/doctest.h>
 
 #include <tenon/host/session.hpp>
@@ -12,9 +13,9 @@ using namespace tenon;
 
 namespace {
 
-std::vector<std::string> seen;  // what gradient() was told
+std::vector<std::string> seen;  // what gradient() was passed
 
-/// The sum of all parts, and of the bias where it is connected; its gradient is known part by part.
+/// The sum of all parts, and of the bias if it is connected; its gradient is known for each part.
 struct SumOfParts : Operator {
   static constexpr void describe(auto& op) {
     op.doc("bias + part0 + part1 ...");
@@ -37,7 +38,7 @@ struct SumOfParts : Operator {
   }
 };
 
-/// x, 2 x, 3 x ..., one output each; its gradient is a sum of as many values as reach the loss.
+/// x, 2 x, 3 x ..., one output each; its gradient is a sum of the values that reach the loss.
 struct Multiples : Operator {
   std::int32_t parts = 3;
   static constexpr void describe(auto& op) {
@@ -67,7 +68,7 @@ struct Multiples : Operator {
   }
 };
 
-/// Asks for an output that a node lacks.
+/// Requests an output that a node lacks.
 struct Greedy : Operator {
   static constexpr void describe(auto& op) {
     op.doc("x");
@@ -98,7 +99,7 @@ std::vector<float> run(Graph& graph, const char* output) {
 
 }  // namespace
 
-TEST_CASE("a variadic operator's gradient names its inputs one by one, and knows which are there") {
+TEST_CASE("a variadic operator's gradient names each input, and can tell which are connected") {
   for (const bool with_bias : {true, false}) {
     GraphGradientHost host;
     Graph graph(host);
@@ -111,7 +112,7 @@ TEST_CASE("a variadic operator's gradient names its inputs one by one, and knows
   }
 }
 
-TEST_CASE("a gradient tells outputs that reach the loss from others, and uses every output of an added node") {
+TEST_CASE("a gradient distinguishes outputs that reach the loss, and uses every output of an added node") {
   GraphGradientHost host;
   Graph graph(host);
   const auto x = graph.variable("x", vector_of({1, 2}));

@@ -1,4 +1,4 @@
-// What an application can ask a graph, from the public headers alone.
+// Inspection of graphs through public headers only.
 #include <doctest/doctest.h>
 
 #include <tenon/host/graph.hpp>
@@ -60,7 +60,7 @@ TEST_CASE("graph info: values by role, with names, types and docs") {
   CHECK(graph.info(graph.find("x")).doc == x.doc);
   CHECK(graph.info(graph.find("fc_weight")).doc == host.catalog().find("fully_connected")->info.inputs[1].doc);
   CHECK(graph.info(graph.find("fc")).doc == graph.outputs()[1].doc);
-  CHECK(graph.info(graph.find("c")).doc.empty());  // nobody reads it
+  CHECK(graph.info(graph.find("c")).doc.empty());  // no node reads it
 }
 
 TEST_CASE("graph info: nodes with inputs, outputs, states and all their parameters") {
@@ -84,7 +84,7 @@ TEST_CASE("graph info: nodes with inputs, outputs, states and all their paramete
   CHECK(backward->of == "act");
 }
 
-TEST_CASE("graph info: storage and unknown parts of a type as text") {
+TEST_CASE("graph info: storage and unknown dimensions of a type as text") {
   tenon::ValueInfo value;
   CHECK(tenon::type_text(value) == "? [...]");
   value.dtype = tenon::i64;
@@ -106,7 +106,7 @@ TEST_CASE("graph info: the operators that a graph uses") {
   CHECK_FALSE(graph.training());
 }
 
-TEST_CASE("graph info: what the lists say is enough to feed a graph that one did not make") {
+TEST_CASE("graph info: the lists suffice to feed an unknown graph") {
   ApplicationHost host;
   auto made = sample(host);
   const auto bytes = made.to_bytes();
@@ -128,7 +128,7 @@ TEST_CASE("graph info: what the lists say is enough to feed a graph that one did
   CHECK(failure_of([&] { Graph::from_bytes(host, {}); }).kind == 4);
 }
 
-TEST_CASE("variables from an initializer: drawn from the seed, and kept by name") {
+TEST_CASE("variables from an initializer: drawn from the seed, by name") {
   ApplicationHost host;
   Graph graph(host);
   const auto w = graph.variable("w", tenon::f32, {3, 5}, Init::uniform(2, 3));

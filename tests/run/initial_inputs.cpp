@@ -1,4 +1,5 @@
-// What variables begin with: the graph's word, else the operator's for its input, else a rule of their shape.
+// Initial values of variables: set by the graph, else by the operator for its input, else by a rule
+// for the shape.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -13,10 +14,10 @@ using tenon::Graph;
 
 namespace {
 
-/// Shows its variables; it says something of the first two and of all after the third.
+/// Returns its variables; it declares the first two, and all from the third on.
 struct Shown : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("copies what it begins with");
+    op.doc("copies its initial values");
     op.types({tenon::f32});
     op.input("data", "[n]");
     op.input("scale", "same shape as data").initial(2.5);
@@ -45,7 +46,7 @@ struct Shown : tenon::Operator {
   }
 };
 
-/// A byte that cannot begin as it is to.
+/// A byte whose declared initial value does not fit.
 struct TooMuchIn : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("keeps a byte");
@@ -89,7 +90,7 @@ void check(const Graph& graph, const Case& c) {
 
 }  // namespace
 
-TEST_CASE("a variable begins as the operator says of its input, where the graph does not") {
+TEST_CASE("initial values: a variable begins as the operator declares, unless the graph sets it") {
   ShownHost host;
   const char* some = R"({"data": "x", "rest": ["r1", "r2"]})";
   const char* plain = R"({"dtype": "float32"})";
@@ -107,7 +108,7 @@ TEST_CASE("a variable begins as the operator says of its input, where the graph 
   check(Graph::load(host, folder / "shown.tenon"), cases[1]);
 }
 
-TEST_CASE("a variable that two nodes share begins as the first of them says") {
+TEST_CASE("initial values: a variable shared by two nodes begins as the first one declares") {
   ShownHost host;
   const std::string scales = R"({"name": "scales", "op": "shown", "inputs": {"data": "x", "scale": "s", "rest": ["r1", "r2"]}})";
   const std::string last = R"({"name": "last", "op": "shown", "inputs": {"data": "x", "rest": ["r1", "s"]}})";
@@ -122,7 +123,7 @@ TEST_CASE("a variable that two nodes share begins as the first of them says") {
   }
 }
 
-TEST_CASE("a beginning that the variable's dtype does not hold is refused") {
+TEST_CASE("initial values: a value that does not fit the variable's dtype is refused") {
   ShownHost host;
   Graph graph(host);
   graph.output("y", graph.add("too_much_in", {graph.input("x", tenon::f32, {1})}, {}, "node"));
@@ -131,7 +132,7 @@ TEST_CASE("a beginning that the variable's dtype does not hold is refused") {
         }).message == "the initial value of 'node_byte' is 256, which does not fit uint8");
 }
 
-TEST_CASE("a session without training warns of variables that begin with random numbers") {
+TEST_CASE("initial values: a session without training warns about random variables") {
   using tenon::Init;
   const auto warnings_of = [](const std::vector<Init>& inits, bool training, bool initialized) {
     std::vector<std::string> warnings;

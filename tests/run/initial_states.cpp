@@ -1,4 +1,4 @@
-// What states begin with: the operator's word, unless the graph has another.
+// Initial values of states: set by the operator, unless the graph does.
 #include <doctest/doctest.h>
 
 #include <tenon/host/session.hpp>
@@ -15,7 +15,7 @@ using tenon::Tensor;
 
 namespace {
 
-/// data + level + offset; the states have data's shape, and nothing changes them.
+/// data + level + offset; the states have data's shape and never change.
 struct Levels : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("data plus two states");
@@ -38,7 +38,7 @@ struct Levels : tenon::Operator {
   }
 };
 
-/// A state whose dtype does not hold what it is to begin with.
+/// A state whose declared initial value does not fit its dtype.
 struct TooMuch : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("keeps a byte");
@@ -73,11 +73,11 @@ float first_result(const Graph& graph) {
 
 }  // namespace
 
-TEST_CASE("a state begins as its operator says") {
+TEST_CASE("initial states: a state begins as its operator declares") {
   LevelHost host;
   CHECK(host.call("levels", {Tensor::from({1.F, 2.F}, {2})}).values<float>()[1] == 4.5F);
   CHECK(first_result(levels(host, {2})) == 3.5F);
-  CHECK(first_result(levels(host, {-1})) == 3.5F);  // of a shape that only the input's decides
+  CHECK(first_result(levels(host, {-1})) == 3.5F);  // shape known only from the input
 
   const TemporaryFolder folder;
   for (const auto& shape : {tenon::Shape{2}, tenon::Shape{-1}}) {
@@ -88,7 +88,7 @@ TEST_CASE("a state begins as its operator says") {
   CHECK(first_result(Graph::from_json(host, levels(host, {2}).to_json())) == 3.5F);
 }
 
-TEST_CASE("the graph's word counts more") {
+TEST_CASE("initial states: the graph takes precedence") {
   LevelHost host;
   const auto graph = Graph::from_json(host, R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}},
     "states": {"node_level": {"init": "zeros"}, "node_offset": {"init": {"value": 7}}},
@@ -96,7 +96,7 @@ TEST_CASE("the graph's word counts more") {
   CHECK(first_result(graph) == 8.F);
 }
 
-TEST_CASE("a beginning that the dtype does not hold is refused") {
+TEST_CASE("initial states: a value that does not fit the dtype is refused") {
   LevelHost host;
   const auto x = Tensor::from({1.F}, {1});
   CHECK(failure_of([&] { host.call("too_much", {x}); }).message ==

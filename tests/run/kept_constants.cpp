@@ -1,4 +1,5 @@
-// What kernels keep of constants: when they may, who shares it, and who sees that elements have changed.
+// Packed constants of kernels: when they are allowed, which sessions share them, and how changes of
+// elements are detected.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -19,7 +20,7 @@ namespace {
 
 std::atomic<int> fills{0}, used{0};
 
-/// y = sum of the weight times x. A wrong sum that is kept shows in the result.
+/// y = sum of the weight times x. A stale packed sum shows in the result.
 struct SumTimes : Operator {
   std::int64_t fault = 0;
   bool twice = false;
@@ -31,7 +32,7 @@ struct SumTimes : Operator {
     op.input("weight", "[k]").weight();
     op.output("y", "[n]");
     op.param("twice", &SumTimes::twice, "whether the sum counts twice");
-    op.param("fault", &SumTimes::fault, "what prepare() does wrong; 0: nothing");
+    op.param("fault", &SumTimes::fault, "the fault of prepare(); 0: none");
     op.backward_reads("x", "weight");
   }
   void infer(Infer& io) const { io.set_output(0, io.input(0).shape); }
@@ -89,7 +90,7 @@ Tensor numbers(std::initializer_list<float> values) {
   return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
 }
 
-// The graph alone has the tensor, unless the caller has a handle.
+// Only the graph has the tensor, unless the caller has a handle.
 Graph graph_of(Host& host, const Tensor& weight, const Attributes& attributes = {}) {
   Graph graph(host);
   graph.output("y", graph.add("sum_times", {graph.input("x", f32, {-1}), graph.variable("w", weight)}, attributes, "s"));
@@ -102,7 +103,7 @@ float first(Session& session) {
 
 }  // namespace
 
-TEST_CASE("kept: made once, used in every run, shared by plans, by sessions of a graph and of its clone") {
+TEST_CASE("packed constants: made once, used in every run, shared by plans and by sessions of a graph and its clone") {
   KeptHost host;
   const auto graph = graph_of(host, numbers({1, 2, 3}));
   {
@@ -116,7 +117,7 @@ TEST_CASE("kept: made once, used in every run, shared by plans, by sessions of a
     CHECK(fills == 1);
     CHECK(used == 5);
   }
-  Session later(graph);  // nobody held it any more
+  Session later(graph);  // no session holds it now
   CHECK(first(later) == 6);
   CHECK(fills == 2);
   Tensor made[1];
@@ -126,7 +127,7 @@ TEST_CASE("kept: made once, used in every run, shared by plans, by sessions of a
   CHECK(used == 9);
 }
 
-TEST_CASE("kept: nodes that make different things of one tensor have them apart, and what is the same once") {
+TEST_CASE("packed constants: different packings of one tensor are separate, equal ones are shared") {
   KeptHost host;
   auto graph = graph_of(host, numbers({1, 2, 3}));
   const auto s = graph.find("s"), w = graph.find("w");
@@ -139,7 +140,7 @@ TEST_CASE("kept: nodes that make different things of one tensor have them apart,
   CHECK(used == 3);
 }
 
-TEST_CASE("kept: counted in the plan, where nothing is filled") {
+TEST_CASE("packed constants: counted in the plan, where they are not filled") {
   KeptHost host;
   const auto graph = graph_of(host, numbers({1, 2, 3}));
   Session session(graph);
@@ -159,7 +160,7 @@ TEST_CASE("kept: counted in the plan, where nothing is filled") {
   CHECK(used == 0);
 }
 
-TEST_CASE("kept: a borrowed weight that is written between runs shows, unless the application says that it is constant") {
+TEST_CASE("packed constants: writes to a borrowed weight between runs show, unless it is declared constant") {
   KeptHost host;
   float memory[] = {1, 2, 3};
   const auto graph = graph_of(host, Tensor::borrow(memory, f32, {3}));
@@ -174,14 +175,14 @@ TEST_CASE("kept: a borrowed weight that is written between runs shows, unless th
   CHECK(used == 1);
   memory[0] = 21;
   CHECK(first(session) == 26);
-  Session after(graph, {.constant_weights = true});  // does not get what rests on another one's promise
+  Session after(graph, {.constant_weights = true});  // must not share what relies on another session's promise
   CHECK(first(after) == 26);
   Session read_only(graph_of(host, Tensor::borrow_read_only(memory, f32, {3})));
   CHECK(first(read_only) == 26);
   CHECK(used == 3);
 }
 
-TEST_CASE("kept: what the application writes through a handle of its own shows") {
+TEST_CASE("packed constants: writes through an application's handle show") {
   KeptHost host;
   std::optional<Tensor> handle = numbers({1, 2, 3});
   const auto graph = graph_of(host, *handle);
@@ -190,7 +191,7 @@ TEST_CASE("kept: what the application writes through a handle of its own shows")
   handle->data<float>()[0] = 11;
   CHECK(first(session) == 16);
   CHECK(used == 0);
-  handle.reset();  // now nobody can
+  handle.reset();  // nobody can write now
   CHECK(first(session) == 16);
   CHECK(used == 1);
 
@@ -220,7 +221,7 @@ TEST_CASE("kept: what the application writes through a handle of its own shows")
   CHECK(fills == 2);
 }
 
-TEST_CASE("kept: a handle that was only there between two runs may have been written through") {
+TEST_CASE("packed constants: a handle that existed between two runs may have been written through") {
   KeptHost host;
   const auto graph = graph_of(host, numbers({1, 2, 3}));
   Session session(graph), same(graph);
@@ -230,14 +231,14 @@ TEST_CASE("kept: a handle that was only there between two runs may have been wri
   CHECK(first(same) == 16);
   CHECK(used == 3);
   CHECK(fills == 2);
-  const auto seen = graph.tensor("w").read_only_view();  // does not stop anybody
+  const auto seen = graph.tensor("w").read_only_view();  // does not prevent packing
   CHECK(seen.values<float>()[1] == 12);
   CHECK(seen.read_only());
   CHECK(first(session) == 16);
   CHECK(used == 4);
 }
 
-TEST_CASE("kept: two graphs with one tensor") {
+TEST_CASE("packed constants: two graphs with one tensor") {
   KeptHost host;
   std::optional<Tensor> handle = numbers({1, 2, 3});
   const auto graph = graph_of(host, *handle), other = graph_of(host, *handle);
@@ -252,7 +253,7 @@ TEST_CASE("kept: two graphs with one tensor") {
   CHECK(used == 4);
 }
 
-TEST_CASE("kept: a session that trains keeps nothing of what it updates, and its gradients something of the rest") {
+TEST_CASE("packed constants: a training session packs none of the variables it updates; its gradients pack others") {
   KeptHost host;
   auto graph = graph_of(host, numbers({1, 2, 3}));
   const auto w = graph.find("w"), frozen = graph.variable("frozen", numbers({2, 2}));
@@ -279,7 +280,7 @@ TEST_CASE("kept: a session that trains keeps nothing of what it updates, and its
   CHECK(used == 6);
 }
 
-TEST_CASE("kept: sessions on several threads fill it once") {
+TEST_CASE("packed constants: sessions on several threads fill them once") {
   KeptHost host;
   const auto graph = graph_of(host, numbers({1, 2, 3}));
   std::vector<std::unique_ptr<Session>> sessions;
@@ -293,7 +294,7 @@ TEST_CASE("kept: sessions on several threads fill it once") {
   CHECK(used == 8);
 }
 
-TEST_CASE("kept: eager and prepared calls keep nothing") {
+TEST_CASE("packed constants: eager and prepared calls make none") {
   KeptHost host;
   const Tensor x = numbers({1, 2}), w = numbers({1, 2, 3});
   CHECK(host.call("sum_times", {x, w}).values<float>()[1] == 12);
@@ -303,7 +304,7 @@ TEST_CASE("kept: eager and prepared calls keep nothing") {
   CHECK(used == 0);
 }
 
-TEST_CASE("kept: what prepare() does wrong is told with the node") {
+TEST_CASE("packed constants: faults of prepare() are reported with the node") {
   KeptHost host;
   struct Row {
     int fault;
@@ -330,7 +331,7 @@ TEST_CASE("kept: what prepare() does wrong is told with the node") {
   }
 }
 
-TEST_CASE("kept: memory that is not there is refused before a run") {
+TEST_CASE("packed constants: insufficient memory is refused before a run") {
   KeptHost host;
   const auto graph = graph_of(host, numbers({1, 2, 3}), {{"fault", 8}});
   Session session(graph);
@@ -340,7 +341,7 @@ TEST_CASE("kept: memory that is not there is refused before a run") {
   CHECK(fills == 0);
 }
 
-TEST_CASE("kept: weights of files, initialized ones, and those of sessions alone") {
+TEST_CASE("packed constants: weights of files, initialized ones, and those only of sessions") {
   KeptHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
@@ -360,7 +361,7 @@ TEST_CASE("kept: weights of files, initialized ones, and those of sessions alone
   CHECK(used == 3);
 }
 
-TEST_CASE("kept: a session that trains and updates nothing leaves its variables to whoever updates them") {
+TEST_CASE("packed constants: a session that trains without updates makes none of its variables") {
   KeptHost host;
   auto graph = graph_of(host, numbers({1, 2, 3}));
   graph.output("dw", graph.gradient(graph.find("s"), {graph.find("w")})[0]);

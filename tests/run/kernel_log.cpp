@@ -1,4 +1,4 @@
-// What kernels say to the user while they run, and whether they learn that nobody waits for them any more.
+// Log lines of running kernels, and whether kernels notice cancellation.
 #include <doctest/doctest.h>
 
 #include <stop_token>
@@ -15,7 +15,7 @@ namespace {
 
 struct Talkative : Operator {
   static constexpr void describe(auto& op) {
-    op.doc("x, with remarks");
+    op.doc("x, with log lines");
     op.types({f32});
     op.input("x", "any shape");
     op.output("y", "the shape of x");
@@ -29,7 +29,8 @@ struct Talkative : Operator {
 
 std::stop_source* source = nullptr;
 
-/// Asks for its own end, and says whether it hears of that: as no user could at that moment.
+/// Requests its own cancellation, and returns whether it notices it, at a moment that no user could
+/// hit.
 struct Patient : Operator {
   static constexpr void describe(auto& op) {
     op.doc("1 once the run is cancelled");
@@ -76,7 +77,7 @@ TEST_CASE("lines of kernels reach the application with node and operator; a warn
   CHECK(lines.warnings.size() == 2);
 }
 
-TEST_CASE("a kernel learns that its run was cancelled") {
+TEST_CASE("a kernel notices that its run was cancelled") {
   ApplicationHost host(1);
   host.add<Patient>("patient");
   Graph graph(host);
@@ -88,7 +89,7 @@ TEST_CASE("a kernel learns that its run was cancelled") {
   options.stop = stop.get_token();
   CHECK(failure_of([&] { session.run({{"x", vector_of({2})}}, options); }).message.find("I was told to stop") != std::string::npos);
   source = nullptr;
-  // No stop token, or none any more: nobody can cancel it.
+  // Without a stop token, or after the token is gone, it cannot be cancelled.
   CHECK(first_of(session.run({{"x", vector_of({2})}}).at("y")) == 0);
   CHECK(first_of(host.call("patient", {vector_of({2})})) == 0);
 }

@@ -1,4 +1,5 @@
-// Several kernels of one operator for a device: types, sizes and priority choose, in eager calls, sessions and gradients, and plans tell.
+// Several kernels of one operator for a device: types, sizes and priority choose, in eager calls,
+// sessions and gradients, and plans list the choice.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -43,13 +44,13 @@ struct Row {
   double forward, backward;  // the kernels' numbers
 };
 constexpr Row rows[] = {
-    {f32, 3, -1, 1, 0},     // Single has no backward: nodes that are differentiated have the operator's own kernel
+    {f32, 3, -1, 1, 0},     // Single has no backward: differentiated nodes use the operator's own kernel
     {f32, 99, -1, 1, 0},    //
-    {f32, 100, -1, 2, 2},   // Large goes before Single
+    {f32, 100, -1, 2, 2},   // Large precedes Single
     {f32, 100, 2, 1, 0},    //
     {f64, 100, -1, 2, 2},   //
-    {f64, 99, -1, 0, 0},    // Last goes behind the operator's own
-    {f16, 100, -1, 3, 3},   // of the other plugin; its backward is the operator's
+    {f64, 99, -1, 0, 0},    // Last follows the operator's own kernel
+    {f16, 100, -1, 3, 3},   // from the other plugin; its backward is the operator's
     {f16, 100, 3, 0, 0},    //
     {bf16, 100, -1, 0, 0},  //
 };
@@ -69,7 +70,7 @@ TEST_CASE("kernels of one operator: types, sizes and priority choose in eager ca
   }
 }
 
-TEST_CASE("kernels of one operator: each plan of a session has its own, and says which") {
+TEST_CASE("kernels of one operator: each plan of a session has its own choice, and lists it") {
   VariantHost host;
   for (const auto dtype : {f32, f64, f16, bf16})
     for (const int refused : {-1, 2, 3}) {
@@ -86,7 +87,7 @@ TEST_CASE("kernels of one operator: each plan of a session has its own, and says
     }
 }
 
-TEST_CASE("kernels of one operator: a node that is differentiated has one with a gradient, and its backward is that one's") {
+TEST_CASE("kernels of one operator: a differentiated node has one with a gradient, whose backward it uses") {
   VariantHost host;
   for (const auto& row : rows) {
     CAPTURE(row.dtype);
@@ -102,7 +103,7 @@ TEST_CASE("kernels of one operator: a node that is differentiated has one with a
   }
 }
 
-TEST_CASE("kernels of one operator: one that cannot say what it computes is a failure with the node") {
+TEST_CASE("kernels of one operator: a failing supports() is reported with the node") {
   VariantHost host;
   Graph graph(host);
   graph.output("y", graph.add("which_kernel", {graph.input("x", f32, {2})}, {{"refused", 4}}, "node"));
@@ -114,7 +115,7 @@ TEST_CASE("kernels of one operator: one that cannot say what it computes is a fa
         }).message == "[which_kernel] it does not know (x float32 [2])");
 }
 
-TEST_CASE("kernels of one operator: isolated ones are left out, with a warning") {
+TEST_CASE("kernels of one operator: isolated ones are skipped, with a warning") {
   std::vector<std::string> warnings;
   auto options = test_options();
   options.isolate.plugins = {"which_kernel_more"};
@@ -127,7 +128,7 @@ TEST_CASE("kernels of one operator: isolated ones are left out, with a warning")
         }) == 2);
 }
 
-TEST_CASE("kernels of one operator: the catalog lists them, and what comes later is used by what is made later") {
+TEST_CASE("kernels of one operator: the catalog lists them, and later ones are used from then on") {
   VariantHost host(false);
   CHECK(host.catalog().find("which_kernel")->variants.size() == 4);
   CHECK(number_in(host.call("which_kernel", {Tensor::zeros(f16, {2})})) == 0);
@@ -135,7 +136,7 @@ TEST_CASE("kernels of one operator: the catalog lists them, and what comes later
   const auto catalog = host.catalog();
   const auto& variants = catalog.find("which_kernel")->variants;
   REQUIRE(variants.size() == 6);
-  CHECK(variants[0].name == "Half");  // brought last
+  CHECK(variants[0].name == "Half");  // added last
   CHECK(variants[2].name == "Elsewhere");
   CHECK(number_in(host.call("which_kernel", {Tensor::zeros(f16, {2})})) == 3);
 }

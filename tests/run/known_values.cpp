@@ -1,4 +1,4 @@
-// Inference that sees the elements of small inputs: constants in graphs, everything in eager calls.
+// Inference with the elements of small inputs: constants in graphs, all inputs in eager calls.
 #include <doctest/doctest.h>
 
 #include <tenon/host/session.hpp>
@@ -12,7 +12,7 @@ using namespace tenon;
 
 namespace {
 
-/// The input's elements in the shape that another input holds.
+/// The input's elements, reshaped to the values of another input.
 struct ReshapeTo : Operator {
   static constexpr void describe(auto& op) {
     op.doc("data in another shape");
@@ -32,7 +32,7 @@ struct ReshapeTo : Operator {
   }
 };
 
-/// Whether its kernel ran in a run is counted.
+/// Counts whether its kernel ran in a run.
 struct ShapeOf : Operator {
   static inline int calls = 0;
   static constexpr void describe(auto& op) {
@@ -66,7 +66,7 @@ struct Reversed : Operator {
   }
 };
 
-/// Reads its elements as another dtype than they have.
+/// Reads its elements as a wrong dtype.
 struct WrongDtype : ReshapeTo {
   void infer(Infer& io) const { io.values<std::int32_t>(1); }
 };
@@ -99,7 +99,7 @@ Tensor shape_tensor(const std::vector<std::int64_t>& dims) {
 
 }  // namespace
 
-TEST_CASE("a graph's shapes follow from the elements of constants") {
+TEST_CASE("known values: a graph's shapes depend on the elements of constants") {
   ValueHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {6});
@@ -111,7 +111,7 @@ TEST_CASE("a graph's shapes follow from the elements of constants") {
   CHECK(Session(loaded).run({{"x", vector_of({1, 2, 3, 4, 5, 6})}}).at("y").shape() == Shape{2, 3});
 }
 
-TEST_CASE("elements that a run brings along are known when it begins") {
+TEST_CASE("known values: elements passed to a run are known when it begins") {
   ValueHost host;
   Graph graph(host);
   const auto y = graph.add("reshape_to", {graph.input("x", f32, {6}), graph.input("to", i64, {2})}, {}, "r");
@@ -121,7 +121,7 @@ TEST_CASE("elements that a run brings along are known when it begins") {
   CHECK(session.run({{"x", vector_of({1, 2, 3, 4, 5, 6})}, {"to", shape_tensor({2, 3})}}).at("y").shape() == Shape{2, 3});
 }
 
-TEST_CASE("what follows from shapes is computed when a run is planned, for each combination of shapes, and not in the run") {
+TEST_CASE("known values: results that depend on shapes are computed at planning time, for each combination of shapes") {
   ValueHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1, -1});
@@ -137,7 +137,7 @@ TEST_CASE("what follows from shapes is computed when a run is planned, for each 
   CHECK(session.plan({{"x", {2, 3}}}).steps.size() == 2);
 }
 
-TEST_CASE("a value that follows from shapes and is asked for is an output like others") {
+TEST_CASE("known values: such a value can be requested like any other output") {
   ValueHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1, -1});
@@ -151,7 +151,7 @@ TEST_CASE("a value that follows from shapes and is asked for is an output like o
   CHECK(made.at("shape").values<std::int64_t>()[0] == 2);
 }
 
-TEST_CASE("shape arithmetic that is too long for planning is computed in the run, with the same results") {
+TEST_CASE("known values: long shape arithmetic is computed in the run, with the same results") {
   ValueHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1, -1});
@@ -161,7 +161,7 @@ TEST_CASE("shape arithmetic that is too long for planning is computed in the run
   CHECK(Session(graph).run({{"x", Tensor::zeros(f32, {2, 3})}}).at("y").shape() == Shape{3, 2});
 }
 
-TEST_CASE("eager calls of one signature have the shapes that each call's elements say") {
+TEST_CASE("known values: eager calls of one signature have the shapes that each call's elements determine") {
   ValueHost host;
   const auto x = vector_of({1, 2, 3, 4, 5, 6});
   for (const auto& dims : {std::vector<std::int64_t>{2, 3}, {3, 2}, {6, 1}})
@@ -171,14 +171,14 @@ TEST_CASE("eager calls of one signature have the shapes that each call's element
         }).hint.find("follows from elements of an input") != std::string::npos);
 }
 
-TEST_CASE("elements are read in their dtype alone") {
+TEST_CASE("known values: elements can only be read as their dtype") {
   ValueHost host;
   CHECK(failure_of([&] {
           host.call("wrong_dtype", {vector_of({1}), shape_tensor({1})});
         }).message.find("input 'shape' is int64, but infer() reads its elements as int32") != std::string::npos);
 }
 
-TEST_CASE("require_same_shape tells every name what is known of any, and refuses contradictions") {
+TEST_CASE("require_same_shape shares known dimensions among all names, and refuses contradictions") {
   ValueHost host;
   Graph graph(host);
   const auto left = graph.input("left", f32, Shape()), right = graph.input("right", f32, {-1, 4});
@@ -192,7 +192,7 @@ TEST_CASE("require_same_shape tells every name what is known of any, and refuses
 
 namespace {
 
-/// Names the dtype of its output on one path alone.
+/// Declares the dtype of its output on one path only.
 struct LateDtype : Operator {
   static constexpr void describe(auto& op) {
     op.doc("where x is not 0");
@@ -209,7 +209,7 @@ struct LateDtype : Operator {
 
 }  // namespace
 
-TEST_CASE("an output whose dtype is named on one path alone is refused with what to do") {
+TEST_CASE("an output whose dtype is declared on one path only is refused with a fix") {
   ValueHost host;
   host.add<LateDtype>("late_dtype");
   Graph graph(host);

@@ -1,4 +1,5 @@
-// Sizes that a run decides: shape arithmetic over them, branches of which one is judged, outputs of unknown rank.
+// Run-time sizes: shape arithmetic on them, branches of which one is checked, outputs of unknown
+// rank.
 #include <doctest/doctest.h>
 
 #include <tenon/host/batched_run.hpp>
@@ -14,7 +15,7 @@ using namespace tenon;
 
 namespace {
 
-/// x without its axes of size 1: the kernel alone knows its rank.
+/// x without its axes of size 1; only the kernel knows its rank.
 struct SqueezeAll : Operator {
   static constexpr void describe(auto& op) {
     op.doc("x without axes of size 1");
@@ -93,7 +94,7 @@ TEST_CASE("late sizes: masked assignment in runs and in batches") {
   }
 }
 
-TEST_CASE("late sizes: a kernel decides the rank of its output") {
+TEST_CASE("late sizes: a kernel determines the rank of its output") {
   LateHost host;
   Graph graph(host);
   const auto y = graph.add("squeeze_all", {graph.input("x", f32, {-1, -1, -1})});
@@ -113,7 +114,7 @@ TEST_CASE("late sizes: a kernel decides the rank of its output") {
   }
 }
 
-TEST_CASE("branches: a graph that does not fit does not matter unless it runs") {
+TEST_CASE("branches: a graph that does not fit matters only if it runs") {
   LateHost host;
   for (const char* op : {"if", "branch"}) {
     CAPTURE(op);
@@ -136,7 +137,7 @@ TEST_CASE("branches: a graph that does not fit does not matter unless it runs") 
   }
 }
 
-TEST_CASE("branches: they take and return values of every dtype") {
+TEST_CASE("branches: they accept and return values of every dtype") {
   LateHost host;
   for (const auto dtype : {u16, i16, u32, u64, i8, f16, f64, c64, boolean}) {
     CAPTURE(name_of(dtype));
@@ -167,7 +168,7 @@ TEST_CASE("branches: their graphs return values of different ranks") {
     CHECK(whole.at("sizes").shape() == Shape{2});
     CHECK(values_of(session.run({{"c", boolean_of(false)}, {"x", full(f32, {2, 3}, 2)}}).at("y")) == FloatVector{36, 36});
   }
-  // A condition that follows from sizes is known when the run is planned.
+  // A condition that depends on sizes is known at planning time.
   Graph sized(host);
   const auto data = sized.input("x", f32, {-1, -1});
   const auto columns = sized.add("slice", {sized.add("shape", {data})}, {{"begin", {1}}, {"end", {2}}});

@@ -1,4 +1,5 @@
-// Channels-last inside of plans: chosen over the graph, plain at its ends, and the same results.
+// Channels-last layouts inside plans: chosen for the whole graph, plain at its ends, with the same
+// results.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -85,7 +86,7 @@ struct Plus : Elementwise {
   }
 };
 
-/// Would be faster channels-last, but has no kernel for it.
+/// Would be faster with channels-last, but has no kernel for it.
 struct PickyConvolution : Convolution {
   bool supports(const Infer& io) const { return !io.channels_last("data"); }
 };
@@ -132,7 +133,7 @@ Tensor image(const Shape& shape, DType dtype = f32) {
   return random_tensor(dtype, shape, {.seed = 3, .low = 0.0, .high = 8.0});
 }
 
-/// The same bits as the graph as written.
+/// The same bits as the original graph.
 void check_same(const Graph& graph, const NamedTensors& inputs) {
   const auto found = Session(graph).run(inputs), wanted = Session(graph, {.optimize = Optimize::none}).run(inputs);
   for (const auto& each : wanted) {
@@ -146,7 +147,7 @@ void check_same(const Graph& graph, const NamedTensors& inputs) {
 
 }  // namespace
 
-TEST_CASE("layouts: a node that prefers channels-last gets it, its graph does not notice") {
+TEST_CASE("layouts: a node that prefers channels-last gets it, and the graph is unaffected") {
   LayoutHost host;
   for (const auto& shape :
        {Shape{2, 3, 5, 7}, Shape{1, 64, 9, 9}, Shape{3, 17, 4}, Shape{2, 5, 2, 3, 33}, Shape{1, 1, 6, 6}, Shape{2, 8, 1, 1}})
@@ -194,7 +195,7 @@ TEST_CASE("layouts: takers and elementwise nodes follow, so that only the ends a
   CHECK(steps_of(Session(graph, {.training = true}).plan({})) == Steps{"a", "b", "c", "d", "e", "f"});
 }
 
-TEST_CASE("layouts: a node that takes only plain tensors gets them, and one reordering serves all readers") {
+TEST_CASE("layouts: a node that accepts only plain tensors gets them, and one reordering serves all readers") {
   LayoutHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {2, 8, 6, 6});
@@ -208,7 +209,7 @@ TEST_CASE("layouts: a node that takes only plain tensors gets them, and one reor
   check_same(graph, {{"x", image({2, 8, 6, 6})}});
 }
 
-TEST_CASE("layouts: a taker stays plain where following would cost more") {
+TEST_CASE("layouts: a taker stays plain if following would cost more") {
   LayoutHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {2, 8, 6, 6});
@@ -220,7 +221,7 @@ TEST_CASE("layouts: a taker stays plain where following would cost more") {
   CHECK(plan.reordered_bytes() == 2 * 4 * 576);
 }
 
-TEST_CASE("layouts: takers change what they first chose where that leaves less to reorder") {
+TEST_CASE("layouts: takers change their first choice if that leaves less to reorder") {
   LayoutHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {2, 8, 6, 6});
@@ -233,7 +234,7 @@ TEST_CASE("layouts: takers change what they first chose where that leaves less t
   check_same(graph, {{"x", image({2, 8, 6, 6})}});
 }
 
-TEST_CASE("layouts: an output in another layout than its input does not take its memory") {
+TEST_CASE("layouts: an output does not reuse the memory of an input in another layout") {
   LayoutHost host;
   Graph graph(host);
   const auto a = graph.add("convolves", {graph.input("x", f32, {2, 8, 6, 6})}, {}, "a");
@@ -242,7 +243,7 @@ TEST_CASE("layouts: an output in another layout than its input does not take its
   CHECK(calls_last == 2);
 }
 
-TEST_CASE("layouts: shapes that broadcast otherwise, ranks without channels, and unsupported types stay plain") {
+TEST_CASE("layouts: broadcast shapes, ranks without channels, and unsupported types stay plain") {
   LayoutHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {2, 8, 6, 6});
@@ -268,7 +269,7 @@ TEST_CASE("layouts: graphs with gradients stay plain") {
   check_same(graph, {{"x", image({2, 8, 6, 6})}});
 }
 
-TEST_CASE("layouts: destinations, runs by places, parts of a graph") {
+TEST_CASE("layouts: destinations, positional runs, and subgraphs") {
   LayoutHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {2, 8, 6, 6});
@@ -301,7 +302,7 @@ TEST_CASE("layouts: debugging and the search for NaN count elements in row-major
     Graph graph(host);
     const auto x = graph.input("x", f32, {2, 8, 6, 6});
     graph.output("y", graph.add("convolves", {graph.add("convolves", {x}, {{"fault", fault}}, "a")}, {}, "b"));
-    graph.output("z", graph.add("convolves", {x}, {}, "c"));  // so that nothing is made in place
+    graph.output("z", graph.add("convolves", {x}, {}, "c"));  // prevents in-place outputs
     return graph;
   };
   const NamedTensors inputs{{"x", image({2, 8, 6, 6})}};
@@ -313,7 +314,7 @@ TEST_CASE("layouts: debugging and the search for NaN count elements in row-major
   CHECK(session.first_non_finite(inputs) == "[convolves] node 'a': element 36 is inf");
 }
 
-TEST_CASE("layouts: the plan says so in words") {
+TEST_CASE("layouts: the plan lists them") {
   LayoutHost host;
   Graph graph(host);
   graph.output("y", graph.add("convolves", {graph.input("x", f32, {1, 2, 3, 4})}, {}, "c"));

@@ -1,4 +1,5 @@
-// What the headers do not allow, and what is cheap to find, is refused: objects that were moved from, two threads in one object.
+// Misuse that the headers forbid and that is cheap to detect is refused: use after a move, two
+// threads in one object.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -33,7 +34,7 @@ Graph sum_graph(Host& host) {
   return graph;
 }
 
-/// Its inference ends when it is released.
+/// Its inference blocks until it is released.
 struct WaitsToInfer : Waits {
   void infer(Infer& io) const {
     begun = true;
@@ -99,7 +100,7 @@ std::vector<Use> uses_of(Graph& graph) {
 
 }  // namespace
 
-TEST_CASE("misuse: objects that were moved from") {
+TEST_CASE("misuse: use after a move") {
   ApplicationHost host;
   auto graph = sum_graph(host);
   const std::vector<Tensor> inputs{number(1), number(2)};
@@ -149,7 +150,7 @@ TEST_CASE("misuse: objects that were moved from") {
   const auto graph_moved = std::move(graph);
   check_refused(uses_of(graph), "the graph was moved from");
   check_refused({{"host", [&] { (void)graph.host(); }}, {"draw", [&] { (void)draw_graph(graph); }}}, "the graph was moved from");
-  graph = sum_graph(host);  // it can be assigned to
+  graph = sum_graph(host);  // assignment is allowed
   CHECK(Session(graph).run({{"x", number(2)}}).at("y").values<float>()[0] == 4);
 }
 
@@ -161,13 +162,13 @@ TEST_CASE("misuse: a graph that another thread is changing") {
   Waits::hold([&] { graph.add("waits_to_infer", {x}, {}, "late"); },
               [&] {
                 check_refused(uses_of(graph), "the graph is in use by another thread");
-                CHECK(graph.host().threads() > 0);  // the host is not the graph's
+                CHECK(graph.host().threads() > 0);  // the host is not part of the graph
               });
   CHECK(graph.nodes().size() == 2);
   CHECK(graph.shape(graph.find("late")) == Shape{1});
 }
 
-TEST_CASE("misuse: what a graph, a session and a call made outlives the host") {
+TEST_CASE("misuse: results of a graph, a session and a call outlive the host") {
   auto host = std::make_unique<ApplicationHost>();
   auto graph = std::make_unique<Graph>(sum_graph(*host));
   auto session = std::make_unique<Session>(*graph);
@@ -186,8 +187,8 @@ TEST_CASE("misuse: what a graph, a session and a call made outlives the host") {
   CHECK(catalog.find("test_add") != nullptr);
 }
 
-// Under ThreadSanitizer this is what says that refusing is enough: each call does all of its work or nothing.
-TEST_CASE("misuse: many threads in one session, one call and one graph at once") {
+// ThreadSanitizer verifies here that refusing is enough: each call does all of its work or nothing.
+TEST_CASE("misuse: many threads in one session, one call and one graph concurrently") {
   ApplicationHost host(1);
   auto graph = sum_graph(host);
   const auto x = graph.find("x");

@@ -1,4 +1,5 @@
-// Two vendors' operators of one name, and an application's beside the host's own, in calls, graphs and files.
+// Operators of the same name from two vendors, and from an application and the host, in calls,
+// graphs and files.
 #include <doctest/doctest.h>
 
 #include <tenon/host/graph_info.hpp>
@@ -11,7 +12,7 @@ using namespace tenon;
 
 namespace {
 
-/// x + N: each vendor's rope adds a number of its own.
+/// x + N: each vendor's rope adds its own number.
 template <int N>
 struct NamedShift : Elementwise {
   template <class T>
@@ -29,7 +30,7 @@ struct BetaRope : NamedShift<2> {
     op.doc("x + 2"), op.space("beta"), op.input("x", "any shape"), op.output("y", "the shape of x");
   }
 };
-/// Has the name of one of the host's own, and computes something else.
+/// Has the name of a host operator, but computes something else.
 struct StopGradient : NamedShift<100> {
   static constexpr void describe(auto& op) { op.doc("x + 100"), op.input("x", "any shape"), op.output("y", "the shape of x"); }
 };
@@ -38,7 +39,7 @@ struct ClaimsTenon : NamedShift<3> {
     op.doc("x + 3"), op.space("tenon"), op.input("x", "any shape"), op.output("y", "the shape of x");
   }
 };
-/// Its gradient calls rope by the short name, and means the one of its own space.
+/// Its gradient calls rope by the short name, which means the one of its own namespace.
 struct Twist : NamedShift<0> {
   static constexpr void describe(auto& op) { op.doc("x"), op.space("acme"), op.input("x", "any shape"), op.output("y", "the shape of x"); }
   void gradient(Gradient& g) const { g.set_input_grad(0, g.add("rope", {g.output_grad(0)})); }
@@ -95,12 +96,12 @@ TEST_CASE("two vendors' operators of one name: the full name decides, or a prefe
   CHECK(only_number(prefers.call("acme.rope", {ten})) == 11);
 }
 
-TEST_CASE("a graph keeps its operators' full names, in files and texts") {
+TEST_CASE("a graph stores its operators' full names, in files and texts") {
   Host host(quiet());
   host.add<AcmeRope>("rope");
   Graph graph(host);
   const auto x = graph.input("x", f32, {1});
-  const auto one = graph.add("rope", {x});  // which one is clear here
+  const auto one = graph.add("rope", {x});  // the name is unambiguous here
   host.add<BetaRope>("rope");
   graph.output("one", one);
   graph.output("two", graph.add("beta.rope", {x}));
@@ -114,7 +115,7 @@ TEST_CASE("a graph keeps its operators' full names, in files and texts") {
   CHECK(text.find(R"("op": "beta.rope")") != std::string::npos);
 
   auto options = quiet();
-  options.prefer = {"beta"};  // which changes no graph
+  options.prefer = {"beta"};  // does not affect the graph
   Host other(options);
   other.add<BetaRope>("rope");
   other.add<AcmeRope>("rope");
@@ -125,20 +126,20 @@ TEST_CASE("a graph keeps its operators' full names, in files and texts") {
     CHECK(loaded.to_json() == text);
   }
 
-  // Both authors said their spaces: neither stands in for the other.
+  // Both authors declared their namespaces: neither operator replaces the other.
   Host beta_only(quiet());
   beta_only.add<BetaRope>("rope");
   auto failure = failure_of([&] { Session(Graph::from_bytes(beta_only, bytes)); });
   CHECK(failure.kind == 3);
   CHECK(failure.message.find("no plugin has the operator 'acme.rope' (version 1 of the application that built the graph) of node 'rope'") ==
         0);
-  CHECK(failure.hint == "add the folder of its plugin");  // another author's is no spelling of it
+  CHECK(failure.hint == "add the folder of its plugin");  // another author's operator is not a misspelling of it
   failure = failure_of([&] { Graph::from_json(beta_only, text); });
   CHECK(failure.kind == 3);
-  CHECK(failure.hint == "add the folder of its plugin");  // another author's is no spelling of it
+  CHECK(failure.hint == "add the folder of its plugin");  // another author's operator is not a misspelling of it
 }
 
-TEST_CASE("an application's operator and the host's own of one name") {
+TEST_CASE("an application's operator and the host's own of the same name") {
   Host host(quiet());
   CHECK(host.add<StopGradient>() == "app.stop_gradient");
   CHECK(only_number(host.call("stop_gradient", {ten})) == 10);
@@ -153,7 +154,7 @@ TEST_CASE("an application's operator and the host's own of one name") {
   CHECK(only_number(made.at("mine")) == 110);
   CHECK(only_number(made.at("short")) == 10);
   CHECK(only_number(made.at("host's")) == 10);
-  // Without the class, Tenon's does not take its place.
+  // Without the class, Tenon's operator does not replace it.
   Host bare(quiet());
   CHECK(failure_of([&] {
           Session(Graph::from_bytes(bare, graph.to_bytes()));
@@ -163,7 +164,7 @@ TEST_CASE("an application's operator and the host's own of one name") {
   CHECK(failure.message == "operator 'tenon.fill_like' cannot be added: the space 'tenon' is for operators that come with Tenon");
 }
 
-TEST_CASE("an author's short names are those of his own space") {
+TEST_CASE("an author's short names refer to their own namespace") {
   auto options = quiet();
   options.prefer = {"beta"};
   Host host(options);
@@ -176,7 +177,7 @@ TEST_CASE("an author's short names are those of his own space") {
   CHECK(only_number(Session(graph).run({{"x", ten}}).at("dx")) == 2);  // 1 + acme's 1
 }
 
-TEST_CASE("names that no operator can have") {
+TEST_CASE("invalid operator names") {
   Host host(quiet());
   host.add<AcmeRope>("rope");
   for (const std::string name :

@@ -1,4 +1,4 @@
-// Graph::udf runs the class and the object that it is given, and says what a file cannot hold of them.
+// Graph::udf runs the class and object passed to it, and reports members that a file cannot store.
 #include <doctest/doctest.h>
 
 #include <tenon/host/session.hpp>
@@ -19,10 +19,10 @@ void map_elements(const Call& call, Self function) {
   for (std::int64_t i = 0; i < x.size(); ++i) y[i] = function(x[i]);
 }
 
-/// Adds a table's number, which no parameter tells.
+/// Adds a number from a table, which is not a parameter.
 struct Captured : Operator {
   std::int32_t index = 0;
-  const std::vector<float>* table = nullptr;  // a class is a literal type: it cannot own it
+  const std::vector<float>* table = nullptr;  // a class is a literal type and cannot own it
   static constexpr void describe(auto& op) {
     op.doc("x + table[index]");
     op.types({f32});
@@ -37,7 +37,7 @@ struct Captured : Operator {
   void gradient(Gradient& g) const { g.set_input_grad(0, g.output_grad(0)); }
 };
 
-/// The application's own square, which is not the bundled one.
+/// The application's own square, not the bundled one.
 struct Square : Operator {
   bool negative = false;  // followed by padding
   double scale = 1;
@@ -100,7 +100,7 @@ struct Tripled : Operator {
   void forward(const Call& call) const { call.output<float>(0)[0] = square * call.input<float>(0)[0]; }
 };
 
-/// The same with a pointer, which differs from object to object.
+/// The same with a pointer, which differs between objects.
 struct DeclaredTripled : Tripled {
   const float* start = nullptr;
   static constexpr void describe(auto& op) {
@@ -116,7 +116,7 @@ struct DeclaredTripled : Tripled {
 /// With padding around what configure() computes, or with a member that owns memory.
 template <bool has_text>
 struct PaddedTripled : Operator {
-  bool negative = false;  // nobody's parameter, where padding could be
+  bool negative = false;  // not a parameter; padding could be here
   double factor = 1;
   float square = 0;
   std::conditional_t<has_text, Text, bool> parameter{};
@@ -144,7 +144,7 @@ float run_on(Host& host, const Op& op, float x) {
 
 }  // namespace
 
-TEST_CASE("nodes run on copies of the object, members that are no parameters included") {
+TEST_CASE("objects: nodes run on copies of the object, including members that are not parameters") {
   ObjectHost host;
   const std::vector<float> tens{10, 20}, more{30, 40}, five{5};
   Captured op{{}, 1, &tens};
@@ -162,14 +162,14 @@ TEST_CASE("nodes run on copies of the object, members that are no parameters inc
   CHECK(first_of(session.run({}).at("dx")) == 1);
   Session of_clone(graph.clone());
   CHECK(first_of(of_clone.run({}).at("y")) == 1 + 20 + 30);
-  // A failed node leaves nothing behind: the next one has its own object.
+  // A failed node leaves nothing: the next one has its own object.
   CHECK(failure_of([&] { graph.udf(op, {x, x}); }).kind != 0);
   op.table = &five;
   graph.output("z", graph.udf(op, {x}, "third"));
   CHECK(first_of(Session(graph).run({}).at("z")) == 1 + 5);
 }
 
-TEST_CASE("a file says which nodes ran on objects with more than parameters") {
+TEST_CASE("objects: a file records which nodes ran on objects with more than parameters") {
   ObjectHost host;
   Graph graph(host);
   const std::vector<float> ten{10};
@@ -190,7 +190,7 @@ TEST_CASE("a file says which nodes ran on objects with more than parameters") {
   CHECK(host.warnings[1] == "graph.json: " + lost);
 }
 
-TEST_CASE("members that follow from the parameters are no loss") {
+TEST_CASE("objects: members that are computed from the parameters are not lost") {
   ObjectHost host;
   const auto lost = [&](const auto& op) {
     Graph graph(host);
@@ -224,7 +224,7 @@ TEST_CASE("members that follow from the parameters are no loss") {
   check_padded(PaddedText());
 }
 
-TEST_CASE("classes of one short name are told apart or refused") {
+TEST_CASE("objects: classes with the same short name are distinguished or refused") {
   ObjectHost host;
   CHECK(run_on(host, first_vendor::Mine(), 1) == 2);
   CHECK(run_on(host, first_vendor::Mine(), 1) == 2);
@@ -237,16 +237,16 @@ TEST_CASE("classes of one short name are told apart or refused") {
   CHECK(run_on(host, first_vendor::Mine(), 1) == 2);
 }
 
-TEST_CASE("a class never stands for an operator of a plugin") {
+TEST_CASE("objects: a class never replaces a plugin's operator") {
   ObjectHost host;
   struct Other : Raised<7> {};
-  host.add<Other>("square");  // as a plugin would have it
+  host.add<Other>("square");  // like a plugin
   CHECK(failure_of([&] { run_on(host, Square(), 3); }).message.find("would become operator 'app.square'") != std::string::npos);
   host.add<Square>("my_square");
   CHECK(run_on(host, Square(), 3) == 103);
 }
 
-TEST_CASE("class templates have the names that the author gives them") {
+TEST_CASE("objects: class templates have the names that the author sets") {
   ObjectHost host;
   const auto refused = failure_of([&] { run_on(host, Raised<3>(), 1); });
   CHECK(refused.message == "the class name 'Raised<3>' is not a valid operator name");

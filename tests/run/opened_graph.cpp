@@ -1,4 +1,4 @@
-// A graph from a file: what its nodes have in common is asked once.
+// A graph from a file: shared properties of its nodes are inferred once.
 #include <doctest/doctest.h>
 
 #include <tenon/host/session.hpp>
@@ -41,7 +41,7 @@ Value chain(Graph& graph, Value value, std::int64_t by) {
 
 }  // namespace
 
-TEST_CASE("an opened graph: nodes alike ask their operator once, and not again for inputs of the declared shape") {
+TEST_CASE("an opened graph: equal nodes query their operator once, and not again for inputs of the declared shape") {
   const TemporaryFolder folder;
   ApplicationHost host;
   host.add<Moved>("moved");
@@ -55,7 +55,7 @@ TEST_CASE("an opened graph: nodes alike ask their operator once, and not again f
   CHECK(Moved::inferred <= 2);
 }
 
-TEST_CASE("an opened graph: nodes that differ in parameters or types have answers of their own") {
+TEST_CASE("an opened graph: nodes that differ in parameters or types are inferred separately") {
   const TemporaryFolder folder;
   ApplicationHost host;
   host.add<Moved>("moved");
@@ -78,7 +78,7 @@ TEST_CASE("an opened graph: nodes that differ in parameters or types have answer
   }
 }
 
-TEST_CASE("a session of a graph that is given away: values made before are values of it, other handles keep the graph") {
+TEST_CASE("a session that takes over a graph: earlier values stay valid, other handles keep the graph") {
   ApplicationHost host;
   host.add<Moved>("moved");
   Graph graph(host);

@@ -25,7 +25,7 @@ TEST_CASE("ownership on the CPU") {
   OwnershipCases{[] { return std::make_unique<ApplicationHost>(1); }, "cpu", "counter", "test_add"}.all();
 }
 
-TEST_CASE("ownership: sessions share one graph, and what they do not change, until the graph is edited") {
+TEST_CASE("ownership: sessions share one graph and constant data until the graph is edited") {
   ApplicationHost host;
   Graph graph(host);
   const auto x = graph.input("x", tenon::f32, {1});
@@ -42,7 +42,7 @@ TEST_CASE("ownership: sessions share one graph, and what they do not change, unt
   CHECK(c.tensor(w).data() == a.tensor(w).data());
 }
 
-TEST_CASE("ownership: sessions share the indices that they had to widen") {
+TEST_CASE("ownership: sessions share indices that were widened") {
   ApplicationHost host;
   Graph graph(host);
   const auto narrow = cast_storage(Tensor::from({1.f, 0.f, 0.f, 2.f}, {2, 2}), tenon::Storage::csr, tenon::i32);
@@ -57,7 +57,7 @@ TEST_CASE("ownership: sessions share the indices that they had to widen") {
   CHECK(same_bits(Session(graph).run({}).at("y"), Tensor::from({1.f, 0.f, 0.f, 2.f}, {2, 2})));
 }
 
-TEST_CASE("ownership: a session leaves a graph that lacks values and shapes as it is, and knows them itself") {
+TEST_CASE("ownership: a session infers missing values and shapes without changing the graph") {
   ApplicationHost host;
   Graph graph(host);
   graph.output("y", graph.add("fully_connected", {graph.input("x", tenon::f32, {-1, -1})}, {{"num_hidden", 3}}, "fc"));
@@ -99,7 +99,7 @@ TEST_CASE("ownership: a second thread in a session is refused") {
   CHECK(session.run({{"x", one()}}).size() == 1);
 }
 
-TEST_CASE("ownership: values belong to their graph, and to clones that were made after them") {
+TEST_CASE("ownership: values belong to their graph, and to clones made after them") {
   ApplicationHost host;
   Graph graph(host), other(host);
   const auto x = graph.input("x", tenon::f32, {5});
@@ -128,7 +128,7 @@ TEST_CASE("ownership: values belong to their graph, and to clones that were made
   CHECK(graph.clone().shape(clone.clone().find("x")) == tenon::Shape{5});
 }
 
-TEST_CASE("ownership: a session gives out variables, states and constants, and says so for other values") {
+TEST_CASE("ownership: a session returns variables, states and constants, and refuses other values") {
   ApplicationHost host;
   Graph graph(host);
   const auto x = graph.input("x", tenon::f32, {1});

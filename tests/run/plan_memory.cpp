@@ -1,4 +1,4 @@
-// The memory of a session that sees many input shapes.
+// The memory of a session with many input shapes.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -50,7 +50,7 @@ struct MemoryHost : ApplicationHost {
   explicit MemoryHost(const HostOptions& options = ApplicationHost::options(2)) : ApplicationHost(options) { add<PlusInPlace>("plus"); }
 };
 
-/// y = 2 ((x + 1)^2 + x): values inside that need memory of their own.
+/// y = 2 ((x + 1)^2 + x): intermediate values that need memory.
 Graph polynomial(Host& host) {
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1, 8});
@@ -81,7 +81,7 @@ void check_run(Session& session, std::int64_t rows) {
 
 }  // namespace
 
-TEST_CASE("plans of a session: whatever shapes come in whatever order, memory is the largest plan's, and at most a tenth more") {
+TEST_CASE("plans of a session: for any sequence of shapes, memory is the largest plan's, plus at most a tenth") {
   MemoryHost host;
   SessionOptions options;
   options.plans = 3;
@@ -96,11 +96,11 @@ TEST_CASE("plans of a session: whatever shapes come in whatever order, memory is
   CHECK(bytes <= most + most / 10);
   Session one(polynomial(host));
   check_run(one, 200);
-  CHECK(impl_of(one).plans.arenas().bytes({&cpu_device(), nullptr, {}}) == most);  // nothing to spare for one shape
+  CHECK(impl_of(one).plans.arenas().bytes({&cpu_device(), nullptr, {}}) == most);  // no spare memory for a single shape
 }
 
 #if !defined(__SANITIZE_ADDRESS__)
-TEST_CASE("plans of a session: many, each a little larger than the last, leave no holes in the heap") {
+TEST_CASE("plans of a session: many, each slightly larger than the last, do not fragment the heap") {
   MemoryHost host;
   host.add<FirstOf>();
   auto graph = polynomial(host);
@@ -120,11 +120,11 @@ TEST_CASE("plans of a session: many, each a little larger than the last, leave n
   const auto before = resident(), bytes = session.plan_bytes({{"x", {most, 8}}});
   CHECK(bytes > 2'000'000);
   for (std::int64_t rows = most / 2; rows < most; rows += most / 400) run(rows);
-  CHECK(resident() - before < 3 * bytes);  // 64 plans that left a hole each would take 64 times as much
+  CHECK(resident() - before < 3 * bytes);  // fragmentation by 64 plans would take 64 times as much
 }
 #endif
 
-TEST_CASE("plans of a session: the one not used for the longest time goes") {
+TEST_CASE("plans of a session: the least recently used one is evicted") {
   MemoryHost host;
   SessionOptions options;
   options.plans = 2;
@@ -167,7 +167,7 @@ TEST_CASE("plans of a session: their bytes are bounded, and the newest stays") {
   CHECK(kept(0) == std::pair<std::size_t, std::uint64_t>(1, 5));
 }
 
-TEST_CASE("plans of a session: one for which there is no memory is refused before any is taken, and the session goes on") {
+TEST_CASE("plans of a session: one that does not fit memory is refused before allocation, and the session continues") {
   MemoryHost host;
   Graph graph(host);
   const auto column = graph.input("column", f32, {-1, 1}), row = graph.input("row", f32, {1, -1});
@@ -187,7 +187,7 @@ TEST_CASE("plans of a session: one for which there is no memory is refused befor
 }
 
 #if !defined(__SANITIZE_ADDRESS__)
-TEST_CASE("plans of a session: memory that is only kept for the next allocations makes room") {
+TEST_CASE("plans of a session: memory cached for later allocations is released") {
   constexpr std::uint64_t mebibyte = 1 << 20;
   {
     const Memory block = allocate(100 * mebibyte);
@@ -208,7 +208,7 @@ TEST_CASE("plans of a session: memory that is only kept for the next allocations
 
 TEST_CASE("plans of a session: a host's limit on memory") {
   auto options = ApplicationHost::options(1);
-  options.memory_limit = 1;  // what the process has already is more
+  options.memory_limit = 1;  // the process already uses more
   MemoryHost host(options);
   Session session(polynomial(host));
   const auto failure = failure_of([&] { session.run({{"x", rows_of(2)}}); });

@@ -1,4 +1,5 @@
-// The precision that a session asks for: it chooses kernels, and is refused where none computes in it.
+// The precision that a session requests: it selects kernels, and is refused if no kernel computes
+// in it.
 #include <doctest/doctest.h>
 
 #include <tenon/host/evaluator.hpp>
@@ -29,7 +30,7 @@ double first_number(const Tensor& tensor) {
 
 }  // namespace
 
-TEST_CASE("precision: a session that asks for bfloat16 runs the kernels that compute in it, and says which") {
+TEST_CASE("precision: a session with bfloat16 runs the kernels that compute in it, and lists them") {
   PrecisionHost host;
   const auto graph = graph_of(host, f32);
   Session usual(graph), asked(graph, {.precision = bf16});
@@ -41,7 +42,7 @@ TEST_CASE("precision: a session that asks for bfloat16 runs the kernels that com
   CHECK(asked.plan({}).steps[1].variant.empty());
 }
 
-TEST_CASE("precision: nodes that are differentiated, and evaluations, have it, too") {
+TEST_CASE("precision: applies to differentiated nodes and to evaluations") {
   PrecisionHost host;
   Graph graph(host);
   const auto x = graph.variable("x", Tensor::zeros(f32, Shape::scalar()));
@@ -65,7 +66,7 @@ TEST_CASE("precision: nodes that are differentiated, and evaluations, have it, t
   CHECK(loss(f32) == 0);
 }
 
-TEST_CASE("precision: it is refused where no node can compute in it, and where there is no such precision") {
+TEST_CASE("precision: refused if no node can compute in it, or if it is not a precision") {
   PrecisionHost host;
   const auto refused = [&](const Graph& graph, DType precision) { return failure_of([&] { Session(graph, {.precision = precision}); }); };
   const auto none = refused(graph_of(host, f32, "square"), bf16);

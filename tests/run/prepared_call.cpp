@@ -23,7 +23,7 @@ PreparedCall add_of(tenon::Host& host, const Shape& shape) {
   return host.prepare("test_add", {{.dtype = f32, .shape = shape}, {.dtype = f32, .shape = shape}});
 }
 
-/// Its result and a hidden one: the input's sign.
+/// Returns |x| and a hidden output, the sign of the input.
 struct Absolute : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("the absolute value");
@@ -47,7 +47,7 @@ struct Absolute : tenon::Operator {
   }
 };
 
-/// Of complex numbers, whose backward reads the factor and not the number.
+/// A complex product whose backward reads the factor but not the number.
 struct Weighted : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("z * factor");
@@ -68,7 +68,7 @@ struct Weighted : tenon::Operator {
   }
 };
 
-/// A parameter says how many outputs it has: none unless it is set.
+/// A parameter sets the number of outputs, 0 by default.
 struct Some : tenon::Operator {
   std::int64_t count = 0;
   static constexpr void describe(auto& op) {
@@ -76,7 +76,7 @@ struct Some : tenon::Operator {
     op.types({tenon::f32});
     op.input("x", "any shape");
     op.output("y", "same shape as x").count(&Some::count);
-    op.param("count", &Some::count, "how many");
+    op.param("count", &Some::count, "number of outputs");
   }
   void forward(const tenon::Call&) const {}
 };
@@ -91,7 +91,7 @@ TEST_CASE("prepared call: without an output it has no result to return") {
   CHECK(failure_of([&] { call(inputs); }).message == "[some] has no output with these parameters");
 }
 
-TEST_CASE("prepared call: says what it takes and gives, and computes as an eager call does") {
+TEST_CASE("prepared call: describes its arguments, and computes like an eager call") {
   ApplicationHost host;
   auto call = host.prepare("fully_connected", {{.dtype = f32, .shape = {2, 3}}, {.dtype = f32, .shape = {4, 3}}, {.present = false}},
                            {{"num_hidden", 4}, {"no_bias", true}});
@@ -106,7 +106,7 @@ TEST_CASE("prepared call: says what it takes and gives, and computes as an eager
   CHECK(same_bits(call(inputs), host.call("fully_connected", inputs, {{"num_hidden", 4}, {"no_bias", true}})));
 }
 
-TEST_CASE("prepared call: results in new memory, or where the caller says") {
+TEST_CASE("prepared call: results in new memory, or in the caller's") {
   ApplicationHost host;
   auto add = add_of(host, {2});
   const std::vector<Tensor> inputs{vector_of({1, 2}), vector_of({10, 20})};
@@ -140,7 +140,7 @@ TEST_CASE("prepared call: hidden outputs, and backward from them") {
   CHECK(failure_of([&] { add_of(host, {1}).backward(one, two, one); }).message.find("has no backward kernel") != std::string::npos);
 }
 
-TEST_CASE("prepared call: backward of complex numbers, without the inputs that it does not read") {
+TEST_CASE("prepared call: backward of complex numbers, without inputs that it does not read") {
   using C = tenon::Complex<float>;
   ApplicationHost host;
   const auto name = host.add<Weighted>();
@@ -176,7 +176,7 @@ TEST_CASE("prepared call: states are new for each call, or the caller's") {
   CHECK(first_of(states[0]) == 3);
 }
 
-TEST_CASE("prepared call: read-only tensors are read, and nothing is written there") {
+TEST_CASE("prepared call: read-only tensors are read but not written") {
   ApplicationHost host;
   const float numbers[] = {5, 6};
   const auto fixed = [&](std::int64_t count) { return Tensor::borrow_read_only(numbers, f32, {count}); };
@@ -198,7 +198,7 @@ TEST_CASE("prepared call: read-only tensors are read, and nothing is written the
   CHECK(first_of(y) == 11);
 }
 
-TEST_CASE("prepared call: sparse inputs, made dense where the operator has no kernel for them") {
+TEST_CASE("prepared call: sparse inputs are made dense if the operator has no kernel for them") {
   std::vector<std::string> notes;
   tenon::HostOptions options = ApplicationHost::options(1);
   options.warn = [&](const std::string& text) { notes.push_back(text); };
@@ -212,10 +212,10 @@ TEST_CASE("prepared call: sparse inputs, made dense where the operator has no ke
   const auto y = square(std::vector{sparse});
   CHECK(y.storage() == tenon::Storage::csr);
   CHECK(same_bits(cast_storage(y, tenon::Storage::dense), Tensor::from({0.f, 4.f, 0.f, 0.f}, {2, 2})));
-  CHECK(same_bits(square(std::vector{sparse}), y));  // the first result is not written over
+  CHECK(same_bits(square(std::vector{sparse}), y));  // the first result is not overwritten
 }
 
-TEST_CASE("prepared call: what does not fit is refused, and the call goes on working") {
+TEST_CASE("prepared call: wrong arguments are refused, and the call remains usable") {
   ApplicationHost host;
   auto add = add_of(host, {2});
   const auto x = vector_of({1, 2});
@@ -286,7 +286,7 @@ TEST_CASE("prepared call: outlives its host, and refuses a second thread") {
   CHECK(first_of(waits(std::vector{vector_of({7})})) == 7);
 }
 
-TEST_CASE("eager calls: kept calls are told apart by parameters and types, and by what was added since") {
+TEST_CASE("eager calls: cached calls are distinguished by parameters, types and later additions") {
   ApplicationHost host;
   const auto call = [&](double a, const Tensor& x) { return host.call("quadratic", {x}, {{"a", a}}); };
   for (int i = 0; i < 3; ++i) {

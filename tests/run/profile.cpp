@@ -1,4 +1,4 @@
-// What a profile says of the nodes that ran.
+// Profiles of executed nodes.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -12,11 +12,11 @@ using namespace tenon;
 
 namespace {
 
-/// Says what it was told to say.
+/// Declares the flops that its parameter sets.
 struct Counted : Operator {
   double said = 0;
   static constexpr void describe(auto& op) {
-    op.doc("x, by an operator that says its flops");
+    op.doc("x, by an operator that declares its flops");
     op.input("x", "any shape");
     op.output("y", "x");
     op.param("said", &Counted::said, "flops for each element");
@@ -45,7 +45,7 @@ NamedTensors of(std::int64_t elements) {
 
 }  // namespace
 
-TEST_CASE("profile: bytes and operations of all calls, in the order in which nodes ran") {
+TEST_CASE("profile: bytes and operations of all calls, in execution order") {
   Profiled profiled(3);
   Session session(profiled.graph, {.profile = true});
   session.run(of(100));
@@ -68,16 +68,16 @@ TEST_CASE("profile: bytes and operations of all calls, in the order in which nod
   CHECK(times[0].begin + times[0].last <= times[1].begin);
 }
 
-TEST_CASE("profile: operators that say no number of operations are refused with their node") {
+TEST_CASE("profile: operators that declare invalid flops are refused with their node") {
   for (const double said : {-1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
     Profiled profiled(said);
     Session session(profiled.graph, {.profile = true});
     CHECK(failure_of([&] { session.run(of(1)); }).message.find("its flops() returned") != std::string::npos);
-    Session(profiled.graph).run(of(1));  // nobody asks
+    Session(profiled.graph).run(of(1));  // flops are not queried
   }
 }
 
-TEST_CASE("profile: times of one operator are summed, and the page shows names as text") {
+TEST_CASE("profile: times of one operator are summed, and the page escapes names") {
   NodeTime one{"a<b", "op & co", "cpu", 2, 3e-3}, other{"c", "op & co", "cpu", 1, 1e-3}, longest{"d", "e", "cpu", 1, 1};
   one.least = 1e-3, one.bytes = 4e6, one.flops = 8, other.least = 1e-4, one.last = 1e-3, other.begin = 1e-3, other.last = 1e-3;
   const NodeTime times[] = {one, other, longest};
@@ -96,7 +96,7 @@ TEST_CASE("profile: times of one operator are summed, and the page shows names a
   CHECK(page.find("1.00</td>") != std::string::npos);  // 4 MB in 4 ms are 1 GB/s
 }
 
-TEST_CASE("profile: what the machine does is measured, the product where there is an operator for it") {
+TEST_CASE("profile: the machine's speed is measured, matrix products only with an operator for them") {
   ApplicationHost host;
   const auto speed = measure_machine(host);
   CHECK(speed.threads == 2);

@@ -1,4 +1,4 @@
-// What operators say reaches applications as one line that drives no terminal.
+// Messages of operators reach applications as one line without terminal control sequences.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -18,7 +18,7 @@ namespace {
 constexpr const char* wild = "\x1b[2J\x1b]0;t\x07\nerror: forged\t\xff\u202e";
 const std::string quoted = R"(\x1b[2J\x1b]0;t\x07\x0aerror: forged\x09\xff\xe2\x80\xae)";
 
-/// Fails with those words where its parameter says.
+/// Fails with this text at the point that its parameter selects.
 struct Shouts : Operator {
   Text where = "";
 
@@ -68,7 +68,7 @@ TEST_CASE("messages of operators are one line without control characters") {
   CHECK(failure_of([&] { host.call("made", {x}); }).message.find(quoted) != std::string::npos);
 }
 
-TEST_CASE("a text parameter that is not UTF-8 is refused where it is given, not when the graph is saved") {
+TEST_CASE("a text parameter that is not UTF-8 is refused when it is set, not when the graph is saved") {
   ApplicationHost host;
   host.add<Shouts>();
   Graph graph(host);

@@ -12,7 +12,7 @@ using namespace tenon;
 
 namespace {
 
-/// x times a random number, which backward draws once more.
+/// x times a random number, which backward draws again.
 struct Noise : Operator {
   static constexpr void describe(auto& op) {
     op.doc("x times uniform random numbers");
@@ -31,7 +31,7 @@ struct Noise : Operator {
   }
 };
 
-/// The same as a graph of one operator.
+/// The same as a composed operator.
 struct ComposedNoise : Operator {
   static constexpr void describe(auto& op) {
     op.doc("x times uniform random numbers");
@@ -56,7 +56,7 @@ struct NoiseHost : ApplicationHost {
 
 const Tensor four_ones = vector_of({1, 1, 1, 1});
 
-/// By name thrice, two prepared calls that were made before, and a new one.
+/// By name three times, two earlier prepared calls, and a new one.
 std::vector<Tensor> draw(Host& host, std::vector<PreparedCall>& kept) {
   const std::vector<Tensor> x{four_ones};
   std::vector<Tensor> drawn;
@@ -93,7 +93,7 @@ TEST_CASE("random calls: after seed() they draw as in a new host with that seed"
   CHECK(same(draw(host, kept), fifth));
 }
 
-TEST_CASE("random calls: the numbers are those of the seed and of the call's place, counted from 0") {
+TEST_CASE("random calls: the numbers depend on the seed and the call's index, from 0") {
   NoiseHost host(1);
   host.call("noise", {four_ones});
   host.seed(1234567890123456789);
@@ -104,18 +104,18 @@ TEST_CASE("random calls: the numbers are those of the seed and of the call's pla
   }
 }
 
-TEST_CASE("random calls: backward of a prepared call draws what its forward drew") {
+TEST_CASE("random calls: backward of a prepared call draws the numbers of its forward") {
   NoiseHost host(7);
   auto call = host.prepare("noise", {Argument::like(four_ones)});
   for (int i = 0; i < 2; ++i) {
     const std::vector<Tensor> x{four_ones}, y{call(x)};
-    host.call("noise", x);  // other calls between the two do not matter, nor does
+    host.call("noise", x);  // other calls in between do not matter, nor does
     host.seed(8);
     CHECK(same_bits(call.backward(x, x, y)[0], y[0]));
   }
 }
 
-TEST_CASE("random calls: threads may draw while another sets the seed, and the next numbers are the new seed's") {
+TEST_CASE("random calls: threads may draw while another sets the seed; later numbers use the new seed") {
   NoiseHost host(0);
   const std::vector<Tensor> x{four_ones};
   std::atomic<bool> stop = false;

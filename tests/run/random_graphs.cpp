@@ -1,5 +1,6 @@
-// Random graphs of operators of several plugins: sessions compute what eager calls of the same nodes compute, one after the other.
-// TENON_RANDOM_GRAPHS=10000 tries more of them than CI does, TENON_RANDOM_SEED=N another sequence or one graph that failed.
+// Random graphs of operators of several plugins: sessions compute the same as eager calls of the
+// nodes in order. TENON_RANDOM_GRAPHS=10000 tries more graphs than CI, TENON_RANDOM_SEED=N another
+// sequence or one graph that failed.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -17,7 +18,7 @@ namespace {
 
 using namespace tenon;
 
-/// A value of the random graph, and what an eager call returned for it.
+/// A value of the random graph, and the result of the eager call.
 struct RandomValue {
   Value value;
   Tensor tensor;
@@ -69,7 +70,7 @@ class OperatorGraph {
     add(graph_.input(name, f32, below(2) == 0 ? shape : Shape{unknown, unknown}));
   }
 
-  // Written as an earlier one with some probability, which a session joins.
+  // With some probability a copy of an earlier node, which a session merges.
   void add_node() {
     const auto call = !calls_.empty() && below(3) == 0 ? calls_[below(calls_.size())] : random_node();
     std::vector<Value> values;
@@ -125,7 +126,8 @@ class OperatorGraph {
     return true;
   }
 
-  // Values anywhere in the graph, one of them twice, and the elements that are not 0, whose number a run decides.
+  // Any values of the graph, one of them twice, and the nonzero elements, whose number is known
+  // only at run time.
   void add_outputs() {
     const auto count = 1 + below(4);
     for (std::size_t i = 0; i < count; ++i) {
@@ -148,7 +150,7 @@ class OperatorGraph {
     outputs_.emplace(name, tensor);
   }
 
-  // What eager calls do not have: compared between sessions alone, so they are not among outputs().
+  // Without eager equivalents: compared only between sessions, so they are not among outputs().
   void add_gradients() {
     if (variables_.empty()) return;
     const auto loss = graph_.add("sum", {graph_.add("tanh", {any().value})});
@@ -169,7 +171,7 @@ class OperatorGraph {
 
 constexpr CloseOptions close{.rtol = 1e-4, .atol = 1e-5, .equal_nan = true};
 
-/// An output that a run is to add to: what it holds before, and after.
+/// An accumulating output: its contents before and after.
 void check_added(Session& session, OperatorGraph& graph, const NamedTensors& want) {
   const auto& [name, expected] = *graph.outputs().begin();
   if (expected.dtype() != f32) return;

@@ -1,4 +1,5 @@
-// A plugin that is replaced in a process, with another version of the library that it contains.
+// A plugin that is replaced during a process by a build with another version of the library that it
+// contains.
 #include <doctest/doctest.h>
 
 #include <filesystem>

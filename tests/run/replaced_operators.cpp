@@ -1,4 +1,5 @@
-// Operators that are added while a host is in use: what is made from then on has the new one, what was made before keeps the old one.
+// Operators added while a host is in use: later objects use the new one, earlier ones keep the old
+// one.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,7 +26,7 @@ using tenon::Tensor;
 
 namespace {
 
-/// x + by, where `by` is no parameter: it comes from whoever makes the object.
+/// x + by; `by` is not a parameter but set by the object's factory.
 struct Shift : tenon::Operator {
   float by = 0;
 
@@ -43,7 +44,7 @@ struct Shift : tenon::Operator {
   void gradient(tenon::Gradient& g) const { g.set_input_grad(0, g.output_grad(0)); }
 };
 
-/// x * factor + offset: a parameter, and a member that is none.
+/// x * factor + offset: a parameter, and a member that is not one.
 struct StraightLine : tenon::Elementwise {
   float factor = 1, offset = 0;
 
@@ -59,7 +60,7 @@ struct StraightLine : tenon::Elementwise {
   }
 };
 
-/// left - right, or right - left where the class lists its inputs in that order.
+/// left - right, or right - left if the class lists its inputs in that order.
 template <bool turned>
 struct Difference : tenon::Elementwise {
   static constexpr void describe(auto& op) {
@@ -110,7 +111,7 @@ std::string example(const char* name) {
 
 }  // namespace
 
-TEST_CASE("a replaced operator: calls, prepared calls, nodes and sessions made from then on have the new one") {
+TEST_CASE("a replaced operator: later calls, prepared calls, nodes and sessions use the new one") {
   ApplicationHost host;
   add_shift(host, 1);
   CHECK(called(host) == 1);
@@ -143,7 +144,7 @@ TEST_CASE("a replaced operator: calls, prepared calls, nodes and sessions made f
   CHECK(run(of_loaded, "new") == 2);
 }
 
-TEST_CASE("a replaced operator: a graph that could not be bound is bound to what there is then") {
+TEST_CASE("a replaced operator: a graph that could not be bound is bound to the operators available then") {
   ApplicationHost other, host;
   add_shift(other, 0);
   other.add<StraightLine>("line", [] { return StraightLine{}; });
@@ -161,7 +162,7 @@ TEST_CASE("a replaced operator: a graph that could not be bound is bound to what
   CHECK(run(session) == 6);
 }
 
-TEST_CASE("a replaced operator: a graph is not bound to one of the same version that lists other inputs") {
+TEST_CASE("a replaced operator: a graph is not bound to one of the same version with other inputs") {
   ApplicationHost other, host;
   other.add<Difference<false>>("difference");
   Graph made(other);
@@ -178,7 +179,7 @@ TEST_CASE("a replaced operator: a graph is not bound to one of the same version 
   CHECK(run(session) == -5);
 }
 
-TEST_CASE("a replaced operator: its gradient nodes are of the operator that their node has") {
+TEST_CASE("a replaced operator: gradient nodes use the operator of their node") {
   ApplicationHost host;
   host.add<StraightLine>("line", [] { return StraightLine{}; });
   Graph graph(host);
@@ -190,7 +191,7 @@ TEST_CASE("a replaced operator: its gradient nodes are of the operator that thei
   CHECK(run(session) == 3);
 }
 
-TEST_CASE("a replaced operator: what is computed again is what was computed first") {
+TEST_CASE("a replaced operator: recomputed nodes use the operator of the first computation") {
   ApplicationHost host;
   add_shift(host, 1);
   Graph graph(host);
@@ -207,7 +208,7 @@ TEST_CASE("a replaced operator: what is computed again is what was computed firs
   CHECK(run(session) == 2);  // of (x + 1)^2 at 0
 }
 
-TEST_CASE("a replaced operator: those of plugins, the application and the host are beside each other, and replace their like") {
+TEST_CASE("a replaced operator: those of plugins, the application and the host coexist, and replace only their own kind") {
   ApplicationHost host;
   add_shift(host, 7, "cosine");
   CHECK(called(host, "cosine") == 7);
@@ -218,7 +219,7 @@ TEST_CASE("a replaced operator: those of plugins, the application and the host a
   REQUIRE(from_file != plugins.end());
   CHECK(called(host, from_file->full_name().c_str()) == 1);
   CHECK(called(host, "app.cosine") == 7);
-  CHECK(failure_of([&] { called(host, "cosine"); }).kind == 3);  // whose?
+  CHECK(failure_of([&] { called(host, "cosine"); }).kind == 3);  // ambiguous
   add_shift(host, 5, "cosine");
   CHECK(called(host, "app.cosine") == 5);
   CHECK(called(host, from_file->full_name().c_str()) == 1);
@@ -227,10 +228,10 @@ TEST_CASE("a replaced operator: those of plugins, the application and the host a
   CHECK(called(host, "cast_storage") == 0);
 }
 
-TEST_CASE("a replaced operator: a plugin that was built anew is read again") {
+TEST_CASE("a replaced operator: a rebuilt plugin is read again") {
   TemporaryFolder folder;
   const auto file = folder / "it.so";
-  const auto put = [&](const char* name) {  // a new file in its place, as linkers make them
+  const auto put = [&](const char* name) {  // replaces the file, as linkers do
     std::filesystem::remove(file);
     write_bytes(file, read_bytes(example(name)));
     std::filesystem::permissions(file, std::filesystem::perms(0755));
@@ -249,7 +250,7 @@ TEST_CASE("a replaced operator: a plugin that was built anew is read again") {
   CHECK(prepared(call) == 1);
 }
 
-TEST_CASE("a graph with two descriptions of one operator runs, but is no file") {
+TEST_CASE("a graph with two descriptions of one operator runs, but cannot be saved") {
   ApplicationHost host;
   host.add<StraightLine>("line", [] { return StraightLine{}; });
   Graph graph(host);
@@ -266,14 +267,14 @@ TEST_CASE("a graph with two descriptions of one operator runs, but is no file") 
         "operator 'app.line' was replaced while the graph was built: its nodes use two descriptions of it, but a file holds one");
 }
 
-TEST_CASE("operators from a factory: two names from one class, parameters, gradients, and what goes wrong in it") {
+TEST_CASE("operators from a factory: two names for one class, parameters, gradients, and failures") {
   tenon::Host host(ApplicationHost::options(1));
   for (const float offset : {10.f, 20.f}) {
     const auto name = "line_" + std::to_string(static_cast<int>(offset));
     CHECK(host.add<StraightLine>(name, [offset] {
       StraightLine line;
       line.offset = offset;
-      line.factor = 99;  // a parameter: nodes say what it is
+      line.factor = 99;  // a parameter: set by nodes
       return line;
     }) == "app." + name);
   }
@@ -300,7 +301,7 @@ TEST_CASE("operators from a factory: two names from one class, parameters, gradi
   CHECK(failure_of([&] { called(host, "nothing"); }).message == "[nothing] its factory returned no object");
 }
 
-TEST_CASE("operators from a factory live as long as what was made of them") {
+TEST_CASE("operators from a factory live as long as their objects") {
   const auto table = std::make_shared<int>(0);
   std::optional<Session> session;
   {
@@ -318,7 +319,7 @@ TEST_CASE("operators from a factory live as long as what was made of them") {
   CHECK(table.use_count() == 1);
 }
 
-TEST_CASE("values of a graph of another host are refused") {
+TEST_CASE("values of another host's graph are refused") {
   ApplicationHost host, other;
   Graph graph(host), stranger(other);
   const auto x = stranger.input("x", tenon::f32, {1});
@@ -332,8 +333,9 @@ TEST_CASE("values of a graph of another host are refused") {
   CHECK(graph.nodes().empty());
 }
 
-// Every thread's numbers may only grow: an older operator after a newer one would be a stale result.
-TEST_CASE("threads call, list, prepare, build, load and run while another adds operators and plugins") {
+// Every thread's numbers may only grow: an older operator after a newer one would be a stale
+// result.
+TEST_CASE("threads call, list, prepare, build, load and run while another thread adds operators and plugins") {
   constexpr int last = 60;
   ApplicationHost host;
   add_shift(host, 0);

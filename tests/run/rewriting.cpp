@@ -1,4 +1,5 @@
-// Rules of rewriting of an application's own operators: where they act, where they do not, and shapes that only a run knows.
+// Rewrite rules of an application's own operators: where they apply, where they do not, and shapes
+// known only at run time.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ struct SpreadSum : Elementwise {
   }
 };
 
-/// scale * x + y without broadcasting, and what becomes it.
+/// scale * x + y without broadcasting, the replacement.
 struct ScaledSum : Operator {
   double scale = 1, offset = 0;
   static constexpr void describe(auto& op) {
@@ -90,7 +91,7 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("rules follow each other; parameters are matched, captured and passed on") {
+TEST_CASE("rewriting: rules apply in sequence; parameters are matched, captured and passed on") {
   SumHost host;
   const auto graph = sum_of(host, {2}, {2});
   Session session(graph);
@@ -102,19 +103,19 @@ TEST_CASE("rules follow each other; parameters are matched, captured and passed 
   CHECK(names_in(Session(sum_of(host, {2}, {2}, 1))) == Names{"scaled", "sum", "moved"});  // c is 1
 }
 
-TEST_CASE("a rule that shapes forbid does not act, and one whose shapes only a run knows gives way to the graph as it was written") {
+TEST_CASE("rewriting: shapes can prevent a rule, or make a run fall back to the original graph") {
   SumHost host;
   CHECK(names_in(Session(sum_of(host, {2}, {1}))) == Names{"scaled", "sum", "moved"});
   Session session(sum_of(host, {-1}, {-1}));
   CHECK(names_in(session) == Names{"scaled+sum+moved"});
   const auto x = vector_of({1, -2});
   CHECK(same_bits(session.run({{"x", x}, {"y", vector_of({10, 20})}}).at("z"), vector_of({13.5F, 14.5F})));
-  // what no graph takes is refused in the words of the graph as it was written, and costs nothing
+  // inputs that no graph accepts are refused with the original graph's message, at no cost
   const auto wrong = failure_of([&] { session.run({{"x", x}, {"y", vector_of({1, 2, 3})}}); });
   CHECK(wrong.message.find("node 'sum'") != std::string::npos);
   CHECK(names_in(session) == Names{"scaled+sum+moved"});
   const auto& plans = impl_of(session).plans;
-  for (int round = 0; round < 3; ++round) {  // by turns, with a plan of each graph
+  for (int round = 0; round < 3; ++round) {  // alternates between plans of both graphs
     CHECK(same_bits(session.run({{"x", x}, {"y", vector_of({10})}}).at("z"), vector_of({13.5F, 4.5F})));
     CHECK(same_bits(session.run({{"x", x}, {"y", vector_of({10, 20})}}).at("z"), vector_of({13.5F, 14.5F})));
   }
@@ -128,7 +129,7 @@ TEST_CASE("a rule that shapes forbid does not act, and one whose shapes only a r
 
 namespace {
 
-/// The elements above 0, and how many calls there were.
+/// The elements above 0, and the number of calls.
 struct CountedAboveZero : Operator {
   static inline int calls = 0;
   static constexpr void describe(auto& op) {
@@ -153,7 +154,7 @@ struct CountedAboveZero : Operator {
 
 }  // namespace
 
-TEST_CASE("a later stage that a rule makes impossible goes on with the original graph, and no node runs twice") {
+TEST_CASE("rewriting: a later stage that a rule makes impossible continues with the original graph, and no node runs twice") {
   SumHost host;
   host.add<CountedAboveZero>("counted_above_zero");
   Graph graph(host);
@@ -169,7 +170,7 @@ TEST_CASE("a later stage that a rule makes impossible goes on with the original 
   CountedAboveZero::calls = 0;
   std::uint64_t made_by_first = 0;
   for (int run = 1; run <= 3; ++run) {
-    // the fused sum takes two numbers and two, and not one and two
+    // the fused sum accepts two numbers and two, but not one and two
     for (const auto& values :
          {std::pair{vector_of({1, -2}), vector_of({3.5F + 10, 3.5F + 20})}, std::pair{vector_of({1, 2}), vector_of({13.5F, 26.5F})}}) {
       const auto made = session.run({{"x", values.first}, {"y", vector_of({10, 20})}});
@@ -192,7 +193,7 @@ TEST_CASE("a later stage that a rule makes impossible goes on with the original 
   CHECK(session.tensor("some_runs").values<float>()[0] == 7);
 }
 
-TEST_CASE("a rule that cannot be is told once, with its name, and changes nothing") {
+TEST_CASE("rewriting: an invalid rule is reported once, by name, and changes nothing") {
   SumHost host;
   const auto graph = sum_of(host, {2}, {2});
   Session one(graph), other(graph);

@@ -1,4 +1,4 @@
-// Runs by places: the same results as runs by names, whichever way they take inside.
+// Positional runs: the same results as runs by names, on every internal path.
 #include <doctest/doctest.h>
 
 #include <stop_token>
@@ -26,9 +26,9 @@ struct TwoOutputs {
 
 }  // namespace
 
-TEST_CASE("run_in_order: inputs and outputs in the graph's order, for one shape after the other") {
+TEST_CASE("run_in_order: inputs and outputs in the graph's order, for a sequence of shapes") {
   TwoOutputs of;
-  for (const int plans : {1, 64}) {  // 1: each change of shapes drops the plan before it
+  for (const int plans : {1, 64}) {  // 1: each change of shapes evicts the previous plan
     Session session(of.graph, {.plans = plans});
     for (const std::int64_t length : {3, 3, 3, 5, 5, 3, 0, 0, 3}) {
       const Tensor inputs[] = {arange(f32, length), arange(f32, length, 100)};
@@ -46,7 +46,7 @@ TEST_CASE("run_in_order: inputs and outputs in the graph's order, for one shape 
   }
 }
 
-TEST_CASE("runs by names, one like the other: what a new session gives, in new tensors, and refused for the same reasons") {
+TEST_CASE("repeated runs by names: equal to a new session's, in new tensors, with the same refusals") {
   TwoOutputs of;
   Session session(of.graph);
   std::vector<std::pair<NamedTensors, NamedTensors>> found_and_expected;
@@ -65,7 +65,7 @@ TEST_CASE("runs by names, one like the other: what a new session gives, in new t
     CHECK(same_bits(mine, found_and_expected.back().second.at("a")));
     CHECK(session.run({{"x", inputs.at("x")}, {"y", arange(f32, length, 100)}}).size() == 2);
   }
-  CHECK(session.step() == 11 * 6);  // what is refused is no run
+  CHECK(session.step() == 11 * 6);  // refused runs do not count
   for (const auto& each : found_and_expected) {
     REQUIRE(each.first.size() == 2);
     CHECK(same_bits(each.first.at("z"), each.second.at("z")));
@@ -73,7 +73,7 @@ TEST_CASE("runs by names, one like the other: what a new session gives, in new t
   }
 }
 
-TEST_CASE("run_in_order: outputs that are given are written, and only those that fit") {
+TEST_CASE("run_in_order: passed outputs are written, and only matching ones are accepted") {
   TwoOutputs of;
   Session session(of.graph);
   const Tensor inputs[] = {vector_of({1, 2}), vector_of({10, 20})};
@@ -106,7 +106,7 @@ TEST_CASE("run_in_order: inputs of other types are refused after any number of r
   }
 }
 
-TEST_CASE("run_in_order: strided inputs, values with two names, and inputs that are outputs go the long way") {
+TEST_CASE("run_in_order: strided inputs, values with two names, and inputs that are outputs use the slow path") {
   ApplicationHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
@@ -127,7 +127,7 @@ TEST_CASE("run_in_order: strided inputs, values with two names, and inputs that 
   }
 }
 
-TEST_CASE("run_in_order: it counts steps, changes states, and stops, as run() does") {
+TEST_CASE("run_in_order: counts steps, changes states, and stops, like run()") {
   ApplicationHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {4});
@@ -150,7 +150,7 @@ TEST_CASE("run_in_order: it counts steps, changes states, and stops, as run() do
   CHECK(by_place.tensor("c_calls").values<float>()[0] == 4);
 }
 
-TEST_CASE("run_in_order: a kernel that fails leaves the session usable") {
+TEST_CASE("run_in_order: a failing kernel leaves the session usable") {
   ApplicationHost host;
   Graph graph(host);
   graph.output("y", graph.add("reverse", {graph.input("x", f32, {2})}));

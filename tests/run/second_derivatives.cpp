@@ -1,4 +1,5 @@
-// Gradients of gradients: of classes that tests write, without any plugin. tests/plugins has those of the bundled operators.
+// Gradients of gradients of classes defined in tests, without plugins. tests/plugins has those of
+// the bundled operators.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -12,7 +13,7 @@ using namespace tenon;
 
 namespace {
 
-/// By dual numbers alone.
+/// By dual numbers only.
 struct Wave : Elementwise {
   float speed = 1;
   static constexpr void describe(auto& op) {
@@ -27,7 +28,7 @@ struct Wave : Elementwise {
   }
 };
 
-/// With a member that no parameter tells.
+/// With a member that is not a parameter.
 struct Scaled : Elementwise {
   double scale = 1;
   static constexpr void describe(auto& op) {
@@ -55,7 +56,7 @@ struct SquareTimes : Elementwise {
   }
 };
 
-/// A gradient of the output, that takes duals.
+/// A gradient of the output that accepts duals.
 struct Growth : Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("exp(2 x)");
@@ -92,7 +93,7 @@ struct OwnProduct : Elementwise {
   }
 };
 
-/// The same gradient for numbers only: std::exp takes no duals.
+/// The same gradient for numbers only: std::exp does not accept duals.
 struct NumbersOnly : Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("exp(x)");
@@ -109,7 +110,7 @@ struct NumbersOnly : Elementwise {
   }
 };
 
-/// l . r + bias, by kernels alone.
+/// l . r + bias, by kernels only.
 struct Affine : Operator {
   static constexpr void describe(auto& op) {
     op.doc("l . r + bias");
@@ -137,7 +138,7 @@ struct Affine : Operator {
   }
 };
 
-/// A kernel alone.
+/// A kernel only.
 struct KernelOnly : Operator {
   static constexpr void describe(auto& op) {
     op.doc("x^3");
@@ -176,7 +177,7 @@ struct HiddenCube : KernelOnly {
   }
 };
 
-/// x + slope^2: nobody says what it is in slope.
+/// x + slope^2, without a derivative by slope.
 struct Offset : Operator {
   static constexpr void describe(auto& op) {
     op.doc("x + slope^2");
@@ -233,7 +234,7 @@ Tensor filled(DType dtype, const std::vector<double>& values, const Shape& shape
   return tensor;
 }
 
-/// y, y', y'' ... of an operator of one input, at these places.
+/// y, y', y'' ... of an operator of one input, at these points.
 std::vector<std::vector<double>> derivatives(Host& host, const std::string& op, const Attributes& attributes, const Tensor& x, int order) {
   Graph graph(host);
   const auto input = graph.input("x", x.dtype(), x.shape());
@@ -252,7 +253,7 @@ const std::vector<double> places{-1.5, -0.25, 0, 0.5, 2};
 
 }  // namespace
 
-TEST_CASE("second derivative: of a function by nested duals, in every floating dtype") {
+TEST_CASE("second derivative: of a function by nested duals, in every floating-point dtype") {
   SecondHost host;
   for (const auto& each : {std::pair(f16, 4e-3), {bf16, 3e-2}, {f32, 1e-6}, {f64, 1e-14}}) {
     const auto [dtype, tolerance] = each;
@@ -262,13 +263,13 @@ TEST_CASE("second derivative: of a function by nested duals, in every floating d
   }
 }
 
-TEST_CASE("second derivative: of an author's gradient that takes duals") {
+TEST_CASE("second derivative: of an author's gradient that accepts duals") {
   SecondHost host;
   const auto found = derivatives(host, "growth", {}, filled(f64, places, {5}), 2);
   for (std::size_t i = 0; i < places.size(); ++i) CHECK(found[2][i] == doctest::Approx(4 * std::exp(2 * places[i])).epsilon(1e-14));
 }
 
-TEST_CASE("second derivative: of two inputs that broadcast, known beforehand or not") {
+TEST_CASE("second derivative: of two inputs that broadcast, with shapes known beforehand or not") {
   SecondHost host;
   for (const char* op : {"square_times", "own_product"})
     for (const std::int64_t rows : {2, -1}) {
@@ -296,12 +297,13 @@ TEST_CASE("second derivative: of two inputs that broadcast, known beforehand or 
     }
 }
 
-TEST_CASE("second derivative: of a sum of products and an offset, from its kernels, any number of times") {
+TEST_CASE("second derivative: of a dot product plus offset, from its kernels, any number of times") {
   SecondHost host;
   Graph graph(host);
   const auto x = graph.input("x", f64, {2});
   const auto bias = graph.input("bias", f64, Shape::scalar());
-  // (x . x + bias)^2, by the operator itself: with s = x . x + bias, the gradient is 4 s x, and the Hessian 4 s I + 8 x x^T.
+  // (x . x + bias)^2, by the operator itself: with s = x . x + bias, the gradient is 4 s x, and the
+  // Hessian 4 s I + 8 x x^T.
   const auto s = graph.add("affine", {x, x, bias});
   const auto square = graph.add("mul_gradients", {s, s});
   const auto first = graph.gradient(square, {x, bias});
@@ -322,7 +324,7 @@ TEST_CASE("second derivative: of a sum of products and an offset, from its kerne
   CHECK(doubles_of(found.at("third")) == List{16 + 32, -16 + 16});
 }
 
-TEST_CASE("second derivative: by gradient() where backward() gives the first") {
+TEST_CASE("second derivative: by gradient() if backward() gives the first") {
   SecondHost host;
   const auto found = derivatives(host, "cube", {}, filled(f64, places, {5}), 3);
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -332,7 +334,7 @@ TEST_CASE("second derivative: by gradient() where backward() gives the first") {
   }
 }
 
-TEST_CASE("second derivative: through values that backward computes again") {
+TEST_CASE("second derivative: through values that backward recomputes") {
   SecondHost host;
   Graph graph(host);
   const auto x = graph.input("x", f64, {5});
@@ -349,7 +351,7 @@ TEST_CASE("second derivative: through values that backward computes again") {
   }
 }
 
-TEST_CASE("second derivative: of the object that the graph was given") {
+TEST_CASE("second derivative: of the object that was passed to the graph") {
   SecondHost host;
   Graph graph(host);
   const auto x = graph.input("x", f64, {5});
@@ -360,7 +362,7 @@ TEST_CASE("second derivative: of the object that the graph was given") {
   for (std::size_t i = 0; i < places.size(); ++i) CHECK(found[i] == doctest::Approx(18 * places[i]));
 }
 
-TEST_CASE("second derivative: what has none is refused with the way to it") {
+TEST_CASE("second derivative: a missing one is refused with the path to it") {
   SecondHost host;
   const auto refused = [&](const std::string& op, int order) {
     return failure_of([&] { derivatives(host, op, {}, filled(f64, places, {5}), order); });
@@ -385,7 +387,7 @@ TEST_CASE("second derivative: what has none is refused with the way to it") {
   }
 }
 
-TEST_CASE("second derivative: terms that leave a floating input out are refused") {
+TEST_CASE("second derivative: terms that omit a floating-point input are refused") {
   SecondHost host;
   Graph graph(host);
   const auto x = graph.input("x", f64, Shape::scalar()), slope = graph.input("slope", f64, Shape::scalar());
@@ -397,7 +399,7 @@ TEST_CASE("second derivative: terms that leave a floating input out are refused"
   CHECK(failure.hint == "op.linear() does not name input 'slope'");
 }
 
-TEST_CASE("the parameter derivative: an elementwise operator computes its derivative") {
+TEST_CASE("parameter derivative: an elementwise operator computes its derivative") {
   SecondHost host;
   const auto x = filled(f32, places, {5});
   const auto slope = doubles_of(host.call("wave", {x}, {{"speed", 2.0}, {"derivative", 0}}));

@@ -15,7 +15,7 @@ using tenon::Tensor;
 
 namespace {
 
-// fc1 -> quadratic -> fc2 with small weights that make the result easy to compute by hand.
+// fc1 -> quadratic -> fc2 with small weights, so that the result is easy to compute by hand.
 Graph small_network(tenon::Host& host) {
   Graph graph(host);
   const auto image = graph.input("image", DType::f32, {-1, 2});
@@ -28,7 +28,7 @@ Graph small_network(tenon::Host& host) {
 
 }  // namespace
 
-TEST_CASE("session: one graph, several shapes, plans kept apart") {
+TEST_CASE("session: one graph, several shapes, separate plans") {
   ApplicationHost host;
   Session session(small_network(host));
   // x = [1, 1] -> [3, 7] -> 0.5 x^2 + x = [7.5, 31.5]
@@ -40,7 +40,7 @@ TEST_CASE("session: one graph, several shapes, plans kept apart") {
   CHECK(session.step() == 3);
 }
 
-TEST_CASE("session: variables left out get shapes by inference and values by name and seed") {
+TEST_CASE("session: omitted variables get shapes by inference and values by name and seed") {
   ApplicationHost host;
   Graph graph(host);
   const auto image = graph.input("image", DType::f32, {-1, 64});
@@ -77,14 +77,14 @@ TEST_CASE("session: outputs may be inputs, variables, the same value twice, and 
   CHECK(same_bits(out.at("second"), Tensor::from({6.f, 12.f}, {2})));
 }
 
-TEST_CASE("session: memory is taken over in place only from values that nobody reads later") {
+TEST_CASE("session: memory is reused in place only from values without later readers") {
   ApplicationHost host;
   Graph graph(host);
   const auto x = graph.input("x", DType::f32, {64});
   const auto a = graph.add("quadratic", {x}, {{"b", 2}}, "a");
   const auto b = graph.add("quadratic", {a}, {{"b", 3}}, "b");  // a is read again below: not in place
-  const auto c = graph.add("quadratic", {b}, {{"b", 5}}, "c");  // b dies here: in place
-  const auto d = graph.add("test_add", {a, c}, {}, "d");        // a dies here: in place
+  const auto c = graph.add("quadratic", {b}, {{"b", 5}}, "c");  // b's last use: in place
+  const auto d = graph.add("test_add", {a, c}, {}, "d");        // a's last use: in place
   const auto e = graph.add("reverse", {d}, {}, "e");            // with scratch
   graph.output("y", graph.add("quadratic", {e}, {{"b", 1}}, "y"));
   Session session(graph);
@@ -129,7 +129,7 @@ TEST_CASE("session: random numbers depend on seed, step and node, not on threads
   CHECK(std::abs(sum / 100000 - 1) < 0.02);
 }
 
-TEST_CASE("session: states change in training only, and stay with the session") {
+TEST_CASE("session: states change in training only, and belong to the session") {
   ApplicationHost host;
   Graph graph(host);
   graph.output("y", graph.add("counter", {graph.input("x", DType::f32, {1})}, {}, "count"));
@@ -144,7 +144,7 @@ TEST_CASE("session: states change in training only, and stay with the session") 
   CHECK(run(trained) == 2);
 }
 
-TEST_CASE("session: in training a node with a state runs, even where nothing needs what it makes") {
+TEST_CASE("session: in training a node with a state runs even if its outputs are unused") {
   ApplicationHost host;
   for (const bool training : {true, false}) {
     Graph graph(host);
@@ -159,7 +159,7 @@ TEST_CASE("session: in training a node with a state runs, even where nothing nee
   }
 }
 
-TEST_CASE("session: training on a clone leaves the states of the graph that it was made of") {
+TEST_CASE("session: training on a clone leaves the original graph's states unchanged") {
   ApplicationHost host;
   Graph graph(host);
   graph.output("y", graph.add("counter", {graph.input("x", DType::f32, {1})}, {}, "count"));
@@ -171,7 +171,7 @@ TEST_CASE("session: training on a clone leaves the states of the graph that it w
   CHECK(graph.tensor(graph.find("count_calls")).values<float>()[0] == 0);
 }
 
-TEST_CASE("session: messages name NaN without its sign, which differs between processors") {
+TEST_CASE("session: messages print NaN without its sign, which differs between CPUs") {
   ApplicationHost host;
   for (const double sign : {1.0, -1.0}) {
     Graph graph(host);
@@ -183,7 +183,7 @@ TEST_CASE("session: messages name NaN without its sign, which differs between pr
   }
 }
 
-TEST_CASE("session: first_non_finite() draws the random numbers of the run that it looks into") {
+TEST_CASE("session: first_non_finite() draws the random numbers of the run it inspects") {
   ApplicationHost host;
   Graph graph(host);
   const auto kept = graph.add("dropout", {graph.input("x", DType::f32, {64})}, {{"p", 0.5}}, "drop");
@@ -200,7 +200,7 @@ TEST_CASE("session: first_non_finite() draws the random numbers of the run that 
   }
 }
 
-TEST_CASE("session: bad inputs and failing kernels are told before and after") {
+TEST_CASE("session: bad inputs and failing kernels are reported before and during a run") {
   ApplicationHost host;
   Graph graph(host);
   const auto x = graph.input("x", DType::f32, {-1});

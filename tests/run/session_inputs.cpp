@@ -1,4 +1,5 @@
-// What a session must not take from an earlier run: the dtype of its inputs, and sums that a kernel made for one name.
+// State that a session must not carry over from an earlier run: its inputs' dtype, and sums that a
+// kernel accumulated for one name.
 #include <doctest/doctest.h>
 
 #include <tenon/host/session.hpp>
@@ -22,7 +23,7 @@ TEST_CASE("session: inputs of another dtype are refused, whether or not their sh
   }
 }
 
-TEST_CASE("session: a value with two names is added to each destination by itself") {
+TEST_CASE("session: a value with two names accumulates into each destination separately") {
   ApplicationHost host;
   Graph graph(host);
   const auto y = graph.add("quadratic", {graph.input("x", f32, {1})}, {{"b", 1.0}});

@@ -1,4 +1,4 @@
-// Sessions of one graph that many threads of an application run at once, on the threads of one host.
+// Sessions of one graph that many application threads run concurrently, on the threads of one host.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ Tensor ramp(std::int64_t count, float from = 0) {
 
 }  // namespace
 
-TEST_CASE("many threads of an application run sessions side by side") {
+TEST_CASE("many application threads run sessions concurrently") {
   RandomGraphHost host(3);
   constexpr std::size_t sessions = 4, callers = 12;
   const auto graph = random_graph(host, 5);

@@ -1,4 +1,4 @@
-// Where a run may put its outputs, when one side is sparse.
+// Destinations of outputs when one side is sparse.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 using namespace tenon;
 
-TEST_CASE("destinations are contiguous") {
+TEST_CASE("destinations must be contiguous") {
   ApplicationHost host;
   Graph graph(host);
   graph.output("y", graph.add("quadratic", {graph.input("x", f32, {2, 2})}));
@@ -24,7 +24,7 @@ TEST_CASE("destinations are contiguous") {
   CHECK(numbers[1] == 2);
 }
 
-TEST_CASE("destinations can be written") {
+TEST_CASE("destinations must be writable") {
   ApplicationHost host;
   Graph graph(host);
   graph.output("y", graph.add("quadratic", {graph.input("x", f32, {2})}));
@@ -36,7 +36,7 @@ TEST_CASE("destinations can be written") {
     CHECK(failure.kind == 2);
     CHECK(failure.message == "the destination of output 'y' is read-only: use writable memory, such as a copy");
   }
-  for (int run = 0; run < 3; ++run) {  // the second may take a shorter way
+  for (int run = 0; run < 3; ++run) {  // the second may use the fast path
     std::vector<Tensor> made(1);
     if (run > 0) session.run_in_order(std::vector{fixed}, made);
     made[0] = fixed;
@@ -56,11 +56,11 @@ TEST_CASE("a read-only input that is an output stays read-only") {
   CHECK_FALSE(Session(graph).run({{"x", Tensor::from({1.f, 2.f}, {2})}}).at("same").read_only());
 }
 
-TEST_CASE("destinations are dense, and of dense outputs") {
+TEST_CASE("destinations must be dense, for dense outputs") {
   ApplicationHost host;
   const Tensor dense = Tensor::from({0.0f, 1.0f}, {1, 2}), csr = cast_storage(dense, Storage::csr);
   Graph graph(host);
-  graph.output("y", graph.add("quadratic", {graph.input("x", f32, {-1, 2})}));  // keeps zeros where they are, for a, b, c as left out
+  graph.output("y", graph.add("quadratic", {graph.input("x", f32, {-1, 2})}));  // zeros stay zeros with the default a, b, c
   Session session(graph);
   const auto message = [&](const Tensor& input, const Tensor& destination) {
     const auto failure = failure_of([&] { session.run({{"x", input}}, {{"y", {destination, Write::to}}}); });

@@ -1,11 +1,11 @@
-// Operators with sparse kernels, right ones and broken ones.
+// Operators with sparse kernels, correct and faulty ones.
 #pragma once
 #include <algorithm>
 #include <tenon/host/udf.hpp>
 #include <tenon/operator.hpp>
 #include <vector>
 
-/// Rows of a matrix by their numbers; the gradient of the matrix is row_sparse.
+/// Rows of a matrix by index; the gradient of the matrix is row_sparse.
 struct TakeRows : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("rows of data by their numbers");
@@ -53,7 +53,7 @@ struct TakeRows : tenon::Operator {
   void backward(const tenon::Call&) const { throw tenon::Error("the dense gradient was asked for"); }
 };
 
-/// Copies csr, with a fault of the caller's choice.
+/// Copies csr, with a fault that the caller selects.
 struct FaultyCopy : tenon::Operator {
   enum class Fault : std::uint8_t { none, unallocated, descending, outside, starts, too_many };
   Fault fault = Fault::none;

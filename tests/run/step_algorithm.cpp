@@ -1,4 +1,4 @@
-// Which algorithm a step's kernel runs, as plans tell it.
+// The algorithms of steps' kernels, as plans list them.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using namespace tenon;
 
 namespace {
 
-/// Tells what its parameter says, and in backward its layout of two choices.
+/// Reports the algorithm in its parameter, and in backward its layout, out of two choices.
 struct Chosen : Operator {
   Text told;
   static constexpr void describe(auto& op) {
@@ -72,7 +72,7 @@ struct PlannedGraph {
 
 }  // namespace
 
-TEST_CASE("plans tell the algorithm that each kernel chooses for the planned shapes") {
+TEST_CASE("plans list the algorithm that each kernel chooses for the planned shapes") {
   PlannedGraph planned("");
   for (const std::int64_t elements : {3, 4, 5}) {
     CAPTURE(elements);
@@ -92,7 +92,7 @@ TEST_CASE("an algorithm is one printable line, however long a kernel makes it") 
   CHECK(PlannedGraph(std::string(1000, 'a')).plan(1).steps[1].algorithm == std::string(255, 'a'));
 }
 
-TEST_CASE("a kernel that fails to tell its algorithm fails the plan by its node's name, and no run") {
+TEST_CASE("a kernel that fails to report its algorithm fails the plan, naming its node, but no run") {
   PlannedGraph planned("throws");
   const auto failure = failure_of([&] { planned.plan(2); });
   CHECK(failure.message.find("second") != std::string::npos);
@@ -100,7 +100,7 @@ TEST_CASE("a kernel that fails to tell its algorithm fails the plan by its node'
   CHECK(Session(planned.graph).run({{"x", Tensor::zeros(f32, {2})}}).at("y").size() == 2);
 }
 
-TEST_CASE("plans of gradients tell the algorithm of backward, if the kernel tells one") {
+TEST_CASE("plans of gradients list the algorithm of backward, if the kernel reports one") {
   ApplicationHost host;
   host.add<Chosen>();
   for (const std::int64_t elements : {4, 5}) {

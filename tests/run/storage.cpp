@@ -1,4 +1,5 @@
-// Storage inference: sparse kernels where there are, dense ones with a warning where not, in graphs, gradients and eager calls.
+// Storage inference: sparse kernels if available, else dense ones with a warning, in graphs,
+// gradients and eager calls.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -22,7 +23,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// A host whose warnings are looked at.
+// A host that records its warnings.
 struct SparseHost : ApplicationHost {
   explicit SparseHost(bool strict = false) : ApplicationHost(sparse_options(strict, warnings)) {
     add<TakeRows>();
@@ -46,14 +47,14 @@ Tensor csr(std::initializer_list<float> values, const tenon::Shape& shape) {
   return cast_storage(dense(values, shape), Storage::csr);
 }
 
-// data -> op -> y, and what comes out for one input.
+// data -> op -> y, and the output for one input.
 Tensor run(SparseHost& host, const char* op, const tenon::Attributes& attributes, const Tensor& input) {
   Graph graph(host);
   graph.output("y", graph.add(op, {graph.input("x", input.dtype(), input.shape())}, attributes, "node"));
   return Session(graph).run({{"x", input}}).at("y");
 }
 
-// What is broken is not given out but read by another kernel.
+// A faulty output is not returned but read by another kernel.
 void run_inside(SparseHost& host, const char* fault, const Tensor& input) {
   Graph graph(host);
   const auto copy = graph.add("faulty_copy", {graph.input("x", input.dtype(), input.shape())}, {{"fault", fault}});
@@ -65,14 +66,14 @@ const Tensor matrix = dense({0, 2, 0, 0, 3, 0, 4, 0, 0}, {3, 3});
 
 }  // namespace
 
-TEST_CASE("storage: an elementwise operator keeps it where its function of 0 is 0, for the parameters at hand") {
+TEST_CASE("storage: an elementwise operator keeps it if its function of 0 is 0, for the given parameters") {
   struct Case {
     double a, b, c;
     Storage storage;
   };
   for (const auto given : {Storage::csr, Storage::row_sparse}) {
     for (const auto& test : {Case{1, 2, 0, given}, Case{0, 0, 0, given}, Case{1, 2, 3, Storage::dense}}) {
-      const auto a = test.a, b = test.b, c = test.c;  // clang 14 lets no CAPTURE use a structured binding
+      const auto a = test.a, b = test.b, c = test.c;  // clang 14 cannot capture structured bindings
       CAPTURE(a);
       CAPTURE(c);
       SparseHost host;
@@ -84,12 +85,12 @@ TEST_CASE("storage: an elementwise operator keeps it where its function of 0 is 
         CHECK(y.storage() == test.storage);
         CHECK(expanded(y) == expected);
       }
-      CHECK(host.warnings.size() == (test.storage == Storage::dense ? 1 : 0));  // one, though a graph and a call made it dense
+      CHECK(host.warnings.size() == (test.storage == Storage::dense ? 1 : 0));  // one, although a graph and a call made it dense
     }
   }
 }
 
-TEST_CASE("storage: where no kernel takes them, tensors are made dense with one warning, or not at all") {
+TEST_CASE("storage: without a kernel for them, tensors are made dense with one warning, or refused") {
   const auto x = csr({1, 0, 0, 2}, {2, 2});
   const auto y = dense({10, 20, 30, 40}, {2, 2});
   SparseHost host, strict(true);
@@ -108,7 +109,7 @@ TEST_CASE("storage: where no kernel takes them, tensors are made dense with one 
   host.warnings.clear();
   Session session(network(host));
   CHECK(expanded(session.run({{"left", x}, {"right", y}}).at("y")) == Numbers{11, 20, 30, 44});
-  CHECK(host.warnings.empty());  // this operator and storage were told of
+  CHECK(host.warnings.empty());  // already warned about this operator and storage
   SparseHost other;
   Session(network(other)).run({{"left", x}, {"right", y}});
   REQUIRE(other.warnings.size() == 1);
@@ -124,7 +125,7 @@ TEST_CASE("storage: where no kernel takes them, tensors are made dense with one 
 
 namespace {
 
-// No elementwise class, whose gradients may stay sparse.
+// Not an elementwise class, whose gradients may stay sparse.
 struct Fixed : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("x");
@@ -141,7 +142,7 @@ struct Fixed : tenon::Operator {
 
 }  // namespace
 
-TEST_CASE("storage: the warning about a gradient made dense names the operator whose backward has no sparse kernel") {
+TEST_CASE("storage: the warning about a gradient made dense names the operator without a sparse backward kernel") {
   SparseHost host;
   host.add<Fixed>();
   Graph graph(host);
@@ -157,7 +158,7 @@ TEST_CASE("storage: the warning about a gradient made dense names the operator w
         "kernel for these storages");
 }
 
-TEST_CASE("storage: an operator's sparse kernel is taken for the storages it names, with indices of either width") {
+TEST_CASE("storage: an operator's sparse kernel is used for the storages it declares, with indices of either width") {
   SparseHost host(true);
   const auto right = dense({1, 2, 3, 4, 5, 6}, {3, 2});
   for (const auto index : {DType::i32, DType::i64}) {
@@ -189,7 +190,7 @@ TEST_CASE("storage: cast_storage is an operator") {
         }).message.find("csr needs two dimensions") != std::string::npos);
 }
 
-TEST_CASE("storage: sparse outputs of one session stay the caller's, whatever later runs need") {
+TEST_CASE("storage: sparse outputs belong to the caller, whatever later runs need") {
   SparseHost host(true);
   Graph graph(host);
   const auto x = graph.input("x", DType::f32, {-1, 3});
@@ -216,7 +217,7 @@ TEST_CASE("storage: sparse outputs of one session stay the caller's, whatever la
         }).message.find("the output is csr") != std::string::npos);
 }
 
-TEST_CASE("storage: gradients have their own, and their sums stay row_sparse where both sides are") {
+TEST_CASE("storage: gradients have their own, and their sums stay row_sparse if both operands are") {
   SparseHost host(true);
   Graph graph(host);
   const auto table = graph.variable("table", dense({1, 2, 3, 4, 5, 6, 7, 8}, {4, 2}));
@@ -250,7 +251,7 @@ TEST_CASE("storage: a sparse and a dense gradient of one value are added densely
   CHECK(host.warnings.size() == 1);
 }
 
-TEST_CASE("storage: kernels that break a rule of sparse tensors are named before anybody follows their indices") {
+TEST_CASE("storage: kernels that violate a rule of sparse tensors are named before their indices are used") {
   SparseHost host;
   for (const auto& test : {std::pair{"unallocated", "it was not allocated"}, std::pair{"descending", "column"},
                            std::pair{"outside", "column"}, std::pair{"starts", "row starts"}, std::pair{"too_many", "at most 9"}}) {
@@ -267,7 +268,7 @@ TEST_CASE("storage: kernels that break a rule of sparse tensors are named before
   CHECK(expanded(run(host, "faulty_copy", {}, input)) == expanded(input));
 }
 
-TEST_CASE("storage: plans say which kernels are sparse and what is made dense") {
+TEST_CASE("storage: plans list sparse kernels and conversions to dense") {
   SparseHost host;
   Graph graph(host);
   const auto x = graph.constant("x", csr({1, 0, 0, 2}, {2, 2}));
@@ -293,7 +294,7 @@ TEST_CASE("storage: strict storage refuses every time, and only what runs") {
   CHECK(expanded(Session(graph).run({{"x", input}}).at("kept")) == Numbers{1, 0, 0, 2});
 }
 
-TEST_CASE("storage: a variable takes a sparse value densely, in training alone") {
+TEST_CASE("storage: a variable is updated densely from a sparse value, in training only") {
   for (const bool training : {true, false}) {
     SparseHost host;
     Graph graph(host);

@@ -1,4 +1,4 @@
-// Traces: what a session writes of its runs.
+// Traces of a session's runs.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -27,7 +27,7 @@ Graph chain(Host& host) {
   return graph;
 }
 
-/// Bytes that this process has given to the system to write; -1 where the system does not count them.
+/// Bytes that this process has written; -1 if the system does not count them.
 long long written() {
   std::ifstream counters("/proc/self/io");
   std::string name;
@@ -43,7 +43,7 @@ std::size_t events_of(const nlohmann::json& trace, const std::string& phase) {
 
 }  // namespace
 
-TEST_CASE("trace: whole after each run, and a run writes its own events alone") {
+TEST_CASE("trace: complete after each run, and a run writes only its own events") {
   ApplicationHost host;
   const TemporaryFolder folder;
   const auto path = folder / "trace.json";
@@ -65,7 +65,7 @@ TEST_CASE("trace: whole after each run, and a run writes its own events alone") 
   CHECK((written() < 0 || second > nodes * 50));
 }
 
-TEST_CASE("trace: a run that is traced can be stopped, too") {
+TEST_CASE("trace: a traced run can be stopped, too") {
   ApplicationHost host;
   const TemporaryFolder folder;
   const auto path = folder / "trace.json";
@@ -79,7 +79,7 @@ TEST_CASE("trace: a run that is traced can be stopped, too") {
   CHECK(events_of(nlohmann::json::parse(read_bytes(path)), "X") == nodes);
 }
 
-TEST_CASE("trace: processes are devices, threads are streams, and times follow one another") {
+TEST_CASE("trace: processes are devices, threads are streams, and times are ordered") {
   ApplicationHost host;
   const TemporaryFolder folder;
   const auto path = folder / "trace.json";
@@ -105,7 +105,7 @@ TEST_CASE("trace: processes are devices, threads are streams, and times follow o
   CHECK(names.size() == nodes);
 }
 
-TEST_CASE("trace: a file that cannot be written is told before anything runs, and a run that fails leaves it whole") {
+TEST_CASE("trace: an unwritable file is reported before anything runs, and a failed run leaves it complete") {
   ApplicationHost host;
   const TemporaryFolder folder;
   Graph graph(host);
@@ -115,7 +115,7 @@ TEST_CASE("trace: a file that cannot be written is told before anything runs, an
   CHECK(failure_of([&] { nowhere.run(bad); }).kind == 4);
   const auto path = folder / "trace.json";
   Session session(graph, {.trace = path});
-  for (const std::size_t events : {0U, 3U}) {  // what the failed run did is written with the next
+  for (const std::size_t events : {0U, 3U}) {  // events of the failed run are written with the next
     CHECK(failure_of([&] { session.run(bad); }).kind == 1);
     CHECK(events_of(nlohmann::json::parse(read_bytes(path)), "X") == events);
     session.run(good);
@@ -123,7 +123,7 @@ TEST_CASE("trace: a file that cannot be written is told before anything runs, an
   CHECK(events_of(nlohmann::json::parse(read_bytes(path)), "X") == 6);
 }
 
-TEST_CASE("trace: a full disk costs the trace's events and not the run's results") {
+TEST_CASE("trace: a full disk loses the trace's events but not the run's results") {
   std::vector<std::string> warnings;
   auto options = ApplicationHost::options(1);
   options.warn = [&](const std::string& what) { warnings.push_back(what); };

@@ -1,4 +1,4 @@
-// Short vectors, made and read.
+// Makes and reads short vectors.
 #pragma once
 #include <initializer_list>
 #include <tenon/host/tensor.hpp>

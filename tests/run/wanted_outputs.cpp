@@ -1,4 +1,4 @@
-// Runs of some of a graph's outputs.
+// Runs that request some of a graph's outputs.
 #include <doctest/doctest.h>
 
 #include <stop_token>
@@ -17,7 +17,8 @@ using tenon::Tensor;
 
 namespace {
 
-/// scores = 2 w x; loss = scores + label; a and b are updated by adding delta; count is label plus the number of training calls.
+/// scores = 2 w x; loss = scores + label; a and b are updated by adding delta; count is label plus
+/// the number of training calls.
 Graph classifier(tenon::Host& host) {
   Graph graph(host);
   const auto x = graph.input("x", tenon::f32, {-1}), label = graph.input("label", tenon::f32, {-1}),
@@ -38,7 +39,7 @@ std::stop_source source;
 
 struct Stops : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("the input; asks for the run to stop");
+    op.doc("the input; requests that the run stops");
     op.types({tenon::f32});
     op.input("data", "any shape");
     op.output("same", "same shape as data");
@@ -51,14 +52,14 @@ struct Stops : tenon::Operator {
 
 }  // namespace
 
-TEST_CASE("wanted outputs: only what they need is computed, and asked for") {
+TEST_CASE("requested outputs: only what they need is computed and required") {
   ApplicationHost host;
   Session session(classifier(host));
   const auto made = session.run({{"x", vector_of({3})}}, RunOptions{.outputs = {"scores"}});
   CHECK(made.size() == 1);
   CHECK(first_of(made.at("scores")) == 6);
   CHECK(session.run({{"x", vector_of({3, 4})}, {"label", vector_of({1})}}, RunOptions{.outputs = {"scores"}}).at("scores").size() ==
-        2);  // label is not looked at
+        2);  // label is ignored
   CHECK(session.run({{"x", vector_of({3})}, {"label", vector_of({1})}, {"delta", vector_of({1})}}).size() == 5);
   CHECK(first_of(session.run({{"x", vector_of({3})}, {"label", vector_of({1})}}, RunOptions{.outputs = {"loss", "scores", "loss"}})
                      .at("loss")) == 7);
@@ -68,7 +69,7 @@ TEST_CASE("wanted outputs: only what they need is computed, and asked for") {
   CHECK(first_of(place) == 16);
 }
 
-TEST_CASE("wanted outputs: what is missing, unknown or of no use is refused") {
+TEST_CASE("requested outputs: missing, unknown and useless arguments are refused") {
   ApplicationHost host;
   Session session(classifier(host));
   struct Row {
@@ -90,7 +91,7 @@ TEST_CASE("wanted outputs: what is missing, unknown or of no use is refused") {
   }
 }
 
-TEST_CASE("wanted outputs: in training, only variables and states that are asked for change") {
+TEST_CASE("requested outputs: in training, only requested variables and states change") {
   ApplicationHost host;
   Session session(classifier(host), {.training = true});
   const auto values = [&] { return std::array{first_of(session.tensor("a")), first_of(session.tensor("b"))}; };
@@ -105,7 +106,7 @@ TEST_CASE("wanted outputs: in training, only variables and states that are asked
   CHECK(first_of(session.run(inputs, RunOptions{.outputs = {"count"}}).at("count")) == 3);
 }
 
-TEST_CASE("a run can be stopped between nodes, and the session goes on afterwards") {
+TEST_CASE("a run can be stopped between nodes, and the session continues afterwards") {
   ApplicationHost host;
   host.add<Stops>("stops");
   Graph graph(host);

@@ -1,4 +1,4 @@
-// A run changes states, variables and destinations that are added to once, or, if it fails, not at all.
+// A run changes states, variables and accumulating destinations once or, if it fails, not at all.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -15,7 +15,7 @@ using namespace tenon;
 
 namespace {
 
-/// x plus the number of runs; every run counts.
+/// x plus the number of runs, which it counts.
 struct TallyRuns : Operator {
   static constexpr void describe(auto& op) {
     op.doc("x plus the number of runs so far");
@@ -35,7 +35,7 @@ struct TallyRuns : Operator {
   }
 };
 
-/// w + x, in the place of w if nobody reads it later.
+/// w + x, in place of w if nothing reads it later.
 struct Drifts : Operator {
   static constexpr void describe(auto& op) {
     op.doc("w + x");
@@ -52,7 +52,7 @@ struct Drifts : Operator {
   }
 };
 
-/// A copy of x; adds to its output where it is asked to.
+/// A copy of x; accumulates into its output on request.
 struct CopiesOrAdds : Operator {
   static constexpr void describe(auto& op) {
     op.doc("x");
@@ -70,7 +70,7 @@ struct CopiesOrAdds : Operator {
   }
 };
 
-/// A copy of x. Fails, or asks the run to stop, where x has a number that says so.
+/// A copy of x. Fails, or requests that the run stops, if x contains a given number.
 struct RefusesOrStops : Operator {
   static constexpr float fails = -1, stops = -2;
   static inline std::stop_source source;
@@ -139,8 +139,9 @@ struct FailingHost : ApplicationHost {
   }
 };
 
-/// Changes states, a variable in place and one that is copied, and an output that kernels add to; then a node, and a later stage, that may
-/// fail. A constant that is computed once makes the optimized graph another one.
+/// Changes states, a variable in place and a copied one, and an accumulating output; then a node,
+/// and a later stage, that may fail. A constant subgraph makes the optimized graph differ from the
+/// original.
 Graph changing_graph(Host& host, bool late = true) {
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
@@ -175,7 +176,7 @@ Tensor four_from(float first) {
   return vector_of({first, 2, 3, 4});
 }
 
-/// A session, and one that makes the same runs but for those that fail.
+/// A session, and one that makes the same runs except the failing ones.
 struct SessionPair {
   SessionPair(const Graph& graph, const SessionOptions& options) : tried(graph, options), untouched(graph, options) {}
 
@@ -194,7 +195,7 @@ struct SessionPair {
 
 }  // namespace
 
-TEST_CASE("whole runs: states, variables and destinations that are added to stay as they were") {
+TEST_CASE("whole runs: failed runs leave states, variables and accumulating destinations unchanged") {
   struct Case {
     const char* name;
     float first;  // the first element of x
@@ -213,7 +214,7 @@ TEST_CASE("whole runs: states, variables and destinations that are added to stay
         FailingHost host;
         SessionPair pair(changing_graph(host, tried.late), {.training = training, .plans = 1, .optimize = optimize});
         for (int round = 0; round < 4; ++round) {
-          const auto runs = static_cast<float>(round);  // which tally will add one more than
+          const auto runs = static_cast<float>(round);  // tally will add one more than this
           RefusesOrStops::source = {};
           const Tensor sum = vector_of({1, 1, 1, 1}), moved = sum.clone(), direct = sum.clone();
           RunOptions request{.destinations = {{"sum", {sum, Write::add}}, {"moved", {moved, Write::add}}, {"direct", {direct, Write::add}}},
@@ -224,7 +225,7 @@ TEST_CASE("whole runs: states, variables and destinations that are added to stay
           CHECK(same_bits(sum, vector_of({1, 1, 1, 1})));
           CHECK(same_bits(moved, vector_of({1, 1, 1, 1})));
           CHECK(same_bits(direct, vector_of({1, 1, 1, 1})));
-          if (round > 0) pair.compare();  // before the first run, some states have no elements yet
+          if (round > 0) pair.compare();  // before the first run, some states have no elements
           pair.succeed(1);
         }
         CHECK(first_of(pair.tried.tensor("tally_runs")) == 4);
@@ -233,7 +234,7 @@ TEST_CASE("whole runs: states, variables and destinations that are added to stay
       }
 }
 
-TEST_CASE("whole runs: runs by position that repeat the last one change nothing, either") {
+TEST_CASE("whole runs: failed positional runs that repeat the last one change nothing") {
   FailingHost host;
   for (const bool training : {false, true}) {
     auto graph = changing_graph(host, false);
@@ -253,7 +254,7 @@ TEST_CASE("whole runs: runs by position that repeat the last one change nothing,
   }
 }
 
-TEST_CASE("whole runs: batches that run one after the other succeed together") {
+TEST_CASE("whole runs: batched runs succeed or fail together") {
   FailingHost host;
   Graph graph(host);
   graph.output("y", graph.add("picky", {graph.add("tally", {graph.input("x", f32, {-1})}, {}, "tally")}, {}, "picky"));
@@ -273,7 +274,7 @@ TEST_CASE("whole runs: batches that run one after the other succeed together") {
   CHECK(taken == 6);
 }
 
-TEST_CASE("whole runs: looking for what is not finite changes nothing") {
+TEST_CASE("whole runs: the search for non-finite values changes nothing") {
   FailingHost host;
   Session session(changing_graph(host), {.training = true});
   const NamedTensors inputs{{"x", four_from(1)}};
@@ -285,7 +286,7 @@ TEST_CASE("whole runs: looking for what is not finite changes nothing") {
   CHECK(same_tensors(kept_by_runs(session), before));
 }
 
-TEST_CASE("whole runs: outputs are finished once, in a run of several stages, too") {
+TEST_CASE("whole runs: outputs are finished once, also in a run of several stages") {
   FailingHost host;
   for (const auto optimize : {Optimize::full, Optimize::none}) {
     Session session(changing_graph(host), {.optimize = optimize});
@@ -320,7 +321,7 @@ struct Weighted : Operator {
   }
 };
 
-// x through an operator, beside a constant that optimization computes once.
+// x through an operator, along with a constant that optimization computes once.
 static Graph optimizable(Host& host, const char* op) {
   Graph graph(host);
   graph.output("constant", graph.add("drift", {graph.constant("a", vector_of({1})), graph.constant("b", vector_of({2}))}));
@@ -328,7 +329,7 @@ static Graph optimizable(Host& host, const char* op) {
   return graph;
 }
 
-TEST_CASE("whole runs: a refused input costs no plan and no execution, whichever way it comes") {
+TEST_CASE("whole runs: a refused input drops no plan and no execution, on any path") {
   FailingHost host;
   for (const auto optimize : {Optimize::full, Optimize::none}) {
     Session session(optimizable(host, "even"), {.plans = 2, .optimize = optimize});
@@ -356,7 +357,7 @@ TEST_CASE("whole runs: a refused input costs no plan and no execution, whichever
   }
 }
 
-TEST_CASE("whole runs: variables that a failed run gave values have none afterwards") {
+TEST_CASE("whole runs: variables initialized by a failed run have no values afterwards") {
   FailingHost host;
   host.add<Weighted>("weighted");
   Graph graph(host);
