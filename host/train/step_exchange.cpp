@@ -308,7 +308,7 @@ void StepExchange::add_states(std::vector<Tensor>& states, std::int64_t lanes, b
       if (rank == 0 && !own) copy_elements(theirs, states[i]);
       try {
         states_.require_equal(i, states[i], theirs);
-      } catch (const Failure& failure) {  // processes may differ in which rank they find unequal
+      } catch (const Failure& failure) {  // every process finds a rank that differs from its own
         throw SharedFailure(failure.kind(), failure.what(), failure.hint());
       }
     }

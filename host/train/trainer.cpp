@@ -200,7 +200,8 @@ struct Trainer::Impl {
   }
 
   StepReport take_step(NamedTensors batch) {
-    if (exchange) throw Failure(FailureKind::usage, "step(batch) is one micro-batch, which several processes cannot share", "use step()");
+    if (exchange)
+      throw Failure(FailureKind::usage, "step(batch) is a single micro-batch, which cannot be distributed over processes", "use step()");
     batch = by_input_names(model_of(forward), std::move(batch));
     check_data(forward, batch);
     Batches given(std::move(batch), std::numeric_limits<std::int64_t>::max(), options.seed, false);

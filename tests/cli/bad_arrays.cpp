@@ -57,7 +57,7 @@ TEST_CASE("wrong inputs") {
       {with("long.npy"), 4, "error: cannot read long.npy: it has 3 bytes after its array of float32 [2, 4]\n"},
       {with("junk.npy"), 4, "error: cannot read junk.npy: it is not a .npy file: it does not begin with \\x93NUMPY\n"},
       {with("empty.npy"), 4, "error: cannot read empty.npy: it is empty\n"},
-      {with("junk.npz"), 4, "error: cannot read junk.npz: it is not a zip archive, and .npz files are\n"},
+      {with("junk.npz"), 4, "error: cannot read junk.npz: it is not a zip archive, which .npz files must be\n"},
       {with("missing.npy"), 4, "error: cannot read missing.npy: there is no such file\n"},
       {with("."), 4, "error: cannot read .: it is a folder, and a file is needed\n"},
       {{"run", "g.tenon", "--input", "xx=x.npy"}, 2, "error: the graph has no input 'xx'\nhint: did you mean x?\n"},

@@ -58,7 +58,7 @@ TEST_CASE("a file that is not a .tenon file") {
   } cases[] = {
       {"", "the file is empty, but a .tenon file has at least 64 bytes"},
       {"PK\x03\x04", "this is not a .tenon file: its signature is wrong"},
-      {"{\"tenon\": 1}", "this is text, perhaps a graph.json, and not a .tenon file"},
+      {"{\"tenon\": 1}", "this is a text file, perhaps a graph.json, and not a .tenon file"},
       {unix_ends, "the signature of the .tenon file was damaged by a text-mode transfer; copy the file again in binary mode"},
       {sound.substr(0, 40), "the file ends after 40 bytes, inside its header of 64"},
       {other_version, "the file has layout version 2, but this version of Tenon reads 1; a newer version may read it"},

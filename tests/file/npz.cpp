@@ -163,8 +163,8 @@ TEST_CASE("npz: archives that are refused") {
     std::string reason;  // after the path
   } cases[] = {
       {"", ": it is empty"},
-      {"hello", ": it is not a zip archive, and .npz files are"},
-      {array, ": it is not a zip archive, and .npz files are"},
+      {"hello", ": it is not a zip archive, which .npz files must be"},
+      {array, ": it is not a zip archive, which .npz files must be"},
       {zip_of({{.name = "notes.txt", .content = "hi"}}), ", array 'notes.txt': it is not an array: its name does not end in .npy"},
       {zip_of({{.name = "folder/", .content = ""}}), ", array 'folder/': it is not an array: its name does not end in .npy"},
       {zip_of({good, good}), ", array 'a': the name occurs twice"},

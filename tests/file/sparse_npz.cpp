@@ -149,8 +149,8 @@ TEST_CASE("sparse npz: matrices that are refused") {
                             {.name = "data.npy", .content = npy("<f4", "(1, 2)", numbers({0x3f800000, 0x40000000}))}}));
   CHECK(failure_of([&] { read_npz(path); }).message == "cannot read " + path + ": 'data' has the shape [1, 2] but must have one dimension");
   const std::string where = "cannot read " + path + ", array 'format': ";
-  CHECK(message_of(npy("|S4", "()", "csr")) == where + "its text of 4 letters has 3 bytes");
-  CHECK(message_of(npy("<U3", "()", "csr")) == where + "its text of 3 letters has 3 bytes");
+  CHECK(message_of(npy("|S4", "()", "csr")) == where + "its text of 4 characters has 3 bytes");
+  CHECK(message_of(npy("<U3", "()", "csr")) == where + "its text of 3 characters has 3 bytes");
   CHECK(message_of(npy("|S3", "(1,)", "csr")) == where + "its elements have numpy's type '|S3', which Tenon does not support");
   write_bytes(path, zip_of({{.name = "format.npy", .content = npy("|S3", "()", "csr")}}));
   CHECK(failure_of([&] { read_npz(path); }).message == "cannot read " + path + ": the sparse matrix lacks the array 'data'");

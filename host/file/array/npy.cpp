@@ -102,7 +102,7 @@ std::optional<std::string> text_from_npy(const std::string& name, std::span<cons
   const std::span<const std::byte> content = bytes.subspan(fields.size);
   const std::size_t unit = wide ? 4 : 1;
   if (content.size() % unit != 0 || content.size() / unit != length)
-    throw file_failure("read", name, join("its text of ", counted(length, "letter"), " has ", counted(content.size(), "byte")));
+    throw file_failure("read", name, join("its text of ", counted(length, "character"), " has ", counted(content.size(), "byte")));
   std::string text;
   for (std::size_t i = 0; i < length; ++i) {
     unsigned letter = 0;

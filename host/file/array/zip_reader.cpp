@@ -89,7 +89,7 @@ ZipReader::Directory ZipReader::find_directory() const {
   }
   if (text_at(0, std::min<std::size_t>(tail.size(), 4)) == zip::member_header.signature)
     refuse("its directory, at the end of the file, is missing: was it truncated?");
-  throw file_failure("read", path_, "it is not a zip archive, and .npz files are");
+  throw file_failure("read", path_, "it is not a zip archive, which .npz files must be");
 }
 
 ZipReader::Directory ZipReader::directory64(std::uint64_t end) const {

@@ -34,7 +34,7 @@ void require_magic(std::string_view start, const std::filesystem::path& path) {
   if (start.empty()) refuse_file(path, "the file is empty, but a .tenon file has at least {} bytes", header_size);
   if (start.substr(1).starts_with("TENON"))
     refuse_file(path, "the signature of the .tenon file was damaged by a text-mode transfer; copy the file again in binary mode");
-  if (start.front() == '{') refuse_file(path, "this is text, perhaps a graph.json, and not a .tenon file");
+  if (start.front() == '{') refuse_file(path, "this is a text file, perhaps a graph.json, and not a .tenon file");
   refuse_file(path, "this is not a .tenon file: its signature is wrong");
 }
 

@@ -28,7 +28,7 @@ tenon_host host_for_parts(const tenon_host& host) {
 
 }  // namespace
 
-/// An idle lane; waits for one if all are in use.
+/// Borrows an idle Lane; waits for one if all are in use.
 class ChainStep::LaneInUse {
  public:
   explicit LaneInUse(ChainStep& step) : step_(step) {
@@ -109,7 +109,7 @@ void ChainStep::make_lane(const Plan& plan, CallContext& context) {
   }
 }
 
-// The shape is the lane's; place() sets it.
+// Its shape points into the Lane, where place() sets it.
 tenon_tensor ChainStep::tensor_for(Lane& lane, std::uint8_t dtype, ChainPlace::Extent extent) const {
   const bool has_rows = chain_.blocks.row > 0 && chain_.blocks.row <= chain_.blocks.size;
   tenon_type type{};

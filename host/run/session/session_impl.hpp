@@ -44,8 +44,8 @@ struct Session::Impl {
     Inference::Elements elements{};
     std::vector<Tensor> kept{};
   };
-  /// Thrown if the optimized graph cannot be planned for these inputs: a rule ignored some of the
-  /// shapes, or the inputs are wrong.
+  /// Thrown if the optimized graph cannot be planned for these inputs: a rule was applied before
+  /// all shapes were known, or the inputs are wrong.
   struct CannotPlan {
     PlanStore::Key key;
     std::shared_ptr<const Stage> instead{};  ///< an already planned stage of the original graph; null: none
