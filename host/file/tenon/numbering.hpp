@@ -26,7 +26,7 @@ class Numbering {
   std::vector<std::uint32_t> numbers_, order_;
 };
 
-/// Values that are not used by a node or another value have no number and are not written.
+/// Tensors, operators and plugins that no value or node uses have no number and are not written.
 struct FileOrder {
   Numbering values;       // inputs in their order, variables, constants, states, node outputs
   std::size_t named = 0;  // how many of them are not node outputs
