@@ -57,11 +57,11 @@ TEST_CASE("a pack without its hash is refused, until it is on the list") {
     return at.run(words);
   };
   CHECK(run().code == 4);
-  CHECK(
-      run().err ==
-      "error: q.pack is a pack, which holds code: its hash must be trusted, but no hash was passed\nhint: pass the pack's hash, which "
-      "tenon pack printed where it was made and sha256sum prints of a file, or add it to your list of what is trusted, `tenon trust add`, "
-      "if you know where it comes from (--trust sha256:HASH)\n");
+  CHECK(run().err ==
+        "error: q.pack is a pack, which holds code: its hash must be trusted, but no hash was passed\nhint: pass the pack's hash, which "
+        "`tenon pack` printed and `sha256sum` prints, or add it to your trusted hashes with `tenon trust add` if you know where the pack "
+        "comes "
+        "from (--trust sha256:HASH)\n");
   CHECK(run({"--trust", "sha256:" + std::string(64, '0')}).code == 4);
   CHECK(run({"--trust", "q.pack"}).code == 2);
   CHECK(at.run({"trust", "add", "q.pack"}).code == 0);

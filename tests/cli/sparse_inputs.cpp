@@ -74,7 +74,7 @@ TEST_CASE("sparse files as inputs: sparse where a kernel takes them, dense elsew
       {"labels.json", "x.svm:labels[2:]", 0, "y  float32 [1]  7\n"},
       {"same_float32.json", "half.svmlight:labels", 0, "y  float32 [1]  0.5\n"},
       {"labels.json", "half.svmlight:labels", 2, "error: 'half.svmlight' has the label 0.5, which does not fit int32\n"},
-      {"labels.json", "x.npz", 2, "error: input 'x' is float32 in its file but the graph needs int32, and not every value"},
+      {"labels.json", "x.npz", 2, "error: input 'x' is float32 in its file but the graph needs int32, which cannot hold every value"},
       {"same_float32.json", "broken.svm", 4, "error: cannot read broken.svm: line 2: the value 'x' is not a number\n"},
       {"same_float32.json", "zero.libsvm:from-1", 4,
        "error: cannot read zero.libsvm: line 1: found feature 0, but features are declared to count from 1\n"},

@@ -105,7 +105,7 @@ TEST_CASE("train: what cannot be done is told before any work") {
       {{"-o", "m.tenon", "--validate", "x=xs.npy"}, 2, "give them with --validate y=FILE.npy"},
       {{"-o", "m.tenon", "--validate", "x=xs.npy[0:9]", "--validate", "y=ys.npy"}, 2, "'xs.npy' has 8 rows, but rows 0 to 9 are requested"},
       {{"-o", "m.tenon", "--validate", "x=xs.npy[b:]", "--validate", "y=ys.npy"}, 2, "'b' is not a row"},
-      {{"-o", "m.tenon", "--validate", "x=ints.npy", "--validate", "y=ys.npy"}, 2, "not every value would survive"},
+      {{"-o", "m.tenon", "--validate", "x=ints.npy", "--validate", "y=ys.npy"}, 2, "which cannot hold every value"},
       {{"-o", "m.tenon", "--validate", "x=no.npy", "--validate", "y=ys.npy"}, 4, "no.npy"},
       {{"-o", "m.tenon", "--learning-rate", "1e30", "--optimizer", "sgd", "--epochs", "50"}, 1, "a smaller learning rate"},
       {{"-o", "no/m.tenon", "--epochs", "1"}, 4, "no/m.tenon cannot be written: there is no folder no"},

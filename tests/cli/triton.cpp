@@ -148,7 +148,7 @@ TEST_CASE("triton: what cannot be served") {
       {{"g.tenon", "-o", "models", "--name", ".."}, "error: '..' cannot be a model's name\n"},
       {{"g.tenon", "-o", "models", "--version", "0"}, "error: --version is '0' but must be a whole number from 1 to "},
       {{"g.tenon", "-o", "models", "--serve", "z"}, "error: the graph has no output 'z'\nhint: its outputs are y\n"},
-      {{"complex.json", "-o", "models"}, "error: output 'y' cannot be served: it is complex64, and clients exchange bool, integers"},
+      {{"complex.json", "-o", "models"}, "error: output 'y' cannot be served: it is complex64, but clients support only bool, integers"},
   };
   for (const auto& [words, sentence] : cases) {
     Words all{"triton"};

@@ -119,7 +119,7 @@ bash train.sh one.tenon >log 2>&1 || { tail -n 12 log; fail "a training by one p
 for ((n = 2; n <= most; ++n)); do
   ranks "$n" bash train.sh "$n.tenon" >log 2>&1 || { tail -n 12 log; fail "a training by $n processes"; continue; }
   cmp one.tenon "$n.tenon" || fail "$n processes with GPUs make another file"
-  ! grep -q 'goes by the CPU' log || { cat log; fail "NCCL is not used"; }
+  ! grep -q 'gradients are added on the CPU' log || { cat log; fail "NCCL is not used"; }
 done
 if [[ $gpus == *simulated* ]]; then
   # Each of ten steps sends 4 bytes for each of some 23,000 weights.
@@ -128,13 +128,13 @@ if [[ $gpus == *simulated* ]]; then
   for which in 0 1 id; do
     SIMULATED_NCCL_FAILS=$which ranks 2 bash train.sh "fails-$which.tenon" >log 2>&1 || { tail -n 12 log; fail "NCCL fails: $which"; }
     cmp one.tenon "fails-$which.tenon" || fail "NCCL fails: another file"
-    [[ $(grep -c 'what processes add goes by the CPU: .*NCCL does not start in rank .: .* fails: as it was told' log) == 1 ]] ||
+    [[ $(grep -c 'gradients are added on the CPU: .*NCCL does not start in rank .: .* fails: as it was told' log) == 1 ]] ||
       { tail -n 12 log; fail "NCCL fails: nothing says why"; }
   done
 fi
 nccl=$work ranks 2 bash train.sh without.tenon >log 2>&1 || { tail -n 12 log; fail "a training without NCCL"; }
 cmp one.tenon without.tenon || fail "a training without NCCL makes another file"
-[[ $gpus != *simulated* || $(grep -c "what processes add goes by the CPU" log) == 1 ]] || { tail -n 12 log; fail "nothing tells that sums go by the CPU"; }
+[[ $gpus != *simulated* || $(grep -c "gradients are added on the CPU" log) == 1 ]] || { tail -n 12 log; fail "nothing tells that sums go by the CPU"; }
 
 ((failed == 0)) && echo "all is well"
 exit $failed

@@ -186,7 +186,7 @@ TEST_CASE("captures: a kernel that says capturable and takes scratch is told so,
   Session session(chain(gpu.host, 4, "scratchy"), on_gpu());
   for (int i = 0; i < 5; ++i) CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 16));
   REQUIRE(gpu.warnings.size() == 1);
-  CHECK(gpu.warnings[0].find("a kernel that takes scratch cannot be captured") != std::string::npos);
+  CHECK(gpu.warnings[0].find("a kernel that allocates scratch cannot be captured") != std::string::npos);
 }
 
 TEST_CASE("the device that is current in an application's thread stays so") {

@@ -113,7 +113,7 @@ TEST_CASE("unpacking: refused if others may write to the folder") {
   for (const auto* name : names)
     if (const char* value = std::getenv(name)) before.emplace_back(name, value);
   for (const auto* name : names) ::unsetenv(name);
-  CHECK(message({saved.sha256, on.folder / "config", {}}).starts_with("there is no place to unpack packs: "));
+  CHECK(message({saved.sha256, on.folder / "config", {}}).starts_with("there is no folder to unpack packs to: "));
   for (const auto& each : before) ::setenv(each.first, each.second.c_str(), 1);
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("load_pack: uses the host's folders unless others are passed, and the 
   };
   tenon::trust_plugin(path, on.folder / "config");
   CHECK(failure_of([&] { load({}); }).message == "");
-  CHECK(failure_of([&] { load({.config = on.folder / "other"}); }).message.find("is opened only by its hash") != std::string::npos);
+  CHECK(failure_of([&] { load({.config = on.folder / "other"}); }).message.find("its hash must be trusted") != std::string::npos);
   CHECK(failure_of([&] { load({.cache = on.folder / "other"}); }).message == "");
   CHECK(fs::exists(on.folder / "other/packs" / saved.sha256));
 

@@ -150,7 +150,7 @@ def test_ray_with_a_pack(tmp_path, data, expected, network):
     ray = pytest.importorskip("ray")
     command = [sys.executable, "-m", "tenon", "pack", network, "-o", tmp_path / "net.pack"]
     packed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    with pytest.raises(tenon.FileError, match="it is opened only by its hash"):
+    with pytest.raises(tenon.FileError, match="its hash must be trusted"):
         tenon.Scorer(tmp_path / "net.pack")
     scorer = tenon.Scorer(tmp_path / "net.pack", trust=packed, keep="id")
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)

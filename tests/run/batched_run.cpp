@@ -263,7 +263,7 @@ TEST_CASE("batches: what cannot be split or joined is refused before anything ru
        4,
        "output 'weight' cannot be joined from batches: it is float32 [4] for 4 rows of input and float32 [4] for 8"},
       {{"both"}, 4, "input 'x' has 8 rows but 'z' has 7"},
-      {{"of fixed"}, 4, "no input that it needs has an open first dimension"},
+      {{"of fixed"}, 4, "none of its needed inputs has an unknown first dimension"},
       {{"half"}, 3, "the graph cannot be run in batches of 3: [halves] node 'halves': data is [3] but must divide into 2"},
       {{"twice"}, 0, "batch is 0 but must be at least 1"},
       {{"thrice"}, 4, "the graph has no output 'thrice'"},

@@ -267,7 +267,7 @@ TEST_CASE("control flow: graph.json names its graphs, uses all of them, and defi
     changed.replace(changed.find(from), from.size(), to);
     return failure_of([&] { Graph::from_json(host, changed); }).message;
   };
-  CHECK(replaced("{\"graph\": \"small\"}", "{\"graph\": \"smaller\"}").find("is the graph 'smaller', which 'graphs' does not have") !=
+  CHECK(replaced("{\"graph\": \"small\"}", "{\"graph\": \"smaller\"}").find("refers to the graph 'smaller', which is not in 'graphs'") !=
         std::string::npos);
   CHECK(replaced("\"small\": {", "\"unused\": {\"tenon\": 1}, \"small\": {").find("no node uses the graph 'unused'") != std::string::npos);
   CHECK(replaced("{\"graph\": \"small\"}", "{\"graph\": \"small\", \"more\": 1}").find("more") != std::string::npos);
