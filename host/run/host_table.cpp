@@ -32,7 +32,7 @@ std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::
   auto* tensor = (backward ? call->input_grads : call->outputs)[output];
   if (tensor == nullptr) return refuse(error, TENON_ERROR_FAILED, "output %u is not requested: check write() first", output);
   if (tensor->storage == TENON_DENSE)
-    return refuse(error, TENON_ERROR_TYPE, "output %u was planned as dense and already has memory", output);
+    return refuse(error, TENON_ERROR_TYPE, "output %u was planned as dense, so it has its memory already", output);
   try {
     static_cast<CallContext*>(call->context)->memory->allocate(*tensor, stored);
   } catch (const std::exception& failure) {
@@ -52,7 +52,7 @@ std::int32_t allocate(const tenon_call* call, std::uint32_t output, const std::i
   auto& tensor = *call->outputs[output];
   if (tensor.storage != TENON_STORAGE_UNKNOWN)
     return refuse(error, TENON_ERROR_FAILED,
-                  "output %u already has memory: a kernel may allocate only outputs that describe() declares allocated(), each once",
+                  "output %u has its memory already: a kernel may allocate only outputs that describe() declares allocated(), each once",
                   output);
   try {
     static_cast<CallContext*>(call->context)->memory->allocate_dense(tensor, {dims, static_cast<std::size_t>(std::max(rank, 0))});

@@ -253,7 +253,7 @@ TEST_CASE("prepared call: wrong arguments are refused, and the call remains usab
       {[&] {
          host.prepare("test_add", {{.dtype = f32, .shape = {-1}}, {.dtype = f32, .shape = {2}}});
        },
-       "its whole shape must be known"},
+       "its shape must be fully known"},
       {[&] { host.prepare("test_add", {{.dtype = f32, .shape = {2}}}); }, "input 'right' is missing"},
       {[&] {
          host.prepare("test_add", {{.dtype = f32, .shape = {2}}, {.dtype = f32, .shape = {3}}});
