@@ -30,7 +30,7 @@ std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::
   if (output >= (backward ? call->input_count : call->output_count))
     return refuse(error, TENON_ERROR_FAILED, "there is no output %u to allocate", output);
   auto* tensor = (backward ? call->input_grads : call->outputs)[output];
-  if (tensor == nullptr) return refuse(error, TENON_ERROR_FAILED, "output %u is not requested: check write() first", output);
+  if (tensor == nullptr) return refuse(error, TENON_ERROR_FAILED, "output %u was not requested: check write() first", output);
   if (tensor->storage == TENON_DENSE)
     return refuse(error, TENON_ERROR_TYPE, "output %u was planned as dense, so it has its memory already", output);
   try {
