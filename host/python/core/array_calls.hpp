@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <string>
 #include <tenon/host/call_cache.hpp>
 #include <utility>
@@ -228,9 +229,35 @@ inline nb::tuple counts_to_python(const CallCacheCounts& counts) {
   return nb::make_tuple(counts.hits, counts.misses, counts.evictions);
 }
 
+/// Prepared calls by host, so that a host that closes can drop its own. With the GIL.
+class CallsOfHosts {
+ public:
+  CallsOfHosts(const CallsOfHosts&) = delete;
+  CallsOfHosts& operator=(const CallsOfHosts&) = delete;
+
+  /// Drops the calls of a host, by its number, from all objects of this class.
+  static void drop(std::uint64_t host) {
+    std::vector<std::shared_ptr<void>> dropped;  // destructors may call operators
+    for (auto* each : all()) each->take(host, dropped);
+  }
+
+ protected:
+  CallsOfHosts() { all().insert(this); }
+  ~CallsOfHosts() { all().erase(this); }
+  /// Moves the calls of the host to `taken`.
+  virtual void take(std::uint64_t host, std::vector<std::shared_ptr<void>>& taken) = 0;
+
+ private:
+  // never destroyed: the interpreter's end destroys operators after static objects
+  static std::set<CallsOfHosts*>& all() {
+    static auto* const objects = new std::set<CallsOfHosts*>();
+    return *objects;
+  }
+};
+
 /// `Calls` of one operator, for each of the hosts that called it last. With the GIL.
 template <class Calls>
-class CallsByVersion {
+class CallsByVersion : CallsOfHosts {
  public:
   /// name: the operator's, as the caller writes it.
   explicit CallsByVersion(std::string name) : name_(std::move(name)) {}
@@ -250,6 +277,7 @@ class CallsByVersion {
     if (auto found = find(version)) return found;
     if (!op) return nullptr;
     std::shared_ptr<Calls> calls = make(version, name_, std::move(op));
+    if (!handle.host) return calls;                         // closed meanwhile
     auto dropped = std::exchange(known_, {{host, calls}});  // whose destructors may call the operator
     for (auto& each : dropped)
       if (known_.size() < max_versions && !each.host.expired() && each.calls->version().host != version.host)
@@ -280,6 +308,14 @@ class CallsByVersion {
     if (found == known_.end()) return nullptr;
     std::rotate(known_.begin(), found, found + 1);
     return known_.front().calls;
+  }
+
+  void take(std::uint64_t host, std::vector<std::shared_ptr<void>>& taken) override {
+    std::erase_if(known_, [&](Known& each) {
+      if (each.calls->version().host != host) return false;
+      taken.push_back(std::move(each.calls));
+      return true;
+    });
   }
 
   const std::string name_;

@@ -6,6 +6,7 @@
 
 #include <tenon/host/devices.hpp>
 
+#include "python/core/array_calls.hpp"
 #include "python/core/arrays.hpp"
 #include "python/core/attributes.hpp"
 #include "python/core/catalog.hpp"
@@ -115,6 +116,7 @@ void bind_host(nb::module_& module) {
       .def("close",
            [](HostHandle& self) {
              auto gone = std::move(self.host);
+             if (gone) CallsOfHosts::drop(gone->version().host);
              without_gil([&] { gone.reset(); });
            })
       .def(

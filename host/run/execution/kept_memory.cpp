@@ -37,11 +37,12 @@ std::span<const void* const> KeptMemory::of(std::uint32_t step) const {
 KeptKey KeptMemory::key_of(const KeptPart& part) const {
   const auto& tensor = tensors_[part.value];
   const auto constancy = HeldTensor::constancy(tensor);
+  const auto version = HeldTensor::version(tensor);  // read ahead of handles
   const bool safe = constancy == Constancy::always || (constancy == Constancy::unless_held && !HeldTensor::is_held_outside(tensor));
   return {plan_.graph.kernel_of(plan_.node_of(part.step), kernels_).table(),
           tensor.abi().dense.data,
           plan_.types()[part.value],
-          HeldTensor::version(tensor),
+          version,
           safe ? nullptr : session_,
           part.key};
 }
@@ -67,23 +68,22 @@ void KeptMemory::fill() {
   bool held = false;
   for (auto& kept : steps_) {
     const auto& of = kept.constants;
+    std::vector<std::uint64_t> versions;  // read ahead of handles, as all_versions()
+    for (const auto value : of) versions.push_back(HeldTensor::version(tensors_[value]));
     if (std::any_of(of.begin(), of.end(), [&](ValueId value) { return may_change(tensors_[value]); })) {
       forget(kept);
       held = true;
       continue;
     }
-    const bool same = std::equal(of.begin(), of.end(), kept.versions.begin(), kept.versions.end(),
-                                 [&](ValueId value, std::uint64_t version) { return HeldTensor::version(tensors_[value]) == version; });
-    if (kept.filled && (promised_ || same)) continue;
+    if (kept.filled && (promised_ || kept.versions == versions)) continue;
     forget(kept);
+    kept.versions = std::move(versions);
     fill(kept);
   }
   waiting_ = held;
 }
 
 void KeptMemory::fill(KeptStep& kept) {
-  kept.versions.clear();
-  for (const auto value : kept.constants) kept.versions.push_back(HeldTensor::version(tensors_[value]));
   std::size_t asked = 0;
   ask_kernel({plan_, kernels_, tensors_, threads_}, kept.step, [&](const KeptPart& part, tenon_fill fill, void* context) {
     if (asked == kept.parts.size() || kept.parts[asked].planned != part)

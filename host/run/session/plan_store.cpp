@@ -72,6 +72,7 @@ void PlanStore::drop(std::map<Key, Planned>::iterator plan) {
 }
 
 void PlanStore::refuse(Key key, std::shared_ptr<const Stage> instead) {
+  if (const auto plan = plans_.find(key); plan != plans_.end()) drop(plan);
   const auto bytes = bytes_of(key);
   if (refused_.size() >= 16 * capacity_ || refused_bytes_ + bytes > max_bytes_ / 4) {  // a dropped entry costs one attempt at planning
     refused_.clear();
@@ -90,23 +91,34 @@ void PlanStore::drop(const SessionGraph& graph) {
     if (const auto each = plan++; each->second.graph == &graph) drop(each);
 }
 
-Execution& PlanStore::execution_of(Planned& planned, ExecutionContext context, const Destinations& destinations,
-                                   std::uint64_t memory_limit) {
-  if (!planned.execution) {
-    const auto& plan = *planned.plan;
-    const auto& graph = *planned.graph;
-    const auto kept = plan.kept.empty() ? 0
+void PlanStore::drop_readers(std::span<const ValueId> values) {
+  const auto reads_any = [&](const Plan& plan) {
+    const auto& readers = plan.memory.readers;
+    return std::any_of(values.begin(), values.end(), [&](ValueId value) { return value < readers.size() && readers[value] != 0; });
+  };
+  for (auto plan = plans_.begin(); plan != plans_.end();)
+    if (const auto each = plan++; reads_any(*each->second.plan)) drop(each);
+}
+
+void PlanStore::make_execution(Planned& planned, ExecutionContext context, const Destinations& destinations, std::uint64_t memory_limit) {
+  const auto& plan = *planned.plan;
+  const auto& graph = *planned.graph;
+  const auto packed = plan.kept.empty() ? 0
                                         : KeptMemory(plan, graph.kernels, graph.tensors, context.call.threads.count(),
                                                      context.constant_weights, context.session)
                                               .missing_bytes();
-    require_memory(plan, arenas_, destinations, kept, memory_limit);
-    if (!arenas_.hold(plan)) {
-      const auto spare = static_cast<std::uint64_t>(plan.memory.bytes() / Arenas::spare_part);
-      make_room(plan, *context.streams, has_memory(plan, arenas_, destinations, kept + spare, memory_limit));
-    }
-    context.arenas = &arenas_;
-    planned.execution = std::make_unique<Execution>(planned.plan, graph.kernels, graph.tensors, context);
+  require_memory(plan, arenas_, destinations, packed, memory_limit);
+  if (!arenas_.hold(plan)) {
+    const auto spare = static_cast<std::uint64_t>(plan.memory.bytes() / Arenas::spare_part);
+    make_room(plan, *context.streams, has_memory(plan, arenas_, destinations, packed + spare, memory_limit));
   }
+  context.arenas = &arenas_;
+  planned.execution = std::make_unique<Execution>(planned.plan, graph.kernels, graph.tensors, context);
+}
+
+Execution& PlanStore::execution_of(Planned& planned, const ExecutionContext& context, const Destinations& destinations,
+                                   std::uint64_t memory_limit) {
+  if (!planned.execution) make_execution(planned, context, destinations, memory_limit);
   if (last_ != nullptr && last_ != &planned) last_->execution->free_sparse();
   last_ = &planned;
   return *planned.execution;

@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "run/execution/execution.hpp"
@@ -43,9 +44,14 @@ class PlanStore {
   std::shared_ptr<const Stage> stage_instead(const Key& key) const;
   /// Drops all plans of a graph.
   void drop(const SessionGraph& graph);
+  /// Drops the plans that read one of the values.
+  void drop_readers(std::span<const ValueId> values);
+  /// Gives the plan an execution, with room in the arena. Throws Failure (failed) if memory is
+  /// short, and changes nothing then.
+  void make_execution(Planned& planned, ExecutionContext context, const Destinations& destinations, std::uint64_t memory_limit);
   /// The plan's execution, with the arena grown as needed; it may use the arena until another
   /// execution is requested. Throws Failure (failed) if memory is short.
-  Execution& execution_of(Planned& planned, ExecutionContext context, const Destinations& destinations, std::uint64_t memory_limit);
+  Execution& execution_of(Planned& planned, const ExecutionContext& context, const Destinations& destinations, std::uint64_t memory_limit);
 
   const std::map<Key, Planned>& all() const { return plans_; }
   std::uint64_t made() const { return made_; }    ///< plans made so far, for tests

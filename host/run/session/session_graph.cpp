@@ -63,13 +63,17 @@ void SessionGraph::place() {
   hold_constants(model(), options_, tensors);
 }
 
-const std::shared_ptr<const Stage>& SessionGraph::stage_for(const std::vector<std::string>& outputs, std::uint64_t& next_id) {
+const std::shared_ptr<const Stage>& SessionGraph::stage_for(std::vector<std::string> outputs, std::uint64_t& next_id) {
+  std::sort(outputs.begin(), outputs.end());
+  outputs.erase(std::unique(outputs.begin(), outputs.end()), outputs.end());
   if (const auto found = stages_.find(outputs); found != stages_.end()) return found->second;
+  constexpr std::size_t max_stages = 256;
+  if (stages_.size() == max_stages) stages_.clear();
   auto stage = std::make_shared<Stage>();
   stage->graph = snapshot;
   if (!outputs.empty()) stage->part.emplace(model(), outputs, options_.training);
   stage->id = next_id++;
-  return stages_.emplace(outputs, std::move(stage)).first->second;
+  return stages_.emplace(std::move(outputs), std::move(stage)).first->second;
 }
 
 void SessionGraph::initialize_missing(const std::vector<tenon_type>& types, std::vector<ValueId>& initialized,
@@ -150,17 +154,18 @@ void SessionGraphs::optimize() {
   std::vector<bool> stay(model().values.size());
   sources_.clear();
   held_ = false;
+  // Versions are read ahead of handles: a handle that is taken meanwhile is noticed by the next run.
+  versions_ = HeldTensor::all_versions();
   for (ValueId id = 0; id < stay.size(); ++id) {
     const auto& tensor = now[id];
     if (!tensor || model().values[id].role == Role::output || run_changes(model(), options_, id) || tensor.storage() != Storage::dense)
       continue;
     const auto constancy = HeldTensor::constancy(tensor);
+    const auto version = HeldTensor::version(tensor);
     stay[id] = options_.constant_weights || constancy == Constancy::always ||
                (constancy == Constancy::unless_held && !HeldTensor::is_held_outside(tensor));
-    if (stay[id] && constancy == Constancy::unless_held && !options_.constant_weights)
-      sources_.emplace_back(id, HeldTensor::version(tensor));
+    if (stay[id] && constancy == Constancy::unless_held && !options_.constant_weights) sources_.emplace_back(id, version);
   }
-  versions_ = HeldTensor::all_versions();
   auto tensors = tensors_for(model(), now);
   auto snapshot = optimized_graph(host_, snapshot_, options_, tensors, stay);
   std::unique_ptr<SessionGraph> made;

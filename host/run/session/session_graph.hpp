@@ -28,7 +28,7 @@ class SessionGraph {
 
   /// The first stage of a run of these outputs; all outputs if the list is empty. `next_id` numbers
   /// new stages.
-  const std::shared_ptr<const Stage>& stage_for(const std::vector<std::string>& outputs, std::uint64_t& next_id);
+  const std::shared_ptr<const Stage>& stage_for(std::vector<std::string> outputs, std::uint64_t& next_id);
   /// Initializes variables and states whose shapes are in `types`. Appends them to `initialized`,
   /// and those with random values to `random`.
   void initialize_missing(const std::vector<tenon_type>& types, std::vector<ValueId>& initialized, std::vector<ValueId>& random);
@@ -46,7 +46,7 @@ class SessionGraph {
   void place();
 
   const SessionOptions& options_;
-  std::map<std::vector<std::string>, std::shared_ptr<const Stage>> stages_;  // by requested outputs
+  std::map<std::vector<std::string>, std::shared_ptr<const Stage>> stages_;  // by the requested outputs, sorted
 };
 
 /// Whether runs change the value's elements.

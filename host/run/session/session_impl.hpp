@@ -43,6 +43,7 @@ struct Session::Impl {
     std::map<ValueId, Device*> devices{};
     Inference::Elements elements{};
     std::vector<Tensor> kept{};
+    const Destinations* destinations = nullptr;  ///< of a run; null: the plan is not run
   };
   /// Thrown if the optimized graph cannot be planned for these inputs: a rule was applied before
   /// all shapes were known, or the inputs are wrong.
@@ -50,14 +51,17 @@ struct Session::Impl {
     PlanStore::Key key;
     std::shared_ptr<const Stage> instead{};  ///< an already planned stage of the original graph; null: none
   };
-  /// Thrown if the original graph cannot continue where the optimized one stopped.
-  struct CannotResume {};
+  /// Thrown if the original graph cannot continue where the optimized one stopped. `node`: one that
+  /// has run and must not run twice in one run; empty: none.
+  struct CannotResume {
+    std::string node;
+  };
 
   NextStage first_stage(const std::vector<std::string>& outputs);
   NextStage original_stage(const std::vector<std::string>& outputs);
   /// The plan of a stage. If the optimized graph cannot be planned, plans the rest of the original
-  /// one and sets `next` to it. Throws Failure if the graph refuses the inputs, and CannotResume;
-  /// neither changes existing plans.
+  /// one and sets `next` to it. Throws Failure if the graph refuses the inputs, if a destination does
+  /// not fit, or if memory does not suffice, and CannotResume; none of them changes existing plans.
   Planned& plan(NextStage& next, const std::function<Request(const NextStage&)>& request_of);
   Planned& plan(const std::map<std::string, Shape>& shapes);
   /// A plan whose execution has the run's inputs bound.
@@ -126,14 +130,17 @@ struct Session::Impl {
 
   // session_plans.cpp
   Planned& find_or_make(const NextStage& next, const Request& request);
-  Planned& make(const NextStage& next, PlanStore::Key key, const Request& request);
+  Planned make(const NextStage& next, const Request& request);
   /// The part of the original graph that remains where the optimized one cannot be planned.
   std::shared_ptr<const Stage> rest_of_original(const NextStage& optimized);
   Request request_of(const NextStage& next, const NamedTensors& inputs) const;
 
   // session_run.cpp
   class WholeRun;
-  NamedTensors run(const NamedTensors& inputs, const RunOptions& request, int& stages);
+  NamedTensors run(const NextStage& first, const NamedTensors& inputs, const RunOptions& request, int& stages);
+  /// Takes back the run so far and returns the original graph's first stage; later runs of such
+  /// inputs begin with it. Throws Failure if that would run a node twice that must not be.
+  NextStage begin_again(const NextStage& first, const NamedTensors& inputs, const CannotResume& refused);
   NamedTensors run_stages(const NextStage& first, const NamedTensors& inputs, const RunOptions& request, int& stages);
   NamedTensors run(Planned& planned, const NamedTensors& inputs, const Destinations& destinations, const RunOptions& request, bool more);
   void call_steps(Planned& planned, const Destinations& destinations, const NamedTensors& outputs, const RunOptions& request);
@@ -145,7 +152,7 @@ struct Session::Impl {
   void require_unchanged_files(const NamedTensors& inputs) const;
   bool repeat(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop);
   std::optional<NamedTensors> repeat(const NamedTensors& inputs, const std::stop_token& stop);
-  void remember(int stages);
+  void remember(const NextStage& first, int stages);
 
   // session_outputs.cpp
   NamedTensors bind_outputs(Planned& planned, const NamedTensors& inputs, const Destinations& destinations);
@@ -160,6 +167,8 @@ struct Session::Impl {
 
 /// Delivers outputs that no kernel could write to their destination: a second name of a value, an
 /// input that is an output, a sum that kernels cannot accumulate.
+/// Throws Failure (usage) for a destination that does not fit its output.
+void check_destinations(const Plan& plan, const Destinations& destinations);
 void deliver(const Destinations& destinations, NamedTensors& outputs);
 
 }  // namespace tenon

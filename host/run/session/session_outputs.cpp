@@ -9,8 +9,6 @@
 #include "tensor/tensor_device.hpp"
 
 namespace tenon {
-namespace {
-
 void check_destinations(const Plan& plan, const Destinations& destinations) {
   const auto& model = plan.model();
   if (destinations.empty()) return;
@@ -18,10 +16,10 @@ void check_destinations(const Plan& plan, const Destinations& destinations) {
   for (const auto& [name, value] : model.outputs) values.emplace(model.strings[name], value);
   for (const auto& [name, destination] : destinations) {
     const auto found = values.find(name);
+    if (found == values.end()) continue;  // another stage makes it
     const auto refuse = [&, &wanted = name](const std::string& what) {
       throw Failure(FailureKind::usage, fmt::format("the destination of output '{}' {}", wanted, what));
     };
-    if (found == values.end()) refuse("is not used: the graph has no such output");
     if (destination.write != Write::to && destination.write != Write::add) refuse("supports only the write modes `to` and `add`");
     const auto& type = plan.types()[found->second];
     if (type.storage == TENON_STORAGE_UNKNOWN) refuse("is not used: the kernel allocates the output, and run() returns it");
@@ -36,14 +34,11 @@ void check_destinations(const Plan& plan, const Destinations& destinations) {
   }
 }
 
-}  // namespace
-
 // Each run creates new outputs, which belong to the caller, except those with a destination.
 NamedTensors Session::Impl::bind_outputs(Planned& planned, const NamedTensors& inputs, const Destinations& destinations) {
   auto& execution = *planned.execution;
   const auto& plan = execution.plan();
   const auto& model = plan.model();
-  check_destinations(plan, destinations);
   NamedTensors outputs;
   std::map<ValueId, Tensor> made;
   std::map<ValueId, int> names;

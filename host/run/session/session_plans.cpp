@@ -62,17 +62,29 @@ Planned& Session::Impl::find_or_make(const NextStage& next, const Request& reque
   quick.reset();
   graphs.run(*next.graph);
   auto key = PlanStore::key_of(*next.stage, fuses(), request.types, request.devices, request.elements);
-  if (auto* const found = plans.find(key); found != nullptr) return *found;
+  if (auto* const found = plans.find(key); found != nullptr) {
+    if (request.destinations != nullptr) check_destinations(*found->plan, *request.destinations);
+    return *found;
+  }
   if (auto instead = plans.stage_instead(key)) throw CannotPlan{std::move(key), std::move(instead)};
-  if (!graphs.is_optimized(*next.graph)) return make(next, std::move(key), request);
+  Planned made;
   try {
-    return make(next, key, request);
+    made = make(next, request);
   } catch (const Failure&) {
+    if (!graphs.is_optimized(*next.graph)) throw;
     throw CannotPlan{std::move(key)};
   }
+  // what refuses the run comes first: storing a plan may drop another one
+  if (request.destinations != nullptr) {
+    check_destinations(*made.plan, *request.destinations);
+    plans.make_execution(made, context, *request.destinations, host().options.memory_limit);
+  }
+  warn_of_conversions(*next.graph, *made.plan);
+  warn_of_fallbacks(*next.graph, *made.plan);
+  return plans.keep(std::move(key), std::move(made));
 }
 
-Planned& Session::Impl::make(const NextStage& next, PlanStore::Key key, const Request& request) {
+Planned Session::Impl::make(const NextStage& next, const Request& request) {
   const auto& [graph, stage, requested] = next;
   const auto evaluate = evaluation(stage->graph, context.call.threads);
   auto inferred = infer_with(stage->model(), stage->graph->binding, graph->tensors, request.types, stage->wanted(),
@@ -86,15 +98,29 @@ Planned& Session::Impl::make(const NextStage& next, PlanStore::Key key, const Re
   auto plan = make_plan(now->graph, graph->kernels, graph->tensors, std::move(inferred.types),
                         {options.training, options.keep_on_device, options.capture, request.devices, now->wanted(), options.optimize,
                          graph->constants(), fuses(), context.call.threads.count()});
-  warn_of_conversions(*graph, *plan);  // refused plans are not stored
-  warn_of_fallbacks(*graph, *plan);
-  return plans.keep(std::move(key), {graph, std::move(plan), std::move(later), std::move(inferred.evaluated)});
+  return {graph, std::move(plan), std::move(later), std::move(inferred.evaluated)};
 }
+
+namespace {
+
+/// Returns the label of a node outside of `rest` that has effects which no backup undoes; empty: none.
+std::string node_with_effect(const Stage& rest) {
+  const auto& model = rest.model();
+  for (NodeId id = 0; id < model.nodes.size(); ++id) {
+    const auto& bound = rest.graph->binding.nodes[id];
+    if (!rest.part->nodes[id] && bound.op != nullptr &&
+        (bound.op->info->communicates || is_application_own(*bound.op) || model.objects.contains(id)))
+      return node_label(model, id);
+  }
+  return {};
+}
+
+}  // namespace
 
 std::shared_ptr<const Stage> Session::Impl::rest_of_original(const NextStage& optimized) {
   if (optimized.stage->types.empty()) return original_stage(optimized.outputs).stage;  // nothing has run yet
   auto rest = resumed(graphs.snapshot(), *optimized.stage);
-  if (!rest) throw CannotResume();
+  if (!rest) throw CannotResume{node_with_effect(*optimized.stage)};
   rest->id = stage_count++;
   return rest;
 }
@@ -150,6 +176,7 @@ Planned& Session::Impl::prepare(NextStage& next, const NamedTensors& inputs, con
   std::map<ValueId, tenon_type> types;
   auto& planned = plan(next, [&](const NextStage& stage) {
     auto request = request_of(stage, inputs);
+    request.destinations = &destinations;
     kept = request.kept;
     types = request.types;
     return request;

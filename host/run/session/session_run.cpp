@@ -6,6 +6,7 @@
 
 #include "io/crash/crash_handler.hpp"
 #include "io/file_memory.hpp"
+#include "run/execution/step_walk.hpp"
 #include "run/session/given_run.hpp"
 #include "run/session/session_impl.hpp"
 #include "run/session/watched_stop.hpp"
@@ -33,12 +34,13 @@ Destinations destinations_in(const GraphModel& model, const Destinations& all) {
 // Most graphs have one stage. Values for later stages are among a stage's outputs.
 NamedTensors Session::Impl::each_stage(NextStage next, const NamedTensors& inputs, const RunOptions& request, const Visit& visit) {
   NamedTensors given, outputs;
+  stop_where_asked(request.stop);
+  check_names(*next.stage, request.destinations);
   for (bool first = true;; first = false) {
     std::vector<Tensor> kept;
     auto& planned = prepare_apart(next, first ? inputs : given, request.destinations, kept);
     const auto later = planned.later;
     if (first && !later) return visit(planned, inputs, request.destinations, false);
-    if (first) check_names(*next.stage, request.destinations);
     if (first) given = inputs;
     const auto destinations = destinations_in(planned.plan->model(), request.destinations);
     for (auto& [name, tensor] : visit(planned, given, destinations, later != nullptr)) {
@@ -152,10 +154,9 @@ void Session::Impl::undo() {
   backup.put_back();
   if (initialized.empty()) return;
   quick.reset();
-  for (auto* graph : graphs.all()) {
+  plans.drop_readers(initialized);
+  for (auto* graph : graphs.all())
     for (const auto value : initialized) graph->tensors[value] = Tensor();
-    plans.drop(*graph);
-  }
   initialized.clear();
 }
 
@@ -169,23 +170,35 @@ NamedTensors Session::Impl::run(const NamedTensors& inputs, const RunOptions& re
     return made;
   }
   int stages = 0;
-  auto made = run(inputs, request, stages);
-  if (plain) remember(stages);
+  const auto first = first_stage(request.outputs);
+  auto made = run(first, inputs, request, stages);
+  if (plain) remember(first, stages);
   return made;
 }
 
-NamedTensors Session::Impl::run(const NamedTensors& inputs, const RunOptions& request, int& stages) {
+NamedTensors Session::Impl::run(const NextStage& first, const NamedTensors& inputs, const RunOptions& request, int& stages) {
   WholeRun whole(*this);
-  const auto first = first_stage(request.outputs);
   NamedTensors made;
   try {
     made = run_stages(first, inputs, request, stages);
-  } catch (const CannotResume&) {
-    undo();
-    made = run_stages(original_stage(request.outputs), inputs, request, stages);
+  } catch (const CannotResume& refused) {
+    made = run_stages(begin_again(first, inputs, refused), inputs, request, stages);
   }
   whole.done();
   return made;
+}
+
+Session::Impl::NextStage Session::Impl::begin_again(const NextStage& first, const NamedTensors& inputs, const CannotResume& refused) {
+  undo();
+  auto original = original_stage(first.outputs);
+  const auto request = request_of(first, inputs);
+  plans.refuse(PlanStore::key_of(*first.stage, fuses(), request.types, request.devices, request.elements), original.stage);
+  if (!refused.node.empty())
+    throw Failure(
+        FailureKind::failed,
+        fmt::format("the optimized graph does not accept the sizes that this run computed, and {} must not run twice", refused.node),
+        "run again: runs with inputs of these types begin with the original graph now");
+  return original;
 }
 
 // Finished outputs are reported only once all stages have plans, because the run may restart until
@@ -239,9 +252,10 @@ std::optional<NamedTensors> Session::Impl::repeat(const NamedTensors& inputs, co
   return named;
 }
 
-void Session::Impl::remember(int stages) {
-  if (is_plain() && stages == 1 && !overlapped && plans.last() != nullptr)
-    quick = QuickRun::of(*first_stage({}).stage, graphs.up_to_date(), *plans.last());
+// `first`: what the run began with. The application may have changed constants since, and another
+// graph may be up to date now.
+void Session::Impl::remember(const NextStage& first, int stages) {
+  if (is_plain() && stages == 1 && !overlapped && plans.last() != nullptr) quick = QuickRun::of(*first.stage, *first.graph, *plans.last());
 }
 
 void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop) {
@@ -259,9 +273,10 @@ void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tenso
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i]) request.destinations.emplace(names.strings[names.outputs[i].first], Destination{outputs[i]});
   int stages = 0;
-  auto made = run(given, request, stages);
+  const auto first = first_stage({});
+  auto made = run(first, given, request, stages);
   for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = made.at(std::string(names.strings[names.outputs[i].first]));
-  remember(stages);
+  remember(first, stages);
 }
 
 // Rolled back like a failed run, so it changes nothing.
@@ -290,10 +305,12 @@ std::string Session::Impl::first_non_finite(const NamedTensors& inputs) {
     return outputs;
   };
   try {
-    each_stage(first_stage({}), inputs, {}, look);
-  } catch (const CannotResume&) {
-    undo();
-    each_stage(original_stage({}), inputs, {}, look);
+    const auto first = first_stage({});
+    try {
+      each_stage(first, inputs, {}, look);
+    } catch (const CannotResume& refused) {
+      each_stage(begin_again(first, inputs, refused), inputs, {}, look);
+    }
   } catch (const Found&) {
   }
   return found;

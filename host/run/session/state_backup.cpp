@@ -37,15 +37,18 @@ void StateBackup::put_back() noexcept {
     for (auto* state : saved_) copy(state->before, state->now);
     for (auto* state : saved_)
       if (auto& device = device_of(state->now); !device.is_cpu()) streams_.of(device).synchronize();
-    for (const auto& [now, before, saved] : destinations_)
-      copy_bytes(before.abi().dense, now.abi().dense, static_cast<std::uint64_t>(now.bytes()));
+    // the latest copy first: stages may have saved the same memory one after another
+    for (auto each = destinations_.rbegin(); each != destinations_.rend(); ++each)
+      copy_bytes(each->before.abi().dense, each->now.abi().dense, static_cast<std::uint64_t>(each->now.bytes()));
   } catch (const Failure&) {
     // the run's own failure is already being reported
   }
   forget();
 }
 
+// Memory for copies of other states is freed once it is more than this run needs.
 void StateBackup::clear() {
+  if (states_.size() > 2 * saved_.size()) std::erase_if(states_, [](const auto& state) { return !state.second.saved; });
   for (auto* state : saved_) {
     state->saved = false;
     state->now = Tensor();
