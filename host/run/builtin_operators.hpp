@@ -1,4 +1,4 @@
-// Operators of every host that later folders define.
+// Registers operators that other folders add to every host.
 #pragma once
 #include <vector>
 

@@ -1,8 +1,8 @@
 // graph.json: a graph as human-readable text.
-// {"tenon": 1, "name": text, "inputs": {name: {dtype, shape}},
-// "variables": {name: {init, dtype, shape, values or npy}},
-// "constants": {...}, "states": {...}, "nodes": [{name, op, inputs, attrs, device}],
-// "outputs": {name: value}, "notes": {key: text}, "graphs": {name: a graph like this one}}
+//   {"tenon": 1, "name": text, "inputs": {name: {dtype, shape}},
+//    "variables": {name: {init, dtype, shape, values or npy}},
+//    "constants": {...}, "states": {...}, "nodes": [{name, op, inputs, attrs, device}],
+//    "outputs": {name: value}, "notes": {key: text}, "graphs": {name: a graph like this one}}
 // A parameter that is a graph is written inline, or as {"graph": name}.
 #pragma once
 #include <filesystem>

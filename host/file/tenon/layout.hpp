@@ -27,10 +27,10 @@ constexpr std::uint64_t align(std::uint64_t offset, std::uint64_t alignment) {
 }
 
 /// Byte  0  "\x89TENON\r\n"; its first and last bytes reveal text-mode transfers
-/// 8  version, 32 bits; 12  header_size, 32 bits
-/// 16  metadata_size        24  metadata_checksum
-/// 32  data_offset; 0: no data      40  file_size
-/// 48  zero                 56  checksum of the 56 bytes before
+///       8  version, 32 bits; 12  header_size, 32 bits
+///      16  metadata_size        24  metadata_checksum
+///      32  data_offset; 0: no data              40  file_size
+///      48  zero                 56  checksum of the 56 bytes before
 /// Numbers are little-endian and have 64 bits unless stated otherwise; checksums are XXH3, 64 bits.
 /// The metadata follows the header.
 struct Header {
