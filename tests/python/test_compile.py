@@ -283,7 +283,7 @@ def test_what_cannot_be_compiled_at_all(monkeypatch, tmp_path):
             tenon.compile(SOURCE)
     with monkeypatch.context() as changed:
         changed.setattr(shutil, "which", lambda name: None)
-        with pytest.raises(tenon.UsageError, match="there is no nvcc"):
+        with pytest.raises(tenon.UsageError, match="there is no CUDA compiler"):
             tenon.compile(SOURCE, cuda=True)
     with monkeypatch.context() as changed:
         (tmp_path / "file").write_text("")

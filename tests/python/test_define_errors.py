@@ -129,7 +129,7 @@ def test_an_array_that_only_a_circle_has_is_not_kept():
     [
         ({"describe": lambda op: None}, r"Broken has no forward\(\)"),
         ({"forward": lambda self, call: None}, r"Broken has no describe\(\)"),
-        ({"describe": lambda op: (op.input("x"), op.output("y")), "forward": lambda self, call: None}, "says no doc"),
+        ({"describe": lambda op: (op.input("x"), op.output("y")), "forward": lambda self, call: None}, "has no doc"),
         (
             {"describe": lambda op: op.doc("d"), "forward": lambda self: None},
             r"forward\(\) of Broken takes 1 arguments",
@@ -245,9 +245,9 @@ def test_backward_reads_what_it_named_and_nobody_asks_for_every_gradient():
     given = {"left": X[0, :3], "right": X[1, :3]}
     np.testing.assert_array_equal(graph(outputs="good", **given).good, X[1, :3])
     with pytest.raises(
-        tenon.ExecutionError, match=r"call.left is not kept for backward: name it in op.backward_reads\(\)"
+        tenon.ExecutionError, match=r"call.left is not available in backward: name it in op.backward_reads\(\)"
     ):
         graph(outputs="unread", **given)
     careless = True
-    with pytest.raises(tenon.ExecutionError, match="'NoneType'.*; a gradient that nobody asks for is None"):
+    with pytest.raises(tenon.ExecutionError, match="'NoneType'.*; gradients that are not requested are None"):
         graph(outputs="unread", **given)

@@ -109,7 +109,7 @@ def test_conv(options, plain):
 
 def test_same_padding_of_an_even_kernel_is_refused():
     graph = tenon.Graph()
-    with pytest.raises(tenon.UsageError, match="same zeros on both sides"):
+    with pytest.raises(tenon.UsageError, match="equal padding on both sides"):
         nn.conv(graph.input("x", "float32", (None, 1, 8, 8)), 2, 4, pad="same")
 
 

@@ -66,7 +66,7 @@ def test_near_names():
     with pytest.raises(tenon.UsageError, match="unknown parameter 'num_hiden'") as error:
         ops.fully_connected(np.ones((1, 2)), np.ones((3, 2)), num_hiden=3)
     assert "num_hidden" in error.value.hint
-    with pytest.raises(TypeError, match="a str, not int"):
+    with pytest.raises(TypeError, match="operator names are str, not int"):
         ops[3]
 
 

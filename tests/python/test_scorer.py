@@ -93,7 +93,7 @@ def test_a_scorer_goes_to_another_process(network, tmp_path, python):
     network.write_bytes(network.read_bytes() + b"x")
     assert (
         python(code)
-        == f"FileError '{network}' is not the file that the scorer was made with: it has other bytes here\n"
+        == f"FileError '{network}' is not the file that the scorer was created with: its content differs here\n"
     )
     network.unlink()
     assert python(code) == f"FileError cannot read '{network}': No such file or directory\n"
@@ -153,11 +153,11 @@ def test_what_a_batch_lacks_is_said(network):
         scorer({"id": np.arange(3)})
     with pytest.raises(tenon.UsageError, match="the batch has no column 'row'; it has x, id"):
         tenon.Scorer(network, keep="row")(batch())
-    with pytest.raises(TypeError, match="a batch is a dict of arrays or an Arrow record batch, not ndarray"):
+    with pytest.raises(TypeError, match="a batch must be a dict of arrays or an Arrow record batch, not ndarray"):
         scorer(np.ones((2, 2), np.float32))
     with pytest.raises(tenon.UsageError, match="the graph has the outputs y, positive: Scorer"):
         scorer.columns(batch()["x"])
-    with pytest.raises(tenon.UsageError, match="the graph has the inputs x, but 2 columns are given"):
+    with pytest.raises(tenon.UsageError, match="the graph has the inputs x, but got 2 columns"):
         scorer.columns(batch()["x"], batch()["x"])
     with pytest.raises(tenon.FileError, match="cannot read"):
         tenon.Scorer("no_such.tenon")

@@ -97,7 +97,7 @@ def test_a_sparse_matrix_trains():
         (dict(weight_dekay=0.1), tenon.UsageError, "weight_dekay"),
         (dict(schedule="linear"), tenon.UsageError, "no schedule 'linear'"),
         (dict(epochs=-1), tenon.UsageError, "epochs is -1"),
-        (dict(epochs=2.5), TypeError, "epochs must be a whole number, not float"),
+        (dict(epochs=2.5), TypeError, "epochs must be an integer, not float"),
         (dict(learning_rate="fast"), TypeError, "learning_rate must be a number, not str"),
         (dict(learning_rate=-1), tenon.UsageError, "rate"),
         (dict(batch=0), tenon.UsageError, "batch is 0"),

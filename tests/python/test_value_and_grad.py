@@ -174,7 +174,7 @@ def test_a_csr_matrix_among_the_arguments():
     [
         (lambda x: x * 2.0, "one floating number"),
         (lambda x: 3.0, "returned float, not a value"),
-        (lambda x: ops.sum(nn.dense(x, 2)), "makes the variable 'dense_weight'"),
+        (lambda x: ops.sum(nn.dense(x, 2)), "creates the variable 'dense_weight'"),
         (lambda x: ops.cast(ops.sum(x), dtype="int32"), "one floating number"),
     ],
 )
@@ -184,11 +184,11 @@ def test_what_has_no_gradient_is_refused(function, text):
 
 
 def test_arguments_without_a_gradient_are_refused():
-    with pytest.raises(tenon.UsageError, match="one of int64 is asked for"):
+    with pytest.raises(tenon.UsageError, match="one at argnums is int64"):
         tenon.grad(lambda x: ops.sum(x))(np.arange(3))
     with pytest.raises(TypeError, match="hold no arrays"):
         tenon.grad(lambda text: ops.sum(text))("text")
-    with pytest.raises(TypeError, match="argument 1 is asked for"):
+    with pytest.raises(TypeError, match="argnums has 1, but the call has 1 positional"):
         tenon.grad(lambda x: x, 1)(1.0)
     with pytest.raises(tenon.UsageError, match="argnums"):
         tenon.grad(lambda x: x, (0, 0))

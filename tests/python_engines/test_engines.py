@@ -82,9 +82,9 @@ def test_arrow_types(network):
         assert read[name].tolist() == array.to_pylist(), name
     for column, words in (
         (pa.array([1, None]), "column 'x' has nulls"),
-        (pa.array(["a", "b"]), "column 'x' has Arrow's format 'u'"),
+        (pa.array(["a", "b"]), "column 'x' has the Arrow format 'u'"),
         (pa.array([[1], [2, 3]]), "column 'x' has lists of different lengths, from 1 to 2"),
-        (pa.array(["a", "b"]).dictionary_encode(), "column 'x' has Arrow's format 'i'"),
+        (pa.array(["a", "b"]).dictionary_encode(), "column 'x' has the Arrow format 'i'"),
     ):
         with pytest.raises(tenon.UsageError, match=words.replace("+", r"\+")):
             _arrow.columns(pa.record_batch([column], names=["x"]))
@@ -94,7 +94,7 @@ def test_arrow_types(network):
     masked = pa.StructArray.from_arrays([pa.array([1.0, 2.0])], ["x"], mask=pa.array([False, True]))
     with pytest.raises(tenon.UsageError, match="the record batch itself has nulls"):
         _arrow.columns(masked)
-    with pytest.raises(tenon.UsageError, match="a record batch is needed"):
+    with pytest.raises(tenon.UsageError, match="expected an Arrow record batch"):
         _arrow.columns(pa.array([1]))
 
 

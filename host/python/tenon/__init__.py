@@ -1,4 +1,6 @@
-"""Tenon: operators that people write in C++, CUDA or Python, called on arrays, built into graphs, trained, saved and loaded again."""
+"""Tenon: operators written in C++, CUDA or Python, called on arrays, built into graphs, trained,
+saved and loaded.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     from ._train import Run, train
     from ._trainer import Metrics, Report, Trainer, evaluate
 
-# Imported when they are first asked for: what only calls operators and runs graphs begins in milliseconds.
+# Imported at first use, so that programs that only call operators and run graphs start in
+# milliseconds.
 _LATER = {
     "_check": ("CheckReport", "CheckResult", "check"),
     "_compile": ("Compiled", "compile"),
@@ -113,15 +116,17 @@ def __dir__() -> list[str]:
 
 
 def default_host() -> _core.Host:
-    """The host of functions that are given none."""
+    """The host that functions use unless they are passed one."""
     return _core.default_host()
 
 
 def add_plugins(path: str) -> None:
-    """Adds a folder of plugins, or one plugin, to the default host."""
+    """Adds a folder of plugins, or one plugin file, to the default host."""
     _core.default_host().add_plugins(path)
 
 
 def seed(number: int) -> None:
-    """Starts the random numbers of calls again, as a new host with that seed would draw them. Sessions have seeds of their own."""
+    """Restarts the random numbers of calls as in a new host with that seed. Sessions have their own
+    seeds.
+    """
     _core.default_host().seed(number)

@@ -1,4 +1,4 @@
-"""Kinds of arrays: what goes into an operator comes out of it."""
+"""Kinds of arrays and their conversion to and from tensors: results have the kind of the inputs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def _dense(tensor: _core.Tensor) -> Any:
 
 
 def to_scipy(tensor: _core.Tensor, matrix: bool = False) -> Any:
-    """The tensor as a csr_array of scipy, or a csr_matrix, which shares the values of a csr tensor. Its indices are copies, to be written."""
+    """The tensor as a scipy csr_array, or a csr_matrix if `matrix`.
+
+    Shares the values of a csr tensor. The indices are copies and therefore writable.
+    """
     from scipy.sparse import csr_array, csr_matrix
 
     csr = tensor.to("cpu").to_storage("csr")
@@ -42,14 +45,14 @@ def to_scipy(tensor: _core.Tensor, matrix: bool = False) -> Any:
 
 def _from_scipy(matrix: Any) -> _core.Tensor:
     matrix = matrix.tocsr()
-    if np.uint64 in (matrix.indices.dtype, matrix.indptr.dtype):  # which scipy's own functions refuse
+    if np.uint64 in (matrix.indices.dtype, matrix.indptr.dtype):  # scipy's own functions reject them
         given, matrix = matrix, type(matrix)(matrix.shape, dtype=matrix.dtype)
         matrix.data = given.data
         matrix.indices, matrix.indptr = (each.astype(np.int64) for each in (given.indices, given.indptr))
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
-    # Kernels read int64: widened here, so that no call has to do it again.
+    # Kernels read int64. Widening here saves every later call from doing it.
     return _core.csr(
         matrix.data,
         matrix.indices.astype(np.int64, copy=False),
@@ -96,8 +99,8 @@ def _from_torch(value: Any) -> _core.Tensor:
         from ._errors import UsageError
 
         raise UsageError(
-            "a torch tensor requires a gradient, which torch cannot take through this call",
-            "tenon.torch.register(name) makes an operator of torch that has a gradient, and tenon.torch.module(graph) a module; x.detach() gives the elements alone",
+            "a torch tensor requires a gradient, but torch cannot differentiate through this call",
+            "tenon.torch.register(name) makes a differentiable torch operator, and tenon.torch.module(graph) a module; or pass x.detach()",
         )
     if value.layout == torch.sparse_csr:
         parts = (value.values(), value.col_indices(), value.crow_indices())
@@ -110,7 +113,7 @@ def _from_torch(value: Any) -> _core.Tensor:
 
 def _unmasked(array: Any) -> _core.Tensor:
     if isinstance(array, np.ma.MaskedArray):
-        raise TypeError("a masked array is given, and Tenon has no masks; array.filled(number) is one without")
+        raise TypeError("masked arrays are not supported; pass array.filled(value)")
     return _core.tensor_from(array)
 
 
@@ -150,7 +153,7 @@ def kind_of_one(value: Any) -> Kind | None:
 
 
 def kind_of(values: Sequence[Any]) -> Kind:
-    """That of the first array; numpy's where there are numbers and lists alone."""
+    """The kind of the first array; numpy if there are only numbers and lists."""
     return next((kind for kind in map(kind_of_one, values) if kind is not None), NUMPY)
 
 
@@ -162,12 +165,14 @@ def to_tensor(value: Any) -> _core.Tensor:
         return _core.tensor_from(_numbers(value))
     made = _as_array(value)
     if made is value:
-        raise TypeError(f"an array, a number or a list is needed, not {type(value).__name__}")
+        raise TypeError(f"expected an array, a number or a list, not {type(value).__name__}")
     return to_tensor(made)
 
 
 def _as_array(value: Any) -> Any:
-    """What has the protocol of an array or a buffer, as one of the kinds; anything else as it is."""
+    """Converts an object with an array or buffer protocol to one of the kinds. Returns anything
+    else unchanged.
+    """
     if kind_of_one(value) is not None or isinstance(value, (*NUMBERS, str)):
         return value
     if hasattr(value, "__dlpack__"):
@@ -181,7 +186,9 @@ def _as_array(value: Any) -> Any:
 
 
 def to_tensors(kind: Kind, info: OperatorInfo, values: Sequence[Any]) -> list[_core.Tensor | None]:
-    """Numbers and lists take the dtype of the arrays beside them."""
+    """Converts the inputs of a call. Numbers and lists take the dtype of the arrays passed with
+    them.
+    """
     values = [_as_array(value) for value in values]
     shared = _shared_dtype(info, values)
     tensors: list[_core.Tensor | None] = []
@@ -217,36 +224,47 @@ def _name_of_dtype(dtype: Any) -> str | None:
 
 
 def _numbers(value: Any) -> Any:
-    """A number, or lists of numbers, as an array. Raises UsageError for what holds anything else, or a whole number of above 64 bits."""
+    """A number, or nested lists of numbers, as an array.
+
+    Raises UsageError for other contents and for integers of more than 64 bits.
+    """
     try:
         made = np.asarray(value)
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"a list is no array of numbers: {error}") from None
+        raise UsageError(f"a list cannot be converted to an array of numbers: {error}") from None
     if made.dtype.kind in "biufc":
         return made
     if made.dtype.kind == "O" and all(isinstance(each, int) for each in made.flat):
-        raise UsageError(f"{reprlib.repr(value)} does not fit 64 bits")
-    raise UsageError(f"a list is no array of numbers: {reprlib.repr(value)}")
+        raise UsageError(f"{reprlib.repr(value)} does not fit in 64 bits")
+    raise UsageError(f"a list cannot be converted to an array of numbers: {reprlib.repr(value)}")
 
 
 def _odd(whole: int) -> int:
-    """An integer of at most 53 bits, whose last says whether there were more: rounded again, it is as if it was rounded once."""
+    """Rounds an integer to 53 bits, to odd: its last bit records whether bits were dropped, so that
+    rounding the result again equals rounding once.
+    """
     more = max(whole.bit_length() - 53, 0)
     return (whole >> more | ((whole & ((1 << more) - 1)) != 0)) << more
 
 
 def cast_to(dtype: str, tensor: _core.Tensor) -> _core.Tensor:
-    """Rounded once, also to bfloat16, where numpy's astype() goes by way of float32."""
+    """Converts with a single rounding, also to bfloat16, for which numpy's astype() goes through
+    float32.
+    """
     made: _core.Tensor = _core.default_host().call_all("tenon.cast", [tensor], {"dtype": dtype})[0]
     return made
 
 
 def weak(value: Any, name: str, where: str) -> _core.Tensor:
-    """A number or a list in the dtype of that name. Raises UsageError where it would be another number there; floating dtypes round."""
+    """A number or a list as a tensor of the dtype `name`.
+
+    Floating dtypes round. Raises UsageError if the dtype cannot hold the value.
+    """
     dtype = np.dtype("float64" if name == "bfloat16" else name)
     try:
         if dtype.kind in "fc" and type(value) is int:
-            value = float(value if name in ("float64", "complex128") else _odd(value))  # of any size
+            # integers of any size
+            value = float(value if name in ("float64", "complex128") else _odd(value))
         made = _numbers(value)
     except OverflowError:
         raise UsageError(f"{where} is {reprlib.repr(value)}, which does not fit {name}") from None
@@ -255,7 +273,8 @@ def weak(value: Any, name: str, where: str) -> _core.Tensor:
     with np.errstate(all="ignore"):
         cast = (made.real if dtype.kind != "c" else made).astype(dtype)
     tensor = _core.tensor_from(cast)
-    if name == "bfloat16":  # numpy's is a library's of its own, and may not be installed
+    # numpy's bfloat16 comes from another package, which may not be installed
+    if name == "bfloat16":
         tensor = cast_to(name, _core.tensor_from(made if made.dtype.kind in "iu" else cast))
         cast = cast_to("float32", tensor).numpy()
     fits = made.dtype.kind != "c" or dtype.kind == "c"
@@ -269,8 +288,12 @@ def weak(value: Any, name: str, where: str) -> _core.Tensor:
 
 
 def weak_input(value: Any, shared: str | None, info: OperatorInfo, place: int) -> _core.Tensor:
-    """A number or a list for an input: in the dtype that it shares with others, or in one of the input's own. Where it shares none, in the
-    first of the operator's dtypes that can hold it, should they have no int64 or float64."""
+    """A number or a list for an input, in the dtype that the input shares with others or in one of
+    the input's own.
+
+    If the input shares none and the operator takes neither int64 nor float64, uses the first of the
+    operator's dtypes that can hold the value.
+    """
     types = info.input_at(place).types
     where = f"[{info.name}] input '{info.input_at(place).name}'"
     if types is None and shared is not None:
@@ -290,7 +313,7 @@ def weak_input(value: Any, shared: str | None, info: OperatorInfo, place: int) -
             return weak(value, name, where)
         except UsageError:
             pass
-    return _core.tensor_from(natural)  # which the operator refuses with its own words
+    return _core.tensor_from(natural)  # the operator reports the error
 
 
 WIDE_WHOLES = ("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool")

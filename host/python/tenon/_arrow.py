@@ -1,4 +1,6 @@
-"""Arrow's record batches as arrays, by its C Data Interface (arrow.apache.org/docs/format/CDataInterface.html): no package is needed."""
+"""Arrow record batches as arrays. Uses the C Data Interface
+(arrow.apache.org/docs/format/CDataInterface.html), so no package is needed.
+"""
 
 from __future__ import annotations
 
@@ -55,15 +57,17 @@ def is_arrow(value: Any) -> bool:
 
 
 def columns(batch: Any, names: Container[str] | None = None) -> dict[str, np.ndarray[Any, Any]]:
-    """The columns of a record batch that have these names, or all, as read-only arrays that share its memory; booleans are copied.
+    """The columns of a record batch with these names, or all, as read-only arrays that share its
+    memory; booleans are copied.
 
-    Lists become one more dimension, and so have one length. Raises UsageError, with the column's name, for nulls and for other types than numbers.
+    Lists become an additional dimension, so they must have one length. Raises UsageError with the
+    column's name for nulls and for non-numeric types.
     """
     capsules = batch.__arrow_c_array__()
     schema = _Schema.from_address(_pointer_of(capsules[0], b"arrow_schema"))
     array = _Array.from_address(_pointer_of(capsules[1], b"arrow_array"))
     if schema.format != b"+s":
-        raise UsageError(f"an Arrow array of the format '{schema.format.decode()}' is given: a record batch is needed")
+        raise UsageError(f"expected an Arrow record batch, not an array of the format '{schema.format.decode()}'")
     _require_no_nulls("the record batch itself", array, array.offset, array.length, capsules)
     found = {}
     for i in range(schema.n_children):
@@ -98,7 +102,7 @@ def _elements(name: str, schema: _Schema, array: _Array, first: int, count: int,
     if kind == "b":
         return _bits(array.buffers[1], first, count, owner)
     if kind not in _NUMBERS or schema.dictionary:
-        raise UsageError(f"column '{name}' has Arrow's format '{kind}': needs numbers, booleans or lists of them")
+        raise UsageError(f"column '{name}' has the Arrow format '{kind}', but must hold numbers, booleans or lists of these")
     dtype = np.dtype(_NUMBERS[kind])
     return _memory(array.buffers[1], first * dtype.itemsize, count * dtype.itemsize, owner).view(dtype)
 
@@ -107,7 +111,7 @@ def _require_no_nulls(what: str, array: _Array, first: int, count: int, owner: A
     if array.null_count == 0 or array.n_buffers == 0 or not array.buffers[0]:
         return
     if not _bits(array.buffers[0], first, count, owner).all():
-        raise UsageError(f"{what} has nulls: fill them in, or drop their rows, before the graph sees them")
+        raise UsageError(f"{what} has nulls: fill them in or drop their rows before running the graph")
 
 
 def _memory(address: int | None, offset: int, size: int, owner: Any) -> np.ndarray[Any, Any]:

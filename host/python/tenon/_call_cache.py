@@ -1,4 +1,4 @@
-"""What calls make once and use again: prepared calls, sessions, traces, descriptions."""
+"""Caches of what calls create once and reuse: prepared calls, sessions, traces, descriptions."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ class Counts(NamedTuple):
 
 
 class Lease(Generic[T]):
-    """A `with` block in which an entry belongs to one call. If the block raises, or the entry is None, it is not used again; neither is one
-    without a cache."""
+    """A `with` block in which an entry belongs to one call.
+
+    The entry is not reused if the block raises, if it is None, or if there is no cache.
+    """
 
     __slots__ = ("_cache", "_entry", "_host", "_key")
 
@@ -47,24 +49,27 @@ _caches: weakref.WeakSet[CallCache[Any]] = weakref.WeakSet()
 
 
 class CallCache(Generic[T]):
-    """A bounded cache whose keys have the host's version: entries of other hosts, or of operators that were replaced, are never found.
+    """A bounded cache whose keys include the host's version, so entries of other hosts or of
+    replaced operators are never found.
 
-    lease() gives an entry to one call at a time, so that a key has as many as there were calls at once; shared() gives the same one to all.
-    The key used longest ago goes first. Threads: any.
+    lease() gives an entry to one call at a time, so a key has as many entries as there were
+    concurrent calls; shared() returns one entry to all. The least recently used key is evicted
+    first. Thread-safe.
     """
 
     def __init__(self, capacity: int = 64) -> None:
         self._capacity = capacity
         self._entries: OrderedDict[tuple[Any, Any], list[T]] = OrderedDict()
         self._hits = self._misses = self._evictions = 0
-        # For new keys and old ones. What is found takes no lock, since each of its steps is atomic. The garbage collector may run meanwhile,
-        # and with it what calls an operator: so the same thread may come again.
+        # Guards insertions and evictions. Lookups take no lock, since each of their steps is
+        # atomic. Reentrant, because the garbage collector may run here and call an operator on this
+        # thread.
         self._lock = threading.RLock()
         _caches.add(self)
 
     @property
     def counts(self) -> Counts:
-        """Threads that hit at once may count as one."""
+        """Hits, misses and evictions. Concurrent hits may count as one."""
         return Counts(self._hits, self._misses, self._evictions)
 
     def __len__(self) -> int:
@@ -79,7 +84,7 @@ class CallCache(Generic[T]):
         entry = None
         entries = self._entries.get(whole)
         if entries:
-            try:  # nothing slower: this is on the way of every call
+            try:  # the fast path of every call
                 entry = entries.pop()
                 self._entries.move_to_end(whole)
                 self._hits += 1
@@ -91,7 +96,9 @@ class CallCache(Generic[T]):
         return Lease(entry, self, host, whole)
 
     def shared(self, host: _core.Host, key: Any, make: Callable[[], T]) -> T:
-        """The entry that all calls have. Of two threads that miss it at once both make one, and one of these stays."""
+        """The entry that all callers share. If two threads miss it at once, both create one and one
+        of these stays.
+        """
         whole = host.version, key
         try:
             entry = self._entries[whole][0]
@@ -107,7 +114,7 @@ class CallCache(Generic[T]):
         entries = self._entries.get(key)
         if entries is not None:
             return entries.append(entry)
-        gone = []  # destroyed without the lock
+        gone = []  # destroyed outside of the lock
         with self._lock:
             self._entries.setdefault(key, []).append(entry)
             while len(self._entries) > self._capacity:
@@ -122,10 +129,10 @@ class CallCache(Generic[T]):
     def _drop(self, over: Callable[[tuple[Any, Any]], bool]) -> None:
         with self._lock:
             gone = [self._entries.pop(key, None) for key in list(self._entries) if over(key)]
-        del gone  # without the lock
+        del gone  # outside of the lock
 
 
 def forget(host: int) -> None:
-    """Drops what all caches have of a host, by its number: it closes."""
+    """Drops the entries of a closing host, given by its number, from all caches."""
     for cache in list(_caches):
         cache._drop(lambda key: key[0][0] == host)

@@ -1,4 +1,4 @@
-"""The long way of a call: any kind of array, values of graphs, and what is wrong."""
+"""The general path of a call: any kind of array, values of graphs, and error messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RESERVED = ("name", "device", "training", "out")
 
 
 class Arguments(NamedTuple):
-    """What a call is given, sorted. inputs: in the operator's order, None for those left out."""
+    """The sorted arguments of a call. inputs: in the operator's order, None if omitted."""
 
     inputs: list[Any]
     params: dict[str, Any]
@@ -28,7 +28,7 @@ def call(op: _core.Operator, positional: tuple[Any, ...], named: dict[str, Any])
 
         return add_node(op, info, arguments)
     if arguments.reserved.get("name") is not None:
-        raise TypeError(f"{info.name}() is given arrays and a name, but only nodes of graphs have names")
+        raise TypeError(f"{info.name}() got arrays and name=, but only nodes of graphs have names")
     return eager(op, info, arguments)
 
 
@@ -37,7 +37,7 @@ def sort(op: _core.Operator, info: OperatorInfo, positional: tuple[Any, ...], na
     variadic = bool(declared) and declared[-1].variadic
     if not variadic and len(positional) > len(declared):
         raise TypeError(
-            f"{info.name}() takes {len(declared)} inputs by position but is given {len(positional)}: "
+            f"{info.name}() takes {len(declared)} positional inputs but got {len(positional)}: "
             f"{info.name}{signature_of(op)}"
         )
     inputs: list[Any] = list(positional)
@@ -71,7 +71,7 @@ def eager(op: _core.Operator, info: OperatorInfo, arguments: Arguments) -> Any:
     if device is not None:
         if not isinstance(device, str):
             raise TypeError(
-                f"{info.name}(): device= is {type(device).__name__}, but devices are named: 'cpu', 'cuda', 'cuda:1'"
+                f"{info.name}(): device= must be a str such as 'cpu', 'cuda' or 'cuda:1', not {type(device).__name__}"
             )
         tensors = [tensor if tensor is None else tensor.to(device) for tensor in tensors]
     while tensors and tensors[-1] is None:
@@ -91,10 +91,10 @@ def _write(info: OperatorInfo, made: list[_core.Tensor], out: Any) -> Any:
         if not isinstance(array, np.ndarray):
             raise TypeError(f"{info.name}(): out= must be numpy arrays, not {type(array).__name__}")
         if not array.flags.writeable:
-            raise _core_error(f"[{info.name}] the array that out= names is read-only")
+            raise _core_error(f"[{info.name}] the out= array is read-only")
         if array.shape != tensor.shape or array.dtype != tensor.dtype:
             raise _core_error(
-                f"[{info.name}] the array that out= names is {array.dtype} {list(array.shape)}, "
+                f"[{info.name}] the out= array is {array.dtype} {list(array.shape)}, "
                 f"but the result is {tensor.dtype_name} {list(tensor.shape)}"
             )
     for array, result in zip(outs, [tensor.numpy() for tensor in made]):
@@ -109,7 +109,9 @@ def _core_error(text: str) -> Exception:
 
 
 def pack(info: OperatorInfo, results: list[Any]) -> Any:
-    """One result as it is, several as a named tuple; as many as a parameter says as a tuple, one too where the parameter must be given."""
+    """One result as it is; several as a named tuple; a number of results set by a parameter as a
+    tuple, also of one if that parameter is required.
+    """
     if len(results) == 1 and not any(output.count and info.params[output.count].required for output in info.visible):
         return results[0]
     named = info.result_type

@@ -1,4 +1,4 @@
-"""CBOR (RFC 8949), as far as manifests need it: the same bytes as the SDK's own writer gives for the same values."""
+"""CBOR (RFC 8949) as far as manifests need it. Produces the same bytes as the SDK's writer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _head(major: int, argument: int) -> bytes:
 
 
 def dumps(value: Any) -> bytes:
-    """The value in CBOR: None, bools, integers of 64 bits, floats, texts, lists, tuples and dicts."""
+    """Encodes None, bools, 64-bit integers, floats, texts, lists, tuples and dicts."""
     if value is None:
         return b"\xf6"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""tenon.check: whether an operator does what it declares."""
+"""tenon.check: checks whether an operator does what it declares."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from . import _core, _errors, _kept, _state  # noqa: F401 - a checked kernel must not be what loads a module
+from . import _core, _errors, _kept, _state  # noqa: F401 - imported now, not by a checked kernel
 from ._compile import Compiled
 from ._define import Definition, decorated
 from ._errors import ExecutionError, UsageError
@@ -28,19 +28,21 @@ FAULTS = ("failed", "crashed", "untried")
 
 
 class CheckResult(NamedTuple):
-    """What one check found of one operator."""
+    """The result of one check of one operator."""
 
     op: str
     check: str
     verdict: str
-    """passed, skipped, warning, failed, crashed, or untried where no call was found that the operator accepts."""
+    """passed, skipped, warning, failed, crashed, or untried if no call was found that the operator
+    accepts.
+    """
     sentence: str
     calls: list[str]
     """Inputs and parameters of each call that the check made."""
 
 
 class CheckReport(Sequence[CheckResult]):
-    """The results of tenon.check, one for each check of each operator; true where nothing failed."""
+    """The results of tenon.check, one per check and operator. True if nothing failed."""
 
     def __init__(self, results: Iterable[CheckResult]) -> None:
         self.results = list(results)
@@ -116,20 +118,27 @@ def check(
     set: _Calls = None,
     input: _Calls = None,
 ) -> CheckReport:
-    """Checks whether operators do what they declare: inference, gradients, what they read and write, bits that stay the same, files.
+    """Checks whether operators do what they declare: inference, gradients, reads and writes,
+    reproducible bits, files.
 
-    what: a class with @tenon.operator, what tenon.compile returned, a function of tenon.ops, or the path of a plugin. op: only this operator
-    of a plugin. checks: only these, by name. device: whose kernels are compared with the CPU's, of plugins. seed: of all inputs. timeout:
-    seconds for each check. plugins: folders and files of others that the operators may need. memory_limit: bytes that the checks may take,
-    0 for no limit.
+    what: a class decorated with @tenon.operator, the result of tenon.compile, a function of
+        tenon.ops, or the path of a plugin.
+    op: only this operator of a plugin.
+    checks: only these checks, by name.
+    device: compare the kernels of this device with the CPU's; for plugins.
+    seed: of all inputs.
+    timeout: seconds for each check.
+    plugins: folders and files of other plugins that the operators may need.
+    memory_limit: bytes that the checks may allocate; 0: no limit.
+    shape, set, input: the calls to try instead of searching for some: shapes of inputs, values of
+        parameters, and elements of inputs as arrays or file paths. Each is a mapping by name or a
+        list of mappings; every combination is a call. What they leave open comes from the
+        operator's examples if those fit, or is searched for.
 
-    shape, set, input: the calls to try instead of those that are found: shapes of inputs, values of parameters, and elements of inputs as
-    arrays or as paths of files. Each is a mapping by name, or a list of them: every combination is a call. What they leave open is as in
-    the operator's examples where that fits, and searched for.
-
-    All of it runs in processes of its own: whatever an operator does there is a result, and this process stays as it is. An operator in
-    Python is checked in a fork of this process, without other threads; it may call other operators of the default host, on one thread.
-    Raises UsageError and FileError for what cannot be checked at all.
+    The checks run in separate processes: whatever an operator does there becomes a result and does
+    not affect this process. An operator in Python is checked in a fork of this process, without
+    other threads; it may call other operators of the default host, on one thread. Raises UsageError
+    and FileError for what cannot be checked at all.
     """
     options = {
         "op": op, "checks": list(checks), "device": device, "seed": seed, "time_limit": float(timeout), "memory_limit": memory_limit,
@@ -138,14 +147,14 @@ def check(
     if isinstance(what, _core.Operator):
         found = decorated(what.info.full_name)
         if what.info.path is None and found is None:
-            raise UsageError(f"{what.info.full_name} is part of Tenon itself, and no plugin")
+            raise UsageError(f"{what.info.full_name} is part of Tenon itself and not of a plugin")
         what, options["op"] = (found, "") if found is not None else (what.info.path, what.info.full_name)
     if isinstance(what, Compiled):
         what = what.path
     if isinstance(what, type):
         definition = what.__dict__.get("_tenon_definition")
         if not isinstance(definition, Definition):
-            raise TypeError(f"a class with @tenon.operator is needed, not {what!r}")
+            raise TypeError(f"expected a class decorated with @tenon.operator, not {what!r}")
         return _report(_of_class(what, definition, options))
     return _report(_of_plugin(os.fspath(what), options))
 
@@ -183,7 +192,7 @@ def _report(lines: Iterator[dict[str, Any]]) -> CheckReport:
 
 
 def _told(write: Callable[[bytes], Any], work: Callable[[Callable[..., None]], None]) -> None:
-    """Runs the checks, and writes each result, and what they raise, as a line of JSON."""
+    """Runs the checks and writes each result, or the error that they raise, as a line of JSON."""
 
     def report(op: str, check: str, verdict: str, sentence: str, calls: list[str]) -> None:
         write(
@@ -203,7 +212,8 @@ def _of_class(cls: type, definition: Definition, options: Mapping[str, Any]) -> 
     before = _core.default_host()
     read, write = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which the child does without
+        # about threads, which the child does not use
+        warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if pid == 0:
         status = 1
@@ -227,7 +237,7 @@ def _of_class(cls: type, definition: Definition, options: Mapping[str, Any]) -> 
         _, state = os.waitpid(pid, 0)
         ended = True
         if state != 0:
-            raise ExecutionError(f"the process of the checks ended with status {os.waitstatus_to_exitcode(state)}")
+            raise ExecutionError(f"the check process ended with status {os.waitstatus_to_exitcode(state)}")
     finally:
         if not ended:
             os.kill(pid, signal.SIGKILL)
@@ -240,7 +250,9 @@ def _write_all(file: int, data: bytes) -> None:
 
 
 def _use_one_thread(before: _core.Host) -> None:
-    """In a fork, which has none of the threads of its parent's host: another one, with the same operators."""
+    """Gives a forked child, which has none of its parent's host threads, a new host with the same
+    operators.
+    """
     _core.allow_fork()
     paths = [file["path"] for file in before.files() if file["usable"]]
     host = Host(threads=1)
@@ -255,7 +267,9 @@ def _use_one_thread(before: _core.Host) -> None:
 
 
 def _of_plugin(path: str, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """In a new interpreter: the checks fork, which a process with threads must not. Arrays go there as files."""
+    """Runs the checks in a new interpreter, since they fork, which a process with threads must not.
+    Passes arrays as files.
+    """
     with tempfile.TemporaryDirectory(prefix="tenon-check-") as folder:
         for number, call in enumerate(options["calls"]):
             for name, array in call["input"].items():
@@ -277,7 +291,7 @@ def _in_interpreter(path: str, options: Mapping[str, Any]) -> Iterator[dict[str,
     ) as process:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         try:
-            with contextlib.suppress(BrokenPipeError):  # it has ended, and says why
+            with contextlib.suppress(BrokenPipeError):  # the process has ended; its stderr says why
                 process.stdin.write(pickle.dumps((path, options)))
                 process.stdin.close()
             for line in process.stdout:
@@ -288,7 +302,7 @@ def _in_interpreter(path: str, options: Mapping[str, Any]) -> Iterator[dict[str,
             raise
     if process.returncode != 0:
         raise ExecutionError(
-            f"the process of the checks ended with status {process.returncode}: {said.strip()[-2000:]}"
+            f"the check process ended with status {process.returncode}: {said.strip()[-2000:]}"
         )
 
 

@@ -1,4 +1,4 @@
-"""tenon.compile: operators in C++ from a string."""
+"""tenon.compile: C++ operators from a string."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ _INCLUDE_VARIABLES = ("CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH")
 
 
 class Compiled:
-    """The operators of a plugin that tenon.compile made: `mine.half_square(x)`. `path` is the plugin's file."""
+    """The operators of a plugin built by tenon.compile, as functions: `mine.half_square(x)`. `path`
+    is the plugin's file.
+    """
 
     def __init__(self, name: str, path: str, operators: Sequence[str], host: _core.Host) -> None:
         self._name, self.path = name, path
@@ -63,20 +65,29 @@ def compile(  # noqa: A001 - tenon.compile
     host: _core.Host | None = None,
     timeout: float = 600.0,
 ) -> Compiled:
-    """Compiles operators in C++ and adds them to the default host, or to `host`. The result has each of them as a function.
+    """Compiles C++ operators and adds them to the default host, or to `host`. The result has each
+    operator as a function.
 
-    source: what a plugin's file has, from `#include <tenon/operator.hpp>` to `TENON_OPERATOR(name, Class)`. cuda: compile it by nvcc, for
-    element-wise operators and kernels on a GPU. flags: more options for the compiler, after -O2. name: the plugin's and its operators'
-    space; default: that of its first operator, and the space `compiled`, which the op.space() of a describe() goes before. A source that
-    changed replaces the operators that it made before, for what is made from then on.
+    source: the content of a plugin's source file, from `#include <tenon/operator.hpp>` to
+        `TENON_OPERATOR(name, Class)`.
+    cuda: compile with nvcc, for element-wise operators and kernels on a GPU.
+    flags: further compiler options, after -O2.
+    name: the name of the plugin and the space of its operators. Default: the name of its first
+        operator, and the space `compiled`, unless describe() sets op.space().
+    timeout: seconds to wait for another process that builds the same source.
 
-    What was compiled is kept in the user's cache folder (XDG_CACHE_HOME) by source, flags, compiler, all headers that the source includes,
-    and the files that the flags name. A source that may include headers of its own is preprocessed by each call, which finds headers that
-    are new, too; others take no process. The compiler is $CXX, c++, g++ or clang++; of CUDA sources $CUDACXX or nvcc. Raises CompileError with the author's lines first and the compiler's whole output as
-    `.output`; UsageError without compiler; FileError where the cache folder cannot be used, or another process builds the same source for
-    longer than `timeout` seconds.
+    A changed source replaces the operators that it defined before, for everything created later.
 
-    Threads: any. Processes that compile the same source at once wait for the first.
+    Plugins are cached in the user's cache folder (XDG_CACHE_HOME) by source, flags, compiler, all
+    included headers, and the files that the flags name. A source that may include its own headers
+    is preprocessed by each call, which also finds new headers; for others, a cached plugin needs no
+    process. The compiler is $CXX, c++, g++ or clang++; for CUDA sources $CUDACXX or nvcc.
+
+    Raises CompileError with the errors in the source first and the compiler's whole output as
+    `.output`; UsageError if there is no compiler; FileError if the cache folder cannot be used or
+    the wait exceeds `timeout`.
+
+    Threads: any. Processes that compile the same source concurrently wait for the first.
     """
     found = OPERATOR.search(source)
     if found is None:
@@ -85,7 +96,7 @@ def compile(  # noqa: A001 - tenon.compile
     name = name or found[1]
     if not name.isidentifier():
         raise UsageError(
-            f"the plugin's name is '{name}', but it must have letters, digits and underscores, and no digit first"
+            f"the plugin's name is '{name}', but it must consist of letters, digits and underscores and not start with a digit"
         )
     compiler = _compiler(cuda)
     headers = _headers()
@@ -104,7 +115,7 @@ def _added(name: str, space: str, path: Path, host: _core.Host) -> Compiled:
     host.add_plugins(str(path))
     file = next((each for each in reversed(host.files()) if each["path"] == str(path)), None)
     if file is None or not file["usable"]:
-        reason = file["reason"] if file is not None and file["reason"] else "the host does not know it"
+        reason = file["reason"] if file is not None and file["reason"] else "the host did not find it"
         raise CompileError(
             f"the compiled plugin '{name}' cannot be used: {reason}", file["hint"] if file is not None else ""
         )
@@ -112,14 +123,14 @@ def _added(name: str, space: str, path: Path, host: _core.Host) -> Compiled:
 
 
 def _full_name(host: _core.Host, space: str, operator: str, path: str) -> str:
-    """Of the operator of that file: others may have its short name."""
+    """The full name of the operator in this file. Other operators may share its short name."""
     for name in itertools.chain([f"{space}.{operator}", operator], host.names()):
         if name.rpartition(".")[2] == operator:
             with contextlib.suppress(ImportError):
                 described = host.describe(name)
                 if described["path"] == path and described["name"] == operator:
                     return str(described["full_name"])
-    raise CompileError(f"the compiled operator '{operator}' has not become part of the host", "; ".join(host.notes()))
+    raise CompileError(f"the compiled operator '{operator}' was not added to the host", "; ".join(host.notes()))
 
 
 def _compiler(cuda: bool) -> str:
@@ -133,17 +144,17 @@ def _compiler(cuda: bool) -> str:
             return found
     if cuda:
         raise UsageError(
-            "there is no nvcc, which compiles for CUDA",
-            "install the CUDA toolkit, name nvcc by CUDACXX, or leave cuda=True out",
+            "there is no CUDA compiler (nvcc)",
+            "install the CUDA toolkit, set CUDACXX to nvcc, or omit cuda=True",
         )
     raise UsageError(
         "there is no C++ compiler",
-        "install g++ 12 or clang 14, or a later one, or name yours by the environment variable CXX",
+        "install g++ 12, clang 14 or later, or set the environment variable CXX to yours",
     )
 
 
 def _headers() -> Path:
-    """Those of the installed package, or of the source tree that this file lies in."""
+    """The headers of the installed package, or of the source tree that contains this file."""
     for folder in (Path(include_dir()), Path(__file__).resolve().parents[3] / "sdk" / "include"):
         if (folder / "tenon" / "operator.hpp").exists():
             return folder
@@ -160,7 +171,7 @@ def _command(compiler: str, cuda: bool, headers: Path, name: str, space: str) ->
         "-shared",
     ]
     if not cuda:
-        numbers = ["-ffp-contract=off", "-fno-math-errno"]  # as tenon_add_plugin has it
+        numbers = ["-ffp-contract=off", "-fno-math-errno"]  # the same as tenon_add_plugin's
         return [
             compiler,
             *shared,
@@ -184,11 +195,13 @@ def _command(compiler: str, cuda: bool, headers: Path, name: str, space: str) ->
 
 
 def _key(source: str, space: str, cuda: bool, flags: Sequence[str], compiler: str, headers: Path) -> str:
-    """Another one wherever the compiler could give something else. Compiler and headers count by size and time, which takes no process."""
+    """A key of everything that may affect the compiler's output. Compiler and headers count by size
+    and time, which needs no process.
+    """
     parts: list[Any] = [source, space, cuda, list(flags), compiler, *_stamp(os.path.realpath(compiler))]
     parts += [os.environ.get(name) for name in _INCLUDE_VARIABLES]
     if any(flag.startswith(("-I", "-i")) or not flag.startswith("-") for flag in flags):
-        parts.append(os.getcwd())  # which paths may be relative to
+        parts.append(os.getcwd())  # for relative paths
     for folder, folders, files in os.walk(headers / "tenon"):
         folders.sort()
         parts += [_stamp(os.path.join(folder, file)) for file in sorted(files)]
@@ -210,20 +223,20 @@ def _cache() -> Path:
             folder.chmod(0o700)
     except OSError as error:
         raise FileError(
-            f"{folder}, where compiled operators are kept, cannot be used: {error.strerror}",
-            "name another folder by XDG_CACHE_HOME",
+            f"the cache folder {folder} of compiled operators cannot be used: {error.strerror}",
+            "set XDG_CACHE_HOME to another folder",
         ) from error
     if state.st_uid != os.getuid():
         raise FileError(
-            f"{folder} belongs to another user, who could change what is loaded from it",
-            "name another folder by XDG_CACHE_HOME",
+            f"the cache folder {folder} belongs to another user, who could change what is loaded from it",
+            "set XDG_CACHE_HOME to another folder",
         )
     return folder
 
 
 @contextlib.contextmanager
 def _locked(folder: Path, timeout: float) -> Iterator[None]:
-    """A lock of the system's, which ends with its process: none is ever left behind."""
+    """A file lock, which the system releases when the process ends, so that no lock is left behind."""
     folder.mkdir(exist_ok=True, mode=0o700)
     with open(folder / "lock", "w") as file:
         until = time.monotonic() + timeout
@@ -234,19 +247,20 @@ def _locked(folder: Path, timeout: float) -> Iterator[None]:
             except BlockingIOError:
                 if time.monotonic() > until:
                     raise FileError(
-                        f"another process has been compiling {folder} for {timeout:g} seconds", "give a longer timeout="
+                        f"another process has been compiling {folder} for {timeout:g} seconds", "increase timeout="
                     ) from None
                 time.sleep(0.02)
         yield
 
 
 class _Build:
-    """A plugin in a folder of the cache, with one more folder for each state of what the compiler reads."""
+    """A plugin in a cache folder, which has a subfolder for each state of the compiler's inputs."""
 
     def __init__(self, source: str, kept: Path, name: str, command: Sequence[str], flags: Sequence[str]) -> None:
         self._source, self._kept, self._name = source, kept, name
         self._command, self._flags = list(command), list(flags)
-        # Headers besides Tenon's and the system's: which ones they are may change while none of those that were included does.
+        # Headers other than Tenon's and the system's: the set of included headers may change even
+        # if none of its members does.
         self._has_own_headers = (
             any(word in source for word in ('#include "', "__has_include", "#embed"))
             or any(flag.startswith(("-I", "-i", "@", "-B")) for flag in flags)
@@ -254,7 +268,7 @@ class _Build:
         )
 
     def made(self) -> Path | None:
-        """The plugin of what the compiler would read now, if it is there."""
+        """The plugin for the compiler's current inputs; None if it is not cached."""
         try:
             included = json.loads((self._kept / "headers.json").read_text())
             path = self._kept / self._state(included, self._read_now()) / f"{self._name}.so"
@@ -263,7 +277,7 @@ class _Build:
         return path if path.exists() else None
 
     def make(self) -> Path:
-        """Nothing is left of a build that fails; the plugin appears whole or not at all."""
+        """Builds the plugin. A failed build leaves nothing behind; the plugin appears atomically."""
         with tempfile.TemporaryDirectory(dir=self._kept) as folder:
             written, made, rule = (Path(folder) / f"{self._name}{end}" for end in (".cpp", ".so", ".d"))
             written.write_text(self._source)
@@ -271,7 +285,8 @@ class _Build:
             before = self._read_now()
             self._run([*self._command, "-MD", "-MF", str(rule), str(written), "-o", str(made), *self._flags], written)
             included = _included(rule.read_text(errors="surrogateescape"), written)
-            # What changed meanwhile, or is in no header, makes this a plugin for one use.
+            # A plugin is used only once if an input changed meanwhile or is not listed among the
+            # headers.
             once = any(os.stat(each).st_mtime_ns > began for each in included) or self._read_now() != before
             once = once or ".incbin" in self._source or any(".incbin" in _text(each) for each in included)
             path = self._kept / ("once-" + Path(folder).name if once else self._state(included, before)) / made.name
@@ -286,12 +301,14 @@ class _Build:
 
     @staticmethod
     def _state(included: Sequence[str], read: Sequence[Any]) -> str:
-        """Of the headers that were included, and what the compiler reads besides."""
+        """The state of the included headers and of the compiler's other inputs."""
         parts = [*map(_content, included), *read]
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
     def _read_now(self) -> list[Any]:
-        """The files that the flags name, and for a source with headers of its own the text that the compiler makes of all."""
+        """The files that the flags name and, for a source with its own headers, a hash of the
+        preprocessed source.
+        """
         parts: list[Any] = [_content(each) for each in _files_of(self._flags)]
         if self._has_own_headers:
             with tempfile.TemporaryDirectory(dir=self._kept) as folder:
@@ -302,7 +319,7 @@ class _Build:
         return parts
 
     def _run(self, command: list[str], written: Path) -> str:
-        # Plain English, so that the output can be read here.
+        # Messages in English, since _compiler_errors parses them.
         environment = os.environ | {"LC_ALL": "C"}
         try:
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
@@ -322,7 +339,7 @@ def _is_of_system(path: str) -> bool:
 
 
 def _content(path: str) -> Any:
-    """Headers of the system's count by size and time, which takes no reading."""
+    """System headers count by size and time, so that they need not be read."""
     return path, _stamp(path) if _is_of_system(path) else hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
@@ -331,7 +348,7 @@ def _text(path: str) -> str:
 
 
 def _files_of(flags: Sequence[str]) -> list[str]:
-    """Objects, libraries and files of options that the flags name."""
+    """Objects, libraries and response files that the flags name."""
     folders = [flag[2:] for flag in flags if flag.startswith("-L")]
     libraries = [flag[2:] for flag in flags if flag.startswith("-l")]
     named = [flag.removeprefix("@") for flag in flags if not flag.startswith("-")]
@@ -342,14 +359,14 @@ def _files_of(flags: Sequence[str]) -> list[str]:
 
 
 def _included(rule: str, source: Path) -> list[str]:
-    """The files that a rule for make names after its target, but for the source itself."""
+    """The prerequisites of a make rule, without the source itself."""
     named = re.findall(r"(?:\\[ #]|\$\$|[^\s\\])+", rule.partition(": ")[2].replace("\\\n", " "))
     paths = [re.sub(r"\\([ #])", r"\1", each).replace("$$", "$") for each in named]
     return sorted({os.path.abspath(each) for each in paths} - {str(source)})
 
 
 def _forget_old(cache: Path) -> None:
-    """What nobody has used for a month goes."""
+    """Removes plugins that were not used for KEPT_DAYS."""
     oldest = time.time() - KEPT_DAYS * 86400
     for folder in cache.iterdir():
         with contextlib.suppress(OSError):

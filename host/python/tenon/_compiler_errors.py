@@ -1,4 +1,4 @@
-"""What a C++ compiler prints, with the author's own lines first."""
+"""Compiler output, with the errors in the author's source first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _place(line: str) -> re.Match[str] | None:
 
 
 def _code_below(lines: list[str], at: int) -> list[str]:
-    """The line of code and the caret that the compiler draws under a message."""
+    """The line of code and the caret that the compiler prints below a message."""
     below = []
     for line in lines[at + 1 : at + 5]:
         if not line.startswith(" ") or _place(line) is not None:
@@ -31,13 +31,16 @@ def _code_below(lines: list[str], at: int) -> list[str]:
 
 
 def faults(output: str, source: str) -> list[list[str]]:
-    """Errors in the author's source, each with its code. An error in a header belongs to the line of the source that led there, which g++
-    names before it and clang behind it."""
+    """Errors in the author's source, each with its code.
+
+    An error in a header is attributed to the source line that led there, which g++ prints before it
+    and clang after it.
+    """
     lines = output.splitlines()
     found: list[list[str]] = []
     name = source.rsplit("/", 1)[-1]
-    led: str | None = None  # the line that led to what follows
-    waiting: str | None = None  # an error in a header whose line is not known yet
+    led: str | None = None  # the source line that led to the following messages
+    waiting: str | None = None  # an error in a header whose source line is not known yet
     for at, line in enumerate(lines):
         place = _place(line)
         if place is None:
@@ -70,7 +73,9 @@ def faults(output: str, source: str) -> list[list[str]]:
 
 
 def told(output: str, source: str) -> str:
-    """The message of a CompileError: the author's faults, then the rest of what the compiler said, shortened."""
+    """The message of a CompileError: errors in the author's source, then the rest of the output,
+    shortened.
+    """
     own = faults(output, source)
     lines = [line.replace(source, source.rsplit("/", 1)[-1]) for line in output.splitlines() if line.strip()]
     linked = dict.fromkeys(found[0] for found in map(LINKER.search, lines) if found)
@@ -81,7 +86,7 @@ def told(output: str, source: str) -> str:
     said = tuple("error: " + fault[0].split(": ", 1)[1] for fault in own)
     rest = [line for line in lines if line not in shown and not line.endswith(said) and not LINKER.search(line)]
     if rest:
-        text += (["the compiler's own words:"] if text else []) + ["  " + line for line in rest[:MOST_REST]]
+        text += (["compiler output:"] if text else []) + ["  " + line for line in rest[:MOST_REST]]
     if len(rest) > MOST_REST:
-        text.append(f"  ... {len(rest) - MOST_REST} lines more in .output")
+        text.append(f"  ... {len(rest) - MOST_REST} more lines in .output")
     return "\n".join(text)

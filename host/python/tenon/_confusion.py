@@ -1,4 +1,4 @@
-"""Confusion tables: how often examples of each class were taken for each class."""
+"""Confusion matrices: how often examples of each class were predicted as each class."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from ._errors import UsageError
 
 
 class Confusion:
-    """A confusion table: as text a table, in notebooks a picture.
+    """A confusion matrix. Prints as a table; notebooks show a picture.
 
-    counts: whole numbers [classes, classes], a row for each true class, a column for each class that was predicted.
+    counts: integers [classes, classes], a row for each true class, a column for each predicted
+    class.
     names: of the classes.
     """
 
@@ -26,7 +27,7 @@ class Confusion:
 
     @property
     def accuracy(self) -> float:
-        """The share of right answers; nan without examples."""
+        """The share of correct predictions; nan if there are no examples."""
         total = int(self.counts.sum())
         return int(np.trace(self.counts)) / total if total else float("nan")
 
@@ -47,10 +48,13 @@ class Confusion:
 
 
 def confusion(labels: Any, scores: Any, *, names: Sequence[str] = ()) -> Confusion:
-    """How often examples of each class got the highest score for each class; of equal scores the first counts.
+    """How often examples of each class got the highest score for each class. The first of equal
+    scores counts.
 
-    labels: whole numbers [examples]. scores: floating [examples, classes], or the classes that were predicted, whole
-    numbers [examples]. Raises UsageError for other arrays, and for labels that are not a class.
+    labels: integers [examples].
+    scores: floating [examples, classes], or the predicted classes, integers [examples].
+
+    Raises UsageError for other arrays, and for labels that are not a class.
     """
     wanted, given = to_tensor(labels), to_tensor(scores)
     if len(given.shape) == 1:
@@ -59,14 +63,14 @@ def confusion(labels: Any, scores: Any, *, names: Sequence[str] = ()) -> Confusi
 
 
 def _scores_of(predicted: Any, labels: Any, classes: int) -> Any:
-    """1 for the class that was predicted, 0 for the others."""
+    """Scores of 1 for the predicted class and 0 for the others."""
     places, wanted = predicted.to("cpu").numpy(), labels.to("cpu").numpy()
     if places.dtype.kind not in "iu" or wanted.dtype.kind not in "iu":
         raise UsageError(
-            f"confusion needs whole numbers as predicted classes and labels, not {places.dtype} and {wanted.dtype}"
+            f"confusion needs integers as predicted classes and labels, not {places.dtype} and {wanted.dtype}"
         )
     if places.size and int(places.min()) < 0:
-        raise UsageError(f"predicted class {int(places.min())} is not a class: the first is 0")
+        raise UsageError(f"predicted class {int(places.min())} is not a class: classes start at 0")
     classes = classes or 1 + max(int(places.max(initial=0)), int(wanted.max(initial=0)))
     if places.size and int(places.max()) >= classes:
         raise UsageError(f"predicted class {int(places.max())} is not a class: there are {classes} names")

@@ -1,5 +1,6 @@
-# Types of the core module, whose classes are documented where the package makes public ones of them.
-# `Array`: what becomes a tensor: an array of numpy, torch, jax or cupy, anything with DLPack or the buffer protocol, numbers, lists.
+# Types of the core module. Classes that the package makes public are documented there.
+# `Array`: anything that converts to a tensor: arrays of numpy, torch, jax or cupy, objects with
+# DLPack or the buffer protocol, numbers, lists.
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -406,7 +407,7 @@ class PreparedCall:
     def make_states(self) -> list[Any]: ...
     def forward(
         self, inputs: list[Array | None], outputs: list[Array | None], states: list[Array | None]
-    ) -> list[Any]: ...  # Tensor, or None for one that is left out
+    ) -> list[Any]: ...  # Tensor, or None for an omitted one
     def backward(
         self,
         output_grads: list[Array | None],

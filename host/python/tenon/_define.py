@@ -1,4 +1,4 @@
-"""@tenon.operator: operators that are written in Python."""
+"""@tenon.operator: operators written in Python."""
 
 from __future__ import annotations
 
@@ -25,26 +25,29 @@ MISSPELT = {
 
 
 class Call:
-    """What forward(self, call) and backward(self, call) get.
+    """The argument `call` of forward(self, call) and backward(self, call).
 
-    Inputs, outputs and states are attributes by their names: numpy arrays over the host's memory, which end with the call; inputs are
-    read-only. A variadic input is a list. An optional input that is left out, an output that nobody asks for, a gradient that is zero
-    (y_grad) or that nobody asks for (x_grad) is None. `call.y = value` writes into the array, as `call.y[...] = value` does.
+    Inputs, outputs and states are attributes by name: numpy arrays over the host's memory, valid
+    until the call ends; inputs are read-only. A variadic input is a list. Omitted optional inputs,
+    outputs that are not requested, gradients that are zero (y_grad) and gradients that are not
+    requested (x_grad) are None. `call.y = value` writes into the array, like `call.y[...] = value`.
     """
 
     __slots__ = ("training", "_draws", "_generator")
     training: bool
-    """Whether it runs in training."""
+    """Whether the call runs in training mode."""
     _of = ""
     _names: tuple[str, ...] = ()
     _gradients: tuple[str, ...] = ()
 
     @property
     def random(self) -> np.random.Generator:
-        """Random numbers of this node in this run; backward gets the same as forward, and any number of threads."""
+        """Random numbers of this node in this run: the same in forward and backward, and on any
+        number of threads.
+        """
         draws = getattr(self, "_draws", None)
         if draws is None:
-            raise MissingAttribute("call.random is for operators whose describe() says op.uses_random()")
+            raise MissingAttribute("call.random needs op.uses_random() in describe()")
         kept = getattr(self, "_generator", None)
         if kept is None or kept[0] is not draws:
             seed, step, node = draws
@@ -53,13 +56,14 @@ class Call:
         generator: np.random.Generator = kept[1]
         return generator
 
-    # Not __getattr__, which makes each access a third of a small kernel slower: _errors.sentence_of() asks.
+    # Called by _errors.sentence_of(). A __getattr__ would slow down every access: by a third of a
+    # small kernel.
     def _why_missing(self, name: str) -> str:
         if name in self._gradients:
             return f"call.{name} exists only in backward"
         if name in self._names:
-            return f"call.{name} is not kept for backward: name it in op.backward_reads()"
-        return f"the call has no '{name}': describe() of {self._of} names {', '.join(self._names)}"
+            return f"call.{name} is not available in backward: name it in op.backward_reads()"
+        return f"the call has no '{name}': describe() of {self._of} declares {', '.join(self._names)}"
 
     def __setattr__(self, name: str, value: Any) -> None:
         array = getattr(self, name)
@@ -76,7 +80,7 @@ class Call:
 
 
 class Definition(typing.NamedTuple):
-    """A class with what its describe() told."""
+    """A class with what its describe() declares."""
 
     manifest: dict[str, Any]
     data: bytes
@@ -87,7 +91,7 @@ class Definition(typing.NamedTuple):
 def _check_functions(cls: type) -> None:
     for wrong, right in MISSPELT.items():
         if hasattr(cls, wrong) and not hasattr(cls, right):
-            raise UsageError(f"nobody calls {wrong}() of {cls.__name__}", f"write {right}()")
+            raise UsageError(f"{cls.__name__} defines {wrong}(), which is never called", f"rename it to {right}()")
     for needed, form in (("describe", "def describe(op)"), ("forward", "def forward(self, call)")):
         if not callable(getattr(cls, needed, None)):
             raise UsageError(f"{cls.__name__} has no {needed}()", f"write `{form}:` in the class")
@@ -117,7 +121,7 @@ def _annotations(cls: type, local: dict[str, Any]) -> dict[str, Any]:
                     type_ = eval(type_, space)  # noqa: S307 - the author's own annotation
                 except Exception as error:
                     raise UsageError(
-                        f"the annotation of {cls.__name__}.{name} is '{type_}', which cannot be read: {error}"
+                        f"the annotation of {cls.__name__}.{name} is '{type_}', which cannot be evaluated: {error}"
                     ) from None
             found[name] = type_
     return found
@@ -129,7 +133,7 @@ def _make_call_type(cls: type, manifest: dict[str, Any]) -> type[Call]:
     for name in names + gradients:
         if name in ("training", "random") or name.startswith("_") or (names + gradients).count(name) > 1:
             raise UsageError(
-                f"describe() of {cls.__name__} names '{name}', which the call has once already", "give it another name"
+                f"describe() of {cls.__name__} names '{name}', but the call already has an attribute of that name", "choose another name"
             )
     body = {
         "__slots__": tuple(names + gradients),
@@ -141,7 +145,7 @@ def _make_call_type(cls: type, manifest: dict[str, Any]) -> type[Call]:
 
 
 def define(cls: type, name: str | None = None, local: dict[str, Any] | None = None) -> Definition:
-    """Runs describe() of a class. Raises UsageError with what is wrong with it."""
+    """Runs describe() of a class. Raises UsageError if the class or its description is invalid."""
     _check_functions(cls)
     fallback = (inspect.getdoc(cls) or "").partition("\n")[0] if "__doc__" in cls.__dict__ else ""
     op = Describer(_annotations(cls, local or {}), lambda param: getattr(cls, param, MISSING), fallback)
@@ -151,7 +155,7 @@ def define(cls: type, name: str | None = None, local: dict[str, Any] | None = No
         raise UsageError(f"describe() of {cls.__name__}: {error.args[0]}", error.hint) from error
     manifest = op.told(name or _core.snake_case(cls.__name__), [each for each in FUNCTIONS if hasattr(cls, each)])
     if not manifest["doc"]:
-        raise UsageError(f"describe() of {cls.__name__} says no doc", "add op.doc() with one sentence")
+        raise UsageError(f"describe() of {cls.__name__} has no doc", "add op.doc() with one sentence")
     inputs, outputs = manifest["inputs"], manifest["outputs"]
     told = {
         "inputs": [entry["name"] for entry in inputs],
@@ -174,16 +178,16 @@ def decorated() -> list[type]: ...
 @overload
 def decorated(full_name: str) -> type | None: ...
 def decorated(full_name: str | None = None) -> list[type] | type | None:
-    """The newest class of each full name, or of one."""
+    """The newest class of each full name, or of the given one."""
     alive = {name: found for name, reference in _decorated.items() if (found := reference()) is not None}
     return list(alive.values()) if full_name is None else alive.get(full_name)
 
 
 def add_to(host: _core.Host, cls: type) -> str:
-    """Adds a decorated class to a host, and returns the operator's full name."""
+    """Adds a decorated class to a host and returns the operator's full name."""
     found = cls.__dict__.get("_tenon_definition")
     if not isinstance(found, Definition):
-        raise TypeError(f"a class with @tenon.operator is needed, not {cls!r}")
+        raise TypeError(f"expected a class decorated with @tenon.operator, not {cls!r}")
     full_name: str = _core.add_operator(host, found.data, cls, found.call_type, found.told)
     _decorated[full_name] = weakref.ref(cls)
     return full_name
@@ -196,17 +200,23 @@ def operator(*, name: str | None = None, host: _core.Host | None = None) -> Call
 def operator(
     cls: C | None = None, /, *, name: str | None = None, host: _core.Host | None = None
 ) -> C | Callable[[C], C]:
-    """Makes a class an operator: `ops.cosine` for the class Cosine, in eager calls, graphs, gradients, training and files.
+    """Registers a class as an operator: `ops.cosine` for the class Cosine, in eager calls, graphs,
+    gradients, training and files.
 
-    The class has the functions of an operator in C++: `describe(op)` tells inputs, outputs and parameters; `infer(self, io)` their shapes,
-    and may be left out where every output has the first input's; `forward(self, call)` computes; `backward(self, call)`, or
-    `gradient(self, graph)` with nodes of other operators, is its gradient. Parameters are attributes: the annotation is the kind (bool,
-    int, float, str, list[int], list[float], list[str], Literal of texts, an Enum), the value the default; without one users must give it.
+    The class has the functions of a C++ operator. `describe(op)` declares inputs, outputs and
+    parameters. `infer(self, io)` sets the outputs' shapes; it may be omitted if every output has
+    the first input's shape. `forward(self, call)` computes. `backward(self, call)`, or
+    `gradient(self, graph)` with nodes of other operators, is the gradient. Parameters are
+    attributes: the annotation is the kind (bool, int, float, str, list[int], list[float],
+    list[str], Literal of texts, an Enum), the value the default; without a value the parameter is
+    required.
 
-    It is added to the default host of that moment, or to `host`; `other_host.add(Class)` adds it to others. A class of the same name that
-    is decorated later replaces it for what is made from then on. Raises UsageError with what is wrong with the class.
+    The operator is added to the current default host, or to `host`; `other_host.add(Class)` adds it
+    to others. Decorating a class of the same name again replaces the operator for everything
+    created later. Raises UsageError if the class is invalid.
 
-    Threads: kernels run with the GIL, on any thread; one object's one at a time. They may call tenon.ops.
+    Threads: kernels run on any thread and hold the GIL; calls of one object never overlap. They may
+    call tenon.ops.
     """
     local = dict(sys._getframe(1).f_locals)
 

@@ -1,4 +1,6 @@
-"""What describe(op) of an operator in Python tells: the words of the SDK, collected into the manifest that the host reads."""
+"""The `op` of describe(op) for operators in Python: the SDK's declarations, collected into the
+manifest that the host reads.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ MISSING: Any = object()
 
 
 def dtypes_of(types: tuple[Any, ...]) -> list[str]:
-    """Names of dtypes from names of groups ("floating", "integral", "numeric", "any"), dtypes and their names, in Tenon's order."""
+    """Names of dtypes, in Tenon's order, from group names ("floating", "integral", "numeric",
+    "any"), dtypes and their names.
+    """
     names: set[str] = set()
     for one in types:
         if isinstance(one, str) and one in GROUPS:
@@ -66,7 +70,7 @@ def dtypes_of(types: tuple[Any, ...]) -> list[str]:
 
 
 class Input:
-    """What op.input() returns."""
+    """The result of op.input()."""
 
     def __init__(self, name: str, doc: str) -> None:
         self.entry: dict[str, Any] = {
@@ -78,63 +82,65 @@ class Input:
         return self
 
     def optional(self) -> Input:
-        """May be left out; the call then has None."""
+        """May be omitted; the call then has None."""
         return self._set("optional", True)
 
     def variadic(self) -> Input:
-        """Stands for any number of tensors; the call has a list of them. The last input only."""
+        """Stands for any number of tensors, which the call has as a list. Only for the last input."""
         return self._set("variadic", True)
 
     def types(self, *types: Any) -> Input:
-        """Dtypes of its own; inputs without it share one."""
+        """Dtypes of its own. Inputs without types() share one dtype."""
         return self._set("types", dtypes_of(types))
 
     def weight(self) -> Input:
-        """A graph that leaves it out makes a variable for it, which training changes."""
+        """A trainable weight: a graph that omits the input creates a variable for it."""
         return self._set("weight", True)
 
     def initial(self, value: float) -> Input:
-        """A weight, and the first value of its elements."""
+        """A weight whose elements start with this value."""
         return self.weight()._set("initial", float(value))
 
 
 class Output:
-    """What op.output() returns."""
+    """The result of op.output()."""
 
     def __init__(self, name: str, doc: str, conditions: list[dict[str, Any]]) -> None:
         self.entry: dict[str, Any] = {"name": name, "doc": doc, "hidden": False, "count": None}
         self._conditions = conditions
 
     def hidden(self) -> Output:
-        """Only backward reads it."""
+        """Only backward reads the output."""
         self.entry["hidden"] = True
         return self
 
     def hidden_when(self, param: str, *values: Any) -> Output:
-        """Hidden while the parameter has one of these values."""
+        """The output is hidden while the parameter has one of these values."""
         self._conditions.append({"of": "hidden", "names": [self.entry["name"]], "param": param, "values": list(values)})
         return self
 
     def count(self, param: str) -> Output:
-        """As many outputs as this whole number says; the call has a list of them."""
+        """The integer parameter `param` is the number of outputs of this name, which the call has
+        as a list.
+        """
         self.entry["count"] = param
         return self
 
 
 class State:
-    """What op.state() returns."""
+    """The result of op.state()."""
 
     def __init__(self, name: str, doc: str) -> None:
         self.entry: dict[str, Any] = {"name": name, "doc": doc, "initial": 0.0}
 
     def initial(self, value: float) -> State:
-        """The first value of its elements."""
+        """The initial value of the elements."""
         self.entry["initial"] = float(value)
         return self
 
 
 class Param:
-    """What op.param() returns."""
+    """The result of op.param()."""
 
     def __init__(self, entry: dict[str, Any]) -> None:
         self.entry = entry
@@ -149,23 +155,23 @@ class Param:
         return self
 
     def at_least(self, limit: float) -> Param:
-        """The number, or each of a list, must be at least this."""
+        """The lower bound of the number, or of each number in a list, included."""
         return self._bound("min", limit)
 
     def at_most(self, limit: float) -> Param:
-        """The number, or each of a list, must be at most this."""
+        """The upper bound of the number, or of each number in a list, included."""
         return self._bound("max", limit)
 
     def greater_than(self, limit: float) -> Param:
-        """The number, or each of a list, must be greater."""
+        """The lower bound of the number, or of each number in a list, excluded."""
         return self._bound("above", limit)
 
     def less_than(self, limit: float) -> Param:
-        """The number, or each of a list, must be less."""
+        """The upper bound of the number, or of each number in a list, excluded."""
         return self._bound("below", limit)
 
     def one_of(self, *choices: str) -> Param:
-        """The texts that it may be."""
+        """The texts that the parameter may be."""
         if self.entry["kind"] not in ("text", "texts"):
             raise UsageError(
                 f"parameter '{self.entry['name']}' is of kind {self.entry['kind']}, but one_of() is for texts"
@@ -174,19 +180,19 @@ class Param:
         return self
 
     def required(self) -> Param:
-        """Users must give it."""
+        """The parameter has no default; callers must pass it."""
         self.entry["required"] = True
         return self
 
 
 class Conditional:
-    """What op.inplace(), op.backward_inplace(), op.backward_reads() and op.linear() return."""
+    """The result of op.inplace(), op.backward_inplace(), op.backward_reads() and op.linear()."""
 
     def __init__(self, op: Describer, of: str, said: list[Any]) -> None:
         self._op, self._of, self._said = op, of, said
 
     def when(self, param: str, *values: Any) -> None:
-        """It holds only while the parameter has one of these values."""
+        """The declaration holds only while the parameter has one of these values."""
         for names in self._said:
             self._op._conditions.append(
                 {
@@ -196,12 +202,12 @@ class Conditional:
                     "values": list(values),
                 }
             )
-            if self._of != "backward_reads":  # as the SDK has it: what holds under a condition is not in the list
+            if self._of != "backward_reads":  # as in the SDK, conditional entries are not in the list
                 self._op._pairs[self._of].remove(names)
 
 
 class Describer(Versions):
-    """The `op` of describe(op): each word says one thing of the operator, as in C++."""
+    """The `op` of describe(op). Its methods are the declarations of the C++ SDK."""
 
     def __init__(self, types: Mapping[str, Any], default_of: Callable[[str], Any], fallback: str) -> None:
         super().__init__()
@@ -227,19 +233,21 @@ class Describer(Versions):
         self._doc = sentence
 
     def space(self, name: str) -> None:
-        """What stands before the dot of the full name; default: `app`."""
+        """The part of the full name before the dot; default: `app`."""
         self._space = name
 
     def version(self, version: int) -> None:
-        """Raise it when files of the operator change their meaning; default: 1."""
+        """The operator's version; default: 1. Increase it when the meaning of its files changes."""
         self._version = version
 
     def alias(self, name: str) -> None:
-        """One more name."""
+        """An additional name."""
         self._aliases.append(name)
 
     def types(self, *types: Any) -> None:
-        """The dtypes that inputs without types of their own share: dtypes, "floating" (the default), "integral", "numeric" or "any"."""
+        """The dtypes that inputs without types() share: dtypes, "floating" (the default),
+        "integral", "numeric" or "any".
+        """
         self._shared = dtypes_of(types)
 
     def input(self, name: str, doc: str = "") -> Input:
@@ -253,12 +261,16 @@ class Describer(Versions):
         return self._outputs[-1]
 
     def state(self, name: str, doc: str = "") -> State:
-        """A tensor that calls may change and that is kept between them; infer() gives its shape by io.set_state."""
+        """A tensor that calls may change and that persists between them. infer() sets its shape
+        with io.set_state().
+        """
         self._states.append(State(name, doc))
         return self._states[-1]
 
     def param(self, name: str, doc: str = "") -> Param:
-        """A parameter: the class's attribute of that name, whose annotation is its kind and whose value is its default."""
+        """A parameter: the class's attribute of that name. Its annotation is the kind, its value
+        the default.
+        """
         kind, choices, convert = kind_of(name, self._types_of_params.get(name, MISSING), self._default_of(name))
         default = self._default_of(name)
         if isinstance(default, enum.Enum):
@@ -290,11 +302,13 @@ class Describer(Versions):
         return self._pair("backward_inplace", [output, input])
 
     def linear(self, input: str, other: str = "") -> Conditional:
-        """The output is linear in this input, or in each of two; see the SDK's words.hpp."""
+        """The output is linear in this input, or in each of the two; see the SDK's words.hpp."""
         return self._pair("linear", [input, other] if other else [input])
 
     def backward_reads(self, *names: str) -> Conditional:
-        """The inputs and outputs whose elements backward reads; default: all. The memory of the others is used again early."""
+        """The inputs and outputs whose elements backward reads; default: all. The memory of others
+        is reused early.
+        """
         self._reads = (self._reads or []) + list(names)
         return Conditional(self, "backward_reads", list(names))
 
@@ -303,17 +317,17 @@ class Describer(Versions):
         self._random = True
 
     def surrogate_gradient(self) -> None:
-        """The gradient is not the derivative of forward, on purpose."""
+        """The gradient intentionally differs from the derivative of forward."""
         self._surrogate = True
 
     def require(self, param: str, relation: str, other: str) -> None:
         """A rule between two parameters: same_length, less_than, at_most, greater_than, at_least or multiple_of."""
         if relation not in RELATIONS:
-            raise UsageError(f"require() names the relation '{relation}'", "there are " + ", ".join(RELATIONS))
+            raise UsageError(f"require() has the unknown relation '{relation}'", "relations are " + ", ".join(RELATIONS))
         self._rules.append([param, relation, other])
 
     def example(self, inputs: Mapping[str, Any], params: Mapping[str, Any] | None = None) -> None:
-        """Inputs that the operator takes, as shapes or arrays, and parameters: for documents and tenon.check."""
+        """Accepted inputs, as shapes or arrays, and parameters: for documentation and tenon.check."""
         tensors: dict[str, dict[str, Any]] = {}
         for name, given in inputs.items():
             if isinstance(given, np.ndarray):
@@ -327,7 +341,7 @@ class Describer(Versions):
         self._examples.append({"inputs": tensors, "params": dict(params or {})})
 
     def told(self, name: str, functions: Sequence[str]) -> dict[str, Any]:
-        """The manifest as a dict, its keys in the order of the format."""
+        """The manifest as a dict whose keys are in the order of the format."""
         inputs, outputs = [one.entry for one in self._inputs], [one.entry for one in self._outputs]
         needs = [] if not self._uses_new_dtypes(inputs) else ["dtypes"]
         needs += ["parameters"] if any(one.entry["kind"] == "texts" for one in self._params) else []
@@ -357,7 +371,9 @@ def manifest_bytes(told: dict[str, Any]) -> bytes:
 
 
 def kind_of(name: str, type_: Any, default: Any) -> tuple[str, list[str], Callable[[str], Any] | None]:
-    """The kind of a parameter, its choices, and what makes the attribute of a choice: from the annotation, or else from the default."""
+    """The kind of a parameter, its choices, and the function that converts a choice to the
+    attribute's value: from the annotation, or else from the default.
+    """
     if type_ is MISSING:
         if default is MISSING:
             raise UsageError(
@@ -369,7 +385,7 @@ def kind_of(name: str, type_: Any, default: Any) -> tuple[str, list[str], Callab
     origin, arguments = typing.get_origin(type_), typing.get_args(type_)
     if origin is Literal:
         if not all(isinstance(one, str) for one in arguments):
-            raise UsageError(f"parameter '{name}' is {type_}, but choices are texts")
+            raise UsageError(f"parameter '{name}' is {type_}, but choices must be texts")
         return "enum", list(arguments), None
     simple = {
         bool: "bool",
@@ -388,13 +404,13 @@ def kind_of(name: str, type_: Any, default: Any) -> tuple[str, list[str], Callab
         return lists[arguments[0]], [], None
     shown = getattr(type_, "__name__", str(type_)) if not arguments else str(type_)
     raise UsageError(
-        f"parameter '{name}' is annotated as {shown}, which no parameter can be",
+        f"parameter '{name}' is annotated as {shown}, which is not a parameter type",
         "parameters are bool, int, float, str, list[int], list[float], list[str], Literal[...] of texts, or an Enum",
     )
 
 
 def plain(name: str, kind: str, default: Any, choices: list[str]) -> Any:
-    """The default as the manifest has it. Of a required parameter, which has none, a value that nobody reads."""
+    """The default as the manifest stores it. Required parameters have none and get a placeholder."""
     if default is MISSING:
         return choices[0] if choices else ZEROS[kind]
     try:

@@ -1,4 +1,4 @@
-"""Pictures for notebooks: the host's drawings, and graphviz's where it is installed."""
+"""Pictures for notebooks, drawn by the host or, if installed, by graphviz."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ._errors import UsageError
 if TYPE_CHECKING:
     from ._graph import Graph
 
-LARGEST = 2000  # nodes: what graphviz draws in seconds
+LARGEST = 2000  # nodes, which graphviz draws in seconds
 
 
 def svg_of_dot(dot: str) -> str:
     program = shutil.which("dot")
     if program is None:
         raise UsageError(
-            "graphs are drawn by graphviz's program 'dot', which is not installed",
+            "drawing a graph needs graphviz's program 'dot', which is not installed",
             "install graphviz, or use Graph.dot()",
         )
     try:
@@ -38,7 +38,7 @@ def graph_bundle(graph: Graph) -> dict[str, str]:
     if len(graph.nodes) <= LARGEST:
         try:
             return {**bundle, "image/svg+xml": graph.svg()}
-        except UsageError:  # no graphviz, or one that fails
+        except UsageError:  # graphviz is missing or fails
             pass
     return {**bundle, "text/html": graph_table(graph)}
 
@@ -52,28 +52,34 @@ def graph_table(graph: Graph) -> str:
 
 
 class Plan:
-    """What a run does, in order, and where its values lie. As text a line for each step; in notebooks the memory as a picture."""
+    """The steps of a run and the memory layout of its values. Prints a line per step; notebooks
+    show the memory as a picture.
+    """
 
     def __init__(self, plan: _core.Plan) -> None:
         self._core = plan
 
     @property
     def steps(self) -> list[dict[str, Any]]:
-        """In order, each with its node, op, device, variant, workspace, nodes, outputs, and the algorithm that its kernel chose and why, such as
-        `FMA by AVX-512: a processor with AVX-512`; empty if the kernel has no choice or does not tell it."""
+        """The steps in execution order, as dicts: node, op, device, variant, workspace, nodes,
+        outputs and algorithm.
+
+        algorithm: what the kernel chose and why, such as `FMA by AVX-512: a processor with
+        AVX-512`; empty if the kernel has no choice or does not report it.
+        """
         return self._core.steps
 
     @property
     def bytes(self) -> int:
-        """What it needs besides inputs, variables and outputs."""
+        """Bytes needed besides inputs, variables and outputs."""
         return self._core.bytes
 
     def memory(self) -> str:
-        """A table of what lies in memory."""
+        """A table of the memory layout."""
         return self._core.memory()
 
     def svg(self) -> str:
-        """Memory over the steps."""
+        """The memory over the steps, as SVG."""
         return self._core.svg()
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The exceptions, and how warnings of the host reach Python."""
+"""Exceptions, and the conversion of the host's warnings to Python's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PACKAGE = os.path.dirname(__file__) + os.sep
 
 
 class Error(Exception):
-    """Every error of Tenon. `hint` says what to do next; it may be empty."""
+    """The base class of Tenon's errors. `hint` suggests a next step; it may be empty."""
 
     kind = "failed"
     hint = ""
@@ -39,17 +39,19 @@ class Error(Exception):
 
 
 class UsageError(Error, ValueError):
-    """Wrong use: unknown names, parameters or inputs that do not fit."""
+    """Wrong use: unknown names, or parameters or inputs that do not fit."""
 
     kind = "usage"
 
 
 class MissingAttribute(UsageError, AttributeError):
-    """An attribute that this object lacks, while others of its class have it: row_ids of a tensor that is not row_sparse."""
+    """An attribute that this object lacks but others of its class have, such as row_ids of a tensor
+    that is not row_sparse.
+    """
 
 
 class ExecutionError(Error, RuntimeError):
-    """The work failed: a kernel, a shape that only a run knows, memory."""
+    """The work failed: a kernel, a shape known only at run time, or memory."""
 
     kind = "failed"
 
@@ -67,13 +69,13 @@ class FileError(Error, OSError):
 
 
 class CompileError(PluginError):
-    """The compiler refuses the source that tenon.compile was given. `output` is all that it said."""
+    """The compiler rejected the source of tenon.compile. `output` is the compiler's whole output."""
 
     output = ""
 
 
 class Warning(UserWarning):  # noqa: A001 - tenon.Warning
-    """What the host warns of: conversions, copies, changed files."""
+    """A warning of the host: conversions, copies, changed files."""
 
 
 def make_error(kind: type[Error], message: str, hint: str) -> Error:
@@ -81,7 +83,9 @@ def make_error(kind: type[Error], message: str, hint: str) -> Error:
 
 
 def say(category: str, text: str) -> None:
-    """What the host has to say: a line of a kernel's log, or a warning of the line that called the package."""
+    """Emits a message of the host: a log line of a kernel, or a warning attributed to the line that
+    called the package.
+    """
     if category == "log":
         print(text, file=sys.stderr)
         return
@@ -96,7 +100,7 @@ def is_own(error: BaseException) -> bool:
 
 
 def plain_type_errors(kind: type[Any]) -> type[Any]:
-    """A class whose public methods say in plain words what is wrong with their arguments, where the core would list its own functions."""
+    """Replaces pybind11's lists of overloads by readable errors in a class's public methods."""
     for name, found in list(vars(kind).items()):
         if name.startswith("_") and name not in ("__init__", "__getitem__", "__contains__"):
             continue
@@ -124,7 +128,7 @@ def plainly(function: Callable[..., Any]) -> Callable[..., Any]:
 def plain_error(
     error: TypeError, function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
 ) -> Exception | None:
-    """What to raise instead of the core's list of functions; None where the error is another one."""
+    """The error to raise instead of pybind11's list of overloads; None if `error` is another one."""
     if "incompatible function arguments" not in str(error):
         return None
     signature = inspect.signature(function)
@@ -134,11 +138,11 @@ def plain_error(
     name = function.__qualname__.removesuffix(".__init__").replace("._", ".")
     for text in (*given, *named.values()):
         if isinstance(text, str) and text.encode(errors="replace").decode() != text:
-            return UsageError(f"{name}() is given {text!a}, which is no text")
+            return UsageError(f"{name}() got {text!a}, which is not valid Unicode")
     wanted = str(signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty))
-    wanted = re.sub(r": '([^']*)'", r": \1", wanted)  # annotations are texts
+    wanted = re.sub(r": '([^']*)'", r": \1", wanted)  # annotations are strings
     found = [_shown(value) for value in given] + [f"{key}={_shown(value)}" for key, value in named.items()]
-    return TypeError(f"{name}{wanted} is given ({', '.join(found)}), which does not fit")
+    return TypeError(f"{name}{wanted} got incompatible arguments ({', '.join(found)})")
 
 
 def _shown(value: Any) -> str:
@@ -146,15 +150,16 @@ def _shown(value: Any) -> str:
 
 
 def sentence_of(error: BaseException) -> str:
-    """The exception and the line of the author's code that raised it, as a part of a sentence."""
+    """The exception and the line of user code that raised it, as part of a sentence."""
     if isinstance(error, Error) and error.args:
         return str(error.args[0])
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_PACKAGE)]
     text = " ".join(traceback.format_exception_only(type(error), error)[-1].split())
-    if isinstance(error, AttributeError) and hasattr(error.obj, "_why_missing"):  # of the call that a kernel gets
+    # the call that a kernel receives
+    if isinstance(error, AttributeError) and hasattr(error.obj, "_why_missing"):
         text = f"AttributeError: {error.obj._why_missing(error.name)}"
     if not frames:
         return text
     if frames[-1].name == "backward" and "'NoneType' object" in text:
-        text += "; a gradient that nobody asks for is None"
+        text += "; gradients that are not requested are None"
     return f"{text} ({frames[-1].filename}:{frames[-1].lineno} in {frames[-1].name})"

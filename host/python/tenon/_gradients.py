@@ -1,4 +1,4 @@
-"""value_and_grad: a function of arrays as a function that also returns its gradient."""
+"""value_and_grad: functions of arrays that also return their gradient."""
 
 from __future__ import annotations
 
@@ -29,21 +29,26 @@ def value_and_grad(
     seed: int = 0,
     device: str = "",
 ) -> Callable[..., tuple[Any, Any]]:
-    """A function that returns `function`'s value, and its gradient with respect to the arguments that argnums numbers.
+    """A function that returns the value of `function` and its gradient with respect to the
+    arguments at `argnums`.
 
-    function: computes one floating number (0-d) from arrays by operators: tenon.ops, Python's on values, tenon.nn with
-    weights that it is given. Arguments are arrays, or lists, tuples and dicts of them, nested as you like; a gradient
-    has the form of its argument, its dtypes and kinds of arrays. Where argnums is a sequence there is a tuple of
-    gradients. has_aux: function returns (value, more); the value is then (value, more). Numbers, texts and None are
-    passed on as they are, except for numbers among argnums, which count as arrays of float64 or int64.
+    function: computes one floating number (0-d) from arrays with operators: tenon.ops, Python's
+        operators on values, or tenon.nn with weights passed as arguments. Arguments are arrays or
+        nested lists, tuples and dicts of them; a gradient has the structure, dtypes and array kinds
+        of its argument. Numbers, texts and None are passed on unchanged, except that numbers at
+        `argnums` count as arrays of float64 or int64.
+    argnums: the position of an argument, or a sequence of positions, for which the gradients are a
+        tuple.
+    has_aux: `function` returns (value, more); the result's value is then (value, more).
+    training, seed, device: as in tenon.Session. Each call draws different random numbers.
 
-    The function runs once for each combination of dtypes, numbers of dimensions and other arguments: it is traced into
-    a graph, which then computes every call. Meanwhile its arguments are tenon.Value, with None in their shapes for
-    sizes; where it cannot do without sizes, it is traced for each combination of shapes. Arrays that it takes from
-    elsewhere are constants of that first call. The gradient of a gradient is one, too. training, seed, device: as of
-    tenon.Session; each call draws other random numbers.
+    `function` runs once for each combination of dtypes, ranks and other arguments: it is traced
+    into a graph, which computes all further calls. While tracing, its arguments are tenon.Value
+    objects whose sizes are None; if it needs sizes, it is traced for each combination of shapes.
+    Arrays that it takes from elsewhere are constants from the first call. Gradients of gradients
+    are supported.
 
-    Raises UsageError for what has no gradient. Threads: any number at a time.
+    Raises UsageError for functions that cannot be differentiated. Threads: any number concurrently.
     """
     return _Differentiated(function, argnums, has_aux, True, dict(training=training, seed=seed, device=device))
 
@@ -57,19 +62,21 @@ def grad(
     seed: int = 0,
     device: str = "",
 ) -> Callable[..., Any]:
-    """As value_and_grad(), but the gradient alone; with has_aux (gradient, more)."""
+    """As value_and_grad(), but returns only the gradient; with has_aux (gradient, more)."""
     return _Differentiated(function, argnums, has_aux, False, dict(training=training, seed=seed, device=device))
 
 
 class _Leaf:
-    """Where an array stands among the arguments."""
+    """The position of an array among the arguments."""
 
 
 LEAF = _Leaf()
 
 
 def flatten(tree: Any, leaves: list[Any], arrays: bool = False) -> Any:
-    """Adds the arrays to `leaves` and returns what is around them, hashable. `arrays`: numbers count as arrays."""
+    """Appends the arrays to `leaves` and returns the structure around them, hashable. `arrays`:
+    numbers count as arrays.
+    """
     if isinstance(tree, dict):
         return dict, tuple(tree), tuple(flatten(each, leaves, arrays) for each in tree.values())
     if isinstance(tree, list | tuple):
@@ -99,7 +106,7 @@ def unflatten(form: Any, leaves: Iterator[Any]) -> Any:
 
 
 class _Call:
-    """The arguments of a call, taken apart: forms and leaves, and which leaves the gradient is of."""
+    """The arguments of a call as structures and leaves, with the leaves to differentiate by."""
 
     def __init__(self, name: str, places: tuple[int, ...], arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         self.leaves: list[Any] = []
@@ -115,10 +122,10 @@ class _Call:
         for place in places:
             if place not in self.wrt_forms:
                 raise TypeError(
-                    f"{name}(): the gradient of argument {place} is asked for, but {len(arguments)} are given"
+                    f"{name}(): argnums has {place}, but the call has {len(arguments)} positional arguments"
                 )
         if not self.wrt:
-            raise TypeError(f"{name}(): the arguments that the gradient is asked for hold no arrays")
+            raise TypeError(f"{name}(): the arguments at argnums hold no arrays")
         names = tuple(sorted(named))
         self.form = tuple(forms), names, tuple(flatten(named[each], self.leaves) for each in names)
 
@@ -129,7 +136,7 @@ class _Call:
         return function(*positional, **{name: unflatten(form, rest) for name, form in zip(names, named)})
 
     def gradients(self, places: tuple[int, ...], made: Sequence[Any]) -> list[Any]:
-        """In the form of each of the arguments, in the order of argnums."""
+        """The gradients in the structure of their arguments, in the order of argnums."""
         at = dict(zip(self.wrt, made))
         whole: dict[int, Any] = {}
         rest = iter([at[leaf] for leaf in self.wrt])
@@ -139,7 +146,7 @@ class _Call:
 
 
 class _Trace:
-    """A graph of the function and its gradient, and sessions of it that are idle: of the version of a host that the trace is of."""
+    """A graph of the function and its gradient for one version of a host, and its idle sessions."""
 
     def __init__(self, graph: Graph, more: Any, options: dict[str, Any]) -> None:
         self.graph = graph
@@ -152,7 +159,7 @@ class _Trace:
         try:
             session = self._sessions.pop()
         except IndexError:
-            with self._lock:  # a graph is for one thread at a time
+            with self._lock:  # a graph is used by one thread at a time
                 session = self.graph.session(**self._options)._core
         session.step = step
         made: dict[str, Any] = session.run(inputs, [], {}, False, 0, False)
@@ -178,7 +185,7 @@ class _Differentiated:
         self._function, self._has_aux, self._value, self._options = function, has_aux, value, options
         self._name = getattr(function, "__name__", "function")
         if any(place < 0 for place in self._places) or len(set(self._places)) != len(self._places) or not self._places:
-            raise UsageError(f"argnums is {argnums}, but must be different places of arguments, the first being 0")
+            raise UsageError(f"argnums is {argnums}, but must be distinct argument positions, counted from 0")
         self._traces: CallCache[_Trace | Literal["needs sizes"]] = CallCache()
         self._lock = threading.RLock()
         self._steps = itertools.count()
@@ -222,7 +229,7 @@ class _Differentiated:
             return trace
 
     def _without_sizes(self, host: _core.Host, call: _Call, tensors: list[Any]) -> _Trace | Literal["needs sizes"]:
-        with contextlib.suppress(Exception):  # whatever the function does with a size of None
+        with contextlib.suppress(Exception):  # anything that the function raises for a size of None
             return self._traced(host, call, tensors, [(None,) * len(tensor.shape) for tensor in tensors])
         return "needs sizes"
 
@@ -235,7 +242,7 @@ class _Differentiated:
         value, more, gradients = self._differentiate(call, values)
         for variable in graph.variables:
             raise UsageError(
-                f"{self._name}() makes the variable '{variable}', which no call could train",
+                f"{self._name}() creates the variable '{variable}', which no call can train",
                 "pass weights as arguments: weight=, bias=, gamma=, beta=",
             )
         if self._value:
@@ -249,11 +256,11 @@ class _Differentiated:
         return _Trace(graph, (form, len(parts)), self._options)
 
     def _differentiate(self, call: _Call, values: list[Any]) -> tuple[Value, Any, list[Value]]:
-        """The function on values of a graph, with the nodes of its gradient."""
+        """Applies the function to values of a graph and adds the nodes of its gradient."""
         for leaf in call.wrt:
             if values[leaf].dtype not in FLOATING:
                 raise UsageError(
-                    f"{self._name}(): gradients are of floating arrays, but one of {values[leaf].dtype} is asked for"
+                    f"{self._name}(): gradients need floating arrays, but one at argnums is {values[leaf].dtype}"
                 )
         returned = call.apply(self._function, values)
         value, more = self._split(returned)
@@ -262,7 +269,7 @@ class _Differentiated:
             raise UsageError(f"{self._name}() returned a value of another graph")
         if value.shape != () or value.dtype not in FLOATING:
             raise UsageError(
-                f"{self._name}() returned {value!r}, but a gradient is that of one floating number",
+                f"{self._name}() returned {value!r}, but only one floating number has a gradient",
                 "ops.sum, ops.mean and losses return one",
             )
         wrt = [values[leaf] for leaf in call.wrt]
@@ -280,12 +287,12 @@ class _Differentiated:
             value, more = returned
         if not isinstance(value, Value):
             raise UsageError(
-                f"{self._name}() returned {type(value).__name__}, not a value that operators compute from its arguments"
+                f"{self._name}() returned {type(value).__name__}, not a value computed by operators from its arguments"
             )
         return value, more
 
     def _on_values(self, call: _Call) -> Any:
-        """Inside of another trace or of a graph: adds the nodes to that graph."""
+        """Inside another trace or a graph: adds the nodes to that graph."""
         graph = next(leaf for leaf in call.leaves if isinstance(leaf, Value)).graph
         values = [
             leaf if isinstance(leaf, Value) or place not in call.wrt else graph.constant(leaf)

@@ -1,4 +1,4 @@
-"""Graphs: nodes and values, saved, loaded, drawn and called."""
+"""Graphs: building, saving, loading, drawing and running them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ Init = str | float | tuple[str, float] | tuple[str, float, float]
 class Graph:
     """Nodes (operator, parameters, name) and the typed values between them.
 
-    Threads: one at a time; a second one gets a UsageError. Calling a graph runs it: `g(image=x)["scores"]`.
+    Calling a graph runs it: `g(image=x)["scores"]`. Threads: one at a time; a concurrent call gets
+    a UsageError.
     """
 
     def __init__(self, host: _core.Host | None = None, *, _handle: _core.Graph | None = None) -> None:
@@ -34,15 +35,17 @@ class Graph:
     # ---- building -------------------------------------------------------------------------------------------
 
     def input(self, name: str, dtype: Any = "float32", shape: Shape = None) -> Value:
-        """A value that each run receives. None in the shape: each run chooses that dimension."""
+        """An input, which each run receives. A dimension of None may differ between runs."""
         return self._new(self._core.input(name, dtype, shape))
 
     def variable(
         self, name: str, value: Any = None, *, dtype: Any = None, shape: Shape = None, init: Init = "automatic"
     ) -> Value:
-        """A weight: from an array, which is copied, or of a dtype (float32, where none is named) and a shape, with first values by `init`.
+        """A trainable weight: from an array, which is copied, or with a dtype (default: float32)
+        and a shape, initialized by `init`.
 
-        init: "zeros", "ones", "xavier", "he", a number, ("uniform", low, high) or ("normal", mean, deviation).
+        init: "zeros", "ones", "xavier", "he", a number, ("uniform", low, high) or ("normal", mean,
+        deviation).
         """
         if value is not None:
             return self._new(self._core.variable(name, _elements(name, value, dtype, shape, init)))
@@ -58,20 +61,22 @@ class Graph:
         return self._new(self._core.constant(self._free_name("constant") if name is None else name, to_tensor(value)))
 
     def output(self, name: str, value: Value) -> Value:
-        """Runs return the value by this name."""
+        """Makes runs return the value under this name."""
         self._core.output(name, self._own(value))
         self._changed()
         return value
 
     def outputs(self, /, **values: Value) -> dict[str, Value]:
-        """Without arguments the graph's outputs; with them, runs also return these values by these names."""
+        """The graph's outputs by name. With arguments, first adds these values as outputs."""
         for name, value in values.items():
             self.output(name, value)
         return {each["name"]: self[each["value"]] for each in self._core.outputs()}
 
     @property
     def ops(self) -> Any:
-        """The operators, as functions that add nodes to this graph; those without inputs need it: `g.ops.normal(shape=[2])`."""
+        """The operators, as functions that add nodes to this graph. Operators without inputs need
+        it: `g.ops.normal(shape=[2])`.
+        """
         return GraphOperators(self)
 
     def gradient(
@@ -84,9 +89,11 @@ class Graph:
         shapes: Mapping[str, Shape] | None = None,
         seed: Value | None = None,
     ) -> list[Value | None]:
-        """Adds the nodes that compute the gradient of the loss with respect to each of `wrt`; None where it is zero.
+        """Adds the nodes that compute the gradient of the loss with respect to each of `wrt`; None
+        for a gradient that is zero.
 
-        seed: the gradient of the loss itself, of its shape. Default: ones, which sum the loss.
+        seed: the gradient of the loss itself, with the loss's shape; default: ones, so that the
+        elements of the loss are summed.
         """
         made = self._core.gradient(
             self._own(loss),
@@ -100,14 +107,14 @@ class Graph:
         return [None if handle is None else Value(self, handle) for handle in made]
 
     def update(self, variable: Value, value: Value) -> None:
-        """At the end of each run of a training session, the variable becomes the value."""
+        """Assigns the value to the variable at the end of each run of a training session."""
         self._core.update(self._own(variable), self._own(value))
         self._changed()
 
-    # ---- looking at it ----------------------------------------------------------------------------------------
+    # ---- inspection -------------------------------------------------------------------------------------------
 
     def __getitem__(self, name: str) -> Value:
-        """A value by its name, `fc1`, `fc1:1`, `fc1:mask`, or by that of an output of the graph."""
+        """A value by name (`fc1`, `fc1:1`, `fc1:mask`), or by the name of a graph output."""
         try:
             return Value(self, self._core.find(name))
         except UsageError as error:
@@ -146,23 +153,28 @@ class Graph:
 
     @property
     def operators(self) -> list[dict[str, Any]]:
-        """Those that nodes use, with the plugin that they came from when the graph was made."""
+        """The operators of the nodes, with the plugin that each came from when the graph was made."""
         return self._core.operators()
 
     @property
     def training(self) -> dict[str, Any] | None:
-        """Where the training stands whose checkpoint the graph is; None for other graphs."""
+        """The progress of the training that the graph is a checkpoint of; None for other graphs."""
         return self._core.training()
 
     # ---- files --------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], *, seed: int = 0) -> None:
-        """Writes a .tenon file, completely or not at all. Variables without elements are initialized from the seed."""
+        """Writes a .tenon file atomically. Variables without elements are initialized from the
+        seed.
+        """
         self._core.save(path_text(path), seed)
 
     def export_onnx(self, path: str | os.PathLike[str], *, opset: int = 17, seed: int = 0) -> list[str]:
-        """Writes an ONNX model, completely or not at all; weights of more than 256 MiB go to PATH.data. Returns what was left out, and
-        which nodes only Tenon knows, a sentence for each. tenon.load() makes the same graph of it again."""
+        """Writes an ONNX model atomically; weights of more than 256 MiB go to PATH.data.
+
+        Returns a sentence for each omission and for each node that is not a standard ONNX operator.
+        tenon.load() restores the same graph.
+        """
         return self._core.export_onnx(path_text(path), opset, seed)
 
     def to_bytes(self, *, seed: int = 0) -> bytes:
@@ -175,7 +187,9 @@ class Graph:
         return self.to_json()
 
     def clone(self) -> Graph:
-        """An independent graph with the same nodes and values; tensors are shared until one is replaced."""
+        """An independent graph with the same nodes and values. Tensors are shared until one is
+        replaced.
+        """
         return Graph(self.host, _handle=self._core.clone())
 
     def initialize(self, seed: int = 0) -> None:
@@ -191,11 +205,13 @@ class Graph:
     # ---- running --------------------------------------------------------------------------------------------------
 
     def session(self, **options: Any) -> Session:
-        """A session of this graph as it is now: see tenon.Session."""
+        """A session of the graph as it is now. Options: see tenon.Session."""
         return Session(self, **options)
 
     def __call__(self, /, *positional: Any, outputs: Sequence[str] | str | None = None, **inputs: Any) -> Results:
-        """Runs the graph with arrays, by name or in the order of the inputs, in a session that is kept until the graph changes."""
+        """Runs the graph on arrays, by name or in the order of the inputs. The session is cached
+        until the graph changes.
+        """
         if positional:
             inputs = by_name([each["name"] for each in self._core.inputs()], positional, inputs, "graph")
         session = self._sessions.get(None)
@@ -206,11 +222,11 @@ class Graph:
         return results
 
     def bind(self) -> None:
-        """Finds and loads every operator. The error names all missing ones at once."""
+        """Finds and loads every operator. The error names all missing operators."""
         self._core.bind()
 
     def plan(self, /, **shapes: Shape) -> Any:
-        """What a run with inputs of these shapes does, and where its values lie. Nothing runs."""
+        """The plan of a run with inputs of these shapes: its steps and memory layout. Nothing runs."""
         from ._drawing import Plan
 
         return Plan(_core.Session(self._core).plan({name: _known(shape) for name, shape in shapes.items()}))
@@ -222,7 +238,7 @@ class Graph:
         return self._core.dot()
 
     def svg(self) -> str:
-        """The graph as graphviz draws it. Raises UsageError where there is no program `dot`."""
+        """The graph as SVG, drawn by graphviz. Raises UsageError if the program `dot` is missing."""
         from ._drawing import svg_of_dot
 
         return svg_of_dot(self.dot())
@@ -248,7 +264,7 @@ class Graph:
 
     def _own(self, value: Value) -> _core.Value:
         if not isinstance(value, Value):
-            raise TypeError(f"a value of the graph is needed, not {type(value).__name__}")
+            raise TypeError(f"expected a value of the graph, not {type(value).__name__}")
         return value._handle
 
     def _all(self, infos: list[dict[str, Any]]) -> dict[str, Value]:
@@ -273,8 +289,8 @@ def _init_of(name: str, init: Any) -> tuple[str, float, float]:
     count = {"uniform": 2, "normal": 2, "value": 1}.get(kind, 0) if isinstance(kind, str) else -1
     if count != len(numbers) or not all(isinstance(number, int | float) for number in numbers):
         raise UsageError(
-            f"the init of '{name}' is {init!r}",
-            'there are "zeros", "ones", "xavier", "he", a number, ("uniform", low, high) and ("normal", mean, deviation)',
+            f"the init of '{name}' is {init!r}, which is unknown",
+            'init is "zeros", "ones", "xavier", "he", a number, ("uniform", low, high) and ("normal", mean, deviation)',
         )
     first, second = [*map(float, numbers), 0.0, 0.0][:2]
     return kind, first, second
@@ -293,7 +309,7 @@ def _elements(name: str, value: Any, dtype: Any, shape: Shape, init: Any) -> _co
     if len(wanted) != tensor.ndim or any(dim not in (None, found) for dim, found in zip(wanted, tensor.shape)):
         raise UsageError(f"the array for '{name}' is {list(tensor.shape)}, but shape= is {list(wanted)}")
     if init != "automatic":
-        raise UsageError(f"'{name}' is given an array and init=, which makes elements where there is no array")
+        raise UsageError(f"'{name}' has both an array and init=, but init= is for variables without an array")
     return tensor
 
 
@@ -315,24 +331,34 @@ def load(
     keep_unknown: bool = False,
     trust_links: bool = False,
 ) -> Graph:
-    """Reads a .tenon or graph.json file, an ONNX model or a pack, whatever it is called. A .tenon file opens without plugins; runs need them.
+    """Reads a .tenon or graph.json file, an ONNX model or a pack; the file's name does not matter.
 
-    `trust`: the hash of a pack, "sha256:...", as `tenon pack` printed it. A pack is code: without it, only one is opened that
-    `tenon trust add` put on the user's list. Its plugins are added to the host.
+    A .tenon file opens without plugins; runs need them.
 
-    The last six are for ONNX models, as in `tenon import`. `shape`: sizes of inputs that the model leaves open. `fix`: inputs that become
-    constants. `map`: which operator computes nodes of a type, {"my.ops::Foo": "foo"}. `functions`: "body" takes the model's functions where
-    a plugin computes the same, too. `keep_unknown`: nodes that nothing here computes stay in the graph, which then cannot run. `trust_links`:
-    weights in other files are read behind links that lead out of the model's folder, too. Weights become variables, so that the graph can
-    be trained. Inputs and outputs whose names no graph can have ("x:0") get others, with a warning; runs take either name.
+    trust: the hash of a pack, "sha256:...", as printed by `tenon pack`. A pack is code, so without
+        `trust` it must be on the user's list (`tenon trust add`). Its plugins are added to the
+        host.
 
-    Raises FileError with what is wrong, PluginError with all operators that are missing, and UsageError for options that do not fit.
+    The other options are for ONNX models, as in `tenon import`:
+
+    shape: sizes of inputs that the model leaves open.
+    fix: inputs that become constants.
+    map: the operator for nodes of a type, {"my.ops::Foo": "foo"}.
+    functions: "body" uses the model's functions even if a plugin computes the same.
+    keep_unknown: nodes without an operator stay in the graph, which then cannot run.
+    trust_links: read weights in other files even through links that lead out of the model's folder.
+
+    Weights become variables, so that the graph can be trained. Inputs and outputs whose names are
+    not valid in a graph ("x:0") are renamed, with a warning; runs accept either name.
+
+    Raises FileError for an invalid file, PluginError with all missing operators, and UsageError for
+    options that do not fit.
     """
     of = host or _core.default_host()
     text = path_text(path)
     packed = _core.is_pack(text)
     if trust is not None and not packed:
-        raise UsageError(f"trust= is for packs, and {text} is none")
+        raise UsageError(f"trust= is for packs only, and {text} is not a pack")
     if functions not in ("plugin", "body"):
         raise UsageError(f"functions is {functions!r} but must be 'plugin' or 'body'")
     if not _core.is_onnx_model(text):
@@ -345,7 +371,7 @@ def load(
             "trust_links": trust_links,
         }
         if unfit := [name for name, value in given.items() if value]:
-            raise UsageError(f"{unfit[0]}= is for ONNX models, and {text} is none")
+            raise UsageError(f"{unfit[0]}= is for ONNX models only, and {text} is not one")
         if packed:
             return Graph(of, _handle=_core.load_pack(of, text, trust or "", verify))
         return Graph(of, _handle=_core.load_graph(of, text, verify))
@@ -362,7 +388,7 @@ def load(
 
 @plainly
 def from_json(text: str, *, folder: str | os.PathLike[str] = "", host: _core.Host | None = None) -> Graph:
-    """A graph from the text of a graph.json; `folder` is where its .npy files are."""
+    """A graph from the text of a graph.json file. `folder` contains its .npy files."""
     of = host or _core.default_host()
     return Graph(of, _handle=_core.graph_from_json(of, text, path_text(folder)))
 

@@ -14,30 +14,34 @@ from ._lookup import Operators
 
 
 def path_text(path: str | os.PathLike[str]) -> str:
-    """A path as the core takes it. Raises UsageError for one that no file can have."""
+    """The path as text for the core. Raises UsageError for a path with a NUL character."""
     text = os.fsdecode(path)
     if "\0" in text:
-        raise UsageError(f"a path has a NUL character: {text!a}")
+        raise UsageError(f"a path contains a NUL character: {text!a}")
     return text
 
 
 def _texts(given: str | Sequence[str], name: str) -> list[str]:
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, list | tuple | set | frozenset) or not all(isinstance(text, str) for text in texts):
-        raise TypeError(f"Host(): {name}= is a list of names, not {given!r}")
+        raise TypeError(f"Host(): {name}= must be a list of names, not {given!r}")
     return list(texts)
 
 
 @plain_type_errors
 class Host(_core.Host):
-    """Plugins, devices and threads. Functions use a default host; `with tenon.Host(seed=0):` uses another one inside of the block.
+    """Plugins, devices and threads. Functions use a default host; `with tenon.Host(seed=0):` makes
+    another one the default inside the block.
 
-    The block is of this thread of control: another thread, or another asyncio task, goes on with its own default host. A task that is created
-    inside of the block is in it too, until the block ends; a thread that is started there is not: it begins with the default host of the
-    process, unless it is run in a copy of the context (contextvars.copy_context(), asyncio.to_thread()). Blocks may end in any order.
+    The block belongs to the current thread or asyncio task; others keep their own default host. A
+    task created inside the block is in it, too, until the block ends. A thread started inside is
+    not: it begins with the process's default host, unless it runs in a copy of the context
+    (contextvars.copy_context(), asyncio.to_thread()). Blocks may end in any order.
 
-    prefer: plugins or spaces whose operator a short name means where several have one; default: the application's own, written in Python or
-    by tenon.compile. Threads: any. After close() it gives errors.
+    prefer: plugins or spaces whose operator a short name means if several have one; default: the
+    application's own operators, written in Python or built by tenon.compile.
+
+    Threads: any. After close() every use raises an error.
     """
 
     def __init__(
@@ -59,21 +63,26 @@ class Host(_core.Host):
         self._blocks: list[_state.Block] = []
 
     def add_installed(self) -> None:
-        """Adds the plugins of installed packages: those that the entry points of the group `tenon.plugins` name. A package that fails
-        is a warning, since it is not what the call was about."""
+        """Adds the plugins of installed packages, found by the entry points of the group
+        `tenon.plugins`.
+
+        A package that fails causes a warning only, since the caller may not depend on it.
+        """
         from importlib.metadata import entry_points
 
         for point in entry_points(group="tenon.plugins"):
             try:
                 found = point.load()
                 self.add_plugins(found() if callable(found) else found)
-            except Exception as error:  # noqa: BLE001 - anything that a package does
+            except Exception as error:  # noqa: BLE001 - anything that a package may raise
                 say(
-                    "warning", f"the plugins of the package {point.value} are left out: {type(error).__name__}: {error}"
+                    "warning", f"skipped the plugins of the package {point.value}: {type(error).__name__}: {error}"
                 )
 
     def add_plugins(self, path: str | os.PathLike[str]) -> None:
-        """Adds a folder of plugins, or one plugin. Its operators replace those of the same full name for what is made from then on."""
+        """Adds a folder of plugins, or one plugin file. Its operators replace those of the same
+        full name for everything created later.
+        """
         text = path_text(path)
         super().add_plugins(text)
         if os.path.isfile(text):
@@ -84,22 +93,24 @@ class Host(_core.Host):
             if os.path.realpath(file["path"]) == path and not file["usable"]:
                 raise PluginError(
                     f"plugin '{path}' is {file['status']}: {file['reason']}",
-                    "tenon.default_host().files() says of each plugin what became of it",
+                    "tenon.default_host().files() lists the status of each plugin",
                 )
 
     def add(self, operator: type) -> str:
-        """Adds an operator that is written in Python, a class with @tenon.operator, and returns its full name."""
+        """Adds an operator written in Python, a class decorated with @tenon.operator, and returns
+        its full name.
+        """
         from ._define import add_to
 
         return add_to(self, operator)
 
     @property
     def ops(self) -> Operators:
-        """The operators of this host, as `tenon.ops` has those of the default one."""
+        """The operators of this host, like `tenon.ops` for the default host."""
         return Operators(self)
 
     def close(self) -> None:
-        """Ends the host: its threads, and what caches have of it. Calls that run meanwhile end first."""
+        """Closes the host and frees its threads and cached entries. Waits for running calls."""
         if not self.closed:
             number = self.number
             super().close()
@@ -112,7 +123,8 @@ class Host(_core.Host):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # This thread's innermost block of this host; a generator that another thread closes has entered it elsewhere.
+        # The innermost block of this host on this thread. A generator closed by another thread has
+        # entered its block elsewhere.
         here = [block for block in self._blocks if _state.is_here(block)]
         block = (here or self._blocks)[-1]
         self._blocks.remove(block)

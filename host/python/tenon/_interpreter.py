@@ -1,4 +1,6 @@
-"""Refuses subinterpreters, which would take the core's types from the main interpreter as they are made: before the core is imported."""
+"""Rejects subinterpreters before the core is imported: importing it there would replace its types
+in the main interpreter.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +17,6 @@ def require_main() -> None:
         number = current[0] if isinstance(current, tuple) else current
         if int(number) != 0:
             raise ImportError(
-                "tenon cannot be imported in a subinterpreter; processes of multiprocessing's method spawn can"
+                "tenon cannot be imported in a subinterpreter; use processes, for example multiprocessing with the start method spawn"
             )
         return

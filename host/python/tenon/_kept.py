@@ -1,4 +1,6 @@
-"""Arrays of a kernel's call that somebody still has when the call ends: found after an error, so that they get memory of their own."""
+"""Finds arrays of a kernel call that are still referenced when the call ends, so that they get
+memory of their own. Runs after an error.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ import numpy as np
 
 
 def derived(arrays: list[np.ndarray[Any, Any]]) -> list[list[np.ndarray[Any, Any]]]:
-    """For each array those that look into its memory, such as its slices, as far as the garbage collector knows who has them."""
+    """For each array, the arrays that share its memory, such as slices, as far as the garbage
+    collector tracks their holders.
+    """
     found: dict[int, dict[int, np.ndarray[Any, Any]]] = {id(array): {} for array in arrays}
 
     def look(holder: Any, depth: int) -> None:

@@ -1,4 +1,4 @@
-"""Operators by name: of a host, of a space."""
+"""Lookup of operators by name, in a host and in a space."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Space:
 
 
 def find(name: str, host: _core.Host | None) -> _core.Operator:
-    """The operator of that name, full or short. Raises PluginError, with names that are near."""
+    """The operator with this full or short name. Raises PluginError with similar names."""
     if not isinstance(name, str):
-        raise TypeError(f"operators are found by name, a str, not {type(name).__name__}")
+        raise TypeError(f"operator names are str, not {type(name).__name__}")
     if "\0" in name or not name.isascii():
-        raise PluginError(f"there is no operator {name!a}", "names of operators are of letters, digits, '_' and '.'")
+        raise PluginError(f"there is no operator {name!a}", "operator names consist of letters, digits, '_' and '.'")
     of = host or _core.default_host()
     if "." not in name and name.endswith("_") and name not in _names(of):
         bare = name[:-1]

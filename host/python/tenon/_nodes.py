@@ -47,19 +47,21 @@ class GraphOperators:
 
 
 def add_node(op: _core.Operator, info: OperatorInfo, arguments: Arguments, graph: Graph | None = None) -> Any:
-    """Adds a node: the value of its output, or a named tuple of several. Arrays and numbers become constants."""
+    """Adds a node and returns its output, or a named tuple of several. Arrays and numbers become
+    constants.
+    """
     for word in ("device", "out", "training"):
         if arguments.reserved.get(word) is not None and arguments.reserved[word] is not False:
             raise TypeError(
-                f"{info.name}() is given values of a graph and {word}=, which is for arrays: sessions have devices and training"
+                f"{info.name}() got values of a graph and {word}=, which is for arrays only; sessions set the device and training"
             )
     name = arguments.reserved.get("name")
     if name is not None and not isinstance(name, str):
-        raise TypeError(f"{info.name}(): name= is a str, not {type(name).__name__}")
+        raise TypeError(f"{info.name}(): name= must be a str, not {type(name).__name__}")
     values = [value for value in arguments.inputs if isinstance(value, Value)]
     graph = graph or values[0].graph
     if any(value.graph is not graph for value in values):
-        raise UsageError(f"[{info.name}] its inputs are values of different graphs")
+        raise UsageError(f"[{info.name}] inputs are values of different graphs")
     dtype = next(
         (
             value.dtype

@@ -1,4 +1,4 @@
-"""What an operator's manifest says, as Python shows it: signature, documentation, page."""
+"""Operator manifests in Python: signatures, docstrings, HTML pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class InputInfo:
     variadic: bool
     weight: bool
     types: tuple[str, ...] | None
-    """dtypes of its own; None: it shares one with the other inputs."""
+    """The input's own dtypes; None if it shares one dtype with other inputs."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,9 @@ class OperatorInfo:
 
     @functools.cached_property
     def result_type(self) -> Any:
-        """The named tuple of several outputs; None where there is one, or as many as a parameter says."""
+        """The named tuple for several outputs; None for one output, or for a number of outputs set
+        by a parameter.
+        """
         if len(self.visible) < 2 or any(output.count for output in self.visible):
             return None
         return namedtuple(f"{self.name}_results", [_core.python_name(output.name) for output in self.visible])
@@ -183,7 +185,7 @@ def signature_of(op: _core.Operator) -> inspect.Signature:
             left_out = each.optional or each.weight
             parameters.append(kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=None if left_out else kinds.empty))
     optional_seen = False
-    for place, parameter in enumerate(parameters):  # one that must be given may stand behind one that need not be
+    for place, parameter in enumerate(parameters):  # a required input may follow an optional one
         optional_seen = optional_seen or parameter.default is None
         if optional_seen and parameter.default is kinds.empty and parameter.kind is not kinds.VAR_POSITIONAL:
             parameters[place] = parameter.replace(default=None)
@@ -208,7 +210,7 @@ def doc_of(op: _core.Operator) -> str | None:
         lines.append("Inputs:")
         for each in info.inputs:
             dtypes = ", ".join(each.types if each.types is not None else info.types)
-            extra = "; any number" if each.variadic else "; may be left out" if each.optional or each.weight else ""
+            extra = "; any number" if each.variadic else "; optional" if each.optional or each.weight else ""
             lines.append(f"    {_core.python_name(each.name)}: {each.doc} [{dtypes}{extra}]")
     if info.params:
         lines.append("Parameters:")
@@ -228,7 +230,7 @@ def doc_of(op: _core.Operator) -> str | None:
     origin = f"{info.full_name}, version {info.version}"
     if info.plugin:
         origin += f", plugin {info.plugin} {info.plugin_version}".rstrip()
-    lines += ["", f"Gradient: {info.gradient}. Devices: {', '.join(info.devices) or 'those of its parts'}. {origin}."]
+    lines += ["", f"Gradient: {info.gradient}. Devices: {', '.join(info.devices) or 'those of its component operators'}. {origin}."]
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""Parameters of operators in Python, checked as the SDK checks those of C++, in its sentences."""
+"""Parameter checks for operators in Python, with the SDK's rules and messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RELATIONS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
 def checked(
     manifest: Mapping[str, Any], conversions: Mapping[str, Callable[[str], Any]], given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What the object's attributes become. Raises UsageError with the first that is wrong."""
+    """The values for the object's attributes. Raises UsageError for the first invalid parameter."""
     params = {param["name"]: param for param in manifest["params"]}
     for name in given:
         if name not in params:
@@ -87,7 +87,7 @@ def _is_of(kind: str, value: Any) -> bool:
 def _keep(left: str, relation: str, right: str, values: Mapping[str, Any]) -> None:
     first, second = values[left], values[right]
     one, other = (item if isinstance(item, list) else [item] for item in (first, second))
-    if not one or not other:  # a list that is not given keeps every rule
+    if not one or not other:  # an omitted list satisfies every rule
         return
     words, holds = RELATIONS[relation]
     if isinstance(first, list) and isinstance(second, list) and len(one) != len(other):

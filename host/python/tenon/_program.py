@@ -1,4 +1,4 @@
-"""The program `tenon`, which the console script and `python -m tenon` become."""
+"""The program `tenon`, started by the console script and by `python -m tenon`."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from ._places import program
 
 
 def main() -> NoReturn:
-    """Runs the program in place of this process. Raises OSError if it cannot be run."""
+    """Replaces this process by the program. Raises OSError if it cannot be run."""
     os.execv(program(), ["tenon", *sys.argv[1:]])

@@ -1,4 +1,4 @@
-"""What a training tells while it runs: tqdm's bar where that is installed, else a line on a terminal."""
+"""Progress of a training: tqdm's bar if tqdm is installed, else a line on stderr."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Silent:
 
 
 class Line:
-    """On a terminal a line that is written over, elsewhere a line for each epoch."""
+    """On a terminal, a line that is overwritten; elsewhere, a line for each epoch."""
 
     def __init__(self, total: int, done: int) -> None:
         self._total, self._done = total, done
@@ -71,7 +71,9 @@ class Bar:
 
 
 def make_progress(wanted: bool | None, total: int, done: int) -> Progress:
-    """wanted: None for where somebody looks on, a notebook or a terminal; True for anywhere."""
+    """wanted: None shows progress only in notebooks and on terminals, True everywhere, False
+    nowhere.
+    """
     if wanted is False:
         return Silent()
     bar = _bar(total, done, None if wanted is None else False)
@@ -81,7 +83,9 @@ def make_progress(wanted: bool | None, total: int, done: int) -> Progress:
 
 
 def _bar(total: int, done: int, disable: bool | None) -> Any:
-    """None where there is no tqdm. Without ipywidgets tqdm.auto raises in notebooks, and tqdm's plain bar serves."""
+    """None if tqdm is missing. In notebooks without ipywidgets, tqdm.auto raises and tqdm's plain
+    bar is used.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for module in ("tqdm.auto", "tqdm.std"):

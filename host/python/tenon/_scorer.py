@@ -1,4 +1,4 @@
-"""Graphs in the workers of data engines."""
+"""Scoring batches with a graph in the workers of data engines."""
 
 from __future__ import annotations
 
@@ -30,13 +30,17 @@ def _digest(path: str) -> str:
 
 
 def _threads() -> int:
-    """As many as the process may use; engines that run many workers say so by OMP_NUM_THREADS."""
+    """OMP_NUM_THREADS, which engines with many workers set; otherwise 0: as many threads as the
+    process may use.
+    """
     said = os.environ.get("OMP_NUM_THREADS", "")
     return int(said) if said.isdigit() else 0
 
 
 class _Loaded:
-    """A graph in this process, and a session of it for each thread. inputs: those that the outputs need, with their sizes by the row."""
+    """A graph loaded in this process, with a session for each thread. inputs: those that the
+    outputs need, with their shapes.
+    """
 
     def __init__(self, graph: Graph, outputs: Sequence[str], make: Callable[[Graph], Session]) -> None:
         self._graph, self._make, self._own = graph, make, threading.local()
@@ -47,26 +51,34 @@ class _Loaded:
     @property
     def session(self) -> Session:
         if not hasattr(self._own, "session"):
-            with _lock:  # a graph is for one thread at a time
+            with _lock:  # a graph is used by one thread at a time
                 self._own.session = self._make(self._graph)
         return self._own.session  # type: ignore[no-any-return]
 
 
 _lock = threading.Lock()
-_loaded: dict[Any, _Loaded] = {}  # the key has the process: threads of a host do not survive a fork
+# the key includes the process, since threads of a host do not survive a fork
+_loaded: dict[Any, _Loaded] = {}
 
 
 @plain_type_errors
 class Scorer:
-    """A graph as a function of batches: `Scorer("net.tenon")(batch)["scores"]`. For the workers of Ray, Dask, Spark and DataFusion.
+    """A graph as a function of batches, `Scorer("net.tenon")(batch)["scores"]`, for the workers of
+    Ray, Dask, Spark and DataFusion.
 
-    graph: a .tenon, graph.json or .onnx file, or a pack. trust: the pack's hash, "sha256:...", as `tenon pack` printed it; without it, only
-    a pack is opened that `tenon trust add` put on the list of who makes the scorer. plugins: files of plugins that it needs besides the installed ones. outputs: which are
-    computed; default: all. keep: columns of a batch that the result has, too; in batches() of any type. threads: default: those that the
-    process may use, or OMP_NUM_THREADS. More options are those of Session.
+    graph: a .tenon, graph.json or .onnx file, or a pack.
+    trust: the pack's hash, "sha256:...", as printed by `tenon pack`. Without it, the pack must be
+        on the list (`tenon trust add`) of the user who creates the scorer.
+    plugins: plugin files that the graph needs besides the installed ones.
+    outputs: the outputs to compute; default: all.
+    keep: columns of a batch to copy to the result; batches() keeps columns of any type.
+    threads: default: OMP_NUM_THREADS, or as many as the process may use.
 
-    A scorer is sent to other processes as its paths and the hashes of what they hold, and loads the graph once in each, at the first call;
-    FileError if a file there holds something else. Threads: any; each has a session of its own.
+    Further options are those of Session.
+
+    A scorer is pickled as its paths and the hashes of their files. Each process loads the graph
+    once, at the first call, and raises FileError if a file there has other content. Threads: any;
+    each has its own session.
     """
 
     def __init__(
@@ -86,7 +98,7 @@ class Scorer:
         if self._packed:
             _core.trusted_pack(paths[0], trust or "")
         elif trust is not None:
-            raise UsageError(f"trust= is for packs, and {paths[0]} is none")
+            raise UsageError(f"trust= is for packs only, and {paths[0]} is not a pack")
         self._files = tuple((path, _digest(path)) for path in paths)
         self._outputs = (outputs,) if isinstance(outputs, str) else None if outputs is None else tuple(outputs)
         self._keep = (keep,) if isinstance(keep, str) else tuple(keep)
@@ -97,14 +109,16 @@ class Scorer:
         return f"<tenon.Scorer of {self._files[0][0]}>"
 
     def __call__(self, batch: Any) -> dict[str, Any]:
-        """Outputs by name, for a dict of arrays or an Arrow record batch. Columns that are no input are left alone.
+        """Returns outputs by name for a dict of arrays or an Arrow record batch. Columns that are
+        not inputs are ignored.
 
-        Arrays are read where they lie, read-only ones too. Raises UsageError for an input that the batch lacks.
+        Arrays are read in place, including read-only ones. Raises UsageError if the batch lacks an
+        input.
         """
         arrow = _arrow.is_arrow(batch)
         if not arrow and not isinstance(batch, Mapping):
             raise TypeError(
-                f"Scorer(): a batch is a dict of arrays or an Arrow record batch, not {type(batch).__name__}"
+                f"Scorer(): a batch must be a dict of arrays or an Arrow record batch, not {type(batch).__name__}"
             )
         kept = _arrow.columns(batch, set(self._keep)) if arrow else batch
         return {**{name: _column(kept, name) for name in self._keep}, **self._score(batch)}
@@ -123,10 +137,12 @@ class Scorer:
         return scored
 
     def columns(self, *columns: Any) -> Any:
-        """The graph's only output for its inputs in their order: for dask.array.map_blocks, and, of Arrow's arrays, for DataFusion's udf."""
+        """The graph's only output for its inputs in order: for dask.array.map_blocks and, with
+        Arrow arrays, for DataFusion's udf.
+        """
         inputs = self._loaded().inputs
         if len(columns) != len(inputs):
-            raise UsageError(f"the graph has the inputs {', '.join(inputs)}, but {len(columns)} columns are given")
+            raise UsageError(f"the graph has the inputs {', '.join(inputs)}, but got {len(columns)} columns")
         if not columns or not _arrow.is_arrow(columns[0]):
             return self._only(dict(zip(inputs, columns)))
         import pyarrow as pa
@@ -135,7 +151,9 @@ class Scorer:
         return _to_arrow(scored)
 
     def batches(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """A record batch of pyarrow for each of these, as Spark's mapInArrow wants it: rows of several numbers are lists."""
+        """A pyarrow record batch for each of these, as Spark's mapInArrow requires. Rows of several
+        numbers become lists.
+        """
         import pyarrow as pa
 
         for batch in batches:
@@ -147,7 +165,7 @@ class Scorer:
         scored = self._score(batch)
         if len(scored) != 1:
             raise UsageError(
-                f"the graph has the outputs {', '.join(scored)}: Scorer(..., outputs=) says which one is meant"
+                f"the graph has the outputs {', '.join(scored)}; select one with Scorer(..., outputs=)"
             )
         return next(iter(scored.values()))
 
@@ -162,7 +180,7 @@ class Scorer:
     def _load(self) -> _Loaded:
         for path, digest in self._files:
             if _digest(path) != digest:
-                raise FileError(f"'{path}' is not the file that the scorer was made with: it has other bytes here")
+                raise FileError(f"'{path}' is not the file that the scorer was created with: its content differs here")
         host = Host(threads=_threads() if self._threads is None else self._threads)
         host.add_installed()
         for path, _ in self._files[1:]:
@@ -173,7 +191,7 @@ class Scorer:
 
 
 def _as_input(array: np.ndarray[Any, Any], shape: Sequence[int | None] | None) -> np.ndarray[Any, Any]:
-    """Arrow does not tell how long the lists of no rows are."""
+    """Restores the length of lists in a column without rows, which Arrow does not record."""
     if len(array) or not shape or array.ndim != len(shape) or None in shape[1:]:
         return array
     return array.reshape(0, *shape[1:])
@@ -190,7 +208,7 @@ def _to_arrow(array: Any) -> Any:
 
     rows = np.ascontiguousarray(array)
     made = pa.array(rows.reshape(-1))
-    for axis in reversed(range(1, rows.ndim)):  # lists, since Spark has none of a fixed size
+    for axis in reversed(range(1, rows.ndim)):  # nested lists, since Spark has no fixed-size ones
         starts = np.arange(math.prod(rows.shape[:axis]) + 1, dtype=np.int64) * rows.shape[axis]
         made = pa.ListArray.from_arrays(pa.array(starts, pa.int32()), made)
     return made

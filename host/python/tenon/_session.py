@@ -17,7 +17,9 @@ T = TypeVar("T")
 
 
 class Profile:
-    """How long the nodes of a session took. nodes: as Session.times() gives them; html: a part of a page."""
+    """The times of a session's nodes. nodes: as returned by Session.times(); html: a fragment of a
+    page.
+    """
 
     def __init__(self, nodes: list[dict[str, Any]], html: str) -> None:
         self.nodes = nodes
@@ -37,13 +39,13 @@ class Profile:
 
 
 def own_name(names: Iterable[str], name: Any, changed: Mapping[str, str]) -> str:
-    """The one of a graph's names that an ONNX model's, "x:0", became; empty for other names."""
+    """The graph's name for the ONNX model's name `name`, such as "x:0"; empty for other names."""
     has_colon = isinstance(name, str) and ":" in name and name.isprintable()
     return _core.own_name(list(names), name, dict(changed)) if has_colon else ""
 
 
 def by_own_names(names: Iterable[str], given: Mapping[str, T], changed: Mapping[str, str]) -> dict[str, T]:
-    """The same by the graph's names; what is given by both stays as it is."""
+    """`given` by the graph's names. A value given under both names is left unchanged."""
     known = set(names)
     renamed = {}
     for name, each in given.items():
@@ -53,7 +55,9 @@ def by_own_names(names: Iterable[str], given: Mapping[str, T], changed: Mapping[
 
 
 class ByName(dict[str, T]):
-    """What a graph has, by its names or by those of the ONNX model that it came from, "x:0"."""
+    """Values by the graph's names, or by the names of the ONNX model that the graph came from, such
+    as "x:0".
+    """
 
     _changed: Mapping[str, str] = {}
 
@@ -76,7 +80,7 @@ class Results(ByName[Any]):
         try:
             return self[name]
         except KeyError:
-            raise AttributeError(f"there is no output '{name}'; there are {', '.join(self)}") from None
+            raise AttributeError(f"there is no output '{name}'; the outputs are {', '.join(self)}") from None
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self]
@@ -84,13 +88,20 @@ class Results(ByName[Any]):
 
 @plain_type_errors
 class Session(_core.SessionBase):
-    """Runs a graph as it was when the session was made.
+    """Runs a graph as it was when the session was created.
 
-    device: of nodes that name none: "cpu", "cuda", "cuda:1". training: dropout drops, states change, variables are updated. seed: of random
-    operators. trace: path of a trace in Chrome's format. plans: how many are kept. plan_memory: bytes
-    that they may take together, without the memory of their values. optimize: what may be done to the graph before it runs:
-    "full", "exact" (nothing that changes a bit of the results) or "none". precision: "bfloat16" lets products and convolutions of float32
-    round what they multiply, and add in float32; UsageError where no node or no machine can. Threads: one at a time; a second one gets a UsageError.
+    device: of nodes without a device of their own: "cpu", "cuda", "cuda:1".
+    training: run in training mode: dropout drops, states change, variables are updated.
+    seed: of random operators.
+    trace: path of a trace in Chrome's format.
+    plans: the maximum number of cached plans.
+    plan_memory: bytes that cached plans may take together, without the memory of their values.
+    optimize: what may be done to the graph before it runs: "full", "exact" (nothing that changes a
+        bit of the results) or "none".
+    precision: "bfloat16" lets products and convolutions of float32 round their factors to bfloat16
+        and accumulate in float32; UsageError if no node or the machine cannot.
+
+    Threads: one at a time; a concurrent call gets a UsageError.
     """
 
     def __init__(
@@ -111,7 +122,7 @@ class Session(_core.SessionBase):
         precision: str = "float32",
     ) -> None:
         if not hasattr(graph, "_core"):
-            raise TypeError(f"Session(graph, ...) is given {type(graph).__name__} for the graph")
+            raise TypeError(f"Session() needs a tenon.Graph, not {type(graph).__name__}")
         self._options: dict[str, Any] = dict(
             device=device,
             training=training,
@@ -132,7 +143,8 @@ class Session(_core.SessionBase):
         self._core = _core.Session(graph._core, **self._options)
         outputs = graph._core.outputs()
         self._outputs = tuple(output["name"] for output in outputs)
-        alias = any(output["value"] in self._inputs for output in outputs)  # its memory would be the caller's
+        # such an output would be the caller's memory
+        alias = any(output["value"] in self._inputs for output in outputs)
         self._attach(self._core, tuple(self._inputs), self._outputs, Results, not alias)
 
     def _run(
@@ -144,12 +156,12 @@ class Session(_core.SessionBase):
         add: bool = False,
         batch: int = 0,
     ) -> Results:
-        """What run() does with anything but numpy's arrays by name."""
+        """The general path of run(), for anything but numpy arrays by name."""
         if not isinstance(inputs or {}, Mapping) or not isinstance(into or {}, Mapping):
-            raise TypeError("Session.run(): inputs and into are dicts of arrays by name")
+            raise TypeError("Session.run(): inputs and into must be dicts of arrays by name")
         if batch < 0 or batch and into:
             raise UsageError(
-                f"batch is {batch}" if batch < 0 else "into= is given with batch=, whose runs have outputs of their own"
+                f"batch is {batch}" if batch < 0 else "into= cannot be combined with batch=, whose runs allocate their outputs"
             )
         names = [outputs] if isinstance(outputs, str) else list(outputs or ())
         given = by_own_names(self._inputs, inputs or {}, self._changed)
@@ -173,11 +185,13 @@ class Session(_core.SessionBase):
         return Results({name: kind.from_tensor(tensor) for name, tensor in self._in_order(made).items()})
 
     def _in_order(self, made: dict[str, Any]) -> dict[str, Any]:
-        """In the order of the graph's outputs; under other names that the caller gave, at the end."""
+        """The results in the order of the graph's outputs, then those under other names that the
+        caller passed.
+        """
         return {name: made[name] for name in self._outputs if name in made} | made
 
     def _tensor(self, name: str, value: Any) -> _core.Tensor:
-        """Numbers and lists have the dtype of the input."""
+        """Converts an input. Numbers and lists take the input's dtype."""
         dtype = self._inputs.get(name)
         if dtype is not None and isinstance(value, _arrays.NUMBERS) and _arrays.kind_of_one(value) is None:
             return _arrays.weak(value, dtype, f"input '{name}'")
@@ -190,7 +204,7 @@ class Session(_core.SessionBase):
         return self._run(by_name(list(self._inputs), positional, inputs, "session"))
 
     def plan(self, /, **shapes: Any) -> Any:
-        """What a run with inputs of these shapes does. Nothing runs."""
+        """The plan of a run with inputs of these shapes. Nothing runs."""
         from ._drawing import Plan
 
         return Plan(self._core.plan(shapes))
@@ -207,7 +221,7 @@ class Session(_core.SessionBase):
 
     @property
     def step(self) -> int:
-        """Runs so far; random numbers depend on it."""
+        """The number of runs so far, on which random numbers depend."""
         return self._core.step
 
     @step.setter
@@ -215,27 +229,31 @@ class Session(_core.SessionBase):
         self._core.step = number
 
     def times(self) -> list[dict[str, Any]]:
-        """With profile=True: how long each node took in all runs together, the longest first.
+        """With profile=True: the time of each node over all runs, the longest first.
 
-        A dict for each node: node, op, device, calls, seconds, least (seconds of the shortest call), bytes (read and written) and flops of
-        all calls, 0 where the operator does not say them, and begin and last: seconds from the begin of the last run to the node's, and how
-        long it took there.
+        Each node is a dict: node, op, device, calls, seconds, least (seconds of the shortest call),
+        bytes (read and written) and flops of all calls, 0 if the operator does not report them,
+        begin (seconds from the start of the last run to the node's start) and last (the node's
+        seconds in that run).
         """
         return self._core.times()
 
     def clear_times(self) -> None:
-        """As if nothing had run: kernels get ready in first runs, which take longer."""
+        """Resets times(), for example after the first runs, in which kernels prepare and take
+        longer.
+        """
         self._core.clear_times()
 
     def profile(self) -> Profile:
-        """times() as a table and, in notebooks, as a page with a timeline, against what this machine does in a copy and in a product.
+        """times() as a table and, in notebooks, as a page with a timeline, compared with this
+        machine's copy and matrix product.
 
-        Measures the machine, which takes some tenths of a second.
+        Measuring the machine takes some tenths of a second.
         """
         return Profile(self.times(), self._core.profile_page(self._host))
 
     def first_non_finite(self, inputs: Mapping[str, Any]) -> str:
-        """The first value of the last run that is NaN or infinite, as a sentence; empty where all are finite."""
+        """The first NaN or infinity of the last run, as a sentence; empty if all values are finite."""
         return self._core.first_non_finite(dict(inputs))
 
     def close(self) -> None:
@@ -261,10 +279,10 @@ class Session(_core.SessionBase):
 
 
 def by_name(names: Sequence[str], positional: Sequence[Any], named: dict[str, Any], what: str) -> dict[str, Any]:
-    """All inputs by name, those too that are given in the order of the inputs."""
+    """All inputs by name, including those passed by position."""
     if len(positional) > len(names):
         raise TypeError(
-            f"the {what} has {len(names)} inputs ({', '.join(names)}) but is given {len(positional)} by position"
+            f"the {what} has {len(names)} inputs ({', '.join(names)}) but got {len(positional)} by position"
         )
     for name, array in zip(names, positional):
         if name in named:

@@ -1,4 +1,4 @@
-"""The default host: the process's, and that of `with` blocks."""
+"""The default host: the process's own, or that of a `with` block."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from contextvars import ContextVar
 
 from . import _core
 
-_making = threading.RLock()  # by the same thread again: a plugin package that is found may call operators itself
+_making = threading.RLock()  # reentrant: a plugin package found here may call operators
 
 
 def make_default_host() -> _core.Host:
-    """One for all threads, however many ask for the first one at once."""
+    """Creates the process's default host, once, however many threads need it first."""
     from ._host import Host
 
     with _making:
@@ -25,8 +25,9 @@ def make_default_host() -> _core.Host:
 
 
 class Block:
-    """A `with` block of a host. Once it has ended it counts nowhere: neither in a task that began inside of it, nor below another block
-    that ends later."""
+    """A `with` block of a host. An ended block has no effect, neither in a task that started inside
+    it nor below another block that ends later.
+    """
 
     __slots__ = ("host", "open")
 
@@ -39,7 +40,9 @@ _blocks: ContextVar[tuple[Block, ...]] = ContextVar("tenon_blocks", default=()) 
 
 
 def host_of_block() -> _core.Host | None:
-    """The host of the innermost block that this thread or task is in. The core calls this while any block is open."""
+    """The host of the innermost open block of this thread or task. The core calls this while any
+    block is open.
+    """
     for block in reversed(_blocks.get()):
         if block.open:
             return block.host
@@ -61,7 +64,7 @@ def leave(block: Block) -> None:
 
 @contextmanager
 def using(host: _core.Host) -> Iterator[None]:
-    """A block of a host for what goes on with an earlier call of it, on whatever thread."""
+    """A block in which an earlier call of a host continues, on any thread."""
     block = enter(host)
     try:
         yield
@@ -78,6 +81,6 @@ def _here() -> tuple[Block, ...]:
 
 
 def replace_all(host: _core.Host) -> None:
-    """The default host of a process that was just forked, whatever blocks its parent was in."""
+    """Sets the default host of a process that was just forked, whatever blocks its parent was in."""
     _blocks.set(())
     _core.set_default_host(host)

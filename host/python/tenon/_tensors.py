@@ -1,4 +1,4 @@
-"""Making tensors, and reading and writing them: .npy, .npz, scipy's .npz, svmlight."""
+"""Creating, reading and writing tensors: .npy, .npz, scipy's .npz, svmlight."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from ._arrays import cast_to, to_tensor
 
 
 def tensor(data: Any, *, dtype: Any = None, device: str = "cpu") -> _core.Tensor:
-    """A tensor of the array's own memory where dtype and device allow, of a copy otherwise. A read-only array makes a read-only tensor.
+    """A tensor that shares the array's memory if dtype and device allow it, else a copy. A
+    read-only array makes a read-only tensor.
 
-    data: an array of any library, a number, or lists of numbers. dtype: its name, or one of numpy's.
+    data: an array of any library, a number, or lists of numbers.
+    dtype: a name, or a numpy dtype.
     device: "cpu", "cuda", "cuda:1".
     """
     made = to_tensor(data)
@@ -31,10 +33,11 @@ def _converted(tensor: _core.Tensor, name: str) -> _core.Tensor:
 
 
 def csr(values: Any, columns: Any = None, row_starts: Any = None, shape: Sequence[int] | None = None) -> _core.Tensor:
-    """A csr tensor: of a matrix of scipy's or of a dense array, or of its parts, as scipy calls them data, indices, indptr and shape.
+    """A csr tensor from a scipy matrix, a dense array, or its components, which scipy calls data,
+    indices, indptr and shape.
 
-    Shares the values. Indices are copied, as int64, and the copies are read-only: kernels follow them without another check. Raises
-    UsageError where they are not sorted or out of range.
+    Shares the values. Indices are copied as int64, and the copies are read-only, since kernels use
+    them unchecked. Raises UsageError if they are not sorted or out of range.
     """
     if columns is None and row_starts is None and shape is None:
         return to_tensor(values).to_storage("csr")
@@ -51,20 +54,26 @@ def _widened(indices: Any) -> _core.Tensor:
 
 
 def row_sparse(values: Any, row_ids: Any, shape: Sequence[int]) -> _core.Tensor:
-    """A tensor of which only some rows are stored: values [rows, ...], and the number of each row, ascending."""
+    """A tensor that stores only some rows: values [rows, ...], and the index of each row,
+    ascending.
+    """
     return _core.row_sparse(to_tensor(values), _widened(row_ids), shape)
 
 
 def load_array(path: str | os.PathLike[str]) -> _core.Tensor:
-    """Reads one array: .npy, an .npz with one array or of scipy.sparse.save_npz, or the features of .svm, .libsvm or .svmlight (csr).
+    """Reads one array: .npy, an .npz with one array or from scipy.sparse.save_npz, or the features
+    of .svm, .libsvm or .svmlight (csr).
 
-    `x.npy[100:200]` takes some rows. Large .npy files are mapped. Raises FileError, and UsageError for rows that are not there.
+    `x.npy[100:200]` reads some rows. Large .npy files are memory-mapped. Raises FileError, and
+    UsageError for rows out of range.
     """
     return _core.load_array(os.fspath(path))
 
 
 def save_array(path: str | os.PathLike[str], array: Any) -> None:
-    """Writes a dense array to a .npy file, or a csr matrix to a .npz file as scipy.sparse.save_npz does: the whole file, or none."""
+    """Writes a dense array to a .npy file, or a csr matrix to a .npz file as scipy.sparse.save_npz
+    does, atomically.
+    """
     _core.save_array(os.fspath(path), to_tensor(array))
 
 
@@ -75,5 +84,5 @@ def load_arrays(path: str | os.PathLike[str]) -> dict[str, _core.Tensor]:
 
 
 def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
-    """Writes dense arrays to a .npz file, as numpy.savez does, or one csr matrix: the whole file, or none."""
+    """Writes dense arrays to a .npz file, as numpy.savez does, or one csr matrix, atomically."""
     _core.save_arrays(os.fspath(path), {name: to_tensor(array) for name, array in arrays.items()})

@@ -1,4 +1,4 @@
-"""tenon.to_cpp: the class in C++ that an operator in Python begins."""
+"""tenon.to_cpp: a C++ class that an operator in Python can be ported to."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _members(params: list[dict[str, Any]]) -> list[str]:
 
 
 def _enum(param: str) -> str:
-    """The name of the enum's type: `PadKind` of the parameter `pad`."""
+    """The name of the enum's type: `PadKind` for the parameter `pad`."""
     return "".join(part[:1].upper() + part[1:] for part in param.split("_")) + "Kind"
 
 
@@ -178,7 +178,7 @@ def _describe(cls: str, manifest: dict[str, Any]) -> list[str]:
 
 
 def _function(cls: type, name: str, parameter: str) -> list[str]:
-    """A body to write, with the one in Python before it."""
+    """A function body to write, preceded by the Python source as a comment."""
     try:
         python = textwrap.dedent(inspect.getsource(getattr(cls, name))).splitlines()
     except (OSError, TypeError):
@@ -193,14 +193,15 @@ def _function(cls: type, name: str, parameter: str) -> list[str]:
 
 
 def to_cpp(operator: type) -> str:
-    """The source of a plugin in C++ with the same operator: describe() is complete, the bodies of the other functions are yours to write.
+    """The source of a C++ plugin with the same operator. describe() is complete; the other function
+    bodies are yours to write.
 
-    It compiles as it is, by tenon.compile or by a compiler; a kernel that is not written yet fails with "write forward here". operator: a
-    class with @tenon.operator.
+    The source compiles as it is, with tenon.compile or a compiler. Until a kernel is written, it
+    fails with "write forward here". operator: a class decorated with @tenon.operator.
     """
     found = operator.__dict__.get("_tenon_definition")
     if not isinstance(found, Definition):
-        raise TypeError(f"a class with @tenon.operator is needed, not {operator!r}")
+        raise TypeError(f"expected a class decorated with @tenon.operator, not {operator!r}")
     manifest, cls = found.manifest, name_in_cpp(operator.__name__)
     body = _members(manifest["params"])
     body += ([""] if body else []) + [

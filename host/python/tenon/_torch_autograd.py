@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 class Differentiable(torch.autograd.Function):
-    """The operator with its gradient. What backward does not read is not kept: a tensor of its shape without memory stands for it."""
+    """The operator with its gradient. Tensors that backward does not read are not saved; tensors of
+    their shape without memory replace them.
+    """
 
     @staticmethod
     def forward(ctx: Any, op: RegisteredOperator, call: Call, *inputs: Tensor | None) -> tuple[Tensor, ...]:
@@ -58,7 +60,8 @@ class Differentiable(torch.autograd.Function):
         wanted = list(ctx.needs_input_grad[2:])
         if all(grad is None for grad in every_grad) or not any(wanted):
             return (None,) * (2 + inputs_count)
-        # The host of the forward call: torch may run this on a thread of its own, which is in no block.
+        # The host of the forward call: torch may run this on a thread of its own, outside every
+        # block.
         same = ctx.host.closed or ctx.host is op.host
         with nullcontext() if same else using(ctx.host):
             made = iter(
@@ -68,7 +71,7 @@ class Differentiable(torch.autograd.Function):
 
 
 class Once(torch.autograd.Function):
-    """A gradient that has none itself."""
+    """A gradient that is not differentiable itself."""
 
     @staticmethod
     def forward(
@@ -88,8 +91,8 @@ class Once(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> Any:
         raise UsageError(
-            f"[{ctx.op.info.name}] has a gradient, but torch asks for the gradient of that",
-            "Graph.gradient() takes gradients of gradients",
+            f"[{ctx.op.info.name}] has a gradient, but no second derivative in torch",
+            "Graph.gradient() computes second derivatives",
         )
 
 
@@ -101,14 +104,14 @@ _stand_ins: dict[Any, Tensor] = {}
 
 
 def keep(tensor: Tensor | None, read: bool) -> Tensor | None:
-    """The tensor, or one of its type without memory."""
+    """The tensor if it is read, otherwise a tensor of its type without memory."""
     if tensor is None or read:
         return tensor
     key = (tensor.dtype, tensor.device, tensor.shape) if type(tensor) in (Tensor, torch.nn.Parameter) else None
     found = None if key is None else _stand_ins.get(key)
     if found is None:
         found = tensor.new_empty(()).expand(tensor.shape)
-        if key is not None and type(found) is Tensor:  # and not one of a trace
+        if key is not None and type(found) is Tensor:  # not a tensor of a trace
             if len(_stand_ins) >= 1024:
                 _stand_ins.clear()
             _stand_ins[key] = found

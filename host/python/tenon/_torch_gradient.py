@@ -1,4 +1,4 @@
-"""Gradients by graphs: of operators that have no kernel for it, and of whole graphs."""
+"""Gradients computed by graphs: of operators without a backward kernel, and of whole graphs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def add_gradients(graph: Graph, outputs: Mapping[str, Value], wrt: Mapping[str, Value]) -> dict[str, Value]:
-    """Adds an input for the gradient of each output, by the names given, and returns those of `wrt`; without the ones that are zero."""
+    """Adds an input, named by the keys of `outputs`, for the gradient of each output, and returns
+    the gradients of `wrt` that are not zero.
+    """
     totals: dict[str, Value] = {}
     for name, output in outputs.items():
         seed = graph.input(name, output.dtype, output.shape)
@@ -30,7 +32,9 @@ def add_gradients(graph: Graph, outputs: Mapping[str, Value], wrt: Mapping[str, 
 
 
 class GraphGradients:
-    """Of one operator: a graph of one node, differentiated, and sessions of that. Threads: any; each call has a session of its own."""
+    """The gradient of one operator: sessions of a differentiated one-node graph. Threads: any; each
+    call leases its own session.
+    """
 
     def __init__(self, info: OperatorInfo) -> None:
         self._info = info
@@ -44,13 +48,15 @@ class GraphGradients:
         wanted: Sequence[bool],
         constants: Sequence[int] = (),
     ) -> list[_core.Tensor | None]:
-        """Of each input; None where it is zero or not wanted. constants: places of inputs whose elements make shapes."""
+        """The gradient of each input; None if it is zero or not requested. constants: indices of
+        inputs whose elements determine shapes.
+        """
         from ._torch_operator import to_tenon
 
         if self._info.raw["random"] or self._info.states:
             raise UsageError(
-                f"[{self._info.name}] draws random numbers or has states, and its gradient is a graph, which would have others",
-                "build it into a graph and take tenon.torch.module(graph)",
+                f"[{self._info.name}] draws random numbers or has states, which its gradient, a graph of its own, cannot reproduce",
+                "add it to a graph and use tenon.torch.module(graph)",
             )
         types = tuple(None if tensor is None else (tensor.dtype, tuple(tensor.shape)) for tensor in call.inputs)
         present = tuple(grad is not None for grad in grads)

@@ -24,18 +24,20 @@ from ._torch_operator import to_tenon, to_torch
 
 
 def module(graph: Graph, *, seed: int = 0) -> GraphModule:
-    """The graph as a module that torch's optimizers train: its variables are parameters, its states are buffers.
+    """The graph as a module that torch's optimizers train: its variables are parameters, its states
+    are buffers.
 
-    Called with the graph's inputs, by position or by name; returns its output, or a dict where there are several. module.train() and eval()
-    choose whether dropout drops and states change. seed: of random operators, and of variables that have no elements yet. The module has
-    copies: module.graph() returns a graph with what they are by then. Calls run outside of what torch.compile compiles.
+    Call it with the graph's inputs, by position or by name; it returns the output, or a dict of
+    several. module.train() and eval() choose whether dropout drops and states change. seed: of
+    random operators, and of uninitialized variables. The module has copies; module.graph() returns
+    a graph with their current values. torch.compile does not compile its calls.
     """
     return GraphModule(graph, seed)
 
 
 def elements_of(graph: Graph, name: str) -> Tensor:
     found = graph[name].tensor
-    assert found is not None  # initialize() has been called
+    assert found is not None  # initialize() was called
     return to_torch(found.clone())
 
 
@@ -46,8 +48,8 @@ class GraphModule(torch.nn.Module):
         super().__init__()
         if any(node["kind"] != "forward" for node in graph.nodes):
             raise UsageError(
-                "the graph computes gradients, which torch does for a module",
-                "give the graph as it was before Graph.gradient()",
+                "the graph computes gradients, but torch differentiates modules itself",
+                "pass the graph as it was before Graph.gradient()",
             )
         whole = graph.clone()
         whole.initialize(seed)
@@ -70,7 +72,7 @@ class GraphModule(torch.nn.Module):
             self._text["states"][name].pop("values", None)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the host, and without sessions: they are made again when they are needed."""
+        """The state without the host and the sessions, which are created again when needed."""
         return {name: value for name, value in self.__dict__.items() if name not in ("_host", "_runs")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -85,7 +87,7 @@ class GraphModule(torch.nn.Module):
         return made
 
     def _attributes(self, names: Iterable[str]) -> dict[str, str]:
-        """Names as attributes: those of torch's modules have no dots, and may not be a module's own."""
+        """Attribute names: torch's have no dots, and must not collide with the module's own."""
         made: dict[str, str] = {}
         for name in names:
             attribute = name.replace(".", "_")
@@ -104,7 +106,7 @@ class GraphModule(torch.nn.Module):
         unknown = [name for name in given if name not in self._inputs]
         if missing or unknown or len(positional) > len(self._inputs) or len(positional) + len(named) != len(given):
             raise TypeError(
-                f"the graph's inputs are {', '.join(self._inputs)}, but {len(positional)} are given by position and {', '.join(named) or 'none'} by name"
+                f"the graph's inputs are {', '.join(self._inputs)}, but got {len(positional)} by position and {', '.join(named) or 'none'} by name"
             )
         tensors = [torch.as_tensor(given[name]) for name in self._inputs]
         made = GraphCall.apply(
@@ -113,7 +115,7 @@ class GraphModule(torch.nn.Module):
         return made[0] if len(made) == 1 else Results(zip(self._outputs, made))
 
     def graph(self) -> Graph:
-        """An independent graph with the parameters and buffers as they are."""
+        """An independent graph with the current parameters and buffers."""
         with TemporaryDirectory() as folder:
             text = self._with_states(self._states())
             for place, (name, attribute) in enumerate(self._parameter_names.items()):
@@ -135,7 +137,9 @@ class GraphModule(torch.nn.Module):
         return text
 
     def _graph_of_inputs(self, states: dict[str, Tensor]) -> Graph:
-        """The graph with its variables as inputs: they are torch's, which may replace their memory at any time."""
+        """The graph with its variables as inputs: torch owns them and may replace their memory at
+        any time.
+        """
         text = self._with_states(states)
         text["inputs"] = text.get("inputs", {}) | text.get("variables", {})
         text["variables"] = {}
@@ -144,7 +148,7 @@ class GraphModule(torch.nn.Module):
     def _session(
         self, key: Any, make: Callable[[Graph], None], states: dict[str, Tensor], training: bool, device: torch.device
     ) -> Lease[StatefulSession]:
-        """The session of that key, with these states."""
+        """Leases the session of a key with these states."""
 
         def new() -> StatefulSession:
             graph = self._graph_of_inputs(states)
@@ -155,7 +159,7 @@ class GraphModule(torch.nn.Module):
 
 
 class StatefulSession:
-    """A session, and the states that it has."""
+    """A session with its states."""
 
     def __init__(
         self, graph: Graph, training: bool, device: torch.device, seed: int, states: dict[str, Tensor]
@@ -183,7 +187,9 @@ class StatefulSession:
 
 
 class GraphCall(torch.autograd.Function):
-    """A run of the graph; its gradient is a run of the differentiated graph, which computes again what it needs."""
+    """A run of the graph. Its gradient is a run of the differentiated graph, which recomputes what
+    it needs.
+    """
 
     @staticmethod
     def forward(ctx: Any, of: GraphModule, training: bool, *tensors: Tensor) -> tuple[Tensor, ...]:

@@ -1,4 +1,4 @@
-"""One operator as torch's: its kernels, its shapes for tracing, and its gradient."""
+"""One operator as a torch operator: kernels, shape inference for tracing, and gradient."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def torch_dtype(name: str) -> torch.dtype:
 
 
 def to_tenon(tensor: Tensor | None) -> _core.Tensor | None:
-    """Of a kernel's tensor, in which nothing is left to conjugate."""
+    """Converts a kernel's tensor, which has no pending conjugation."""
     if tensor is None:
         return None
     found = _core.from_exchange(tensor)
@@ -57,19 +57,19 @@ def to_torch(tensor: _core.Tensor | None) -> Tensor:
     made: Tensor | None = _core.to_exchange(dense, Tensor)
     if made is None:
         made = torch.utils.dlpack.from_dlpack(dense)
-    if made.is_cuda:  # memory of torch's, so that its streams may go on with it when the tensor is gone
+    if made.is_cuda:  # a copy in torch's memory, which its streams may use when the tensor is gone
         made = made.clone()
         torch.cuda.current_stream(made.device).synchronize()
     return made
 
 
 class RegisteredOperator:
-    """The kernels of one operator. Threads: any; each call has a prepared call of its own."""
+    """The kernels of one operator. Threads: any; each call leases its own prepared call."""
 
     def __init__(
         self, host: _core.Host | None, declared: OperatorInfo, fixed: Mapping[str, Any] = MappingProxyType({})
     ) -> None:
-        """fixed: values of parameters that its schema leaves out."""
+        """fixed: values of parameters that its schema omits."""
         info = self.info = with_fixed(declared, fixed)
         self.fixed = dict(fixed)
         self.name = info.full_name
@@ -95,7 +95,7 @@ class RegisteredOperator:
     # ---- arguments ------------------------------------------------------------------------------------------------
 
     def sort(self, given: Sequence[Any], named: dict[str, Any]) -> Call:
-        """torch leaves out what equals its default."""
+        """Sorts the arguments of a call, from which torch omits those that equal their default."""
         count, states = len(self.info.inputs), len(self.info.states)
         tensors = [*given[: count + states], *[None] * (count + states - len(given))]
         inputs = tensors[:count]
@@ -137,7 +137,9 @@ class RegisteredOperator:
         }
 
     def prepared(self, host: _core.Host, call: Call) -> Lease[_core.PreparedCall | None]:
-        """One that no other thread, and no call further out, uses; None where shapes may follow from elements of inputs."""
+        """Leases a prepared call that no other thread or enclosing call uses; None if shapes may
+        follow from elements of inputs.
+        """
         shapes = [None if tensor is None else tuple(tensor.shape) for tensor in call.inputs]
         types = tuple(None if tensor is None else (tensor.dtype, shape) for tensor, shape in zip(call.inputs, shapes))
 
@@ -147,7 +149,7 @@ class RegisteredOperator:
             except ExecutionError:
                 if not self.may_see_elements(
                     call
-                ):  # where the call says what is wrong, if not that elements are missing
+                ):  # if more than elements is missing, the actual call reports it
                     raise
                 return None
 
@@ -156,7 +158,7 @@ class RegisteredOperator:
         return self._calls.lease(host, (types, repr(call.params), call.training, call.device), make)
 
     def types(self, call: Call) -> list[tuple[str, Dims | None, bool]]:
-        """Of all outputs, then of the states: dtype, shape, whether it is hidden."""
+        """The dtype, the shape and whether it is hidden, of each output and then of each state."""
         hidden: list[bool] = []
         host = self.host
 
@@ -174,14 +176,14 @@ class RegisteredOperator:
         return [(dtype, shape, each) for (dtype, shape), each in zip(found, hidden)]
 
     def may_see_elements(self, call: Call) -> bool:
-        """Whether the call is given an input that lies on the CPU so that shapes can follow from its elements."""
+        """Whether the call has an input on the CPU from whose elements shapes may follow."""
         last = len(self._on_cpu) - 1
         return self._sees_elements and any(
             tensor is not None and self._on_cpu[min(place, last)] for place, tensor in enumerate(call.inputs)
         )
 
     def places_of_elements(self, call: Call, wanted: Sequence[bool]) -> tuple[int, ...]:
-        """Of the inputs whose elements a graph of this call has to know."""
+        """Indices of the inputs whose elements a graph of this call needs."""
         if not self.may_see_elements(call):
             return ()
         last = len(self._on_cpu) - 1
@@ -192,7 +194,7 @@ class RegisteredOperator:
         )
 
     def require_results(self, prepared: _core.PreparedCall) -> None:
-        """That the call has the outputs that the schema says."""
+        """Checks that the call has the outputs that its schema declares."""
         if not self.conditional:
             return
         hidden = [each[4] for each in prepared.outputs]
@@ -200,11 +202,11 @@ class RegisteredOperator:
             params = ", ".join(sorted({f"'{each}'" for each in self.conditional}))
             others = [self.info.name + suffix for suffix in variants_of(self.info)] if not self.fixed else []
             raise UsageError(
-                f"[{self.info.name}] has other outputs with this value of {params} than its schema of torch says",
-                f"call {' or '.join(others)}" if others else "build it into a graph and take tenon.torch.module(graph)",
+                f"[{self.info.name}] has other outputs with this value of {params} than its torch schema declares",
+                f"call {' or '.join(others)}" if others else "add it to a graph and use tenon.torch.module(graph)",
             )
 
-    # ---- what torch calls -------------------------------------------------------------------------------------------
+    # ---- called by torch --------------------------------------------------------------------------------------------
 
     def kernel(self, *given: Any, **named: Any) -> Any:
         return self.result(self.run(self.sort(given, named), hidden=False))
@@ -220,7 +222,7 @@ class RegisteredOperator:
         devices = {tensor.device for tensor in call.inputs if tensor is not None}
         if len(devices) > 1:
             raise UsageError(
-                f"[{self.info.name}] its inputs lie on {' and '.join(sorted(map(str, devices)))}, but must lie on one device"
+                f"[{self.info.name}] inputs are on {' and '.join(sorted(map(str, devices)))}, but must be on one device"
             )
         host = self.host
         inputs = [to_tenon(tensor) for tensor in call.inputs]
@@ -228,8 +230,8 @@ class RegisteredOperator:
             if prepared is None or prepared.depends_on_values:
                 if has_training(self.info) or hidden and self.has_hidden:
                     raise UsageError(
-                        f"[{self.info.name}] infers from elements of inputs, and has states, random numbers or hidden outputs",
-                        "build it into a graph and take tenon.torch.module(graph)",
+                        f"[{self.info.name}] infers shapes from elements of inputs, which states, random numbers and hidden outputs do not allow here",
+                        "add it to a graph and use tenon.torch.module(graph)",
                     )
                 made = host.call_all(self.name, inputs, self.attributes(call))
                 return [to_torch(tensor) for tensor in made]
@@ -246,7 +248,7 @@ class RegisteredOperator:
 
     @staticmethod
     def _empty(output: tuple[str, str, Dims | None, str, bool], device: torch.device) -> Tensor | None:
-        """Memory of torch's, where the shape is known before."""
+        """An output in torch's memory, if its shape is known before the call."""
         _, dtype, shape, storage, _ = output
         if storage != "dense" or shape is None or None in shape:
             return None
@@ -274,7 +276,7 @@ class RegisteredOperator:
 
     @staticmethod
     def _fake_one(overload: Any, dtype: str, shape: Dims | None, device: torch.device) -> Tensor:
-        if shape is None:  # not even the number of dimensions: torch.compile leaves the call to torch's interpreter
+        if shape is None:  # unknown rank: torch.compile leaves the call to eager execution
             raise DynamicOutputShapeException(overload)
         dims = [torch.library.get_ctx().new_dynamic_size() if dim is None else dim for dim in shape]
         return torch.empty(dims, dtype=torch_dtype(dtype), device=device)
@@ -291,7 +293,7 @@ class RegisteredOperator:
         *placed: Any,
         **named: Any,
     ) -> list[Tensor]:
-        """The gradients of the inputs that `wanted` names, in their order."""
+        """The gradients of the inputs that `wanted` selects, in order."""
         sorted_ = self.sort((), self.by_name(placed, named))
         call = sorted_._replace(inputs=tuple(inputs), states=tuple(states))
         host = self.host
@@ -337,7 +339,7 @@ class RegisteredOperator:
         return [self.info.input_at(place).name for place in range(count)]
 
     def differentiable(self, *given: Any, **named: Any) -> Any:
-        """The kernel of torch's key Autograd."""
+        """The kernel of torch's dispatch key Autograd."""
         call = self.sort(given, named)
         if not torch.is_grad_enabled() or not any(
             tensor is not None and tensor.requires_grad for tensor in (*call.inputs, *call.states)
@@ -347,7 +349,9 @@ class RegisteredOperator:
         return self.result(list(Differentiable.apply(self, call, *call.inputs)))
 
     def layout(self, count: int) -> tuple[list[str], list[bool]]:
-        """Names of this many outputs, and which are hidden; of those that a parameter counts there is one kind."""
+        """Names of `count` outputs, and which are hidden. A parameter counts at most one kind of
+        output.
+        """
         found = self._layouts.get(count)
         if found is None:
             counted = count - sum(1 for output in self.info.outputs if not output.count)
@@ -356,7 +360,9 @@ class RegisteredOperator:
         return found
 
     def refuse_second_gradient(self, *given: Any, **named: Any) -> list[Tensor]:
-        """The kernel of torch's key Autograd for the backward operator: a gradient's own gradient is not silently zero."""
+        """The Autograd kernel of the backward operator. Raises for a second derivative, which would
+        otherwise silently be zero.
+        """
         lists = given[:4]
         tensors = [tensor for each in lists for tensor in each]
         if not torch.is_grad_enabled() or not any(tensor is not None and tensor.requires_grad for tensor in tensors):
@@ -366,7 +372,9 @@ class RegisteredOperator:
         return list(Once.apply(self, [len(each) for each in lists], given[4], self.by_name(given[5:], named), *tensors))
 
     def schemas(self, name: str) -> dict[str, str]:
-        """By the names of torch's operators: the operator, the same with hidden outputs, and its backward."""
+        """Schemas by names of torch operators: the operator, its variant with hidden outputs, and
+        its backward.
+        """
         made = {name: schema_of(self.info, name)}
         if self.has_hidden:
             made[name + "_forward"] = schema_of(self.info, name + "_forward", hidden=True)

@@ -1,4 +1,4 @@
-"""Schemas of torch's operators, from manifests."""
+"""Schemas of torch operators, from manifests."""
 
 from __future__ import annotations
 
@@ -29,15 +29,20 @@ TYPES = {
 
 
 def with_fixed(info: OperatorInfo, fixed: Mapping[str, Any]) -> OperatorInfo:
-    """Without the parameters that have fixed values. What a schema returns follows from no other: an output is hidden where the defaults
-    of these hide it."""
+    """The operator without the parameters that have fixed values.
+
+    No other parameter determines which outputs a schema has: an output is hidden if the fixed
+    values or the defaults hide it.
+    """
     outputs = (replace(each, hidden=each.hidden or is_hidden(info, each.name, fixed)) for each in info.outputs)
     params = {name: param for name, param in info.params.items() if name not in fixed}
     return replace(info, outputs=tuple(outputs), params=params)
 
 
 def variants_of(info: OperatorInfo) -> dict[str, dict[str, Any]]:
-    """Of operators that a flag gives one more output: what follows the name of the operator that returns it, and the flag."""
+    """Variants of operators that a flag gives an additional output: the suffix of the variant's
+    name, and the flag.
+    """
     return {
         f"_with_{condition['names'][0]}": {condition["param"]: True}
         for condition in info.raw["conditions"]
@@ -46,12 +51,14 @@ def variants_of(info: OperatorInfo) -> dict[str, dict[str, Any]]:
 
 
 def has_training(info: OperatorInfo) -> bool:
-    """Whether a call in training may differ from another one."""
+    """Whether a call in training may differ from one outside of training."""
     return bool(info.states) or bool(info.raw["random"])
 
 
 def tensors_of(info: OperatorInfo) -> str:
-    """Inputs and states, as arguments by position: states are given to a call and returned as it leaves them."""
+    """Inputs and states as positional arguments. A call takes states and returns them as it leaves
+    them.
+    """
     words: list[str] = []
     required_later = [not (each.optional or each.weight) for each in info.inputs]
     for place, each in enumerate(info.inputs):
@@ -70,16 +77,20 @@ def tensors_of(info: OperatorInfo) -> str:
 
 
 CLASHING = ("kernel", "fx_node")
-"""torch's inductor passes what is given by name to functions of its own that have arguments of these names."""
+"""Names that clash with arguments of torch inductor's functions, to which it passes keyword
+arguments.
+"""
 
 
 def placed_params(info: OperatorInfo) -> list[str]:
-    """Parameters that may be given by name, but that torch then passes by position, behind the tensors."""
+    """Parameters that callers may pass by name, but that torch then passes by position, after the
+    tensors.
+    """
     return [name for name in info.params if name in CLASHING]
 
 
 def params_of(info: OperatorInfo) -> str:
-    """Parameters, by name alone; empty where there are none."""
+    """Keyword-only parameters; empty if there are none."""
     params = sorted(info.params.values(), key=lambda param: not param.required)
     placed = [_param(param, True) for param in params if param.name in CLASHING]
     words = [_param(param) for param in params if param.name not in CLASHING]
@@ -93,12 +104,12 @@ def _param(param: ParamInfo, with_default: bool = False) -> str:
     word = f"{kind} {_core.python_name(param.name)}"
     if param.kind == "tensor":
         return word + "=None"
-    if kind == "str[]" and not param.required:  # torch has no defaults of lists of texts
+    if kind == "str[]" and not param.required:  # torch has no defaults for lists of texts
         return f"str[]? {_core.python_name(param.name)}=None"
     if not param.required:
         return f"{word}={_default(param)}"
     empty = {"bool": "False", "int": "0", "float": "0.0", "str": '""'}
-    return f"{word}={empty.get(kind, '[]')}" if with_default else word  # the host refuses a call without it
+    return f"{word}={empty.get(kind, '[]')}" if with_default else word  # the host rejects a call without it
 
 
 def _default(param: ParamInfo) -> str:
@@ -107,7 +118,7 @@ def _default(param: ParamInfo) -> str:
         return json.dumps(value)
     if isinstance(value, float) and not math.isfinite(value):
         raise UsageError(
-            f"the default of parameter '{param.name}' is {value}, which a schema of torch cannot hold",
+            f"the default of parameter '{param.name}' is {value}, which a torch schema cannot represent",
             "declare another default",
         )
     if isinstance(value, list | tuple):
@@ -133,6 +144,6 @@ def schema_of(info: OperatorInfo, name: str, hidden: bool = False) -> str:
 
 
 def backward_schema_of(info: OperatorInfo, name: str) -> str:
-    """Of the operator that computes the gradients of the inputs that `wanted` names."""
+    """The schema of the operator that computes the gradients of the inputs selected by `wanted`."""
     tensors = "Tensor?[] grads, Tensor?[] inputs, Tensor?[] states, Tensor?[] outputs, bool[] wanted"
     return f"{name}({_joined(tensors, params_of(info))}) -> Tensor[]"

@@ -1,8 +1,9 @@
-"""What an operator returns for tensors without elements, whose dimensions torch may keep as symbols.
+"""Infers outputs for tensors without elements, whose dimensions may be torch's symbols.
 
-An operator's inference works on numbers. Symbols are replaced by several numbers each; a dimension of an output that goes with one of the
-inputs' dimensions in all of them, or with a sum or product of these, stays a symbol. For any other torch is told that the symbols are the
-numbers that it traces with: it then traces anew for other ones, so that nothing wrong is kept.
+An operator's inference works on numbers, so symbols are replaced by several sets of numbers. An
+output dimension that follows an input dimension, or a sum or product of input dimensions, in all of
+them stays a symbol. Otherwise the symbols are specialized to the numbers that torch traces with;
+torch then retraces for other numbers, so that no wrong shape is cached.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
 
 Dims = tuple[Any, ...]
 Infer = Callable[[Sequence[Dims | None]], list[tuple[str, "Dims | None"]]]
-"""Shapes of inputs, None for those left out, to dtypes and shapes of outputs; dimensions that only a run knows are None."""
+"""From shapes of inputs (None if omitted) to dtypes and shapes of outputs; dimensions known only at
+run time are None.
+"""
 
 PROBES: tuple[tuple[int, int], ...] = ((1, 1), (7, 3), (197, 14), (1009, 6))
-"""Added to what torch traces with: (of all symbols, more for each further symbol)."""
+"""Offsets to the numbers that torch traces with: (for all symbols, more for each further symbol)."""
 
 
 def infer(infer_numbers: Infer, shapes: Sequence[Dims | None]) -> list[tuple[str, Dims | None]]:
@@ -54,7 +57,9 @@ def infer(infer_numbers: Infer, shapes: Sequence[Dims | None]) -> list[tuple[str
 def types_in_graph(
     host: _core.Host, info: OperatorInfo, shapes: Sequence[Dims | None], call: Call
 ) -> list[tuple[str, Dims | None]]:
-    """Of the outputs of an operator whose shapes may follow from elements, which a trace never knows: inductor forgets constants' too."""
+    """Types of the outputs of an operator whose shapes may follow from elements. A trace never has
+    these: inductor forgets even those of constants.
+    """
     from ._torch_operator import dtype_name
 
     graph = Graph(host)
@@ -79,7 +84,7 @@ def _hint(symbol: Any, shapes: Sequence[Dims | None]) -> int:
         if isinstance(dim, torch.SymInt) and dim.node.expr == symbol and dim.node.has_hint():
             known: Any = dim.node.hint
             return int(known)
-    return 8  # of a part of an expression, or one that no run knows yet
+    return 8  # a symbol inside an expression, or one without a hint
 
 
 def _larger(hints: list[int]) -> list[list[int]]:
@@ -119,7 +124,9 @@ def _with_symbols(
 
 
 def _candidates(shapes: Sequence[Dims | None], inputs: list[list[Dims | None]]) -> list[tuple[tuple[int, ...], Any]]:
-    """Values over all assignments, and the symbol: single dimensions, then the size of an input, then sums along an axis."""
+    """Values over all assignments, with the symbol: single dimensions, then the size of an input,
+    then sums along an axis.
+    """
     found: list[tuple[tuple[int, ...], Any]] = []
     present = [place for place, shape in enumerate(shapes) if shape is not None]
 

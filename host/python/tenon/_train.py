@@ -1,4 +1,4 @@
-"""tenon.train: a whole training in one call."""
+"""tenon.train: a complete training in one call."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ Callback = Callable[[Report], Any]
 
 
 class Run:
-    """What a training came to. As text a summary; in notebooks with the learning curves."""
+    """The result of a training. Prints a summary; notebooks show the learning curves."""
 
     graph: Graph
     """The trained graph."""
     history: list[dict[str, Any]]
-    """An entry for each epoch that ended here: epoch (the first is 0), step, loss, learning_rate, seconds, and where
-    they are measured accuracy, validation_loss, validation_accuracy. Loss and accuracy are means over the steps of the
-    epoch."""
+    """An entry for each epoch that ended here: epoch (the first is 0), step, loss, learning_rate,
+    seconds and, if measured, accuracy, validation_loss and validation_accuracy. Loss and accuracy
+    are means over the steps of the epoch.
+    """
     stopped: str
-    """Why it ended: "epochs", "early stopping" or "callback"."""
+    """Why the training ended: "epochs", "early stopping" or "callback"."""
     best: Graph | None
     """With early_stopping, the graph after the epoch with the lowest validation loss."""
 
@@ -46,14 +47,14 @@ class Run:
 
     @property
     def curves(self) -> str:
-        """Loss over the epochs, and accuracy beside it, as SVG."""
+        """Loss over the epochs, with accuracy next to it, as SVG."""
         return str(self._curves.svg())
 
     def confusion(self, names: Sequence[str] = ()) -> Confusion:
-        """The confusion table of the validation data. Needs validate= and accuracy=."""
+        """The confusion matrix of the validation data. Needs validate= and accuracy=."""
         if self._validation is None or not self._scores:
             raise UsageError(
-                "a confusion table needs validation data, and scores and labels", "train with validate= and accuracy="
+                "a confusion matrix needs validation data, scores and labels", "train with validate= and accuracy="
             )
         graph = self.graph.clone()
         name = graph._free_name("scores of the table")
@@ -95,18 +96,22 @@ def train(
 ) -> Run:
     """Trains a copy of a graph on examples for a number of epochs.
 
-    options: those of tenon.Trainer, among them loss=, accuracy=, optimizer= and its parameters, learning_rate=,
-        epochs=, batch=, seed=, device=. The same ones give the same bits as the program `tenon train`.
-    validate: examples that are not trained on; loss and accuracy on them are measured after each epoch.
-    checkpoint: the path of a .tenon file, written at the end, every `checkpoint_every` steps, and where a step fails or
-        Ctrl-C ends the training.
-    resume: True goes on from the checkpoint if there is one, a path from that file.
-    early_stopping: ends after so many epochs without a lower validation loss than before; a resumed training counts
-        anew. Run.best is the graph with the lowest.
-    callbacks: functions that get each step's Report. One that returns True ends the training.
-    progress: tqdm's bar where that is installed, else a line, on stderr; None: only in notebooks and terminals.
+    options: those of tenon.Trainer, such as loss=, accuracy=, optimizer= and its parameters,
+        learning_rate=, epochs=, batch=, seed=, device=. The same options give the same bits as the
+        program `tenon train`.
+    validate: examples that are not trained on; loss and accuracy on them are measured after each
+        epoch.
+    checkpoint: the path of a .tenon file, written at the end, every `checkpoint_every` steps, and
+        when a step fails or Ctrl-C ends the training.
+    resume: True continues from the checkpoint if there is one; a path continues from that file.
+    early_stopping: ends the training after this many epochs without a new lowest validation loss; a
+        resumed training starts counting again. Run.best is the graph with the lowest.
+    callbacks: functions called with each step's Report. One that returns True ends the training.
+    progress: show progress on stderr, as tqdm's bar if it is installed, else as a line; None: only
+        in notebooks and on terminals.
 
-    Ctrl-C lets the step come to its end, saves the checkpoint if there is a path for it, and raises KeyboardInterrupt.
+    Ctrl-C lets the current step finish, saves the checkpoint if it has a path, and raises
+    KeyboardInterrupt.
     """
     every = whole("checkpoint_every", checkpoint_every)
     patience = None if early_stopping is None else whole("early_stopping", early_stopping)
@@ -134,11 +139,11 @@ def _check(
         raise UsageError("checkpoint_every needs a path to write to", 'for example checkpoint="net.checkpoint.tenon"')
     if checkpoint is None and resume is True:
         raise UsageError(
-            "resume=True needs the checkpoint to go on from", 'for example checkpoint="net.checkpoint.tenon"'
+            "resume=True needs the checkpoint to continue from", 'for example checkpoint="net.checkpoint.tenon"'
         )
     if patience is not None and patience < 1:
         raise UsageError(
-            f"early_stopping is {patience} but must be at least 1: so many epochs without a lower validation loss"
+            f"early_stopping is {patience} but must be at least 1 epoch without a lower validation loss"
         )
     if patience is not None and validate is None:
         raise UsageError("early_stopping needs validate=: examples that are not trained on")
@@ -153,7 +158,7 @@ def _resumed_from(checkpoint: Path | None, resume: bool | Path) -> Path | None:
 
 
 def _validation(graph: Graph, validate: Examples) -> dict[str, Any]:
-    """Refused before the first epoch, not after it."""
+    """Checks the validation data before the first epoch, not after it."""
     inputs = graph.inputs
     tensors = named_tensors(tuple(inputs), validate, graph._core.changed_names())
     for name, tensor in tensors.items():
@@ -208,7 +213,7 @@ def _is_true(answer: Any) -> bool:
 
 
 class _Epoch:
-    """The steps of one epoch that are taken here."""
+    """The steps of one epoch that ran here."""
 
     def __init__(self) -> None:
         self._began = time.perf_counter()
@@ -240,7 +245,7 @@ def _line(entry: dict[str, Any], epochs: int) -> str:
 
 
 def _signature() -> inspect.Signature:
-    """With the options of Trainer, which notebooks complete."""
+    """The signature with Trainer's options, for completion in notebooks."""
     own = inspect.signature(train)
     theirs = [
         each for each in list(inspect.signature(Trainer).parameters.values())[2:] if each.name not in own.parameters

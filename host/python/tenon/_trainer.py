@@ -1,4 +1,4 @@
-"""Trainers: a step of training at a time; loss and accuracy on other examples."""
+"""Trainers: training step by step, and loss and accuracy on other examples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Path = str | os.PathLike[str]
 
 
 class Report(NamedTuple):
-    """What a step of training did. loss and accuracy are of its examples, before the step."""
+    """The result of one training step. loss and accuracy are of its examples, before the update."""
 
     step: int
     """The first is 1."""
@@ -29,7 +29,7 @@ class Report(NamedTuple):
     """The first is 0."""
     loss: float
     accuracy: float | None
-    """The share of right answers, where accuracy= names scores and labels."""
+    """The share of correct predictions, if accuracy= names scores and labels."""
     examples: int
     learning_rate: float
 
@@ -42,35 +42,42 @@ class Metrics(NamedTuple):
 
 
 class Trainer:
-    """Trains a copy of a graph: `for report in trainer` takes the steps that are left of `epochs`, step() takes one.
+    """Trains a copy of a graph: `for report in trainer` takes the remaining steps of `epochs`,
+    step() takes one.
 
-    data: an array for each input, by name or in the order of the inputs. Their first axis counts the examples. They
-        are not copied, and must not change.
-    loss: a value or output that is one floating number, the mean over a batch; by default the output `loss`, or the
-        only output that can be one.
-    accuracy: (scores, label), values or their names: floating [examples, classes], and an input of whole numbers
-        [examples].
+    data: an array for each input, by name or in the order of the inputs. Their first axis counts
+        the examples. They are not copied and must not change.
+    loss: a value or output that is one floating number, the mean over a batch; default: the output
+        `loss`, or the only output that qualifies.
+    accuracy: (scores, label), values or their names: floating [examples, classes], and an integer
+        input [examples].
     optimizer: an operator. Further keywords are its parameters, such as weight_decay=0.1.
-    learning_rate: that after a warm-up over `warm_up` steps.
-    schedule: "constant"; "step": times `decay` every `decay_every` steps; "cosine": down to `end_rate` over
-        `total_steps`, by default those of all epochs.
+    learning_rate: the rate after a warm-up over `warm_up` steps.
+    schedule: "constant"; "step": times `decay` every `decay_every` steps; "cosine": down to
+        `end_rate` over `total_steps`, by default those of all epochs.
     batch: examples in a batch.
-    accumulate: batches whose gradients are averaged for a step, in each lane.
-    lanes: a step has so many times as many batches. Each lane adds the gradients of its own in order, and a balanced
-        tree adds the lanes; every lane begins with the same states, and floating ones are averaged in the end.
-    distributed: the processes that mpirun or srun started train as one: each has some of the lanes, and all end with the
-        bits that one process would have. All make the same calls; rank and processes tell who is who, so that one of
-        them saves. comm_timeout: seconds that a process waits for another one. check_replicas: steps after which their
-        variables are compared; 0: never.
-    clip_norm: the largest norm of all gradients together; 0: no limit.
-    memory_budget: bytes for the values of a batch; what does not fit is computed again; 0: no limit.
-    seed: of first values, of the order of examples and of random operators.
-    device: "cpu", "cuda", "cuda:1". capture: CUDA graphs. precision: as of tenon.Session; variables stay as they are.
-    checkpoint: a path that is written when a `with` block of the trainer ends by an exception, Ctrl-C among them.
+    accumulate: batches of a micro-batch, whose gradients are averaged.
+    lanes: micro-batches of a step, which has lanes * accumulate batches. Each adds the gradients of
+        its batches in order, and a balanced tree adds the micro-batches; every one begins with the
+        same states, and floating states are averaged in the end.
+    distributed: the processes started by mpirun or srun train as one: each computes some of the
+        micro-batches, and all end with the bits that one process would have. All make the same
+        calls; rank and processes identify them, so that only one saves.
+    comm_timeout: seconds that a process waits for another one.
+    check_replicas: steps after which the processes' variables are compared; 0: never.
+    clip_norm: the maximum norm of all gradients together; 0: no limit.
+    memory_budget: bytes for the values of a batch; what does not fit is recomputed; 0: no limit.
+    seed: of initial values, of the order of examples and of random operators.
+    device: "cpu", "cuda", "cuda:1".
+    capture: use CUDA graphs.
+    precision: as in tenon.Session; variables keep their dtype.
+    checkpoint: a path written when a `with` block of the trainer ends by an exception, including
+        Ctrl-C.
 
-    The same graph, data, options and seed give the same bits as `tenon train`, on any number of threads, stopped and
-    resumed or not. Ctrl-C lets a step come to its end. A step that fails raises ExecutionError and changes nothing: the
-    next one may be taken. Threads: one at a time; a second one gets a UsageError, as does any call after close().
+    The same graph, data, options and seed give the same bits as `tenon train`, on any number of
+    threads, whether or not the training was stopped and resumed. Ctrl-C lets the current step
+    finish. A step that fails raises ExecutionError and changes nothing; the next one may be taken.
+    Threads: one at a time; a concurrent call gets a UsageError, as does any call after close().
     """
 
     def __init__(
@@ -145,12 +152,12 @@ class Trainer:
         self._first_step = 0
 
     def step(self, batch: Examples | None = None) -> Report:
-        """One update of the variables, from the trainer's next examples or from a batch of your own, however many
-        examples it has.
+        """One update of the variables, from the trainer's next examples or from a batch of your own
+        of any size.
 
-        A batch of your own is one batch: batch=, accumulate=, lanes= and memory_budget= do not split it, and the place in the
-        trainer's data stays where it is. If every step brings its batch, the trainer's own data need no more than one
-        example.
+        A batch of your own is one batch: batch=, accumulate=, lanes= and memory_budget= do not
+        split it, and the position in the trainer's data does not change. If every step brings its
+        own batch, one example is enough as the trainer's data.
         """
         if batch is None:
             return Report(*self._core.step())
@@ -161,7 +168,7 @@ class Trainer:
             yield self.step()
 
     def evaluate(self, data: Examples) -> Metrics:
-        """Loss and accuracy on other examples, with the graph as it runs outside of training."""
+        """Loss and accuracy on other examples. The graph runs as outside of training."""
         return Metrics(*self._core.evaluate(named_tensors(self._inputs, data, self._changed)))
 
     def graph(self) -> Graph:
@@ -169,53 +176,55 @@ class Trainer:
         return Graph(self._host, _handle=self._core.graph())
 
     def save_checkpoint(self, path: Path | None = None) -> None:
-        """Writes a .tenon file, completely or not at all, from which resume() goes on. path: by default that of
-        checkpoint=."""
+        """Writes a .tenon file atomically, from which resume() continues. path: default: that of
+        checkpoint=.
+        """
         target = checked_path(path) or self.checkpoint
         if target is None:
-            raise UsageError("the trainer has no checkpoint= to write to, and save_checkpoint() is given no path")
+            raise UsageError("save_checkpoint() needs a path, since the trainer has no checkpoint=")
         self._core.save_checkpoint(target)
 
     def resume(self, path: Path | None = None) -> None:
-        """Goes on from a checkpoint of the same graph, data, optimizer and seed. path: by default that of checkpoint=.
+        """Continues from a checkpoint of the same graph, data, optimizer and seed. path: default:
+        that of checkpoint=.
 
-        Raises FileError for another graph's, UsageError for another optimizer or seed; other options that differ are
-        warned of.
+        Raises FileError for another graph's checkpoint, UsageError for another optimizer or seed.
+        Other options that differ cause warnings.
         """
         source = self.checkpoint if path is None else os.fspath(path)
         if source is None:
-            raise UsageError("the trainer has no checkpoint= to resume from, and resume() is given no path")
+            raise UsageError("resume() needs a path, since the trainer has no checkpoint=")
         self._core.resume(source)
         self._first_step = self.steps
 
     @property
     def rank(self) -> int:
-        """Which of the processes that train together this is; 0 where it trains alone."""
+        """The index of this process among those that train together; 0 if it trains by itself."""
         return int(self._core.rank)
 
     @property
     def processes(self) -> int:
-        """How many train together."""
+        """The number of processes that train together."""
         return int(self._core.processes)
 
     @property
     def steps(self) -> int:
-        """Taken so far."""
+        """The number of steps taken so far."""
         return int(self._core.steps)
 
     @property
     def epoch(self) -> int:
-        """That of the next step; the first is 0."""
+        """The epoch of the next step; the first is 0."""
         return int(self._core.epoch)
 
     @property
     def position(self) -> int:
-        """Examples of that epoch that were used."""
+        """The number of examples of that epoch that were used."""
         return int(self._core.position)
 
     @property
     def examples(self) -> int:
-        """In an epoch."""
+        """The number of examples in an epoch."""
         return int(self._core.examples)
 
     @property
@@ -224,11 +233,11 @@ class Trainer:
 
     @property
     def can_be_saved(self) -> bool:
-        """True: a step that fails changes nothing. For programs written for 0.1."""
+        """Always true, since a step that fails changes nothing. For programs written for 0.1."""
         return bool(self._core.can_be_saved)
 
     def close(self) -> None:
-        """Gives memory back. The trainer cannot be used any more."""
+        """Releases memory. The trainer cannot be used afterwards."""
         self._core.close()
 
     def __enter__(self) -> Trainer:
@@ -248,11 +257,13 @@ class Trainer:
             self._try_to_save()
 
     def _try_to_save(self) -> None:
-        """What is trained is worth more than its checkpoint."""
+        """Saves the checkpoint. Only warns about a failure, since the training is worth more than
+        its checkpoint.
+        """
         try:
             self.save_checkpoint()
         except Error as error:
-            warnings.warn(f"the checkpoint is not written: {error}", Warning, stacklevel=3)
+            warnings.warn(f"the checkpoint was not written: {error}", Warning, stacklevel=3)
 
     def __repr__(self) -> str:
         if self._core.closed:
@@ -270,9 +281,10 @@ def evaluate(
     seed: int = 0,
     device: str = "",
 ) -> Metrics:
-    """Loss and accuracy of a graph as it runs outside of training, batch by batch. Only what they need is computed.
+    """Loss and accuracy of a graph as it runs outside of training, batch by batch. Only what they
+    need is computed.
 
-    data, loss, accuracy: as of tenon.Trainer; where there is accuracy=, a graph without a loss has none.
+    data, loss, accuracy: as in tenon.Trainer. With accuracy=, a graph without a loss has loss None.
     """
     scores, label = accuracy_of(accuracy)
     name = find_loss(graph) if loss is None and scores else loss_of(graph, loss)
@@ -290,13 +302,13 @@ def evaluate(
 
 
 def named_tensors(inputs: Sequence[str], data: Examples, changed: Mapping[str, str]) -> dict[str, _core.Tensor]:
-    """By name, or in the order of the inputs."""
+    """The examples by name, from a mapping or in the order of the inputs."""
     if not isinstance(data, Mapping):
         if not isinstance(data, list | tuple):
-            raise TypeError(f"examples are a dict or a tuple of arrays, one for each input, not {type(data).__name__}")
+            raise TypeError(f"examples must be a dict or a tuple of arrays, one for each input, not {type(data).__name__}")
         if len(data) != len(inputs):
             raise UsageError(
-                f"the graph has {len(inputs)} inputs ({', '.join(inputs)}), but {len(data)} arrays are given"
+                f"the graph has {len(inputs)} inputs ({', '.join(inputs)}), but got {len(data)} arrays"
             )
         data = dict(zip(inputs, data))
     tensors = {}
@@ -323,9 +335,9 @@ def loss_of(graph: Graph, given: str | Value | None) -> str:
     if name:
         return name
     raise UsageError(
-        "the graph has no output 'loss', and not just one that is a floating number; "
+        "the graph has no output 'loss', and not exactly one that is a floating number;  "
         f"its outputs are {', '.join(graph.outputs()) or 'none'}",
-        "name what to minimize: loss=",
+        "set loss= to the value to minimize",
     )
 
 
@@ -346,7 +358,7 @@ def name_of(what: str, given: str | Value) -> str:
 
 
 def checked_path(given: Path | None) -> str | None:
-    """Refused at once where it cannot be written, not after an hour of training."""
+    """Rejects an unwritable path at once, not after an hour of training."""
     if given is None:
         return None
     path = os.fspath(given)
@@ -356,7 +368,7 @@ def checked_path(given: Path | None) -> str | None:
     if not os.path.isdir(folder):
         raise FileError(f"{path} cannot be written: there is no folder {folder}")
     if not os.access(folder, os.W_OK):
-        raise FileError(f"{path} cannot be written: the folder {folder} may not be written to")
+        raise FileError(f"{path} cannot be written: no permission to write to the folder {folder}")
     return path
 
 
@@ -364,7 +376,7 @@ def whole(name: str, value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} must be a whole number, not {type(value).__name__}") from None
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}") from None
 
 
 def real(name: str, value: Any) -> float:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 class Value:
-    """A value of a graph: an input, a variable, or what a node makes of others. Python's operators on it add nodes."""
+    """A value of a graph: an input, a variable, or an output of a node. Python's operators on it
+    add nodes.
+    """
 
     __slots__ = ("graph", "_handle", "_name")
     __array_ufunc__ = None
@@ -28,14 +30,14 @@ class Value:
 
     @property
     def name(self) -> str:
-        """As `Graph.__getitem__` takes it: `image`, `fc1`, `fc1:1`."""
+        """The name that `Graph.__getitem__` takes: `image`, `fc1`, `fc1:1`."""
         if self._name is None:
             self._name = self.graph._core.info(self._handle)["name"]
         return self._name
 
     @property
     def dtype(self) -> str | None:
-        """None where it is not known yet, as is shape."""
+        """The dtype; None if it is not known yet, as for shape."""
         dtype: str | None = self.graph._core.info(self._handle)["dtype"]
         return dtype
 
@@ -56,7 +58,9 @@ class Value:
 
     @property
     def tensor(self) -> _core.Tensor | None:
-        """The elements of a variable, state or constant, shared with the graph; None where it has none yet."""
+        """The elements of a variable, state or constant, shared with the graph; None if it has none
+        yet.
+        """
         return self.graph._core.tensor(self._handle)
 
     def numpy(self) -> Any:
@@ -66,7 +70,7 @@ class Value:
             raise UsageError(
                 f"value '{self.name}' has no elements"
                 if self.role != "variable"
-                else f"variable '{self.name}' has no elements yet; Graph.initialize() gives it some"
+                else f"variable '{self.name}' has no elements yet; call Graph.initialize() first"
             )
         return tensor.clone().numpy()
 
@@ -169,11 +173,11 @@ class Value:
 
     def __bool__(self) -> bool:
         raise TypeError(
-            "a value of a graph is neither true nor false: it has no elements before a run; ops.where chooses between values"
+            "a value of a graph has no truth value: it has no elements before a run; use ops.where to choose between values"
         )
 
     def __array__(self, *_: Any, **__: Any) -> Any:
-        raise TypeError("a value of a graph is no array: it has no elements before a run; call the graph to compute it")
+        raise TypeError("a value of a graph is not an array: it has no elements before a run; call the graph to compute it")
 
     def __repr__(self) -> str:
         info = self.graph._core.info(self._handle)
@@ -197,12 +201,12 @@ FAR = 2**62  # beyond every axis
 
 
 def _near(bound: Any) -> int:
-    """A slice's bound, which may be any whole number."""
+    """Clamps a slice's bound, which may be any integer."""
     return max(-FAR, min(operator.index(bound), FAR))
 
 
 def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
-    """numpy's basic indexing: whole numbers, slices, None and one ellipsis."""
+    """numpy's basic indexing: integers, slices, None and one ellipsis."""
     rank = value.ndim
     parts = [part for part in key if part is not None]
     ellipses = [place for place, part in enumerate(key) if part is Ellipsis]
@@ -217,7 +221,7 @@ def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
         key = key[:at] + (slice(None),) * (rank - len(parts) + 1) + key[at + 1 :]
         parts = [part for part in key if part is not None]
     if rank is not None and len(parts) > rank:
-        raise IndexError(f"value '{value.name}' has {rank} dimensions, but is given {len(parts)} indices")
+        raise IndexError(f"value '{value.name}' has {rank} dimensions, but got {len(parts)} indices")
     axes: list[int] = []
     begin: list[int] = []
     end: list[int] = []
@@ -240,7 +244,7 @@ def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
             size = None if value.shape is None else value.shape[axis]
             if not -far <= place < far or size is not None and not -size <= place < size:
                 raise IndexError(
-                    f"value '{value.name}' is indexed with {place} on axis {axis}, which has the size {size}"
+                    f"value '{value.name}' is indexed with {place}, out of range for axis {axis} of size {size}"
                 )
             axes.append(axis)
             begin.append(place)
@@ -249,7 +253,7 @@ def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
             dropped.append(axis)
         else:
             raise TypeError(
-                f"a value is indexed by whole numbers, slices, None and '...', not by {type(part).__name__}; ops.take_rows and ops.where take others"
+                f"a value is indexed by integers, slices, None and '...', not by {type(part).__name__}; use ops.take_rows or ops.where for others"
             )
     made = value
     if axes:

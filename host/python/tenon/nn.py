@@ -155,10 +155,11 @@ def embedding(
     sparse_grad: bool = False,
     name: str | None = None,
 ) -> Value:
-    """weight[indices]: a row for each whole number.
+    """weight[indices]: a row for each integer.
 
-    indices: any shape, from 0 to rows - 1. weight: [rows, columns], of dtype. sparse_grad: the gradient holds the rows
-    of a batch alone, and so do the optimizer's steps. Returns [shape of indices ..., columns].
+    indices: any shape, from 0 to rows - 1. weight: [rows, columns], of dtype. sparse_grad: the
+    gradient holds only the rows of a batch, and the optimizer updates only these. Returns [shape of
+    indices ..., columns].
     """
     graph, name = _begin("embedding", indices, name)
     if weight is None:
@@ -214,7 +215,7 @@ def flatten(x: Value, *, name: str | None = None) -> Value:
     if shape is None or len(shape) == 0 or (shape[0] is None and None in shape[1:]):
         raise UsageError(
             f"nn.flatten: the size of '{x.name}' is not known: {x!r}",
-            "declare the input's shape, with None for the batch alone",
+            "declare the input's shape, with None only for the batch",
         )
     features = [dim for dim in shape[1:] if dim is not None]
     made: Value = graph.ops["tenon.reshape"](
@@ -299,7 +300,7 @@ Cell = Callable[..., tuple[Value, ...]]
 def _recurrent(
     kind: str, x: Value, units: int, gates: int, carries: int, cell: Cell, sequences: bool, init: Init, name: str | None
 ) -> Value:
-    """What does not depend on h is computed for all steps at once; `scan` runs the cell for each."""
+    """Computes what does not depend on h for all steps at once; `scan` runs the cell for each step."""
     graph, name = _begin(kind, x, name)
     rows = graph.ops["tenon.transpose"](dense(x, gates * units, init=init, name=name), axes=[1, 0, 2])
     recurrent = graph.variable(f"{name}_recurrent", dtype=x.dtype, shape=(units, gates * units), init=init)
@@ -322,7 +323,7 @@ def _begin(kind: str, x: Any, name: str | None) -> tuple[Graph, str]:
 
 
 def _weight(graph: Graph, name: str, given: Weight | None, init: Init = "automatic", dtype: Any = None) -> Value | None:
-    """None where the operator's own inference makes the variable."""
+    """None if the operator's own inference creates the variable."""
     if given is None:
         return None if init == "automatic" else graph.variable(name, dtype=dtype, init=init)
     return given if isinstance(given, Value) else graph.variable(name, given)
@@ -352,7 +353,7 @@ def _sizes(sizes: Sizes, x: Value, what: str) -> list[int]:
         return list(sizes)
     if x.ndim is None:
         raise UsageError(
-            f"the number of dimensions of '{x.name}' is not known, so that {what} needs a size for each spatial axis"
+            f"the number of dimensions of '{x.name}' is not known, so {what} needs a size for each spatial axis"
         )
     return [sizes] * max(x.ndim - 2, 1)
 
@@ -361,12 +362,12 @@ def _padding(pad: Sizes | str, kernel: list[int], dilate: Sizes) -> list[int]:
     if not isinstance(pad, str):
         return _list(pad)
     if pad != "same":
-        raise UsageError(f"nn.conv: pad is '{pad}', but must be whole numbers or \"same\"")
+        raise UsageError(f"nn.conv: pad is '{pad}', but must be integers or \"same\"")
     apart = _list(dilate) * (len(kernel) if len(_list(dilate)) == 1 else 1)
     spans = [step * (size - 1) for step, size in zip(apart, kernel)]
     if any(span % 2 for span in spans):
         raise UsageError(
-            f'nn.conv: pad="same" needs the same zeros on both sides, which a kernel of {kernel} cannot have',
+            f'nn.conv: pad="same" needs equal padding on both sides, which a kernel of {kernel} cannot have',
             "use odd sizes",
         )
     return [span // 2 for span in spans]

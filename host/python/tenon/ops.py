@@ -1,7 +1,9 @@
-"""The operators, as functions: `ops.relu(x)`. On arrays they compute, on values of a graph they add a node.
+"""The operators, as functions: `ops.relu(x)`. They compute on arrays and add nodes on values of a
+graph.
 
-Each is made from its manifest when it is first asked for; its plugin is loaded by the first call. `dir(ops)` lists them,
-`ops["lambda"]` and `ops.lambda_` take names that Python keeps for itself, `ops.acme.rope` those of a space.
+Each function is created from its manifest at first use; the first call loads its plugin. `dir(ops)`
+lists them. `ops["lambda"]` and `ops.lambda_` accept names reserved by Python, `ops.acme.rope` those
+of a space.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Operators as torch's own, `torch.ops.tenon.NAME`, and graphs as torch.nn.Module.
+"""Operators as torch operators, `torch.ops.tenon.NAME`, and graphs as torch.nn.Module.
 
-Imported when it is asked for: `import tenon.torch`. Tenon itself never imports torch.
+Must be imported explicitly: `import tenon.torch`. Tenon itself never imports torch.
 """
 
 from __future__ import annotations
@@ -28,15 +28,20 @@ _registered: dict[tuple[str, str], tuple[RegisteredOperator, dict[str, str]]] = 
 
 
 def register(what: Any, *, namespace: str = "tenon", host: _core.Host | None = None) -> Any:
-    """Makes an operator one of torch's: `torch.ops.tenon.NAME`, with schema, shapes for tracing, and its gradient.
+    """Makes an operator a torch operator: `torch.ops.tenon.NAME`, with schema, shapes for tracing,
+    and its gradient.
 
-    what: the name of an operator, an operator, a class with @tenon.operator; or the path of a plugin or of a folder of plugins, or what
-    tenon.compile made, whose operators are all registered. namespace: `torch.ops.NAMESPACE`. Returns torch's operator; of several, a dict
-    of them by name.
+    what: the name of an operator, an operator, or a class decorated with @tenon.operator; or the
+        path of a plugin or of a folder of plugins, or the result of tenon.compile, whose operators
+        are all registered.
+    namespace: `torch.ops.NAMESPACE`.
 
-    Tensors: dense, on the CPU or CUDA; inputs by position, parameters by name. Operators with states take them after their inputs, and
-    return them, changed in training, after their outputs. Works in torch.compile; gradients of gradients are refused. Raises UsageError
-    where another operator of that name is registered, PluginError for one that is not there.
+    Returns the torch operator; for several, a dict of them by name.
+
+    Tensors are dense, on the CPU or CUDA. Inputs are passed by position, parameters by name.
+    Operators with states take them after their inputs and return them, changed in training, after
+    their outputs. Works in torch.compile; second derivatives are rejected. Raises UsageError if
+    another operator of that name is registered, PluginError if the operator does not exist.
     """
     if isinstance(what, os.PathLike) or isinstance(what, str) and (os.sep in what or what.endswith(".so")):
         return _register_plugins(Path(what), namespace, host)
@@ -70,7 +75,7 @@ def _register_plugins(path: Path, namespace: str, host: _core.Host | None) -> di
         if each["path"] and whole in (Path(each["path"]).resolve(), Path(each["path"]).resolve().parent)
     ]
     if not found:
-        raise PluginError(f"'{path}' has no operators", "host.files() says what is wrong with each plugin")
+        raise PluginError(f"'{path}' has no operators", "host.files() lists each plugin's error")
     return {name: _register(find(name, host), namespace, host) for name in found}
 
 
@@ -91,7 +96,7 @@ def _register_as(name: str, made: RegisteredOperator, namespace: str, host: _cor
     elif known[1] != schemas or known[0].name != made.name or known[0]._host is not host:
         raise UsageError(
             f"torch.ops.{namespace}.{name} is already another operator: {known[1][name]} of {known[0].name}",
-            "name another namespace: register(..., namespace=...)",
+            "choose another namespace: register(..., namespace=...)",
         )
     return getattr(getattr(torch.ops, namespace), name)
 

@@ -1,4 +1,4 @@
-"""Types of operators as functions, for annotations: what goes into tenon.ops, and what comes out."""
+"""Types of operators as functions, for annotations: the arguments and results of tenon.ops."""
 
 from __future__ import annotations
 
