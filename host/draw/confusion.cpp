@@ -20,19 +20,19 @@ std::vector<std::string> names_of_classes(std::span<const std::string> names, st
   if (all.empty())
     for (std::int64_t i = 0; i < classes; ++i) all.push_back(std::to_string(i));
   if (std::ssize(all) != classes)
-    throw Failure(FailureKind::usage, fmt::format("the confusion table has {} but is given {}", counted(classes, "class", "classes"),
-                                                  counted(all.size(), "name")));
+    throw Failure(FailureKind::usage,
+                  fmt::format("the confusion matrix has {} but got {}", counted(classes, "class", "classes"), counted(all.size(), "name")));
   return all;
 }
 
 }  // namespace
 
-// A row's share decides the shade, so that classes with few examples are seen, too.
+// The shade is a row's share, so that classes with few examples stay visible.
 std::string draw_confusion(const Tensor& counts, std::span<const std::string> names) {
   const auto shape = counts.shape();
   if (shape.rank() != 2 || shape[0] != shape[1] || !integral.has(counts.dtype()))
-    throw Failure(FailureKind::usage,
-                  fmt::format("a confusion table is of integers [classes, classes], not {} {}", name_of(counts.dtype()), to_string(shape)));
+    throw Failure(FailureKind::usage, fmt::format("a confusion matrix must be integers [classes, classes], not {} {}",
+                                                  name_of(counts.dtype()), to_string(shape)));
   const auto classes = shape[0];
   const auto labels = names_of_classes(names, classes);
   const auto numbers = classes_of(counts);

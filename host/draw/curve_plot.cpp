@@ -11,9 +11,9 @@
 namespace tenon {
 namespace {
 
-// Pixels. A panel is its frame, the numbers left of and below it, and its name above.
+// Pixels. A panel consists of a frame, the numbers left of and below it, and a title above.
 constexpr double panel_width = 380, panel_height = 280, frame_left = 56, frame_right = 364, frame_top = 34, frame_bottom = 238;
-constexpr double largest_drawn = 1e30;  // beyond it, differences and their squares stop being numbers
+constexpr double largest_drawn = 1e30;  // beyond it, differences and their squares overflow
 
 struct Point {
   double epoch, value;
@@ -27,7 +27,7 @@ struct Tick {
   std::string text;
 };
 
-/// Numbers on a line of pixels, evenly or by their logarithms.
+/// Maps numbers to pixels, linearly or logarithmically.
 struct Axis {
   double low, high, low_pixel, high_pixel;
   bool logarithmic = false;
@@ -39,7 +39,7 @@ struct Axis {
   }
 };
 
-/// 1, 2 or 5 times a power of ten: the smallest such that no more than `most` steps make up `length`.
+/// The smallest of 1, 2 or 5 times a power of ten such that at most `most` steps make up `length`.
 double round_step(double length, int most) {
   const double power = std::pow(10.0, std::floor(std::log10(length / most)));
   for (const double factor : {1.0, 2.0, 5.0})
@@ -47,7 +47,7 @@ double round_step(double length, int most) {
   return 10 * power;
 }
 
-/// Ends at round numbers, or close around low and high.
+/// Ends at round numbers, or close to low and high.
 Axis even_axis(double low, double high, int most, double least_step, bool round_ends) {
   const double middle = std::max(std::abs(low), std::abs(high));
   if (high - low <= middle * 1e-9) low -= std::max(middle * 0.05, 0.05), high += std::max(middle * 0.05, 0.05);
@@ -56,13 +56,13 @@ Axis even_axis(double low, double high, int most, double least_step, bool round_
   const double last = round_ends ? std::ceil(high / step - 1e-9) : std::floor(high / step + 1e-9);
   Axis axis{round_ends ? first * step : low, round_ends ? last * step : high, 0, 1, false, {}};
   for (int i = 0; i <= static_cast<int>(last - first); ++i) {
-    const double at = (first + i) * step + 0.0;  // no minus before a zero
+    const double at = (first + i) * step + 0.0;  // avoids -0
     axis.ticks.push_back({at, fmt::format("{:.6g}", at)});
   }
   return axis;
 }
 
-/// Whole powers of ten, with 2 and 5 between them where there is room.
+/// Powers of ten, with 2 and 5 in between if there is room.
 Axis logarithmic_axis(double low, double high) {
   Axis axis{low / 1.1, high * 1.1, 0, 1, true, {}};
   const int first = static_cast<int>(std::floor(std::log10(axis.low))), last = static_cast<int>(std::ceil(std::log10(axis.high)));
@@ -89,7 +89,8 @@ struct Panel {
   }
 };
 
-/// Falls by several times are seen on a logarithmic axis alone.
+/// Logarithmic if the values span more than a factor of ten: a linear axis would hide the small
+/// ones.
 Axis value_axis(const Panel& panel) {
   const auto [low, high] = panel.range(&Point::value);
   auto axis = panel.may_be_logarithmic && low > 0 && high / low > 10 ? logarithmic_axis(low, high) : even_axis(low, high, 6, 0, true);
@@ -120,7 +121,7 @@ std::string axes_svg(const Axis& x, const Axis& y) {
 std::string curve_svg(const Curve& curve, const Axis& x, const Axis& y) {
   std::string places;
   for (const auto& [epoch, value] : curve.points) places += fmt::format("{}{:.1f} {:.1f}", places.empty() ? "M" : "L", x(epoch), y(value));
-  if (curve.points.size() == 1) places += "h0.1";  // round ends make it a dot
+  if (curve.points.size() == 1) places += "h0.1";  // round line ends make it a dot
   return fmt::format("<path class=\"curve\" stroke=\"{}\" stroke-dasharray=\"{}\" d=\"{}\"/>\n", curve.colour, curve.dashes, places);
 }
 

@@ -13,7 +13,8 @@
 namespace tenon {
 namespace {
 
-constexpr std::int64_t most_examples = std::int64_t{1} << 32;  // of one step: sums of them stay inside 64 bits
+// examples of one step; keeps sums within 64 bits
+constexpr std::int64_t most_examples = std::int64_t{1} << 32;
 
 double number_or_nan(const JsonField& line, const char* key) {
   const auto field = line.need(key, "a line of metrics");
@@ -77,7 +78,8 @@ LearningCurves read_curves(const std::filesystem::path& metrics) {
   LearningCurves curves;
   std::string line;
   for (std::uint64_t number = 1; std::getline(file, line); ++number) {
-    if (file.eof() && !line.ends_with('}')) break;  // a kill cut the last line short
+    // the last line was truncated when the process was killed
+    if (file.eof() && !line.ends_with('}')) break;
     const auto document = parse_json(line, fmt::format("{}, line {}", metrics.string(), number));
     add_line(curves, JsonField(document));
   }

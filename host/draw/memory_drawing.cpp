@@ -13,7 +13,8 @@
 namespace tenon {
 namespace {
 
-constexpr double width = 960, height = 480, left = 90, top = 30, right = 20, bottom = 40;  // of the plane, and around it
+// of the plot area, and its margins
+constexpr double width = 960, height = 480, left = 90, top = 30, right = 20, bottom = 40;
 
 std::string bytes_text(double bytes) {
   static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -71,7 +72,8 @@ void Drawing::add_axes() {
 }
 
 void Drawing::add_boxes() {
-  std::map<std::string_view, std::uint32_t> taken;  // value -> step in which another one takes its memory over
+  // value -> the step in which another value takes over its memory
+  std::map<std::string_view, std::uint32_t> taken;
   for (const auto& use : plan_.memory)
     if (!use.in_place_of.empty()) taken.emplace(use.in_place_of, use.first);
   for (const auto& use : plan_.memory) {
@@ -95,7 +97,7 @@ void Drawing::add_box(const MemoryUse& use, std::uint32_t end) {
         y((bottom_edge + top_edge) / 2) + 4, name);
 }
 
-// Devices lie one above the other.
+// Devices are stacked vertically.
 std::int64_t Drawing::base_of(std::uint32_t arena) const {
   std::int64_t base = 0;
   for (std::uint32_t below = 0; below < arena; ++below) base += plan_.arenas[below].bytes;

@@ -49,7 +49,8 @@ class ProfilePage {
 
  private:
   static constexpr double width = 960, bar_height = 34, axis_height = 18;  // of the timeline
-  static constexpr std::size_t most_rows = 1000;                           // and steps of the timeline: the longest are shown
+  // of the tables, and of the timeline, which shows the longest
+  static constexpr std::size_t most_rows = 1000;
 
   template <class... Args>
   void add(fmt::format_string<Args...> format, Args&&... args) {
@@ -89,7 +90,7 @@ void ProfilePage::add_timeline() {
       bar_height + axis_height - 4, width, 1e6 * end_);
 }
 
-// Of what a second could do, shaded.
+// The share of the machine's speed, shaded.
 void ProfilePage::add_speed(double amount, double seconds, double limit) {
   if (amount <= 0 || seconds <= 0) return add("<td></td>");
   add("<td class=\"bar\" style=\"background-size: {:.0f}% 100%\">{:.2f}</td>", std::min(share_of(amount / seconds, limit), 100.0),

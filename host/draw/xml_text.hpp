@@ -1,11 +1,11 @@
-// Text in drawings.
+// Escaping text for XML drawings.
 #pragma once
 #include <string>
 #include <string_view>
 
 namespace tenon {
 
-/// Names may hold anything but what XML cannot.
+/// Escapes `text` for XML. Control characters, which XML does not allow, become spaces.
 inline std::string xml_text(std::string_view text) {
   std::string out;
   for (const char c : text) {

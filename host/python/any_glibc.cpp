@@ -1,5 +1,6 @@
-// In wheels: glibc 2.35 has another version of hypot, which differs in how it reports overflow alone. Asked for the old one, which every
-// glibc has, a wheel that was built there runs with glibc 2.34, too.
+// For wheels: glibc 2.35 has a new version of hypot, which differs only in how it reports overflow.
+// Linking the old version, which every glibc has, lets a wheel built there run with glibc 2.34,
+// too.
 #if defined(__x86_64__) && defined(__linux__)
 extern "C" {
 __attribute__((visibility("hidden"))) double own_hypot(double x, double y) noexcept __asm__("hypot");

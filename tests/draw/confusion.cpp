@@ -36,8 +36,7 @@ TEST_CASE("confusion drawn: each count in its place, names as XML writes them") 
     cells += (*match)[1].str() + "," + (*match)[2].str() + " " + (*match)[3].str() + " " + (*match)[4].str() + "; ";
   CHECK(cells == "110,60 0.700 7; 146,60 0.300 3; 110,96 0.200 2; 146,96 0.800 8; ");
   CHECK(draw_confusion(counts).find(">1</text>") != std::string::npos);
-  CHECK(failure_of([&] { draw_confusion(counts, std::span(names, 1)); }).message ==
-        "the confusion table has 2 classes but is given 1 name");
+  CHECK(failure_of([&] { draw_confusion(counts, std::span(names, 1)); }).message == "the confusion matrix has 2 classes but got 1 name");
   CHECK(failure_of([] { draw_confusion(Tensor::zeros(f32, {2, 2})); }).kind == 2);
   CHECK(failure_of([] { draw_confusion(Tensor::zeros(i64, {2, 3})); }).kind == 2);
 }

@@ -67,11 +67,11 @@ def test_errors_of_the_host_inside_of_a_kernel_arrive_as_its_words():
 @pytest.mark.parametrize(
     "work, sentence",
     [
-        (lambda self, call: setattr(self, "kept", call.x), "keeps the array 'x' beyond the call"),
-        (lambda self, call: setattr(self, "kept", call.x[1:]), "keeps the array 'x' beyond the call"),
-        (lambda self, call: setattr(self, "kept", [call.y]), "keeps the array 'y' beyond the call"),
-        (lambda self, call: setattr(self, "kept", call), "keeps its call"),
-        (lambda self, call: call.x + 1, "forward returns ndarray, which nobody reads"),
+        (lambda self, call: setattr(self, "kept", call.x), "keeps a reference to the array 'x' beyond the call"),
+        (lambda self, call: setattr(self, "kept", call.x[1:]), "keeps a reference to the array 'x' beyond the call"),
+        (lambda self, call: setattr(self, "kept", [call.y]), "keeps a reference to the array 'y' beyond the call"),
+        (lambda self, call: setattr(self, "kept", call), "keeps a reference to its call"),
+        (lambda self, call: call.x + 1, "forward returns ndarray, which is ignored"),
         (lambda self, call: call.z, "the call has no 'z': describe.. of Failing names x, y"),
         (lambda self, call: call.x_grad, "call.x_grad exists only in backward"),
         (lambda self, call: call.x.__setitem__(0, 1), "read-only"),

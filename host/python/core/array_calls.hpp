@@ -1,4 +1,5 @@
-// The short way from arrays to a kernel: prepared calls of one operator, found again by the types and parameters of what a call is given.
+// The fast path from arrays to a kernel: cached prepared calls of one operator, looked up by the
+// types and parameters of a call.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -14,18 +15,18 @@
 
 namespace tenon::python {
 
-/// What a call is given for one input.
+/// The argument for one input.
 template <class View>
 struct ArrayInput {
   PyObject* object = nullptr;  ///< null: omitted
-  bool scalar;                 ///< a Python number; what follows is of arrays
+  bool scalar;                 ///< a Python number; the members below are for arrays
   DType dtype;
   int rank;
   const std::int64_t* dims;
   View view;
 };
 
-/// The arguments of a call, sorted. They borrow what the caller holds.
+/// The sorted arguments of a call. They borrow what the caller holds.
 template <class Arrays>
 struct ArrayArguments {
   static constexpr std::size_t max_params = 16;
@@ -41,16 +42,19 @@ struct ArrayArguments {
   std::int64_t bytes = 0;
 };
 
-/// The GIL as a mutex: whoever uses Python's objects holds it already.
+/// The GIL as a mutex: callers that use Python objects already hold it.
 struct HeldGil {
   void lock() {}
   void unlock() {}
 };
 
-/// The prepared calls of one operator in one version of a host. `Arrays` says how arrays are read and made:
-///   max_inputs, View; can_call(info): whether operators like this one come here at all; borrow(input): an array's memory as a tensor;
-///   memory_for(output, tensor): the result, if it is made ahead of the call, and its memory; result_of(memory, tensor): the result;
-///   lists_results(): whether the result is a list, even of one. With the GIL.
+/// The prepared calls of one operator in one version of a host. `Arrays` defines how arrays are
+/// read and created:
+///   max_inputs, View; can_call(info): whether the fast path supports the operator; borrow(input):
+/// an array's memory as a tensor; memory_for(output, tensor): the result, if it is created ahead of
+/// the call, and its memory; result_of(memory, tensor): the result; lists_results(): whether the
+/// result is a list, even with one element.
+/// Needs the GIL.
 template <class Arrays>
 class ArrayCalls {
  public:
@@ -68,8 +72,9 @@ class ArrayCalls {
   bool possible() const { return possible_; }
   CallCacheCounts counts() const { return cache_.counts(); }
 
-  /// The result; nothing, and no Python error, if the call has to go the long way. `host`: the one that this was made for, which the caller
-  /// keeps. Throws what the kernel throws.
+  /// Returns the result, or nothing and sets no Python error if the call must take the general
+  /// path. `host`: the host that this object was made for, which the caller keeps alive. Throws
+  /// what the kernel throws.
   nb::object call(Host& host, const Arguments& given) {
     const auto hash = hash_of(given);
     auto lease = cache_.take(version_, hash, [&](const Entry& entry) { return fits(entry, given); });
@@ -91,8 +96,8 @@ class ArrayCalls {
     std::vector<Input> inputs;
     std::vector<std::pair<nb::object, nb::object>> params;
     PreparedCall call;
-    std::vector<std::size_t> visible;  // indices of outputs
-    std::int64_t bytes = 0;            // of these
+    std::vector<std::size_t> visible;  // indices of visible outputs
+    std::int64_t bytes = 0;            // of the visible outputs
     bool usable = false;
   };
   using Cache = CallCache<Entry, HeldGil>;
@@ -133,7 +138,7 @@ class ArrayCalls {
   typename Cache::Lease prepare(Host& host, const Arguments& given, std::size_t hash) const;
   nb::object run(Entry& entry, const Arguments& given) const;
 
-  // Below as many bytes a kernel takes less time than the GIL's way out and back.
+  // A kernel with fewer bytes takes less time than releasing and reacquiring the GIL.
   static constexpr std::int64_t small = 16 * 1024;
 
   const HostVersion version_;
@@ -176,7 +181,7 @@ typename ArrayCalls<Arrays>::Cache::Lease ArrayCalls<Arrays>::prepare(Host& host
     const auto attributes = attributes_from(&op_->info, named);
     lease = Cache::make(version_, hash, without_gil([&] { return host.prepare(name_, arguments, attributes); }));
   } catch (const Failure&) {
-    return {};  // the long way says what is wrong
+    return {};  // the general path reports the error
   }
   if (host.version() != version_) return {};
   auto& entry = *lease;
@@ -262,15 +267,16 @@ class CallsByVersion : CallsOfHosts {
   /// name: the operator's, as the caller writes it.
   explicit CallsByVersion(std::string name) : name_(std::move(name)) {}
 
-  /// Returns the calls for the host's current operators, made by make(version, name, op) if they are missing; null without such an
-  /// operator. A call that runs meanwhile keeps its own. Throws Failure (usage) if the host is closed.
+  /// Returns the calls for the host's current operators, created by make(version, name, op) if they
+  /// are missing; null if there is no such operator. A running call keeps its own. Throws Failure
+  /// (usage) if the host is closed.
   template <class Make>
   std::shared_ptr<Calls> of(const HostHandle& handle, const Make& make) {
     if (auto found = handle.host ? find(handle.host->version()) : nullptr) return found;
     const auto host = handle.use();
     HostVersion version;
     auto op = without_gil([&] {
-      host->catalog();  // reads the default folders if that is still to come
+      host->catalog();  // reads the default folders if they were not read yet
       version = host->version();
       return host->catalog().find(name_);
     });
@@ -278,7 +284,7 @@ class CallsByVersion : CallsOfHosts {
     if (!op) return nullptr;
     std::shared_ptr<Calls> calls = make(version, name_, std::move(op));
     if (!handle.host) return calls;                         // closed meanwhile
-    auto dropped = std::exchange(known_, {{host, calls}});  // whose destructors may call the operator
+    auto dropped = std::exchange(known_, {{host, calls}});  // their destructors may call the operator
     for (auto& each : dropped)
       if (known_.size() < max_versions && !each.host.expired() && each.calls->version().host != version.host)
         known_.push_back(std::move(each));
@@ -319,7 +325,7 @@ class CallsByVersion : CallsOfHosts {
   }
 
   const std::string name_;
-  std::vector<Known> known_;  // the one used last first
+  std::vector<Known> known_;  // most recently used first
 };
 
 }  // namespace tenon::python

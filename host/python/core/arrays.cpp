@@ -11,8 +11,9 @@ namespace tenon::python {
 namespace {
 
 struct Numbers {
-  std::array<int, dtype_count> numpy{};          // numpy's number of each dtype; -1: it has none of its own
-  std::array<DType, NPY_NTYPES_LEGACY> tenon{};  // and back
+  // numpy's type number of each dtype; -1: not one of numpy's own
+  std::array<int, dtype_count> numpy{};
+  std::array<DType, NPY_NTYPES_LEGACY> tenon{};  // the inverse
 };
 const Numbers& numbers() {
   static const Numbers made = [] {
@@ -27,7 +28,7 @@ const Numbers& numbers() {
       all.numpy[static_cast<std::size_t>(dtype)] = number;
       all.tenon[static_cast<std::size_t>(number)] = dtype;
     }
-    all.tenon[NPY_LONGLONG] = i64;  // as long as NPY_LONG here
+    all.tenon[NPY_LONGLONG] = i64;  // NPY_LONG has the same size here
     all.tenon[NPY_ULONGLONG] = u64;
     return all;
   }();
@@ -38,7 +39,7 @@ PyArrayObject* array_of(PyObject* object) {
   return reinterpret_cast<PyArrayObject*>(object);
 }
 
-// bfloat16 is a type of somebody else's, with a number that he got at run time.
+// bfloat16 belongs to another package, which gets its type number at run time.
 DType dtype_of_number(PyArray_Descr* descr) {
   const int number = descr->type_num;
   if (number >= 0 && number < NPY_NTYPES_LEGACY) return numbers().tenon[static_cast<std::size_t>(number)];
@@ -73,7 +74,8 @@ bool has_whole_strides(PyArrayObject* array) {
 Tensor borrow(PyArrayObject* array, DType dtype, std::shared_ptr<const void> owner) {
   const auto shape = Shape::of_tensor(PyArray_DIMS(array), PyArray_NDIM(array));
   static char nothing alignas(16)[16];
-  void* data = PyArray_SIZE(array) == 0 ? nothing : PyArray_DATA(array);  // numpy's empty arrays may lie anywhere
+  // numpy's empty arrays may have any address
+  void* data = PyArray_SIZE(array) == 0 ? nothing : PyArray_DATA(array);
   const auto strides = PyArray_IS_C_CONTIGUOUS(array) ? std::vector<std::int64_t>() : strides_of(array);
   return PyArray_ISWRITEABLE(array) ? Tensor::borrow(data, dtype, shape, strides, std::move(owner))
                                     : Tensor::borrow_read_only(data, dtype, shape, strides, std::move(owner));
@@ -107,7 +109,7 @@ nb::object numpy_dtype(DType dtype) {
   try {
     return nb::module_::import_("numpy").attr("dtype")(nb::module_::import_("ml_dtypes").attr("bfloat16"));
   } catch (nb::python_error&) {
-    throw Failure(FailureKind::usage, "numpy has no bfloat16 of its own", "install the package ml_dtypes, or give and take tenon.Tensor");
+    throw Failure(FailureKind::usage, "numpy has no bfloat16 of its own", "install the package ml_dtypes, or use tenon.Tensor");
   }
 }
 
@@ -164,19 +166,19 @@ Tensor tensor_from(nb::handle given) {
 Tensor writable_tensor_from(nb::handle given, const std::string& what) {
   auto array = nb::borrow(given);
   if (nb::isinstance(given, nb::module_::import_("numpy").attr("ma").attr("MaskedArray")))
-    throw nb::type_error((what + " is a masked array, and Tenon has no masks").c_str());
+    throw nb::type_error((what + " is a masked array, which is not supported").c_str());
   if (!PyArray_Check(array.ptr())) array = nb::steal(PyMemoryView_FromObject(array.ptr()));
   if (!array.is_valid()) {
     PyErr_Clear();
-    throw nb::type_error((what + " is " + nb::type_name(given.type()).c_str() + ", but only arrays are written to").c_str());
+    throw nb::type_error((what + " is " + nb::type_name(given.type()).c_str() + ", but must be a writable array").c_str());
   }
   if (!PyArray_Check(array.ptr())) array = nb::steal(PyArray_FROM_O(array.ptr()));
   if (!array.is_valid()) throw nb::python_error();
   auto* found = array_of(array.ptr());
   if (!PyArray_ISWRITEABLE(found)) throw Failure(FailureKind::usage, what + " is read-only");
   if (!PyArray_ISCARRAY(found))
-    throw Failure(FailureKind::usage, what + " is not as kernels write it",
-                  "give an array that is contiguous, aligned and of this machine's byte order, as numpy.empty() makes it");
+    throw Failure(FailureKind::usage, what + " cannot be written by kernels",
+                  "pass an array that is contiguous, aligned and of native byte order, as from numpy.empty()");
   return tensor_from(array);
 }
 
@@ -192,10 +194,11 @@ nb::object new_array(DType dtype, const Shape& shape) {
 
 nb::object array_from(const Tensor& tensor, bool writable) {
   if (tensor.storage() != Storage::dense)
-    throw Failure(FailureKind::usage, std::string("a tensor is ") + name_of(tensor.storage()) + " and not one array",
-                  ".to_scipy() gives a csr matrix of scipy, .to_dense() a dense tensor");
+    throw Failure(FailureKind::usage, std::string("a tensor is ") + name_of(tensor.storage()) + " , not a single array",
+                  ".to_scipy() returns a scipy csr matrix, .to_dense() a dense tensor");
   if (tensor.device() != "cpu")
-    throw Failure(FailureKind::usage, "a tensor is on " + tensor.device() + ", where numpy cannot read it", ".to(\"cpu\") copies it");
+    throw Failure(FailureKind::usage, "a tensor is on " + tensor.device() + ", which numpy cannot read",
+                  ".to(\"cpu\") copies it to the CPU");
   const auto shape = tensor.shape();
   npy_intp dims[TENON_MAX_RANK] = {}, strides[TENON_MAX_RANK] = {};
   const auto apart = tensor.strides();
@@ -227,7 +230,7 @@ namespace {
 
 [[noreturn]] void refuse_shape(nb::handle object) {
   throw nb::type_error(
-      ("a shape is a whole number, None, or a sequence of these, not " + std::string(nb::type_name(object.type()).c_str())).c_str());
+      ("a shape must be an integer, None, or a sequence of these, not " + std::string(nb::type_name(object.type()).c_str())).c_str());
 }
 
 std::int64_t dim_from(nb::handle object) {
@@ -237,7 +240,7 @@ std::int64_t dim_from(nb::handle object) {
   if (!whole.is_valid()) throw nb::python_error();
   int overflow = 0;
   const auto number = PyLong_AsLongLongAndOverflow(whole.ptr(), &overflow);
-  if (overflow != 0) throw Failure(FailureKind::usage, "a dimension does not fit 64 bits");
+  if (overflow != 0) throw Failure(FailureKind::usage, "a dimension does not fit in 64 bits");
   return number;
 }
 

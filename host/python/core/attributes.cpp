@@ -14,12 +14,12 @@ constexpr std::array<std::string_view, 41> not_names = {"False", "None", "True",
                                                         "continue", "def", "del", "elif", "else", "except", "for", "from", "finally",
                                                         "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass",
                                                         "raise", "return", "try", "while", "with", "yield", "self", "cls",
-                                                        // what every call takes
+                                                        // arguments of every call
                                                         "name", "device", "training", "out"};
 
 [[noreturn]] void refuse(nb::handle object, const ParamInfo* param, const std::string& name) {
   std::string text = "parameter '" + name + "' is " + nb::type_name(object.type()).c_str() + ", but must be ";
-  text += param != nullptr ? std::string(name_of(param->kind)) : "a bool, a number, a text, a list of these, or an array";
+  text += param != nullptr ? std::string(name_of(param->kind)) : "a bool, a number, a str, a list of these, or an array";
   throw nb::type_error(text.c_str());
 }
 
@@ -27,7 +27,7 @@ std::string text_from(nb::handle object, const std::string& what) {
   Py_ssize_t size = 0;
   if (const char* text = PyUnicode_AsUTF8AndSize(object.ptr(), &size); text != nullptr) return {text, static_cast<std::size_t>(size)};
   PyErr_Clear();
-  throw Failure(FailureKind::usage, what + " is no text: " + nb::steal<nb::str>(PyObject_ASCII(object.ptr())).c_str());
+  throw Failure(FailureKind::usage, what + " is not valid Unicode:  " + nb::steal<nb::str>(PyObject_ASCII(object.ptr())).c_str());
 }
 
 std::int64_t integer_from(nb::handle object, const std::string& name) {
@@ -36,7 +36,7 @@ std::int64_t integer_from(nb::handle object, const std::string& name) {
   const auto number = PyLong_AsLongLong(whole.ptr());
   if (number == -1 && PyErr_Occurred() != nullptr) {
     PyErr_Clear();
-    throw Failure(FailureKind::usage, "parameter '" + name + "' is a whole number that does not fit 64 bits");
+    throw Failure(FailureKind::usage, "parameter '" + name + "' is an integer that does not fit in 64 bits");
   }
   return number;
 }
@@ -50,7 +50,7 @@ double real_from(nb::handle object) {
   if (number != -1.0 || PyErr_Occurred() == nullptr) return number;
   if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) throw nb::python_error();
   PyErr_Clear();
-  throw Failure(FailureKind::usage, "a parameter is a number that does not fit float64");
+  throw Failure(FailureKind::usage, "a parameter is a number that does not fit in float64");
 }
 
 AttributeValue list_from(nb::handle object, const ParamInfo* param, const std::string& name) {
@@ -134,11 +134,11 @@ std::string declared_name(const OperatorInfo& info, const std::string& keyword) 
 
 std::string name_from(nb::handle object) {
   if (!nb::isinstance<nb::str>(object))
-    throw nb::type_error((std::string("a name is a str, not ") + nb::type_name(object.type()).c_str()).c_str());
+    throw nb::type_error((std::string("a name must be a str, not ") + nb::type_name(object.type()).c_str()).c_str());
   auto name = text_from(object, "a name");
   if (name.find('\0') != std::string::npos)
     throw Failure(FailureKind::usage,
-                  std::string("a name has a NUL character: ") + nb::steal<nb::str>(PyObject_ASCII(object.ptr())).c_str());
+                  std::string("a name contains a NUL character: ") + nb::steal<nb::str>(PyObject_ASCII(object.ptr())).c_str());
   return name;
 }
 

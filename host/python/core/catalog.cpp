@@ -36,7 +36,7 @@ struct IsOptional : std::false_type {};
 template <class T>
 struct IsOptional<std::optional<T>> : std::true_type {};
 
-// By the lists of fields that the public headers have.
+// Uses the field lists of the public headers.
 template <class T>
 nb::object to_python(const T& value) {
   if constexpr (std::is_same_v<T, DTypeMask>) {

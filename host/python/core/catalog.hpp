@@ -1,4 +1,4 @@
-// What the catalog knows of operators and files, as Python's own objects.
+// The catalog's operators and files as Python objects.
 #pragma once
 #include <string>
 #include <tenon/host/host.hpp>
@@ -8,10 +8,10 @@
 
 namespace tenon::python {
 
-/// The shortest name of each operator that a call or a graph may use.
+/// The shortest name of each operator that calls and graphs may use.
 std::vector<std::string> operator_names(Host& host);
-/// All that the manifest says, as a dict, with `full_name`, `shortest_name`, `devices`, `plugin` and `path`. Throws Failure (plugin), with
-/// near names, where no operator has the name.
+/// The operator's manifest as a dict, with `full_name`, `shortest_name`, `devices`, `plugin` and
+/// `path`. Throws Failure (plugin), with similar names, if there is no such operator.
 nb::dict describe_operator(Host& host, const std::string& name);
 nb::list describe_files(Host& host);
 

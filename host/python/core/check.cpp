@@ -20,7 +20,7 @@ const char* word_for(CheckVerdict verdict) {
   return words[static_cast<std::size_t>(verdict)];
 }
 
-/// Elements are a tensor, or the path of a file.
+/// Elements are a tensor or the path of a file.
 CheckCall call_from(nb::dict given) {
   CheckCall call;
   call.parameters = attributes_from(nullptr, nb::cast<nb::dict>(given["set"]));
@@ -45,7 +45,8 @@ CheckOptions options_from(nb::dict given) {
   return options;
 }
 
-/// Calls a function of Python's with each result; what it raises ends the process that only reports.
+/// Calls a Python function with each result. An exception that it raises ends the process, whose
+/// only task is reporting.
 auto reported_to(nb::handle report) {
   return [report](const CheckResult& result) {
     const Acquired gil;

@@ -1,4 +1,4 @@
-// The checks of <tenon/host/check.hpp>, for the processes that tenon.check starts.
+// The checks of <tenon/host/check.hpp>, for the child processes of tenon.check.
 #pragma once
 #include "python/core/interpreter.hpp"
 

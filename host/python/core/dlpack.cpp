@@ -15,7 +15,7 @@ namespace tenon::python {
 namespace {
 
 constexpr std::uint64_t copied_flag = 2;
-using Pair = std::pair<int, int>;  // what Python calls a device, and a version
+using Pair = std::pair<int, int>;  // a device or a version, as Python represents it
 
 template <class Managed>
 struct Protocol;
@@ -28,7 +28,7 @@ struct Protocol<DLManagedTensorVersioned> {
   static constexpr const char *name = "dltensor_versioned", *used = "used_dltensor_versioned";
 };
 
-// A capsule that nobody took frees what it holds.
+// A capsule that no consumer took frees its content.
 template <class Managed>
 nb::object capsule_of(Managed* managed) {
   auto* made = PyCapsule_New(managed, Protocol<Managed>::name, [](PyObject* capsule) {
@@ -52,7 +52,7 @@ Tensor take(nb::handle capsule) {
   return tensor;
 }
 
-// Libraries of before 2024 do not know the word max_version.
+// Libraries older than 2024 do not know the argument max_version.
 nb::object ask_for_capsule(nb::handle object, nb::dict words) {
   const auto ask = object.attr("__dlpack__");
   try {
@@ -78,21 +78,21 @@ Pair device_of(const Tensor& tensor) {
 
 Tensor on_device(const Tensor& tensor, const Pair& wanted, bool may_copy) {
   if (wanted == device_of(tensor)) return tensor;
-  if (!may_copy) refuse("this tensor lies on " + tensor.device() + ", and another device needs a copy, but copy is False");
-  if (wanted.first != kDLCPU && wanted.first != kDLCUDA) refuse("tensors lie on the CPU or on CUDA, devices of DLPack type 1 and 2");
+  if (!may_copy) refuse("this tensor is on " + tensor.device() + ", and another device needs a copy, but copy is False");
+  if (wanted.first != kDLCPU && wanted.first != kDLCUDA) refuse("tensors are on the CPU or on CUDA, DLPack device types 1 and 2");
   const auto name = wanted.first == kDLCPU ? std::string("cpu") : "cuda:" + std::to_string(wanted.second);
   return without_gil([&] { return tensor.to(name); });
 }
 
-// `stream` needs nothing: what the host returns is whole.
+// `stream` needs no action: the host's results are complete.
 nb::object to_capsule(const Tensor& self, nb::handle, std::optional<Pair> most, std::optional<Pair> device, std::optional<bool> copy) {
   if (self.storage() != Storage::dense)
-    refuse(std::string("this tensor is ") + name_of(self.storage()) + ", and DLPack has dense ones alone");
+    refuse(std::string("this tensor is ") + name_of(self.storage()) + ", but DLPack supports only dense tensors");
   auto tensor = device ? on_device(self, *device, copy.value_or(true)) : self;
   if (copy.value_or(false) && tensor.data() == self.data()) tensor = without_gil([&] { return self.clone(); });
   if (!most || most->first < 1) {
     if (tensor.read_only())
-      refuse("this tensor is read-only, and DLPack before 1.0 cannot say so; ask with max_version=(1, 0), or for a copy");
+      refuse("this tensor is read-only, which DLPack before 1.0 cannot express; use max_version=(1, 0), or request a copy");
     return capsule_of(tensor.to_dlpack());
   }
   auto* managed = tensor.to_dlpack_versioned();
@@ -139,8 +139,8 @@ int give_object(DLManagedTensorVersioned* taken, void** object) {
 int give_view(void* object, DLTensor* view) {
   return as_python([&] {
     const auto& tensor = tensor_of(object);
-    if (tensor.storage() != Storage::dense) refuse("this tensor is sparse, and DLPack has dense ones alone");
-    if (tensor.read_only()) refuse("this tensor is read-only, which a view cannot say");
+    if (tensor.storage() != Storage::dense) refuse("this tensor is sparse, but DLPack supports only dense tensors");
+    if (tensor.read_only()) refuse("this tensor is read-only, which a view cannot express");
     const auto& from = tensor.abi().dense;
     *view = {};
     view->data = static_cast<std::byte*>(from.data) + from.byte_offset;
@@ -153,7 +153,7 @@ int give_view(void* object, DLTensor* view) {
 }
 
 int give_stream(DLDeviceType, std::int32_t, void** stream) {
-  *stream = nullptr;  // what the host returns is whole
+  *stream = nullptr;  // the host's results are complete
   return 0;
 }
 
@@ -183,7 +183,7 @@ const ExchangeTable* exchange_of(PyTypeObject* type) {
     PyTypeObject* type;
     const ExchangeTable* table;
   };
-  static std::array<Known, 8> known{};  // types live on: each is kept by a reference
+  static std::array<Known, 8> known{};  // the references below keep the types alive
   static std::size_t next = 0;
   for (const auto& one : known)
     if (one.type == type) return one.table;
@@ -230,7 +230,7 @@ bool has_dlpack(nb::handle object) {
 Tensor tensor_from_dlpack(nb::handle object) {
   const auto [type, number] = nb::cast<Pair>(object.attr("__dlpack_device__")());
   nb::dict words;
-  if (type == kDLCUDA) words["stream"] = 1;  // the legacy default stream waits for what the library has put on its own
+  if (type == kDLCUDA) words["stream"] = 1;  // the legacy default stream waits for the library's pending work
   const auto capsule = ask_for_capsule(object, words);
   auto tensor = PyCapsule_IsValid(capsule.ptr(), Protocol<DLManagedTensorVersioned>::name) != 0 ? take<DLManagedTensorVersioned>(capsule)
                                                                                                 : take<DLManagedTensor>(capsule);
@@ -245,7 +245,8 @@ void bind_dlpack(nb::module_& module, nb::class_<Tensor>& tensor) {
       .def("__dlpack_device__", [](const Tensor& self) { return device_of(self); });
   tensor.attr("__dlpack_c_exchange_api__") =
       nb::steal(PyCapsule_New(const_cast<ExchangeTable*>(tenon_exchange()), "dlpack_exchange_api", nullptr));
-  // For kernels of torch, where nothing is left to resolve: None where the type has no table, or the memory is not the CPU's.
+  // For torch's kernels, whose tensors have no pending conjugation or negation. Returns None if the
+  // type has no table or the memory is not on the CPU.
   module.def(
       "from_exchange",
       [](nb::handle object) {

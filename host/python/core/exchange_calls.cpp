@@ -43,7 +43,7 @@ class ExchangeArrays {
     return Tensor::borrow(data, input.dtype, shape, {view.strides, static_cast<std::size_t>(view.ndim)});
   }
 
-  /// Adds an argument; false if it is another kind of object or of memory.
+  /// Adds an argument. Returns false for another kind of object or memory.
   bool read(PyObject* object, ArrayArguments<ExchangeArrays>& found) const {
     if (found.inputs >= max_inputs) return false;
     auto& input = found.input[found.inputs++];
@@ -67,7 +67,7 @@ class ExchangeArrays {
 
  private:
   const ExchangeTable* table_;
-  bool counted_;  // a parameter says how many outputs there are
+  bool counted_;  // a parameter sets the number of outputs
 };
 
 nb::object go(const nb::object& way, PyObject* const* given, std::size_t count, PyObject* keywords) {
@@ -75,22 +75,22 @@ nb::object go(const nb::object& way, PyObject* const* given, std::size_t count, 
   return call_python(way, positional, named);
 }
 
-/// One operator on dense tensors on the CPU. Everything else it leaves to `other`. With the GIL.
+/// One operator on dense tensors on the CPU. Delegates everything else to `other`. Needs the GIL.
 class ExchangeCalls {
  public:
   struct Ways {
-    nb::object other;                ///< takes the same arguments: any memory, types and parameters
-    nb::object differentiable;       ///< takes the same arguments: those that may need a gradient
-    nb::object grad_enabled;         ///< whether gradients are wanted at all
-    std::size_t tensors;             ///< arguments by position; what comes behind them are parameters
-    std::vector<nb::object> placed;  ///< the names of these
-    std::uint64_t plain_keys;        ///< of a tensor in which nothing but autograd is interested
+    nb::object other;                ///< takes the same arguments: for all memory, types and parameters
+    nb::object differentiable;       ///< takes the same arguments: for tensors that may need a gradient
+    nb::object grad_enabled;         ///< whether gradients are enabled at all
+    std::size_t tensors;             ///< the number of tensor arguments by position; parameters follow
+    std::vector<nb::object> placed;  ///< the names of these parameters
+    std::uint64_t plain_keys;        ///< the dispatch keys of a tensor that only autograd handles
   };
   ExchangeCalls(nb::object host, std::string op, ExchangeArrays arrays, Ways ways)
       : host_(std::move(host)), arrays_(arrays), ways_(std::move(ways)), calls_(std::move(op)) {}
 
   nb::object call(PyObject* const* given, std::size_t count, PyObject* keywords);
-  /// The same where the first argument is torch's set of dispatch keys, and gradients may be wanted.
+  /// The same, if the first argument is torch's set of dispatch keys and gradients may be needed.
   nb::object call_with_keys(PyObject* const* given, std::size_t count, PyObject* keywords);
   CallCacheCounts counts() const { return calls_.counts(); }
 
@@ -99,7 +99,7 @@ class ExchangeCalls {
 
   bool sort(const OperatorInfo& info, PyObject* const* given, std::size_t count, PyObject* keywords, Calls::Arguments& found) const;
 
-  nb::object host_;  // a Host, or None: the default one at the time of a call
+  nb::object host_;  // a Host, or None: the default host at the time of the call
   ExchangeArrays arrays_;
   Ways ways_;
   CallsByVersion<Calls> calls_;
@@ -127,7 +127,8 @@ bool ExchangeCalls::sort(const OperatorInfo& info, PyObject* const* given, std::
 }
 
 nb::object ExchangeCalls::call(PyObject* const* given, std::size_t count, PyObject* keywords) {
-  const HostHandle host = host_.is_none() ? current_host() : nb::cast<const HostHandle&>(host_);  // not closed before the call ends
+  // keeps the host open during the call
+  const HostHandle host = host_.is_none() ? current_host() : nb::cast<const HostHandle&>(host_);
   const auto calls = calls_.of(host, [&](const HostVersion& version, const std::string& name, std::shared_ptr<const CatalogOperator> op) {
     return std::make_shared<Calls>(version, name, std::move(op), host.isolated, arrays_);
   });
@@ -180,7 +181,7 @@ PyMethodDef method(const char* name) {
   return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)), METH_FASTCALL | METH_KEYWORDS, nullptr};
 }
 
-// Two functions over one cache: for tensors that nobody differentiates, and the one that finds out.
+// Two functions over one cache: one for tensors without gradients, and one that checks for them.
 nb::tuple exchange_calls(nb::object host, const std::string& op, nb::handle type, nb::object other, nb::object differentiable,
                          nb::object grad_enabled, bool counted, std::size_t tensors, std::vector<nb::object> placed,
                          std::uint64_t plain_keys) {

@@ -25,7 +25,7 @@ Init init_from(const std::string& kind, double a, double b) {
   for (const auto& [name, one] : kinds)
     if (kind == name) return {one, a, b};
   throw Failure(FailureKind::usage, "there is no init '" + kind + "'",
-                "there are zeros, ones, xavier, he, a number, (\"uniform\", low, high) and (\"normal\", mean, deviation)");
+                "init is zeros, ones, xavier, he, a number, (\"uniform\", low, high) and (\"normal\", mean, deviation)");
 }
 
 std::vector<Value> values_from(nb::list given) {
@@ -106,7 +106,7 @@ GraphHandle load_pack(const HostHandle& host, const std::string& path, const std
   return without_gil([&] { return GraphHandle(tenon::load_pack(*of, path, {.sha256 = sha256}, {.verify = verify})); });
 }
 
-/// The graph, and what the importer notes.
+/// Returns the graph and the importer's notes.
 std::pair<GraphHandle, std::vector<std::string>> load_onnx(const HostHandle& host, const std::string& path, nb::dict shapes, nb::dict fixed,
                                                            std::map<std::string, std::string> map, bool prefer_functions, bool keep_unknown,
                                                            bool trust_links) {

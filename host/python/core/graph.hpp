@@ -1,4 +1,4 @@
-// The class Graph, and what objects have in common that one thread may use at a time.
+// The class Graph, and a base for objects that one thread may use at a time.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace tenon::python {
 
-/// Runs `work` without the GIL, for one thread at a time: a second one gets a Failure (usage) and does not wait, since it may be inside of
-/// a call of the first one.
+/// Runs `work` without the GIL, for one thread at a time. A concurrent call gets a Failure (usage)
+/// instead of waiting, since it may be nested in the first one.
 class OneAtATime {
  public:
   template <class Work>
@@ -25,8 +25,8 @@ class OneAtATime {
   struct Use {
     Use(OneAtATime& object, const char* what) : used(object.used_) {
       if (used.exchange(true))
-        throw Failure(FailureKind::usage, std::string("the ") + what + " is in use by another call, which has not ended yet",
-                      std::string("make one ") + what + " for each thread");
+        throw Failure(FailureKind::usage, std::string("the ") + what + " is in use by another call",
+                      std::string("create one ") + what + " for each thread");
     }
     ~Use() { used = false; }
     std::atomic<bool>& used;
@@ -34,7 +34,7 @@ class OneAtATime {
   std::atomic<bool> used_ = false;
 };
 
-/// An object that its user may close: after that, using it is a Failure (usage).
+/// An object that its user may close. Using it afterwards is a Failure (usage).
 template <class Object>
 struct Closable {
   explicit Closable(const char* name) : what(name) {}

@@ -16,7 +16,7 @@ namespace tenon::python {
 namespace {
 
 nb::object& chosen_host() {
-  static auto* chosen = new nb::object;  // Python ends before static objects do
+  static auto* chosen = new nb::object;  // Python ends before static objects are destroyed
   return *chosen;
 }
 
@@ -84,7 +84,7 @@ HostHandle current_host() {
   return nb::cast<const HostHandle&>(default_host());
 }
 
-// The stable ABI has no functions for context variables: tenon._state reads its own.
+// The stable ABI has no functions for context variables, so tenon._state reads its own.
 nb::object host_of_block() {
   if (open_blocks == 0) return {};
   static PyObject* function = nullptr;
@@ -155,7 +155,7 @@ void bind_host(nb::module_& module) {
   module.def("default_host", &default_host);
   module.def(
       "count_blocks", [](int more) { open_blocks += more; }, nb::arg("more"));
-  // Objects of Python's do not outlive it.
+  // Python objects must not outlive the interpreter.
   module.def("_drop_default_host", [] { chosen_host() = nb::object(); });
   nb::module_::import_("atexit").attr("register")(module.attr("_drop_default_host"));
 }

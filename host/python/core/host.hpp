@@ -1,4 +1,4 @@
-// The host that functions use when nobody names one.
+// The host that functions use by default.
 #pragma once
 #include <memory>
 #include <tenon/host/host.hpp>
@@ -7,22 +7,25 @@
 
 namespace tenon::python {
 
-/// A Host for Python: closed, it gives errors.
+/// A Host for Python. Using a closed one throws.
 struct HostHandle {
   std::shared_ptr<Host> host;
-  bool isolated = false;  ///< its calls may wait for worker processes
-  bool searched = false;  ///< the default folders, for sure: versions before and after that differ
-  /// With the GIL. Whoever releases the GIL then needs this copy: another thread may close the host. Throws Failure (usage) where it is
-  /// closed.
+  bool isolated = false;  ///< calls may wait for worker processes
+  bool searched = false;  ///< the default folders were read; the host's version changes by that
+  /// Needs the GIL. Callers that release the GIL must hold this copy, since another thread may
+  /// close the host. Throws Failure (usage) if the host is closed.
   std::shared_ptr<Host> use() const;
 };
 
-/// The default host of this thread of control: that of the innermost `with` block, else the process's, which is made when it is first
-/// needed. A copy, since another thread may choose another one.
+/// The default host of this thread or task: that of the innermost `with` block, else the process's,
+/// which is created when first needed. Returns a copy, since another thread may choose another
+/// host.
 HostHandle current_host();
-/// The number of open `with` blocks in all threads; at 0, the default host is the process's. With the GIL.
+/// The number of open `with` blocks in all threads. At 0, the default host is the process's. Needs
+/// the GIL.
 inline int open_blocks = 0;
-/// The host of the innermost `with` block that this thread of control is in. For a thread of a host, the caller's. Null outside of blocks.
+/// The host of the innermost `with` block of this thread or task; for a thread of a host, of its
+/// caller. Null outside of blocks.
 nb::object host_of_block();
 
 void bind_host(nb::module_& module);

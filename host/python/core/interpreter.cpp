@@ -23,20 +23,21 @@ struct LeftOver {
   std::atomic<bool> any = false;
 };
 LeftOver& left_over() {
-  static auto* all = new LeftOver;  // outlives every thread that may still add to it
+  static auto* all = new LeftOver;  // outlives all threads that may still add to it
   return *all;
 }
 
 std::atomic<bool> alive = false, threads_started = false, forked = false;
 std::atomic<pthread_t> ending = 0;  // the thread that ends the interpreter
 
-// Not in the limited API, but in every CPython: found by name.
+// Not in the limited API, but in every CPython, so it is looked up by name.
 bool holds_gil() {
   static const auto check = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "PyGILState_Check"));
   return check != nullptr && check() == 1;
 }
 
-// By name, too: Py_IsFinalizing is in the limited API since 3.13, and older Pythons call it _Py_IsFinalizing.
+// Also by name: Py_IsFinalizing is in the limited API since 3.13; older Pythons call it
+// _Py_IsFinalizing.
 bool is_finalizing() {
   static const auto check = [] {
     auto* found = dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
@@ -45,8 +46,8 @@ bool is_finalizing() {
   return check != nullptr && check() != 0;
 }
 
-// What a warnings filter or a handler of signals raises while Python runs on the host's behalf, which cannot pass it on: raised by the main
-// thread as soon as it is back in Python.
+// An exception raised by a warnings filter or a signal handler while Python runs on behalf of the
+// host, which cannot propagate it. The main thread raises it as soon as it is back in Python.
 PyObject* to_raise = nullptr;
 int raise_pending(void*) {
   auto error = nb::steal(std::exchange(to_raise, nullptr));
@@ -86,13 +87,13 @@ void leave(Add&& add) noexcept {
     add(all);
     first = !all.any.exchange(true);
   } catch (const std::bad_alloc&) {
-    return;  // the reference is lost, and its memory with it
+    return;  // the reference and its memory are leaked
   }
   if (first && alive) Py_AddPendingCall(run_pending, nullptr);
 }
 
-/// Exceptions on their way through the host, which carries texts alone, by the beginning of the sentence that the text contains: the thread
-/// that throws is not always the one that catches.
+/// Exceptions passing through the host, which only carries texts, keyed by the beginning of the
+/// sentence that the text contains: the thread that throws is not always the one that catches.
 struct Kept {
   std::string sentence;
   PyObject* exception;
@@ -133,7 +134,8 @@ nb::object take_kept(const std::string& text) {
   return {};
 }
 
-// Functions of their own, since nothing that is destroyed in noexcept ones needs to be when a thread is ended there.
+// Separate functions, so that their noexcept callers have no objects to destroy if the thread is
+// ended in them.
 [[gnu::noinline]] void take_gil_again(PyThreadState* state) {
   const Stays stays;
   PyEval_RestoreThread(state);
@@ -222,8 +224,8 @@ void allow_fork() {
 
 void require_not_forked() {
   if (forked)
-    throw Failure(FailureKind::usage, "this process was forked after Tenon had started its threads, which a child process does not have",
-                  "start worker processes by multiprocessing's methods spawn or forkserver");
+    throw Failure(FailureKind::usage, "this process was forked after Tenon started its threads, which do not exist in a child process",
+                  "use multiprocessing's start method spawn or forkserver");
 }
 
 bool python_is_alive() {
@@ -302,10 +304,10 @@ void set_python_error() noexcept {
     raise_failure("MissingAttribute", failure.what(), failure.hint());
   } catch (const Failure& failure) {
     raise_failure(class_of(failure.kind()), failure.what(), failure.hint());
-  } catch (const Error& error) {  // of the SDK's own types, such as a shape with a dimension of -5
+  } catch (const Error& error) {  // from the SDK's types, such as a shape with a dimension of -5
     raise_failure("UsageError", error.what(), {});
   } catch (const std::bad_alloc&) {
-    PyErr_SetString(PyExc_MemoryError, "there is not enough memory");
+    PyErr_SetString(PyExc_MemoryError, "out of memory");
   } catch (const std::exception& error) {
     raise_failure("ExecutionError", error.what(), {});
   }
@@ -318,7 +320,7 @@ void bind_interpreter(nb::module_& module) {
     if (threads_started) forked = true;
   });
   std::atexit([] {
-    if (!forked) end_workers();  // a child has none, and would wait for its parent's
+    if (!forked) end_workers();  // a child has no workers and would wait for its parent's
   });
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {

@@ -1,4 +1,5 @@
-// Where Python ends and the host begins: the GIL, references that any thread may drop, errors both ways.
+// The boundary between Python and the host: the GIL, references dropped from any thread, and errors
+// both ways.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -10,9 +11,10 @@ namespace nb = nanobind;
 
 namespace tenon::python {
 
-/// Releases the GIL for as long as it lives: what enters the host does so without it, so that no thread of the host can wait for Python
-/// while Python waits for the host. What Python runs on the host's threads meanwhile is in this thread's `with` blocks, too. Throws Failure
-/// (usage) in a process that was forked after the host had started its threads.
+/// Releases the GIL for its lifetime. The host is only entered without the GIL, so that a thread of
+/// the host cannot wait for Python while Python waits for the host. Python code that runs on the
+/// host's threads meanwhile is in this thread's `with` blocks, too. Throws Failure (usage) in a
+/// process forked after the host started its threads.
 class Released {
  public:
   Released();
@@ -21,7 +23,7 @@ class Released {
   Released& operator=(const Released&) = delete;
 
  private:
-  nb::object block_;  // the host of the innermost one
+  nb::object block_;  // the host of the innermost block
   const void* context_before_ = nullptr;
   PyThreadState* state_ = nullptr;
 };
@@ -32,8 +34,9 @@ decltype(auto) without_gil(Work&& work) {
   return std::forward<Work>(work)();
 }
 
-/// Python ends threads that it left running where they next ask for the GIL, in the middle of C++ whose objects are Python's. This keeps
-/// such a thread where it is, until the process ends: the last object before what runs Python's code.
+/// Python ends threads that are still running when they next acquire the GIL, in the middle of C++
+/// code that owns Python objects. This blocks such a thread until the process ends. Must be the
+/// last object constructed before Python code runs.
 class Stays {
  public:
   Stays() = default;
@@ -44,16 +47,17 @@ class Stays {
 };
 
 PyGILState_STATE take_gil();
-/// What a function in Python returns, in frames that such a thread may stay in. Throws nb::python_error.
+/// Calls a Python function in frames that such a thread may be blocked in. Throws nb::python_error.
 nb::object call_python(nb::handle function, const nb::tuple& arguments, nb::handle named = {});
 nb::object call_python(const char* module, const char* function, const nb::tuple& arguments);
-/// Finds the function once and keeps it in `known`. A static object would deadlock: an import lets other threads run while it is
-/// initialized.
+/// Looks up the function once and caches it in `known`. A static object would deadlock, since an
+/// import lets other threads run during its initialization.
 nb::handle function_of(PyObject*& known, const char* module, const char* function);
-/// What a vectorcall is given, as a tuple and a dict.
+/// The arguments of a vectorcall as a tuple and a dict.
 std::pair<nb::tuple, nb::dict> arguments_of(PyObject* const* given, std::size_t count, PyObject* keywords);
 
-/// Holds the GIL for as long as it lives, on any thread. Not while another thread waits for this one with the GIL in its hands.
+/// Holds the GIL for its lifetime, on any thread. Must not be used while another thread waits for
+/// this one and holds the GIL.
 class Acquired {
  public:
   Acquired() : state_(take_gil()) {}
@@ -68,31 +72,35 @@ class Acquired {
   PyGILState_STATE state_;
 };
 
-/// A process that forks after this has no host in its child.
+/// From now on, a child forked from this process cannot use the host.
 void mark_threads_started();
 void require_not_forked();
-/// A child that was forked on purpose, and keeps away from the threads that it lacks, may use the host.
+/// Lets a deliberately forked child use the host, if it does not depend on the missing threads.
 void allow_fork();
-/// False once the interpreter ends: then nothing of Python may be touched any more.
+/// False once the interpreter is ending; Python objects must not be touched then.
 bool python_is_alive();
 
-/// Drops a reference from any thread: at once where this thread holds the GIL, otherwise soon, by a thread that holds it.
+/// Drops a reference from any thread: at once if this thread holds the GIL, otherwise soon, by a
+/// thread that holds it.
 void drop(PyObject* object) noexcept;
 /// A reference that any thread may drop: the owner of memory that the host borrows.
 std::shared_ptr<const void> owner_of(nb::handle object);
 
-/// Has Python call `work` soon on the main thread, as warnings from the host's threads need. Threads: any.
+/// Makes Python call `work` soon on the main thread, as needed for warnings from the host's
+/// threads. Threads: any.
 void say_later(std::string category, std::string text);
-/// What say_later() and drop() left. With the GIL.
+/// Handles what say_later() and drop() deferred. Needs the GIL.
 void run_left_over();
 
-/// A Python exception passes through the host as text: this keeps it, and set_python_error() makes it the cause of what is raised then.
+/// Stores a Python exception that passes through the host as text. set_python_error() makes it the
+/// cause of the exception raised then.
 Failure keep_exception(const nb::python_error& error);
-/// An attribute that this object does not have, while others of its class do: hasattr() says no.
+/// An attribute that this object lacks but others of its class have: hasattr() returns False.
 struct MissingAttribute : Failure {
   explicit MissingAttribute(const Failure& failure) : Failure(failure) {}
 };
-/// Sets the Python exception for what is being thrown: tenon.UsageError and its kind, TypeError, KeyboardInterrupt. In a catch block.
+/// Sets the Python exception for the C++ exception being handled: tenon.UsageError and its
+/// siblings, TypeError, KeyboardInterrupt. Call it in a catch block.
 void set_python_error() noexcept;
 
 void bind_interpreter(nb::module_& module);

@@ -13,7 +13,8 @@ namespace {
 std::atomic<std::stop_source*> source = new std::stop_source;
 struct sigaction python_action;
 
-// Python's handler only makes a note, which nobody reads before the run ends. request_stop() is safe here: nobody registers a callback.
+// Python's handler only sets a flag, which is not checked before the run ends. request_stop() is
+// safe here, since no callbacks are registered.
 void note_interrupt(int signal, siginfo_t* info, void* context) {
   source.load()->request_stop();
   if ((python_action.sa_flags & SA_SIGINFO) != 0)
@@ -22,7 +23,7 @@ void note_interrupt(int signal, siginfo_t* info, void* context) {
     python_action.sa_handler(signal);
 }
 
-// In front of Python's handler; signal.signal() puts Python's own there again.
+// Installed ahead of Python's handler; signal.signal() installs Python's own again.
 void watch() {
   struct sigaction now {};
   if (sigaction(SIGINT, nullptr, &now) != 0) return;
@@ -37,12 +38,13 @@ void watch() {
 }  // namespace
 
 std::stop_token interrupt_token() {
-  static std::int64_t looked = 0;  // a look costs a system call, the coarse clock nothing: it ticks every few milliseconds
+  // a check costs a system call; the coarse clock is free and ticks every few milliseconds
+  static std::int64_t looked = 0;
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
   if (const auto tick = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec; tick != std::exchange(looked, tick)) watch();
   auto* current = source.load();
-  if (current->stop_requested()) {  // an interrupt that came between runs is Python's alone
+  if (current->stop_requested()) {  // an interrupt between runs is only for Python
     current = new std::stop_source;
     delete source.exchange(current);
   }

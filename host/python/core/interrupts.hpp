@@ -1,4 +1,5 @@
-// Ctrl-C while the host runs: the run ends before its next node, and Python raises KeyboardInterrupt.
+// Ctrl-C while the host runs: the run stops before its next node, and Python raises
+// KeyboardInterrupt.
 #pragma once
 #include <stop_token>
 
@@ -6,9 +7,10 @@
 
 namespace tenon::python {
 
-/// The token that Ctrl-C stops, for as long as the run lasts. With the GIL.
+/// The token that Ctrl-C stops during the run. Needs the GIL.
 std::stop_token interrupt_token();
-/// Raises what signals' handlers raise, if one came meanwhile: call it where a run failed. With the GIL.
+/// Raises the exception of a signal handler that ran meanwhile, if any. Call it after a failed run.
+/// Needs the GIL.
 void raise_interrupt();
 
 }  // namespace tenon::python

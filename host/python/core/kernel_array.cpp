@@ -16,13 +16,14 @@ PyArrayObject* array_of(PyObject* object) {
   return reinterpret_cast<PyArrayObject*>(object);
 }
 
-// numpy has no function for another address, but its structure is the same since version 1.7, and part of what extensions may rely on.
+// numpy has no function to change an array's address, but its structure is unchanged since version
+// 1.7 and part of its ABI.
 PyArrayObject_fields& fields_of(PyObject* object) {
   return *reinterpret_cast<PyArrayObject_fields*>(object);
 }
 
 char* address_of(const tenon_tensor& tensor) {
-  static char nothing alignas(64)[64];  // a tensor without elements may have no memory, and numpy would take some
+  static char nothing alignas(64)[64];  // a tensor without elements may have no memory; numpy would allocate some
   return tensor.dense.data == nullptr ? nothing : static_cast<char*>(tensor.dense.data) + tensor.dense.byte_offset;
 }
 
@@ -59,7 +60,8 @@ PyObject* KernelArray::show(const tenon_tensor& tensor, bool writable) {
                                     address_of(tensor), writable ? NPY_ARRAY_WRITEABLE : 0, nullptr);
   if (made == nullptr) throw nb::python_error();
   PyArray_UpdateFlags(array_of(made), NPY_ARRAY_UPDATE_ALL);
-  // An owner that gives no writable memory, without which numpy before 2.3 lets anybody make the array writable.
+  // An owner that provides no writable memory; without it, numpy before 2.3 lets callers make the
+  // array writable.
   if (!writable && PyArray_SetBaseObject(array_of(made), nb::none().release().ptr()) < 0) throw nb::python_error();
   drop(array_);
   array_ = made;
@@ -69,7 +71,7 @@ PyObject* KernelArray::show(const tenon_tensor& tensor, bool writable) {
 }
 
 bool KernelArray::is_kept(int owners) const {
-  // Since Python 3.14 the upper half of the field has flags.
+  // Since Python 3.14 the upper half of the field contains flags.
   return array_ != nullptr && static_cast<std::uint32_t>(Py_REFCNT(array_)) > static_cast<std::uint32_t>(owners);
 }
 

@@ -1,4 +1,4 @@
-// A kernel's tensor as numpy's array, which is made once and shown again in each call.
+// A kernel's tensor as a numpy array, which is created once and reused in each call.
 #pragma once
 #include <tenon/abi.h>
 
@@ -6,9 +6,10 @@
 
 namespace tenon::python {
 
-void start_kernel_arrays();  ///< once, before anything else here. Throws ImportError
+void start_kernel_arrays();  ///< Called once, before anything else here. Throws ImportError.
 
-/// One tensor of a kernel's calls. The array borrows the host's memory for the length of a call. With the GIL, but for the destructor.
+/// One tensor of a kernel's calls. The array borrows the host's memory for the duration of a call.
+/// Needs the GIL, except in the destructor.
 class KernelArray {
  public:
   KernelArray() = default;
@@ -20,13 +21,15 @@ class KernelArray {
   KernelArray& operator=(KernelArray&&) = delete;
   ~KernelArray() { drop(array_); }
 
-  /// A dense tensor of the CPU's as an array, borrowed from this object: that of the call before, where nothing but the address changed.
+  /// A dense CPU tensor as an array, borrowed from this object: the previous call's array if only
+  /// the address changed.
   PyObject* show(const tenon_tensor& tensor, bool writable);
   PyObject* shown() const { return array_; }
-  /// Whether anybody but `owners` has the array, or another array that begins in its memory.
+  /// Whether anything but `owners` references the array, or another array that begins in its
+  /// memory.
   bool is_kept(int owners) const;
-  /// Gives the array, which somebody keeps, memory of its own with the same elements, and `derived` arrays, too: those that look into it.
-  /// This object is empty then.
+  /// Gives the array, which is still referenced, memory of its own with the same elements; the same
+  /// for `derived`, the arrays that share its memory. This object is empty afterwards.
   void part_with(nb::list derived);
 
  private:
@@ -34,7 +37,7 @@ class KernelArray {
 
   PyObject* array_ = nullptr;
   int dtype_ = -1;
-  void* described_ = nullptr;  // numpy's dtype object at that time: an author may give the array another one
+  void* described_ = nullptr;  // numpy's dtype object at that time, since a user may assign another one
 };
 
 }  // namespace tenon::python

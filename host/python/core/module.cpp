@@ -1,4 +1,5 @@
-// tenon._core: the classes of the C++ library as Python's. The package's own modules make of them what people use.
+// tenon._core: Python classes for those of the C++ library. The package's modules build the public
+// API on them.
 #include "python/core/arrays.hpp"
 #include "python/core/attributes.hpp"
 #include "python/core/check.hpp"

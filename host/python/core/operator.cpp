@@ -36,7 +36,7 @@ struct NumpyArrays {
   static nb::object result_of(nb::object memory, const Tensor&) { return memory; }
 };
 
-/// Calls with numpy's arrays and plain parameters, in one version of a host.
+/// Calls with numpy arrays and plain parameters, in one version of a host.
 class NumpyCalls : public ArrayCalls<NumpyArrays> {
  public:
   NumpyCalls(const HostVersion& version, const std::string& name, std::shared_ptr<const CatalogOperator> op, bool isolated)
@@ -46,7 +46,8 @@ class NumpyCalls : public ArrayCalls<NumpyArrays> {
     for (const auto& param : info().params) param_names_.push_back(intern(param.name));
   }
 
-  /// False for what goes the long way: no array at all, other kinds of arrays, unknown keywords.
+  /// Returns false for calls that need the general path: without arrays, with other kinds of
+  /// arrays, or with unknown keywords.
   bool sort(PyObject* const* given, std::size_t count, PyObject* keywords, Arguments& found) const;
 
  private:
@@ -98,14 +99,15 @@ bool NumpyCalls::sort(PyObject* const* given, std::size_t count, PyObject* keywo
 
 using Vectorcall = PyObject* (*)(PyObject*, PyObject* const*, std::size_t, PyObject*);
 
-/// Raw, because nanobind's classes cannot be called by vectorcall, which takes a third of the time.
+/// A raw type, because nanobind's classes do not support vectorcall, which takes a third of the
+/// time.
 struct OperatorObject {
   PyObject ob_base;
   Vectorcall call;
   PyObject* dict;
   PyObject* weak_references;
-  PyObject* name;  ///< as host and graphs take it
-  PyObject* host;  ///< its own; null: the default host at the time of a call
+  PyObject* name;  ///< as hosts and graphs accept it
+  PyObject* host;  ///< the operator's own host; null: the default host at the time of a call
   CallsByVersion<NumpyCalls>* calls;
 };
 
@@ -114,7 +116,7 @@ HostHandle host_of(const OperatorObject& self) {
 }
 
 nb::object call_the_short_way(OperatorObject& self, PyObject* const* given, std::size_t count, PyObject* keywords) {
-  const auto handle = host_of(self);  // not closed before the call ends
+  const auto handle = host_of(self);  // keeps the host open during the call
   const auto calls = self.calls->of(handle, [&](const HostVersion& version, const std::string& name, auto op) {
     return std::make_shared<NumpyCalls>(version, name, std::move(op), handle.isolated);
   });
@@ -188,7 +190,8 @@ void delete_operator(PyObject* object) {
   Py_DECREF(reinterpret_cast<PyObject*>(type));
 }
 
-// What tenon._operators knows of an operator: documentation, signature, page. Each is made when it is first asked for.
+// Documentation, signature and page of an operator, from tenon._operators, created when first
+// requested.
 PyObject* page_of(PyObject* self, void* what) {
   try {
     return nb::module_::import_("tenon._operators").attr(static_cast<const char*>(what))(nb::borrow(self)).release().ptr();
@@ -234,9 +237,9 @@ PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(OperatorO
                          {}};
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {"_repr_html_", html_of, METH_NOARGS, nullptr}, {}};
 
-constexpr unsigned has_vectorcall = 1U << 11;  // Py_TPFLAGS_HAVE_VECTORCALL, which the limited API names since 3.12 only
+constexpr unsigned has_vectorcall = 1U << 11;  // Py_TPFLAGS_HAVE_VECTORCALL, in the limited API only since 3.12
 
-// What calls by tuple and dict, as the limited API has no PyVectorcall_Call before 3.12.
+// For calls by tuple and dict, since the limited API has no PyVectorcall_Call before 3.12.
 PyObject* call_by_tuple(PyObject* self, PyObject* positional, PyObject* named) {
   std::vector<PyObject*> given;
   for (Py_ssize_t i = 0; i < PyTuple_Size(positional); ++i) given.push_back(PyTuple_GetItem(positional, i));

@@ -1,4 +1,4 @@
-// tenon.Operator: an operator as a function, and the short way from numpy's arrays to its kernel.
+// tenon.Operator: an operator as a function, and the fast path from numpy arrays to its kernel.
 #pragma once
 #include "python/core/interpreter.hpp"
 

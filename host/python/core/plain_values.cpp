@@ -18,7 +18,7 @@ bool same_single(PyObject* left, PyObject* right) {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-// Of a tuple or a list.
+// The size of a tuple or list.
 Py_ssize_t size_of(PyObject* several) {
   return PyTuple_CheckExact(several) ? PyTuple_Size(several) : PyList_Size(several);
 }

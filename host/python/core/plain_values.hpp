@@ -1,4 +1,4 @@
-// Parameters as Python gives them, compared: whether a call was prepared for the same ones.
+// Comparison of Python parameters: whether a call was prepared for the same values.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -7,18 +7,19 @@
 
 namespace tenon::python {
 
-/// Whether what equals it, and is of its type, means the same: numbers, texts, and tuples and lists of these.
+/// Whether a value is fully described by its type and equality: numbers, texts, and tuples and
+/// lists of these.
 bool is_plain(PyObject* value);
-/// Of plain ones. -0.0 equals 0.0, but is another value.
+/// Compares plain values. -0.0 equals 0.0, but is a different value here.
 bool same_value(PyObject* left, PyObject* right);
-/// A plain one to compare with later: of a list a copy, since its owner may change it.
+/// A copy of a plain value for later comparison; a list is copied, since its owner may change it.
 nanobind::object kept_value(PyObject* value);
 
-bool is_scalar(PyObject* object);  ///< a number of Python's own, and no bool
+bool is_scalar(PyObject* object);  ///< a Python number, but not a bool
 /// A Python number as one element of an array's dtype.
 class Scalar {
  public:
-  bool set(PyObject* number, DType dtype);  ///< false if it is not the same number there
+  bool set(PyObject* number, DType dtype);  ///< false if the dtype cannot hold the number exactly
   Tensor borrow(DType dtype) { return Tensor::borrow(bytes_, dtype, Shape::scalar()); }
 
  private:

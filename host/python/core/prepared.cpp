@@ -23,7 +23,7 @@ struct PreparedHandle {
   OneAtATime alone;
 };
 
-// None for one that is left out, else its dtype and shape.
+// None for an omitted input, else its dtype and shape.
 std::vector<Argument> arguments_from(nb::list types) {
   std::vector<Argument> arguments;
   for (const nb::handle one : types) {

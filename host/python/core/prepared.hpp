@@ -1,4 +1,4 @@
-// Calls prepared for inputs of given types, as the package's own modules use them.
+// Calls prepared for inputs of known types, for the package's own modules.
 #pragma once
 #include "python/core/interpreter.hpp"
 

@@ -13,11 +13,11 @@ struct Tensors {
   std::size_t count;
 };
 
-// An attribute that is not set: why is what the call's own __getattr__ says.
+// An unset attribute. Call._why_missing() explains why it is missing.
 const nb::handle not_kept{};
 
 void set_attribute(nb::handle object, nb::handle name, nb::handle value) {
-  // Not setattr(): the class's own __setattr__ is for authors, and writes into the arrays.
+  // Not setattr(): the class's __setattr__ is for users and writes into the arrays.
   if (PyObject_GenericSetAttr(object.ptr(), name.ptr(), value.ptr()) < 0) throw nb::python_error();
 }
 
@@ -70,7 +70,7 @@ nb::object PythonCall::array_of(Slot& slot, std::size_t place, const tenon_call&
   const auto* found = tensor < all.count ? all.tensors[tensor] : nullptr;
   if (found == nullptr || (slot.writable && slot.source != Source::state && call.writes[tensor] == TENON_WRITE_NONE)) return nb::none();
   if (found->storage == TENON_STORAGE_UNKNOWN) return nb::object();
-  if (found->storage != TENON_DENSE) throw Error(ErrorKind::type, "operators in Python take dense tensors alone");
+  if (found->storage != TENON_DENSE) throw Error(ErrorKind::type, "operators in Python take only dense tensors");
   if (slot.arrays.size() <= place) slot.arrays.resize(place + 1);
   return nb::borrow(slot.arrays[place].show(*found, slot.writable));
 }
@@ -122,11 +122,11 @@ void PythonCall::invoke(nb::handle method) {
   const auto result = method(call_.get());
   if (!result.is_none())
     throw Error(std::string(backward_ ? "backward" : "forward") + " returns " + nb::type_name(result.type()).c_str() +
-                ", which nobody reads: results are written into the arrays of the call, such as call." +
+                ", which is ignored: write results into the arrays of the call, such as call." +
                 (backward_ ? op_->inputs.front() + "_grad" : op_->outputs.front()) + "[...] = value");
 }
 
-// Lists are made for each call; their arrays are not.
+// Lists are created for each call; their arrays are reused.
 void PythonCall::hide_lists() {
   for (auto& slot : slots_)
     if (slot.many) set(slot, nb::none());
@@ -142,19 +142,21 @@ const PythonCall::Slot* PythonCall::kept() const {
 void PythonCall::refuse_kept() {
   const bool call_kept = static_cast<std::uint32_t>(Py_REFCNT(call_.get().ptr())) > 1;
   if (!call_kept && kept() == nullptr) return;
-  nb::module_::import_("gc").attr("collect")();  // what only a circle of references has is not kept
+  // objects referenced only by reference cycles do not count as kept
+  nb::module_::import_("gc").attr("collect")();
   const auto* slot = kept();
   const bool still = static_cast<std::uint32_t>(Py_REFCNT(call_.get().ptr())) > 1;
   if (!still && slot == nullptr) return;
   const std::string function = backward_ ? "backward" : "forward";
   const std::string name = slot != nullptr ? nb::cast<std::string>(nb::str(slot->name.get())) : std::string();
   part_with_all();
-  if (slot == nullptr) throw Error(function + " keeps its call, which ends when " + function + " returns");
-  throw Error(function + " keeps the array '" + name + "' beyond the call, when its memory is used for something else: keep call." + name +
+  if (slot == nullptr) throw Error(function + " keeps a reference to its call, which ends when " + function + " returns");
+  throw Error(function + " keeps a reference to the array '" + name + "' beyond the call, when its memory is reused: keep call." + name +
               ".copy()");
 }
 
-// Whoever still has the arrays, a traceback for one, must not read what the host puts into their memory next.
+// Code that still references the arrays, such as a traceback, must not read the host's later
+// content of their memory.
 void PythonCall::part_with_all() {
   call_ = Held();
   std::vector<KernelArray*> kept;

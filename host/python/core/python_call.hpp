@@ -1,4 +1,5 @@
-// The `call` that forward and backward of an operator in Python get: one object for each kernel and direction, whose arrays are views.
+// The `call` of forward and backward of an operator in Python: one object for each kernel and
+// direction, whose arrays are views.
 #pragma once
 #include <tenon/abi.h>
 
@@ -9,13 +10,14 @@
 
 namespace tenon::python {
 
-/// With the GIL, by one thread at a time.
+/// Needs the GIL, and is used by one thread at a time.
 class PythonCall {
  public:
   PythonCall(const PythonOperator& op, bool backward);
 
-  /// Calls the method with the call's tensors. Throws Error for arrays that it kept, and nb::python_error with what it raised; arrays that
-  /// somebody then still has get memory of their own.
+  /// Calls the method with the call's tensors. Throws Error if the method kept arrays, and
+  /// nb::python_error for what it raised; arrays that are still referenced then get memory of their
+  /// own.
   void run(nb::handle method, const tenon_call& call);
 
  private:
@@ -24,9 +26,9 @@ class PythonCall {
   struct Slot {
     Held name;
     Source source = Source::input;
-    std::size_t index = 0;  // of the name
+    std::size_t index = 0;  // of the attribute's name
     bool many = false, writable = false;
-    PyObject* set = nullptr;  // what the attribute is: borrowed
+    PyObject* set = nullptr;  // the attribute's current value, borrowed
     std::vector<KernelArray> arrays{};
   };
 

@@ -18,13 +18,14 @@ namespace {
 
 using Place = std::variant<int, std::string>;
 
-/// What Python has of an object that ends with the call.
+/// A Python object for a C++ object that ends with the call.
 template <class T>
 struct Borrowed {
   T* object = nullptr;
   const detail::Names* names = nullptr;
   T& use(const char* function) const {
-    if (object == nullptr) throw Failure(FailureKind::usage, std::string(function) + " has returned: what it was given ended with it");
+    if (object == nullptr)
+      throw Failure(FailureKind::usage, std::string(function) + " has returned, and its argument cannot be used afterwards");
     return *object;
   }
 };
@@ -53,7 +54,7 @@ nb::object shape_or_none(const Shape& shape) {
   return shape.has_rank() ? nb::object(shape_to_python(shape)) : nb::none();
 }
 
-// Inputs and outputs have no name in common.
+// Inputs and outputs have distinct names.
 TensorType type_of(const PythonInfer& self, const Place& place) {
   auto& io = self.use();
   if (const auto* at = std::get_if<int>(&place)) return io.input(*at);
@@ -88,7 +89,8 @@ nb::object values_of(const PythonInfer& self, const Place& place) {
   return array_from(Tensor::borrow(data, static_cast<DType>(tensor->dtype), shape, strides, nullptr).clone(), false);
 }
 
-/// A parameter of a node that gradient() adds, as the boundary has it. Texts and lists are borrowed from the attributes.
+/// A parameter of a node that gradient() adds, in the form of the C ABI. Texts and lists are
+/// borrowed from the attributes.
 tenon_attribute attribute_of(const std::string& name, const AttributeValue& value) {
   tenon_attribute raw{};
   raw.name = name.c_str();
@@ -106,15 +108,15 @@ tenon_attribute attribute_of(const std::string& name, const AttributeValue& valu
     } else if constexpr (std::is_same_v<T, std::vector<double>>) {
       raw.kind = TENON_ATTR_FLOATS, raw.floats = held.data(), raw.count = held.size();
     } else {
-      throw Error(ErrorKind::parameter, "gradient() gives the parameter '", name,
-                  "' a value that is neither a number, a text nor a list of numbers");
+      throw Error(ErrorKind::parameter, "gradient() sets the parameter '", name,
+                  "' to a value that is neither a number, a text nor a list of numbers");
     }
   };
   std::visit(fill, value.variant());
   return raw;
 }
 
-/// A value of the graph that gradient() writes.
+/// A value of the graph that gradient() builds.
 struct GraphValue {
   tenon_value id;
 };

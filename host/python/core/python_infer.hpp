@@ -1,4 +1,4 @@
-// The `io` of infer() and the `graph` of gradient(), as operators in Python get them.
+// The arguments `io` of infer() and `graph` of gradient() of operators in Python.
 #pragma once
 #include <tenon/gradient.hpp>
 #include <tenon/infer.hpp>
@@ -9,7 +9,7 @@ namespace tenon::python {
 
 /// Calls infer(self, io). Throws what it raises.
 void infer_in_python(nb::handle object, Infer& io, const detail::Names& names);
-/// Calls gradient(self, graph).
+/// Calls gradient(self, graph). Throws what it raises.
 void gradient_in_python(nb::handle object, tenon_gradient& raw, const detail::Names& names);
 
 void bind_python_infer(nb::module_& module);

@@ -17,7 +17,7 @@
 namespace tenon::python {
 namespace {
 
-/// An object of the author's class, for one node.
+/// An object of the user's class, for one node.
 struct PythonKernel {
   std::shared_ptr<const PythonOperator> op;
   Held object, forward, backward;
@@ -28,11 +28,11 @@ const PythonKernel& kernel_of(const void* instance) {
   return *static_cast<const PythonKernel*>(instance);
 }
 
-/// Runs what touches Python, and writes what it throws where the host reads it. With the GIL inside.
+/// Runs code that uses Python and writes its exception to `error` for the host. Acquires the GIL.
 template <class Work>
 std::int32_t with_python(tenon_error* error, ErrorKind kind, Work&& work) {
   if (!python_is_alive()) {
-    write_error(error, ErrorKind::failed, "Python has ended, and an operator that is written in Python with it");
+    write_error(error, ErrorKind::failed, "the Python interpreter has ended, and operators written in Python with it");
     return 1;
   }
   const Acquired gil;
@@ -86,9 +86,9 @@ std::int32_t backward(void* instance, const tenon_call* call) {
   return run(kernel.backward_call, *kernel.op, true, kernel.backward.get(), call);
 }
 
-// Objects come from the factory.
+// Objects are created by the factory instead.
 std::int32_t create(const tenon_attribute*, std::uint64_t, void**, tenon_error* error) {
-  write_error(error, ErrorKind::failed, "an operator that is written in Python has no object without its class");
+  write_error(error, ErrorKind::failed, "an operator written in Python cannot be created without its class");
   return 1;
 }
 
@@ -96,7 +96,7 @@ void destroy(void* instance) {
   delete static_cast<PythonKernel*>(instance);
 }
 
-// One for each of the functions that a class may lack; they outlive every host.
+// One table for each combination of optional functions; they outlive every host.
 const tenon_operator& table_of(bool has_backward, bool has_gradient) {
   static const auto tables = [] {
     std::array<tenon_operator, 4> all{};
@@ -151,7 +151,8 @@ nb::object value_of(const tenon_attribute& attribute) {
     case TENON_ATTR_TEXTS:
       return texts_of(attribute);
     default:
-      throw Failure(FailureKind::usage, "parameter '" + std::string(attribute.name) + "' has a kind that operators in Python do not know");
+      throw Failure(FailureKind::usage,
+                    "parameter '" + std::string(attribute.name) + "' has a kind that operators in Python do not support");
   }
 }
 
@@ -171,7 +172,7 @@ std::unique_ptr<PythonKernel> make_kernel(const std::shared_ptr<const PythonOper
   return kernel;
 }
 
-// The Failure that leaves here has no reference to Python.
+// The Failure thrown here holds no reference to Python objects.
 void* make(const std::shared_ptr<const PythonOperator>& op, const tenon_attribute* attributes, std::uint64_t count) {
   std::unique_ptr<PythonKernel> kernel;
   char text[2048] = "";

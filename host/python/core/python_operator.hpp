@@ -1,14 +1,15 @@
-// Operators that are written in Python: a class of Python's behind the host's table of functions.
+// Operators written in Python: a Python class behind the host's table of functions.
 //
-//     the host's                      Python's
+//     host                            Python
 //     factory                         Class(), then its parameters as attributes, then configure()
 //     infer                           infer(self, io), or the first input's type for every output
 //     forward, backward               forward(self, call), backward(self, call)
 //     gradient                        gradient(self, graph)
 //     destroy                         the reference is dropped
 //
-// All of them run on any thread, without the GIL and without a lock of the host's; they take the GIL here. What Python raises goes through
-// the host as a text, and becomes the cause of what the caller gets (keep_exception).
+// All of them may run on any thread, without the GIL and without a lock of the host; they acquire
+// the GIL here. A Python exception passes through the host as text and becomes the cause of the
+// exception that the caller gets (keep_exception).
 #pragma once
 #include <memory>
 #include <string>
@@ -38,15 +39,15 @@ class Held {
   PyObject* object_ = nullptr;
 };
 
-/// What describe() of a class told, and what its objects have in common.
+/// The declarations of a class's describe(), and what its objects share.
 struct PythonOperator {
   Held type, call_type;
   std::vector<std::string> inputs, outputs, states;
   bool variadic = false;  ///< the last input
-  int counted = -1;       ///< the output that stands for several
+  int counted = -1;       ///< the output whose number a parameter sets; -1: none
   int shared = 0;         ///< the first input of the shared dtype
   bool random = false;
-  Held check;  ///< of the parameters of an object, as a dict: returns what its attributes become, or raises what is wrong
+  Held check;  ///< checks an object's parameters, a dict: returns the attributes' values or raises an error
   bool infers = false;
   std::vector<const char*> texts;
   detail::Names names;
@@ -54,13 +55,13 @@ struct PythonOperator {
   void name_all();  ///< fills names
 };
 
-/// As Host::add_operator() takes it.
+/// The arguments of Host::add_operator().
 struct OwnOperator {
   std::string manifest;
   const tenon_operator* table;
   OperatorFactory make;
 };
-/// From what the package's own modules made of a class.
+/// From the description that the package's modules made of a class.
 OwnOperator own_operator(nb::bytes manifest, nb::object type, nb::object call_type, nb::dict told);
 
 void bind_python_operator(nb::module_& module);

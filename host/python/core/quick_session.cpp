@@ -13,14 +13,14 @@
 namespace tenon::python {
 namespace {
 
-constexpr std::size_t most = 8;  // inputs, and outputs
+constexpr std::size_t most = 8;  // maximum number of inputs, and of outputs
 
 struct ArrayType {
   DType dtype;
   Shape shape;
 };
 
-/// What a session takes and gives, and the types of its last run.
+/// The inputs and outputs of a session, and the types of its last run.
 struct Arrays {
   std::vector<nb::object> inputs, outputs;  // names, interned
   nb::object core, results;
@@ -28,7 +28,7 @@ struct Arrays {
   std::vector<ArrayType> given, made;
 };
 
-/// Raw, as tenon.Operator is; tenon.Session derives from it.
+/// A raw type, like tenon.Operator; tenon.Session derives from it.
 struct SessionObject {
   PyObject ob_base;
   Arrays* arrays;
@@ -44,7 +44,7 @@ bool is_like(PyObject* array, const ArrayType& type) {
 }
 
 nb::object results_of(const Arrays& arrays, nb::object* made) {
-  // Results takes no arguments, and a dict is ready when it is new: its init need not be called.
+  // Results takes no arguments, and a new dict needs no initialization, so __init__ is not called.
   static auto* const nothing = PyTuple_New(0);
   const auto make = reinterpret_cast<newfunc>(PyType_GetSlot(reinterpret_cast<PyTypeObject*>(arrays.results.ptr()), Py_tp_new));
   auto results = nb::steal(make(reinterpret_cast<PyTypeObject*>(arrays.results.ptr()), nothing, nullptr));
@@ -64,11 +64,13 @@ bool run_in_order(Arrays& arrays, std::span<const Tensor> inputs, std::span<Tens
   }
 }
 
-/// The results; nothing, and no Python error, where the run has to go the long way. `room`: for inputs, and for outputs.
+/// Returns the results, or nothing and sets no Python error if the run must take the general path.
+/// `room`: the capacity for inputs, and for outputs.
 template <std::size_t room>
 nb::object run_arrays(Arrays& arrays, PyObject* const* given) {
   const auto count = arrays.inputs.size();
-  bool same = !arrays.made.empty() && arrays.given.size() == count;  // after a first run: a graph may have no inputs
+  // after a first run, since a graph may have no inputs
+  bool same = !arrays.made.empty() && arrays.given.size() == count;
   Tensor inputs[room], outputs[room];
   for (std::size_t i = 0; i < count; ++i) {
     if (given[i] == nullptr || !is_fast_array(given[i])) return {};
@@ -85,7 +87,8 @@ nb::object run_arrays(Arrays& arrays, PyObject* const* given) {
     run_in_order(arrays, {inputs, count}, results);
     return results_of(arrays, made);
   }
-  const bool repeats = run_in_order(arrays, {inputs, count}, results);  // otherwise only a run knows the types of its outputs
+  // otherwise the types of the outputs are known only at run time
+  const bool repeats = run_in_order(arrays, {inputs, count}, results);
   std::vector<ArrayType> types;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const bool plain = outputs[i].storage() == Storage::dense && outputs[i].device() == "cpu" && outputs[i].dtype() != bf16;
@@ -104,7 +107,7 @@ nb::object run_arrays(Arrays& arrays, PyObject* const* given) {
 template <std::size_t room>
 nb::object quick(Arrays* arrays, PyObject* const* positional, std::size_t count, PyObject* inputs) {
   PyObject* given[room] = {};
-  nb::object kept[room];  // another thread may change the dict while this one runs
+  nb::object kept[room];  // another thread may change the dict meanwhile
   const auto all = arrays->inputs.size();
   const auto named = inputs == nullptr ? 0 : static_cast<std::size_t>(PyDict_Size(inputs));
   if (count + named != all) return {};
@@ -120,15 +123,16 @@ nb::object quick(Arrays* arrays, PyObject* const* positional, std::size_t count,
   return run_arrays<room>(*arrays, given);
 }
 
-/// `inputs`: a dict, or null; those that `positional` gives come first.
+/// `inputs`: a dict, or null; the inputs in `positional` come first.
 nb::object quick(PyObject* self, PyObject* const* positional, std::size_t count, PyObject* inputs) {
   auto* arrays = arrays_of(self);
   if (arrays == nullptr || arrays->session == nullptr) return {};
-  const bool few = arrays->inputs.size() <= 2 && arrays->outputs.size() <= 2;  // room costs time
+  // a larger capacity costs time
+  const bool few = arrays->inputs.size() <= 2 && arrays->outputs.size() <= 2;
   return few ? quick<2>(arrays, positional, count, inputs) : quick<most>(arrays, positional, count, inputs);
 }
 
-// run(inputs) the short way; everything else is Session._run's.
+// run(inputs) on the fast path. Session._run handles everything else.
 PyObject* run(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
   try {
     nb::object results;
@@ -163,7 +167,7 @@ PyObject* call(PyObject* self, PyObject* positional, PyObject* named) {
   }
 }
 
-// _attach(core, inputs, outputs, results, quick): without `quick` every run goes the long way.
+// _attach(core, inputs, outputs, results, quick): without `quick` every run takes the general path.
 PyObject* attach(PyObject* self, PyObject* arguments) {
   PyObject *core = nullptr, *inputs = nullptr, *outputs = nullptr, *results = nullptr;
   int possible = 0;

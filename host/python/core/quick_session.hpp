@@ -1,4 +1,4 @@
-// The base of tenon.Session: a run of numpy's arrays without a look-up that the run before has made.
+// The base of tenon.Session: runs on numpy arrays reuse what the previous run looked up.
 #pragma once
 #include "python/core/interpreter.hpp"
 

@@ -30,7 +30,7 @@ nb::dict to_python(NamedTensors tensors) {
   return all;
 }
 
-// Outputs that numpy can hold, as arrays; others as tensors.
+// Outputs that numpy supports as arrays, others as tensors.
 nb::dict to_arrays(const NamedTensors& tensors) {
   nb::dict all;
   for (const auto& [name, tensor] : tensors)
@@ -57,7 +57,7 @@ Destinations destinations_from(nb::dict given, bool add) {
 bool overlap(const Tensor& left, const Tensor& right) {
   if (!right || right.storage() != Storage::dense || left.device() != right.device()) return false;
   const auto from = [](const Tensor& tensor) { return static_cast<const std::byte*>(tensor.data()); };
-  const auto end = [&](const Tensor& tensor) {  // of a strided one, too
+  const auto end = [&](const Tensor& tensor) {  // also correct for a strided tensor
     std::int64_t last = 0;
     for (int axis = 0; axis < tensor.shape().rank(); ++axis)
       last += (tensor.shape()[axis] - 1) * tensor.strides()[static_cast<std::size_t>(axis)];
@@ -66,16 +66,16 @@ bool overlap(const Tensor& left, const Tensor& right) {
   return from(left) < end(right) && from(right) < end(left);
 }
 
-// What is written while others are still read from the same memory would be another result.
+// Writing memory that is still read through another array would change results.
 void require_apart(const Destinations& destinations, const NamedTensors& inputs) {
   for (auto one = destinations.begin(); one != destinations.end(); ++one) {
     const auto refuse = [&](const std::string& what) {
-      throw Failure(FailureKind::usage, "the array for output '" + one->first + "' shares memory with " + what, "give each its own array");
+      throw Failure(FailureKind::usage, "the array for output '" + one->first + "' shares memory with " + what, "use separate arrays");
     };
     for (const auto& [name, input] : inputs)
       if (overlap(one->second.tensor, input)) refuse("input '" + name + "'");
     for (auto other = std::next(one); other != destinations.end(); ++other)
-      if (overlap(one->second.tensor, other->second.tensor)) refuse("that for output '" + other->first + "'");
+      if (overlap(one->second.tensor, other->second.tensor)) refuse("the array for output '" + other->first + "'");
   }
 }
 
@@ -85,7 +85,7 @@ std::map<std::string, Shape> shapes_from(nb::dict given) {
   return shapes;
 }
 
-// An output may be an input itself, whose array its caller goes on with, or may only read.
+// An output may be an input itself, whose array the caller continues to use or may only read.
 bool is_one_of(const Tensor& output, const NamedTensors& inputs) {
   const auto memory = [](const Tensor& tensor) {
     return tensor.storage() == Storage::dense ? tensor.data() : tensor.stored_values().data();

@@ -22,19 +22,19 @@ namespace {
 Storage storage_from(const std::string& name) {
   for (const auto storage : {Storage::dense, Storage::row_sparse, Storage::csr})
     if (name == name_of(storage)) return storage;
-  throw Failure(FailureKind::usage, "there is no storage '" + name + "'", "there are dense, csr and row_sparse");
+  throw Failure(FailureKind::usage, "there is no storage '" + name + "'", "storages are dense, csr and row_sparse");
 }
 
-// As numpy 2 asks: a view where it may be one.
+// As numpy 2 requires: a view if possible.
 nb::object as_array(const Tensor& self, nb::handle dtype, nb::handle copy) {
   auto array = array_from(self, true);
   const bool same = dtype.is_none() || numpy_dtype(self.dtype()).equal(numpy_dtype(dtype_from(dtype)));
-  if (!same && copy.ptr() == Py_False) throw nb::value_error("another dtype needs a copy of the tensor, but copy is False");
+  if (!same && copy.ptr() == Py_False) throw nb::value_error("a different dtype needs a copy, but copy is False");
   if (!same) return array.attr("astype")(dtype);
   return copy.ptr() == Py_True ? nb::object(array.attr("copy")()) : array;
 }
 
-// torch's tensors may have a conjugation or a negation that is still to be done, of which its C functions know nothing.
+// torch tensors may have a pending conjugation or negation, which its C functions ignore.
 nb::object resolved(nb::handle given) {
   auto object = nb::borrow(given);
   for (const char* resolve : {"resolve_conj", "resolve_neg"})
@@ -66,7 +66,7 @@ Tensor read_only_view(const Tensor& tensor) {
     default:
       break;
   }
-  if (tensor.device() != "cpu") return tensor;  // memory of a GPU leaves by DLPack alone
+  if (tensor.device() != "cpu") return tensor;  // GPU memory can only be exported by DLPack
   return tensor.read_only_view();
 }
 
@@ -84,7 +84,7 @@ NamedTensors named_tensors_from(nb::dict given) {
 
 namespace {
 
-/// A getter of what tensors of one storage have.
+/// A getter for a property that only tensors of one storage have.
 template <class Get>
 auto of_storage(Get get) {
   return [get](const Tensor& self) {

@@ -30,7 +30,7 @@ Schedule::Kind schedule_from(const std::string& name) {
   constexpr std::array<const char*, 3> kinds = {"constant", "step", "cosine"};
   for (std::size_t kind = 0; kind < kinds.size(); ++kind)
     if (name == kinds[kind]) return static_cast<Schedule::Kind>(kind);
-  throw Failure(FailureKind::usage, "there is no schedule '" + name + "'", "there are constant, step and cosine");
+  throw Failure(FailureKind::usage, "there is no schedule '" + name + "'", "schedules are constant, step and cosine");
 }
 
 std::uint64_t count_from(std::int64_t number, const char* name) {

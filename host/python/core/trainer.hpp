@@ -1,4 +1,4 @@
-// The classes Trainer, Evaluator and LearningCurves, and confusion tables.
+// The classes Trainer, Evaluator and LearningCurves, and confusion matrices.
 #pragma once
 #include "python/core/interpreter.hpp"
 

@@ -63,7 +63,7 @@ class Call:
             return f"call.{name} exists only in backward"
         if name in self._names:
             return f"call.{name} is not available in backward: name it in op.backward_reads()"
-        return f"the call has no '{name}': describe() of {self._of} declares {', '.join(self._names)}"
+        return f"the call has no '{name}': describe() of {self._of} names {', '.join(self._names)}"
 
     def __setattr__(self, name: str, value: Any) -> None:
         array = getattr(self, name)

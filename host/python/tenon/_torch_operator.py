@@ -230,7 +230,7 @@ class RegisteredOperator:
             if prepared is None or prepared.depends_on_values:
                 if has_training(self.info) or hidden and self.has_hidden:
                     raise UsageError(
-                        f"[{self.info.name}] infers shapes from elements of inputs, which states, random numbers and hidden outputs do not allow here",
+                        f"[{self.info.name}] infers shapes from elements of inputs, but has states, random numbers or hidden outputs",
                         "add it to a graph and use tenon.torch.module(graph)",
                     )
                 made = host.call_all(self.name, inputs, self.attributes(call))
