@@ -165,7 +165,7 @@ TEST_CASE("building: errors are reported immediately and leave the graph unchang
       {"an output far too high", [&] { graph.output("p", graph.find("q").output(0xffffffff)); }, 2,
        "'q' has no output 4294967295: it has 1"},
       {"an empty factory", [&] { host.add<Together>("nothing", std::function<Together()>()); }, 2,
-       "operator 'nothing' is added with an empty function, but it must return its objects"},
+       "operator 'nothing' is added with an empty function, but needs one that returns its objects"},
       {"duplicate output", [&] { graph.output("o", x), graph.output("o", x); }, 2, "the output name 'o' is taken"},
       {"an empty output", [&] { graph.output("p", tenon::Value()); }, 2, "the value of output 'p' is empty"},
   };

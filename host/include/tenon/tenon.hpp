@@ -1,4 +1,4 @@
-// The whole C++ library: include this, or the headers that you need. Authors of plugins include the SDK's <tenon/operator.hpp> or
+// Includes all public headers of the C++ library. Plugins include the SDK's <tenon/operator.hpp> or
 // <tenon/elementwise.hpp> instead.
 #pragma once
 #include <tenon/host/arrays.hpp>

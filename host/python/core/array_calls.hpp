@@ -262,7 +262,7 @@ class CallsOfHosts {
 
 /// `Calls` of one operator, for each of the hosts that called it last. With the GIL.
 template <class Calls>
-class CallsByVersion : CallsOfHosts {
+class CallsByVersion final : CallsOfHosts {
  public:
   /// name: the operator's, as the caller writes it.
   explicit CallsByVersion(std::string name) : name_(std::move(name)) {}

@@ -194,7 +194,7 @@ nb::object new_array(DType dtype, const Shape& shape) {
 
 nb::object array_from(const Tensor& tensor, bool writable) {
   if (tensor.storage() != Storage::dense)
-    throw Failure(FailureKind::usage, std::string("a tensor is ") + name_of(tensor.storage()) + " , not a single array",
+    throw Failure(FailureKind::usage, std::string("a tensor is ") + name_of(tensor.storage()) + ", not a single array",
                   ".to_scipy() returns a scipy csr matrix, .to_dense() a dense tensor");
   if (tensor.device() != "cpu")
     throw Failure(FailureKind::usage, "a tensor is on " + tensor.device() + ", which numpy cannot read",

@@ -27,7 +27,7 @@ std::string text_from(nb::handle object, const std::string& what) {
   Py_ssize_t size = 0;
   if (const char* text = PyUnicode_AsUTF8AndSize(object.ptr(), &size); text != nullptr) return {text, static_cast<std::size_t>(size)};
   PyErr_Clear();
-  throw Failure(FailureKind::usage, what + " is not valid Unicode:  " + nb::steal<nb::str>(PyObject_ASCII(object.ptr())).c_str());
+  throw Failure(FailureKind::usage, what + " is not valid Unicode: " + nb::steal<nb::str>(PyObject_ASCII(object.ptr())).c_str());
 }
 
 std::int64_t integer_from(nb::handle object, const std::string& name) {

@@ -26,7 +26,7 @@ class PythonCall {
   struct Slot {
     Held name;
     Source source = Source::input;
-    std::size_t index = 0;  // of the attribute's name
+    std::size_t index = 0;  // of the input, output or state
     bool many = false, writable = false;
     PyObject* set = nullptr;  // the attribute's current value, borrowed
     std::vector<KernelArray> arrays{};

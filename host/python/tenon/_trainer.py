@@ -335,7 +335,7 @@ def loss_of(graph: Graph, given: str | Value | None) -> str:
     if name:
         return name
     raise UsageError(
-        "the graph has no output 'loss', and not exactly one that is a floating number;  "
+        "the graph has no output 'loss', and not exactly one that is a floating number; "
         f"its outputs are {', '.join(graph.outputs()) or 'none'}",
         "set loss= to the value to minimize",
     )

@@ -1,4 +1,5 @@
-// What the host's library exports: the classes and functions that its public headers mark, and nothing else.
+// The symbols that the host's library exports: the marked classes and functions of its public
+// headers, and nothing else.
 #pragma once
 #include <tenon/visibility.hpp>
 

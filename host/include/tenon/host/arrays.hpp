@@ -1,4 +1,4 @@
-// Arrays in files: numpy's .npy and .npz, scipy's .npz, svmlight.
+// Array files: numpy's .npy and .npz, scipy's .npz, svmlight.
 #pragma once
 #include <filesystem>
 #include <map>
@@ -11,43 +11,51 @@
 
 namespace tenon {
 
-/// Reads one array: `x.npy`; `data.npz` with one array, or an archive of scipy.sparse.save_npz (csr); the features of `train.svm`,
-/// `train.libsvm` or `train.svmlight` (csr, float32). `x.npy[100:200]` takes some rows of any of these. A .npy file of more than
-/// 64 MiB is mapped if its layout allows: it opens at once, and what you write to the tensor does not reach the file; runs that use the
-/// tensor fail where the file has changed (see guard_mapped_files()). Throws Failure: (usage) for rows that are not there and for archives
-/// with several arrays, (file) for what cannot be read.
+/// Reads one array: `x.npy`; `data.npz` with one array, or an archive of scipy.sparse.save_npz
+/// (csr); or the features of `train.svm`, `train.libsvm` or `train.svmlight` (csr, float32).
+/// `x.npy[100:200]` reads a range of rows of any of these. A .npy file of more than 64 MiB is
+/// memory-mapped if its layout allows: it opens at once, writes to the tensor do not reach the
+/// file, and runs that use the tensor fail if the file has changed (see guard_mapped_files()).
+/// Throws Failure: (usage) for rows out of range and for archives with several arrays, (file) for
+/// files that cannot be read.
 TENON_API Tensor load_array(const std::string& source);
 
-/// The names of files that load_array() reads, for a help text: `.npy, .npz, .svm, .libsvm or .svmlight`.
+/// The suffixes of files that load_array() reads, for a help text: `.npy, .npz, .svm, .libsvm or
+/// .svmlight`.
 TENON_API std::string array_suffixes();
 
-/// The array for an input of a graph, in the input's storage and dtype: of a .npz file the member with the input's name or the only one; of
-/// `train.svm` the features, of `train.svm:labels` the labels. Features count from 0 if any line has a feature 0, else from 1;
-/// `train.svm:from-0` and `train.svm:from-1` say it (see with_common_features() for several files). A dtype is widened if nothing is lost.
-/// Throws Failure as load_array(), and (usage) if the file's dtype does not fit.
+/// Reads the array for a graph input, in the input's storage and dtype. From a .npz file: the
+/// member with the input's name, or the only member; from `train.svm` the features, from
+/// `train.svm:labels` the labels. Feature numbers start at 0 if any line has a feature 0, else at
+/// 1; `train.svm:from-0` and `train.svm:from-1` set this explicitly (see with_common_features() for
+/// several files). The dtype is widened if that is lossless. Throws Failure as load_array() does,
+/// and (usage) if the file's dtype does not fit.
 TENON_API Tensor load_input(const std::string& source, const ValueInfo& input);
 
-/// Sources that belong together, as training and validation data do: if an svmlight file among them has a feature 0 or says :from-0,
-/// features count from 0 in all that do not say it, which become `valid.svm:from-0`. Throws Failure (file) if one of several such files
-/// cannot be read.
+/// Makes feature numbers consistent across sources that belong together, such as training and
+/// validation data: if an svmlight file among them has a feature 0 or is given with `:from-0`,
+/// `:from-0` is appended to all that set nothing (`valid.svm:from-0`). Throws Failure (file) if one
+/// of several such files cannot be read.
 TENON_API std::vector<std::string> with_common_features(std::vector<std::string> sources);
 
-/// load_input() in the file's own dtype, where that widens to the input's: run_in_batches() widens the rows of one batch at a time, so that
-/// the array may be longer than memory. Throws Failure as load_input().
+/// load_input() in the file's own dtype, if that widens to the input's: run_in_batches() widens the
+/// rows of one batch at a time, so that the array may be larger than memory. Throws Failure as
+/// load_input() does.
 TENON_API Tensor load_input_unwidened(const std::string& source, const ValueInfo& input);
 
 /// All arrays of a .npz file, by name. Throws Failure (file).
 TENON_API std::map<std::string, Tensor> load_arrays(const std::filesystem::path& npz);
 
-/// Writes a dense tensor to a .npy file, or a csr tensor to a .npz file as scipy.sparse.save_npz does; a tensor on a GPU is copied. The
-/// file is there whole or not at all. Throws Failure: (usage) for other names and storages, (file) if it cannot be written.
+/// Writes a dense tensor to a .npy file, or a csr tensor to a .npz file as scipy.sparse.save_npz
+/// does, atomically. A tensor on a GPU is copied. Throws Failure: (usage) for other file names and
+/// storages, (file) if the file cannot be written.
 TENON_API void save_array(const std::filesystem::path& path, const Tensor& tensor);
 
-/// Writes a dense tensor in the format of .npy files to a file of any name. Throws Failure, as save_array().
+/// Writes a dense tensor in .npy format to a file of any name. Throws Failure as save_array() does.
 TENON_API void save_npy(const std::filesystem::path& path, const Tensor& tensor);
 
-/// A .npy file that is written some rows at a time, so that it may be longer than memory. It is there whole or not at all: from commit()
-/// on. Threads: one at a time.
+/// Writes a .npy file a few rows at a time, so that it may be larger than memory. The file appears
+/// atomically, at commit(). Threads: one at a time.
 class TENON_API NpyWriter {
  public:
   /// Throws Failure (file) if the file cannot be written, and (usage) for a scalar.
@@ -56,10 +64,10 @@ class TENON_API NpyWriter {
   NpyWriter(NpyWriter&&) noexcept;
   NpyWriter& operator=(NpyWriter&&) noexcept;
 
-  /// The next rows: a dense tensor of the dtype, and of the shape but for the first dimension. Throws Failure: (usage) for another one,
-  /// (failed) if writing fails.
+  /// Appends rows: a dense tensor of the dtype and, except for the first dimension, of the shape.
+  /// Throws Failure: (usage) if `rows` does not fit, (failed) if writing fails.
   void write(const Tensor& rows);
-  /// After the last rows. Throws Failure, (usage) if some are missing.
+  /// Completes the file after the last rows. Throws Failure, (usage) if rows are missing.
   void commit();
 
  private:
@@ -67,8 +75,8 @@ class TENON_API NpyWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Writes dense tensors to a .npz file, uncompressed, as numpy.savez does; or one csr tensor, as save_array() does. Throws Failure, as
-/// save_array().
+/// Writes dense tensors to a .npz file, uncompressed, as numpy.savez does; or one csr tensor, as
+/// save_array() does. Throws Failure as save_array() does.
 TENON_API void save_arrays(const std::filesystem::path& npz, const std::map<std::string, Tensor>& arrays);
 
 }  // namespace tenon

@@ -16,12 +16,13 @@
 
 namespace tenon {
 
-/// One parameter's value: a bool, a number, a text, a list of numbers or of texts, or a small tensor, whose elements are copied when a node
-/// or a call takes it. A number converts to the type that the operator declares if nothing is lost: 3 fits a float parameter, 3.5 does not
-/// fit an integer one; so do the elements of a tensor. Integers that do not fit int64 throw Failure (usage). Characters are integers: 'a'
-/// is 97, "a" a text, {"a"} a list of one.
+/// One parameter's value: a bool, a number, a text, a list of numbers or of texts, or a small
+/// tensor, whose elements are copied when a node or a call takes it. A number, or a tensor's
+/// elements, convert to the operator's declared type if that is lossless: 3 fits a float parameter,
+/// 3.5 does not fit an integer one. Integers that do not fit int64 throw Failure (usage).
+/// Characters are integers: 'a' is 97, "a" is a text, {"a"} is a list of one text.
 class AttributeValue {
-  /// One element of a list in braces, which may mix integers and others: {0.5, 1}.
+  /// One element of a braced list, which may mix integers and other numbers: {0.5, 1}.
   struct Number {
     template <class T>
     requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) Number(T number)
@@ -32,7 +33,7 @@ class AttributeValue {
     std::int64_t integer = 0;
     double real;
   };
-  /// One text of a list in braces.
+  /// One text of a braced list.
   struct Word {
     template <class T>
     requires std::is_convertible_v<const T&, std::string_view> Word(const T& word) : text(word) {}
@@ -57,7 +58,8 @@ class AttributeValue {
       for (const auto& number : values) list.push_back(number.real);
     }
   }
-  /// {"a", "b"} is a list of texts. A template, so that {} goes on being a list of integers, which any list accepts.
+  /// {"a", "b"} is a list of texts. A template, so that {} stays a list of integers, which converts
+  /// to any list.
   template <class = void>
   AttributeValue(std::initializer_list<Word> words) {
     auto& list = value_.emplace<std::vector<std::string>>();
@@ -66,7 +68,7 @@ class AttributeValue {
   AttributeValue(std::vector<std::string> value) : value_(std::move(value)) {}
   /// Shares the elements until a node or a call takes them. An empty handle throws Failure (usage).
   AttributeValue(Tensor value) : value_(std::move(value)) {
-    if (!std::get<Tensor>(value_)) throw Failure(FailureKind::usage, "an empty tensor handle is given as a parameter");
+    if (!std::get<Tensor>(value_)) throw Failure(FailureKind::usage, "a parameter is an empty tensor handle");
   }
   AttributeValue(std::vector<std::int64_t> value) : value_(std::move(value)) {}
   AttributeValue(std::vector<double> value) : value_(std::move(value)) {}
@@ -77,7 +79,7 @@ class AttributeValue {
     for (const T value : values) list.push_back(std::get<Kept>(from_number(value)));
   }
   const Variant& variant() const { return value_; }
-  /// Of the same kind and equal; of tensors, dtype, shape and bits.
+  /// Whether both have the same kind and value; for tensors, the same dtype, shape and bits.
   friend bool operator==(const AttributeValue& left, const AttributeValue& right) {
     const auto* tensor = std::get_if<Tensor>(&left.value_);
     const auto* other = std::get_if<Tensor>(&right.value_);
@@ -95,10 +97,9 @@ class AttributeValue {
  private:
   template <class T>
   static std::int64_t fitting(T value) {
-    const auto number = +value;  // std::in_range takes no characters
+    const auto number = +value;  // std::in_range does not accept character types
     if (!std::in_range<std::int64_t>(number))
-      throw Failure(FailureKind::usage, "the number " + std::to_string(number) +
-                                            " is given as a parameter, but parameters hold int64: at most " +
+      throw Failure(FailureKind::usage, "the number " + std::to_string(number) + " does not fit a parameter, which holds int64: at most " +
                                             std::to_string(std::numeric_limits<std::int64_t>::max()));
     return static_cast<std::int64_t>(number);
   }
@@ -115,10 +116,12 @@ class AttributeValue {
   Variant value_;
 };
 
-/// As people write it: `true`, `0.5`, `[1, 2]`, `["a", "b"]`, `float32 [2, 2] {1, 2, 3, 4}`.
+/// Formats a value as in source code: `true`, `0.5`, `[1, 2]`, `["a", "b"]`, `float32 [2, 2] {1, 2,
+/// 3, 4}`.
 TENON_API std::string to_string(const AttributeValue& value);
 
-/// Parameters by name, in the order given: {{"axis", 1}, {"keepdims", true}}. Duplicate names are an error where an operator checks them.
+/// Parameters by name, in insertion order: {{"axis", 1}, {"keepdims", true}}. Duplicate names are
+/// an error when an operator checks them.
 class Attributes {
  public:
   using Entry = std::pair<std::string, AttributeValue>;

@@ -1,4 +1,4 @@
-// Prepared calls that are used again: what makes a call cheap once its types have been seen.
+// A cache of prepared calls, which makes calls cheap once their types have been seen.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,16 +10,17 @@
 
 namespace tenon {
 
-/// How often a cache had what a call needed.
+/// Hits and misses of a cache.
 struct CallCacheCounts {
   std::uint64_t hits = 0, misses = 0;
-  std::uint64_t evictions = 0;  ///< dropped because the cache was full
+  std::uint64_t evictions = 0;  ///< entries dropped because the cache was full
 };
 
-/// A bounded cache of entries that one call at a time uses: a call takes an entry out and gives it back when it is done, so a cache may be
-/// emptied, or the same call made again, while a call runs. The entry that was used longest ago is dropped when the cache is full, and all
-/// of them when the host's version changes. Keys are the caller's: a hash, and a function that compares. Threads: any; with a `Mutex` that
-/// does nothing, those that hold the lock which `Mutex` stands for.
+/// A bounded cache of entries that are used by one call at a time. A call takes an entry out and
+/// gives it back afterwards, so the cache may be emptied, or the same call made again, while a call
+/// runs. A full cache evicts the least recently used entry; a change of the host's version evicts
+/// all. Keys belong to the caller: a hash, and a comparison function. Threads: any; with a no-op
+/// `Mutex`, only those that hold the lock that `Mutex` stands for.
 template <class Entry, class Mutex = std::mutex>
 class CallCache {
   struct Node {
@@ -28,14 +29,15 @@ class CallCache {
         : version(version), hash(hash), entry(std::forward<Arguments>(arguments)...) {}
     const HostVersion version;
     const std::size_t hash;
-    std::uint64_t used = 0;  // a later one is greater
+    std::uint64_t used = 0;  // greater for later uses
     std::unique_ptr<Node> next{};
     Entry entry;
   };
   using Buckets = std::vector<std::unique_ptr<Node>>;
 
  public:
-  /// An entry that belongs to its holder. Destroyed, it is not used again: give_back() keeps it.
+  /// Exclusive ownership of an entry. If the lease is destroyed, the entry is not reused;
+  /// give_back() returns it to the cache.
   class Lease {
    public:
     Lease() = default;
@@ -49,13 +51,14 @@ class CallCache {
     std::unique_ptr<Node> node_;
   };
 
-  /// `capacity`: the number of idle entries, at least 1.
+  /// `capacity`: the maximum number of idle entries, at least 1.
   explicit CallCache(std::size_t capacity) : capacity_(capacity), buckets_(capacity) {}
 
-  /// An idle entry with this hash for which `fits` returns true, the one used last first; else none. `version`: the host's before the call.
+  /// Returns the most recently used idle entry with this hash for which `fits` returns true, else
+  /// an empty lease. `version`: the host's before the call.
   template <class Fits>
   Lease take(const HostVersion& version, std::size_t hash, const Fits& fits) {
-    Buckets old;  // destroyed without the lock, as all entries are: their destructors may make calls
+    Buckets old;  // destroyed without the lock, since the entries' destructors may make calls
     const std::lock_guard lock(mutex_);
     if (version == version_) {
       for (auto* link = &bucket(hash); *link != nullptr; link = &(*link)->next)
@@ -70,13 +73,13 @@ class CallCache {
     return {};
   }
 
-  /// A new entry, made from `arguments`. `version`: the host's before the entry was prepared.
+  /// Creates an entry from `arguments`. `version`: the host's before the entry was prepared.
   template <class... Arguments>
   static Lease make(const HostVersion& version, std::size_t hash, Arguments&&... arguments) {
     return Lease(std::make_unique<Node>(version, hash, std::forward<Arguments>(arguments)...));
   }
 
-  /// Keeps the entry for the next call, unless its version is over.
+  /// Returns the entry to the cache for the next call, unless its version is outdated.
   void give_back(Lease lease) {
     Buckets old;
     std::unique_ptr<Node> evicted;
@@ -98,7 +101,7 @@ class CallCache {
     const std::lock_guard lock(mutex_);
     return counts_;
   }
-  /// The number of entries that no call has.
+  /// The number of entries that are not in use.
   std::size_t idle() const {
     const std::lock_guard lock(mutex_);
     return idle_;

@@ -1,4 +1,4 @@
-// Checks whether a plugin does what it declares: `tenon check` as a function.
+// Checks whether a plugin does what it declares: the library function behind `tenon check`.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -21,63 +21,70 @@ enum class CheckVerdict : std::uint8_t {
   skipped,  ///< there is nothing to check
   warning,
   failed,
-  crashed,  ///< the check's process died, or did not end in time
-  untried,  ///< nothing could be checked: no call was found that the operator accepts, or no plugin has the operator
+  crashed,  ///< the check's process died or timed out
+  untried,  ///< nothing could be checked: no accepted call was found, or no plugin has the operator
 };
 
-/// A check by name, and what it looks at.
+/// The name of a check, and what it checks.
 struct CheckInfo {
   std::string name, doc;
 };
 
-/// Those that check_plugin() runs for the CPU (`device` empty or `cpu`), or that compare another device's kernels with the CPU's. In the
-/// order in which they run.
+/// The checks that check_plugin() runs for the CPU (`device` empty or `cpu`), or that compare
+/// another device's kernels with the CPU's, in execution order.
 TENON_API std::vector<CheckInfo> list_checks(std::string_view device = {});
 
-/// A call to try. What it leaves open is as in examples that fit, and found: parameters, and shapes and elements of required inputs.
+/// A call to try. Parameters, shapes and elements of required inputs that it leaves open come from
+/// matching examples, or are searched for.
 struct CheckCall {
   Attributes parameters{};
-  std::map<std::string, Shape> shapes{};   ///< of inputs, whole; elements are made up
-  std::map<std::string, Tensor> inputs{};  ///< dense, on the CPU; an operator's shared dtype is the check's choice
+  std::map<std::string, Shape> shapes{};   ///< complete shapes of inputs; elements are generated
+  std::map<std::string, Tensor> inputs{};  ///< dense, on the CPU; the check chooses the operator's shared dtype
 };
 
 struct CheckOptions {
-  /// Folders and files of other plugins that the operators may need; the default folders are searched if something is still missing.
+  /// Folders and files of other plugins that the operators may need; the default folders are
+  /// searched if an operator is still missing.
   std::vector<std::filesystem::path> plugins{};
-  std::string op{};                   ///< only this operator; empty: all of the plugin
-  std::vector<std::string> checks{};  ///< only these, by name; empty: all
-  /// Whose kernels are compared with the CPU's, those for operators of other plugins, too: `cuda`, `cuda:1`; empty: the CPU's are checked.
+  std::string op{};                   ///< only this operator; empty: all operators of the plugin
+  std::vector<std::string> checks{};  ///< only these checks, by name; empty: all
+  /// The device whose kernels are compared with the CPU's, including kernels for operators of other
+  /// plugins: `cuda`, `cuda:1`; empty: check the CPU's.
   std::string device{};
-  std::uint64_t seed = 0;                                          ///< of all inputs: the same seed gives the same ones
+  std::uint64_t seed = 0;                                          ///< seed of all inputs; the same seed gives the same inputs
   std::chrono::milliseconds time_limit = std::chrono::minutes(1);  ///< for each check of an operator
   bool trust_writable = false;                                     ///< as in HostOptions
   bool trusted_only = false;                                       ///< as in HostOptions
-  /// What the checks' process may allocate, in bytes; 0: no limit. Not for devices' kernels, and not under sanitizers.
+  /// Bytes that the checks' process may allocate; 0: no limit. Does not apply to other devices'
+  /// kernels and under sanitizers.
   std::uint64_t memory_limit = std::uint64_t{4} << 30;
-  /// Only these calls are tried, by all checks; empty: the examples in the manifest, and what is found. Names of one operator: give `op`
-  /// where the plugin has several.
+  /// Only these calls are tried, by all checks; empty: the manifest's examples, and calls that are
+  /// searched for. They use the names of one operator: set `op` if the plugin has several.
   std::vector<CheckCall> calls{};
-  int jobs = 1;  ///< operators that are checked at once, each in processes of its own
+  int jobs = 1;  ///< operators checked concurrently, each in its own processes
 };
 
 struct CheckResult {
   std::string op, check;
   CheckVerdict verdict = CheckVerdict::passed;
-  std::string sentence;              ///< what was found
-  std::vector<std::string> calls{};  ///< inputs and parameters of each call that the check made, up to one that it died in
+  std::string sentence;  ///< what was found
+  /// inputs and parameters of each call that the check made, up to the one that it died in
+  std::vector<std::string> calls{};
 };
 
-/// Runs the checks on the operators of a plugin file with inputs that it finds by trying, those of an operator one after another in a child
-/// process, and in a new one after a fault; after a check that did not end in time, the operator's others are skipped. The plugin is loaded
-/// in such processes alone, which end with this one. `report` is called with each result as soon as there is one. Forks: call it before the
-/// process starts CUDA or threads, as a Host does for its first operator; of two calls at once, the second waits. Throws Failure: (file) if
-/// there is no such file, (plugin) if it cannot be used or has no operators, (usage) for an operator that it does not have and for unknown
-/// checks and devices. What an operator does wrong is a result.
+/// Runs the checks on the operators of a plugin file, with inputs found by trial. The checks of an
+/// operator run one after another in a child process, and in a new one after a crash; after a check
+/// that timed out, the operator's remaining checks are skipped. The plugin is loaded only in these
+/// processes, which end with this one. `report` is called with each result as soon as it is
+/// available. Forks: call it before the process starts CUDA or threads, as a Host does for its
+/// first operator; of two concurrent calls, the second waits. Throws Failure: (file) if there is no
+/// such file, (plugin) if it cannot be used or has no operators, (usage) for an operator that it
+/// does not have and for unknown checks and devices. An operator's errors are results.
 TENON_API std::vector<CheckResult> check_plugin(const std::filesystem::path& plugin, const CheckOptions& options = {},
                                                 const std::function<void(const CheckResult&)>& report = {});
 
-/// The same for an operator of the application, from what Host::add_operator() takes. `options.op` is not looked at; other operators of the
-/// application that it calls are not known.
+/// The same for an application's operator, from the arguments of Host::add_operator(). `options.op`
+/// is ignored; other operators of the application that it calls are not available.
 TENON_API std::vector<CheckResult> check_operator(std::string_view manifest, const tenon_operator* table, OperatorFactory make = {},
                                                   const CheckOptions& options = {},
                                                   const std::function<void(const CheckResult&)>& report = {});

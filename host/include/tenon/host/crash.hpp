@@ -1,4 +1,4 @@
-// What happens when the code of a plugin ends the process: the plugin is named.
+// Handling of plugin code that ends the process: the plugin is named.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -7,37 +7,43 @@
 
 namespace tenon {
 
-/// From here on, what a plugin does to the process is reported in one sentence on stderr, with operator, node and plugin:
+/// From now on, plugin code that ends the process is reported in one sentence on stderr, with
+/// operator, node and plugin:
 ///
 ///     error: [op] node 'n' of PLUGIN crashed with SIGSEGV in forward(): it wrote to address 0x8
 ///
-/// HostOptions::name_crashes does the same. For the whole process and for good: installs handlers for SIGSEGV, SIGBUS, SIGFPE, SIGILL and
-/// SIGABRT, and for exit(). A signal then goes on to the handler that was there before, or ends the process as it would have; one that no
-/// plugin's code has raised goes there at once, without a word. exit() from a plugin's code ends the process with exit code 1. _exit()
-/// is not seen from here. Threads that call plugins from now on get a stack for signal handlers, unless they have one; so install
-/// handlers of your own with SA_ONSTACK, and before this. Threads: any.
+/// HostOptions::name_crashes does the same. It applies to the whole process and cannot be undone:
+/// it installs handlers for SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT, and for exit(). A signal
+/// is then passed to the previous handler, or ends the process as it would have; a signal that no
+/// plugin code raised is passed on at once, without a message. exit() in plugin code ends the
+/// process with exit code 1. _exit() is not detected. Threads that call plugins from now on get a
+/// signal stack unless they have one, so install your own handlers with SA_ONSTACK, and before this
+/// call. Threads: any.
 TENON_API void name_crashes();
 
-/// Ends the process with exit code 1, and a sentence as above, when one call of a plugin's function takes longer than `limit`. Starts a
-/// thread. Calls on a GPU return before the GPU is done, so that what hangs there does not count. Call once; `limit` must be
-/// positive, and counts as at most 1e9 seconds.
+/// Ends the process with exit code 1 and a sentence as above if a call of a plugin's function takes
+/// longer than `limit`. Starts a thread. Calls on a GPU return before the GPU is done, so hanging
+/// GPU work is not detected. Call it once; `limit` must be positive and is capped at 1e9 seconds.
 TENON_API void end_hung_calls(std::chrono::milliseconds limit);
 
-/// For programs whose main() does nothing but Tenon's work; call it before any thread starts, and end with end_process(). Does as
-/// name_crashes(), and for every signal that is a crash. Forks: the caller goes on as the child. The parent waits, passes on the signals
-/// that it gets, stops and goes on with its child, and ends as the child ends, but with exit code 1, and the sentence through `report`,
-/// where the child crashed or ended in any way but end_process(). The child dies with its parent.
+/// For programs whose main() only does Tenon's work. Call it before any thread starts, and exit
+/// with end_process(). Does what name_crashes() does, for every crash signal. Forks: the caller
+/// continues as the child. The parent waits, forwards the signals that it receives, stops and
+/// continues with its child, and exits as the child does; but with exit code 1, and the sentence
+/// passed to `report`, if the child crashed or ended other than by end_process(). The child dies
+/// with its parent.
 ///
-/// Where the process is being traced (by a debugger), where the environment variable TENON_NO_PARENT is set, and where the system gives no
-/// process, there is no parent, and the sentence of a crash comes from here, with exit code 1.
+/// There is no parent if the process is being traced (by a debugger), if the environment variable
+/// TENON_NO_PARENT is set, or if no process can be created. This process then reports a crash
+/// itself and ends with exit code 1.
 TENON_API void continue_below_parent(const std::function<void(const Failure&)>& report);
 
-/// Flushes nothing and runs no destructors, those of plugins among them. In a copy of the process that a plugin's code forked, ends that
-/// copy with exit code 1. Threads: any.
+/// Ends the process without flushing and without running destructors, including those of plugins.
+/// In a copy of the process forked by plugin code, ends that copy with exit code 1. Threads: any.
 [[noreturn]] TENON_API void end_process(int status) noexcept;
 
-/// Call it where nothing but the end of a thread (pthread_exit) can have come out of plugins: names the plugin and ends the process with
-/// exit code 1.
+/// Call it where only the end of a thread (pthread_exit) can have unwound out of plugins. Names the
+/// plugin and ends the process with exit code 1.
 [[noreturn]] TENON_API void end_unwound_process() noexcept;
 
 }  // namespace tenon

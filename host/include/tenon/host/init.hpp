@@ -1,11 +1,12 @@
-// The first values of variables.
+// Initialization of variables.
 #pragma once
 #include <cstdint>
 
 namespace tenon {
 
-/// How a variable without elements is initialized. Random values depend on a seed and the variable's name. automatic: what the operator
-/// that reads it declares, otherwise zeros for vectors and xavier for more dimensions.
+/// How a variable without elements is initialized. Random values depend on a seed and the
+/// variable's name. automatic: as declared by the operator that reads it, otherwise zeros for
+/// vectors and xavier for more dimensions.
 struct Init {
   enum class Kind : std::uint8_t { automatic, zeros, ones, uniform, normal, xavier, he, value } kind = Kind::automatic;
   double a = 0, b = 0;  ///< uniform: in [a, b); normal: mean a, standard deviation b; value: a

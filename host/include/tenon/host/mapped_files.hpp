@@ -1,19 +1,23 @@
-// What happens when a file is cut short that is still in use.
+// Protection against memory-mapped files that are truncated while in use.
 #pragma once
 #include <tenon/host/api.hpp>
 
 namespace tenon {
 
-/// Files above LoadOptions::map_above are mapped: graphs, .npy arrays, texts. Touching a page that is gone, because somebody cut the file
-/// short or its disk failed, ends a process by SIGBUS. After this call it does not: zeros take the page's place, and what used them throws
-/// Failure (file) that names the file: a run of a session, a step of training, a load, a save.
+/// Files larger than LoadOptions::map_above are memory-mapped: graphs, .npy arrays, texts.
+/// Normally, accessing a page that no longer exists, because the file was truncated or its disk
+/// failed, ends the process by SIGBUS. After this call, zeros replace the page, and the operation
+/// that used it throws Failure (file) naming the file: a run of a session, a training step, a load,
+/// a save.
 ///
-/// Installs a handler of SIGBUS for the whole process, once; the program tenon does so, the library never does by itself. For every other
-/// address, and where another process sent the signal, the handler calls the one that was there before, or does what the signal does by
-/// default. An application that handles SIGBUS itself installs its handler first. Threads: any.
+/// Installs a SIGBUS handler for the whole process, once. The program tenon does so; the library
+/// never does by itself. For any other address, and for signals sent by another process, the
+/// handler calls the previous handler or performs the signal's default action. An application that
+/// handles SIGBUS itself must install its handler first. Threads: any.
 ///
-/// With it or without, a mapped file that was written to or cut short is found after each run that used it. What another process writes
-/// through a shared mapping of its own while the file is mapped here is not found: the system does not report it in time.
+/// With or without this call, a mapped file that was written to or truncated is detected after each
+/// run that used it. Not detected is what another process writes through a shared mapping of its
+/// own while the file is mapped here: the system does not report it in time.
 TENON_API void guard_mapped_files();
 
 }  // namespace tenon

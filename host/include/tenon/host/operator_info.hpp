@@ -1,4 +1,4 @@
-// An operator as its manifest describes it.
+// An operator, as described by its manifest.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,23 +21,27 @@ inline bool allows(DTypeMask mask, DType dtype) {
 }
 
 enum class ParamKind : std::uint8_t { boolean, int32, int64, float32, float64, text, ints, floats, choice, texts, tensor };
-/// What the elements of a parameter of kind tensor can be.
+/// The element types of tensor parameters.
 inline constexpr Types table_types = {i32, i64, f32, f64};
-TENON_API std::string_view name_of(ParamKind kind);    ///< for people: `a whole number`
-TENON_API std::string_view kind_name(ParamKind kind);  ///< as manifests have it: `int64`
+TENON_API std::string_view name_of(ParamKind kind);    ///< for messages: `a whole number`
+TENON_API std::string_view kind_name(ParamKind kind);  ///< as in manifests: `int64`
 
-// Each of these lists its fields by the manifest's keys: field("optional", self.optional). Reading manifests and printing JSON follow from
-// it.
+// Each of these structs lists its fields with the manifest's keys: field("optional",
+// self.optional). Reading manifests and printing JSON are based on these lists.
 
 struct InputInfo {
   std::string name, doc;
   bool optional = false;
-  bool variadic = false;           ///< stands for any number of tensors; the last input only
-  std::optional<DTypeMask> types;  ///< dtypes of its own; nothing: it shares one dtype with all such inputs
-  std::optional<double> initial;   ///< first value of each element of a variable created for it; finite
-  std::optional<bool> weight;      ///< left out, it becomes a variable; nothing: the plugin's SDK is before 0.2 and cannot tell
-  bool on_cpu = false;             ///< kernels on all devices read it in the CPU's memory
-  bool shape_only = false;         ///< kernels read its shape and dtype, and none of its elements
+  bool variadic = false;  ///< stands for any number of tensors; the last input only
+  /// the input's own dtypes; nothing: it shares one dtype with all such inputs
+  std::optional<DTypeMask> types;
+  /// initial value of each element of a variable created for the input; finite
+  std::optional<double> initial;
+  /// if omitted, the input becomes a variable; nothing: the plugin's SDK is older than 0.2 and does
+  /// not declare this
+  std::optional<bool> weight;
+  bool on_cpu = false;      ///< kernels on all devices read it in CPU memory
+  bool shape_only = false;  ///< kernels read only its shape and dtype, not its elements
 
   template <class Self, class Field>
   static void each_field(Self& self, Field&& field) {
@@ -50,8 +54,8 @@ struct OutputInfo {
   std::string name, doc;
   bool hidden = false;     ///< only backward reads it
   std::string count;       ///< the parameter that holds the number of outputs of this name; empty: one output
-  bool allocated = false;  ///< its kernel knows the shape, and no plan does
-  bool left_out = false;   ///< hidden because of a parameter: written only where backward reads it
+  bool allocated = false;  ///< only the kernel determines the shape, so plans cannot
+  bool left_out = false;   ///< hidden because of a parameter: written only if backward reads it
 
   template <class Self, class Field>
   static void each_field(Self& self, Field&& field) {
@@ -61,7 +65,7 @@ struct OutputInfo {
 };
 struct StateInfo {
   std::string name, doc;
-  double initial = 0;  ///< first value of each element; finite
+  double initial = 0;  ///< initial value of each element; finite
 
   template <class Self, class Field>
   static void each_field(Self& self, Field&& field) {
@@ -75,7 +79,7 @@ struct ParamInfo {
   bool required = false;
   std::optional<double> min, max, above, below;
   std::vector<std::string> choices;
-  std::optional<DType> dtype;  ///< of kind tensor: int32, int64, float32 or float64
+  std::optional<DType> dtype;  ///< for kind tensor: int32, int64, float32 or float64
 
   template <class Self, class Field>
   static void each_field(Self& self, Field&& field) {
@@ -86,11 +90,11 @@ struct ParamInfo {
   }
 };
 
-/// Something that holds while a parameter has one of these values: that backward reads a tensor, that an output may use an input's memory,
-/// that an output is hidden.
+/// A property that holds while a parameter has one of these values: backward reads a tensor, an
+/// output may use an input's memory, or an output is hidden.
 struct ConditionInfo {
   std::string of;                  ///< backward_reads, inplace, backward_inplace or hidden
-  std::vector<std::string> names;  ///< of inputs and outputs; a pair for the in-place ones
+  std::vector<std::string> names;  ///< of inputs and outputs; a pair for in-place conditions
   std::string param;
   std::vector<AttributeValue> values;
 
@@ -99,7 +103,7 @@ struct ConditionInfo {
     field("of", self.of), field("names", self.names), field("param", self.param), field("values", self.values);
   }
 };
-/// How two parameters must stand to each other. The operator itself refuses what breaks a rule.
+/// A relation that two parameters must satisfy. The operator itself rejects violations.
 struct RuleInfo {
   std::string left, relation, right;
 
@@ -108,24 +112,28 @@ struct RuleInfo {
     field("left", self.left), field("relation", self.relation), field("right", self.right);
   }
 };
-/// A rule of rewriting, checked as far as the manifest alone allows: sessions may run `replacement` where a graph has `pattern`.
+/// A rewrite rule, validated as far as the manifest alone allows: sessions may run `replacement`
+/// for matches of `pattern`.
 struct RewriteInfo {
   std::string name, pattern, replacement;
-  bool exact = false;  ///< the results have the same bits
+  bool exact = false;  ///< the results are bit-identical
 
   template <class Self, class Field>
   static void each_field(Self& self, Field&& field) {
     field("name", self.name), field("pattern", self.pattern), field("replacement", self.replacement), field("exact", self.exact);
   }
 };
-/// An operator of ONNX that computes the same, for some versions of its domain: what `op.onnx(...)` in describe() says. A node of that type
-/// is covered where every attribute that it has is named here, every input and output has a place, and all values are known ones; it is
-/// then exactly a node of this operator. All names of inputs, outputs, states and parameters exist.
-/// A parameter that counts an output and is set by nothing else is the node's number of outputs.
+/// An ONNX operator that computes the same, for some versions of its domain, as declared by
+/// `op.onnx(...)` in describe(). A node of that type matches if each of its attributes is listed
+/// here, each of its inputs and outputs has a counterpart, and all values are known; it is then
+/// exactly equivalent to a node of this operator. All names of inputs, outputs, states and
+/// parameters are valid. A parameter that counts an output and is not set otherwise is the node's
+/// number of outputs.
 struct OnnxForm {
   struct Attribute {
     std::string name, param;
-    std::optional<AttributeValue> absent;  ///< what ONNX says without the attribute; nothing: the parameter's default
+    /// ONNX's value if the attribute is absent; nothing: the parameter's default
+    std::optional<AttributeValue> absent;
 
     template <class Self, class Field>
     static void each_field(Self& self, Field&& field) {
@@ -134,7 +142,7 @@ struct OnnxForm {
   };
   struct Value {
     std::string param;
-    AttributeValue theirs = false, ours = false;  ///< an integer or a text of ONNX's; a value of the parameter
+    AttributeValue theirs = false, ours = false;  ///< ONNX's integer or text, and the parameter's value
 
     template <class Self, class Field>
     static void each_field(Self& self, Field&& field) {
@@ -151,10 +159,11 @@ struct OnnxForm {
       field("place", self.place), field("param", self.param), field("absent", self.absent);
     }
   };
-  /// A list whose halves are two parameters; of one parameter twice, they are equal.
+  /// A list whose halves are two parameters; if both are the same parameter, the halves must be
+  /// equal.
   struct Halves {
-    std::string name;                  ///< the attribute, or
-    std::optional<std::size_t> place;  ///< the input
+    std::string name;                  ///< the attribute's name, or
+    std::optional<std::size_t> place;  ///< the input's index
     std::string first, second;
 
     template <class Self, class Field>
@@ -190,29 +199,34 @@ struct OnnxForm {
     }
   };
 
-  std::string domain;  ///< empty for ONNX's own, which files also write as ai.onnx
+  std::string domain;  ///< empty for standard ONNX, which files also write as ai.onnx
   std::string type;
   int since = 1;
-  std::optional<int> until;        ///< the last version; nothing: all newer ones
-  std::optional<DTypeMask> types;  ///< of the inputs that share one dtype, where fewer than the operator has; nothing: OperatorInfo::types
-  /// Ours for each place of ONNX's inputs: an input or a state. Empty: inputs_as or halves may have the place, or else it must be absent,
-  /// as all behind the last place must. A variadic input is the last and takes all that follow.
+  std::optional<int> until;  ///< the last version; nothing: no upper limit
+  /// of the inputs that share one dtype, if fewer than the operator supports; nothing:
+  /// OperatorInfo::types
+  std::optional<DTypeMask> types;
+  /// For each ONNX input, the input or state of this operator. Empty: the position may belong to
+  /// inputs_as or halves, or else the input must be absent, as must all inputs after the last
+  /// position. A variadic input is the last one and takes all that follow.
   std::vector<std::string> inputs;
-  std::vector<std::string> outputs;  ///< of ONNX's outputs likewise; nobody may read one that is empty, or behind the last
+  /// the same for ONNX's outputs; outputs that are empty or after the last must be unused
+  std::vector<std::string> outputs;
   std::vector<Attribute> attributes;
-  std::vector<Value> values;       ///< the only ones of their parameters; parameters without any have ONNX's own values
-  std::vector<InputAs> inputs_as;  ///< inputs that become parameters, where their values are known
+  std::vector<Value> values;       ///< all possible values of their parameters; other parameters have ONNX's own values
+  std::vector<InputAs> inputs_as;  ///< inputs that become parameters, if their values are known
   std::vector<Halves> halves;
   std::vector<Constant> constants;   ///< set in every node of this form
-  std::vector<Without> without;      ///< set where the optional input is absent
-  std::vector<Only> only;            ///< attributes that, if they are there, must have one of these values
-  std::vector<std::string> ignored;  ///< attributes that do not matter
+  std::vector<Without> without;      ///< set if the optional input is absent
+  std::vector<Only> only;            ///< attributes that, if present, must have one of these values
+  std::vector<std::string> ignored;  ///< attributes without effect
 
   bool covers(int version) const { return version >= since && (!until || version <= *until); }
-  /// The parameter's value that one of ONNX's stands for, of an attribute or an input; nothing if there is none. An integer becomes a bool
-  /// where it is 0 or 1, a list of one where the parameter is a list, and a number; a list of one becomes a number.
+  /// Converts ONNX's value of an attribute or input to the parameter's; nothing if there is no
+  /// equivalent. An integer converts to a bool if it is 0 or 1, to a list of one for a list
+  /// parameter, and to a number; a list of one converts to a number.
   TENON_API std::optional<AttributeValue> value_of(const ParamInfo& param, const AttributeValue& theirs) const;
-  /// The other way: nothing if ONNX has no such value.
+  /// The inverse; nothing if ONNX has no such value.
   TENON_API std::optional<AttributeValue> onnx_value_of(const ParamInfo& param, const AttributeValue& ours) const;
 
   template <class Self, class Field>
@@ -223,13 +237,13 @@ struct OnnxForm {
     field("without", self.without), field("only", self.only), field("ignored", self.ignored);
   }
 };
-/// Inputs and parameters that the author says the operator accepts.
+/// Inputs and parameters that the operator accepts, as declared by its author.
 struct ExampleInfo {
   struct Input {
     std::string name;
     std::optional<std::string> dtype;
     std::vector<std::int64_t> shape;
-    std::vector<double> values;  ///< all elements; empty: any
+    std::vector<double> values;  ///< all elements; empty: arbitrary
 
     template <class Self, class Field>
     static void each_field(Self& self, Field&& field) {
@@ -254,13 +268,15 @@ struct ExampleInfo {
   }
 };
 
-/// The content of a manifest, checked: names are unique and valid identifiers, and every reference has a target.
+/// The validated content of a manifest: names are unique and valid identifiers, and every reference
+/// has a target.
 struct TENON_API OperatorInfo {
   std::string name, doc;
-  /// What stands before the dot of the full name. Where the author says none, catalogs fill in the plugin's name, or `app` for operators of
-  /// the application; empty in a manifest that was just read.
+  /// The part of the full name before the dot. If the author declares none, catalogs use the
+  /// plugin's name, or `app` for operators of the application; empty in a manifest that was just
+  /// read.
   std::string space;
-  bool own_space = false;  ///< the author said it
+  bool own_space = false;  ///< declared by the author
   int version = 1;
   std::vector<std::string> aliases;
   DTypeMask types = 0;
@@ -268,18 +284,21 @@ struct TENON_API OperatorInfo {
   std::vector<OutputInfo> outputs;
   std::vector<StateInfo> states;
   std::vector<ParamInfo> params;
-  std::vector<std::pair<int, int>> inplace;                       ///< (input, output)
-  std::vector<std::pair<int, int>> backward_inplace;              ///< (output, input)
-  std::vector<std::pair<int, int>> linear;                        ///< terms of the output: the input, or both, that each is linear in; -1
+  std::vector<std::pair<int, int>> inplace;           ///< (input, output)
+  std::vector<std::pair<int, int>> backward_inplace;  ///< (output, input)
+  std::vector<std::pair<int, int>> linear;            ///< terms of the output: the input, or the two, that each is linear in; -1: no second
   std::vector<bool> backward_reads_input, backward_reads_output;  ///< one entry for each of inputs and outputs
   bool accumulates = false, strides = false, random = false, elementwise = false, kernels_elsewhere = false;
-  bool derivative = false;  ///< nodes may have the parameter `derivative`, which params does not list: the input to differentiate by
-  std::vector<std::string> channels_last;                       ///< inputs and outputs that may have that layout, all or none
+  bool derivative = false;  ///< nodes may have the parameter `derivative`, which is not in params: the input to differentiate by
+  /// inputs and outputs that may have that layout, all of them or none
+  std::vector<std::string> channels_last;
   std::vector<bool> channels_last_input, channels_last_output;  ///< the same, one entry for each of inputs and outputs
-  bool prefers_channels_last = false;                           ///< the kernel is faster so
-  bool surrogate_gradient = false;                              ///< it is not the derivative of forward, on purpose
-  bool communicates = false;                                    ///< kernels wait for other processes, which run the same graph
-  std::vector<std::string> functions;  ///< of forward, forward_sparse, backward, backward_sparse, gradient, infer_storage
+  bool prefers_channels_last = false;                           ///< the kernel is faster with channels last
+  /// the gradient intentionally differs from the derivative of forward
+  bool surrogate_gradient = false;
+  bool communicates = false;  ///< kernels wait for other processes that run the same graph
+  /// subset of forward, forward_sparse, backward, backward_sparse, gradient, infer_storage
+  std::vector<std::string> functions;
   struct Renamed {
     int version;
     std::string from, to;
@@ -287,35 +306,37 @@ struct TENON_API OperatorInfo {
   struct Removed {
     int version;
     std::string name;
-    std::optional<AttributeValue> was;  ///< the one value that may be dropped; nothing: any
+    std::optional<AttributeValue> was;  ///< the only value that may be dropped; nothing: any value
   };
-  using Added = std::vector<std::pair<int, std::string>>;  ///< since that version
+  using Added = std::vector<std::pair<int, std::string>>;  ///< with the version that added it
   std::vector<Renamed> renamed;
   std::vector<Removed> removed;
   Added added, added_inputs, added_outputs, added_states;
-  std::vector<std::pair<std::string, AttributeValue>> was;  ///< of parameters of `added` in older files, where that is not the default
+  std::vector<std::pair<std::string, AttributeValue>> was;  ///< values in older files of parameters in `added`, if not the default
   std::vector<ConditionInfo> conditions;
   std::vector<RuleInfo> rules;
   std::vector<RewriteInfo> rewrites;
-  std::vector<OnnxForm> onnx;  ///< no two overlap in versions of one type
+  std::vector<OnnxForm> onnx;  ///< forms of the same type have disjoint versions
   std::vector<ExampleInfo> examples;
   std::vector<std::byte> manifest;  ///< the bytes that this was read from
 
   std::string full_name() const { return space.empty() ? name : space + '.' + name; }  ///< `acme.rope`
   bool variadic() const { return !inputs.empty() && inputs.back().variadic; }
   bool has(std::string_view function) const;
-  std::vector<std::string> read_by_backward() const;  ///< names of the inputs and outputs, those under a condition included
-  /// Whether the kernel allocates output i, or any.
+  std::vector<std::string> read_by_backward() const;  ///< names of inputs and outputs, including conditional ones
+  /// Whether the kernel allocates output i, or any output.
   bool allocates() const;
   bool allocates(std::size_t i) const {
     if (i < outputs.size()) return outputs[i].allocated;
     return !outputs.empty() && outputs.back().allocated && !outputs.back().count.empty();
   }
-  int find_input(std::string_view name) const;  ///< index; -1 if no input has this name, as for the two below
+  /// the index, or -1 if no input has this name; the same for the two below
+  int find_input(std::string_view name) const;
   int find_output(std::string_view name) const;
   int find_param(std::string_view name) const;
 
-  /// All but what refers to other fields. Traits come with a phrase for people, which may be empty.
+  /// Lists all fields except those derived from others. Traits have a phrase for messages, which
+  /// may be empty.
   template <class Self, class Field>
   static void each_field(Self& self, Field&& field) {
     field("name", self.name), field("doc", self.doc), field("version", self.version), field("aliases", self.aliases);
@@ -334,7 +355,7 @@ struct TENON_API OperatorInfo {
   }
 };
 
-/// Reads a manifest, none of which is trusted. Throws Failure (plugin) with what is wrong and where.
+/// Reads an untrusted manifest. Throws Failure (plugin) that says what is wrong and where.
 TENON_API OperatorInfo read_manifest(std::span<const std::byte> bytes);
 
 }  // namespace tenon

@@ -1,4 +1,5 @@
-// One operator with its parameters for inputs of given types: inferred once, called many times.
+// An operator with its parameters, prepared for inputs of known types: inferred once, called many
+// times.
 #pragma once
 #include <memory>
 #include <span>
@@ -14,27 +15,27 @@ namespace tenon {
 
 class Host;
 
-/// Name and type of one input, output or state of a call.
+/// The name and type of an input, output or state of a call.
 struct TENON_API Argument {
   std::string name{};
   DType dtype = DType::f32;
   Shape shape{};
   Storage storage = Storage::dense;
-  bool present = true;  ///< inputs: false for an optional one that is omitted
-  bool hidden = false;  ///< outputs: only backward reads it
+  bool present = true;  ///< inputs: false for an omitted optional input
+  bool hidden = false;  ///< outputs: true if only backward reads it
 
-  /// An input like this tensor; an empty tensor stands for an omitted optional input.
+  /// An input with this tensor's type; an empty tensor stands for an omitted optional input.
   static Argument like(const Tensor& tensor);
 };
 
 struct PrepareOptions {
   std::string device{};   ///< the device of all tensors; empty: cpu
-  bool training = false;  ///< run as in training: dropout drops, states change
+  bool training = false;  ///< run in training mode: dropout drops, states change
 };
 
-/// What Host::prepare() returns. A call checks its tensors' types, runs the kernel and allocates nothing but the results. This object keeps
-/// alive what it needs of its host, and the build of the plugin that it was prepared with. Threads: one at a time; a second one gets a
-/// Failure.
+/// The result of Host::prepare(). A call checks the types of its tensors, runs the kernel and
+/// allocates only the results. This object keeps alive what it needs of its host, and the build of
+/// the plugin that it was prepared with. Threads: one at a time; a concurrent call gets a Failure.
 class TENON_API PreparedCall {
  public:
   ~PreparedCall();
@@ -42,26 +43,33 @@ class TENON_API PreparedCall {
   PreparedCall& operator=(PreparedCall&&) noexcept;
 
   const std::vector<Argument>& inputs() const;
-  const std::vector<Argument>& outputs() const;  ///< hidden ones too
+  const std::vector<Argument>& outputs() const;  ///< including hidden ones
   const std::vector<Argument>& states() const;
-  /// Whether what was inferred follows from elements of inputs, which only Host::call() shows to the operator.
+  /// Whether inferred types depend on elements of inputs, which only Host::call() passes to the
+  /// operator.
   bool depends_on_values() const;
-  bool has_backward() const;  ///< false if the operator has no gradient, or one that is a graph: use Graph::gradient() for that
+  /// false if the operator has no gradient, or if its gradient is a graph; use Graph::gradient()
+  /// for that
+  bool has_backward() const;
 
-  /// New states with the operator's first values.
+  /// Creates states with the operator's initial values.
   std::vector<Tensor> make_states() const;
 
-  /// Runs the operator. `inputs`: one for each of inputs(), empty if it is not present. `outputs`: one for each of outputs(); an empty one
-  /// is allocated, any other must be dense and contiguous and is overwritten. `states`: one for each of states(), changed in place; or
-  /// none: new ones for this call. Throws Failure: (usage) for tensors of other types, (failed) with the kernel's reason.
+  /// Runs the operator. `inputs`: one for each of inputs(), empty if it is not present. `outputs`:
+  /// one for each of outputs(); an empty tensor is allocated, any other must be dense and
+  /// contiguous and is overwritten. `states`: one for each of states(), changed in place; if the
+  /// span is empty, new states for this call. Throws Failure: (usage) for tensors of other types,
+  /// (failed) with the kernel's message.
   void forward(std::span<const Tensor> inputs, std::span<Tensor> outputs, std::span<const Tensor> states = {});
   /// Runs the operator and returns its first output that is not hidden. Throws Failure (usage) if there is none.
   Tensor operator()(std::span<const Tensor> inputs);
 
-  /// Returns the gradients of the inputs, computed from those of the outputs (empty: zero) and from the inputs, outputs and states of the
-  /// forward call; tensors that backward does not read may be empty. An operator that draws random numbers gets those of this object's
-  /// latest forward call. `wanted`: one flag for each input, or none for all floating and complex inputs; the gradients of the others are
-  /// empty. Throws Failure (usage) if has_backward() is false, and as forward() does.
+  /// Returns the gradients of the inputs, computed from the gradients of the outputs (empty: zero)
+  /// and from the inputs, outputs and states of the forward call; tensors that backward does not
+  /// read may be empty. A random operator gets the random numbers of this object's latest forward
+  /// call. `wanted`: a flag for each input, or empty for all floating and complex inputs; the
+  /// gradients of the other inputs are empty. Throws Failure (usage) if has_backward() is false,
+  /// and as forward() does.
   std::vector<Tensor> backward(std::span<const Tensor> output_grads, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                                std::span<const Tensor> states = {}, const std::vector<bool>& wanted = {});
 

@@ -1,4 +1,4 @@
-// How long the nodes of a graph take, against what the machine can do.
+// Times of a graph's nodes, compared with the machine's speed.
 #pragma once
 #include <span>
 #include <string>
@@ -9,22 +9,26 @@
 
 namespace tenon {
 
-/// What this machine does on the host's threads, measured.
+/// The measured speed of this machine on the host's threads.
 struct MachineSpeed {
   int threads = 1;
-  double copy = 0;     ///< bytes a second that a copy of 64 MiB reads and writes, the two together
-  double product = 0;  ///< floating-point operations a second of a float32 product of 768 x 768 matrices; 0: no plugin has `tenon.matmul`
+  double copy = 0;  ///< bytes read and written per second by a copy of 64 MiB
+  /// floating-point operations per second of a float32 product of 768 x 768 matrices; 0: no plugin
+  /// has `tenon.matmul`
+  double product = 0;
 };
 
-/// Takes some tenths of a second and 130 MiB. Threads: any; what other threads do meanwhile counts. Throws Failure for what `matmul`
-/// throws.
+/// Takes some tenths of a second and 130 MiB. Threads: any; concurrent work on other threads
+/// affects the result. Throws the Failures of `matmul`.
 TENON_API MachineSpeed measure_machine(Host& host);
 
-/// A part of a page, in HTML that needs nothing else: the last run as a timeline, tables by operator and by node. Bars show how near each
-/// comes to the machine's copy and product. `times`: of Session::times().
+/// An HTML fragment without external dependencies: the last run as a timeline, and tables by
+/// operator and by node. Bars compare each with the machine's copy and product. `times`: from
+/// Session::times().
 TENON_API std::string draw_profile(std::span<const NodeTime> times, const MachineSpeed& machine);
 
-/// The times of nodes whose operator is the same, the longest first: `node` is empty and `nodes` how many there are.
+/// The total time of the nodes of one operator, sorted by descending time: `node` is empty, and
+/// `nodes` is their number.
 struct OperatorTime : NodeTime {
   std::size_t nodes = 0;
 };

@@ -18,7 +18,8 @@
 namespace tenon {
 namespace internal {
 
-/// `MyOp`, or `Plus<3>`, from the type's full name, which the compiler prints in the name of this function.
+/// `MyOp`, or `Plus<3>`: extracted from the type's full name, which the compiler puts into this
+/// function's name.
 template <class Op>
 std::string_view class_name() {
   std::string_view text = __PRETTY_FUNCTION__;
@@ -49,7 +50,7 @@ AttributeValue attribute_from(const Value& value) {
     return std::vector(value.begin(), value.end());
 }
 
-/// Objects that begin as `make` returns them, with a node's parameters.
+/// A factory that starts with the object returned by `make` and sets a node's parameters.
 template <class Op, class Make>
 OperatorFactory factory_of(Make make) {
   return [make = std::move(make)](const tenon_attribute* attributes, std::uint64_t count) {
@@ -62,7 +63,7 @@ OperatorFactory factory_of(Make make) {
   };
 }
 
-/// Gives an object the parameters of another one.
+/// Copies the parameters of one object to another.
 template <class Op>
 class CopyParameters : public detail::NullDescriber {
  public:
@@ -104,7 +105,8 @@ class InZeroedMemory {
 #endif
 #endif
 
-/// Where those members of an object lie that a file has, or that configure() computes: parameters, and what op.derived() names.
+/// The byte ranges of an object's members that files store or configure() computes: parameters, and
+/// the members named by op.derived().
 template <class Op>
 class MemberSpans : public detail::NullDescriber {
  public:
@@ -123,8 +125,9 @@ class MemberSpans : public detail::NullDescriber {
     (add(members), ...);
   }
 
-  /// Whether an object that is made from the parameters alone has all that this one has once it is configured. Members that neither of
-  /// the two words names are compared byte by byte, so that those which own memory count as different unless they are empty.
+  /// Whether an object created from the parameters only, after configure(), equals this one.
+  /// Members that are neither parameters nor derived are compared byte by byte, so those that own
+  /// memory count as different unless they are empty.
   bool follow_from_parameters() const {
     if (std::is_empty_v<Op> || are_all()) return true;
     if constexpr (std::is_copy_assignable_v<Op>) {
@@ -135,7 +138,7 @@ class MemberSpans : public detail::NullDescriber {
         Op::describe(copy);
         given->configure(), fresh->configure();
         return same_elsewhere(bytes_of(*given), bytes_of(*fresh));
-      } catch (...) {  // the node is refused where it is added
+      } catch (...) {  // add_object() rejects the node
       }
     }
     return false;
@@ -152,11 +155,11 @@ class MemberSpans : public detail::NullDescriber {
   }
   static const char* bytes_of(Op& object) {
 #ifdef TENON_CLEARS_PADDING
-    if constexpr (std::is_trivially_copyable_v<Op>) __builtin_clear_padding(&object);  // which an assignment copies
+    if constexpr (std::is_trivially_copyable_v<Op>) __builtin_clear_padding(&object);  // assignment copies padding
 #endif
     return reinterpret_cast<const char*>(&object);
   }
-  /// Where padding cannot be told, a member that fits into it is overlooked.
+  /// If the compiler cannot clear padding, a member that fits into padding is overlooked.
   bool are_all() const {
 #ifdef TENON_CLEARS_PADDING
     if constexpr (std::is_trivially_copyable_v<Op>) {
@@ -200,7 +203,8 @@ std::string Host::add(std::string_view name) {
 template <class Op>
 std::string Host::add(std::string_view name, std::function<Op()> make) {
   std::string chosen = name.empty() ? internal::snake_case(internal::class_name<Op>()) : std::string(name);
-  if (!make) throw Failure(FailureKind::usage, "operator '" + chosen + "' is added with an empty function, but it must return its objects");
+  if (!make)
+    throw Failure(FailureKind::usage, "operator '" + chosen + "' is added with an empty function, but needs one that returns its objects");
   return add_operator(manifest_of<Op>(chosen), table_of<Op>(), internal::factory_of<Op>(std::move(make)));
 }
 
