@@ -1,4 +1,4 @@
-// The operator of the demo, built outside of the tree against the installed SDK.
+// The demo's operator, built out of tree against the installed SDK.
 #include <tenon/elementwise.hpp>
 
 struct HalfSquare : tenon::Elementwise {

@@ -1,10 +1,10 @@
-// Rows of length 1. One class, a kernel for dense and one for csr matrices.
+// Scales rows to length 1. One class with a kernel for dense and one for csr matrices.
 #include <cmath>
 #include <tenon/operator.hpp>
 
 struct RowUnit : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("each row divided by its Euclidean length; rows of zeros stay");
+    op.doc("each row divided by its Euclidean length; rows of zeros are unchanged");
     op.types({tenon::f32});
     op.input("data", "[rows, columns], dense or csr");
     op.output("output", "like data");

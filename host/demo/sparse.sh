@@ -1,6 +1,6 @@
-# sparse.sh: sourced by demo.sh, in build-demo/work. The digits as csr (about half of their pixels are 0) beside the dense ones, through an
-# operator with a csr kernel of its own; then Tenon's sources as hashed bags of words, which train a table of 65536 rows by row_sparse
-# gradients.
+# sparse.sh: sourced by demo.sh, in build-demo/work. Trains on the digits as csr (about half of their
+# pixels are 0) and as dense arrays, through an operator with its own csr kernel; then on Tenon's
+# sources as hashed bags of words, which train a table of 65536 rows with row_sparse gradients.
 
 say "An operator with a kernel for csr matrices, compiled out of tree and checked"
 g++ -std=c++20 -O2 -fPIC -shared -fvisibility=hidden -I"$include" "$demo/row_unit.cpp" -o plugins/row_unit.so

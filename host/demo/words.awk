@@ -1,5 +1,6 @@
-# words.awk: snippets of 4 lines as hashed bags of words, in svmlight's format: KIND WORD:COUNT ... The kinds: 0 C++, 1 CMake, 2 Markdown.
-# Every fourth snippet of a kind goes to test.svm, the others to train.svm. A word's number is a hash of it, from 1 to 65536.
+# words.awk: snippets of 4 lines as hashed bags of words in svmlight format: KIND WORD:COUNT ... The
+# kinds: 0 C++, 1 CMake, 2 Markdown. Every fourth snippet of a kind goes to test.svm, the others to
+# train.svm. A word's number is its hash, from 1 to 65536.
 function kind_of(name) { return name ~ /\.md$/ ? 2 : name ~ /(CMakeLists\.txt|\.cmake)$/ ? 1 : 0 }
 
 function number_of(word, i, hash) {
@@ -13,7 +14,7 @@ function flush(n, i, j, key, line) {
     for (i = n++; i > 0 && sorted[i - 1] > key + 0; --i) sorted[i] = sorted[i - 1]
     sorted[i] = key + 0
   }
-  # nearly all files are C++; with every sixtieth of their snippets no kind outnumbers the others by far
+  # nearly all files are C++; taking every sixtieth of their snippets balances the kinds
   if (n > 0 && (kind != 0 || snippets++ % 60 == 0)) {
     line = kind
     for (j = 0; j < n; ++j) line = line " " sorted[j] ":" count[sorted[j]]

@@ -1,6 +1,6 @@
-"""An operator of Tenon's as a function of jax, with its gradient: in jit, grad and vmap.
+"""A Tenon operator as a jax function with its gradient, for jit, grad and vmap.
 
-jax calls back to Python for it (jax.pure_callback), on arrays that Tenon only reads.
+jax calls it through jax.pure_callback, with arrays that Tenon only reads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import tenon
 def gradients_of(
     op: str, types: tuple[tuple[str, tuple[int, ...]], ...], params: tuple[tuple[str, Any], ...]
 ) -> tenon.Session:
-    """A session that computes the gradients dx0, dx1 ... of the inputs x0, x1 ... from that of the output, dy."""
+    """A session that computes the gradients dx0, dx1 ... of the inputs x0, x1 ... from the output's gradient dy."""
     graph = tenon.Graph()
     inputs = [graph.input(f"x{place}", dtype, shape) for place, (dtype, shape) in enumerate(types)]
     made = graph.ops[op](*inputs, **dict(params))
@@ -31,7 +31,7 @@ def gradients_of(
 
 
 def jax_operator(op: str, **params: Any) -> Callable[..., jax.Array]:
-    """The operator, for inputs of floating dtypes and one output: `sigmoid = jax_operator("sigmoid")`."""
+    """An operator with floating inputs and one output as a jax function: `sigmoid = jax_operator("sigmoid")`."""
 
     def forward(*inputs: Any) -> np.ndarray[Any, Any]:
         return np.asarray(tenon.ops[op](*map(np.asarray, inputs), **params))
@@ -49,7 +49,7 @@ def jax_operator(op: str, **params: Any) -> Callable[..., jax.Array]:
 
     @jax.custom_vjp
     def function(*inputs: jax.Array) -> jax.Array:
-        arrays = [np.zeros(each.shape, each.dtype) for each in inputs]  # of the shapes and dtypes alone
+        arrays = [np.zeros(each.shape, each.dtype) for each in inputs]  # only shapes and dtypes matter
         return call(forward, like(forward(*arrays)), *inputs)
 
     def run(*inputs: jax.Array) -> tuple[jax.Array, tuple[jax.Array, ...]]:
