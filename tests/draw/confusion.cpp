@@ -8,7 +8,7 @@
 
 using namespace tenon;
 
-TEST_CASE("confusion: rows are true classes, columns predicted ones, ties the first class's") {
+TEST_CASE("confusion: rows are true classes, columns predicted classes; ties count for the first class") {
   const auto scores = Tensor::from({0.1f, 0.9f, 0.0f, 0.5f, 0.5f, 0.0f, 0.0f, 0.1f, 0.9f, 0.2f, 0.1f, 0.7f}, {4, 3});
   const auto labels = Tensor::from<std::int32_t>({1, 0, 0, 2}, {4});
   CHECK(same_bits(confusion(scores, labels), Tensor::from<std::int64_t>({1, 0, 1, 0, 1, 0, 0, 0, 1}, {3, 3})));
@@ -24,7 +24,7 @@ TEST_CASE("confusion: rows are true classes, columns predicted ones, ties the fi
   CHECK(failure_of([&] { confusion(labels, labels); }).kind == 2);
 }
 
-TEST_CASE("confusion drawn: each count in its place, names as XML writes them") {
+TEST_CASE("confusion drawing: counts are at their positions and names are escaped") {
   const auto counts = Tensor::from<std::int64_t>({7, 3, 2, 8}, {2, 2});
   const std::string names[] = {"<cat>", "dog"};
   const auto svg = draw_confusion(counts, names);
@@ -41,13 +41,14 @@ TEST_CASE("confusion drawn: each count in its place, names as XML writes them") 
   CHECK(failure_of([] { draw_confusion(Tensor::zeros(i64, {2, 3})); }).kind == 2);
 }
 
-TEST_CASE("curves drawn from an application's own numbers") {
+TEST_CASE("curve drawing: accepts an application's own numbers") {
   const EpochMetrics epochs[] = {{0, {1.0, 0.5}, Metrics{1.2, 0.4}}, {1, {0.5, 0.75}, std::nullopt}};
   const auto svg = draw_curves(epochs);
   CHECK(svg.find("<title>Loss and accuracy over 2 epochs</title>") != std::string::npos);
   for (const auto* last : {">training 0.5<", ">validation 1.2<", ">training 0.75<", ">validation 0.4<"})
     CHECK_MESSAGE(svg.find(last) != std::string::npos, last);
-  // From the first epoch at the left end of the frame to the last at its right end; numbers of pixels grow downwards.
+  // From the first epoch at the frame's left edge to the last at its right edge; y pixels grow
+  // downwards.
   static const std::regex line("d=\"M56.0 ([0-9.]+)L364.0 ([0-9.]+)\"");
   std::vector<double> falls;
   for (auto match = std::sregex_iterator(svg.begin(), svg.end(), line); match != std::sregex_iterator(); ++match)

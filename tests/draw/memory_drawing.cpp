@@ -14,7 +14,7 @@ struct Box {
   std::string title;
 };
 
-// Read back from the text; only boxes of uses have a title.
+// Parses the boxes back from the SVG; only boxes of uses have a title.
 std::vector<Box> boxes_of(const std::string& svg) {
   static const std::regex pattern(
       "<rect x=\"([0-9.]+)\" y=\"([0-9.]+)\" width=\"([0-9.]+)\" height=\"([0-9.]+)\"[^<]*><title>([^<]*)</title></rect>");
@@ -26,7 +26,7 @@ std::vector<Box> boxes_of(const std::string& svg) {
 
 }  // namespace
 
-TEST_CASE("memory drawn: a box for each value, none over another, all in the plane") {
+TEST_CASE("memory drawing: one box per value, without overlaps and inside the plot area") {
   RandomGraphHost host;
   for (const std::uint32_t n : {0U, 1U, 10U, 13U}) {
     CAPTURE(n);
@@ -34,7 +34,7 @@ TEST_CASE("memory drawn: a box for each value, none over another, all in the pla
     const auto plan = tenon::Session(graph).plan({});
     const auto boxes = boxes_of(tenon::draw_memory(plan));
     CHECK(std::ssize(boxes) == std::count_if(plan.memory.begin(), plan.memory.end(), [](const auto& use) { return use.bytes > 0; }));
-    constexpr double slack = 0.02;  // coordinates have two digits
+    constexpr double slack = 0.02;  // coordinates have two decimals
     for (std::size_t i = 0; i < boxes.size(); ++i) {
       const auto& [x, y, width, height, title] = boxes[i];
       CAPTURE(boxes[i].title);
@@ -49,7 +49,7 @@ TEST_CASE("memory drawn: a box for each value, none over another, all in the pla
   }
 }
 
-TEST_CASE("memory drawn: names as XML writes them, workspaces, what takes over") {
+TEST_CASE("memory drawing: escaped names, workspaces and in-place reuse") {
   RandomGraphHost host;
   tenon::Graph graph(host);
   const auto x = graph.input("x", tenon::DType::f32, {16});
@@ -73,7 +73,7 @@ TEST_CASE("memory drawn: names as XML writes them, workspaces, what takes over")
   CHECK(svg.find("a<b") == std::string::npos);
 }
 
-TEST_CASE("memory drawn: of a graph that needs none") {
+TEST_CASE("memory drawing: a graph that needs no memory") {
   RandomGraphHost host;
   tenon::Graph graph(host);
   graph.output("y", graph.add("quadratic", {graph.input("x", tenon::DType::f32, {16})}));
@@ -83,7 +83,7 @@ TEST_CASE("memory drawn: of a graph that needs none") {
   CHECK(svg.find("nan") == std::string::npos);
 }
 
-TEST_CASE("memory drawn: what lies in an arena that the plan lacks is refused") {
+TEST_CASE("memory drawing: rejects a value in an arena that the plan does not have") {
   tenon::PlanInfo plan;
   plan.arenas.resize(1);
   plan.memory.push_back({.name = "y", .in_place_of = {}, .arena = 7, .bytes = 4});

@@ -1,6 +1,7 @@
-"""A process of several: each operator between them, on all their data, which each of them can compute for itself.
+"""One of several processes: checks each collective operator against the data of all ranks, which
+every rank can compute itself.
 
-Prints its rank when all is right.
+Prints its rank if all checks pass.
 """
 
 import sys
@@ -13,7 +14,7 @@ rank, size = (int(number) for number in ops.ranks())
 
 
 def tree_sum(parts):
-    """Neighbours first: the left half of as many as a power of two has."""
+    """A balanced tree that splits at the largest power of two."""
     if len(parts) == 1:
         return parts[0]
     left = 1 << ((len(parts) - 1).bit_length() - 1)
@@ -21,7 +22,7 @@ def tree_sum(parts):
 
 
 def of_all(shape, dtype="float32"):
-    """Each rank's tensor; sums of these round."""
+    """Each rank's tensor, with values whose sums round."""
     return [(np.random.default_rng(r).standard_normal(shape) * 1000).astype(dtype) for r in range(size)]
 
 
@@ -30,7 +31,7 @@ def same(found, expected):
 
 
 GROUPS = [{}, {"group": 2}, {"group": 2, "strided": True}] if size % 2 == 0 else [{}]
-# Short vectors are sent whole, long ones in parts, here of whole cache lines or not.
+# Short vectors are sent whole, long ones in chunks, which may or may not be whole cache lines.
 for rows in (1, 3, 2000):
     for group in GROUPS:
         count = group.get("group", size)
@@ -66,7 +67,8 @@ if rank == size - 1 > 0:
     same(ops.recv(np.zeros((5, 3), "float32"), source=0), own[0])
 
 
-# Each rank's loss is the sum of its weights times what it got; the gradient is that of the sum of all ranks' losses.
+# Each rank's loss is the sum of its weights times its result; the gradient is that of the sum of
+# all ranks' losses.
 def gradient(operator, shape, **parameters):
     weights = of_all(operator(np.zeros(shape, "float32"), **parameters).shape)
     _, found = tenon.value_and_grad(lambda x: ops.sum(ops.mul(operator(x, **parameters), weights[rank])))(
@@ -86,4 +88,4 @@ found, weights = gradient(ops.broadcast, (rows, 3), root=size - 1)
 np.testing.assert_array_equal(found, tree_sum(weights) * (rank == size - 1))
 found, weights = gradient(ops.all_to_all, (rows * size, 3))
 np.testing.assert_array_equal(found, np.concatenate([weight[rank * rows : (rank + 1) * rows] for weight in weights]))
-sys.stdout.write(f"{rank} of {size}\n")  # at once: other ranks write there, too
+sys.stdout.write(f"{rank} of {size}\n")  # in one write, since other ranks write there, too

@@ -1,4 +1,6 @@
-"""What all tests share: a cache of their own, so that no test sees what another run left in the user's, and other interpreters."""
+"""Fixtures shared by all tests: a separate cache, so that no test depends on the user's cache, and
+subprocesses.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,17 @@ from collections.abc import Callable
 import pytest
 
 _cache = tempfile.mkdtemp(prefix="tenon-tests-")
-os.environ["XDG_CACHE_HOME"] = _cache  # before tenon is imported
-# A shell lets what runs in the background ignore it, and its children, too.
+os.environ["XDG_CACHE_HOME"] = _cache  # set before tenon is imported
+# Shells make background processes and their children ignore SIGINT.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
 def python() -> Callable[..., str]:
-    """Runs code in another interpreter and returns what it prints. Another exit status, or a word on stderr, is a failure."""
+    """Runs code in another interpreter and returns its stdout. Fails on another exit status or
+    output on stderr.
+    """
 
     def run(code: str, *, quiet: bool = True, timeout: float = 60, **environment: str) -> str:
         program = [sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(code)]
@@ -38,7 +42,7 @@ def python() -> Callable[..., str]:
                 out, err = running.communicate(timeout=timeout)
             finally:
                 try:
-                    os.killpg(running.pid, 9)  # what it forked, too
+                    os.killpg(running.pid, 9)  # including forked processes
                 except ProcessLookupError:
                     pass
         assert running.returncode == 0 and not (quiet and err), f"{running.returncode}\n{out}\n{err}"

@@ -1,4 +1,6 @@
-"""A library of arrays with DLPack's C functions, as torch has them: a box around tenon.Tensor whose conversions Python sees."""
+"""An array library with DLPack's C functions, like torch's: a box around tenon.Tensor whose
+conversions Python can observe.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ class Table(ctypes.Structure):
     ]
 
 
-NAME = b"dlpack_exchange_api"  # which capsules point to
+NAME = b"dlpack_exchange_api"  # the target of capsules
 _pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer.restype, _pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 _capsule = ctypes.pythonapi.PyCapsule_New
@@ -34,7 +36,7 @@ _tenon = Table.from_address(_pointer(tenon.Tensor.__dlpack_c_exchange_api__, NAM
 
 
 class Box:
-    """An array. `on_result` is called whenever a result becomes one."""
+    """An array. `on_result` is called whenever a result is created."""
 
     on_result: Any = None
 
@@ -71,7 +73,7 @@ def refuse(*given: Any, **named: Any) -> Any:
 
 
 def function_of(name: str, host: Any = None, tensors: int = 1, long_way: Any = refuse) -> Any:
-    """The operator on boxes, by the short way."""
+    """The operator on boxes, on the fast path."""
     plain, _ = tenon._core.exchange_calls(
         host,
         name,

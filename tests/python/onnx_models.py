@@ -1,4 +1,4 @@
-"""ONNX models, written by hand, and their results."""
+"""Handwritten ONNX models and their results."""
 
 import struct
 
@@ -12,7 +12,7 @@ ELEMENTS = {
     )
 }
 BFLOAT16 = 16
-OPEN, NONE = "open", "none"  # dimensions without sizes; no shape at all
+OPEN, NONE = "open", "none"  # dimensions of unknown size; no shape at all
 
 
 def varint(n):
@@ -21,7 +21,7 @@ def varint(n):
 
 
 def field(number, value):
-    """One of protobuf's: an int, a text, or a message."""
+    """A protobuf field: an int, a text, or a message."""
     if isinstance(value, int):
         return varint(number << 3) + varint(value)
     data = value.encode() if isinstance(value, str) else value
@@ -56,7 +56,7 @@ def node(kind, inputs, outputs, domain="", name="", **attributes):
 
 
 def value(name, dims=(), element=1):
-    """dims: sizes, names, or None for a dimension without either; None: no shape."""
+    """dims: sizes, names, or None for an unknown dimension; None: no shape."""
 
     def dim(size):
         return b"" if size is None else field(1, size) if isinstance(size, int) else field(2, size)
@@ -66,7 +66,7 @@ def value(name, dims=(), element=1):
 
 
 def graph(nodes, inputs, outputs, initializers=None):
-    """inputs, outputs: of value(). initializers: arrays by name."""
+    """inputs, outputs: results of value(). initializers: arrays by name."""
     parts = [field(1, one) for one in nodes] + [field(5, tensor(*one)) for one in (initializers or {}).items()]
     return b"".join(parts + [field(11, one) for one in inputs] + [field(12, one) for one in outputs])
 
@@ -79,7 +79,9 @@ def model(nodes, inputs, outputs, initializers=None, opset=17):
 
 
 def model_for(nodes, arrays, outputs="y", initializers=None, dims=None, opset=17):
-    """A model of inputs like these arrays, whose dimensions are those of `dims`, by name, where it has them."""
+    """A model whose inputs have the types of these arrays, with the dimensions in `dims`, by name,
+    if given.
+    """
     inputs = [
         value(name, (dims or {}).get(name, array.shape), ELEMENTS[array.dtype.name]) for name, array in arrays.items()
     ]
@@ -88,7 +90,9 @@ def model_for(nodes, arrays, outputs="y", initializers=None, dims=None, opset=17
 
 
 def run(tmp_path, nodes, arrays, known="whole", initializers=None, opset=17, outputs="y"):
-    """The outputs. known: what the model says of its inputs' shapes, or these by name."""
+    """Returns the outputs. known: how the model declares its inputs' shapes, or their shapes by
+    name.
+    """
     dims = (
         known
         if isinstance(known, dict)

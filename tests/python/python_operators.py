@@ -1,4 +1,4 @@
-"""Operators in Python that several tests define."""
+"""Operators in Python used by several tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A graph of one input, for tests."""
+"""A graph with one input, for tests."""
 
 import numpy as np
 import tenon

@@ -1,4 +1,4 @@
-"""Arrays of other libraries and tenon.Tensor: whose memory it is, who may write it, and files."""
+"""Arrays of other libraries and tenon.Tensor: ownership of memory, write access, and files."""
 
 import ctypes
 import gc
@@ -18,7 +18,7 @@ def read_only(array):
 
 
 class Once:
-    """An array by DLPack alone, as libraries of before 2024 have it: without max_version."""
+    """An array with DLPack only, without max_version, as in libraries older than 2024."""
 
     def __init__(self, array):
         self.array = array
@@ -172,7 +172,7 @@ def test_elements_of_a_graph_cannot_be_written_from_outside():
             value.tensor.numpy()[0] = 9
     assert graph.session().tensor("w").read_only
     out = graph()
-    out["w"][:] = 9  # results are the caller's
+    out["w"][:] = 9  # results belong to the caller
     out["c"][:] = 9
     np.testing.assert_array_equal(graph()["y"], [4, 6])
     with pytest.raises(tenon.UsageError, match="read-only"):
@@ -232,7 +232,7 @@ class Managed(ctypes.Structure):
 
 
 class Exchange(ctypes.Structure):
-    """DLPackExchangeAPI of DLPack 1.3, as its header has it."""
+    """DLPackExchangeAPI of DLPack 1.3, as in its header."""
 
     _fields_ = (
         ("version", ctypes.c_uint32 * 2),

@@ -1,4 +1,6 @@
-"""Sparse tensors whose caller writes over its index arrays: kernels follow indices without another check, so a tensor has its own."""
+"""Sparse tensors whose caller overwrites its index arrays: tensors copy them, since kernels use
+indices unchecked.
+"""
 
 import numpy as np
 import pytest
@@ -113,9 +115,9 @@ def test_values_are_shared_and_indices_are_not():
     assert t.to_dense().numpy()[0, 0] == 9 and not t.read_only
     assert t.columns.read_only and t.row_starts.read_only and not t.values.read_only
     shared = tenon.csr(t.values, t.columns, t.row_starts, (2, 2))
-    assert shared.columns.numpy().ctypes.data == t.columns.numpy().ctypes.data  # its own already: nobody writes them
+    assert shared.columns.numpy().ctypes.data == t.columns.numpy().ctypes.data  # already read-only copies
     matrix = t.to_scipy()
     matrix.data[1] = 0
-    matrix.eliminate_zeros()  # writes all three arrays
+    matrix.eliminate_zeros()  # overwrites all three arrays
     assert matrix.nnz == 2 and t.stored == 3
     assert isinstance(ops.mul(sparse.csr_matrix(np.eye(2)), 2.0), sparse.csr_matrix)

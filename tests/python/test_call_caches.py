@@ -1,4 +1,4 @@
-"""Prepared calls and what else calls make once: found again for their own host and its operators as they are, and for nobody else."""
+"""Cached prepared calls: reused only for the same host and its current operators."""
 
 import functools
 import gc
@@ -16,7 +16,9 @@ WAIT = 30
 
 
 def add_whose(host, number, waits=None):
-    """An operator whose result names who added it. waits: called while a call of it is prepared."""
+    """An operator whose result identifies who added it. waits: called while a call of it is
+    prepared.
+    """
 
     @tenon.operator(name="whose", host=host)
     class Whose:
@@ -33,7 +35,7 @@ def add_whose(host, number, waits=None):
         def forward(self, call):
             call.y[...] = number
 
-    return Whose  # which has to live as long as the host uses it
+    return Whose  # must live as long as the host uses it
 
 
 def numpy_way(name, host=None):
@@ -50,7 +52,7 @@ both_ways = pytest.mark.parametrize("way", [numpy_way, exchange_way])
 
 
 class Gate:
-    """A thread that stops in the middle of preparing a call."""
+    """A thread that pauses while preparing a call."""
 
     def __init__(self):
         self.reached, self.go = threading.Event(), threading.Event()
@@ -145,7 +147,9 @@ def test_a_host_that_is_closed_while_a_call_is_prepared(way):
 
 
 def test_what_runs_while_results_are_made_may_push_the_call_out(python):
-    """In a process whose allocator overwrites what is freed: conversion of the first result calls the operator with many other shapes."""
+    """Runs in a process whose allocator overwrites freed memory; converting the first result evicts
+    the call.
+    """
     python(
         """
         import numpy as np, tenon
@@ -186,12 +190,12 @@ def test_the_call_used_longest_ago_goes_first(way):
     for size in range(1, 65):
         function(array(size))
     assert counts() == (0, 64, 0)
-    function(array(1))  # is now the newest
-    function(array(65))  # and so 2 goes
+    function(array(1))  # now the most recently used
+    function(array(65))  # evicts 2
     assert counts() == (1, 65, 1)
     function(array(1)), function(array(3)), function(array(65))
     assert counts() == (4, 65, 1)
-    function(array(2))  # 4 goes
+    function(array(2))  # evicts 4
     assert counts() == (4, 66, 2)
     assert keep
 
@@ -214,7 +218,7 @@ def test_hosts_by_turns_prepare_once_each(way):
 
 @both_ways
 def test_a_call_inside_of_a_call_of_the_same_types(way):
-    """The inner call has a prepared call of its own."""
+    """The inner call uses a prepared call of its own."""
     calls = []
 
     @tenon.operator
@@ -255,7 +259,7 @@ TENON_OPERATOR(whose_file, WhoseFile)
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Two files of the same operator."""
+    """Two plugin files with the same operator."""
     found = []
     for number in (1, 2):
         made = tenon.compile(WHOSE.replace("NUMBER", str(number)), flags=["-O0"], host=tenon.Host(threads=1))
@@ -286,7 +290,7 @@ def test_hosts_that_come_and_go_while_plugins_are_replaced(files):
 
 
 class Version:
-    """What the cache needs of a host."""
+    """The part of a host that the cache uses."""
 
     def __init__(self, number, generation=0):
         self.version = number, generation
@@ -303,7 +307,7 @@ def test_entries_are_of_a_host_and_a_generation():
     assert lease(cache, other, "key") is not first and lease(cache, host, "key") is first
     assert cache.counts == (1, 2, 0) and len(cache) == 2
     host.version = 1, 1
-    assert lease(cache, host, "key") is not first and len(cache) == 2  # the older one is gone
+    assert lease(cache, host, "key") is not first and len(cache) == 2  # the older entry was dropped
     assert cache.shared(host, "other", lambda: 5) == cache.shared(host, "other", lambda: 6) == 5
 
 

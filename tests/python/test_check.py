@@ -1,4 +1,4 @@
-"""tenon.check: the checks find what is wrong with an operator, and nothing where nothing is."""
+"""tenon.check: checks detect an operator's faults and pass sound operators."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def host():
 
 
 def operator(name="Scaled", **functions):
-    """factor * x; what is wrong with it is given."""
+    """An operator that computes factor * x, with the given faults."""
 
     def describe(op):
         op.input("x")
@@ -114,7 +114,8 @@ def test_each_fault_is_found_by_its_check(functions, check, verdict, sentence):
         assert found.verdict == verdict and sentence in found.sentence, report
         assert not report.ok and found in report.failed
         assert check in repr(report) and verdict.upper() in repr(report)
-    np.testing.assert_array_equal(ops.relu(np.array([-1.0, 1.0])), [0, 1])  # this process goes on
+    # this process is unaffected
+    np.testing.assert_array_equal(ops.relu(np.array([-1.0, 1.0])), [0, 1])
 
 
 def test_chosen_checks_and_unknown_ones():

@@ -1,4 +1,6 @@
-"""tenon.compile and tenon.to_cpp: C++ from a string, kept, replaced, and refused with the author's lines first."""
+"""tenon.compile and tenon.to_cpp: compiling from a string, caching, replacing, and errors in the
+source first.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ struct Scaled : tenon::Operator {
 };
 TENON_OPERATOR(scaled, Scaled)
 """
-FLAGS = ["-O0"]  # a third of the time
+FLAGS = ["-O0"]  # compiles three times as fast
 SHORT_FLAGS = [*FLAGS, "-DTENON_NO_WIDE"]
 X = np.linspace(-1, 2, 7)
 
@@ -113,14 +115,15 @@ def test_headers_that_the_source_includes_are_looked_at(tmp_path):
     (folder / "outer.hpp").write_text('#pragma once\n#include "inner.hpp"\n')
     paths = []
     for factor in (2, 5, 2):
-        (folder / "inner.hpp").write_text(f"#define FACTOR {factor}\n")  # of one size, within a moment
+        # same size, written within a moment
+        (folder / "inner.hpp").write_text(f"#define FACTOR {factor}\n")
         made = tenon.compile(source, flags=flags)
         np.testing.assert_array_equal(made.scaled(X), factor * X)
         paths.append(made.path)
     assert paths[0] != paths[1]
     (folder / "outer.hpp").write_text("#pragma once\n#define FACTOR 7\n")
     np.testing.assert_array_equal(tenon.compile(source, flags=flags).scaled(X), 7 * X)
-    (folder / "inner.hpp").unlink()  # which is not included any more
+    (folder / "inner.hpp").unlink()  # no longer included
     before = tenon.compile(source, flags=flags).path
     assert tenon.compile(source, flags=flags).path == before
     (folder / "outer.hpp").unlink()
@@ -204,7 +207,7 @@ def test_an_operator_in_python_of_that_name_is_another_one():
 
     mine = tenon.compile(SOURCE, flags=FLAGS)
     np.testing.assert_array_equal(mine.scaled(X), 2 * X)
-    np.testing.assert_array_equal(ops.scaled(X), -X)  # the first of those that `prefer` names
+    np.testing.assert_array_equal(ops.scaled(X), -X)  # the first of the spaces in `prefer`
 
 
 def test_several_operators_and_another_host():
@@ -215,7 +218,7 @@ def test_several_operators_and_another_host():
         np.testing.assert_array_equal(mine.twice(X), 2 * X)
     with pytest.raises(ImportError):
         ops["compiled.twice"]
-    np.testing.assert_array_equal(mine.twice(X), 2 * X)  # its host lives on
+    np.testing.assert_array_equal(mine.twice(X), 2 * X)  # its host stays alive
 
 
 @pytest.mark.parametrize(
@@ -293,7 +296,9 @@ def test_what_cannot_be_compiled_at_all(monkeypatch, tmp_path):
 
 
 def test_processes_that_compile_the_same_wait_for_the_first(tmp_path):
-    """Three at once: one builds, all get it. A lock that is held ends in an error; one whose process died does not."""
+    """Of three processes, one builds and all get the result. A held lock times out; a dead
+    process's lock does not.
+    """
     counter = tmp_path / "runs"
     compiler = tmp_path / "counting"
     compiler.write_text(f'#!/bin/sh\necho run >> {counter}\nexec c++ "$@"\n')

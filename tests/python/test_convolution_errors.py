@@ -1,12 +1,13 @@
-"""What a convolution by 3 x 3 filters does to elements far from others: rounding errors, infinities and NaN stay within the windows that hold
-them, whichever algorithm computes it."""
+"""Effects of a 3 x 3 convolution on distant elements: rounding errors, infinities and NaN stay
+within the windows that contain them, whichever algorithm computes it.
+"""
 
 import numpy as np
 import pytest
 import tenon
 from tenon import ops
 
-CHANNELS, SIDE = 32, 24  # enough tiles of a sample for Winograd's algorithm
+CHANNELS, SIDE = 32, 24  # enough tiles per sample for Winograd's algorithm
 EPSILON = 2.0**-24
 
 
@@ -34,7 +35,9 @@ def exact(x, weight, padding=1):
 
 
 def bound(x, weight, padding=1):
-    """What errors are held against: the largest element of each window times the weights that it meets."""
+    """The scale of allowed errors: the largest element of each window times the weights that it
+    meets.
+    """
     largest = np.abs(windows(x.astype("float64"), padding)).max(axis=(1, 4, 5))
     return EPSILON * largest[:, None] * np.abs(weight.astype("float64")).sum(axis=(1, 2, 3))[:, None, None]
 

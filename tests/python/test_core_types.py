@@ -1,4 +1,6 @@
-"""What _core.pyi says of the core module: it has these classes, functions and members, with these parameters, and no others."""
+"""_core.pyi declares exactly the core module's classes, functions and members, with their
+parameters.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ Function = ast.FunctionDef
 DECLARED = ast.parse((Path(tenon.__file__).parent / "_core.pyi").read_text(encoding="utf-8")).body
 CLASSES = {node.name: node for node in DECLARED if isinstance(node, ast.ClassDef)}
 FUNCTIONS = {node.name: node for node in DECLARED if isinstance(node, Function)}
-# What every class has, or Python asks for by itself.
+# Attributes of every class, and those that Python looks up itself.
 TOO_PLAIN = re.compile(r"__(?!array__|dlpack|len__|call__).*__$")
 
 
@@ -24,14 +26,14 @@ def members(node: ast.ClassDef) -> dict[str, ast.stmt]:
     found: dict[str, ast.stmt] = {}
     for each in node.body:
         if isinstance(each, Function):
-            found.setdefault(each.name, each)  # a property's getter stands before its setter
+            found.setdefault(each.name, each)  # a property's getter precedes its setter
         elif isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
             found[each.target.id] = each
     return found
 
 
 def functions() -> Iterator[tuple[str, Function, Any]]:
-    """Those of nanobind's, which know their parameters: name, declaration, object."""
+    """nanobind's functions, which know their parameters: name, declaration, object."""
     for name, node in FUNCTIONS.items():
         yield name, node, getattr(_core, name)
     for name, declared in CLASSES.items():
@@ -60,14 +62,14 @@ def test_a_function_takes_what_is_declared(function: tuple[str, Function, Any]) 
     assert isinstance(actual, Function)
     if declared.args.vararg is not None:
         assert actual.args.vararg is not None
-    elif actual.args.posonlyargs:  # their names are not given
+    elif actual.args.posonlyargs:  # positional-only names are not compared
         assert len(parameters(actual)[0]) == len(parameters(declared)[0])
     else:
         assert parameters(actual) == parameters(declared)
 
 
 def parameters(node: Function) -> tuple[list[str], list[str], int, int]:
-    """Those by place, those by name, and how many of each have defaults."""
+    """Positional and keyword-only parameters, and the number of each with defaults."""
     by_place, by_name = [*node.args.posonlyargs, *node.args.args], node.args.kwonlyargs
     optional = sum(default is not None for default in node.args.kw_defaults)
     return [each.arg for each in by_place], [each.arg for each in by_name], len(node.args.defaults), optional

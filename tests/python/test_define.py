@@ -1,4 +1,4 @@
-"""Operators that are written in Python: numpy is the judge of what they compute."""
+"""Operators written in Python, compared with numpy."""
 
 from __future__ import annotations
 
@@ -420,7 +420,9 @@ def test_a_gradient_of_other_operators():
 
 
 def test_manifests_have_the_bytes_that_the_sdk_writes():
-    """The manifest of the operator cosine in sdk/include/tenon/manifest.hpp has 582 bytes, some of which only elementwise classes have."""
+    """The operator cosine in sdk/include/tenon/manifest.hpp has 582 bytes, some only for
+    elementwise classes.
+    """
     from tenon import _cbor
 
     listed = {

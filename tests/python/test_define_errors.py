@@ -1,4 +1,4 @@
-"""What operators in Python do wrong, and what their users read."""
+"""Faults of operators in Python, and the resulting messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def host():
 def failing(work):
     @tenon.operator
     class Failing:
-        """Does what the test says."""
+        """Does what the test passes."""
 
         def describe(op):
             op.input("x")
@@ -104,7 +104,7 @@ def test_kept_arrays_have_memory_of_their_own_after_the_error():
     x = X.copy()
     with pytest.raises(tenon.ExecutionError) as caught:
         ops.failing(x)
-    x[...] = -99  # what the kernel saw is the caller's memory
+    x[...] = -99  # the kernel saw the caller's memory
     np.testing.assert_array_equal(kept[0], X)
     np.testing.assert_array_equal(kept[1], X[::2, 1:])
     np.testing.assert_array_equal(kept[2]["inside"][0], X.T)

@@ -1,4 +1,4 @@
-"""Operators in Python over time: memory, threads, the end of hosts and of the interpreter."""
+"""Lifetimes of operators in Python: memory, threads, the end of hosts and of the interpreter."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_objects_of_kernels_go_when_sessions_do():
         session.close()
     del graph, session
     gc.collect()
-    ops.relu(X)  # runs what other threads left over
+    ops.relu(X)  # handles what other threads deferred
     assert len(gone) >= 3
 
 
@@ -86,7 +86,7 @@ def test_a_function_of_a_closed_host_gives_an_error():
 
 
 def test_no_deadlock_between_python_threads_host_threads_and_callbacks():
-    """In a process of its own, whose threads faulthandler shows if it hangs."""
+    """Runs in a separate process, whose threads faulthandler shows if it hangs."""
     source = """
         import faulthandler, threading
         faulthandler.dump_traceback_later(60, exit=True)

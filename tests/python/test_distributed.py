@@ -1,4 +1,4 @@
-"""Trainers in processes that mpirun started together: the bits of one process."""
+"""Trainers in processes started by mpirun: bit-identical to one process."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ if trainer.rank == 0:
 
 
 def run(processes: int, *arguments: str) -> list[str]:
-    """The lines that they print, in the order of their ranks."""
+    """Runs processes and returns their output lines in the order of their ranks."""
     mpirun = shutil.which("mpirun.openmpi")
     if mpirun is None:
         pytest.skip("there is no Open MPI")

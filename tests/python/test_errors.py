@@ -1,4 +1,4 @@
-"""Errors and warnings: their classes, what they say, and that warnings of the host reach Python."""
+"""Errors and warnings: their classes and texts, and that warnings of the host reach Python."""
 
 import copy
 import os
@@ -121,7 +121,7 @@ def test_a_warning_in_another_thread(python):
 
 
 def test_operators_in_showwarning(python):
-    """What shows a warning may call operators, the session that warns, too, and may close what it likes."""
+    """A warning handler may call operators and the session that warns, and may close anything."""
     out = python(SPARSE + """
     graph = tenon.Graph()
     graph.output("y", ops.softmax(graph.input("x", "float32", (3, 3)), axis=1))

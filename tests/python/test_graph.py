@@ -1,4 +1,4 @@
-"""Graphs: building, gradients, files, copies, drawings and what is refused."""
+"""Graphs: building, gradients, files, copies, drawings, and rejected uses."""
 
 import copy
 import json
@@ -41,7 +41,8 @@ def test_names_that_are_none(name):
     graph, _ = graph_of()
     with pytest.raises((tenon.UsageError, TypeError)) as error:
         graph.input(name)
-    assert b"incompatible" not in str(error.value).encode()  # a text, whatever the name was
+    # a readable message, whatever the name was
+    assert b"incompatible" not in str(error.value).encode()
 
 
 @pytest.mark.parametrize(
@@ -256,7 +257,7 @@ def test_files_that_are_broken(tmp_path):
 
 
 def test_a_graph_whose_plugin_is_not_there(tmp_path):
-    """It opens, is listed and saved; what runs names the operator that is missing."""
+    """It can be opened, listed and saved; runs name the missing operator."""
     path = tmp_path / "net.tenon"
     net().save(path)
     with tenon.Host(search_defaults=False) as host:

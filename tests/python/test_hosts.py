@@ -1,4 +1,4 @@
-"""`with tenon.Host(...)`: the default host of one thread of control, until the block ends."""
+"""`with tenon.Host(...)`: the default host of one thread or task until the block ends."""
 
 import asyncio
 import contextvars
@@ -54,7 +54,7 @@ def test_version_names_a_host_and_its_operators(hosts):
     assert first.version[0] == first.number and first.version[1] > 0 and second.version == before
     numbers = {
         tenon.Host(threads=1, search_defaults=False).number for _ in range(20)
-    }  # each gone when the next is made
+    }  # each is destroyed when the next is created
     assert len(numbers) == 20 and first.number not in numbers
     first.close()
     with pytest.raises(tenon.UsageError, match="closed"):
@@ -120,7 +120,7 @@ def test_threads_whose_blocks_overlap(hosts):
 
 
 def test_threads_in_blocks_of_one_host(hosts):
-    """A enters, B enters, A leaves: B is in its block still."""
+    """A enters, B enters, A leaves: B is still in its block."""
     before, seen, barrier = tenon.default_host(), [], threading.Barrier(2, timeout=WAIT)
 
     def first():
@@ -182,7 +182,7 @@ def test_tasks_have_blocks_of_their_own(hosts):
             outlives = asyncio.create_task(late())
             assert await inside is hosts[0]
             outlives = asyncio.create_task(late())
-        assert await outlives is before  # not a host that its user has closed by then
+        assert await outlives is before  # not a host that its user has already closed
 
     asyncio.run(main())
 
@@ -236,7 +236,7 @@ def test_the_default_host_of_the_process_changes_below_a_block(hosts):
 
 
 def test_operators_find_the_host_of_the_block_on_the_threads_of_a_host():
-    """Those that a graph runs at once, in the name of the caller."""
+    """Operators that a graph runs concurrently, on behalf of the caller."""
     seen = []
     with tenon.Host(threads=4) as host, tenon.Host(threads=1) as block:
 
@@ -266,7 +266,7 @@ def test_operators_find_the_host_of_the_block_on_the_threads_of_a_host():
 
 
 def test_an_operator_is_checked_inside_of_a_block():
-    """In a fork, which has none of the block's threads."""
+    """The check runs in a fork, which has none of the block's threads."""
     with tenon.Host(threads=2):
 
         @tenon.operator

@@ -1,4 +1,6 @@
-"""What the package brings besides modules: the program, headers, CMake's package, operators, and its version."""
+"""The other files of the package: the program, headers, CMake's package, operators, and the
+version.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ def test_python_m_tenon_is_the_program() -> None:
     done = run(sys.executable, "-m", "tenon", "--version")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("tenon ")
-    # Its exit codes are the program's own: 2 is wrong usage.
+    # The exit codes are the program's: 2 is wrong usage.
     assert run(sys.executable, "-m", "tenon", "trian").returncode == 2
 
 
@@ -61,7 +63,7 @@ def test_these_are_all_plugins() -> None:
 
 
 def test_libraries_of_plugins_compute() -> None:
-    # OpenBLAS and oneDNN, which wheels carry along.
+    # Uses OpenBLAS and oneDNN, which wheels contain.
     left, right = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
     np.testing.assert_allclose(ops.matmul(left, right), left @ right)
     image, kernel = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4), np.ones((1, 1, 3, 3), np.float32)

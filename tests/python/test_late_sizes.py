@@ -1,4 +1,6 @@
-"""Sizes that a run decides flow through shape arithmetic into other sizes: in sessions, batches, training and subgraphs."""
+"""Sizes known only at run time flow through shape arithmetic into other sizes: in sessions,
+batches, training and subgraphs.
+"""
 
 import numpy as np
 import pytest
@@ -14,13 +16,13 @@ def ints(*values):
 
 
 def graph_text(make, **inputs):
-    """A graph of the named inputs, as JSON."""
+    """A graph with the named inputs, as JSON."""
     graph = tenon.Graph()
     graph.outputs(**make(*(graph.input(name, dtype, shape) for name, (dtype, shape) in inputs.items())))
     return graph.to_json()
 
 
-# Values of which a run decides the size: NAME -> (graph, numpy). All are vectors.
+# Values whose size is known only at run time: NAME -> (graph, numpy). All are vectors.
 def negative_indices(x):
     return ops.nonzero(ops.less(x, F(0)))
 
@@ -127,7 +129,7 @@ def test_masked_assignment():
 
 
 def test_gradient():
-    """The gradient of x[x < 0] in a sum that is weighted by a vector of a late size."""
+    """The gradient of x[x < 0] in a sum weighted by a vector of late size."""
     graph = tenon.Graph()
     x = graph.input("x", "float32", (None,))
     scale = graph.variable("scale", np.ones((), F))

@@ -1,4 +1,6 @@
-"""What is made goes away: memory after many calls, objects at the end of the interpreter, forks, references in circles."""
+"""Objects are released: memory after many calls, the end of the interpreter, forks, reference
+cycles.
+"""
 
 import gc
 import os
@@ -47,7 +49,7 @@ def failing(call):
     raise AssertionError("it did not fail")
 
 
-# calls, and how many: as many as take about a second.
+# Calls, and how many of them take about a second.
 CALLS = {
     "quick": (lambda: ops.add(X, X), 100_000),
     "quick with a parameter": (lambda: ops.quadratic(X, a=2.0), 100_000),
@@ -84,7 +86,7 @@ CALLS = {
 
 @pytest.mark.parametrize("what", CALLS)
 def test_memory_does_not_grow(what):
-    """A leak of one object, or of 64 bytes, for each call is more than what is allowed here."""
+    """Leaking one object, or 64 bytes, per call exceeds the limit."""
     call, times = CALLS[what]
     for _ in range(times // 10 + 3):
         call()
@@ -157,7 +159,7 @@ def test_an_array_lives_as_long_as_its_tensor():
 
 
 def test_an_owner_that_another_thread_drops(python):
-    """A graph holds an array that the last run frees while no thread holds the GIL."""
+    """A graph holds an array that the last run releases while no thread holds the GIL."""
     out = python(
         """
         import gc, threading, weakref, numpy as np, tenon
@@ -233,7 +235,7 @@ def test_the_interpreter_ends(how, python):
 
 
 def test_functions_of_atexit_that_come_last(python):
-    """What was registered before tenon runs after its own end."""
+    """Functions registered before tenon is imported run after tenon has ended."""
     out = python(
         ALIVE.format(
             first="atexit.register(lambda: print(session(array)['y'][0, 0], relu(array)[0, 0], ops.add(1, 2)))", last=""
@@ -320,7 +322,7 @@ def test_a_first_call_in_many_threads_makes_one_host(python):
 
 
 def test_subinterpreters(python):
-    """They either have Tenon or an ImportError; none of them crashes."""
+    """Either Tenon works there or importing it raises ImportError; nothing crashes."""
     python(
         """
         import tenon, importlib

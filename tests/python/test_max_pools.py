@@ -1,5 +1,6 @@
-"""Max pooling of NaN and infinities, in every rank, dtype and layout: the largest element, or NaN where a window holds one, where it lies, and
-which element takes the gradient."""
+"""Max pooling of NaN and infinities, in every rank, dtype and layout: the largest element, or NaN
+if a window has one, its position, and the element that gets the gradient.
+"""
 
 import itertools
 
@@ -9,7 +10,7 @@ import tenon
 from tenon import ops
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
-# Sizes of the spatial axes, and the window.
+# Sizes of the spatial axes, and of the window.
 CASES = [
     ((9,), {"kernel": [3], "stride": [2], "pad": [1]}),
     ((70,), {"kernel": [2], "stride": [1]}),
@@ -24,7 +25,7 @@ CASES = [
 
 
 def windows(sizes, kernel, stride, pad=None, dilate=None):
-    """For each place of the output, the numbers of the elements below its window, in their order."""
+    """For each output position, the indices of the elements in its window, in order."""
     rank = len(sizes)
     pad, dilate = pad or [0] * rank, dilate or [1] * rank
     reach = [d * (k - 1) + 1 for d, k in zip(dilate, kernel)]
@@ -39,11 +40,11 @@ def windows(sizes, kernel, stride, pad=None, dilate=None):
 def chosen(plane, window):
     """The first NaN of a window, else the first of its largest elements."""
     values = plane[window]
-    return window[np.argmax(values)]  # which takes NaN for the largest
+    return window[np.argmax(values)]  # np.argmax treats NaN as the largest
 
 
 def pooled(x, **window):
-    """Values, and the number in x of each."""
+    """Values, and the index in x of each."""
     planes = x.reshape(*x.shape[:2], -1)
     below = list(windows(x.shape[2:], **window))
     at = np.array([[[chosen(plane, w) for w in below] for plane in sample] for sample in planes])
@@ -52,7 +53,7 @@ def pooled(x, **window):
 
 
 def planes_of(sizes, rng):
-    """Planes of numbers; of some NaN among them; with infinities; of -infinity, or of NaN, alone."""
+    """Planes of numbers, some with NaN or infinities, some of only -infinity or only NaN."""
     x = np.round(rng.standard_normal((2, 4, *sizes)), 2)
     x[0, 1][rng.random(sizes) < 0.1] = np.nan
     x[0, 2][rng.random(sizes) < 0.3] = -np.inf
@@ -60,7 +61,7 @@ def planes_of(sizes, rng):
     x[0, 3][rng.random(sizes) < 0.1] = np.nan
     x[1, 0], x[1, 1] = -np.inf, np.nan
     x[1, 2] = np.where(rng.random(sizes) < 0.5, -np.inf, np.nan)
-    x[1, 3] = 1  # all alike: the first counts
+    x[1, 3] = 1  # all equal: the first counts
     return x
 
 
@@ -117,7 +118,9 @@ def test_global(sizes, dtype):
 
 @pytest.mark.parametrize(("sizes", "window"), [CASES[2], CASES[3], CASES[6]])
 def test_between_convolutions(sizes, window):
-    """Where plans lay images out channels last. A convolution by a permutation of the channels changes no number but spreads a NaN."""
+    """Plans store images channels-last here. A convolution that permutes channels changes no number
+    but spreads NaN.
+    """
     channels = 32
     rng = np.random.default_rng(3)
     x = rng.standard_normal((2, channels, *sizes)).astype("float32")

@@ -1,4 +1,4 @@
-"""Layers against numpy's closed forms; their weights made, shared and given."""
+"""Layers against closed forms in numpy, with created, shared and passed weights."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from tenon import nn, ops
 
 
 def built(layer, shape, dtype="float32"):
-    """A graph of one layer, its elements fixed, and what a call returns."""
+    """A graph of one layer with fixed elements, and the result of a call."""
     graph = tenon.Graph()
     made = layer(graph.input("x", dtype, shape))
     graph.output("y", made)

@@ -1,4 +1,4 @@
-"""ONNX models, written by hand: imported with the options that the command has."""
+"""Handwritten ONNX models, imported with the options of the command."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def test_options_are_for_models(tmp_path):
 
 
 def test_names_that_no_graph_can_have(tmp_path):
-    """Runs take the model's names and the graph's, and the change is said."""
+    """Runs accept the model's names and the graph's, and the change is reported."""
     nodes = [node("Neg", ["x:0"], "y:0"), node("Relu", ["x:0"], "z"), node("Add", ["x:0", "b"], "s:1")]
     inputs, outputs = [value("x:0", ("n", 2)), value("b", (2,))], [value("y:0"), value("z"), value("s:1")]
     path = tmp_path / "m.onnx"
@@ -98,7 +98,7 @@ def test_names_that_no_graph_can_have(tmp_path):
     for name in ("x:0", "x_0"):
         assert tenon.load(path, shape={name: (3, 2)}).inputs["x_0"].shape == (3, 2)
         assert "x_0" not in tenon.load(path, fix={name: X}).inputs
-    # x_0 is another input, and stays it
+    # x_0 is another input and keeps its name
     nodes, inputs = [node("Sub", ["x:0", "x_0"], "y")], [value("x_0", (2,)), value("x:0", (2,))]
     path.write_bytes(model(nodes, inputs, [value("y")]))
     with pytest.warns(tenon.Warning, match="'x:0' is called 'x_0_1'"):
@@ -133,7 +133,7 @@ def test_names_of_the_model_everywhere(tmp_path):
 
 
 def test_links(tmp_path):
-    """Weights behind links: in the folder, out of it."""
+    """Weights behind links inside and outside of the folder."""
     (tmp_path / "model").mkdir()
     external = field(13, field(1, "location") + field(2, "w.bin"))
     w = field(1, 2) + field(2, 1) + field(8, "w") + external + field(14, 1)

@@ -1,4 +1,6 @@
-"""Nodes of ONNX models that wait for ranks, sizes and elements that only a run knows, against numpy and the standard's formulas."""
+"""ONNX nodes that wait for ranks, sizes and elements known only at run time, against numpy and the
+standard's formulas.
+"""
 
 import itertools
 
@@ -33,7 +35,7 @@ def integers(*shape):
 
 
 def no_guess_fits():
-    """Nodes that no tensors of one rank and one size fit, and numpy's results."""
+    """Nodes that no tensors of one rank and size fit, and numpy's results."""
     a, b, c = integers(2, 3), integers(3, 4, 2), integers(2)
     yield node("Einsum", ["a", "b"], "y", equation="ij,jkl->ikl"), dict(a=a, b=b), np.einsum("ij,jkl->ikl", a, b)
     yield (
@@ -61,7 +63,9 @@ def test_nodes_wait_for_shapes_that_no_guess_fits(tmp_path, known):
 
 @pytest.mark.parametrize("known", [OPEN, NONE])
 def test_a_dtype_that_was_taken_wrongly_is_an_error(tmp_path, known):
-    """What is between nodes declares none: the first input's is taken, which is right for most operators."""
+    """Intermediate values have no declared dtype; the first input's is assumed, which most
+    operators return.
+    """
     arrays = dict(x=integers(1, 4, 5, 6), w=integers(6, 2, 3, 2))
     nodes = [node("Conv", ["x", "w"], "c", group=2), node("Neg", ["c"], "y")]
     np.testing.assert_array_equal(run(tmp_path, nodes, arrays, known), -conv(arrays["x"], arrays["w"], None, 2))
@@ -72,7 +76,7 @@ def test_a_dtype_that_was_taken_wrongly_is_an_error(tmp_path, known):
 
 
 def grid(theta, size, corners):
-    """Of AffineGrid, for images."""
+    """AffineGrid's formula, for images."""
 
     def along(n):
         return np.linspace(-1, 1, n) if corners else (2 * np.arange(n) + 1) / n - 1
@@ -82,7 +86,7 @@ def grid(theta, size, corners):
 
 
 def centers():
-    """What CenterCropPad makes of one array."""
+    """CenterCropPad's results for one array."""
     x = integers(4, 5)
     wide, high = np.zeros((3, 7), np.float32), np.zeros((6, 2), np.float32)
     wide[:, 1:6], high[1:5] = x[:3], x[:, 1:3]
@@ -109,7 +113,7 @@ def mel_weights(bands, length, rate, low, high):
 
 
 def check_sizes(tmp_path, nodes, inputs, cases, known, opset):
-    """cases: arrays and the result. One session computes all of them."""
+    """cases: arrays and results. One session computes all of them."""
     dims = {OPEN: {name: [None] * array.ndim for name, array in inputs.items()}, NONE: dict.fromkeys(inputs)}.get(known)
     path = tmp_path / "m.onnx"
     path.write_bytes(model_for(nodes, inputs, "y", None, dims, opset))
@@ -181,7 +185,7 @@ def layer_norm(x, scale):
 
 
 def test_nodes_that_need_ranks_wait_for_those_of_a_run(tmp_path):
-    """One session, several ranks and sizes, in every kind of file."""
+    """One session with several ranks and sizes, in every kind of file."""
     nodes = [
         node("LayerNormalization", ["x", "s"], "n", axis=-1, name="norm"),
         node("LpNormalization", ["n"], "l", axis=-1),

@@ -1,4 +1,6 @@
-"""Operators of ONNX models, against numpy and the standard's formulas, with sizes and ranks that are known, open and missing."""
+"""Operators of ONNX models, against numpy and the standard's formulas, with known, open and missing
+sizes and ranks.
+"""
 
 import itertools
 
@@ -39,7 +41,7 @@ def test_softmax_before_13_takes_all_axes_from_its_axis_on(tmp_path, known, kind
         x = rng.standard_normal(shape).astype(np.float32)
         for axis in (0, 1, 2, -1, -2):
             if x.size == 0 and axis == 0:
-                continue  # no element to choose from
+                continue  # there is no element to choose
             at = axis % 3
             flat = x.reshape(np.prod(shape[:at], dtype=int), np.prod(shape[at:], dtype=int))
             got = run(tmp_path, [node(kind, ["x"], "y", axis=axis)], {"x": x}, known, opset=11)
@@ -97,7 +99,9 @@ def test_einsum_refuses_a_diagonal_of_different_sizes(tmp_path):
 
 
 def conv_transpose(x, w, bias, *, strides, dilations, extra, pads=None, mode="NOTSET", sizes=None, group=1):
-    """ONNX's formula, element by element: what is cut off, and zeros where nothing reaches."""
+    """ONNX's formula, element by element: outputs that are cut off, and zeros that nothing
+    contributes to.
+    """
     axes = x.ndim - 2
     full = [strides[a] * (x.shape[a + 2] - 1) + extra[a] + (w.shape[a + 2] - 1) * dilations[a] + 1 for a in range(axes)]
     if sizes is None and mode.startswith("SAME"):
@@ -122,7 +126,7 @@ def conv_transpose(x, w, bias, *, strides, dilations, extra, pads=None, mode="NO
 @pytest.mark.parametrize("known", ["whole", OPEN, NONE])
 @pytest.mark.parametrize("mode", ["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"])
 def test_conv_transpose(tmp_path, known, mode):
-    """output_padding from the stride on, and output_shape with sizes that are not known."""
+    """output_padding of at least the stride, and output_shape with unknown sizes."""
     w, bias = rng.standard_normal((2, 3, 3, 2)).astype(np.float32), rng.standard_normal(3).astype(np.float32)
     x = rng.standard_normal((2, 2, 4, 3)).astype(np.float32)
     cases = [
@@ -162,7 +166,7 @@ def test_conv_transpose_with_an_end_pad_and_output_padding_on_different_axes(tmp
     sums = dict(strides=[2, 1], dilations=[1, 2], output_padding=[1, 1], pads=[0, 0, 1, 0])
     got = run(tmp_path, [node("ConvTranspose", ["x", "w"], "y", **sums)], {"x": x}, known, {"w": w})
     equal(got, np.array([[[[6, 0], [6, 0]]]], np.float32))
-    cut = dict(strides=[1], dilations=[3], output_padding=[2], pads=[1, 1])  # all that is left is output padding
+    cut = dict(strides=[1], dilations=[3], output_padding=[2], pads=[1, 1])  # only output padding is left
     got = run(tmp_path, [node("ConvTranspose", ["x", "w"], "y", **cut)], {"x": x[0]}, known, {"w": w[:, :, 0]})
     equal(got, np.zeros((1, 1, 1), np.float32))
 
@@ -218,7 +222,7 @@ def test_gemm(tmp_path, known, dtype):
     ):
         a, b = rng.integers(-9, 9, (3, 5)).astype(dtype), rng.integers(-9, 9, (5, 4)).astype(dtype)
         c = None if c_shape is None else np.asarray(rng.integers(-9, 9, c_shape)).astype(dtype)
-        number = np.uint64 if whole else np.float64  # whole numbers of any sign wrap around
+        number = np.uint64 if whole else np.float64  # integers of either sign wrap around
         expected = number(scale) * (a.astype(number) @ b.astype(number))
         if c is not None:
             expected = expected + number(scale) * c.astype(number)
@@ -266,7 +270,7 @@ def test_matmul_of_shapes_that_do_not_fit_says_them(tmp_path):
 @pytest.mark.parametrize("scale_shape, zero_shape", list(itertools.product([(), (1,)], repeat=2)))
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "int32"])
 def test_one_zero_point_beside_one_scale(tmp_path, known, scale_shape, zero_shape, dtype):
-    """[] and [1] are both one number, as quantizers write them."""
+    """[] and [1] both mean one number, as quantizers write it."""
     scale, zero = np.full(scale_shape, 0.5, np.float32), np.full(zero_shape, 3, dtype)
     x = rng.integers(0, 100, (2, 3)).astype(dtype)
     for constants in ({"s": scale, "z": zero}, {}):

@@ -1,4 +1,4 @@
-"""tenon.ops: every operator is a function, and what goes into it comes out as numpy has it."""
+"""tenon.ops: every operator is a function whose results match numpy's."""
 
 import array
 import copy
@@ -104,7 +104,7 @@ def test_binary_of_every_dtype(name, dtype):
     with np.errstate(over="ignore"):
         want = BINARY[name](left, right)
     assert got.dtype == want.dtype
-    assert np.array_equal(got, want)  # integers wrap around, as numpy's do
+    assert np.array_equal(got, want)  # integers wrap around, as in numpy
 
 
 @pytest.mark.parametrize("name", BINARY)

@@ -92,7 +92,9 @@ def test_dtypes_as_parameters(value):
 
 
 def test_parameters_that_are_equal_and_not_the_same():
-    """The cache of prepared calls tells -0.0 from 0.0, and 1 from True and 1.0, in whichever order they come."""
+    """The cache of prepared calls distinguishes -0.0 from 0.0, and 1 from True and 1.0, in any
+    order.
+    """
     zero, one = np.zeros(1), np.ones(1)
     for _ in range(3):
         assert not np.signbit(ops.quadratic(zero, a=0.0, b=0.0, c=0.0))[0]
@@ -117,7 +119,7 @@ def test_lists_that_change_between_calls():
     for axis, size in ((0, 6), (1, 4), (0, 6), (True, 4)):
         axes[0] = axis
         if axis is True:
-            assert ops.sum(BASE, axis=axes).shape == (4,)  # as a list of whole numbers
+            assert ops.sum(BASE, axis=axes).shape == (4,)  # as a list of integers
         else:
             assert ops.sum(BASE, axis=axes).shape == ops.sum(BASE, axis=axes).shape == (size,)
     axes.append(0)
@@ -185,7 +187,7 @@ def test_operators_with_states():
     ones, zeros = np.ones(3, "float32"), np.zeros(3, "float32")
     np.testing.assert_allclose(
         ops.batch_norm(x, ones, zeros, axis=1, epsilon=1e-12), x, rtol=1e-5
-    )  # fresh states: mean 0, variance 1
+    )  # new states: mean 0, variance 1
     normal = ops.batch_norm(x, ones, zeros, axis=1, epsilon=1e-12, training=True)
     np.testing.assert_allclose(normal, (x - x.mean(0)) / x.std(0), rtol=1e-4, atol=1e-5)
 
@@ -227,7 +229,7 @@ def test_an_operator_of_a_host_of_its_own():
 
 
 def test_hosts_with_other_plugins():
-    """What is known of an operator is of its host: another one has as many additions behind it."""
+    """Cached operator information belongs to one host: another one has had as many additions."""
     paths = {name: ops[name].info.path for name in ("sum", "add")}
     assert paths["sum"] != paths["add"]
     for _ in range(2):

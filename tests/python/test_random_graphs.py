@@ -1,4 +1,5 @@
-"""Random graphs against numpy: values that are written twice, several outputs, gradients against differences.
+"""Random graphs against numpy: repeated values, several outputs, and gradients against finite
+differences.
 
 TENON_RANDOM_GRAPHS=2000 tries more of them than CI does.
 """
@@ -18,7 +19,7 @@ def softmax(x):
     return e / e.sum(1, keepdims=True)
 
 
-# NAME -> (inputs, the call, numpy). Smooth, so that differences give their gradients; all of shape (2, 3).
+# NAME -> (inputs, the call, numpy). Smooth functions, for finite differences; all of shape (2, 3).
 CALLS = {
     "tanh": (1, ops.tanh, np.tanh),
     "sin": (1, ops.sin, np.sin),
@@ -36,7 +37,9 @@ CALLS = {
 
 
 def program(random):
-    """Steps (call, inputs by number) on five sources: inputs 0 and 1, variables 2 and 3, constant 4. Some are repeated."""
+    """Steps (call, indices of inputs) on five sources: inputs 0 and 1, variables 2 and 3, constant
+    4. Some repeat.
+    """
     steps = []
     for i in range(random.integers(2, 14)):
         if steps and random.random() < 0.35:

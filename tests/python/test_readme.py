@@ -1,4 +1,4 @@
-"""The programs of the package's README print what it says."""
+"""The programs in the package's README print the documented output."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Every conversion to float16 and bfloat16 rounds once, to nearest, ties to even: tried at each midpoint between two of their numbers and at
-its neighbours."""
+"""Every conversion to float16 and bfloat16 rounds once, to nearest, ties to even: tested at each
+midpoint between two of their numbers and at its neighbours.
+"""
 
 import json
 
@@ -15,7 +16,9 @@ KINDS = {
 
 
 def value_of(bits, dtype):
-    """The numbers of some bits as float64, by the definition of IEEE 754; infinity is the number that would follow."""
+    """The float64 values of bit patterns by IEEE 754; infinity becomes the number that would
+    follow.
+    """
     _, fraction, lowest = KINDS[dtype]
     exponent = bits >> fraction
     significand = np.where(exponent > 0, 1 << fraction, 0) + (bits & (1 << fraction) - 1)
@@ -23,7 +26,9 @@ def value_of(bits, dtype):
 
 
 def midpoints(dtype):
-    """Numbers, and the bits that they become: each midpoint, the float64 below and the one above; then the same of negative ones."""
+    """Numbers and their expected bits: each midpoint, the float64 below and above it; then the same
+    negated.
+    """
     infinity = KINDS[dtype][0]
     below = np.arange(infinity, dtype="int64")
     middle = (value_of(below, dtype) + value_of(below + 1, dtype)) / 2
@@ -33,7 +38,7 @@ def midpoints(dtype):
 
 
 def whole_midpoints(dtype, whole):
-    """The same of integers: those that lie next to midpoints, and all that are small."""
+    """The same for integers: those next to midpoints, and all small ones."""
     infinity = KINDS[dtype][0]
     info = np.iinfo(whole)
     numbers = {*range(-2000, 2001), info.min, info.max, *(2**k + d for k in range(64) for d in (-1, 0, 1))}
@@ -49,7 +54,7 @@ def whole_midpoints(dtype, whole):
 
 
 def bits_of(number, dtype):
-    """Rounds an integer by integers alone."""
+    """Rounds an integer with integer arithmetic only."""
     infinity, fraction, lowest = KINDS[dtype]
     sign, size = (0x8000, -number) if number < 0 else (0, number)
     if size == 0:
@@ -60,7 +65,7 @@ def bits_of(number, dtype):
         kept += lost > half or (lost == half and kept & 1)
     else:
         kept = size << -rest
-    bits = kept + (rest + fraction - lowest << fraction)  # a carry into the exponent is right
+    bits = kept + (rest + fraction - lowest << fraction)  # a carry into the exponent is correct
     return sign | min(bits, infinity)
 
 
@@ -152,7 +157,9 @@ def test_first_values(dtype):
 
 @pytest.mark.parametrize("dtype", KINDS)
 def test_sums_that_end_in_16_bits(dtype):
-    """2048 + 1 + 2^-20 lies just above a midpoint of float16, and is that midpoint in float32; bfloat16 likewise."""
+    """2048 + 1 + 2^-20 is just above a midpoint of float16, and is that midpoint in float32;
+    bfloat16 likewise.
+    """
     digits = KINDS[dtype][1] + 1
     terms = np.array([2.0**digits, 1, 2.0**-20 if dtype == "float16" else 2.0**-30])
     right = 2.0**digits + 2

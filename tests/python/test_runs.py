@@ -1,4 +1,4 @@
-"""Results of runs: their order, shapes that only a run knows, and runs that fail."""
+"""Results of runs: their order, shapes known only at run time, and failed runs."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""tenon.Scorer by itself; tests/python_engines has it in the workers of engines."""
+"""tenon.Scorer by itself; tests/python_engines uses it in the workers of engines."""
 
 from __future__ import annotations
 

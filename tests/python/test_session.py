@@ -1,4 +1,4 @@
-"""Sessions: what they are given, what they write to, their options, and what is refused before anything runs."""
+"""Sessions: inputs, destinations, options, and errors before anything runs."""
 
 import json
 import os
@@ -113,7 +113,7 @@ def test_shapes_that_change(session):
     ],
 )
 def test_inputs_that_do_not_fit(session, inputs, error, text):
-    for _ in range(3):  # after runs that are remembered, too
+    for _ in range(3):  # also after successful runs that are cached
         with pytest.raises(error, match=text):
             session.run(inputs)
         assert np.array_equal(session(X, K)["y"], X * 2)
@@ -136,7 +136,7 @@ def test_arguments_that_do_not_fit(session):
 
 
 class Changing(dict):
-    """Gives other arrays each time that it is asked."""
+    """Returns different arrays at each access."""
 
     def __getitem__(self, key):
         return np.zeros(3)

@@ -1,4 +1,4 @@
-"""The calls in Python on the pages of `tenon docs -o` run, and give arrays."""
+"""The Python calls on the pages of `tenon docs -o` run and return arrays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_every_page_has_a_call(programs: dict[str, str]) -> None:
 def test_the_calls_run(programs: dict[str, str]) -> None:
     faults = []
     for name, program in programs.items():
-        if "import numpy" not in program:  # the form of a call alone, where no example can be told from the manifest
+        if "import numpy" not in program:  # only the form of a call, if the manifest has no example
             continue
         names: dict[str, object] = {}
         try:

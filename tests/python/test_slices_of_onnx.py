@@ -1,4 +1,6 @@
-"""Slice of ONNX moves a begin before the first element onto it where the step is negative; slices of Tenon's own are Python's."""
+"""ONNX's Slice with a negative step clamps a begin before the first element to it; Tenon's slices
+are Python's.
+"""
 
 import itertools
 
@@ -10,7 +12,9 @@ from test_onnx import field, node, value
 
 
 def as_onnx_says(n, start, end, step):
-    """The text of the operator: negative ones plus n, then the start clamped to [0, n - 1] and the end to [-1, n - 1] for negative steps."""
+    """The specification: negative bounds plus n; for negative steps, start clamped to [0, n - 1],
+    end to [-1, n - 1].
+    """
     start, end = (i + n if i < 0 else i for i in (start, end))
     if step > 0:
         start, end = min(max(start, 0), n), min(max(end, 0), n)
@@ -81,7 +85,7 @@ def test_imported(tmp_path, size, begin):
     ],
 )
 def test_exported(tmp_path, size, options, known_to_onnx):
-    """What ONNX would compute otherwise is written as an operator of Tenon's, with a note."""
+    """A slice that ONNX would compute differently is exported as a Tenon operator, with a note."""
     graph = tenon.Graph()
     graph.outputs(y=ops.slice(graph.input("x", "float32", (size,)), **options))
     notes = graph.export_onnx(tmp_path / "slice.onnx")

@@ -1,5 +1,6 @@
-"""Every elementwise operator at zeros of both signs, infinities, NaN, the smallest and the largest numbers of each dtype, against numpy:
-called at once, in a session, folded, in a fused group, in the vector part of a loop and in its tail."""
+"""Elementwise operators at special values (zeros, infinities, NaN, extremes of each dtype) against
+numpy: eager, in a session, folded, in a fused group, in the vector body and in the tail of a loop.
+"""
 
 import math
 
@@ -11,9 +12,9 @@ from tenon import ops
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")
 
-# A bfloat16 is kept as the float32 of the same value: numpy has none.
+# A bfloat16 is represented by the float32 of the same value, since numpy has none.
 HELD = {"bfloat16": "float32"}
-# What elements are computed in, and what numpy has beyond that.
+# The dtypes in which elements are computed, and numpy's wider types.
 COMPUTED = {"float16": "float32", "bfloat16": "float32"}
 WIDER = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "float64": "longdouble"}
 DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
@@ -29,7 +30,7 @@ compared = {}  # operator: numbers
 
 
 def bfloat16(values):
-    """Rounded to nearest even, as float32."""
+    """Rounds to nearest even; returned as float32."""
     bits = np.asarray(values, "float32").view("uint32").astype("uint64")
     rounded = ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16 << 16).astype("uint32").view("float32")
     return np.where(np.isnan(values), np.float32(np.nan), rounded)
@@ -62,7 +63,7 @@ def special(dtype):
 
 
 def same(f):
-    """Exact in the dtype that elements are computed in, then rounded once."""
+    """Exact in the dtype in which elements are computed, then rounded once."""
     return lambda dtype, *x: f(*(v.astype(COMPUTED.get(dtype, v.dtype)) for v in x))
 
 
@@ -81,7 +82,7 @@ def by_element(f):
 
 
 def of_integers(f, g):
-    """f of integers without bounds, taken modulo 2^bits; g of all else."""
+    """f on unbounded integers, modulo 2^bits; g on everything else."""
 
     def right(dtype, *x):
         if x[0].dtype.kind not in "iu":
@@ -94,7 +95,7 @@ def of_integers(f, g):
 
 
 def product(x, y):
-    """As (a + bi)(c + di) is written: no standard says more of infinities."""
+    """(a + bi)(c + di) as written; no standard says more about infinities."""
     if x.dtype.kind != "c":
         return x * y
     made = np.empty_like(x)
@@ -114,7 +115,7 @@ def power(base, exponent):
 
 
 def larger(x, y):
-    """IEEE 754's maximum: NaN of either, and +0 is above -0."""
+    """IEEE 754's maximum: NaN if either is NaN, and +0 is above -0."""
     if x.dtype.kind in "iu":
         return np.maximum(x, y)
     return np.where(x == y, np.where(np.signbit(x), y, x), np.maximum(x, y))
@@ -146,7 +147,7 @@ def minus_one(x):
 
 
 def gelu(x):
-    return np.where(x == -np.inf, -0.0, x * normal(x))  # where the product has no value, the limit
+    return np.where(x == -np.inf, -0.0, x * normal(x))  # the limit where the product has no value
 
 
 def moved(x, low, high):
@@ -183,7 +184,7 @@ def divided(x, y):
 
 
 def remainder(x, y):
-    """numpy's, whose zeros have the sign of the divisor; 0 of integers divided by 0."""
+    """numpy's remainder: zeros have the divisor's sign; 0 for integers divided by 0."""
     return np.where(y == 0, 0, np.mod(x, np.where(y == 0, 1, y))) if x.dtype.kind in "iu" else np.mod(x, y)
 
 
@@ -196,11 +197,11 @@ def identity(x, *_):
 
 
 def positive_part(x, low=0):
-    return np.where(x < 0, x.dtype.type(low), x)  # -0 stays: it is not below 0
+    return np.where(x < 0, x.dtype.type(low), x)  # -0 stays, since it is not below 0
 
 
 def shrunk(x, bias, threshold):
-    """Integers are computed in float64, and what does not fit saturates."""
+    """Integers are computed in float64, and results that do not fit saturate."""
     v = x.astype("float64") if x.dtype.kind in "iu" else x
     made = np.where(v < -threshold, v + v.dtype.type(bias), np.where(v > threshold, v - v.dtype.type(bias), 0))
     if x.dtype.kind == "f":
@@ -209,7 +210,7 @@ def shrunk(x, bias, threshold):
     return np.array([min(max(int(each), info.min), info.max) for each in made], x.dtype)
 
 
-# Operator: what is right. With a tuple, the parameters of calls, each with what is right then.
+# Operator: the expected results. With a tuple, the parameters of calls and the results for each.
 TABLE = {
     "abs": same(np.abs),
     "acos": near(np.arccos),
@@ -339,7 +340,7 @@ def expected(name, right, dtype, x):
 
 
 def check(name, way, dtype, x, got, want, units):
-    """NaN where NaN is right, the same infinities, zeros of the same sign, all else within some units in the last place."""
+    """Expects NaN for NaN, equal infinities and signs of zeros, else some units in the last place."""
     got = np.asarray(got)
     assert got.shape == want.shape, (name, way, dtype)
     if want.dtype.kind == "c":
@@ -358,7 +359,7 @@ def check(name, way, dtype, x, got, want, units):
                 kind = dtype if dtype in FLOATS else g.dtype.name
                 ends = SMALLEST[kind] * (
                     1 if kind in COMPUTED else 16
-                )  # what is computed with denormal numbers is off by some
+                )  # computed with denormal numbers, which are less exact
                 unit = np.maximum(np.abs(w) * 2.0 ** (1 - DIGITS[kind]), ends)
                 close = np.abs(g.astype("longdouble") - w.astype("longdouble")) <= units * unit
                 either_zero = (g == 0) | (w == 0)
@@ -386,7 +387,7 @@ def at_once(op, x, dtype, params):
 
 
 def twice_turned(value):
-    """What changes nothing and is a neighbour in a fused group."""
+    """Leaves the value unchanged; a neighbour in a fused group."""
     dtype = str(value.dtype)
     if dtype == "bool":
         return ops.logical_not(ops.logical_not(value))
@@ -419,13 +420,14 @@ def test_special_values(name):
             x = crossed(info, dtype)
             want = expected(name, right, dtype, x)
             n = want.size
-            # Twice and a bit, the second time at other offsets from the start of a vector: each number is in a loop's body.
+            # Twice and a bit, the second time at other vector offsets, so that each number is in a
+            # loop's body.
             long = np.r_[np.arange(n), np.roll(np.arange(n), 5), np.arange(min(n, 37))]
             many = [v[long] for v in x]
             check(name, "at once", dtype, many, at_once(op, many, dtype, params), want[long], units)
             for way in ("optimized", "unoptimized", "folded", "fused"):
                 check(name, way, dtype, many, in_session(op, many, dtype, params, way), want[long], units)
-            for first in range(0, n, 3):  # fewer than a vector has: a loop's tail
+            for first in range(0, n, 3):  # fewer than a vector: a loop's tail
                 few = [v[first : first + 3] for v in x]
                 check(name, "in a tail", dtype, few, at_once(op, few, dtype, params), want[first : first + 3], units)
 

@@ -1,4 +1,4 @@
-"""Threads: many at once, two on one object, and Ctrl-C."""
+"""Threads: many concurrent calls, two on one object, and Ctrl-C."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ X = np.ones((8, 8), "float32")
 
 
 def together(count, work):
-    """Runs work(number) in threads that start at once, and raises what one of them raises."""
+    """Runs work(number) in threads that start together, and raises what any of them raises."""
     start, errors = threading.Barrier(count), []
 
     def run(number):
@@ -78,7 +78,7 @@ def test_large_calls_of_one_operator():
 
 @pytest.mark.parametrize("what", ["session", "graph"])
 def test_two_threads_on_one_object(what):
-    """One of them is served; the other one gets a result, or a sentence."""
+    """One thread succeeds; the other one gets a result or an error message."""
     graph = graph_of(64)
     session = tenon.Session(graph)
     use = (lambda x: session(x)) if what == "session" else (lambda x: graph(x))
@@ -226,7 +226,9 @@ session(x[:10])
 
 
 def interrupted(code, seconds=60):
-    """Runs code, sends SIGINT when it says "go", and returns the status, what it printed then, and how long it took after the signal."""
+    """Runs code, sends SIGINT after it prints "go"; returns status, later output, and seconds after
+    the signal.
+    """
     program = subprocess.Popen(
         [sys.executable, "-u", "-c", textwrap.dedent(LONG) + textwrap.dedent(code)],
         stdout=subprocess.PIPE,
@@ -318,7 +320,9 @@ def test_a_handler_that_raises():
 
 
 def test_an_interrupt_while_a_thread_runs():
-    """The main thread is interrupted; the thread's run ends too, or goes on, but nothing hangs."""
+    """The main thread is interrupted; the other thread's run may end or continue, but nothing
+    hangs.
+    """
     status, out, err, took = interrupted(
         """
         done = []

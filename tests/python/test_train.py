@@ -1,4 +1,4 @@
-"""Training from Python: the program's own bits, resuming, Ctrl-C, early stopping, and what is refused."""
+"""Training from Python: bits equal to the program's, resuming, Ctrl-C, early stopping, and errors."""
 
 import os
 import signal
@@ -94,7 +94,7 @@ def test_history_curves_and_confusion():
     assert [entry["step"] for entry in run.history] == [4, 8, 12, 16, 20]
     assert run.stopped == "epochs" and run.best is None
     assert run.curves.startswith("<svg") and run.curves in run._repr_html_()
-    # The last entry, measured again by numpy.
+    # The last entry, measured again with numpy.
     given = run.graph(**held)
     share = (given.best == held["label"]).mean()
     assert run.history[-1]["validation_accuracy"] == pytest.approx(share) and share > 0.5
@@ -230,7 +230,7 @@ def test_ctrl_c_ends_the_step_and_saves(tmp_path):
 
 def test_early_stopping_keeps_the_best():
     data, held = examples(20), examples(100, seed=1)
-    held["label"] = np.roll(held["label"], 1)  # nothing to learn: the loss on them grows soon
+    held["label"] = np.roll(held["label"], 1)  # nothing to learn, so the loss on them soon grows
     run = train(network(), data, validate=held, epochs=300, learning_rate=0.02, early_stopping=3)
     losses = [entry["validation_loss"] for entry in run.history]
     lowest = int(np.argmin(losses))
@@ -285,7 +285,7 @@ def test_tqdm_where_it_is_and_its_plain_bar_where_notebooks_lack_widgets(monkeyp
 def test_lines_without_tqdm(monkeypatch, capsys):
     as_tqdm(monkeypatch, broken, broken)
     train(network(), examples(), epochs=2, progress=None)
-    assert capsys.readouterr().err == ""  # no terminal
+    assert capsys.readouterr().err == ""  # stderr is not a terminal
     train(network(), examples(), validate=examples(), epochs=2, progress=True)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 2 and lines[1].startswith("epoch 2/2  loss ") and "validation loss" in lines[1]

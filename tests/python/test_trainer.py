@@ -1,4 +1,4 @@
-"""Trainers, a step at a time, and what a training refuses before its first step."""
+"""Trainers: single steps, and errors before the first step."""
 
 import numpy as np
 import pytest

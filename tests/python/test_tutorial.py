@@ -1,4 +1,6 @@
-"""The tutorial runs from its first cell to its last, as a notebook would run it: what a cell ends with is displayed."""
+"""The tutorial runs from its first cell to its last, as in a notebook: the value at the end of a
+cell is displayed.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ def run_cell(source: str, names: dict[str, Any]) -> Any:
 
 
 def shown(value: Any) -> dict[str, str]:
-    """What Jupyter would show, by kind."""
+    """What Jupyter would show, by MIME type."""
     if hasattr(value, "_repr_mimebundle_"):
         return dict(value._repr_mimebundle_())
     html = value._repr_html_() if hasattr(value, "_repr_html_") else ""
@@ -49,4 +51,4 @@ def test_the_tutorial_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     np.testing.assert_allclose(results[-2], 2 * np.sin(x), rtol=1e-6)
     assert "struct Wave" in capsys.readouterr().out
     pictures = sum("<svg" in text for display in displays for text in display.values())
-    assert pictures >= 3  # memory, curves, confusion; the graph where graphviz is installed
+    assert pictures >= 3  # memory, curves, confusion; also the graph if graphviz is installed

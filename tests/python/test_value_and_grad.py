@@ -228,7 +228,7 @@ def test_it_is_traced_for_each_host_and_again_after_plugins_were_added(tmp_path)
 
 
 def in_threads(count, work):
-    """All at once; what one of them raises is raised here."""
+    """Runs all threads concurrently, and raises what any of them raises."""
     begin, failures = threading.Barrier(count), []
 
     def guarded(number):
@@ -291,4 +291,4 @@ def test_ten_thousand_calls_need_no_more_memory():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for _ in range(10000):
         made(w, x, y)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2000  # KiB; a gradient alone has 4.7
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2000  # KiB; one gradient takes 4.7

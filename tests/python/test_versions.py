@@ -1,4 +1,4 @@
-"""Graphs that were saved with one version of an operator in Python, under a newer one."""
+"""Graphs saved with one version of an operator in Python, loaded with a newer one."""
 
 import numpy as np
 import pytest
@@ -79,4 +79,4 @@ def test_graphs_of_an_older_version_run_on_a_newer_one(tmp_path):
         match="parameter 'd' is 7, but version 2 of the operator has it no more and computes what it did for 6",
     ):
         tenon.load(tmp_path / "old.tenon")(x=values)
-    assert older is not None  # the class of an operator must live
+    assert older is not None  # an operator's class must stay alive

@@ -1,4 +1,4 @@
-"""What the tests of training train."""
+"""Data and networks for the training tests."""
 
 import numpy as np
 import tenon
@@ -6,7 +6,7 @@ from tenon import nn, ops
 
 
 def examples(count=200, seed=0):
-    """Three classes of points, apart enough to be learned and near enough not to be at once."""
+    """Three classes of points: separable, but too close to be learned at once."""
     random = np.random.default_rng(seed)
     label = random.integers(0, 3, count).astype(np.uint8)
     return {"x": (random.standard_normal((count, 4)) + label[:, None]).astype(np.float32), "label": label}

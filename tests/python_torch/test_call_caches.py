@@ -1,4 +1,4 @@
-"""Registered operators that are called in `with` blocks of hosts: each call is of its own host."""
+"""Registered operators called in `with` blocks of hosts: each call uses its own host."""
 
 import threading
 
@@ -44,7 +44,7 @@ def test_a_dropout_in_training_draws_from_the_host_of_the_block():
 
 
 def scaled_by(factor, host, by):
-    """An operator that multiplies by a number of its host's, with a gradient by a kernel or by a graph."""
+    """An operator that multiplies by a number of its host, with a gradient by a kernel or a graph."""
 
     class Scaled:
         """factor * x"""

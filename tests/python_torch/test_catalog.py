@@ -11,8 +11,9 @@ from torch.testing._internal.optests import OpCheckError
 HOST = tenon.default_host()
 NAMES = [name for name in HOST.names() if "." not in name]
 DTYPES = ("float64", "float32", "bool")
-WHOLE_GRAPHS = ("branch", "if", "loop", "scan", "while")  # whose parameters are graphs: a test below has them
-NO_DERIVATIVE = ("stop_gradient", "cast")  # zero on purpose; less exact than differences need
+WHOLE_GRAPHS = ("branch", "if", "loop", "scan", "while")  # parameters are graphs; tested below
+# intentionally zero; less exact than finite differences need
+NO_DERIVATIVE = ("stop_gradient", "cast")
 FROM_ONE = ("acosh",)  # nan below 1
 RANK_FOLLOWS = (
     "broadcast_to",
@@ -21,13 +22,15 @@ RANK_FOLLOWS = (
     "min",
     "prod",
     "sum",
-)  # from elements of the second input: cannot be traced
+)  # depend on elements of the second input, so they cannot be traced
 OPTIMIZERS = ("adagrad", "adam", "adamw", "global_norm_scale", "momentum", "nesterov", "rmsprop", "sgd")
 NO_GRADIENT = (*OPTIMIZERS, "bit_cast", "fused_fully_connected", "max_roi_pool", "unique")
 
 
 def registered(name, params=None):
-    """And of operators that a flag gives one more output, the one that has it; its flag is taken out of the parameters."""
+    """Registers an operator. For operators with an optional output, returns the variant that has
+    it, without its flag.
+    """
     found = tenon.torch.register(name)
     for condition in HOST.describe(name)["conditions"]:
         if condition["of"] == "hidden" and params and params.pop(condition["param"], False):
@@ -36,7 +39,7 @@ def registered(name, params=None):
 
 
 def examples(info):
-    """Those of the manifest; of operators that work element by element, two shapes that broadcast."""
+    """The manifest's examples; for elementwise operators, two shapes that broadcast."""
     if info["examples"]:
         return info["examples"]
     shapes = [[2, 3], [3], [2, 1]]
@@ -55,7 +58,7 @@ def arguments(info, example, dtype):
     rng = np.random.default_rng(3)
 
     named_types = {each["name"]: each["dtype"] for each in example["inputs"]}
-    # Inputs without types of their own share one: that of the example where it gives it to all of them.
+    # Inputs without types of their own share one: the example's, if it sets one for all of them.
     shared = [named_types[each["name"]] for each in info["inputs"] if not each["types"] and each["name"] in named_types]
     is_open = None in shared
 
@@ -107,7 +110,9 @@ def is_exact(value):
 
 
 def call_of(op, args, params):
-    """The operator as a function of its inputs of 64 bits, with its outputs that have a gradient, as gradcheck wants it."""
+    """The operator as a function of its 64-bit inputs, with its differentiable outputs, as
+    gradcheck needs it.
+    """
 
     def call(*given):
         rest = iter(given)
@@ -128,7 +133,7 @@ def test_passes_opcheck(name, example):
     info = HOST.describe(name)
     args, params = arguments(info, example, dtype_for(info))
     tests = ["test_schema", "test_autograd_registration", "test_faketensor"]
-    if not info["random"]:  # which draws other numbers each time
+    if not info["random"]:  # different numbers each time
         tests.append("test_aot_dispatch_dynamic")
     op = registered(name, params).default
     if name in RANK_FOLLOWS and len(args) == 2:

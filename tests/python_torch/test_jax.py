@@ -1,4 +1,4 @@
-"""The recipe for jax, and jax's arrays in tenon.ops."""
+"""The recipe for jax, and jax arrays in tenon.ops."""
 
 import importlib.util
 from pathlib import Path

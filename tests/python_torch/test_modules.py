@@ -1,4 +1,4 @@
-"""tenon.torch.module: a graph as a module of torch."""
+"""tenon.torch.module: a graph as a torch module."""
 
 import copy
 import pickle
@@ -26,7 +26,7 @@ def inputs(rows=5, dtype=torch.float64):
 
 
 def twin(module):
-    """The same network of torch's own layers, with the module's parameters."""
+    """The same network made of torch layers, with the module's parameters."""
     own = torch.nn.Sequential(
         torch.nn.Linear(4, 6), torch.nn.Sigmoid(), torch.nn.BatchNorm1d(6), torch.nn.Linear(6, 2)
     ).double()
@@ -99,7 +99,7 @@ def test_state_dicts_carry_parameters_and_states():
     first, second = tenon.torch.module(network()), tenon.torch.module(network(), seed=9)
     for _ in range(3):
         first(inputs())
-    second.eval()(inputs())  # has sessions by now
+    second.eval()(inputs())  # creates its sessions
     second.load_state_dict(first.state_dict())
     torch.testing.assert_close(second.eval()(inputs()), first.eval()(inputs()), rtol=0, atol=0)
     again = copy.deepcopy(first.state_dict())
@@ -196,7 +196,7 @@ def test_copies_and_pickles_go_on_alone(again):
     first.eval(), second.eval()
     assert torch.equal(second(x), first(x))
     if again is copy.copy:
-        return  # which shares its parameters, as those of torch do
+        return  # shares its parameters, as torch's modules do
     with torch.no_grad():
         for parameter in second.parameters():
             parameter.zero_()

@@ -1,4 +1,6 @@
-"""torch.ops.tenon: torch's own arithmetic as the oracle, its modes, torch.compile, and how operators are registered."""
+"""torch.ops.tenon: compared with torch's arithmetic, under its modes and torch.compile, and how
+operators are registered.
+"""
 
 import numpy as np
 import pytest
@@ -147,7 +149,7 @@ def test_shapes_that_follow_from_elements():
         axes = torch.tensor([axis])
         made = total(data, axes)
         torch.testing.assert_close(made, data.sum(axis))
-        axes.fill_(1 - axis)  # the gradient is of what the call saw, or none
+        axes.fill_(1 - axis)  # the gradient, if any, is of the elements that the call saw
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             made.sum().backward()
     with pytest.raises(tenon.ExecutionError, match="reshape"):
@@ -161,7 +163,7 @@ def test_a_trace_ends_where_a_shape_follows_from_other_elements(name):
     data = torch.randn(2, 6)
     for given in ([1], [0]) if name == "sum" else ([3, 4], [6, 2]):
         torch.testing.assert_close(compiled(data, torch.tensor(given)), op(data + 1, torch.tensor(given)) * 2)
-    if name == "sum":  # whose number of dimensions follows, too, for which torch has no symbol
+    if name == "sum":  # the rank depends on elements, too, for which torch has no symbol
         whole = torch.compile(lambda x, given: op(x, given), backend="aot_eager", fullgraph=True)
         with pytest.raises(torch._dynamo.exc.Unsupported, match="[Dd]ynamic"):
             whole(data, torch.tensor([1]))
@@ -207,7 +209,7 @@ def test_a_tensor_that_backward_does_not_read_may_change():
     leaf = data.clone().requires_grad_()
     between = leaf * 1
     made = registered("sigmoid")(between)
-    between.add_(1)  # sigmoid's gradient reads its output alone
+    between.add_(1)  # sigmoid's gradient reads only its output
     made.sum().backward()
     expected = torch.sigmoid(data)
     torch.testing.assert_close(leaf.grad, expected * (1 - expected))
