@@ -301,9 +301,7 @@ def _in_interpreter(path: str, options: Mapping[str, Any]) -> Iterator[dict[str,
             process.kill()
             raise
     if process.returncode != 0:
-        raise ExecutionError(
-            f"the check process ended with status {process.returncode}: {said.strip()[-2000:]}"
-        )
+        raise ExecutionError(f"the check process ended with status {process.returncode}: {said.strip()[-2000:]}")
 
 
 def _main() -> None:

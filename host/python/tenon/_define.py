@@ -133,7 +133,8 @@ def _make_call_type(cls: type, manifest: dict[str, Any]) -> type[Call]:
     for name in names + gradients:
         if name in ("training", "random") or name.startswith("_") or (names + gradients).count(name) > 1:
             raise UsageError(
-                f"describe() of {cls.__name__} names '{name}', but the call already has an attribute of that name", "choose another name"
+                f"describe() of {cls.__name__} names '{name}', but the call already has an attribute of that name",
+                "choose another name",
             )
     body = {
         "__slots__": tuple(names + gradients),

@@ -323,7 +323,7 @@ class Describer(Versions):
     def require(self, param: str, relation: str, other: str) -> None:
         """A rule between two parameters: same_length, less_than, at_most, greater_than, at_least or multiple_of."""
         if relation not in RELATIONS:
-            raise UsageError(f"require() has the unknown relation '{relation}'", "relations are " + ", ".join(RELATIONS))
+            raise UsageError(f"unknown relation '{relation}' in require()", "relations are " + ", ".join(RELATIONS))
         self._rules.append([param, relation, other])
 
     def example(self, inputs: Mapping[str, Any], params: Mapping[str, Any] | None = None) -> None:

@@ -75,9 +75,7 @@ class Host(_core.Host):
                 found = point.load()
                 self.add_plugins(found() if callable(found) else found)
             except Exception as error:  # noqa: BLE001 - anything that a package may raise
-                say(
-                    "warning", f"skipped the plugins of the package {point.value}: {type(error).__name__}: {error}"
-                )
+                say("warning", f"skipped the plugins of the package {point.value}: {type(error).__name__}: {error}")
 
     def add_plugins(self, path: str | os.PathLike[str]) -> None:
         """Adds a folder of plugins, or one plugin file. Its operators replace those of the same

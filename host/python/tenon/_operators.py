@@ -230,7 +230,10 @@ def doc_of(op: _core.Operator) -> str | None:
     origin = f"{info.full_name}, version {info.version}"
     if info.plugin:
         origin += f", plugin {info.plugin} {info.plugin_version}".rstrip()
-    lines += ["", f"Gradient: {info.gradient}. Devices: {', '.join(info.devices) or 'those of its component operators'}. {origin}."]
+    lines += [
+        "",
+        f"Gradient: {info.gradient}. Devices: {', '.join(info.devices) or 'those of its component operators'}. {origin}.",
+    ]
     return "\n".join(lines)
 
 

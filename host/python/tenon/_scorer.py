@@ -164,9 +164,7 @@ class Scorer:
     def _only(self, batch: Any) -> Any:
         scored = self._score(batch)
         if len(scored) != 1:
-            raise UsageError(
-                f"the graph has the outputs {', '.join(scored)}; select one with Scorer(..., outputs=)"
-            )
+            raise UsageError(f"the graph has the outputs {', '.join(scored)}; select one with Scorer(..., outputs=)")
         return next(iter(scored.values()))
 
     def _loaded(self) -> _Loaded:

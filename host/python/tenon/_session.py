@@ -161,7 +161,7 @@ class Session(_core.SessionBase):
             raise TypeError("Session.run(): inputs and into must be dicts of arrays by name")
         if batch < 0 or batch and into:
             raise UsageError(
-                f"batch is {batch}" if batch < 0 else "into= cannot be combined with batch=, whose runs allocate their outputs"
+                f"batch is {batch}" if batch < 0 else "into= cannot be used with batch=, which allocates its outputs"
             )
         names = [outputs] if isinstance(outputs, str) else list(outputs or ())
         given = by_own_names(self._inputs, inputs or {}, self._changed)

@@ -147,11 +147,9 @@ class RegisteredOperator:
             try:
                 return self.prepare(host, shapes, call, str(call.device))
             except ExecutionError:
-                if not self.may_see_elements(
-                    call
-                ):  # if more than elements is missing, the actual call reports it
+                if not self.may_see_elements(call):
                     raise
-                return None
+                return None  # the actual call reports errors other than missing elements
 
         if any(isinstance(value, Tensor) for value in call.params.values()):
             return Lease(make())

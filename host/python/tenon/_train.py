@@ -142,9 +142,7 @@ def _check(
             "resume=True needs the checkpoint to continue from", 'for example checkpoint="net.checkpoint.tenon"'
         )
     if patience is not None and patience < 1:
-        raise UsageError(
-            f"early_stopping is {patience} but must be at least 1 epoch without a lower validation loss"
-        )
+        raise UsageError(f"early_stopping is {patience} but must be at least 1 epoch without a lower validation loss")
     if patience is not None and validate is None:
         raise UsageError("early_stopping needs validate=: examples that are not trained on")
 

@@ -177,7 +177,7 @@ class Value:
         )
 
     def __array__(self, *_: Any, **__: Any) -> Any:
-        raise TypeError("a value of a graph is not an array: it has no elements before a run; call the graph to compute it")
+        raise TypeError("a value of a graph is not an array: it has no elements before a run; call the graph instead")
 
     def __repr__(self) -> str:
         info = self.graph._core.info(self._handle)
