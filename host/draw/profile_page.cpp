@@ -75,7 +75,7 @@ void ProfilePage::add_summary() {
   add("<p>{} in {:.3f} ms of calls. This machine on {}: a copy moves {:.1f} GB/s", counted(times_.size(), "node"), 1e3 * whole_,
       counted(machine_.threads, "thread"), machine_.copy / 1e9);
   if (machine_.product > 0) add(", a float32 product computes {:.1f} GFLOP/s", machine_.product / 1e9);
-  add(". Shaded cells show how near a node comes to that.</p>\n");
+  add(". Shaded cells compare each node with these speeds.</p>\n");
 }
 
 void ProfilePage::add_timeline() {
@@ -109,18 +109,19 @@ void ProfilePage::add_row(std::string_view name, const std::string& second, cons
 }
 
 void ProfilePage::add_operators() {
-  add("<table>\n<tr><th class=\"name\">operator</th><th class=\"name\">nodes</th><th>calls</th><th>ms</th><th>us a call</th><th>share</th>"
+  add("<table>\n<tr><th class=\"name\">operator</th><th class=\"name\">nodes</th><th>calls</th><th>ms</th><th>us per "
+      "call</th><th>share</th>"
       "<th>GB/s</th><th>GFLOP/s</th></tr>\n");
   for (const auto& op : operators_) add_row(op.op, std::to_string(op.nodes), op);
   add("</table>\n");
 }
 
 void ProfilePage::add_nodes() {
-  add("<table>\n<tr><th class=\"name\">node</th><th class=\"name\">operator</th><th>calls</th><th>ms</th><th>us a call</th><th>share</th>"
+  add("<table>\n<tr><th class=\"name\">node</th><th class=\"name\">operator</th><th>calls</th><th>ms</th><th>us per call</th><th>share</th>"
       "<th>GB/s</th><th>GFLOP/s</th></tr>\n");
   for (const auto& time : times_.first(std::min(times_.size(), most_rows))) add_row(time.node, xml_text(time.op), time);
   add("</table>\n");
-  if (times_.size() > most_rows) add("<p>And {} that took less.</p>\n", counted(times_.size() - most_rows, "node"));
+  if (times_.size() > most_rows) add("<p>Not shown: {} with shorter times.</p>\n", counted(times_.size() - most_rows, "node"));
 }
 
 }  // namespace

@@ -306,7 +306,7 @@ def test_the_digits_are_learned_in_25_lines(tmp_path):
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
     )
-    right = float(done.stdout.split("right, ")[1].split(" %")[0])
+    right = float(done.stdout.split("correct, ")[1].split(" %")[0])
     assert right >= 97
     images = np.load(REPOSITORY / "tests/data/digits_images.npy")[1500:].astype("float32").reshape(-1, 1, 8, 8) / 8 - 1
     labels = np.load(REPOSITORY / "tests/data/digits_labels.npy")[1500:]

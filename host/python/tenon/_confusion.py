@@ -38,7 +38,7 @@ class Confusion:
         return f"<div>{self.svg()}<p>{escape(self._summary())}</p></div>"
 
     def _summary(self) -> str:
-        return f"{int(np.trace(self.counts))} of {int(self.counts.sum())} right, {100 * self.accuracy:.2f} %"
+        return f"{int(np.trace(self.counts))} of {int(self.counts.sum())} correct, {100 * self.accuracy:.2f} %"
 
     def __repr__(self) -> str:
         names = self.names or tuple(map(str, range(len(self.counts))))

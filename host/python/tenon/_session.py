@@ -29,7 +29,7 @@ class Profile:
         return self.html
 
     def __repr__(self) -> str:
-        lines = [f"{'node':<32} {'operator':<24} {'calls':>8} {'ms':>12} {'us a call':>12}"]
+        lines = [f"{'node':<32} {'operator':<24} {'calls':>8} {'ms':>12} {'us per call':>12}"]
         for each in self.nodes:
             calls, seconds = each["calls"], each["seconds"]
             lines.append(
