@@ -106,7 +106,8 @@ class TENON_API Catalog {
   std::vector<PluginFile> files() const&& { return *files_; }
   const std::vector<CatalogOperator>& operators() const&;  ///< sorted by name, then space
   std::vector<CatalogOperator> operators() const&&;
-  /// A sentence for each duplicate, with the file that is used, followed by not_searched().
+  /// A sentence for each duplicate, with the file that is used, and the sentences of
+  /// not_searched().
   const std::vector<std::string>& notes() const&;
   std::vector<std::string> notes() const&&;
   const std::vector<std::filesystem::path>& searched() const&;

@@ -38,7 +38,7 @@ enum class CudaStatus : std::uint8_t {
   no_driver,   ///< the machine has no driver
   old_driver,  ///< the driver is older than the runtime needs
   no_device,
-  broken,  ///< the runtime fails to initialize
+  broken,  ///< the runtime fails
 };
 
 /// Whether CUDA can be used, and why not. Versions are CUDA's numbers: 13000 is 13.0.

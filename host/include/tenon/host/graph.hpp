@@ -134,9 +134,9 @@ class TENON_API Graph {
   std::vector<NodeInfo> nodes() const;
   ValueInfo info(Value value) const;
   std::vector<UsedOperator> operators() const;
-  /// Renamed inputs, outputs and variables of an ONNX model, by the names in this graph: those
-  /// whose name does not determine the model's, such as "x_0_1" for the "x:0" of a model that also
-  /// has an "x_0". For own_name().
+  /// The original names of an ONNX model's inputs, outputs and variables, keyed by their names in
+  /// this graph; only for names that do not determine the original, such as "x_0_1" for the "x:0"
+  /// of a model that also has an "x_0". For own_name().
   std::map<std::string, std::string> changed_names() const;
   std::optional<TrainingInfo> training() const;  ///< of a checkpoint; nothing for other graphs
   /// The inputs() that a run of these outputs needs, in a training session or otherwise; all of
