@@ -181,7 +181,10 @@ def test_an_array_that_only_a_circle_has_is_not_kept():
             },
             "space 'tenon'",
         ),
-        ({"describe": lambda op: op.doc("d"), "forwards": lambda self, call: None}, r"nobody calls forwards\(\)"),
+        (
+            {"describe": lambda op: op.doc("d"), "forwards": lambda self, call: None},
+            r"Broken defines forwards\(\), which is never called",
+        ),
     ],
 )
 def test_faults_of_a_class_are_found_where_it_is_decorated(body, sentence):

@@ -155,7 +155,7 @@ def test_what_a_batch_lacks_is_said(network):
         tenon.Scorer(network, keep="row")(batch())
     with pytest.raises(TypeError, match="a batch must be a dict of arrays or an Arrow record batch, not ndarray"):
         scorer(np.ones((2, 2), np.float32))
-    with pytest.raises(tenon.UsageError, match="the graph has the outputs y, positive: Scorer"):
+    with pytest.raises(tenon.UsageError, match="the graph has the outputs y, positive; select one with Scorer"):
         scorer.columns(batch()["x"])
     with pytest.raises(tenon.UsageError, match="the graph has the inputs x, but got 2 columns"):
         scorer.columns(batch()["x"], batch()["x"])

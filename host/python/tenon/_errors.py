@@ -142,7 +142,7 @@ def plain_error(
     wanted = str(signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty))
     wanted = re.sub(r": '([^']*)'", r": \1", wanted)  # annotations are strings
     found = [_shown(value) for value in given] + [f"{key}={_shown(value)}" for key, value in named.items()]
-    return TypeError(f"{name}{wanted} got incompatible arguments ({', '.join(found)})")
+    return TypeError(f"{name}{wanted} got arguments that do not fit: ({', '.join(found)})")
 
 
 def _shown(value: Any) -> str:

@@ -305,7 +305,7 @@ def named_tensors(inputs: Sequence[str], data: Examples, changed: Mapping[str, s
     """The examples by name, from a mapping or in the order of the inputs."""
     if not isinstance(data, Mapping):
         if not isinstance(data, list | tuple):
-            raise TypeError(f"examples must be a dict or tuple of arrays, one for each input, not {type(data).__name__}")
+            raise TypeError(f"examples must be a dict or a tuple of arrays, one per input, not {type(data).__name__}")
         if len(data) != len(inputs):
             raise UsageError(f"the graph has {len(inputs)} inputs ({', '.join(inputs)}), but got {len(data)} arrays")
         data = dict(zip(inputs, data))
