@@ -2,7 +2,7 @@
 
 struct Abs : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the absolute value of x, element by element; the smallest signed integer is unchanged; of complex numbers it is real");
+    op.doc("elementwise absolute value of x, real for complex x; the smallest signed integer is returned unchanged");
     op.types(tenon::any_real + tenon::any_complex);
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
@@ -18,7 +18,7 @@ struct Abs : tenon::Elementwise {
       return T(abs(x));
   }
 
-  /// Of complex numbers the direction of x, by the length of the step.
+  /// For complex x, the subgradient is dy * x / |x|, and 0 at 0.
   template <class D, class T>
   TENON_FN T gradient(D dy, tenon::InputOf<T> x) const {
     const T value = x;
@@ -26,7 +26,7 @@ struct Abs : tenon::Elementwise {
       const auto length = std::hypot(value.re, value.im);
       return length == 0 ? T(0) : T(dy * value.re / length, dy * value.im / length);
     } else {
-      return where(value > T(0), dy, where(value < T(0), -dy, value * T(0)));  // nan stays nan
+      return where(value > T(0), dy, where(value < T(0), -dy, value * T(0)));  // propagates nan
     }
   }
 };

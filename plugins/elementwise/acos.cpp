@@ -2,8 +2,8 @@
 
 struct Acos : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the angle from 0 to pi whose cosine is x, element by element; nan outside of the range from -1 to 1");
-    op.input("x", "numbers from -1 to 1");
+    op.doc("inverse cosine of x in radians, from 0 to pi, element by element; nan outside [-1, 1]");
+    op.input("x", "cosines, in [-1, 1]");
     op.output("y", "same shape as x");
     op.onnx("", "Acos").since(7);
   }

@@ -2,8 +2,8 @@
 
 struct Acosh : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the number from 0 whose hyperbolic cosine is x, element by element; nan below 1");
-    op.input("x", "numbers from 1");
+    op.doc("nonnegative inverse hyperbolic cosine of x, element by element; nan below 1");
+    op.input("x", "numbers of at least 1");
     op.output("y", "same shape as x");
     op.onnx("", "Acosh").since(9);
   }

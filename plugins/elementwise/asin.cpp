@@ -2,8 +2,8 @@
 
 struct Asin : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the angle from -pi/2 to pi/2 whose sine is x, element by element; nan outside of the range from -1 to 1");
-    op.input("x", "numbers from -1 to 1");
+    op.doc("inverse sine of x in radians, from -pi/2 to pi/2, element by element; nan outside [-1, 1]");
+    op.input("x", "sines, in [-1, 1]");
     op.output("y", "same shape as x");
     op.onnx("", "Asin").since(7);
   }

@@ -2,7 +2,7 @@
 
 struct Asinh : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the number whose hyperbolic sine is x, element by element");
+    op.doc("inverse hyperbolic sine of x, element by element");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.onnx("", "Asinh").since(9);

@@ -2,7 +2,7 @@
 
 struct Atan : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the angle from -pi/2 to pi/2 whose tangent is x, element by element");
+    op.doc("inverse tangent of x in radians, from -pi/2 to pi/2, element by element");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.onnx("", "Atan").since(7);

@@ -2,8 +2,8 @@
 
 struct Atanh : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the number whose hyperbolic tangent is x, element by element; nan outside of the range from -1 to 1");
-    op.input("x", "numbers from -1 to 1");
+    op.doc("inverse hyperbolic tangent of x, element by element; nan outside [-1, 1]");
+    op.input("x", "numbers in [-1, 1]");
     op.output("y", "same shape as x");
     op.onnx("", "Atanh").since(9);
   }

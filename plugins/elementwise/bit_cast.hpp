@@ -1,4 +1,4 @@
-// The bits of elements as another dtype.
+// Reinterprets the bits of elements as another dtype.
 #pragma once
 #include <cstring>
 #include <tenon/operator.hpp>
@@ -10,11 +10,11 @@ struct BitCast : tenon::Operator {
   tenon::DType dtype = tenon::DType::f32;
 
   static constexpr void describe(auto& op) {
-    op.doc("the bits of x taken as another dtype of the same size, element by element");
+    op.doc("reinterprets the bits of x as another dtype of the same size");
     op.types(tenon::every_type);
     op.input("x", "any values");
-    op.output("y", "same shape as x; for bool, true where a bit is set");
-    op.param("dtype", &BitCast::dtype, "dtype of y").required().one_of(tenon::every_type);
+    op.output("y", "same shape as x; for bool, true where any bit of x is set");
+    op.param("dtype", &BitCast::dtype, "dtype of y, of the same size as x's").required().one_of(tenon::every_type);
     op.backward_reads();
     op.example({{"x", {2, 3}, tenon::f32}}, {{"dtype", "int32"}});
     op.example({{"x", {2, 3}, tenon::i8}}, {{"dtype", "uint8"}});
@@ -27,8 +27,8 @@ struct BitCast : tenon::Operator {
 
   void infer(tenon::Infer& io) const {
     const auto from = io.input(0).dtype;
-    io.require(from == tenon::unknown_dtype || size_of(from) == size_of(dtype), "x is ", from, ", of ", size_of(from), " bytes, but ",
-               dtype, " has ", size_of(dtype));
+    io.require(from == tenon::unknown_dtype || size_of(from) == size_of(dtype), "x is ", from, " (", size_of(from), " bytes), but ", dtype,
+               " has ", size_of(dtype), " bytes");
     io.set_output(0, io.input(0).shape, dtype);
     io.set_input(0, io.output(0).shape);
   }

@@ -8,12 +8,13 @@ struct BitShift : tenon::Elementwise {
   BitDirection direction = BitDirection::left;
 
   static constexpr void describe(auto& op) {
-    op.doc("the bits of x moved by a number of places, element by element; what is moved out is lost");
+    op.doc("bitwise shift of x, element by element; bits shifted out are lost");
     op.types(tenon::any_integer);
     op.input("x", "any integers");
-    op.input("places", "how far; a negative number, or one from the number of bits on, moves all bits out");
+    op.input("places", "number of bits to shift by; if it is negative or at least the width of the dtype, all bits are shifted out");
     op.output("y", "the inputs' shapes broadcast together");
-    op.param("direction", &BitShift::direction, "what comes in is 0, but from the left of a negative x it is 1")
+    op.param("direction", &BitShift::direction,
+             "direction of the shift; right shifts of signed integers are arithmetic (they copy the sign bit), all others fill with zeros")
         .required()
         .one_of({{"left", BitDirection::left}, {"right", BitDirection::right}});
     op.example({{"x", {2, 3}}, {"places", {3}}}, {{"direction", "left"}});
@@ -27,7 +28,7 @@ struct BitShift : tenon::Elementwise {
   template <class T>
   TENON_FN T operator()(T x, T places) const {
     using Bits = std::make_unsigned_t<T>;
-    using Wide = std::common_type_t<Bits, unsigned>;  // not int, which uint16 would become
+    using Wide = std::common_type_t<Bits, unsigned>;  // not int, to which uint16 would be promoted
     constexpr Bits bits = 8 * sizeof(T);
     const bool inside = Bits(places) < bits;
     const T by = where(inside, places, T(0)), most = where(inside, places, T(bits - 1));

@@ -2,7 +2,7 @@
 
 struct BitwiseAnd : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the bits that are set in both of left and right, element by element");
+    op.doc("bitwise AND of left and right, element by element");
     op.types(tenon::any_integer);
     op.input("left", "first operand");
     op.input("right", "second operand");

@@ -2,7 +2,7 @@
 
 struct BitwiseNot : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("x with all of its bits turned over, element by element");
+    op.doc("bitwise NOT of x, element by element");
     op.types(tenon::any_integer);
     op.input("x", "any integers");
     op.output("y", "same shape as x");

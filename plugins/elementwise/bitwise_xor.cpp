@@ -2,7 +2,7 @@
 
 struct BitwiseXor : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the bits that are set in exactly one of left and right, element by element");
+    op.doc("bitwise XOR of left and right, element by element");
     op.types(tenon::any_integer);
     op.input("left", "first operand");
     op.input("right", "second operand");

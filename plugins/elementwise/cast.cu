@@ -4,7 +4,7 @@
 
 namespace {
 
-/// A pack of 16 bytes of the wider type, or an element, for each i in [0, pieces()).
+/// Converts index i of [0, pieces()): a vector whose wider type takes 16 bytes, or one element.
 template <class From, class To>
 class ConvertElements {
  public:
@@ -38,10 +38,10 @@ class ConvertElements {
 
 }  // namespace
 
-/// The sparse kernels allocate: they are not captured.
+/// Only the dense kernels are captured: the sparse ones allocate their results.
 struct CastCuda : Cast {
   static constexpr bool capturable = true;
-  /// The integers of 0.2 and complex numbers are the CPU's.
+  /// The integer dtypes added in 0.2 and complex dtypes run on the CPU only.
   bool supports(const tenon::Infer& types) const { return tenon::any_type.has(dtype) && tenon::any_type.has(types.input(0).dtype); }
   void forward(const tenon::Call& call) const { convert_on_device(call); }
   void forward_sparse(const tenon::Call& call) const { convert_on_device(call); }

@@ -9,7 +9,7 @@
 template <class To, class From>
 TENON_FN To convert(From value) {
   if constexpr (tenon::is_complex<From> && !tenon::is_complex<To>) {
-    return convert<To>(value.re);  // in backward alone, of what was real
+    return convert<To>(value.re);  // only in backward(), for gradients of real x
   } else if constexpr (tenon::is_complex<From>) {
     return To(value);
   } else if constexpr (tenon::is_complex<To>) {
@@ -31,19 +31,20 @@ struct Cast : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "x converted to another dtype. To integers, fractions are cut off, floating values saturate and integers wrap around. Complex "
-        "numbers do not become real: real(x) and imag(x) are");
+        "x converted to another dtype. Conversion to an integer truncates toward zero; floating values out of range saturate, integers "
+        "wrap around. Complex x cannot be cast to a real dtype: use real(x) or imag(x)");
     op.types(tenon::every_type);
-    op.input("x", "any values and storage; true counts as 1");
+    op.input("x", "values of any dtype and storage; true counts as 1");
     op.output("y", "same shape and storage as x; for bool, true where x is not 0");
     op.linear("x");
     op.param("dtype", &Cast::dtype, "dtype of y").required().one_of(tenon::every_type);
     op.backward_reads();
-    op.example({{"x", {2, 3}}}, {{"dtype", "complex64"}});  // which complex numbers can become, too
+    op.example({{"x", {2, 3}}}, {{"dtype", "complex64"}});  // complex results are supported, too
     describe_onnx(op);
   }
 
-  /// ONNX numbers the dtypes. saturate and round_mode are about floats of 8 bits, which Tenon lacks.
+  /// ONNX numbers the dtypes. saturate and round_mode apply only to 8-bit floats, which Tenon
+  /// lacks.
   static constexpr void describe_onnx(auto& op) {
     auto form = op.onnx("", "Cast").since(6).attribute("to", "dtype").ignore("saturate").ignore("round_mode");
     name_onnx_dtypes(form);
@@ -51,12 +52,12 @@ struct Cast : tenon::Operator {
 
   void infer(tenon::Infer& io) const {
     io.require(!tenon::any_complex.has(io.input(0).dtype) || tenon::any_complex.has(dtype), "x is ", io.input(0).dtype, ", which ", dtype,
-               " cannot hold; the operators real, imag and abs give real numbers");
+               " cannot hold; use the operators real, imag or abs to get real numbers");
     io.set_output(0, io.input(0).shape, dtype);
     io.set_input(0, io.output(0).shape);
   }
 
-  /// Values that become 0 stay stored.
+  /// Explicitly stored elements stay stored even if they become 0.
   void infer_storage(tenon::InferStorage& io) const { keep_places(io); }
 
   void forward(const tenon::Call& call) const { convert_on_threads(call); }
@@ -65,7 +66,8 @@ struct Cast : tenon::Operator {
   void backward_sparse(const tenon::Call& call) const { convert_on_threads(call); }
 
  protected:
-  /// put(from, to, count) gets what is read and written, as pointers to any two dtypes; `copy` as of SamePlaces.
+  /// Calls put(from, to, count) with pointers of the input's and the output's dtype. `copy` copies
+  /// the sparse indices, as in SamePlaces.
   template <tenon::Types types = tenon::any_type, class Copy, class Put>
   static void convert_all(const tenon::Call& call, const Copy& copy, const Put& put) {
     if (call.write(0) == tenon::Write::none) return;

@@ -2,7 +2,7 @@
 
 struct Ceil : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the smallest whole number that is not below x, element by element; infinities and nan stay");
+    op.doc("x rounded up to an integer, element by element; infinities and nan are unchanged");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.onnx("", "Ceil").since(6);

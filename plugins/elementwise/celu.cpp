@@ -4,11 +4,11 @@ struct Celu : tenon::Elementwise {
   double alpha = 1;
 
   static constexpr void describe(auto& op) {
-    op.doc("alpha * (exp(x / alpha) - 1) where x is below 0, else x");
+    op.doc("alpha * (exp(x / alpha) - 1) where x < 0, else x");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
-    op.param("alpha", &Celu::alpha, "minus the limit far below 0; where it is 0, so is the result");
+    op.param("alpha", &Celu::alpha, "scale of the negative branch, which tends to -alpha; if 0, negative x gives 0");
     op.onnx("", "Celu").since(12).attribute("alpha", "alpha");
   }
 

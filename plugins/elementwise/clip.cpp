@@ -7,12 +7,12 @@ struct Clip : tenon::Elementwise {
   double low = 0, high = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("x limited to the range from low to high, element by element; nan stays nan");
+    op.doc("x clamped to [low, high], element by element; nan stays nan");
     op.types(tenon::any_real);
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
-    op.param("low", &Clip::low, "smallest result; for integer x it is rounded towards zero").required();
-    op.param("high", &Clip::high, "largest result; for integer x it is rounded towards zero").required();
+    op.param("low", &Clip::low, "lower bound; truncated toward zero for integer x").required();
+    op.param("high", &Clip::high, "upper bound; truncated toward zero for integer x").required();
     op.example({{"x", {2, 3}}}, {{"low", -0.5}, {"high", 0.5}});
     constexpr double end = 3.4028234663852886e+38, infinity = std::numeric_limits<double>::infinity();
     op.onnx("", "Clip").since(6).until(10).attribute("min", "low", -end).attribute("max", "high", end);
@@ -20,8 +20,7 @@ struct Clip : tenon::Elementwise {
   }
 
   void configure() {
-    if (!(low <= high))
-      throw tenon::Error(tenon::ErrorKind::parameter, "low is ", low, " and high is ", high, ", but low must not be above high");
+    if (!(low <= high)) throw tenon::Error(tenon::ErrorKind::parameter, "low is ", low, " and high is ", high, "; needs low <= high");
   }
 
   template <class T>

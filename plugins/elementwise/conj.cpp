@@ -2,7 +2,7 @@
 
 struct Conj : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the complex conjugate of x, element by element; real numbers are their own");
+    op.doc("complex conjugate of x, element by element; x itself if it is real");
     op.types(tenon::floating + tenon::any_complex);
     op.input("x", "any numbers");
     op.output("y", "same shape as x");

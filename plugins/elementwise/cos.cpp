@@ -2,7 +2,7 @@
 
 struct Cos : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the cosine of x, element by element");
+    op.doc("cosine of x, element by element");
     op.input("x", "angles in radians");
     op.output("y", "same shape as x");
     op.onnx("", "Cos").since(7);

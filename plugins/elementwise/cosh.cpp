@@ -2,7 +2,7 @@
 
 struct Cosh : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the hyperbolic cosine of x, element by element");
+    op.doc("hyperbolic cosine of x, element by element");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.onnx("", "Cosh").since(9);

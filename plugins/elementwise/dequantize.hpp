@@ -1,4 +1,4 @@
-// What quantize made, as numbers again.
+// Dequantization: the inverse of quantize.
 #pragma once
 #include "quantization.hpp"
 
@@ -11,17 +11,19 @@ struct Dequantize : tenon::Operator {
   DequantizedDType dtype = DequantizedDType::of_scale;
 
   static constexpr void describe(auto& op) {
-    op.doc("(x - zero_point) * scale, computed in float32 and rounded once");
+    op.doc("(x - zero_point) * scale, computed in float32 and rounded to y's dtype once");
     op.types(whole);
-    op.input("x", "integers");
-    op.input("scale", "one number, or one for each index along the axis, or x's shape with one for each block along the axis")
+    op.input("x", "quantized integers");
+    op.input("scale",
+             "a single number (per tensor), one number per index of the axis, or x's shape with one number per block of the axis (blocked)")
         .types(results);
-    op.input("zero_point", "what becomes 0, of scale's shape, or one number beside one scale; by default 0").optional();
+    op.input("zero_point", "the integer that maps to 0, of scale's shape, or a single number if scale is one; default: 0").optional();
     op.output("y", "same shape as x");
-    op.param("axis", &Dequantize::axis, "axis of the scales; negative ones count from the last");
-    op.param("block_size", &Dequantize::block_size, "elements along the axis that share a scale; 0: scale has one dimension or none")
+    op.param("axis", &Dequantize::axis, "quantization axis of scale; negative values count from the last axis");
+    op.param("block_size", &Dequantize::block_size,
+             "number of elements along the axis that share a scale; 0: no blocks (scale has at most one dimension)")
         .at_least(0);
-    op.param("dtype", &Dequantize::dtype, "dtype of y")
+    op.param("dtype", &Dequantize::dtype, "dtype of y; of_scale: same as scale")
         .one_of({{"of_scale", DequantizedDType::of_scale},
                  {"float32", DequantizedDType::f32},
                  {"float16", DequantizedDType::f16},
@@ -83,7 +85,8 @@ struct Dequantize : tenon::Operator {
   }
 
  private:
-  /// Exact before it becomes a float, as 64-bit integers hold any difference.
+  /// Subtracts in 64-bit integers, which hold any difference exactly, before the conversion to
+  /// float.
   template <class X>
   static void subtract(const X* x, const X* zero, bool own, std::int64_t count, float* difference) {
     using Wide = std::conditional_t<sizeof(X) == 4, std::int64_t, std::int32_t>;

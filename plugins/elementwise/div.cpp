@@ -4,14 +4,14 @@
 struct Div : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc(
-        "left / right, element by element; integers give float64. A csr or row_sparse left over a dense right keeps its "
-        "storage; 0 / 0 is nan and is stored, or an error if right is broadcast");
+        "left / right, element by element; integers give float64. A csr or row_sparse left divided by a dense right keeps its storage: 0 / "
+        "0 is nan and becomes a stored element, but is an error if right is broadcast");
     op.types(tenon::any_real + tenon::any_complex);
     op.input("left", "dividend");
     op.input("right", "divisor");
     op.zero_where("left");
     op.output("output", "the inputs' shapes broadcast together");
-    op.onnx("", "Div").since(7).types(tenon::floating);  // of integers, ONNX's cuts off
+    op.onnx("", "Div").since(7).types(tenon::floating);  // ONNX's Div truncates integers: see int_divide
   }
 
   template <class T>

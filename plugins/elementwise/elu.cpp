@@ -4,11 +4,11 @@ struct Elu : tenon::Elementwise {
   double alpha = 1;
 
   static constexpr void describe(auto& op) {
-    op.doc("alpha * (exp(x) - 1) where x is below 0, else x");
+    op.doc("alpha * (exp(x) - 1) where x < 0, else x");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
-    op.param("alpha", &Elu::alpha, "minus the limit far below 0");
+    op.param("alpha", &Elu::alpha, "scale of the negative branch, which tends to -alpha");
     op.onnx("", "Elu").since(6).attribute("alpha", "alpha");
   }
 

@@ -2,11 +2,11 @@
 
 struct Equal : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("whether left is equal to right, element by element");
+    op.doc("left == right, element by element");
     op.types(tenon::every_type);
     op.input("left", "first operand");
     op.input("right", "second operand");
-    op.output("output", "true or false for each element of the inputs' shapes broadcast together");
+    op.output("output", "bool; the inputs' shapes broadcast together");
     op.onnx("", "Equal").since(7);
   }
 

@@ -2,7 +2,7 @@
 
 struct Erf : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the error function of x, element by element");
+    op.doc("error function of x, element by element");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.onnx("", "Erf").since(9);

@@ -2,7 +2,7 @@
 
 struct Exp : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("e to the power x, element by element");
+    op.doc("e^x, element by element");
     op.input("x", "exponents");
     op.output("y", "same shape as x");
     op.gradient_of_duals();

@@ -2,7 +2,7 @@
 
 struct Floor : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the largest whole number that is not above x, element by element; infinities and nan stay");
+    op.doc("x rounded down to an integer, element by element; infinities and nan are unchanged");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.onnx("", "Floor").since(6);

@@ -2,7 +2,7 @@
 
 struct Gelu : GeluFormula {
   static constexpr void describe(auto& op) {
-    op.doc("x times the probability that a standard normal number is below x: x * (1 + erf(x / sqrt(2))) / 2");
+    op.doc("Gaussian error linear unit: x * (1 + erf(x / sqrt(2))) / 2, x times the standard normal CDF at x");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
@@ -27,12 +27,13 @@ struct Gelu : GeluFormula {
 #if !defined(__CUDA_ARCH__)
     if constexpr (std::is_same_v<T, float>) return float_slope(x);
 #endif
-    const T inside = where(abs(x) < T(40), x, T(0));  // infinity times a density of 0 is no number
+    const T inside = where(abs(x) < T(40), x, T(0));  // inf * 0 would be nan
     return normal_cdf(x) + T(root) * inside * exp(T(-0.5) * inside * inside);
   }
 
-  /// Within 2^-22, from one exponential for the probability and the density: normal_cdf has full relative precision, and takes twice as
-  /// long. The probability that a number is above a = |x| is e^(-a^2/2) times what is smooth, a minimax fit for a from 0 to 5.4.
+  /// The derivative within 2^-22. One exponential serves the CDF and the density; normal_cdf has
+  /// full relative precision but takes twice as long. With a = |x|, the upper tail of the CDF is
+  /// e^(-a^2/2) times a smooth function, here a minimax fit for a in [0, 5.4].
   TENON_FN static float float_slope(float x) {
     const float size = abs(x), a = where(size > 15.0f, 15.0f, size);
     const float e = tenon::elementwise::vector_exp_below_zero(-0.5f * a * a);

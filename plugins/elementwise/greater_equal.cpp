@@ -2,11 +2,11 @@
 
 struct GreaterEqual : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("whether left is greater than or equal to right, element by element; false where either is nan");
+    op.doc("left >= right, element by element; false if either is nan");
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
     op.input("left", "first operand");
     op.input("right", "second operand");
-    op.output("output", "true or false for each element of the inputs' shapes broadcast together");
+    op.output("output", "bool; the inputs' shapes broadcast together");
     op.onnx("", "GreaterOrEqual").since(12);
   }
 

@@ -4,12 +4,12 @@ struct HardSigmoid : tenon::Elementwise {
   double alpha = 0.2, beta = 0.5;
 
   static constexpr void describe(auto& op) {
-    op.doc("alpha * x + beta limited to the range from 0 to 1; nan stays nan");
+    op.doc("alpha * x + beta clamped to [0, 1]; nan stays nan");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
-    op.param("alpha", &HardSigmoid::alpha, "slope");
-    op.param("beta", &HardSigmoid::beta, "what 0 becomes");
+    op.param("slope of the linear segment", &HardSigmoid::alpha, "slope");
+    op.param("beta", &HardSigmoid::beta, "value at x = 0");
     op.onnx("", "HardSigmoid").since(6).attribute("alpha", "alpha").attribute("beta", "beta");
   }
 

@@ -2,7 +2,7 @@
 
 struct HardSwish : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("x times x / 6 + 1/2 limited to the range from 0 to 1");
+    op.doc("x * clamp(x / 6 + 1/2, 0, 1), element by element");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();

@@ -2,10 +2,10 @@
 
 struct Imag : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the imaginary part of x, element by element; 0 for real numbers");
+    op.doc("imaginary part of x, element by element; 0 for real x");
     op.types(tenon::floating + tenon::any_complex);
     op.input("x", "any numbers");
-    op.output("y", "same shape as x; float32 for complex64, float64 for complex128");
+    op.output("y", "same shape as x; float32 for complex64, float64 for complex128, else x's dtype");
   }
 
   template <class T>

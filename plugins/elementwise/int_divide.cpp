@@ -2,7 +2,7 @@
 
 struct IntDivide : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("left / right of integers, element by element; fractions are cut off, and a division by 0 gives 0");
+    op.doc("integer division left / right, element by element, truncated toward zero; division by 0 gives 0");
     op.types(tenon::any_integer);
     op.input("left", "dividend");
     op.input("right", "divisor");

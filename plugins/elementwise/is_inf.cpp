@@ -6,9 +6,9 @@ struct IsInf : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("whether x is infinite, element by element");
     op.input("x", "any numbers");
-    op.output("y", "true or false, same shape as x");
-    op.param("detect_negative", &IsInf::detect_negative, "true for -inf");
-    op.param("detect_positive", &IsInf::detect_positive, "true for inf");
+    op.output("y", "bool, same shape as x");
+    op.param("whether -inf counts", &IsInf::detect_negative, "true for -inf");
+    op.param("whether +inf counts", &IsInf::detect_positive, "true for inf");
     op.onnx("", "IsInf").since(10).attribute("detect_negative", "detect_negative").attribute("detect_positive", "detect_positive");
   }
 

@@ -4,7 +4,7 @@ struct IsNan : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("whether x is nan, element by element");
     op.input("x", "any numbers");
-    op.output("y", "true or false, same shape as x");
+    op.output("y", "bool, same shape as x");
     op.onnx("", "IsNaN").since(9);
   }
 

@@ -4,11 +4,11 @@ struct LeakyRelu : tenon::Elementwise {
   double slope = 0.01;
 
   static constexpr void describe(auto& op) {
-    op.doc("x where x is above 0, else slope * x");
+    op.doc("x where x > 0, else slope * x");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
-    op.param("slope", &LeakyRelu::slope, "factor of negative x");
+    op.param("slope", &LeakyRelu::slope, "slope for negative x");
     op.onnx("", "LeakyRelu").since(6).attribute("alpha", "slope");
   }
 

@@ -2,11 +2,11 @@
 
 struct Less : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("whether left is less than right, element by element");
+    op.doc("left < right, element by element");
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
     op.input("left", "first operand");
     op.input("right", "second operand");
-    op.output("output", "true or false for each element of the inputs' shapes broadcast together");
+    op.output("output", "bool; the inputs' shapes broadcast together");
     op.onnx("", "Less").since(7);
   }
 

@@ -2,9 +2,9 @@
 
 struct LogicalNot : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("true where x is false, and false where it is true");
+    op.doc("logical NOT of x, element by element");
     op.types({tenon::boolean});
-    op.input("x", "true or false");
+    op.input("x", "bool");
     op.output("y", "same shape as x");
     op.onnx("", "Not");
   }

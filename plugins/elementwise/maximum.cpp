@@ -2,7 +2,7 @@
 
 struct Maximum : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the larger of left and right, element by element; nan where either is nan");
+    op.doc("the larger of left and right, element by element; nan if either is nan");
     op.types(tenon::any_real);
     op.input("left", "first operand");
     op.input("right", "second operand");

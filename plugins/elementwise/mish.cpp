@@ -9,7 +9,7 @@ struct Mish : tenon::Elementwise {
     op.onnx("", "Mish").since(18);
   }
 
-  /// With e = exp(x), tanh(log(1 + e)) = ((1 + e)^2 - 1) / ((1 + e)^2 + 1) = n / (n + 2); it is 1 from 40 on.
+  /// With e = exp(x) and n = e * (e + 2), tanh(log(1 + e)) is n / (n + 2), which is 1 for x >= 40.
   template <class T>
   TENON_FN T operator()(T x) const {
     const T e = exp(min(x, T(40))), n = e * (e + T(2));
@@ -19,7 +19,7 @@ struct Mish : tenon::Elementwise {
   template <class T>
   TENON_FN T gradient(T dy, tenon::InputOf<T> x) const {
     const T v = x, e = exp(min(v, T(40))), n = e * (e + T(2)), below = n + T(2);
-    const T inside = where(abs(v) < T(1000), v, T(0));  // infinity times a slope of 0 is no number
+    const T inside = where(abs(v) < T(1000), v, T(0));  // inf * 0 would be nan
     return dy * (n / below + inside * (T(4) * e / below) * ((e + T(1)) / below));
   }
 };

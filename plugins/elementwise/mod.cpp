@@ -6,12 +6,12 @@ struct Mod : tenon::Elementwise {
   bool truncate = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("the remainder of left / right, element by element; by 0 it is nan, or 0 of integers");
+    op.doc("remainder of left / right, element by element; a zero divisor gives nan, or 0 for integers");
     op.types(tenon::any_real);
     op.input("left", "dividend");
     op.input("right", "divisor");
-    op.output("output", "the inputs' shapes broadcast together, with the sign of right");
-    op.param("fmod", &Mod::truncate, "the sign of left, as C's fmod and % have it");
+    op.output("output", "the inputs' shapes broadcast together; has the sign of right");
+    op.param("fmod", &Mod::truncate, "if true, the result has the sign of left, as with C's fmod and %");
     op.onnx("", "Mod").since(10).attribute("fmod", "fmod");
   }
 
@@ -21,7 +21,7 @@ struct Mod : tenon::Elementwise {
       return T(left % safe_divisor(left, right));
     } else {
       const T rest = remainder_of(left, right);
-      const T none = where(right < T(0), T(-T(0)), T(0));  // a zero has the sign of right, too
+      const T none = where(right < T(0), T(-T(0)), T(0));  // a zero remainder also has the sign of right
       const T moved = where(rest == T(0), none, where((rest < T(0)) != (right < T(0)), T(rest + right), rest));
       return where(truncate, rest, moved);
     }

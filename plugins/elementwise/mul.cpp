@@ -5,8 +5,8 @@
 struct Mul : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc(
-        "left * right, element by element; integers wrap around. A sparse and a dense tensor give the sparse one's storage and places, two "
-        "of one storage the places that both store");
+        "left * right, element by element; integers wrap around. Sparse times dense has the sparse input's storage and stored elements; "
+        "two inputs of the same sparse storage give the elements that both store");
     op.types(tenon::any_real + tenon::any_complex);
     op.input("left", "first factor");
     op.input("right", "second factor");

@@ -14,7 +14,7 @@ struct Neg : tenon::Elementwise {
 
   template <class T>
   TENON_FN T operator()(T x) const {
-    return wrapping(x, x, [](auto v, auto) { return -v; });  // not 0 - x, which loses the sign of 0
+    return wrapping(x, x, [](auto v, auto) { return -v; });  // not 0 - x, which would lose the sign of 0
   }
 };
 TENON_OPERATOR(neg, Neg)

@@ -2,11 +2,11 @@
 
 struct NotEqual : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("whether left is different from right, element by element; true where either is nan");
+    op.doc("left != right, element by element; true if either is nan");
     op.types(tenon::every_type);
     op.input("left", "first operand");
     op.input("right", "second operand");
-    op.output("output", "true or false for each element of the inputs' shapes broadcast together");
+    op.output("output", "bool; the inputs' shapes broadcast together");
   }
 
   template <class T>

@@ -1,7 +1,8 @@
-// ONNX's numbers of dtypes.
+// ONNX's numbering of dtypes.
 #pragma once
 
-/// For a form of op.onnx() with an attribute that is such a number, and a parameter `dtype` of all dtypes.
+/// Names the values of parameter `dtype` for an ONNX form whose attribute is a TensorProto dtype
+/// number. The parameter must accept all dtypes.
 constexpr void name_onnx_dtypes(auto& form) {
   constexpr const char* names[] = {"",     "float32", "uint8",   "int8",   "uint16", "int16",     "int32",      "int64",   "",
                                    "bool", "float16", "float64", "uint32", "uint64", "complex64", "complex128", "bfloat16"};

@@ -4,10 +4,10 @@
 
 struct Prelu : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("slope * x where x is below 0, else x; integers wrap around");
+    op.doc("slope * x where x < 0, else x; integers wrap around");
     op.types(tenon::floating + tenon::Types{tenon::i32, tenon::i64, tenon::u32, tenon::u64});
     op.input("x", "any numbers");
-    op.input("slope", "factor of negative x; one for each channel of images is [channels, 1, 1]");
+    op.input("slope", "slope for negative x; for one slope per channel of images, its shape is [channels, 1, 1]");
     op.output("y", "the inputs' shapes broadcast together");
     op.onnx("", "PRelu").since(7);
   }

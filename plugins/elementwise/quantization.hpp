@@ -1,4 +1,4 @@
-// What quantize and dequantize have in common: which scale belongs to which element, and numbers as float, block by block.
+// Shared by quantize and dequantize: mapping elements to scales, and blockwise conversion to float.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -16,14 +16,15 @@ inline bool may_differ(std::int64_t left, std::int64_t right) {
   return left != right && left != tenon::unknown && right != tenon::unknown;
 }
 
-/// Refuses scales that do not fit: one for all of x, one for each index along the axis, or one for each block of `size` along it.
+/// Fails unless there is one scale for all of x, one per index of the axis, or one per block of
+/// `size` indices along it.
 inline void check(const tenon::Infer& io, std::int64_t axis, std::int64_t size) {
   const auto x = io.input("x").shape, scale = io.input("scale").shape;
   if (!x.has_rank() || !scale.has_rank() || (size == 0 && (is_single(scale) || scale == tenon::Shape{tenon::unknown}))) return;
   if (axis < -x.rank() || axis >= x.rank()) io.param_error("axis", "is ", axis, ", but x has ", x.rank(), " dimensions");
   const auto at = static_cast<int>(axis < 0 ? axis + x.rank() : axis);
   if (size == 0) {
-    io.require(scale.rank() == 1, "scale is ", scale, " but needs one dimension, or none; with more of them, say the block_size");
+    io.require(scale.rank() == 1, "scale is ", scale, "scale is ", scale, " but needs at most one dimension; set block_size for more");
     io.require(!may_differ(scale[0], x[at]), "scale is ", scale, " and x is ", x, ", which has another size at axis ", at);
     return;
   }
@@ -35,16 +36,16 @@ inline void check(const tenon::Infer& io, std::int64_t axis, std::int64_t size) 
   io.require(fits, "scale is ", scale, " and x is ", x, ": needs one scale for each block of ", size, " along axis ", at);
 }
 
-/// The zero point has scale's shape, but [] and [1] are both one number.
+/// Requires the zero point to have scale's shape; [] and [1] both count as a single number.
 inline void infer_zero_point(tenon::Infer& io) {
   if (!io.has_input("zero_point")) return;
   const auto zero = io.input("zero_point").shape, scale = io.input("scale").shape;
   const auto may_be_single = [](const tenon::Shape& shape) { return is_single(shape) || shape == tenon::Shape{tenon::unknown}; };
-  if (zero != scale && may_be_single(zero) && may_be_single(scale)) return;  // a run knows
+  if (zero != scale && may_be_single(zero) && may_be_single(scale)) return;  // left to the run, when the sizes are known
   io.set_input("zero_point", scale);
 }
 
-/// Parts of x along which scales are either one or one for each element.
+/// Splits x into segments whose elements share one scale or have one each.
 class Parts {
  public:
   Parts(const tenon::Shape& x, const tenon::Shape& scale, std::int64_t axis, std::int64_t size) : single_(is_single(scale) && size == 0) {
@@ -56,14 +57,15 @@ class Parts {
     blocks_ = size == 0 ? 0 : (length_ + size - 1) / size;
   }
 
-  /// The scale of an element.
+  /// Returns the index of the scale of element i.
   TENON_FN std::int64_t scale_of(std::int64_t i) const {
     if (single_) return 0;
     const auto row = i / inner_, at = row % length_;
     return size_ == 0 ? at : (row / length_ * blocks_ + at / size_) * inner_ + i % inner_;
   }
 
-  /// work(first element, their number up to `block`, first scale, whether each has its own) for the elements from begin to end.
+  /// Splits [begin, end) into calls work(first element, count <= `block`, first scale, whether each
+  /// element has its own scale).
   template <class Work>
   void each(std::int64_t begin, std::int64_t end, const Work& work) const {
     while (begin < end) {
@@ -92,7 +94,7 @@ class Parts {
   std::int64_t length_ = 1, inner_ = 1, size_ = 0, blocks_ = 0;
 };
 
-/// `count` numbers from index `first` on as float; of one number, it `count` times.
+/// Writes `count` numbers from index `first` as float, or one number repeated `count` times.
 template <class T>
 void widen(const void* from, std::int64_t first, bool one, std::int64_t count, float* to) {
   const T* values = static_cast<const T*>(from) + first;
@@ -111,7 +113,7 @@ TENON_FN float quotient(float x, float scale) {
   return static_cast<float>(static_cast<T>(x / scale));
 }
 
-/// What becomes of a quotient. Zero points are whole, and so is the sum where it lies in Y's range.
+/// Converts a quotient to Y. Zero points are integers, and so is the sum if it is in Y's range.
 template <class Y>
 TENON_FN Y placed(float x, float zero) {
   constexpr auto low = static_cast<float>(tenon::elementwise::least<Y>), high = static_cast<float>(tenon::elementwise::most<Y>);

@@ -12,13 +12,13 @@ using Scales = AnyElements<float, float, tenon::half, tenon::bfloat16>;
 using Numbers = AnyElements<float, float, tenon::half, tenon::bfloat16, std::int32_t>;
 using Whole = AnyElements<std::int64_t, std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, std::int32_t>;
 
-/// Each with the scale, and the zero point, that it has.
+/// Converts one element with its scale and zero point.
 template <class Y>
 struct QuantizeEach {
   quantization::Parts parts;
   Numbers x;
   Scales scales;
-  const Y* zeros;  ///< null: all are 0
+  const Y* zeros;  ///< null: all zero points are 0
   tenon::DType rounded_to;
   Y* y;
 
@@ -40,7 +40,7 @@ struct DequantizeEach {
   quantization::Parts parts;
   Whole x;
   Scales scales;
-  Whole zeros;  ///< without data: all are 0
+  Whole zeros;  ///< without data: all zero points are 0
   Y* y;
 
   TENON_FN void operator()(std::int64_t i) const {
@@ -49,7 +49,7 @@ struct DequantizeEach {
   }
 };
 
-/// A byte is true where a bit of it is set.
+/// Sets a byte to true if any of its bits is set.
 struct IsSet {
   const unsigned char* x;
   unsigned char* y;

@@ -1,4 +1,4 @@
-// Numbers as small integers, by scales and zero points.
+// Linear quantization to 8- and 16-bit integers by scales and zero points.
 #pragma once
 #include "quantization.hpp"
 
@@ -10,19 +10,21 @@ struct Quantize : tenon::Operator {
   bool precise = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("x / scale rounded to whole numbers, of two the even one, plus zero_point, and limited to the range of y's dtype");
+    op.doc("x / scale rounded half to even, plus zero_point, saturated to the range of y's dtype");
     op.input("x", "any numbers").types(number_types);
-    op.input("scale", "one number, or one for each index along the axis, or x's shape with one for each block along the axis")
+    op.input("scale",
+             "a single number (per tensor), one number per index of the axis, or x's shape with one number per block of the axis (blocked)")
         .types(scale_types);
-    op.input("zero_point", "what 0 becomes, of y's dtype and scale's shape, or one number beside one scale; by default 0")
+    op.input("zero_point", "the integer that 0 maps to, of y's dtype and scale's shape, or a single number if scale is one; default: 0")
         .optional()
         .types(quantized_types);
     op.output("y", "same shape as x; nan becomes 0");
-    op.param("axis", &Quantize::axis, "axis of the scales; negative ones count from the last");
-    op.param("block_size", &Quantize::block_size, "elements along the axis that share a scale; 0: scale has one dimension or none")
+    op.param("axis", &Quantize::axis, "quantization axis of scale; negative values count from the last axis");
+    op.param("block_size", &Quantize::block_size,
+             "number of elements along the axis that share a scale; 0: no blocks (scale has at most one dimension)")
         .at_least(0);
-    op.param("dtype", &Quantize::dtype, "dtype of y where there is no zero_point").one_of(quantized_types);
-    op.param("precise", &Quantize::precise, "the quotient is a float32; else it is rounded to scale's dtype first");
+    op.param("dtype", &Quantize::dtype, "dtype of y if there is no zero_point").one_of(quantized_types);
+    op.param("precise", &Quantize::precise, "if true, divide in float32; otherwise the quotient is first rounded to scale's dtype");
     op.example({{"x", {2, 3}, tenon::f32}, {"scale", {3}, tenon::f32}, {"zero_point", {3}, tenon::u8}});
     op.example({{"x", {2, 5}, tenon::f32}, {"scale", {2, 3}, tenon::f32}}, {{"block_size", 2}, {"dtype", "int8"}});
     op.onnx("", "QuantizeLinear")

@@ -2,7 +2,7 @@
 
 struct Relu : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("x where x is above 0, else 0; nan stays nan");
+    op.doc("max(x, 0), element by element; nan stays nan");
     op.types(tenon::floating + tenon::Types{tenon::i8, tenon::i16, tenon::i32, tenon::i64});
     op.input("x", "any numbers");
     op.output("y", "same shape as x");

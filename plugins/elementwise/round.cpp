@@ -2,7 +2,7 @@
 
 struct Round : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the whole number nearest to x, element by element; halves go to the even one; infinities and nan stay");
+    op.doc("x rounded to the nearest integer, element by element, halves to even; infinities and nan are unchanged");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.onnx("", "Round").since(11);

@@ -2,7 +2,7 @@
 
 struct Rsqrt : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("1 / sqrt(x), element by element; inf at 0 and nan below");
+    op.doc("1 / sqrt(x), element by element; inf at 0, nan below 0");
     op.input("x", "positive numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();

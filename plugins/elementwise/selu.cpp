@@ -4,12 +4,12 @@ struct Selu : tenon::Elementwise {
   double alpha = 1.67326319217681884765625, gamma = 1.05070102214813232421875;
 
   static constexpr void describe(auto& op) {
-    op.doc("gamma * alpha * (exp(x) - 1) where x is below 0, else gamma * x");
+    op.doc("gamma * alpha * (exp(x) - 1) where x < 0, else gamma * x");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
-    op.param("alpha", &Selu::alpha, "factor below 0");
-    op.param("gamma", &Selu::gamma, "factor of all");
+    op.param("alpha", &Selu::alpha, "scale of the negative branch");
+    op.param("gamma", &Selu::gamma, "scale of the result");
     op.onnx("", "Selu").since(6).attribute("alpha", "alpha").attribute("gamma", "gamma");
   }
 

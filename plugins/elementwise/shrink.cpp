@@ -6,12 +6,12 @@ struct Shrink : tenon::Elementwise {
   double bias = 0, threshold = 0.5;
 
   static constexpr void describe(auto& op) {
-    op.doc("x + bias where x is below -threshold, x - bias where it is above threshold, else 0, also of nan");
+    op.doc("x + bias where x < -threshold, x - bias where x > threshold, else 0 (also for nan)");
     op.types(tenon::any_real);
     op.input("x", "any numbers");
-    op.output("y", "same shape as x; integers are computed in float64, fractions cut off");
-    op.param("bias", &Shrink::bias, "what x loses; with the threshold it is a soft one");
-    op.param("threshold", &Shrink::threshold, "size from which on x is kept");
+    op.output("y", "same shape as x; integers are computed in float64 and truncated toward zero");
+    op.param("bias", &Shrink::bias, "amount by which x is moved toward zero; equal to threshold for soft shrinkage, 0 for hard shrinkage");
+    op.param("threshold", &Shrink::threshold, "largest absolute value that becomes 0");
     op.onnx("", "Shrink").since(9).attribute("bias", "bias").attribute("lambd", "threshold");
   }
 

@@ -2,7 +2,7 @@
 
 struct Sign : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("1 where x is above 0, -1 where it is below, 0 where it is 0; nan stays nan");
+    op.doc("sign of x: 1 where x > 0, -1 where x < 0, 0 where x == 0; nan stays nan");
     op.types(tenon::any_real);
     op.input("x", "any numbers");
     op.output("y", "same shape as x");

@@ -2,7 +2,7 @@
 
 struct Sin : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the sine of x, element by element");
+    op.doc("sine of x, element by element");
     op.input("x", "angles in radians");
     op.output("y", "same shape as x");
     op.onnx("", "Sin").since(7);

@@ -2,7 +2,7 @@
 
 struct Sinh : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the hyperbolic sine of x, element by element");
+    op.doc("hyperbolic sine of x, element by element");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.onnx("", "Sinh").since(9);

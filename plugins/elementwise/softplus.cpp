@@ -2,7 +2,7 @@
 
 struct Softplus : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("log(1 + exp(x)) without overflow, element by element");
+    op.doc("log(1 + exp(x)), element by element, computed without overflow");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();

@@ -2,8 +2,8 @@
 
 struct Sqrt : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the square root of x, element by element; nan below 0");
-    op.input("x", "numbers from 0");
+    op.doc("square root of x, element by element; nan below 0");
+    op.input("x", "nonnegative numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.onnx("", "Sqrt").since(6);

@@ -4,7 +4,9 @@
 
 struct Sub : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("left - right, element by element; integers wrap around. Two csr or two row_sparse tensors of one shape give a third");
+    op.doc(
+        "left - right, element by element; integers wrap around. Two csr or two row_sparse tensors of equal shape give a tensor of that "
+        "storage");
     op.types(tenon::any_real + tenon::any_complex);
     op.input("left", "minuend");
     op.input("right", "subtrahend");

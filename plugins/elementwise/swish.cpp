@@ -4,11 +4,11 @@ struct Swish : SigmoidFormula {
   double alpha = 1;
 
   static constexpr void describe(auto& op) {
-    op.doc("x / (1 + exp(-alpha * x)), element by element; with alpha 1 also known as SiLU");
+    op.doc("x * sigmoid(alpha * x), element by element; SiLU if alpha is 1");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
-    op.param("alpha", &Swish::alpha, "factor of x in the sigmoid function");
+    op.param("alpha", &Swish::alpha, "factor of x inside the sigmoid");
     op.onnx("", "Swish").since(24).attribute("alpha", "alpha");
   }
 
@@ -20,7 +20,7 @@ struct Swish : SigmoidFormula {
   template <class T>
   TENON_FN T gradient(T dy, tenon::InputOf<T> x) const {
     const T scaled = T(alpha) * T(x), y = sigmoid_of(scaled);
-    const T inside = where(abs(scaled) < T(1000), scaled, T(0));  // infinity times a slope of 0 is no number
+    const T inside = where(abs(scaled) < T(1000), scaled, T(0));  // inf * 0 would be nan
     return dy * (y + inside * y * sigmoid_of(-scaled));
   }
 };

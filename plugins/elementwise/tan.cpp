@@ -2,7 +2,7 @@
 
 struct Tan : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the tangent of x, element by element");
+    op.doc("tangent of x, element by element");
     op.input("x", "angles in radians");
     op.output("y", "same shape as x");
     op.onnx("", "Tan").since(7);

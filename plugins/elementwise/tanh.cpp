@@ -2,7 +2,7 @@
 
 struct Tanh : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the hyperbolic tangent of x, element by element");
+    op.doc("hyperbolic tangent of x, element by element");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();

@@ -4,7 +4,7 @@ struct ThresholdedRelu : tenon::Elementwise {
   double threshold = 1;
 
   static constexpr void describe(auto& op) {
-    op.doc("x where x is above the threshold, else 0, also of nan");
+    op.doc("x where x > threshold, else 0 (also for nan)");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();

@@ -1,10 +1,11 @@
-// Division of whole numbers that is defined for every divisor.
+// Integer division that is defined for every divisor.
 #pragma once
 #include <tenon/elementwise.hpp>
 #include <type_traits>
 
-/// The divisor, or 1 where C++ leaves the division undefined: a divisor of 0, and -1 of the least number, whose quotient is that number
-/// again modulo 2^bits. The remainder by 1 is 0, as it should be in both cases.
+/// Returns the divisor, or 1 in the two cases that are undefined in C++: a divisor of 0, and the
+/// minimum divided by -1, whose quotient is the minimum again modulo 2^bits. The remainder by 1 is
+/// 0, which is right for both.
 template <class T>
 TENON_FN constexpr T safe_divisor(T left, T right) {
   if constexpr (std::is_signed_v<T>) {

@@ -98,5 +98,5 @@ TEST_CASE("fused_convolution refuses inconsistent arguments with the reason") {
   CHECK(error_of("nn", "fused_convolution", attributes(row), {data, weight, {{2}, tenon::f32}, {{2, 2, 3, 4}, tenon::f32}})
             .find("[2, 2, 3, 4]") != std::string::npos);
   CHECK(error_of("nn", "fused_convolution", fused_attributes(row, {"clip", {{"low", 1.0}, {"high", 0.0}}}), {data, weight, {}, {}}) ==
-        "low is 1 and high is 0, but low must not be above high");
+        "low is 1 and high is 0; needs low <= high");
 }
