@@ -1,13 +1,13 @@
-// All processes' tensors behind each other.
+// Concatenation of all processes' tensors.
 #pragma once
 #include "collective.hpp"
 
 struct AllGather : Collective {
   static constexpr void describe(auto& op) {
-    op.doc("the tensors of all processes, joined along the first axis in the order of their ranks");
+    op.doc("concatenates the tensors of all processes along the first axis, in the order of their ranks");
     op.types(tenon::any_type);
-    op.input("x", "at least one axis; the same shape in all processes");
-    op.output("y", "x's shape, but the first axis times the number of processes");
+    op.input("x", "at least one axis; same shape in all processes");
+    op.output("y", "x's shape with the first axis multiplied by the number of processes");
     op.backward_reads();
     describe_group(op);
     op.example({{"x", {2, 3}}});
@@ -25,10 +25,10 @@ struct AllGather : Collective {
   static tenon::Shape times(tenon::Infer& io, int input, std::int64_t factor) {
     auto shape = io.input(input).shape;
     if (!shape.has_rank()) return shape;
-    io.require(shape.rank() > 0, "x is a scalar but needs an axis");
+    io.require(shape.rank() > 0, "x is a scalar but needs at least one axis");
     if (shape[0] != tenon::unknown) {
       std::int64_t rows = 0;
-      io.require(!__builtin_mul_overflow(shape[0], factor, &rows), "the first axis becomes too long");
+      io.require(!__builtin_mul_overflow(shape[0], factor, &rows), "the first axis of the result overflows 64 bits");
       shape.set(0, rows);
     }
     return shape;

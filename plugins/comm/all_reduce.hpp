@@ -1,4 +1,4 @@
-// One sum, mean or extreme of all processes' tensors.
+// Elementwise sum, mean, maximum or minimum over all processes.
 #pragma once
 #include "collective.hpp"
 
@@ -10,30 +10,36 @@ struct AllReduce : Collective {
   bool background = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("the sum, mean, maximum or minimum of what all processes have, element by element, with the same bits on each of them");
+    op.doc("elementwise sum, mean, maximum or minimum over the tensors of all processes; all of them get the same bits");
     op.types(tenon::numeric);
-    op.input("x", "any shape, the same in all processes");
-    op.output("y", "same shape");
+    op.input("x", "any shape; same shape in all processes");
+    op.output("y", "same shape as x");
     op.inplace("x", "y");
-    op.param("reduction", &AllReduce::reduction, "how elements are joined")
+    op.param("reduction", &AllReduce::reduction, "reduction over the processes")
         .one_of({{"sum", Reduction::sum}, {"mean", Reduction::mean}, {"max", Reduction::max}, {"min", Reduction::min}});
     op.param("order", &AllReduce::order,
-             "tree: the sum of neighbours, then of neighbouring sums, whatever the machine and the library; library: as the library likes")
+             "tree: a fixed binary tree over neighbouring ranks, whose bits depend on neither the machine nor the library; library: the "
+             "communication library's own order")
         .one_of({{"tree", Order::tree}, {"library", Order::library}});
     op.param("lanes", &AllReduce::lanes,
-             "of what the tree is: each process has the sum of some of this many parts, as LaneOwners::even() of the SDK deals them. "
-             "0: each process has one. With fewer lanes than processes, the last ones add nothing and get the result")
+             "number of leaves of the tree, distributed as by LaneOwners::even() of the SDK: each process contributes the sum of its own "
+             "leaves (in training, micro-batches). 0: one leaf per process. With fewer leaves than processes, the last processes "
+             "contribute nothing but get the result")
         .at_least(0);
-    op.param("root", &AllReduce::root, "the rank in its group that gets the result; all others get zeros. -1: all get it").at_least(-1);
-    op.param("background", &AllReduce::background, "the process computes meanwhile: waiting for others leaves it the processor");
+    op.param("root", &AllReduce::root, "rank within the group that gets the result; all others get zeros. -1: all processes get it")
+        .at_least(-1);
+    op.param("background", &AllReduce::background,
+             "sleep rather than poll while waiting for other processes, because other threads compute meanwhile");
     describe_group(op);
     op.example({{"x", {2, 3}}});
   }
 
   void configure() {
-    if (lanes > 0 && group > 0) throw tenon::Error(tenon::ErrorKind::parameter, "lanes are dealt to all processes: leave out group");
+    if (lanes > 0 && group > 0)
+      throw tenon::Error(tenon::ErrorKind::parameter, "parameter 'lanes' applies to all processes; it cannot be combined with 'group'");
     if (lanes > 0 && reduction == Reduction::mean)
-      throw tenon::Error(tenon::ErrorKind::parameter, "with lanes, a mean is not that of the processes: divide the sum by what you need");
+      throw tenon::Error(tenon::ErrorKind::parameter,
+                         "parameter 'lanes' does not support reduction=mean; use sum and divide by the number you need");
   }
 
   void infer(tenon::Infer& io) const { io.require_same_shape("x", "y"); }
@@ -41,15 +47,16 @@ struct AllReduce : Collective {
     return group_size() == 1 ? 0 : static_cast<std::size_t>(io.input(0).shape.size()) * tenon::size_of(io.input(0).dtype);
   }
 
-  /// The number of processes is not known here: other ones may run the graph.
+  /// The gradient does not use the number of processes: the graph may run on another number of
+  /// them.
   void gradient(tenon::Gradient& g) const {
     auto dy = g.output_grad(0);
-    if (root >= 0)  // what root does with the result counts, for all
+    if (root >= 0)  // only root's result is used, so only its gradient counts
       dy = g.add("tenon.broadcast", {dy}, {{"root", root}, {"group", group}, {"strided", strided}, {"timeout", timeout}});
     else
       dy = sum(g, dy, reduction == Reduction::mean ? "mean" : "sum");
     if (root >= 0 && reduction == Reduction::mean) dy = g.add("tenon.div", {dy, sum(g, g.ones_like(dy))});
-    if (reduction == Reduction::max || reduction == Reduction::min) {  // those that are the extreme share it
+    if (reduction == Reduction::max || reduction == Reduction::min) {  // elements that equal the extreme share the gradient
       const auto x = g.input("x");
       const auto extreme =
           g.add("tenon.all_reduce", {x},
@@ -57,7 +64,7 @@ struct AllReduce : Collective {
       const auto is_it = g.add("tenon.where", {g.add("tenon.equal", {x, extreme}), g.ones_like(x), g.zeros_like(x)});
       dy = g.add("tenon.mul", {is_it, g.add("tenon.div", {dy, sum(g, is_it)})});
     }
-    if (lanes > 0) {  // processes without one add nothing
+    if (lanes > 0) {  // processes without a leaf contribute nothing
       const auto ranks = g.add("tenon.cast", {g.add("tenon.ranks", {}, {{"timeout", timeout}})}, {{"dtype", "float32"}});
       const auto rank = g.add("tenon.squeeze", {g.add("tenon.slice", {ranks}, {{"begin", tenon::Ints{0}}, {"end", tenon::Ints{1}}})});
       const auto has_lane = g.add("tenon.less", {rank, g.add("tenon.fill_like", {rank}, {{"value", static_cast<double>(lanes)}})});
@@ -81,7 +88,7 @@ struct AllReduce : Collective {
     if (!gets_result) memory.zero(y, size);
   }
 
-  /// A vector, and scratch memory of as many elements.
+  /// A vector and scratch memory for the same number of elements.
   struct Vector {
     tenon::DType dtype;
     std::byte *elements, *scratch;
@@ -89,7 +96,8 @@ struct AllReduce : Collective {
   };
   enum class Gets { all, own_part };
 
-  /// In place. Where each process gets its own part, of equal ones, the others hold anything.
+  /// Reduces in place. With Gets::own_part, each process ends with its own chunk of equal chunks;
+  /// the rest of its vector is unspecified.
   void reduce(const tenon::Call& call, const Memory& memory, const Group& group, const Vector& of, Gets gets = Gets::all) const {
     auto wait = patience(call);
     wait.sleeps = background;

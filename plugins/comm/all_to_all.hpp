@@ -1,13 +1,15 @@
-// Each process's rows, dealt to all.
+// Exchange of rows between all processes.
 #pragma once
 #include "collective.hpp"
 
 struct AllToAll : Collective {
   static constexpr void describe(auto& op) {
-    op.doc("cuts the first axis into a part for each process, and joins the parts that it gets from them in the order of their ranks");
+    op.doc(
+        "splits the first axis into one chunk per process, sends chunk i to rank i, and concatenates the received chunks in the order of "
+        "their ranks");
     op.types(tenon::every_type);
-    op.input("x", "at least one axis, whose size the number of processes divides; the same shape in all processes");
-    op.output("y", "same shape");
+    op.input("x", "at least one axis; its first size is a multiple of the number of processes; same shape in all processes");
+    op.output("y", "same shape as x");
     op.backward_reads();
     describe_group(op);
     op.example({{"x", {2, 3}}});
@@ -17,9 +19,10 @@ struct AllToAll : Collective {
     io.require_same_shape("x", "y");
     const auto shape = io.input(0).shape;
     if (!shape.has_rank()) return;
-    io.require(shape.rank() > 0, "x is a scalar but needs an axis");
+    io.require(shape.rank() > 0, "x is a scalar but needs at least one axis");
     if (shape[0] != tenon::unknown)
-      io.require(shape[0] % group_size() == 0, "x has ", shape[0], " rows, which ", group_size(), " processes do not divide");
+      io.require(shape[0] % group_size() == 0, "x has ", shape[0], " rows but needs a multiple of ", group_size(),
+                 ", the number of processes");
   }
 
   void gradient(tenon::Gradient& g) const {

@@ -1,4 +1,4 @@
-// What one process has, for all.
+// Broadcast of one process's tensor to all.
 #pragma once
 #include "collective.hpp"
 
@@ -6,20 +6,20 @@ struct Broadcast : Collective {
   std::int64_t root = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("the tensor of one process, in all of them");
+    op.doc("copies root's tensor to all processes");
     op.types(tenon::any_type);
-    op.input("x", "any shape, the same in all processes; only root's elements count");
-    op.output("y", "same shape");
+    op.input("x", "any shape; same shape in all processes; only root's elements are used");
+    op.output("y", "same shape as x");
     op.inplace("x", "y");
     op.backward_reads();
-    op.param("root", &Broadcast::root, "the rank in its group whose tensor it is").at_least(0);
+    op.param("root", &Broadcast::root, "rank within the group whose tensor is sent").at_least(0);
     describe_group(op);
     op.example({{"x", {2, 3}}});
   }
 
   void infer(tenon::Infer& io) const { io.require_same_shape("x", "y"); }
 
-  /// The sum of what all did with root's elements; those of others did nothing.
+  /// Root's gradient is the sum over all processes; that of the others is zero.
   void gradient(tenon::Gradient& g) const {
     g.set_input_grad(
         0, g.add("tenon.all_reduce", {g.output_grad(0)}, {{"root", root}, {"group", group}, {"strided", strided}, {"timeout", timeout}}));
@@ -39,7 +39,8 @@ struct Broadcast : Collective {
   }
 
  private:
-  /// From the first of ranks [begin, end), which has it, to the others; ranks as root counts them from itself.
+  /// Sends from `begin` of ranks [begin, end) to the others, in a binary tree. Ranks are counted
+  /// from root.
   void send_on(const tenon::Call& call, const Group& group, std::byte* y, std::size_t size, int root_rank, int self, int begin,
                int end) const {
     if (end - begin < 2) return;

@@ -1,4 +1,5 @@
-// What the operators share: which processes take part, how long they wait, and who is there without a launcher.
+// Base of the collective operators: participating processes, timeouts, and a process without a
+// launcher.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -19,19 +20,20 @@ struct Collective : tenon::Operator {
  protected:
   static constexpr void describe_waiting(auto& op) {
     op.communicates();
-    op.param("timeout", &Collective::timeout, "seconds that a process waits for another one before everything is given up").greater_than(0);
+    op.param("timeout", &Collective::timeout, "maximum time in seconds to wait for another process before the call fails").greater_than(0);
   }
   static constexpr void describe_group(auto& op) {
     op.param("group", &Collective::group,
-             "processes that take part: groups of this many neighbouring ranks, each by itself. It divides the number of processes; 0: all")
+             "size of the groups of neighbouring ranks that communicate among themselves; it must divide the number of processes. 0: all "
+             "processes are one group")
         .at_least(0);
     op.param(
         "strided", &Collective::strided,
-        "the groups are ranks as far from each other as there are groups: of 4 ranks in groups of 2, ranks 0 and 2, and ranks 1 and 3");
+        "form groups of equally spaced ranks instead of neighbouring ones: of 4 ranks in groups of 2, ranks 0 and 2, and ranks 1 and 3");
     describe_waiting(op);
   }
 
-  /// Of the group, as the launcher says: nothing is started while shapes are inferred.
+  /// Returns the size of the group according to the launcher: shape inference must not start MPI.
   std::int64_t group_size() const { return group_in(tenon::launcher().size); }
 
   Group group_of(Peers& peers) const {
@@ -44,14 +46,16 @@ struct Collective : tenon::Operator {
     return {timeout, [&call] { return call.cancelled(); }};
   }
 
-  /// The same on ranks that make the same call, and most likely another one elsewhere.
+  /// Returns the same tag on ranks that make the same call; other calls most likely have another
+  /// tag.
   static int tag_of(std::initializer_list<std::int64_t> what) {
     std::uint64_t hash = 0x9E3779B97F4A7C15;
     for (const auto each : what) hash = (hash ^ static_cast<std::uint64_t>(each)) * 0xD6E8FEB86659FD93, hash ^= hash >> 32;
     return static_cast<int>(hash & 0x7FFF);
   }
 
-  /// Messages in elements of `size` bytes, for a vector at `vector` and scratch memory.
+  /// Sends messages in elements of `size` bytes from `vector`, and receives into it or into scratch
+  /// memory.
   static void send_messages(const Group& group, std::span<const comm::Message> messages, std::byte* vector, std::byte* scratch,
                             std::size_t size, int tag, const Patience& patience) {
     std::vector<Transfer> transfers;
@@ -63,10 +67,11 @@ struct Collective : tenon::Operator {
     group.exchange(transfers, tag, patience);
   }
 
-  /// A rank that a parameter names; of a process by itself, whatever it names is that process.
+  /// Returns the rank that a parameter names. A process without a launcher is always rank 0.
   static int named_rank(const char* name, std::int64_t rank, int size) {
     if (size == 1) return 0;
-    if (rank >= size) throw tenon::Error(tenon::ErrorKind::parameter, name, " is ", rank, " but there are ", size, " processes");
+    if (rank >= size)
+      throw tenon::Error(tenon::ErrorKind::parameter, name, " is ", rank, " but needs to be less than ", size, ", the number of processes");
     return static_cast<int>(rank);
   }
 
@@ -74,26 +79,28 @@ struct Collective : tenon::Operator {
   int group_in(int size) const {
     if (group == 0 || size == 1) return size;
     if (group > size || size % group != 0)
-      throw tenon::Error(tenon::ErrorKind::parameter, "groups of ", group, " processes do not divide the ", size, " that were started");
+      throw tenon::Error(tenon::ErrorKind::parameter, "parameter 'group' is ", group, ", which does not divide the number of processes, ",
+                         size);
     return static_cast<int>(group);
   }
 };
 
-/// A process by itself.
+/// The only process: there is no launcher.
 class Alone : public Peers {
  public:
-  /// Throws where a launcher started several: a transport of its kind would have run instead.
+  /// Throws if a launcher started several processes: its transport would have been chosen
+  /// otherwise.
   static Alone& get() {
     const auto found = tenon::launcher();
     if (found.size > 1)
       throw tenon::Error(found.name(), " started ", found.size,
-                         " processes, but no plugin here can reach the others: ", how_to_reach(found.kind));
+                         " processes, but no plugin provides a transport between them: ", how_to_reach(found.kind));
     static Alone alone;
     return alone;
   }
   int rank() const override { return 0; }
   int size() const override { return 1; }
-  void exchange(std::span<const Transfer> transfers, int, const Patience&) override {  // with itself
+  void exchange(std::span<const Transfer> transfers, int, const Patience&) override {  // a transfer to itself
     for (const auto& transfer : transfers)
       if (transfer.in_bytes > 0) std::memcpy(transfer.in, transfer.out, std::min(transfer.in_bytes, transfer.out_bytes));
   }
@@ -101,13 +108,11 @@ class Alone : public Peers {
 
  private:
   static const char* how_to_reach(tenon::Launcher::Kind kind) {
-    if (kind == tenon::Launcher::Kind::slurm) return "start them by srun --mpi=pmix";
+    if (kind == tenon::Launcher::Kind::slurm) return "start them with srun --mpi=pmix";
     if (kind == tenon::Launcher::Kind::open_mpi)
-      return "put the folder of its libmpi_abi.so.1 (Open MPI 6 and later) or libmpi.so.40 into LD_LIBRARY_PATH; for the latter build "
-             "Tenon where "
-             "its headers are, which gives tenon_comm_openmpi.so";
-    return "put the folder of its libmpi_abi.so.1 (MPICH 5 and later) or libmpich.so.12 into LD_LIBRARY_PATH; for the latter build Tenon "
-           "where its "
-           "headers are, which gives tenon_comm_mpich.so";
+      return "add the folder of its libmpi_abi.so.1 (Open MPI 6 and later) or libmpi.so.40 to LD_LIBRARY_PATH; the latter also needs "
+             "tenon_comm_openmpi.so, which is built if Open MPI's headers are installed when Tenon is built";
+    return "add the folder of its libmpi_abi.so.1 (MPICH 5 and later) or libmpich.so.12 to LD_LIBRARY_PATH; the latter also needs "
+           "tenon_comm_mpich.so, which is built if MPICH's headers are installed when Tenon is built";
   }
 };

@@ -1,4 +1,4 @@
-// What operators do with elements where they lie: in the processor's memory, or in a GPU's.
+// Elementwise operations of the collectives, in the memory of the CPU or of a GPU.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,13 +11,14 @@
 
 #include "peers.hpp"
 
-/// Of two processes, or sums of processes, the left one and the right one.
+/// Binary functions of the left and the right operand, which are from two processes or sums over
+/// processes.
 namespace joining {
 
 template <class T>
 struct Sum {
   TENON_FN T operator()(T left, T right) const {
-    if constexpr (std::is_integral_v<T>)  // what does not fit wraps around
+    if constexpr (std::is_integral_v<T>)  // overflow wraps around
       return static_cast<T>(static_cast<std::make_unsigned_t<T>>(left) + static_cast<std::make_unsigned_t<T>>(right));
     else
       return static_cast<T>(left + right);
@@ -34,7 +35,7 @@ struct Smaller {
   TENON_FN T operator()(T left, T right) const { return left < right || left != left ? left : right; }
 };
 
-/// Of an element and itself: divided by the number of processes.
+/// Divides an element by the number of processes; the second argument is ignored.
 template <class T>
 struct Quotient {
   int by;
@@ -58,7 +59,8 @@ void visit(Reduction reduction, Visit&& visit) {
   }
 }
 
-/// to[i] = function(to[i], from[i]), or function(from[i], to[i]).
+/// Sets to[i] to function(to[i], from[i]) if `to` is the left operand, else to function(from[i],
+/// to[i]).
 template <class T, class Function>
 struct Joined {
   T* to;
@@ -71,18 +73,19 @@ struct Joined {
 
 }  // namespace joining
 
-/// In the order of the calls, for one call of a kernel, which outlives it.
+/// Operations run in the order of the calls. One object serves one kernel call, which outlives it.
 class Memory {
  public:
   virtual ~Memory() = default;
   virtual void copy(void* to, const void* from, std::size_t bytes) const = 0;
   virtual void zero(void* to, std::size_t bytes) const = 0;
-  /// Joins `count` elements at `from` with those at `to`, which are the left operand or the right one.
+  /// Combines `count` elements at `from` into those at `to`; `is_left` says that `to` is the left
+  /// operand.
   virtual void join(Reduction reduction, tenon::DType dtype, void* to, const void* from, std::int64_t count, bool is_left) const = 0;
   virtual void divide(tenon::DType dtype, void* elements, std::int64_t count, int by) const = 0;
 };
 
-/// The processor's.
+/// CPU memory.
 class HostMemory : public Memory {
  public:
   explicit HostMemory(const tenon::Call& call) : call_(call) {}

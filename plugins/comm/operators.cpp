@@ -1,4 +1,5 @@
-// The operators of this plugin, for a process by itself. Each transport is a plugin of its own, with a kernel of each operator.
+// Registers the operators for a process without a launcher. Each transport is a separate plugin
+// with a kernel of each operator.
 #include "all_gather.hpp"
 #include "all_to_all.hpp"
 #include "broadcast.hpp"

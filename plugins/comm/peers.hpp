@@ -1,4 +1,4 @@
-// The other processes of a group, and what a transport does for operators.
+// The other processes of a group, and the interface of a transport.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <tenon/dtype.hpp>
 #include <tenon/error.hpp>
 
-/// Bytes to one other process and from it, at once; either may be none.
+/// Simultaneous send to and receive from one process; either size may be 0.
 struct Transfer {
   int peer = 0;
   const void* out = nullptr;
@@ -16,29 +16,31 @@ struct Transfer {
   std::size_t in_bytes = 0;
 };
 
-/// How to wait: at most so long, unless the user gives up first.
+/// How long to wait, and whether the user cancelled.
 struct Patience {
   double seconds = 0;
   std::function<bool()> cancelled;
-  bool sleeps = false;  ///< another thread computes meanwhile, maybe on this core
+  bool sleeps = false;  ///< sleeps between polls, because another thread may be computing on this core
 };
 
 enum class Reduction : std::uint8_t { sum, mean, max, min };
 
-/// Processes that were started together. One thread at a time.
+/// Processes that were started together. Not thread-safe.
 class Peers {
  public:
   virtual ~Peers() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// Makes all transfers; those of one pair of ranks arrive in the order in which they were given. `tag`, 0 to 32767, is the same on both
-  /// sides: what has another one is not for this call. Throws tenon::Error, which names the rank that does not come.
+  /// Performs all transfers; those between a pair of ranks arrive in order. Both sides pass the
+  /// same `tag`, from 0 to 32767: a message with another tag belongs to another call. Throws
+  /// tenon::Error with the rank that did not respond.
   virtual void exchange(std::span<const Transfer> transfers, int tag, const Patience& patience) = 0;
-  /// The library's own all-reduce, in place, of the whole group; false if it has none for this dtype or reduction.
+  /// In-place all-reduce of the whole group by the communication library; false if it does not
+  /// support the dtype or reduction.
   virtual bool reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction, const Patience& patience) = 0;
 };
 
-/// Some of them: `size` ranks from `first`, each `step` behind the one before.
+/// A subset of the processes: `size` ranks from `first`, `step` apart.
 struct Group {
   Peers& peers;
   int first = 0, step = 1, size = 1, rank = 0;

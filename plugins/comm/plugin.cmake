@@ -1,13 +1,13 @@
-# The operators need nothing. The kernels for the processes that an MPI's launcher starts are compiled for MPI's standard ABI, and once more for
-# each older MPI whose headers are here, each as a plugin, and as another one for GPUs; MPI's library, and NCCL, are opened when the first
-# kernel is looked for.
+# The operators need no library. The kernels for processes that an MPI launcher starts are compiled
+# for MPI's standard ABI, and for each older MPI whose headers are installed: each as a plugin, with
+# another one for GPUs. MPI's library and NCCL are opened when a kernel is first looked up.
 set(mpi_sources ${sources})
 list(FILTER mpi_sources INCLUDE REGEX "/mpi/")
 file(GLOB nccl_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/nccl/*.cpp ${CMAKE_CURRENT_LIST_DIR}/nccl/*.cu)
 list(FILTER sources EXCLUDE REGEX "/(mpi|nccl)/")
 set(PLUGIN_CUDA_SKIP nccl/kernels.cu)
 if(TENON_SANITIZE MATCHES "thread")
-  return()  # ThreadSanitizer does not see how an MPI orders what its threads do
+  return()  # ThreadSanitizer does not understand MPI's synchronization
 endif()
 
 function(tenon_add_processes name)

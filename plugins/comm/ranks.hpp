@@ -1,11 +1,11 @@
-// Who this process is.
+// The rank of this process.
 #pragma once
 #include "collective.hpp"
 
 struct Ranks : Collective {
   static constexpr void describe(auto& op) {
-    op.doc("which of the processes this is that a launcher started together, and how many there are");
-    op.output("ranks", "[2] int64: the rank, from 0 on, and the number of processes; 0 and 1 without a launcher");
+    op.doc("rank of this process and number of processes that the launcher started");
+    op.output("ranks", "[2] int64: the rank, counted from 0, and the number of processes; [0, 1] without a launcher");
     describe_waiting(op);
     op.example({}, {{"timeout", 60.0}});
   }

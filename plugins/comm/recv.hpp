@@ -1,4 +1,4 @@
-// What one other process sent.
+// Receives a tensor from another process.
 #pragma once
 #include "collective.hpp"
 
@@ -6,20 +6,21 @@ struct Recv : Collective {
   std::int64_t source = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("waits for the tensor that one other process sends by send; zeros in a process by itself");
+    op.doc("receives the tensor that another process sends with send; zeros without a launcher");
     op.types(tenon::every_type);
-    op.input("like", "a tensor of the dtype and shape of what is sent; its elements do not matter, and its gradient is zero");
-    op.output("y", "what the other process sent");
+    op.input("like", "a tensor with the dtype and shape of the received one; its elements are not used, and its gradient is zero");
+    op.output("y", "the received tensor");
     op.inplace("like", "y");
     op.backward_reads();
-    op.param("source", &Recv::source, "the other process's rank").required().at_least(0);
+    op.param("source", &Recv::source, "rank of the sending process").required().at_least(0);
     describe_waiting(op);
     op.example({{"like", {2, 3}}}, {{"source", 0}});
   }
 
   void infer(tenon::Infer& io) const { io.require_same_shape("like", "y"); }
 
-  /// What is sent back must run wherever this node is differentiated: `like` gets zeros of it.
+  /// The gradient must be sent back wherever this node is differentiated; `like` gets zeros that
+  /// depend on that send.
   void gradient(tenon::Gradient& g) const {
     g.set_input_grad(0, g.zeros_like(g.add("tenon.send", {g.output_grad(0)}, {{"to", source}, {"timeout", timeout}})));
   }

@@ -1,14 +1,14 @@
-// Each process's part of the sum of all.
+// Sum over all processes, split between them.
 #pragma once
 #include "all_gather.hpp"
 #include "all_reduce.hpp"
 
 struct ReduceScatter : AllReduce {
   static constexpr void describe(auto& op) {
-    op.doc("the sum of all processes' tensors, of which each gets the rows of its rank, with the bits of all_reduce");
+    op.doc("sums the tensors of all processes, with the bits of all_reduce; each process gets the rows of its rank");
     op.types(tenon::numeric);
-    op.input("x", "at least one axis, whose size the number of processes divides; the same shape in all processes");
-    op.output("y", "x's shape, but the first axis divided by the number of processes");
+    op.input("x", "at least one axis; its first size is a multiple of the number of processes; same shape in all processes");
+    op.output("y", "x's shape with the first axis divided by the number of processes");
     op.backward_reads();
     describe_group(op);
     op.example({{"x", {2, 3}}});
@@ -17,9 +17,10 @@ struct ReduceScatter : AllReduce {
   void infer(tenon::Infer& io) const {
     auto shape = io.input(0).shape;
     if (shape.has_rank()) {
-      io.require(shape.rank() > 0, "x is a scalar but needs an axis");
+      io.require(shape.rank() > 0, "x is a scalar but needs at least one axis");
       if (shape[0] != tenon::unknown) {
-        io.require(shape[0] % group_size() == 0, "x has ", shape[0], " rows, which ", group_size(), " processes do not divide");
+        io.require(shape[0] % group_size() == 0, "x has ", shape[0], " rows but needs a multiple of ", group_size(),
+                   ", the number of processes");
         shape.set(0, shape[0] / group_size());
       }
     }

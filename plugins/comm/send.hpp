@@ -1,4 +1,4 @@
-// One process's tensor for one other.
+// Sends a tensor to another process.
 #pragma once
 #include "collective.hpp"
 
@@ -6,14 +6,15 @@ struct Send : Collective {
   std::int64_t to = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc(
-        "sends a tensor to one other process, whose recv gets it, and passes it on; on GPUs, and where it is long, it waits for that recv");
+    op.doc("sends x to another process, whose recv receives it, and returns x; blocks until that recv for large tensors and on GPUs");
     op.types(tenon::every_type);
     op.input("x", "any shape");
-    op.output("y", "x. Its gradient, and what recv's has sent back, make that of x: the loss must depend on y, if only on 0 times its sum");
+    op.output(
+        "y",
+        "same as x. The gradient of x is that of y plus the one that recv sends back, so the loss must depend on y (0 * sum(y) is enough)");
     op.inplace("x", "y");
     op.backward_reads();
-    op.param("to", &Send::to, "the other process's rank").required().at_least(0);
+    op.param("to", &Send::to, "rank of the receiving process").required().at_least(0);
     describe_waiting(op);
     op.example({{"x", {2, 3}}}, {{"to", 0}});
   }

@@ -1,10 +1,14 @@
-// All-reduce by the tree that adds the lanes of a step: the same bits whoever has which lanes. Each rank has the sum of its lanes. Nothing
-// but the standard library is in here, so that every transport, and a test of a thousand ranks, runs the same lines.
+// All-reduce by the same tree that adds the micro-batches (lanes) of a training step: the bits do
+// not depend on which rank has which lanes. Each rank contributes the sum of its lanes. This header
+// uses only the standard library, so that every transport, and a test with a thousand ranks, runs
+// the same code.
 //
-// Two groups of ranks that have the sums of neighbouring lanes join: each element is in the left group with one rank and in the right one
-// with another, which divide what they share, send each other what they give up, and add. So every rank ends with about 1/N of the
-// elements; then the joints are undone from the last to the first, and each rank sends what it has for what it gave up. Short vectors are
-// sent whole, which takes half as many messages and gives the same sums.
+// Two groups of ranks that have the sums of neighbouring lanes join. Each element is on one rank of
+// the left group and on one of the right group; the two ranks split the elements that they share,
+// exchange the halves that they give up, and add. Every rank ends with about 1/N of the elements
+// (reduce-scatter). The joints are then undone in reverse order: each rank sends its sums in return
+// for those that it gave up (all-gather). Short vectors are sent whole, which takes half as many
+// messages and gives the same sums.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -14,45 +18,46 @@
 
 namespace comm {
 
-/// Two neighbouring groups of ranks, [begin, split) and [split, end).
+/// Two neighbouring groups of ranks, [begin, split) and [split, end), that join.
 struct Joint {
   int begin, split, end;
 };
 
-/// Of elements [begin, end), which this rank shares with `peer` when their groups join: it keeps [keep, keep_end) and sends the rest.
+/// Elements [begin, end) that this rank shares with `peer` when their groups join: it keeps [keep,
+/// keep_end) and sends the rest.
 struct Share {
   int peer;
   std::int64_t begin, end, keep, keep_end;
 
   std::int64_t kept() const { return keep_end - keep; }
   std::int64_t given() const { return end - begin - kept(); }
-  std::int64_t give() const { return keep == begin ? keep_end : begin; }  ///< where what it sends begins
+  std::int64_t give() const { return keep == begin ? keep_end : begin; }  ///< first element that it sends
 };
 
-/// What one rank does in an all-reduce.
+/// The steps of one rank in an all-reduce.
 class TreePlan {
  public:
-  /// Of `count` elements.
+  /// `count`: number of elements of the vector.
   TreePlan(const tenon::LaneOwners& owners, std::int64_t lanes, int rank, std::int64_t count)
       : owners_(owners), rank_(rank), count_(count), summed_(join(0, lanes)) {}
 
-  /// Elements up to `end`, from those of the one before, that lie with `rank`.
+  /// The segment of elements on `rank`, from the end of the previous segment to `end`.
   struct Place {
     std::int64_t end;
     int rank;
   };
 
-  /// From the rank's own sum to that of all lanes.
+  /// The joints of this rank, from its own sum to that of all lanes.
   const std::vector<Joint>& joints() const { return joints_; }
-  /// Of each joint.
+  /// The shares of each joint.
   const std::vector<std::vector<Share>>& shares() const { return shares_; }
-  /// Where the sum of all lanes lies after the last joint: the same on every rank.
+  /// The rank of each segment of the total after the last joint; the same on every rank.
   const std::vector<Place>& summed() const { return summed_; }
   /// Whether this rank is in the joint's left group.
   bool is_left(const Joint& joint) const { return rank_ < joint.split; }
 
  private:
-  /// Where the sum of these lanes lies.
+  /// Returns the location of the sum of these lanes.
   std::vector<Place> join(std::int64_t begin, std::int64_t lanes) {
     const int first = owners_.owner(begin), last = owners_.owner(begin + lanes - 1);
     if (first == last) return {{count_, first}};
@@ -78,7 +83,7 @@ class TreePlan {
     return joined;
   }
 
-  // Whole cache lines, where there are many.
+  // Rounds down to whole cache lines if there are many elements.
   static std::int64_t part(std::int64_t count, int some, int all) {
     const auto exact = count / all * some + count % all * some / all;
     return count >= 1024 ? exact / 64 * 64 : exact;
@@ -89,10 +94,11 @@ class TreePlan {
   std::int64_t count_;
   std::vector<Joint> joints_;
   std::vector<std::vector<Share>> shares_;
-  std::vector<Place> summed_;  // the last: made of the others
+  std::vector<Place> summed_;  // last member: it is computed from the others
 };
 
-/// What goes to one rank and comes from it; counts of elements, places in the vector or in the scratch memory.
+/// A transfer to and from one rank: counts in elements, offsets into the vector or the scratch
+/// memory.
 struct Message {
   int peer;
   std::int64_t send, send_count;
@@ -100,9 +106,10 @@ struct Message {
   std::int64_t receive, receive_count;
 };
 
-/// Adds the ranks' vectors; each rank ends with what plan.summed() says. exchange(messages) sends and receives; add(to, from, count,
-/// is_left) adds scratch to the vector, at these places, of which the vector has the left operand or the right one: with the same order
-/// everywhere, all ranks get the same zeros and NaNs. The scratch memory holds as many elements as the vector.
+/// Adds the ranks' vectors; each rank ends with the segments of plan.summed(). exchange(messages)
+/// sends and receives. add(to, from, count, is_left) adds scratch to the vector at these offsets,
+/// where `is_left` says that the vector is the left operand: the same order everywhere gives all
+/// ranks the same zeros and NaNs. The scratch memory has as many elements as the vector.
 template <class Exchange, class Add>
 void add_parts(const TreePlan& plan, Exchange&& exchange, Add&& add) {
   std::vector<Message> messages;
@@ -123,7 +130,7 @@ void add_parts(const TreePlan& plan, Exchange&& exchange, Add&& add) {
   }
 }
 
-/// The same, and each rank ends with the whole sum.
+/// Like add_parts(), but each rank ends with the whole sum.
 template <class Exchange, class Add>
 void reduce_by_parts(const TreePlan& plan, Exchange&& exchange, Add&& add) {
   add_parts(plan, exchange, add);
@@ -135,7 +142,7 @@ void reduce_by_parts(const TreePlan& plan, Exchange&& exchange, Add&& add) {
   }
 }
 
-/// The same, and each of `size` ranks ends with its part of the sum, where it lies in the vector: the one of its number, of equal parts.
+/// Like add_parts(), but rank r of `size` ends with chunk r of the sum, of equal chunks, in place.
 template <class Exchange, class Add>
 void reduce_to_parts(const TreePlan& plan, int rank, int size, std::int64_t count, Exchange&& exchange, Add&& add) {
   add_parts(plan, exchange, add);
@@ -153,8 +160,9 @@ void reduce_to_parts(const TreePlan& plan, int rank, int size, std::int64_t coun
   exchange(messages);
 }
 
-/// The messages by which each rank of a group gets what the ranks of the other one have, each of which has all of it:
-/// message(peer, sends, receives) for each that this rank sends to, receives from, or both.
+/// Returns the messages by which each rank of a group gets what every rank of the other group has.
+/// Calls message(peer, sends, receives) for each peer that this rank sends to, receives from, or
+/// both.
 template <class MakeMessage>
 std::vector<Message> swapped(const Joint& joint, int rank, const MakeMessage& message) {
   std::vector<Message> messages;
@@ -170,7 +178,7 @@ std::vector<Message> swapped(const Joint& joint, int rank, const MakeMessage& me
   return messages;
 }
 
-/// The same sums as reduce_by_parts(), for short vectors.
+/// Gives the same sums as reduce_by_parts(), with whole vectors; faster for short ones.
 template <class Exchange, class Add>
 void reduce_whole(const TreePlan& plan, int rank, std::int64_t count, Exchange&& exchange, Add&& add) {
   for (const auto& joint : plan.joints()) {
@@ -181,7 +189,8 @@ void reduce_whole(const TreePlan& plan, int rank, std::int64_t count, Exchange&&
   }
 }
 
-/// The result of ranks [0, adding) for the others, which added nothing.
+/// Returns the messages that carry the result from ranks [0, adding) to the others, which
+/// contributed nothing.
 inline std::vector<Message> to_idle(int rank, int adding, int size, std::int64_t count) {
   std::vector<Message> messages;
   if (rank >= adding) messages.push_back({rank % adding, 0, 0, false, 0, count});
@@ -190,7 +199,7 @@ inline std::vector<Message> to_idle(int rank, int adding, int size, std::int64_t
   return messages;
 }
 
-/// Each rank's `count` elements, which lie at rank * count, to all ranks.
+/// All-gather of each rank's `count` elements at offset rank * count.
 template <class Exchange>
 void gather(const TreePlan& plan, int rank, std::int64_t count, Exchange&& exchange) {
   for (const auto& joint : plan.joints()) {

@@ -1,20 +1,20 @@
-// The CUDA kernel of the host's own cast_storage. The operator is in the host; what is described here again are the names and parameters
-// that the kernel uses.
+// CUDA kernel of the built-in operator cast_storage. The host has the operator; the description
+// here repeats the names and parameters that the kernel uses.
 #include <tenon/gpu/copy_indices.hpp>
 #include <tenon/same_places.hpp>
 
 #include "conversions.hpp"
 
-/// Sparse results have sizes that the kernel waits for: it is not to be captured.
+/// The sparse kernel waits for the size of its result, so it is not captured.
 struct CastStorageCuda : tenon::Operator {
   tenon::Storage storage = tenon::Storage::dense;
 
   static constexpr void describe(auto& op) {
     using tenon::Storage;
-    op.doc("the same elements in another storage");
+    op.doc("converts data to another storage; the elements are unchanged");
     op.input("data", "any shape and storage");
-    op.output("output", "same shape as data, in the requested storage");
-    op.param("storage", &CastStorageCuda::storage, "csr needs two dimensions, row_sparse at least one")
+    op.output("output", "same shape as data, in the target storage");
+    op.param("storage", &CastStorageCuda::storage, "target storage; csr requires two dimensions, row_sparse at least one")
         .one_of({{"dense", Storage::dense}, {"row_sparse", Storage::row_sparse}, {"csr", Storage::csr}});
     op.types(tenon::any_type);
   }

@@ -1,4 +1,5 @@
-// From one storage to another on a CUDA device. What needs the size of its result waits for it.
+// Conversions between storages on a CUDA device. A conversion whose result size depends on the data
+// waits for that size.
 #pragma once
 #include <tenon/gpu/fault.hpp>
 #include <tenon/gpu/number.hpp>
@@ -21,7 +22,7 @@ TENON_FN bool is_zero(T value) {
     return value == T(0);
 }
 
-/// Rows of a matrix in memory, and which rows of the whole they are; null: all of them.
+/// Rows of a matrix in memory and their indices in the whole matrix; null ids: all rows.
 template <class T>
 struct Rows {
   const T* values;
@@ -31,7 +32,7 @@ struct Rows {
   TENON_FN Index id(Index row) const { return ids ? ids[row] : row; }
 };
 
-/// counts[row of the whole] = how many elements of a row are not 0.
+/// Sets counts[row id] to the number of nonzeros in a row.
 template <class T>
 struct CountRow {
   Rows<T> rows;
@@ -47,7 +48,7 @@ struct CountRow {
   }
 };
 
-/// Puts what is not 0 behind each other.
+/// Writes the nonzeros of a row contiguously.
 template <class T>
 struct PackRow {
   Rows<T> rows;
@@ -81,19 +82,20 @@ struct NotZero {
   TENON_FN Index operator()(Index i) const { return numbers[i] != 0; }
 };
 
-/// counts[i] of `total` rows, in scratch of twice the rows and more.
+/// Counts the nonzeros of `total` rows into `counts`, which is part of scratch of at least
+/// row_scratch(total).
 template <class T>
 void count_rows(const tenon::Call& call, const Rows<T>& rows, Index total, Index* counts) {
   tenon::gpu::clear(call, counts, static_cast<std::size_t>(total) * sizeof(Index));
   tenon::gpu::for_each_block(call, rows.count, CountRow<T>{rows, counts, total, tenon::gpu::Fault(call)});
 }
 
-/// Numbers of scratch for a count and a sum for each row.
+/// Returns the scratch size, in Index elements, for a count and a prefix sum per row.
 inline Index row_scratch(Index rows) {
   return 2 * rows + 1 + tenon::gpu::scan_scratch(rows);
 }
 
-/// A csr result of these rows of `total`.
+/// Writes a csr result with `total` rows from the given rows.
 template <class T>
 void to_csr(const tenon::Call& call, const Rows<T>& rows, Index total) {
   const tenon::gpu::Scratch<Index> scratch(call, row_scratch(total));
@@ -105,7 +107,7 @@ void to_csr(const tenon::Call& call, const Rows<T>& rows, Index total) {
   tenon::gpu::for_each_block(call, rows.count, PackRow<T>{rows, out, total});
 }
 
-/// Copies the rows that `counts` has for some, to where they come among those.
+/// Copies a row with a nonzero count to its position among such rows.
 template <class T>
 struct KeepRow {
   Rows<T> rows;
@@ -120,7 +122,7 @@ struct KeepRow {
   }
 };
 
-/// A row_sparse result of the rows of a dense tensor that are not all 0.
+/// Writes a row_sparse result of the rows of a dense tensor that have nonzeros.
 template <class T>
 void keep_rows(const tenon::Call& call, const Rows<T>& rows) {
   const tenon::gpu::Scratch<Index> scratch(call, row_scratch(rows.count));
@@ -131,7 +133,7 @@ void keep_rows(const tenon::Call& call, const Rows<T>& rows) {
   for_each_row(call, rows.count, rows.size, KeepRow<T>{rows, counts, before, out});
 }
 
-/// Puts rows to where they belong in a dense tensor.
+/// Copies stored rows to their positions in a dense tensor.
 template <class T>
 struct PutRow {
   Rows<T> rows;
@@ -146,7 +148,8 @@ struct PutRow {
   }
 };
 
-/// Rows of a csr matrix as rows of a dense one; `before`: only those that store anything, behind each other, with their numbers.
+/// Expands rows of a csr matrix to dense rows. With `before`, only rows with stored elements are
+/// written, contiguously and with their indices.
 template <class T>
 struct UnpackRow {
   tenon::Csr<const T> from;

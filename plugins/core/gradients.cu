@@ -1,5 +1,5 @@
-// CUDA kernels of the host's own operators that gradients are made with. The operators are in the host; what is described here again are
-// the names and parameters that the kernels use.
+// CUDA kernels of the built-in operators that gradient graphs use. The host has the operators; the
+// descriptions here repeat the names and parameters that the kernels use.
 #include <tenon/elementwise.hpp>
 #include <tenon/gpu/launch.hpp>
 #include <tenon/gpu/number.hpp>
@@ -20,7 +20,7 @@ struct AddElements {
   TENON_FN void operator()(std::int64_t i) const { sum[i] = static_cast<T>(left[i] + right[i]); }
 };
 
-/// Rows that another tensor does not store.
+/// 1 for each stored row that `other` does not store.
 template <class T>
 struct NotIn {
   tenon::RowSparse<const T> own, other;
@@ -28,12 +28,12 @@ struct NotIn {
   TENON_FN std::int64_t operator()(std::int64_t row) const { return !stores(other, own.row_ids[row]); }
 };
 
-/// A row of the left tensor, and that of the right one where there is one of the same number.
+/// Writes a row of the left tensor, plus the right tensor's row of the same index if it has one.
 template <class T>
 struct MergeLeft {
   tenon::RowSparse<const T> left, right;
   tenon::RowSparseOut<T> out;
-  const std::int64_t* before;  ///< rows of the right one alone, before each of its rows
+  const std::int64_t* before;  ///< number of rows that only the right tensor stores, before each of its rows
 
   TENON_DEVICE void operator()(std::int64_t row, std::int64_t first, std::int64_t step) const {
     const auto id = left.row_ids[row], other = first_not_below(right, id), size = left.row_size, to = row + before[other];
@@ -69,12 +69,12 @@ struct Fill {
 
 }  // namespace
 
-/// The sparse kernel waits for the number of rows: it is not to be captured.
+/// The sparse kernel waits for the number of rows, so it is not captured.
 struct SumGradientsCuda : tenon::Operator {
   static constexpr bool capturable = true;
 
   static constexpr void describe(auto& op) {
-    op.doc("left + right, two gradients of one value");
+    op.doc("left + right, the sum of two gradients of one value");
     op.input("left", "any shape");
     op.input("right", "same shape as left");
     op.output("output", "same shape as left; row_sparse if both are");
@@ -115,7 +115,7 @@ struct FillLikeCuda : tenon::Operator {
     op.output("output", "same shape as like");
     op.param("value", &FillLikeCuda::value, "value of every element");
   }
-  /// Dense, whatever the storage of what is not looked at.
+  /// The output is dense whatever the storage of `like`, whose elements are not read.
   void infer_storage(tenon::InferStorage& io) const {
     if (io.input(0) != tenon::Storage::dense) io.sparse_kernel();
   }
@@ -131,7 +131,7 @@ struct FillLikeCuda : tenon::Operator {
 
 struct StopGradient : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("data; no gradient passes through it");
+    op.doc("identity; stops the gradient");
     op.input("data", "any shape");
     op.output("output", "same shape as data");
   }
@@ -141,7 +141,7 @@ struct StopGradient : tenon::Elementwise {
   }
   void gradient(tenon::Gradient&) const {}
 };
-using StopGradientCuda = tenon::cuda_kernel<StopGradient>::type;  // strides and all write modes, as every elementwise kernel
+using StopGradientCuda = tenon::cuda_kernel<StopGradient>::type;  // supports strides and all write modes, as every elementwise kernel
 
 TENON_KERNEL(sum_gradients, cuda, SumGradientsCuda)
 TENON_KERNEL(fill_like, cuda, FillLikeCuda)

@@ -1,4 +1,4 @@
-// What adam and adamw share: running means of the gradient and of its square, both corrected for having begun at zero.
+// Shared by adam and adamw: bias-corrected running means of the gradient and of its square.
 #pragma once
 #include <cmath>
 
@@ -11,7 +11,7 @@ struct MomentsRule {
   double beta1, beta2, taken;
   W scale = 0, unbias = 0, kept = 0;
 
-  /// Before the step of this number, which counts from 1.
+  /// Computes the coefficients of step `step`, counted from 1.
   TENON_FN void begin(double learning_rate, double step) {
     const double correction1 = 1 - std::pow(beta1, step), correction2 = 1 - std::pow(beta2, step);
     scale = static_cast<W>(learning_rate / correction1);
@@ -40,15 +40,16 @@ struct AdaptiveMoments : Optimizer {
  protected:
   static constexpr void describe_moments(auto& op) {
     describe_step(op);
-    op.state("m", "running mean of the gradients: each step sets it to beta1 * itself + (1 - beta1) * gradient");
-    op.state("v", "running mean of the gradients' squares, with beta2");
-    op.state("steps", "0-d int64, steps so far");
-    op.param("beta1", &AdaptiveMoments::beta1, "share of m that a step keeps").at_least(0).less_than(1);
-    op.param("beta2", &AdaptiveMoments::beta2, "share of v that a step keeps").at_least(0).less_than(1);
-    op.param("epsilon", &AdaptiveMoments::epsilon, "added to the root of v, to avoid division by zero").at_least(0);
+    op.state("m", "first moment: exponential moving average of the gradients, m = beta1 * m + (1 - beta1) * gradient");
+    op.state("v", "second moment: exponential moving average of the squared gradients, with beta2");
+    op.state("steps", "0-d int64, number of steps so far");
+    op.param("beta1", &AdaptiveMoments::beta1, "decay rate of m").at_least(0).less_than(1);
+    op.param("beta2", &AdaptiveMoments::beta2, "decay rate of v").at_least(0).less_than(1);
+    op.param("epsilon", &AdaptiveMoments::epsilon, "term added to the denominator for numerical stability").at_least(0);
   }
 
-  /// added: share of the weight that is added to its gradient; taken: share that is taken off the weight, times the learning rate.
+  /// `added` is the weight decay that is added to the gradient; `taken` is the decoupled weight
+  /// decay, which is multiplied by the learning rate.
   template <class T>
   MomentsRule<Wide<T>> moments_rule(const tenon::Call& call, double added, double taken) const {
     using W = Wide<T>;
@@ -75,9 +76,9 @@ struct Adam : AdaptiveMoments {
   double weight_decay = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("Adam: the mean of the gradients over the root of their mean square (Kingma and Ba, 2015)");
+    op.doc("Adam: divides the running mean of the gradients by the root of the running mean of their squares (Kingma and Ba, 2015)");
     describe_moments(op);
-    op.param("weight_decay", &Adam::weight_decay, "share of the weight that is added to its gradient").at_least(0);
+    op.param("weight_decay", &Adam::weight_decay, "weight decay (L2 penalty): weight_decay * weight is added to the gradient").at_least(0);
   }
 
   void forward(const tenon::Call& call) const { count_step(call, *this); }
@@ -93,9 +94,10 @@ struct AdamW : AdaptiveMoments {
   double weight_decay = 0.01;
 
   static constexpr void describe(auto& op) {
-    op.doc("Adam with weight decay that is not part of the moments (Loshchilov and Hutter, 2019)");
+    op.doc("AdamW: Adam with decoupled weight decay (Loshchilov and Hutter, 2019)");
     describe_moments(op);
-    op.param("weight_decay", &AdamW::weight_decay, "share of the weight that a step subtracts, times the learning rate").at_least(0);
+    op.param("weight_decay", &AdamW::weight_decay, "decoupled weight decay: a step subtracts learning_rate * weight_decay * weight")
+        .at_least(0);
   }
 
   void forward(const tenon::Call& call) const { count_step(call, *this); }

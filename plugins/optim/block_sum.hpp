@@ -1,14 +1,15 @@
-// Sums on the host's threads whose bits depend on their length alone.
+// Multi-threaded sums whose bits depend only on the length.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 #include <tenon/operator.hpp>
 #include <vector>
 
-/// Sum of term(0) ... term(n - 1) in double: blocks of one size, each summed in order, then the blocks in order.
+/// Returns the sum of term(0) ... term(n - 1) in double. Each block of 8192 terms is summed in a
+/// fixed order, then the blocks are summed in order.
 template <class Term>
 double block_sum(const tenon::Call& call, std::int64_t n, Term term) {
-  constexpr std::int64_t block = 8192, lanes = 8;  // sums side by side let the processor overlap the additions
+  constexpr std::int64_t block = 8192, lanes = 8;  // independent accumulators let the CPU overlap the additions
   std::vector<double> blocks(static_cast<std::size_t>((n + block - 1) / block));
   call.parallel_for(static_cast<std::int64_t>(blocks.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto b = begin; b < end; ++b) {

@@ -1,10 +1,10 @@
-// Numbers too small for a normal float count as 0: a processor takes a hundred times as long for them, and moments of what no longer
-// changes decay to them.
+// Flushes denormals to zero: the CPU takes a hundred times as long for them, and the moments of
+// weights that no longer change decay to them.
 #pragma once
 #if defined(__SSE2__) && !defined(__CUDACC__)
 #include <immintrin.h>
 
-/// Holds for this thread while it lives, if it is wanted.
+/// While it lives, flushes denormals on this thread if `wanted`.
 class FlushDenormals {
  public:
   explicit FlushDenormals(bool wanted) : before_(_mm_getcsr()) {
@@ -19,7 +19,7 @@ class FlushDenormals {
   unsigned before_;
 };
 #else
-/// Elsewhere than on x86 it does nothing.
+/// Does nothing on other architectures than x86.
 struct FlushDenormals {
   explicit FlushDenormals(bool) {}
 };

@@ -10,10 +10,10 @@ struct GlobalNormScale : tenon::Operator {
   double max_norm = 1;
 
   static constexpr void describe(auto& op) {
-    op.doc("the factor for all gradients that limits their common norm to max_norm");
-    op.input("grads", "gradients of any shapes, dtypes and storages").variadic().types(tenon::floating);
-    op.output("scale", "0-d float32: min(1, max_norm / (norm + 1e-6)), where norm is the root of the sum of all squares");
-    op.param("max_norm", &GlobalNormScale::max_norm, "largest norm that is not scaled down").required().greater_than(0);
+    op.doc("factor that clips the global norm of all gradients to max_norm");
+    op.input("grads", "gradients of any shape, dtype and storage").variadic().types(tenon::floating);
+    op.output("scale", "0-d float32: min(1, max_norm / (norm + 1e-6)), where norm is the L2 norm of all gradients' elements together");
+    op.param("max_norm", &GlobalNormScale::max_norm, "largest global norm that is not scaled down").required().greater_than(0);
     op.example({{"grads0", {2, 3}}, {"grads1", {4}}}, {{"max_norm", 1.0}});
   }
 
@@ -38,14 +38,14 @@ struct GlobalNormScale : tenon::Operator {
   }
   void forward_sparse(const tenon::Call& call) const { forward(call); }
 
-  /// Of gradients whose squares add up to this.
+  /// Returns the factor for gradients whose squares sum to `squares`.
   TENON_FN static float scale_of(double max_norm, double squares) {
     const double scale = max_norm / (std::sqrt(squares) + 1e-6);
-    return static_cast<float>(scale > 1 ? 1 : scale);  // nan stays nan
+    return static_cast<float>(scale > 1 ? 1 : scale);  // propagates nan
   }
 
  protected:
-  /// Elements that are not stored add nothing to the norm.
+  /// Only stored elements are summed: all others are 0.
   template <class T>
   static std::pair<const T*, std::int64_t> stored(const tenon::Call& call, int i) {
     if (call.storage(i) == tenon::Storage::csr) return {call.csr<T>(i).values, call.csr<T>(i).nnz};

@@ -1,4 +1,4 @@
-// momentum and nesterov: a velocity, which sums up the gradients of all steps, older ones less.
+// Shared by momentum and nesterov: a velocity, the exponentially decaying sum of the gradients.
 #pragma once
 #include "optimizer.hpp"
 
@@ -23,9 +23,10 @@ struct HeavyBall : Optimizer {
  protected:
   static constexpr void describe_ball(auto& op) {
     describe_step(op);
-    op.state("momentum", "velocity: each step sets it to momentum * itself + the gradient, including decay");
-    op.param("momentum", &HeavyBall::momentum, "share of the velocity that a step keeps").at_least(0).at_most(1);
-    op.param("weight_decay", &HeavyBall::weight_decay, "share of the weight that is added to its gradient").at_least(0);
+    op.state("momentum", "velocity: momentum * velocity + gradient, where the gradient includes the weight decay");
+    op.param("momentum", &HeavyBall::momentum, "decay rate of the velocity").at_least(0).at_most(1);
+    op.param("weight_decay", &HeavyBall::weight_decay, "weight decay (L2 penalty): weight_decay * weight is added to the gradient")
+        .at_least(0);
   }
 
   template <class T, bool nesterov>
@@ -53,7 +54,7 @@ struct Momentum : HeavyBall {
 struct Nesterov : HeavyBall {
   static constexpr void describe(auto& op) {
     op.doc(
-        "Nesterov's accelerated gradient: weight - learning_rate * (gradient + momentum * velocity) (Nesterov, 1983; in this form "
+        "Nesterov's accelerated gradient: weight - learning_rate * (gradient + momentum * velocity) (Nesterov, 1983; in the form of "
         "Sutskever, Martens, Dahl and Hinton, 2013)");
     describe_ball(op);
   }

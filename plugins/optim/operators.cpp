@@ -1,4 +1,4 @@
-// The operators of this plugin.
+// Registers the operators of this plugin.
 #include "adagrad.hpp"
 #include "adaptive_moments.hpp"
 #include "global_norm_scale.hpp"

@@ -1,4 +1,4 @@
-// What the optimizers share: inputs and output, the shapes of their states, and the loop over the elements.
+// Base of the optimizers: inputs, output, shapes of the states, and the loop over the elements.
 #pragma once
 #include <algorithm>
 #include <initializer_list>
@@ -8,15 +8,16 @@
 
 #include "flush_denormals.hpp"
 
-/// What a T is computed in, and what its moments are kept in: small updates would vanish in 16 bits.
+/// The type for arithmetic on T and for its moments: small updates would vanish in 16 bits.
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-/// Base of operators that do one step for one weight. Everything is element by element, so the bits do not depend on threads.
+/// Base of operators that update one weight by one step. Updates are elementwise, so the bits do
+/// not depend on the number of threads.
 struct Optimizer : tenon::Operator {
   bool lazy_update = true;
 
-  /// A row_sparse gradient is taken as it is; all else is dense.
+  /// Only a row_sparse gradient has a sparse kernel; all other inputs are dense.
   void infer_storage(tenon::InferStorage& io) const {
     const auto dense = tenon::Storage::dense;
     if (io.backward() || io.input(0) != dense || io.input(1) != tenon::Storage::row_sparse || io.input(2) != dense) return;
@@ -26,21 +27,20 @@ struct Optimizer : tenon::Operator {
  protected:
   static constexpr void describe_step(auto& op) {
     op.version(2);
-    op.input("weight", "the variable to train, any shape");
-    op.input("grad", "gradient of the loss by weight, same shape");
-    op.input("learning_rate", "0-d").types({tenon::f32});
-    op.output("updated", "the weight after the step");
+    op.input("weight", "the variable to update, any shape");
+    op.input("grad", "gradient of the loss with respect to weight, same shape");
+    op.input("0-d float32", "0-d").types({tenon::f32});
+    op.output("updated", "weight after the step");
     op.inplace("weight", "updated");
-    op.param(
-        "lazy_update", &Optimizer::lazy_update,
-        "with a row_sparse gradient, change only the rows that it stores, of the weight and of the states; the other rows neither decay "
-        "nor move. False: they take the step of a gradient of 0, with the same bits as for a dense gradient, in the time of the whole "
-        "weight");
+    op.param("lazy_update", &Optimizer::lazy_update,
+             "for a row_sparse gradient: if true, update only the rows of the weight and of the states that the gradient stores; other "
+             "rows are unchanged, without weight decay and momentum. If false, other rows take a step with a zero gradient: the bits equal "
+             "those for a dense gradient, and the time is that of the whole weight");
     op.added(2, "lazy_update");
     op.example({{"weight", {2, 3}}, {"grad", {2, 3}}, {"learning_rate", {}, tenon::f32, {0.5}}});
   }
 
-  /// moments: the states that have the weight's shape.
+  /// `moments` names the states that have the weight's shape.
   static void infer_step(tenon::Infer& io, std::initializer_list<const char*> moments = {}) {
     io.set_input("learning_rate", tenon::Shape::scalar());
     io.set_input("grad", io.input("weight").shape);
@@ -51,9 +51,9 @@ struct Optimizer : tenon::Operator {
     for (const char* name : moments) io.set_state(name, weight.shape, wide);
   }
 
-  /// Whether denormal numbers may count as 0. Not where a step divides by what may be so small itself.
+  /// Whether denormals may be flushed to zero. False for steps that might divide by a denormal.
   bool may_flush() const { return true; }
-  static constexpr double least_divisor = 1e-12;  // beside which the root of a denormal number is nothing
+  static constexpr double least_divisor = 1e-12;  // the root of a denormal is negligible compared with it
 
   static double learning_rate(const tenon::Call& call) { return static_cast<double>(call.input<float>("learning_rate")[0]); }
 
@@ -68,8 +68,8 @@ struct Optimizer : tenon::Operator {
     return call.state<Wide<T>>(name).data();
   }
 
-  /// One step on the CPU. op.rule<T>(call) gives the rule, with the numbers that hold for every element; its begin(learning_rate,
-  /// more ...) adds those of this step.
+  /// Runs one step on the CPU. op.rule<T>(call) returns the update rule with its constants; its
+  /// begin(learning_rate, more ...) sets the coefficients of this step.
   template <class Op, class... More>
   static void step(const tenon::Call& call, const Op& op, More... more) {
     visit(call, [&]<class T>() {
@@ -79,8 +79,9 @@ struct Optimizer : tenon::Operator {
     });
   }
 
-  /// rule(i, weight, grad) gives element i of the updated weight, and may change element i of the moments. Where the gradient is
-  /// row_sparse, it is asked for the elements of stored rows alone, or for all of them, with gradients of 0.
+  /// rule(i, weight, grad) returns element i of the updated weight, and may update element i of the
+  /// moments. With a row_sparse gradient it is called for the elements of stored rows only, or,
+  /// without lazy_update, for all of them, with gradients of 0.
   template <class T, class Rule>
   void for_each_weight(const tenon::Call& call, Rule rule, bool flushes) const {
     const auto weight = call.input<T>("weight");
@@ -106,7 +107,7 @@ struct Optimizer : tenon::Operator {
     Rule rule;
     bool flushes;
 
-    /// grad is that of element `begin`.
+    /// `grad` points to the gradient of element `begin`.
     void run(std::int64_t begin, std::int64_t end, const T* grad) const {
       for_each(begin, end, [=](std::int64_t offset) { return Wide<T>(grad[offset]); });
     }

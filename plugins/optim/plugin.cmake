@@ -1,2 +1,2 @@
-# sqrt sets errno for negative numbers unless told not to, and a loop that may do that cannot become vector code.
+# sqrt sets errno for negative numbers by default, which prevents vectorization of its loop.
 set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS -fno-math-errno)

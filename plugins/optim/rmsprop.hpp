@@ -7,12 +7,15 @@ struct RmsProp : Optimizer {
   double alpha = 0.99, epsilon = 1e-8, weight_decay = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("RMSProp: the gradient over the root of its mean square (Tieleman and Hinton, lecture 6.5 of Neural Networks, 2012)");
+    op.doc(
+        "RMSProp: divides the gradient by the root of the running mean of its square (Tieleman and Hinton, lecture 6.5 of Neural Networks, "
+        "2012)");
     describe_step(op);
-    op.state("square_average", "running mean of the gradients' squares: each step sets it to alpha * itself + (1 - alpha) * gradient^2");
-    op.param("alpha", &RmsProp::alpha, "share of square_average that a step keeps").at_least(0).at_most(1);
-    op.param("epsilon", &RmsProp::epsilon, "added to the root, to avoid division by zero").at_least(0);
-    op.param("weight_decay", &RmsProp::weight_decay, "share of the weight that is added to its gradient").at_least(0);
+    op.state("square_average", "exponential moving average of the squared gradients: alpha * square_average + (1 - alpha) * gradient^2");
+    op.param("alpha", &RmsProp::alpha, "decay rate of square_average").at_least(0).at_most(1);
+    op.param("epsilon", &RmsProp::epsilon, "term added to the denominator for numerical stability").at_least(0);
+    op.param("weight_decay", &RmsProp::weight_decay, "weight decay (L2 penalty): weight_decay * weight is added to the gradient")
+        .at_least(0);
   }
 
   void infer(tenon::Infer& io) const { infer_step(io, {"square_average"}); }

@@ -42,7 +42,7 @@ struct ScaleByCuda : ScaleBy {
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const auto dy = call.output_grad<T>(0);
-      if (call.write(1) != tenon::Write::none) {  // first: the other one may overwrite dy
+      if (call.write(1) != tenon::Write::none) {  // first: the other gradient may overwrite dy
         double* const parts = call.workspace<double>(sum_parts);
         const auto count = sum_by_parts(call, dy.size(), Product<T>{call.input<T>("data").data(), dy.data()}, parts);
         put_sum(call, parts, count, PutNumber{call.input_grad<float>("factor").data()});

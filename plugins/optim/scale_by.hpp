@@ -1,4 +1,4 @@
-// A number for all elements.
+// Scales a tensor by one number.
 #pragma once
 #include <tenon/elementwise/convert.hpp>
 #include <tenon/operator.hpp>
@@ -7,13 +7,13 @@
 
 #include "block_sum.hpp"
 
-/// mul would need the factor in data's dtype, and lose most of its digits in 16 bits.
+/// mul would need the factor in data's dtype, and would lose most of its digits in 16 bits.
 struct ScaleBy : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("data times one float32 number, computed in float32 or wider");
+    op.doc("data * factor, computed in float32 or wider");
     op.input("data", "any shape and storage");
-    op.input("factor", "0-d").types({tenon::f32});
-    op.output("output", "same shape, dtype and storage as data; places that are not stored stay so, whatever the factor");
+    op.input("0-d float32", "0-d").types({tenon::f32});
+    op.output("output", "same shape, dtype and storage as data; elements that are not stored stay so, even if factor is inf or nan");
     op.inplace("data", "output");
     op.backward_inplace("output", "data");
     op.backward_reads("data", "factor");
@@ -38,7 +38,7 @@ struct ScaleBy : tenon::Operator {
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const auto dy = call.output_grad<T>(0);
-      if (call.write(1) != tenon::Write::none) {  // first: the other one may overwrite dy
+      if (call.write(1) != tenon::Write::none) {  // first: the other gradient may overwrite dy
         const auto multiply = [from = call.input<T>("data").data(), slope = dy.data()](std::int64_t i) {
           return static_cast<double>(from[i]) * static_cast<double>(slope[i]);
         };
@@ -52,7 +52,8 @@ struct ScaleBy : tenon::Operator {
   template <class T>
   using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-  /// scale(from, count, to) gets what is read and written; `copy` as of SamePlaces.
+  /// Calls scale(from, count, to) on the stored elements; `copy` copies the sparse indices, as in
+  /// SamePlaces.
   template <class Copy, class Scale>
   static void scale_all(const tenon::Call& call, const Copy& copy, const Scale& scale) {
     const tenon::SamePlaces places(call, copy);

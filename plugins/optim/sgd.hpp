@@ -7,7 +7,7 @@ struct Sgd : Optimizer {
   static constexpr void describe(auto& op) {
     op.doc("stochastic gradient descent: weight - learning_rate * (grad + weight_decay * weight) (Robbins and Monro, 1951)");
     describe_step(op);
-    op.param("weight_decay", &Sgd::weight_decay, "share of the weight that is added to its gradient").at_least(0);
+    op.param("weight_decay", &Sgd::weight_decay, "weight decay (L2 penalty): weight_decay * weight is added to the gradient").at_least(0);
   }
 
   void infer(tenon::Infer& io) const { infer_step(io); }

@@ -6,7 +6,7 @@
 #include "sgd.hpp"
 #include "steps_on_device.hpp"
 
-/// An optimizer whose step needs nothing of this step but the learning rate.
+/// CUDA kernel of an optimizer whose step depends only on the learning rate.
 template <class Op>
 struct StepCuda : Op {
   static constexpr bool capturable = true;
@@ -25,7 +25,7 @@ struct StepCuda : Op {
 
 namespace {
 
-/// Counts the step, and works out what holds for all elements once.
+/// Increments the step count and computes the coefficients once for all elements.
 template <class Rule>
 struct CountStep {
   Rule rule;

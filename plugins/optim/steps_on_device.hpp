@@ -1,4 +1,4 @@
-// The steps of optimizers on a CUDA device, with the rules that the CPU's kernels have.
+// Optimizer steps on a CUDA device, with the same update rules as on the CPU.
 #pragma once
 #include <tenon/gpu/fault.hpp>
 #include <tenon/gpu/launch.hpp>
@@ -7,7 +7,7 @@
 #include "../shared/rows.hpp"
 #include "optimizer.hpp"
 
-/// The learning rate lies on the device: each element begins the rule for itself.
+/// The learning rate is in device memory, so each element computes the rule's coefficients itself.
 template <class Rule>
 struct AtRate {
   Rule rule;
@@ -21,7 +21,7 @@ struct AtRate {
   }
 };
 
-/// A rule that was begun on the device before.
+/// A rule whose coefficients have been computed on the device.
 template <class Rule>
 struct Begun {
   const Rule* rule;
@@ -41,7 +41,7 @@ struct DenseStep {
   TENON_FN void operator()(std::int64_t i) const { to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), Wide<T>(grad[i]))); }
 };
 
-/// Of the elements of stored rows alone.
+/// Updates the elements of stored rows only.
 template <class T, class Rule>
 struct StoredRowsStep {
   const T* from;
@@ -60,7 +60,7 @@ struct StoredRowsStep {
   }
 };
 
-/// Of all elements; the gradient is 0 in rows that are not stored.
+/// Updates all elements, with a zero gradient in rows that are not stored.
 template <class T, class Rule>
 struct AllRowsStep {
   const T* from;

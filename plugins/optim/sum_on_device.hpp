@@ -1,9 +1,10 @@
-// Sums in double on a CUDA device: parts of one size by a block each, then the parts in order. The bits depend on the length alone.
+// Sums in double on a CUDA device: one block per chunk, then the chunks' sums in order. The bits
+// depend only on the length.
 #pragma once
 #include <algorithm>
 #include <tenon/gpu/launch.hpp>
 
-/// Parts of one sum at most, whose results lie in the workspace between the two steps.
+/// Maximum number of chunks of a sum. Their sums are in the workspace between the two kernels.
 inline constexpr std::int64_t sum_parts = 256;
 
 inline std::int64_t parts_of_sum(std::int64_t n) {
@@ -40,7 +41,7 @@ struct SumOfParts {
   }
 };
 
-/// parts[0] ... become sums that together are term(0) + ... + term(n - 1). Returns how many.
+/// Writes sums to parts[0] ... that together are term(0) + ... + term(n - 1). Returns their number.
 template <class Term>
 std::int64_t sum_by_parts(const tenon::Call& call, std::int64_t n, const Term& term, double* parts) {
   const auto count = parts_of_sum(n);
@@ -48,7 +49,7 @@ std::int64_t sum_by_parts(const tenon::Call& call, std::int64_t n, const Term& t
   return count;
 }
 
-/// put(sum of parts[0] ... parts[count - 1]), once.
+/// Calls put(parts[0] + ... + parts[count - 1]) once, on the device.
 template <class Put>
 void put_sum(const tenon::Call& call, const double* parts, std::int64_t count, const Put& put) {
   tenon::gpu::for_each_block(call, 1, SumOfParts<Put>{parts, count, put});

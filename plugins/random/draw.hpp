@@ -1,21 +1,22 @@
-// What uniform and normal share: their shape and dtype, and the bits of wide numbers.
+// Shared by uniform and normal: shape and dtype, and random numbers of 53 bits.
 #pragma once
 #include <cstdint>
 #include <limits>
 #include <tenon/operator.hpp>
 #include <type_traits>
 
-/// What a T computes in.
+/// The type in which numbers of type T are computed.
 template <class T>
 using Plain = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-/// In [0, 1): 53 bits, from two words.
+/// Returns a number in [0, 1) with 53 random bits, from two words.
 TENON_FN inline double uniform53(const std::uint32_t* words) {
   const auto high = std::uint64_t{words[0]} >> 5, low = std::uint64_t{words[1]} >> 6;
   return static_cast<double>(high << 26 | low) * 0x1p-53;
 }
 
-/// a * b + c * d with the same bits everywhere: a GPU's compiler would round but once where it multiplies and adds.
+/// Returns a * b + c * d with the same bits everywhere: nvcc would fuse the multiplication and
+/// addition into an FMA.
 TENON_FN inline double sum_of_products(double a, double b, double c, double d) {
 #if defined(__CUDA_ARCH__)
   return __dadd_rn(__dmul_rn(a, b), __dmul_rn(c, d));
@@ -24,11 +25,11 @@ TENON_FN inline double sum_of_products(double a, double b, double c, double d) {
 #endif
 }
 
-/// Make turns each block of four random words into so many T.
+/// Number of T that Make generates from each block of four random words.
 template <class T>
 inline constexpr int per_block = std::is_same_v<T, double> ? 2 : 4;
 
-/// Block b of an output of `size` numbers.
+/// Writes the numbers of block b to an output of `size` numbers.
 template <class T, class Make>
 TENON_FN void draw_block(tenon::Random random, const Make& make, std::int64_t b, T* output, std::int64_t size) {
   T numbers[per_block<T>];
@@ -41,10 +42,10 @@ struct Draw : tenon::Operator {
   tenon::DType dtype = tenon::DType::f32;
 
   void infer(tenon::Infer& io) const {
-    if (shape.size() > tenon::max_rank) io.param_error("shape", "has ", shape.size(), " dimensions, but tensors have at most 8");
+    if (shape.size() > tenon::max_rank) io.param_error("shape", "has ", shape.size(), " dimensions; the maximum is 8");
     std::int64_t product = 1;
     for (const auto dim : shape) {
-      if (dim < 0) io.param_error("shape", "has the size ", dim);
+      if (dim < 0) io.param_error("shape", "has a negative size, ", dim);
       if (dim > 0 && __builtin_mul_overflow(product, dim, &product)) io.param_error("shape", "has more elements than 64 bits can count");
     }
     io.set_output(0, tenon::Shape(shape.begin(), static_cast<int>(shape.size())), dtype);
@@ -53,13 +54,13 @@ struct Draw : tenon::Operator {
  protected:
   static constexpr void describe_draw(auto& op) {
     op.types(tenon::floating);
-    op.output("output", "independent numbers; the same seed gives the same ones");
-    op.param("shape", &Draw::shape, "shape of the output").required();
-    op.param("dtype", &Draw::dtype, "dtype of the output").one_of(tenon::floating);
+    op.output("output", "independent random numbers; the same seed gives the same numbers");
+    op.param("shape", &Draw::shape, "shape of output").required();
+    op.param("dtype", &Draw::dtype, "dtype of output").one_of(tenon::floating);
     op.uses_random();
   }
 
-  /// The numbers that a seed gives are nobody's to say.
+  /// ONNX leaves the numbers that a seed gives to the implementation, so its seed is ignored.
   static constexpr auto describe_onnx(auto form) {
     return form.attribute("shape", "shape")
         .attribute("dtype", "dtype")

@@ -25,7 +25,7 @@ void fill_on_device(const tenon::Call& call, const Make& make) {
 
 }  // namespace
 
-// Not capturable: a graph would draw the numbers of the run in which it was captured again and again.
+// Not capturable: each replay of a captured graph would generate the same numbers.
 struct UniformCuda : Uniform {
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(dtype, [&]<class T>() { fill_on_device<T>(call, numbers<T>()); });

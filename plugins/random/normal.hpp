@@ -4,7 +4,7 @@
 
 #include "draw.hpp"
 
-/// Box and Muller's transform: two uniform numbers become two normal ones.
+/// Box-Muller transform: maps two uniform numbers to two normal ones.
 template <class T>
 struct NormalNumbers {
   double mean, sd;
@@ -25,10 +25,10 @@ struct Normal : Draw {
   double mean = 0, sd = 1;
 
   static constexpr void describe(auto& op) {
-    op.doc("normally distributed random numbers");
+    op.doc("random numbers from a normal distribution");
     describe_draw(op);
     op.param("mean", &Normal::mean, "mean of the distribution");
-    op.param("sd", &Normal::sd, "standard deviation").at_least(0);
+    op.param("sd", &Normal::sd, "standard deviation of the distribution").at_least(0);
     op.example({}, {{"shape", {2, 3}}});
     describe_onnx(op.onnx("", "RandomNormal")).attribute("mean", "mean").attribute("scale", "sd");
   }

@@ -1,4 +1,4 @@
-// The operators of this plugin.
+// Registers the operators of this plugin.
 #include "normal.hpp"
 #include "uniform.hpp"
 

@@ -3,7 +3,8 @@
 
 #include "draw.hpp"
 
-/// In [0, 1), with as many random bits as T holds below 1: with more, rounding to T would reach 1.
+/// Returns a number in [0, 1) with as many random bits as T holds below 1: with more, rounding to T
+/// could give 1.
 template <class T>
 TENON_FN double random_fraction(const std::uint32_t* words) {
   if constexpr (std::is_same_v<T, double>) {
@@ -17,7 +18,7 @@ TENON_FN double random_fraction(const std::uint32_t* words) {
 template <class T>
 struct UniformNumbers {
   double low, high;
-  T last;  ///< the largest below high
+  T last;  ///< largest T below high
 
   TENON_FN void operator()(const std::uint32_t* words, T* numbers) const {
     for (int n = 0; n < per_block<T>; ++n) {
@@ -32,21 +33,21 @@ struct Uniform : Draw {
   double low = 0, high = 1;
 
   static constexpr void describe(auto& op) {
-    op.doc("uniformly distributed random numbers, at least low and below high");
+    op.doc("random numbers from a uniform distribution over [low, high)");
     describe_draw(op);
-    op.param("low", &Uniform::low, "smallest number");
-    op.param("high", &Uniform::high, "end of the range, above low");
+    op.param("low", &Uniform::low, "lower bound (inclusive)");
+    op.param("high", &Uniform::high, "upper bound (exclusive), greater than low");
     op.example({}, {{"shape", {2, 3}}});
     describe_onnx(op.onnx("", "RandomUniform")).attribute("low", "low").attribute("high", "high");
   }
 
   void infer(tenon::Infer& io) const {
     Draw::infer(io);
-    // negated, so that nan is refused too
-    if (!(low < high)) io.param_error("high", "is ", high, ", but must be above low, ", low);
+    // negated to reject nan, too
+    if (!(low < high)) io.param_error("high", "is ", high, "; needs to be greater than low, which is ", low);
     const auto limit = largest(dtype);
-    if (!(low >= -limit)) io.param_error("low", "is ", low, ", but the dtype begins at ", -limit);
-    if (!(high <= limit)) io.param_error("high", "is ", high, ", but the dtype ends at ", limit);
+    if (!(low >= -limit)) io.param_error("low", "is ", low, ", below the minimum of the dtype, ", -limit);
+    if (!(high <= limit)) io.param_error("high", "is ", high, ", above the maximum of the dtype, ", limit);
   }
 
   void forward(const tenon::Call& call) const {
@@ -60,7 +61,7 @@ struct Uniform : Draw {
   }
 
  private:
-  /// The largest T below high.
+  /// Returns the largest T below high.
   template <class T>
   T below_high() const {
     auto value = static_cast<T>(static_cast<Plain<T>>(high));

@@ -51,7 +51,7 @@ struct WithActivation : tenon::Operator {
 
   void configure() {
     if (activation == ActivationKind::clip && !(low <= high))
-      throw tenon::Error(tenon::ErrorKind::parameter, "low is ", low, " and high is ", high, ", but low must not be above high");
+      throw tenon::Error(tenon::ErrorKind::parameter, "low is ", low, " and high is ", high, "; needs low <= high");
   }
 
   /// Rows of a matrix, and how far they are from each other.

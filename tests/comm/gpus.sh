@@ -92,7 +92,7 @@ ranks 2 bash each.sh pair >log 2>&1 || { tail -n 12 log; fail "send and recv"; }
 cmp pair0.npy pair1.npy || fail "send and recv: other bits"
 for which in other library; do
   ranks 2 bash each.sh $which >log 2>&1 && fail "$which: tensors of different shapes"
-  grep -q 'makes another call than rank .: they run different graphs, or tensors of different types or shapes' log || { tail -n 12 log; fail "$which: nothing says why"; }
+  grep -q 'is in a different call than rank .: they run different graphs, or tensors of different types or shapes' log || { tail -n 12 log; fail "$which: nothing says why"; }
 done
 
 echo "-- a training whose gradients are added on the GPUs, and on the CPU where NCCL is not there"
@@ -128,7 +128,7 @@ if [[ $gpus == *simulated* ]]; then
   for which in 0 1 id; do
     SIMULATED_NCCL_FAILS=$which ranks 2 bash train.sh "fails-$which.tenon" >log 2>&1 || { tail -n 12 log; fail "NCCL fails: $which"; }
     cmp one.tenon "fails-$which.tenon" || fail "NCCL fails: another file"
-    [[ $(grep -c 'gradients are added on the CPU: .*NCCL does not start in rank .: .* fails: as it was told' log) == 1 ]] ||
+    [[ $(grep -c 'gradients are added on the CPU: .*NCCL failed to start on rank .: .*: as it was told' log) == 1 ]] ||
       { tail -n 12 log; fail "NCCL fails: nothing says why"; }
   done
 fi

@@ -14,5 +14,5 @@ export LD_LIBRARY_PATH=$work:$mpi/lib
 bash "$here/ranks.sh" "$work" "$mpi/bin/mpirun" "$most"
 # An MPI that others' processes cannot be reached by is named.
 said=$(LD_LIBRARY_PATH=$work "$mpi/bin/mpirun" -n 2 "$work/tenon" --trust-writable call ranks 2>&1) && { echo "FAILED: without the library"; exit 1; }
-grep -q 'put the folder of its libmpi_abi.so.1 .MPICH 5 and later. or libmpich.so.12 into LD_LIBRARY_PATH' <<<"$said" ||
+grep -q 'add the folder of its libmpi_abi.so.1 .MPICH 5 and later. or libmpich.so.12 to LD_LIBRARY_PATH' <<<"$said" ||
   { echo "FAILED: $said"; exit 1; }

@@ -48,7 +48,7 @@ def run(processes: int, *arguments: str) -> list[str]:
         timeout=200,
         check=False,
     )
-    if "no plugin here can reach the others" in done.stderr:
+    if "no plugin provides a transport between them" in done.stderr:
         pytest.skip("this build has no kernels for Open MPI")
     assert done.returncode == 0, done.stderr
     return sorted(done.stdout.splitlines())

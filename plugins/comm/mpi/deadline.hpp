@@ -1,4 +1,4 @@
-// A limit on what cannot be interrupted.
+// A time limit for calls that cannot be interrupted.
 #pragma once
 #include <unistd.h>
 
@@ -11,13 +11,14 @@
 #include <thread>
 #include <utility>
 
-/// Ends the process where what follows takes longer: MPI and NCCL start, end and abort without a deadline of their own.
+/// Ends the process if the calls in its scope take longer: MPI and NCCL start, finalize and abort
+/// without a timeout of their own.
 class Deadline {
  public:
   Deadline(double seconds, int status, std::string what)
       : thread_([this, seconds, status, what = std::move(what)] {
           std::unique_lock lock(changing_);
-          constexpr double longest = 1e9;  // clocks count nanoseconds in 64 bits
+          constexpr double longest = 1e9;  // clocks count 64-bit nanoseconds
           if (changed_.wait_for(lock, std::chrono::duration<double>(std::min(seconds, longest)), [this] { return done_; })) return;
           if (!what.empty()) std::fprintf(stderr, "tenon: %s\n", what.c_str());
           std::fflush(nullptr);
@@ -38,5 +39,5 @@ class Deadline {
   std::mutex changing_;
   std::condition_variable changed_;
   bool done_ = false;
-  std::thread thread_;  // the last: it uses the others
+  std::thread thread_;  // last member: it uses the others
 };

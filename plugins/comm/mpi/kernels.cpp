@@ -1,4 +1,4 @@
-// A kernel of each operator for processes that an MPI's launcher started.
+// Kernels of all operators for processes that an MPI launcher started.
 #include "all_gather.hpp"
 #include "all_to_all.hpp"
 #include "broadcast.hpp"

@@ -25,10 +25,10 @@ std::string name_of(const MpiLibrary& mpi) {
   return name;
 }
 
-/// This process's part in the job.
+/// The MPI state of this process.
 struct Job {
   MPI_Comm comm{};
-  bool started = false;  // by this plugin, which then ends it, too
+  bool started = false;  // by this plugin, which must then finalize MPI
   std::optional<MpiPeers> peers;
 };
 
@@ -43,7 +43,7 @@ Job start(const Patience& patience) {
   if (there == 0) {
     int level = 0;
     if (mpi.Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS || level < MPI_THREAD_SERIALIZED)
-      throw tenon::Error("MPI does not start, or lets one thread alone use it");
+      throw tenon::Error("MPI failed to initialize with MPI_THREAD_SERIALIZED");
     job.started = true;
   }
   int size = 0;
@@ -51,8 +51,8 @@ Job start(const Patience& patience) {
   mpi.Comm_size(mpi.world, &size);
   if (size != launcher.size)
     throw tenon::Error(launcher.name(), " started ", launcher.size, " processes, but ", name_of(mpi), ", which this plugin uses, sees ",
-                       size, ": start them with the mpirun of that MPI");
-  if (mpi.Comm_dup(mpi.world, &job.comm) != MPI_SUCCESS) throw tenon::Error("MPI_Comm_dup fails");
+                       size, "; use that MPI's mpirun");
+  if (mpi.Comm_dup(mpi.world, &job.comm) != MPI_SUCCESS) throw tenon::Error("MPI_Comm_dup failed");
   job.peers.emplace(mpi, job.comm);
   return job;
 }
@@ -67,7 +67,7 @@ MpiPeers& join_mpi_job(const Patience& patience) {
   return *job.peers;
 }
 
-/// Returns once all processes are here, however long that takes; false where one of them never will be.
+/// Returns true once all processes are here, without a timeout, or false if one of them failed.
 static bool meet(MpiPeers& peers) {
   try {
     const auto owners = tenon::LaneOwners::even(peers.size(), peers.size());
@@ -89,10 +89,11 @@ static bool meet(MpiPeers& peers) {
   }
 }
 
-/// All processes are done. MPICH 4.0 over UCX's TCP often hangs in its end, in any program.
+/// Finalizes MPI after all processes are done. MPI_Finalize of MPICH 4.0 over UCX's TCP often
+/// hangs, in any program.
 static void end_mpi(const MpiLibrary& mpi) {
   constexpr double seconds_to_end = 10;
-  const Deadline deadline(seconds_to_end, 0, "all is done, but MPI does not end; this process ends without it");
+  const Deadline deadline(seconds_to_end, 0, "all processes are done, but MPI_Finalize hangs; the process ends without it");
   mpi.Comm_free(&joined->comm);
   mpi.Finalize();
   MpiLibrary::close();
@@ -101,7 +102,9 @@ static void end_mpi(const MpiLibrary& mpi) {
 static void abort_mpi(const MpiLibrary& mpi, int status) {
   constexpr double seconds_to_abort = 8;
   const Deadline deadline(seconds_to_abort, status, "");
-  // The launcher takes what was told before it ends all; others name whom they wait for, too, and rank 0 keeps what there is.
+  // The launcher must forward error messages before it kills all processes. Ranks whose
+  // communication failed wait longer, so that all can report which rank they wait for and rank 0
+  // can save its state.
   const auto& peers = *joined->peers;
   std::this_thread::sleep_for(std::chrono::milliseconds(!peers.failed() ? 300 : peers.rank() == 0 ? 1000 : 5000));
   mpi.Abort(mpi.world, status);
@@ -114,11 +117,11 @@ void leave_mpi_job(int status) {
   mpi.Finalized(&ended);
   auto& peers = *joined->peers;
   const bool done = status == 0 && !peers.failed();
-  if (ended != 0 || (done && !joined->started)) return MpiLibrary::close();  // another plugin ends MPI, and has it open, too
+  if (ended != 0 || (done && !joined->started)) return MpiLibrary::close();  // another plugin finalizes MPI and has the library open, too
   try {
     if (done && meet(peers)) return end_mpi(mpi);
     abort_mpi(mpi, status == 0 ? 1 : status);
-  } catch (const std::exception& error) {  // of a system that is out of threads, or of memory
-    std::fprintf(stderr, "tenon: MPI is not ended in order: %s\n", error.what());
+  } catch (const std::exception& error) {  // the system is out of threads or memory
+    std::fprintf(stderr, "tenon: MPI was not finalized properly: %s\n", error.what());
   }
 }

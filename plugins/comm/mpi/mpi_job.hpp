@@ -1,10 +1,11 @@
-// The MPI job that this process belongs to.
+// The MPI job of this process.
 #pragma once
 #include "mpi_peers.hpp"
 
-/// Starts MPI, in which all processes meet, once; `patience`: for all to come. Throws tenon::Error where the launcher and the library do
-/// not agree on how many processes there are.
+/// Initializes MPI on the first call, in which all processes meet; `patience` limits the wait for
+/// them. Throws tenon::Error if the launcher and the library disagree on the number of processes.
 MpiPeers& join_mpi_job(const Patience& patience);
 
-/// When the process ends in order: leaves the job, or ends all of it where this process failed. Exits where MPI hangs in that.
+/// Called when the process exits normally: leaves the job, or aborts it if this process failed.
+/// Calls _exit if MPI hangs.
 void leave_mpi_job(int status);

@@ -6,15 +6,15 @@
 
 namespace {
 
-// What runs may be another version than what compiled this, of the same binary interface.
+// The library at run time may be another version than that of the headers, with the same ABI.
 #if defined(TENON_MPI_ABI)
 constexpr auto library_names = {"libmpi_abi.so.1"};
 #elif defined(OMPI_MAJOR_VERSION)
 constexpr auto library_names = {"libmpi.so.40"};  // Open MPI 4 and 5
 #elif defined(MPICH_VERSION)
-constexpr auto library_names = {"libmpich.so.12", "libmpi.so.12"};  // as Debian calls it, and others
+constexpr auto library_names = {"libmpich.so.12", "libmpi.so.12"};  // Debian's name, and the usual one
 #else
-#error "this MPI is not known: its constants are symbols or numbers, and its library has a name"
+#error "unknown MPI: add its library name here"
 #endif
 
 struct Opened {
@@ -39,7 +39,7 @@ Found find(const char* name) {
 }
 
 MpiLibrary look_up() {
-  if (!MpiLibrary::is_here()) throw tenon::Error("the linker finds no ", *library_names.begin());
+  if (!MpiLibrary::is_here()) throw tenon::Error("the dynamic linker does not find ", *library_names.begin());
   MpiLibrary library{};
 #define TENON_MPI_FUNCTION(name) library.name = find<decltype(library.name)>("MPI_" #name);
   TENON_MPI_FUNCTIONS(TENON_MPI_FUNCTION)

@@ -1,4 +1,5 @@
-// MPI's library, opened when it is first needed: one that is merely loaded changes a process, by handlers of signals for one.
+// MPI's library, opened on first use, because merely loading it changes a process: it installs
+// signal handlers, for example.
 #pragma once
 #ifdef TENON_MPI_ABI
 #include "standard_abi.hpp"
@@ -11,7 +12,7 @@
       use(Finalized) use(Get_count) use(Get_library_version) use(Iallreduce) use(Init_thread) use(Initialized) use(Iprobe) use(Irecv) \
           use(Isend) use(Test)
 
-/// Functions have their names without MPI_.
+/// Functions are named as in MPI, without the prefix MPI_.
 struct MpiLibrary {
 #define TENON_MPI_FUNCTION(name) decltype(&MPI_##name) name;
   TENON_MPI_FUNCTIONS(TENON_MPI_FUNCTION)
@@ -21,11 +22,13 @@ struct MpiLibrary {
   MPI_Datatype byte, f32, f64, i32, i64;
   MPI_Op sum, max, min;
 
-  /// Whether the system's linker finds it, which opens it. Threads: any.
+  /// Whether the dynamic linker finds the library; opens it. Thread-safe.
   static bool is_here();
-  /// Throws tenon::Error where it is not here, or lacks something. Threads: any, but for close().
+  /// Throws tenon::Error if the library or one of its functions is missing. Thread-safe, except
+  /// with close().
   static const MpiLibrary& get();
-  /// After Finalize, where nothing uses it any more: what it left to the end of the process runs now, for this process ends by _exit. That
-  /// is how MPICH 5 takes leave of its launcher, which kills the other processes otherwise.
+  /// Closes the library after MPI_Finalize, when nothing uses it any more, and so runs its
+  /// destructors: this process ends by _exit. MPICH 5 disconnects from its launcher there;
+  /// otherwise the launcher kills the other processes.
   static void close();
 };

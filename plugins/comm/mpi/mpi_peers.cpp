@@ -17,7 +17,7 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Null: it has none that MPI's own operations know.
+/// Returns null for dtypes that MPI's own reductions do not support.
 const MPI_Datatype* type_of(const MpiLibrary& mpi, tenon::DType dtype) {
   switch (dtype) {
     case tenon::DType::f32:
@@ -46,7 +46,7 @@ MpiPeers::MpiPeers(const MpiLibrary& mpi, MPI_Comm comm) : mpi_(mpi), comm_(comm
 std::string MpiPeers::text_of(int result) const {
   char text[MPI_MAX_ERROR_STRING + 1] = {};
   int size = 0;
-  return mpi_.Error_string(result, text, &size) == MPI_SUCCESS ? std::string(text, static_cast<std::size_t>(size)) : "it gives no reason";
+  return mpi_.Error_string(result, text, &size) == MPI_SUCCESS ? std::string(text, static_cast<std::size_t>(size)) : "no reason reported";
 }
 
 void MpiPeers::fail(const std::string& what) {
@@ -55,14 +55,14 @@ void MpiPeers::fail(const std::string& what) {
 }
 
 void MpiPeers::check(int result, const char* what) {
-  if (result != MPI_SUCCESS) fail(tenon::join("rank ", rank_, ": ", what, " fails: ", text_of(result)));
+  if (result != MPI_SUCCESS) fail(tenon::join("rank ", rank_, ": ", what, " failed: ", text_of(result)));
 }
 
 void MpiPeers::require_whole() const {
-  if (!failure_.empty()) throw tenon::Error("the processes cannot go on, after: ", failure_);
+  if (!failure_.empty()) throw tenon::Error("communication is disabled after an earlier failure: ", failure_);
 }
 
-// Others may need this core: on some machines there are more processes than cores.
+// Yields between polls: there may be more processes than cores.
 template <class Done, class Waits, class Look>
 void MpiPeers::wait(const Done& done, const Patience& patience, const Waits& waits, const Look& look) {
   constexpr int tries = 200;
@@ -111,7 +111,7 @@ void MpiPeers::exchange(std::span<const Transfer> transfers, int tag, const Pati
   for (const auto& transfer : transfers) add(transfer, true);
   for (const auto& transfer : transfers) add(transfer, false);
 
-  std::size_t next = 0;  // those before it are done
+  std::size_t next = 0;  // requests before it are done
   const auto done = [&] {
     for (; next < requests.size(); ++next) {
       int finished = 0;
@@ -119,7 +119,7 @@ void MpiPeers::exchange(std::span<const Transfer> transfers, int tag, const Pati
       const int result = mpi_.Test(&requests[next], &finished, &status);
       const auto& part = parts[next];
       if (result != MPI_SUCCESS)
-        fail(tenon::join("rank ", rank_, " and rank ", part.peer, " cannot exchange ", part.bytes, " bytes: ", text_of(result)));
+        fail(tenon::join("rank ", rank_, " and rank ", part.peer, " failed to exchange ", part.bytes, " bytes: ", text_of(result)));
       if (finished == 0) return false;
       int bytes = part.bytes;
       if (part.receives) mpi_.Get_count(&status, mpi_.byte, &bytes);
@@ -129,14 +129,15 @@ void MpiPeers::exchange(std::span<const Transfer> transfers, int tag, const Pati
     }
     return true;
   };
-  // Messages of one process arrive in order: what it sent for another call came instead of what is waited for, and not before it.
+  // Messages of one process arrive in order, so a message for another call arrives instead of the
+  // expected one, not ahead of it.
   std::size_t suspect = requests.size();
   const auto look = [&] {
     int other = 0;
     MPI_Status status;
     if (mpi_.Iprobe(parts[next].peer, MPI_ANY_TAG, comm_, &other, &status) != MPI_SUCCESS || other == 0 || status.MPI_TAG == tag) return;
-    if (std::exchange(suspect, next) == next)  // for the second time: it is not on its way
-      fail(tenon::join("rank ", parts[next].peer, " makes another call than rank ", rank_,
+    if (std::exchange(suspect, next) == next)  // seen twice: the expected message is not in flight
+      fail(tenon::join("rank ", parts[next].peer, " is in a different call than rank ", rank_,
                        ": they run different graphs, or tensors of different types or shapes"));
   };
   wait(
@@ -162,7 +163,7 @@ bool MpiPeers::reduce(void* elements, std::int64_t count, tenon::DType dtype, Re
       return finished != 0;
     };
     wait(
-        done, patience, [] { return "the others, in the library's own all-reduce"; }, [] {});
+        done, patience, [] { return "the other ranks, in the library's all-reduce"; }, [] {});
   }
   return true;
 }

@@ -1,14 +1,14 @@
-// Messages between processes, by MPI.
+// Messages between processes over MPI.
 #pragma once
 #include <string>
 
 #include "mpi_library.hpp"
 #include "peers.hpp"
 
-/// What goes between the processes of a communicator.
+/// Transport between the processes of a communicator.
 class MpiPeers : public Peers {
  public:
-  /// The communicator is used by nobody else.
+  /// Nothing else may use the communicator.
   MpiPeers(const MpiLibrary& mpi, MPI_Comm comm);
 
   int rank() const override { return rank_; }
@@ -16,7 +16,7 @@ class MpiPeers : public Peers {
   void exchange(std::span<const Transfer> transfers, int tag, const Patience& patience) override;
   bool reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction, const Patience& patience) override;
 
-  /// Whether a call failed: what it began may still be under way, so that there are no others.
+  /// Whether a call failed. Its requests may still be pending, so no further calls are made.
   bool failed() const { return !failure_.empty(); }
 
  private:
@@ -24,7 +24,8 @@ class MpiPeers : public Peers {
   void check(int result, const char* what);
   [[noreturn]] void fail(const std::string& what);
   void require_whole() const;
-  /// Until done(). waits(): for whom, as a sentence says it. look() is called now and then and may find out that it never will be.
+  /// Polls until done(). waits() names the awaited ranks for an error message. look() is called
+  /// periodically and may detect that waiting is futile.
   template <class Done, class Waits, class Look>
   void wait(const Done& done, const Patience& patience, const Waits& waits, const Look& look);
 

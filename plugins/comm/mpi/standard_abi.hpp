@@ -1,9 +1,11 @@
-// What this plugin uses of MPI's standard ABI (MPI 5.0, chapter 20): types, numbers and functions are the same in every library that has
-// it, so that no MPI's headers are needed. Facts are the standard's; the library is libmpi_abi.so.1.
+// The subset of MPI's standard ABI (MPI 5.0, chapter 20) that this plugin uses. Types, constants
+// and functions are the same in every library that implements it, so no MPI headers are needed. The
+// library is libmpi_abi.so.1.
 #pragma once
 #include <cstdint>
 
-// NOLINTBEGIN(readability-identifier-naming, performance-no-int-to-ptr): MPI's names, and numbers for handles
+// NOLINTBEGIN(readability-identifier-naming, performance-no-int-to-ptr): MPI's names, and integers
+// as handles
 using MPI_Comm = struct MPI_ABI_Comm*;
 using MPI_Datatype = struct MPI_ABI_Datatype*;
 using MPI_Errhandler = struct MPI_ABI_Errhandler*;
@@ -21,7 +23,7 @@ constexpr int MPI_SUCCESS = 0, MPI_ANY_TAG = -2;
 constexpr int MPI_THREAD_SERIALIZED = 2048, MPI_THREAD_MULTIPLE = 4096;
 constexpr int MPI_MAX_ERROR_STRING = 512, MPI_MAX_LIBRARY_VERSION_STRING = 8192;
 
-/// What every library has, has a small number for a handle.
+/// Predefined handles are small integers.
 template <class Handle>
 Handle handle_of(std::uintptr_t number) {
   return reinterpret_cast<Handle>(number);
@@ -38,7 +40,7 @@ inline const auto MPI_INT32_T = handle_of<MPI_Datatype>(0x250);
 inline const auto MPI_INT64_T = handle_of<MPI_Datatype>(0x258);
 inline void* const MPI_IN_PLACE = handle_of<void*>(1);
 
-// Found in the library when it is opened: nothing links with these.
+// Looked up with dlsym; nothing links with these.
 extern "C" {
 int MPI_Abort(MPI_Comm, int code);
 int MPI_Comm_dup(MPI_Comm, MPI_Comm* copy);

@@ -1,10 +1,10 @@
-// What operators do with elements in a GPU's memory.
+// Elementwise operations in the memory of a GPU.
 #pragma once
 #include <tenon/gpu/launch.hpp>
 
 #include "memory.hpp"
 
-/// Of the call's device, in the order of its stream.
+/// Memory of the call's device; operations run in the order of its stream.
 class DeviceMemory : public Memory {
  public:
   explicit DeviceMemory(const tenon::Call& call) : call_(call) {}

@@ -1,4 +1,4 @@
-// A kernel of each operator for GPUs of several processes, which NCCL connects.
+// Kernels of all operators for the GPUs of several processes, over NCCL.
 #include "all_gather.hpp"
 #include "all_to_all.hpp"
 #include "broadcast.hpp"
@@ -11,14 +11,14 @@
 
 namespace {
 
-/// Of the GPU that this process used first: it has one of its own.
+/// Each process has one GPU, the first that it uses.
 NcclPeers& join(const tenon::Call& call, const Patience& patience) {
   int device = 0;
   tenon::gpu::require(cudaGetDevice(&device));
   static const int first = device;
   if (device != first)
-    throw tenon::Error("this process exchanged what lies on cuda:", first, " before, and cannot do so with cuda:", device,
-                       ": one GPU of a process takes part");
+    throw tenon::Error("this process already communicates on cuda:", first, " and cannot also do so on cuda:", device,
+                       "; a process can use only one GPU");
   static NcclPeers peers(*NcclLibrary::find(), over_mpi::join(call, patience), patience);
   peers.use(call.stream());
   return peers;

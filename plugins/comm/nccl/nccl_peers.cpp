@@ -11,7 +11,7 @@
 namespace {
 
 constexpr int id_tag = 0x7ffd, call_tag = 0x7ffe;
-constexpr int announcement = 0x4000;  // in a tag: what a process without NCCL waits for is something else
+constexpr int announcement = 0x4000;  // tag bit that tells announcements from the messages of a process without NCCL
 
 std::optional<nccl::Type> type_of(tenon::DType dtype) {
   switch (dtype) {
@@ -36,7 +36,7 @@ std::optional<nccl::Type> type_of(tenon::DType dtype) {
   }
 }
 
-/// What one process tells another one before they exchange bytes.
+/// What a process announces to another one before they exchange bytes.
 struct Announced {
   std::uint64_t out, in;
 };
@@ -47,14 +47,14 @@ NcclPeers::NcclPeers(const NcclLibrary& nccl, Peers& control, const Patience& pa
   start(patience);
 }
 
-/// Nobody begins a call of NCCL that waits for others before all have come that far.
+/// No process begins a blocking NCCL call before all of them have reached it.
 void NcclPeers::start(const Patience& patience) {
   struct {
     int result = nccl::success;
     ncclUniqueId id{};
   } first;
   std::vector<Transfer> transfers;
-  const auto from_first = [&](auto& what) {  // to all
+  const auto from_first = [&](auto& what) {  // sends from rank 0 to all
     transfers.clear();
     if (rank() > 0) transfers.push_back({0, nullptr, 0, &what, sizeof what});
     for (int other = 1; other < size() && rank() == 0; ++other) transfers.push_back({other, &what, sizeof what, nullptr, 0});
@@ -63,13 +63,13 @@ void NcclPeers::start(const Patience& patience) {
   if (rank() == 0) first.result = nccl_.GetUniqueId(&first.id);
   from_first(first);
   if (first.result != nccl::success)
-    throw tenon::Error("rank ", rank(), ": NCCL does not start in rank 0: ncclGetUniqueId fails: ", nccl_.GetErrorString(first.result));
+    throw tenon::Error("rank ", rank(), ": NCCL failed to start on rank 0: ncclGetUniqueId: ", nccl_.GetErrorString(first.result));
 
   int own = nccl::success;
   {
     const Deadline deadline(
         patience.seconds, 1,
-        tenon::join("rank ", rank(), " has waited ", patience.seconds, " s for NCCL to start; NCCL_DEBUG=INFO tells more"));
+        tenon::join("rank ", rank(), " has waited ", patience.seconds, " s for NCCL to start; set NCCL_DEBUG=INFO for details"));
     own = nccl_.CommInitRank(&comm_, size(), first.id, rank());
   }
   std::vector<int> results(static_cast<std::size_t>(size()), own);
@@ -85,20 +85,20 @@ void NcclPeers::start(const Patience& patience) {
     failed = {each, results[static_cast<std::size_t>(each)]};
   from_first(failed);
   if (failed.result != nccl::success)
-    throw tenon::Error("rank ", rank(), ": NCCL does not start in rank ", failed.rank,
-                       ": ncclCommInitRank fails: ", nccl_.GetErrorString(failed.result),
-                       ". Each process needs a GPU of its own: start them with CUDA_VISIBLE_DEVICES set to their number on this machine");
+    throw tenon::Error("rank ", rank(), ": NCCL failed to start on rank ", failed.rank,
+                       ": ncclCommInitRank: ", nccl_.GetErrorString(failed.result),
+                       ". Each process needs its own GPU: set CUDA_VISIBLE_DEVICES to the process's local rank");
 }
 
 void NcclPeers::check(int result, const char* what) const {
   if (result != nccl::success && result != nccl::in_progress)
-    throw tenon::Error("rank ", rank(), ": ", what, " fails: ", nccl_.GetErrorString(result));
+    throw tenon::Error("rank ", rank(), ": ", what, " failed: ", nccl_.GetErrorString(result));
 }
 
 void NcclPeers::require_sound() const {
   int result = nccl::success;
   check(nccl_.CommGetAsyncError(comm_, &result), "ncclCommGetAsyncError");
-  check(result, "what NCCL sent before");
+  check(result, "an earlier NCCL operation");
 }
 
 void NcclPeers::exchange(std::span<const Transfer> transfers, int tag, const Patience& patience) {
@@ -128,14 +128,14 @@ bool NcclPeers::reduce(void* elements, std::int64_t count, tenon::DType dtype, R
   const auto type = type_of(dtype);
   if (!type || reduction == Reduction::mean) return false;
   require_sound();
-  // Each tells the next one, and all of them begin only once the one before them is there.
+  // Each rank informs the next one; none begins before the previous rank has arrived.
   const std::int64_t own[] = {count, static_cast<std::int64_t>(dtype), static_cast<std::int64_t>(reduction)};
   std::int64_t theirs[] = {0, 0, 0};
   const int next = (rank() + 1) % size(), before = (rank() + size() - 1) % size();
   const Transfer transfers[] = {{before, nullptr, 0, theirs, sizeof theirs}, {next, own, sizeof own, nullptr, 0}};
   control_.exchange(transfers, call_tag, patience);
   if (!std::equal(std::begin(own), std::end(own), std::begin(theirs)))
-    throw tenon::Error("rank ", before, " makes another call than rank ", rank(),
+    throw tenon::Error("rank ", before, " is in a different call than rank ", rank(),
                        ": they run different graphs, or tensors of different types or shapes");
   const auto how = reduction == Reduction::sum   ? nccl::Reduction::sum
                    : reduction == Reduction::max ? nccl::Reduction::max

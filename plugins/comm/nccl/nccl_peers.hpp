@@ -1,21 +1,24 @@
-// Messages between GPUs of several processes, by NCCL.
+// Messages between the GPUs of several processes over NCCL.
 #pragma once
 #include <string>
 
 #include "nccl_library.hpp"
 #include "peers.hpp"
 
-/// Bytes of the device's memory go by NCCL, in the order of a stream. Before, the processes tell each other by `control` what they are
-/// about to send, so that who does not come, or makes another call, is named: NCCL itself waits for ever.
+/// Device memory is sent by NCCL in the order of a stream. The processes first announce their
+/// transfers over `control`, so that a missing rank or a mismatched call is an error that names the
+/// rank: NCCL itself would wait forever.
 class NcclPeers : public Peers {
  public:
-  /// Of all ranks of `control`, which outlives this and is used by nobody else meanwhile. All of them make one, of GPUs of their own, which
-  /// are the current devices. Throws tenon::Error in all of them where NCCL does not start in one; a start that hangs ends the process.
+  /// Called on all ranks of `control`, which must outlive this object and which nothing else may
+  /// use meanwhile. Each rank has its own GPU, the current device. Throws tenon::Error on all ranks
+  /// if NCCL fails to start on one; a start that hangs ends the process.
   NcclPeers(const NcclLibrary& nccl, Peers& control, const Patience& patience);
 
   int rank() const override { return control_.rank(); }
   int size() const override { return control_.size(); }
-  /// A cudaStream_t, of the device that was current in the constructor: what follows is put into it.
+  /// `stream`: a cudaStream_t of the device that was current in the constructor; later operations
+  /// are enqueued on it.
   void use(void* stream) { stream_ = stream; }
   void exchange(std::span<const Transfer> transfers, int tag, const Patience& patience) override;
   bool reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction, const Patience& patience) override;
