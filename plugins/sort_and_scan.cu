@@ -1,2 +1,2 @@
-// Sorts and scans of all plugins here, compiled once.
+// Sorts and scans for all bundled plugins, compiled once.
 #include <tenon/gpu/sort_and_scan.hpp>

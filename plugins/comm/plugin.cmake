@@ -37,7 +37,7 @@ foreach(mpi IN LISTS mpis)
     pkg_check_modules(TENON_${name} QUIET ${module})
   endif()
   if(NOT TENON_${name}_FOUND OR SKBUILD)
-    message(STATUS "plugin comm: no processes of ${name} before MPI 5, as pkg-config finds no ${module}")
+    message(STATUS "plugin comm: no kernels for ${name} before MPI 5, because pkg-config does not find ${module}")
     continue()
   endif()
   tenon_add_processes(${name} DEFINITIONS TENON_MPI_KIND=${kind} TENON_MPI_NAME=${class} OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX

@@ -1,4 +1,5 @@
-// Activations that operators apply to what they have just computed: the functions of the operators of the same names, bit for bit.
+// Activations that operators apply to their results: bit for bit the functions of the operators of
+// the same names.
 #pragma once
 #include <cstdint>
 #include <tenon/elementwise.hpp>
@@ -9,7 +10,7 @@
 
 enum class ActivationKind : std::int32_t { none, relu, leaky_relu, gelu, sigmoid, tanh, clip };
 
-/// The formulas, one place for operators and for what is fused with them.
+/// The formulas, shared by the activation operators and the fused operators.
 struct ActivationFormulas : SigmoidFormula, GeluFormula {
   template <class T>
   TENON_FN static T relu_of(T x) {
@@ -29,14 +30,14 @@ struct ActivationFormulas : SigmoidFormula, GeluFormula {
   }
 };
 
-/// The base of an operator with an activation.
+/// Base of operators with an activation.
 struct WithActivation : tenon::Operator {
   ActivationKind activation = ActivationKind::none;
   double slope = 0.01, low = 0, high = 0;
 
   static constexpr void describe_activation(auto& op) {
     using Kind = ActivationKind;
-    op.param("activation", &WithActivation::activation, "what the sums go through: the operator of that name, or none")
+    op.param("activation", &WithActivation::activation, "activation applied to the result: the operator of that name, or none")
         .one_of({{"none", Kind::none},
                  {"relu", Kind::relu},
                  {"leaky_relu", Kind::leaky_relu},
@@ -44,9 +45,9 @@ struct WithActivation : tenon::Operator {
                  {"sigmoid", Kind::sigmoid},
                  {"tanh", Kind::tanh},
                  {"clip", Kind::clip}});
-    op.param("slope", &WithActivation::slope, "leaky_relu's factor of negative numbers");
-    op.param("low", &WithActivation::low, "clip's smallest result");
-    op.param("high", &WithActivation::high, "clip's largest result");
+    op.param("slope", &WithActivation::slope, "slope of leaky_relu for negative numbers");
+    op.param("low", &WithActivation::low, "lower bound of clip");
+    op.param("high", &WithActivation::high, "upper bound of clip");
   }
 
   void configure() {
@@ -54,18 +55,19 @@ struct WithActivation : tenon::Operator {
       throw tenon::Error(tenon::ErrorKind::parameter, "low is ", low, " and high is ", high, "; needs low <= high");
   }
 
-  /// Rows of a matrix, and how far they are from each other.
+  /// Rows of a matrix and the distance between them, in elements.
   struct Rows {
     std::int64_t count, columns, step;
   };
 
-  /// x[i] becomes activation(x[i] + addend[i]), or activation(x[i]) where addend is null. T: float or double.
+  /// Sets x[i] to activation(x[i] + addend[i]), or to activation(x[i]) if addend is null. T is
+  /// float or double.
   template <class T>
   void activate(T* x, const T* addend, std::int64_t n) const {
     activate(x, addend, Rows{1, n, 0});
   }
 
-  /// The same for rows of both.
+  /// Does the same for rows of both.
   template <class T>
   void activate(T* x, const T* addend, const Rows& rows) const {
     using Formulas = ActivationFormulas;
@@ -89,7 +91,8 @@ struct WithActivation : tenon::Operator {
   }
 
  private:
-  /// body(i) for all places i, in one function that has a formula's numbers at hand for all rows.
+  /// Calls body(i) for all elements, inlined into one function so that the formula's constants stay
+  /// in registers for all rows.
   template <class Body>
   static void for_each(const Rows& rows, const Body& body) {
     namespace loops = tenon::elementwise;

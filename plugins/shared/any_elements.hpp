@@ -1,9 +1,10 @@
-// Elements of a tensor whose dtype is known at run time alone, one by one: for kernels that are not worth compiling for each dtype.
+// Element access for a dtype that is only known at run time, for kernels that are not worth
+// compiling for each dtype.
 #pragma once
 #include <tenon/half.hpp>
 #include <tenon/operator.hpp>
 
-/// Elements of any type of `Types`, as As.
+/// Elements of any of `Types`, converted to As.
 template <class As, class... Types>
 struct AnyElements {
   const void* data;
@@ -15,7 +16,7 @@ struct AnyElements {
     return element;
   }
 
-  /// Those of an input of a call.
+  /// Returns the elements of an input of a call.
   static AnyElements of(const tenon::Call& call, int input) {
     const auto& dense = call.raw().inputs[input]->dense;
     return {static_cast<const char*>(dense.data) + dense.byte_offset, call.input_type(input).dtype};

@@ -1,11 +1,11 @@
-// Tensors as bytes, for kernels that only move elements. They take every dtype and never look at one.
+// Tensors as bytes, for kernels that move elements of any dtype without reading them.
 #pragma once
 #include <cstddef>
 #include <tenon/operator.hpp>
 
 namespace bytes {
 inline std::byte* of(const tenon_tensor* tensor) {
-  if (!tensor) throw tenon::Error("a tensor that this kernel moves is not there");
+  if (!tensor) throw tenon::Error("a tensor that this kernel copies is missing");
   return static_cast<std::byte*>(tensor->dense.data) + tensor->dense.byte_offset;
 }
 

@@ -1,4 +1,4 @@
-// Batches of matrix products on a CUDA device: by cuBLAS; on simulated GPUs by plain loops.
+// Batched matrix products on a CUDA device: cuBLAS, or plain loops on simulated GPUs.
 #pragma once
 #include <cstdint>
 #include <tenon/gpu/launch.hpp>
@@ -13,7 +13,7 @@
 
 namespace device_gemm {
 
-/// `count` matrices, row by row in memory, `step` elements from one to the next; `transposed` reads each as its transpose.
+/// `count` row-major matrices, `step` elements apart; `transposed` reads each as its transpose.
 template <class T>
 struct Matrices {
   T* data;
@@ -21,8 +21,9 @@ struct Matrices {
   bool transposed;
 };
 
-/// results[i][rows, columns] = lefts[i][rows, depth] * rights[i][depth, columns], added to what is there where `add`. `bf16`: elements of
-/// f32 are rounded to bfloat16 before they are multiplied.
+/// Computes results[i][rows, columns] = lefts[i][rows, depth] * rights[i][depth, columns], or adds
+/// to the results if `add`. With `bf16`, f32 elements are rounded to bfloat16 before they are
+/// multiplied.
 template <class T>
 struct Products {
   Matrices<const T> left, right;
@@ -57,18 +58,19 @@ void multiply(const tenon::Call& call, const Products<T>& of) {
 
 #else
 
-/// Scratch that a call must have: with cuBLAS's own, products of two streams could meet, and none could be captured.
+/// Scratch that each call must have: cuBLAS's own workspace is shared by streams and prevents
+/// capture.
 inline constexpr std::size_t cublas_bytes = 32 << 20, workspace_bytes = tenon::gpu::library_workspace_bytes(cublas_bytes);
 
 [[gnu::cold]] inline void require(cublasStatus_t status) {
   if (status != CUBLAS_STATUS_SUCCESS) throw tenon::Error("cuBLAS: ", cublasGetStatusString(status));
 }
 
-/// cuBLAS counts rows down the columns: to it, every matrix is its transpose, and result' = right' * left'.
+/// cuBLAS is column-major: it sees every matrix transposed, so result' = right' * left'.
 template <class T>
 void multiply(const tenon::Call& call, const Products<T>& of) {
   if (of.count == 0 || of.rows == 0 || of.columns == 0) return;
-  if (of.depth == 0) {  // a sum of nothing
+  if (of.depth == 0) {  // an empty sum
     for (std::int64_t i = 0; i < of.count && !of.add; ++i)
       tenon::gpu::clear(call, of.result + i * of.result_step, static_cast<std::size_t>(of.rows * of.columns) * sizeof(T));
     return;

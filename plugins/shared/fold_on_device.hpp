@@ -1,5 +1,6 @@
-// Reductions on a CUDA device. Rule says how two results become one, as in reduction.hpp; source(offset, term, result) reads a term, and
-// sink(result, folded) takes what came of all of them. The order depends on the shape alone, so the bits do.
+// Reductions on a CUDA device. Rule merges two partial results, as in reduction.hpp; source(offset,
+// term, result) reads a term, and sink(result, folded) receives the total. The order, and therefore
+// the bits, depends only on the shape.
 #pragma once
 #include <algorithm>
 #include <tenon/gpu/launch.hpp>
@@ -7,8 +8,9 @@
 #include "rules.hpp"
 #include "walk.hpp"
 
-/// Where results begin in x, and where the terms of each lie from there. A result is folded by one thread, or by a block where its terms
-/// lie side by side; where results are few, each is cut into parts that are merged afterwards.
+/// The offsets of the results in x, and of the terms of each result relative to it. One thread
+/// folds a result, or one block if its terms are contiguous. If there are few results, each is
+/// split into segments that are merged afterwards.
 struct FoldSpace {
   Walk kept, terms;
   bool by_block = false;
@@ -16,7 +18,7 @@ struct FoldSpace {
 
   FoldSpace(const tenon::Shape& x, unsigned reduced) {
     std::int64_t strides[tenon::max_rank], stride = 1;
-    const bool empty = x.size() == 0;  // the other sizes may be too large to multiply
+    const bool empty = x.size() == 0;  // the other sizes may overflow when multiplied
     for (int a = x.rank() - 1; a >= 0; --a) {
       strides[a] = stride;
       if (!empty) stride *= x[a];
@@ -39,7 +41,7 @@ struct FoldSpace {
     parts = by_block ? parts_of(1 << 10, terms.count() >> 12) : parts_of(1 << 16, terms.count() >> 6);
   }
 
-  /// Bytes of scratch that fold() needs.
+  /// Returns the number of bytes of scratch that fold() needs.
   std::size_t workspace() const { return parts == 1 ? 0 : static_cast<std::size_t>(kept.count() * parts) * 16; }
 
  private:
@@ -48,7 +50,7 @@ struct FoldSpace {
   }
 };
 
-/// Folding the terms of one part of a result.
+/// Folds the terms of one segment of a result.
 template <class Rule, class Source, class Sink>
 struct FoldPart {
   using Acc = typename Rule::Acc;
@@ -56,9 +58,9 @@ struct FoldPart {
   FoldSpace space;
   Source source;
   Sink sink;
-  Acc* scratch;  ///< [results, parts], where there are several parts
+  Acc* scratch;  ///< [results, parts] if there are several segments
 
-  /// Every step-th term from the part's term `first` on.
+  /// Folds every step-th term, from the segment's term `first` on.
   TENON_FN Acc fold(std::int64_t result, std::int64_t part, std::int64_t first, std::int64_t step) const {
     const auto at = space.kept.offset(result), length = (space.terms.count() + space.parts - 1) / space.parts;
     const auto begin = part * length, end = begin + length < space.terms.count() ? begin + length : space.terms.count();
@@ -75,7 +77,7 @@ struct FoldPart {
   }
 };
 
-/// Threads beside each other have results beside each other, which lie so in x, too.
+/// Neighbouring threads compute neighbouring results, whose terms are also neighbours in x.
 template <class Rule, class Source, class Sink>
 struct FoldByThread : FoldPart<Rule, Source, Sink> {
   TENON_FN void operator()(std::int64_t i) const {
@@ -113,7 +115,7 @@ struct MergeParts {
   }
 };
 
-/// scratch: space.workspace() bytes.
+/// `scratch`: space.workspace() bytes.
 template <class Rule, class Source, class Sink>
 void fold(const tenon::Call& call, const FoldSpace& space, const Source& source, const Sink& sink, void* scratch) {
   using Acc = typename Rule::Acc;
@@ -126,12 +128,12 @@ void fold(const tenon::Call& call, const FoldSpace& space, const Source& source,
     tenon::gpu::for_each_block(call, space.kept.count(), MergeParts<Rule, Sink>{static_cast<const Acc*>(scratch), space.parts, sink});
 }
 
-/// Scratch of the call for fold().
+/// Returns the call's scratch for fold().
 inline void* fold_scratch(const tenon::Call& call, const FoldSpace& space) {
   return space.workspace() > 0 ? call.workspace<std::byte>(space.workspace()) : nullptr;
 }
 
-/// Elements of x as they are added or compared.
+/// Elements of x in the type in which they are added or compared.
 template <class T, class Acc>
 struct Elements {
   const T* x;

@@ -1,16 +1,17 @@
-// The rules that put what follows a layer into the layer's fused form. That gives the bits of the operators one after the other, so they
-// are exact.
+// Rewrite rules that fuse a layer with the operators after it. The results are bit-identical to
+// those of the separate operators, so the rules are exact.
 #pragma once
 
-// Texts of rules are literals, which only macros can join: inner and fused are names of operators with the inputs x, w, b; fused has the
-// parameters of WithActivation besides. `of` and `to` are what a function's own parameter is called there and in the fused form.
+// Rule texts are literals, which only macros can concatenate. `inner` and `fused` are names of
+// operators with the inputs x, w, b; `fused` also has the parameters of WithActivation. `of` and
+// `to` pass the function's parameters in the pattern and in the fused form.
 #define TENON_FUSE_FUNCTION(op, inner, fused, function, of, to)                                                    \
   op.exact_rule(function, function "(" inner "(x, w, b?; ...layer)" of ")",                                        \
                 fused "(x, w, b?; activation=\"" function "\"" to ", ...layer)");                                  \
   op.exact_rule("sum_" function, function "(" fused "(x, w, b?, addend=y?; activation=\"none\", ...layer)" of ")", \
                 fused "(x, w, b?, addend=y?; activation=\"" function "\"" to ", ...layer)")
 
-/// In describe() of the fused operator.
+/// Use in describe() of the fused operator.
 #define TENON_FUSE(op, inner, fused)                                                                     \
   TENON_FUSE_FUNCTION(op, inner, fused, "relu", "", "");                                                 \
   TENON_FUSE_FUNCTION(op, inner, fused, "gelu", "", "");                                                 \

@@ -1,4 +1,4 @@
-// x times the probability that a standard normal number is below x, in one place for the operator and for what is fused with it.
+// gelu, shared by the operator and by the operators that fuse it.
 #pragma once
 #include <cstdint>
 #include <tenon/elementwise.hpp>
@@ -10,20 +10,21 @@ struct GeluFormula : tenon::Elementwise {
 #if !defined(__CUDA_ARCH__)
     if constexpr (std::is_same_v<T, float>) return float_gelu(x);
 #endif
-    return where(x < T(-100), T(-0.0), x * normal_cdf(x));  // the limit also for -infinity, as in float
+    return where(x < T(-100), T(-0.0), x * normal_cdf(x));  // also the limit at -infinity, as in float
   }
 
  private:
-  /// Within 2 units in the last place for x >= 0, else within 4 where the result is below -1e-6; nearer to 0 it is off by less than 1e-12.
-  /// normal_cdf, which is precise everywhere, needs double for that and takes half as long again. Coefficients: minimax fits.
+  /// Within 2 ulp for x >= 0; for negative x within 4 ulp if the result is below -1e-6, otherwise
+  /// within 1e-12. normal_cdf has full relative precision but needs double, which takes half as
+  /// long again. The coefficients are minimax fits.
   TENON_FN static float float_gelu(float x) {
-    const float size = abs(x), a = where(size > 13.2f, 13.2f, size);  // from there on, the result is 0 or x
-    // e^(-a^2/2), where the square of half of a's bits is exact.
+    const float size = abs(x), a = where(size > 13.2f, 13.2f, size);  // beyond it the result is 0 or x
+    // Computes e^(-a^2/2) from the upper half of a's bits, whose square is exact.
     const float high = tenon::bits_as<float>(tenon::bits_as<std::uint32_t>(a) & 0xfffff000u);
     auto power = tenon::elementwise::reduce_exponent<127>(-0.5f * high * high);
     power.low += 0.5f * (a - high) * (a + high);
     const float fraction = tenon::elementwise::exponential_fraction(power), scale = tenon::bits_as<float>(power.bits << 23);
-    // Times what is smooth in 1 / (a + 2), and changes little.
+    // Multiplies by a smooth, slowly changing function of 1 / (a + 2).
     const float s = 1.0f / (a + 2.0f) - 0.159423828f;
     float smooth = (((66.0235443f * s - 42.6116486f) * s - 6.30450726f) * s + 11.7525663f) * s + 0.894177794f;
     smooth = (((smooth * s - 3.21333265f) * s - 1.66826344f) * s - 0.306954056f) * s + 0.379954517f;

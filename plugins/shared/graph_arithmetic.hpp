@@ -1,9 +1,9 @@
-// Gradients as graphs: arithmetic of values, and rows along some axes.
+// Gradients as graphs: arithmetic on values, and reductions over axes.
 #pragma once
 #include <tenon/operator.hpp>
 
-/// What gradient() writes with. Where elements have 16 bits it computes in float32: give wide() values to the rest, and narrow() the
-/// results.
+/// Graph builder for gradient(). 16-bit values are computed in float32: convert inputs with wide()
+/// and results with narrow().
 class GraphArithmetic {
  public:
   using Value = tenon::Gradient::Value;
@@ -14,13 +14,13 @@ class GraphArithmetic {
   Value sub(Value left, Value right) { return g_->add("sub", {left, right}); }
   Value mul(Value left, Value right) { return g_->add("mul", {left, right}); }
   Value div(Value left, Value right) { return g_->add("div", {left, right}); }
-  /// value * scale + offset, for numbers that a float holds.
+  /// Returns value * scale + offset; both numbers must be floats.
   Value scaled(Value value, double scale, double offset = 0) { return g_->add("quadratic", {value}, {{"b", scale}, {"c", offset}}); }
   Value sum(Value value, const tenon::Ints& axes, bool keepdims = true) {
     return g_->add("sum", {value}, {{"axis", axes}, {"keepdims", keepdims}});
   }
   Value mean(Value value, const tenon::Ints& axes) { return g_->add("mean", {value}, {{"axis", axes}, {"keepdims", true}}); }
-  /// It has this value, but no derivative.
+  /// Returns the value without a gradient.
   Value fixed(Value value) { return g_->add("stop_gradient", {value}); }
 
   Value wide(Value value) { return half(g_->type(value).dtype) ? g_->add("cast", {value}, {{"dtype", "float32"}}) : value; }
@@ -30,13 +30,13 @@ class GraphArithmetic {
   }
   void set_input_grad(int i, Value value) { g_->set_input_grad(i, narrow(value, g_->input(i))); }
 
-  /// The rank of a value. Error: it is not known yet.
+  /// Returns the rank of a value. Fails if it is not known yet.
   int rank(Value value) const {
     const auto shape = g_->type(value).shape;
-    if (!shape.has_rank()) throw tenon::Error("its second derivative needs to know how many dimensions its input has");
+    if (!shape.has_rank()) throw tenon::Error("the second derivative requires a known number of dimensions of the input");
     return shape.rank();
   }
-  /// The axes of a rank whose bit is set.
+  /// Returns the axes whose bits are set.
   static tenon::Ints axes_of(unsigned mask) {
     std::int64_t axes[8];
     std::size_t count = 0;

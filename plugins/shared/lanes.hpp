@@ -1,23 +1,23 @@
-// Many numbers folded into one, side by side in registers: for loops inside of tenon::wide. Which are folded with which depends on their
-// order alone, so that the bits are the same for vectors of any width.
+// SIMD accumulators for loops inside tenon::wide. The order of the additions depends only on the
+// positions of the numbers, so the bits are the same for all vector widths.
 #pragma once
 #include <cstdint>
 #include <cstring>
 
-/// Sums side by side in registers.
+/// Partial sums in vector registers.
 template <class W>
 class Lanes {
  public:
   static constexpr std::int64_t narrow = 32 / sizeof(W), step = 4 * narrow;
 
-  /// `step` numbers.
+  /// Adds `step` numbers.
   [[gnu::always_inline]] void add(const W* from) {
     add_to(first_, from);
     add_to(second_, from + narrow);
     add_to(third_, from + 2 * narrow);
     add_to(fourth_, from + 3 * narrow);
   }
-  /// `narrow` numbers.
+  /// Adds `narrow` numbers.
   [[gnu::always_inline]] void add_few(const W* from) { add_to(first_, from); }
 
   [[gnu::always_inline]] W sum() const {
@@ -48,7 +48,8 @@ class Lanes {
   Vector first_{}, second_{}, third_{}, fourth_{};
 };
 
-/// The sum of term(0) ... term(n - 1), computed in W. Terms are functions of an index that hold what they read by value.
+/// Returns the sum of term(0) ... term(n - 1), computed in W. Terms are functions of an index that
+/// capture by value.
 template <class W, class Term>
 [[gnu::always_inline]] inline W sum_of(std::int64_t n, const Term& term) {
   constexpr auto step = Lanes<W>::step;
@@ -66,7 +67,7 @@ template <class W, class Term>
   return total + ((rest[0] + rest[2]) + (rest[1] + rest[3]));
 }
 
-/// The largest of term(0) ... term(n - 1), of `least` and of nothing that is NaN.
+/// Returns the maximum of `least` and term(0) ... term(n - 1), ignoring NaNs.
 template <class W, class Term>
 [[gnu::always_inline]] inline W largest_of(std::int64_t n, W least, const Term& term) {
   constexpr std::int64_t step = 32;

@@ -1,8 +1,9 @@
-// Which of two elements is the larger one.
+// Comparison for maxima and their indices.
 #pragma once
 #include <tenon/fn.hpp>
 
-/// Whether value takes the place of the largest element before it. NaN counts as the largest, and the first of several stays.
+/// Whether `value` replaces the maximum so far. NaN counts as the largest value; the first of equal
+/// values stays.
 template <class T>
 TENON_FN constexpr bool is_larger(T value, T than) {
   return !(value <= than) & (than == than);

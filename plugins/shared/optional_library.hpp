@@ -1,4 +1,5 @@
-// A library that kernels can do without: opened when it is first needed, never linked to, so that the plugin loads where it is missing.
+// A library that kernels can do without. It is opened on first use and never linked, so the plugin
+// loads without it.
 #pragma once
 #include <dlfcn.h>
 
@@ -6,11 +7,12 @@
 #include <initializer_list>
 #include <string>
 
-/// Stays open until the process ends. Threads: any, once it is made.
+/// Stays open until the process ends. Thread-safe once constructed.
 class OptionalLibrary {
  public:
-  /// Opens all of `names`, of which the first is the library's own and the others are those that it opens by itself, later: a library may
-  /// end the process where it cannot. Where one is missing, stderr tells which, why, and `instead`: what the kernels do without it.
+  /// Opens all of `names`: the library itself, then the libraries that it would open lazily,
+  /// because some end the process if that fails. If one is missing, a line on stderr names it, the
+  /// cause, and `instead`: what the kernels use instead.
   OptionalLibrary(std::initializer_list<const char*> names, const char* instead) : instead_(instead) {
     for (const auto* name : names) {
       void* const opened = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
@@ -24,10 +26,11 @@ class OptionalLibrary {
   OptionalLibrary(const OptionalLibrary&) = delete;
   OptionalLibrary& operator=(const OptionalLibrary&) = delete;
 
-  /// Whether all of it is here.
+  /// Whether all libraries are open.
   explicit operator bool() const { return library_ != nullptr; }
 
-  /// Null where the library is missing, or becomes so as it has no such function.
+  /// Returns null if the library is missing. A missing function also makes the library count as
+  /// missing.
   template <class Function>
   Function find(const char* name) {
     void* const found = library_ == nullptr ? nullptr : dlsym(library_, name);

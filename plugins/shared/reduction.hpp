@@ -1,13 +1,14 @@
-// The kernel of sum, mean, max and min. Rule says how two results become one:
+// The kernel of sum, mean, max and min. Rule merges two partial results:
 //   using Acc = ...;  static Acc identity();  static Acc merge(Acc, Acc);
-// Strips are folded in lanes, and the strips' results pairwise, so rounding errors grow with the logarithm of the count.
-// The order depends on the shape alone: the same bits on any number of threads.
+// Strips are folded in SIMD lanes, and the strips' results pairwise, so rounding errors grow with
+// the logarithm of the count. The order depends only on the shape, so the bits are the same for any
+// number of threads.
 #pragma once
 #include <tenon/wide.hpp>
 
 #include "strips.hpp"
 
-/// Loops of this fixed length over local arrays are what compilers turn into vector code also with -O2.
+/// Compilers vectorize loops of this fixed length over local arrays even with -O2.
 constexpr int lanes = 16;
 
 template <class Rule, class T>
@@ -35,9 +36,9 @@ class Fold {
   using Acc = typename Rule::Acc;
   explicit Fold(const Strips& strips) : strips_(strips) {}
 
-  /// Steps from `begin` to `end` of one result.
+  /// Folds steps `begin` to `end` of one result.
   Acc strips(const T* x, std::int64_t begin, std::int64_t end) const {
-    // a leaf takes one full strip, or as many short ones as have its size together
+    // a leaf takes one full strip, or several short strips of the same total size
     const auto length = strips_.steps() > 0 ? strips_.step(0).length : 1;
     if (end - begin > std::max<std::int64_t>(1, Strips::block / length)) {
       const auto middle = begin + (end - begin) / 2;
@@ -51,11 +52,11 @@ class Fold {
       }
       return result;
     };
-    constexpr std::int64_t worthwhile = 64;  // below, choosing the vectors takes longer than they save
+    constexpr std::int64_t worthwhile = 64;  // below this, dispatching to the vector code costs more than it saves
     return (end - begin) * length < worthwhile ? leaf() : tenon::wide(leaf);
   }
 
-  /// Steps from `begin` to `end` of `width` results side by side.
+  /// Folds steps `begin` to `end` of `width` adjacent results.
   void rows(const T* x, std::int64_t width, std::int64_t begin, std::int64_t end, Acc* results) const {
     constexpr std::int64_t leaf = 64;
     if (end - begin > leaf) {
@@ -84,14 +85,15 @@ class Fold {
   const Strips& strips_;
 };
 
-/// How many parts each unit is cut into: one, except where too few units are there to keep threads busy.
+/// Returns the number of segments of each unit: 1, unless there are too few units to keep the
+/// threads busy.
 inline std::int64_t parts_of(const Strips& strips, std::int64_t elements) {
   constexpr std::int64_t enough_units = 16, most_parts = 64, elements_of_part = 1 << 16;
   if (strips.units() >= enough_units) return 1;
   return std::clamp<std::int64_t>(elements / elements_of_part, 1, std::min(most_parts, strips.steps()));
 }
 
-/// Pairwise, as everything else.
+/// Merges segments pairwise, as everything else.
 template <class Rule>
 typename Rule::Acc merge_parts(const typename Rule::Acc* part, std::int64_t count, std::int64_t stride) {
   if (count == 1) return *part;
@@ -99,7 +101,7 @@ typename Rule::Acc merge_parts(const typename Rule::Acc* part, std::int64_t coun
   return Rule::merge(merge_parts<Rule>(part, half, stride), merge_parts<Rule>(part + half * stride, count - half, stride));
 }
 
-/// Bytes of scratch that reduce() can use for x of a dtype.
+/// Returns the bytes of scratch that reduce() can use for x.
 inline std::size_t reduce_workspace(const tenon::Shape& x, unsigned reduced, std::size_t accumulator = sizeof(double)) {
   if (!x.known() || x.size() == 0) return 0;
   const Strips strips(x, reduced);
@@ -107,7 +109,8 @@ inline std::size_t reduce_workspace(const tenon::Shape& x, unsigned reduced, std
   return parts == 1 ? 0 : static_cast<std::size_t>(strips.units() * parts * strips.widest()) * accumulator;
 }
 
-/// y = finish(x folded over the reduced axes), or y + that where `add`. Without scratch each result is made by one thread.
+/// Computes y = finish(x folded over the reduced axes), or adds that to y if `add`. Without
+/// scratch, one thread computes each result.
 template <class Rule, class T, class Out, class Finish>
 void reduce(const tenon::Call& call, tenon::View<const T> x, tenon::View<Out> y, unsigned reduced, bool add, typename Rule::Acc* scratch,
             Finish finish) {

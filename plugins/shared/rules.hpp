@@ -1,4 +1,4 @@
-// How two results become one, and in which type.
+// Merge rules of reductions, and their accumulator types.
 #pragma once
 #include <limits>
 #include <tenon/operator.hpp>
@@ -7,11 +7,12 @@
 template <class T>
 constexpr bool is_floating = std::is_floating_point_v<T> || tenon::is_half<T>;
 
-/// What elements are compared in: themselves; halves as float.
+/// The type in which elements are compared: T, or float for 16-bit floats.
 template <class T>
 using Plain = std::conditional_t<tenon::is_half<T>, float, T>;
 
-/// What elements are added in: integers without a sign, so that they wrap around as int64.
+/// The type in which elements are added: integers are added unsigned, so that they wrap around like
+/// int64.
 template <class T>
 using Wide = std::conditional_t<std::is_integral_v<T>, std::uint64_t, Plain<T>>;
 
@@ -22,13 +23,13 @@ struct Plus {
   TENON_FN static Acc merge(Acc l, Acc r) { return l + r; }
 };
 
-// Variables, which device code may use where it may not call the functions.
+// Variables, because device code cannot call numeric_limits' functions.
 template <class A>
 inline constexpr A lowest = std::numeric_limits<A>::has_infinity ? -std::numeric_limits<A>::infinity() : std::numeric_limits<A>::lowest();
 template <class A>
 inline constexpr A highest = std::numeric_limits<A>::has_infinity ? std::numeric_limits<A>::infinity() : std::numeric_limits<A>::max();
 
-/// The larger one; nan where either is nan.
+/// The maximum; nan if either is nan.
 template <class A>
 struct Larger {
   using Acc = A;
@@ -36,7 +37,7 @@ struct Larger {
   TENON_FN static Acc merge(Acc l, Acc r) { return ((r > l) | (r != r)) ? r : l; }
 };
 
-/// The smaller one; nan where either is nan.
+/// The minimum; nan if either is nan.
 template <class A>
 struct Smaller {
   using Acc = A;

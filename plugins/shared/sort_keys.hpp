@@ -1,10 +1,11 @@
-// Elements of any dtype as unsigned numbers of the same order, so that what sorts them is compiled once.
+// Maps elements of any dtype to unsigned integers in the same order, so that sorting is compiled
+// once.
 #pragma once
 #include <tenon/operator.hpp>
 #include <tenon/select.hpp>
 #include <type_traits>
 
-/// Larger elements have larger keys. nan is the largest, of whatever sign; -0 is 0.
+/// Larger elements have larger keys. nan of either sign is the largest; -0 equals 0.
 template <class T>
 TENON_FN std::uint64_t sort_key(T element) {
   constexpr auto top = std::uint64_t{1} << 63;

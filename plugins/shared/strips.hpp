@@ -1,29 +1,30 @@
-// How a reduction walks through x. Neighbouring axes of one kind (kept or reduced) are merged, so that few long axes are left.
-// Results are made in units: a unit is one result, or up to `tile` results side by side where the innermost axis is kept.
-// A unit takes `steps` steps; each is a contiguous strip of x that belongs to one result, or one element for each of the unit's.
+// How a reduction traverses x. Neighbouring axes of one kind (kept or reduced) are merged, so that
+// few long axes remain. Results are computed in units: one result, or up to `tile` adjacent results
+// if the innermost axis is kept. A unit takes `steps` steps; each is a contiguous strip of x for
+// one result, or one element for each of the unit's results.
 #pragma once
 #include <algorithm>
 #include <tenon/operator.hpp>
 
 class Strips {
  public:
-  static constexpr std::int64_t tile = 256;    ///< results of one unit at most
-  static constexpr std::int64_t block = 1024;  ///< elements of one strip at most
+  static constexpr std::int64_t tile = 256;    ///< maximum results of a unit
+  static constexpr std::int64_t block = 1024;  ///< maximum elements of a strip
 
   struct Unit {
     std::int64_t x, y, width;  ///< offsets of its first element and result; number of results
   };
   struct Step {
-    std::int64_t x, length;  ///< offset after the unit's; elements, 1 a result where the innermost axis is kept
+    std::int64_t x, length;  ///< offset relative to the unit; number of elements, 1 per result if the innermost axis is kept
   };
 
-  /// x must have elements.
+  /// x must not be empty.
   Strips(const tenon::Shape& x, unsigned reduced) {
     struct Group {
       Axis axis;
       bool reduced;
     };
-    Group groups[8];  // the innermost first
+    Group groups[8];  // innermost first
     int count = 0;
     std::int64_t stride = 1;
     for (int a = x.rank() - 1; a >= 0; --a) {
@@ -44,7 +45,7 @@ class Strips {
 
   bool inner_reduced() const { return inner_reduced_; }
   std::int64_t units() const { return kept_.count() * tiles(); }
-  std::int64_t widest() const { return inner_reduced_ ? 1 : std::min(tile, inner_); }  ///< results of one unit at most
+  std::int64_t widest() const { return inner_reduced_ ? 1 : std::min(tile, inner_); }  ///< maximum results of a unit
   std::int64_t steps() const { return reduced_.count() * blocks(); }
   std::int64_t reduced_count() const { return reduced_.count() * (inner_reduced_ ? inner_ : 1); }
 
@@ -64,7 +65,7 @@ class Strips {
   struct Axis {
     std::int64_t size, stride;
   };
-  /// The outer axes of one kind, the innermost first.
+  /// The outer axes of one kind, innermost first.
   class Axes {
    public:
     void push(Axis axis) { axes_[rank_++] = axis; }

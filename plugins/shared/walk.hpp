@@ -1,4 +1,4 @@
-// Elements in row-major order, and where each of them lies: shape arithmetic that goes to a device with a launch.
+// Offsets of elements in row-major order: shape arithmetic that is passed to a kernel launch.
 #pragma once
 #include <cstdint>
 #include <tenon/gpu/row_major.hpp>
@@ -7,7 +7,7 @@ struct Walk {
   tenon::gpu::RowMajor points;
   std::int64_t stride[tenon::max_rank] = {};
 
-  /// One more axis, within the others. Axes that lie behind each other become one.
+  /// Adds an axis inside the others. Axes that are contiguous are merged.
   void push(std::int64_t axis_size, std::int64_t axis_stride) {
     if (axis_size == 1) return;
     const int rank = points.rank();

@@ -1,6 +1,8 @@
-// Numbers of f32 as sums of three of bfloat16, exactly, and panels and rows of them as micro_kernel_bf16x3.hpp multiplies them.
+// The exact split of f32 numbers into three bfloat16 numbers (bf16x3), and the packed rows and
+// panels that micro_kernel_bf16x3.hpp multiplies.
 //
-// Steps k and k + 16 of each 32 of the depth lie in one pair, so that nothing moves from lane to lane.
+// Steps k and k + 16 of each 32 steps of the depth form a pair, so that no number moves between
+// SIMD lanes.
 #pragma once
 #include "micro_kernel_amx.hpp"
 #include "panels.hpp"
@@ -13,26 +15,28 @@ using bf16::Bits;
 
 inline constexpr std::int64_t parts = 3;
 inline constexpr std::int64_t side = bf16::amx::side;
-inline constexpr std::int64_t chunk = 2 * side;      ///< steps of the depth that are multiplied by one instruction
-inline constexpr std::int64_t panel = 2 * side;      ///< columns
-inline constexpr std::int64_t most_rows = 2 * side;  ///< of a block
-inline constexpr std::int64_t most_depth = 512;      ///< of what is multiplied before the next part of the depth
-/// Of a row of a part; not a power of two, in which all rows would share a few sets of the cache.
+inline constexpr std::int64_t chunk = 2 * side;      ///< steps of the depth per instruction
+inline constexpr std::int64_t panel = 2 * side;      ///< columns of a panel
+inline constexpr std::int64_t most_rows = 2 * side;  ///< maximum rows of a block
+inline constexpr std::int64_t most_depth = 512;      ///< maximum steps of the depth per pass
+/// Distance between split rows; not a power of two, with which all rows would share a few cache
+/// sets.
 inline constexpr std::int64_t row_step = most_depth + chunk;
-inline constexpr std::int64_t chunk_size = parts * chunk * panel;  ///< numbers of a panel's 32 rows: for each part a tile and another
+inline constexpr std::int64_t chunk_size = parts * chunk * panel;  ///< numbers in 32 rows of a panel: two tiles for each of the three terms
 
 inline std::int64_t chunks_of(std::int64_t depth) {
   return (depth + chunk - 1) / chunk;
 }
 
-/// The bits of sixteen floats. GCC's intrinsics for what is done with them here warn of what is uninitialized in themselves.
+/// The bits of sixteen floats. GCC's intrinsics for these operations warn about uninitialized
+/// variables of their own.
 using Lanes [[gnu::vector_size(64)]] = std::uint32_t;
 
 struct Split {
   Lanes part[parts];
 };
 
-/// In each part, lane i holds a bfloat16 of low[i] and one of high[i].
+/// Splits two vectors: in each term, lane i holds the bfloat16 of low[i] and the one of high[i].
 [[gnu::always_inline]] PRODUCT_SPLIT inline Split split(__m512 low, __m512 high) {
   constexpr std::uint32_t half = 0x8000, upper = 0xffff0000;
   Split of;
@@ -47,11 +51,12 @@ struct Split {
   return of;
 }
 
-/// The size of the largest number. AMX takes for zero what is below 2^-126, parts and sums too, which is to be next to nothing beside the
-/// largest product. So rows from 2^-70 and panels from 2^-30 on are multiplied by it, below 2^26, which infinite numbers and NaN are not;
-/// or zeros.
+/// Tracks the largest magnitude. AMX treats numbers below 2^-126 as zero, including split terms and
+/// sums; these must be negligible relative to the largest product. So AMX multiplies rows whose
+/// maximum is at least 2^-70 and panels whose maximum is at least 2^-30, and below 2^26, which
+/// excludes infinities and NaN; all-zero ones are also in range.
 struct Largest {
-  Lanes bits = {};  // twice those of the numbers, without the sign
+  Lanes bits = {};  // the numbers' bits, shifted left to drop the sign
 
   [[gnu::always_inline]] PRODUCT_SPLIT void see(__m512 numbers) {
     const Lanes size = reinterpret_cast<Lanes>(numbers) << 1;
@@ -66,11 +71,11 @@ struct Largest {
 };
 inline constexpr int least_of_rows = -70, least_of_panels = -30;
 
-/// Splits numbers, and sees the largest.
+/// Splits numbers and tracks the largest magnitude.
 struct Splitter {
   Largest largest;
 
-  /// 32 steps of the depth of one row or column, each part so far after the one before.
+  /// Splits 32 steps of the depth of one row or column; the three terms are `part_step` apart.
   [[gnu::always_inline]] PRODUCT_SPLIT void put(__m512 low, __m512 high, Bits* to, std::int64_t part_step) {
     largest.see(low);
     largest.see(high);
@@ -80,7 +85,7 @@ struct Splitter {
   }
 };
 
-/// `whole`: sixteen numbers. Else as many as are left.
+/// Loads sixteen numbers if `whole`, otherwise the `left` remaining ones.
 template <bool whole>
 [[gnu::always_inline]] PRODUCT_SPLIT inline __m512 load(const float* from, [[maybe_unused]] std::int64_t left) {
   if constexpr (!whole)
@@ -88,7 +93,8 @@ template <bool whole>
   return _mm512_loadu_ps(from);
 }
 
-/// The parts of `depth` numbers, up to whole chunks, each `part_step` after the one before. Returns whether they are out of range.
+/// Splits `depth` numbers, padded to whole chunks; the three terms are `part_step` apart. Returns
+/// whether they are out of range for the split.
 PRODUCT_SPLIT inline bool split_row(const float* from, std::int64_t depth, Bits* to, std::int64_t part_step) {
   Splitter splitter;
   std::int64_t k = 0;
@@ -97,7 +103,8 @@ PRODUCT_SPLIT inline bool split_row(const float* from, std::int64_t depth, Bits*
   return splitter.largest.is_out_of_range(least_of_rows);
 }
 
-/// A chunk of a panel of `columns` columns, 1 to 32, of which `depth` rows are left, which lie `row` apart.
+/// Splits one chunk of a panel of 1 to 32 columns. `depth` is the number of remaining rows, which
+/// are `row` apart.
 template <bool whole>
 [[gnu::always_inline]] PRODUCT_SPLIT inline void split_rows_of_panel(const float* from, std::int64_t row, std::int64_t depth,
                                                                      std::int64_t columns, Bits* to, Splitter& splitter) {
@@ -107,7 +114,7 @@ template <bool whole>
                    load<whole>(from + side * row + j, i + side < depth ? columns - j : 0), to + j * chunk, chunk * panel);
 }
 
-/// The panel, at `from`. Returns whether it is out of range.
+/// Splits a panel at `from`. Returns whether it is out of range for the split.
 PRODUCT_SPLIT inline bool split_panel(const float* from, std::int64_t row, std::int64_t depth, std::int64_t columns, Bits* to) {
   Splitter splitter;
   for (; depth > 0; depth -= chunk, from += chunk * row, to += chunk_size)
@@ -118,7 +125,7 @@ PRODUCT_SPLIT inline bool split_panel(const float* from, std::int64_t row, std::
   return splitter.largest.is_out_of_range(least_of_panels);
 }
 
-/// The same where the panel's columns are rows at `from`.
+/// Splits panels whose columns are contiguous in memory (a transposed matrix).
 template <bool whole>
 [[gnu::always_inline]] PRODUCT_SPLIT inline void split_columns_of_panel(const float* from, std::int64_t row, std::int64_t depth,
                                                                         std::int64_t columns, Bits* to, Splitter& splitter) {
@@ -127,7 +134,7 @@ template <bool whole>
     const auto left = i < columns ? depth : 0;
     splitter.put(load<whole>(from, left), load<whole>(from + side, left - side), rows[0] + i * chunk, side * chunk);
   }
-  for (std::int64_t part = 0; part < parts; ++part)  // a pair moves as one float does
+  for (std::int64_t part = 0; part < parts; ++part)  // a pair of bfloat16 is moved as one float
     avx512::transpose_square(reinterpret_cast<const float*>(rows[part]), side, reinterpret_cast<float*>(to + part * chunk * panel), side);
 }
 PRODUCT_SPLIT inline bool split_turned_panel(const float* from, std::int64_t row, std::int64_t depth, std::int64_t columns, Bits* to) {

@@ -1,4 +1,4 @@
-// Products of f32 matrices by FMA: each element of the result has one accumulator (micro_kernel.hpp).
+// f32 matrix products by FMA: each element of the result has one accumulator (micro_kernel.hpp).
 #pragma once
 #include <cstring>
 
@@ -6,44 +6,48 @@
 
 namespace product {
 
-/// A few rows are read where they lie. More of them are worth a copy where rows are pages apart, which few sets of a cache could hold.
+/// Whether blocks read the right side in place. Many rows are worth packing if they are pages apart
+/// and so share few cache sets.
 inline bool readable_in_place(const gemm::Operand<float>& right, const Tile& tile) {
   constexpr std::int64_t page = 1024;
   return !right.transposed && tile.columns % vector == 0 && (tile.rows <= 2 * vector || right.row_size % page != 0);
 }
 
-/// The rows of a tile, cut into blocks.
+/// The rows of a tile, split into blocks.
 struct Blocks {
   std::int64_t rows, most, count = (rows + most - 1) / most;
 
   std::int64_t begin(std::int64_t i) const { return rows * i / count; }
 };
 
-/// The left side of a tile, as its blocks read it.
+/// The left side of a tile as its blocks read it.
 struct Left {
   const float* data;
-  std::int64_t row, depth, block;  ///< distances; `block`: from block to block where they are packed, 0 where rows lie in one piece
+  std::int64_t row, depth, block;  ///< strides in elements; `block` is the distance between packed blocks, or 0 if rows are contiguous
 
   const float* at(const Blocks& blocks, std::int64_t i) const { return data + (block > 0 ? i * block : blocks.begin(i) * row); }
 };
 
-/// Where rows are columns in memory, or pages apart, steps of the depth or rows share few sets of a cache.
+/// Whether rows or steps of the depth share few cache sets, because rows are columns in memory or
+/// are pages apart.
 inline bool lies_badly(const gemm::Operand<float>& left) {
   constexpr std::int64_t page = 1024;
   return left.transposed || left.row_size % page == 0;
 }
 
-/// A copy of a tile's left side pays if many columns read it, and the more the further apart its lines are.
+/// Whether to pack a tile's left side: it pays if many columns read it, and the more the further
+/// its lines are apart.
 inline bool worth_packing(const Level& level, const gemm::Operand<float>& left, const Tile& tile) {
   constexpr std::int64_t enough = 64 * 256;
   return lies_badly(left) && tile.columns > level.cut.panel && tile.rows >= level.most_rows(level.cut.panel) &&
          left.row_size >= enough / tile.columns;
 }
 
-/// The left side of a tile, columns `first` to `first + depth`. A block is packed step by step, or row by row if they lie like that.
+/// Returns the left side of a tile for columns `first` to `first + depth`. Transposed blocks are
+/// packed step by step, others row by row.
 inline Left left_side(const Level& level, const gemm::Operand<float>& left, const Tile& tile, const Blocks& blocks, std::int64_t first,
                       std::int64_t depth) {
-  if (depth == 0) return {};  // no element, so perhaps no memory
+  if (depth == 0) return {};  // no elements, so there may be no memory
   const auto row = left.transposed ? 1 : left.row_size, step = left.transposed ? left.row_size : 1;
   const float* const from = left.row(tile.row) + first * step;
   if (!worth_packing(level, left, tile)) return {from, row, step, 0};
@@ -56,13 +60,13 @@ inline Left left_side(const Level& level, const gemm::Operand<float>& left, cons
     return {to, packed_row, 1, 0};
   }
   const auto block = depth * width + line;
-  for (std::int64_t k = 0; k < depth; k += few) {  // all blocks read these lines one after the other
+  for (std::int64_t k = 0; k < depth; k += few) {  // all blocks read these lines in sequence
     const auto steps = std::min(few, depth - k);
     for (std::int64_t i = 0; i < blocks.count; ++i) {
       const auto begin = blocks.begin(i);
       const float* numbers = from + k * step + begin;
       float* place = to + i * block + k * width;
-      if (begin + width <= tile.rows)  // some of the next block, too, since a number known in advance is copied faster
+      if (begin + width <= tile.rows)  // also copies numbers of the next block: a constant size is faster
         for (std::int64_t each = 0; each < steps; ++each, numbers += step, place += width)
           std::memcpy(place, numbers, width * sizeof(float));
       else
@@ -73,14 +77,15 @@ inline Left left_side(const Level& level, const gemm::Operand<float>& left, cons
   return {to, 1, width, block};
 }
 
-/// The right side of a tile, as its blocks read it.
+/// The right side of a tile as its blocks read it.
 struct Panels {
   const Level& level;
   const Right& right;
-  std::int64_t depth;  ///< of the whole product
+  std::int64_t depth;  ///< depth of the whole product
   bool in_place;
 
-  /// Some columns of the right side, its rows from `first` to `first + rows`. Memory of this thread may hold them until the next call.
+  /// Makes `block` read some columns of rows `first` to `first + rows` of the right side. The data
+  /// may be in memory of this thread that the next call overwrites.
   void read_by(Block& block, std::int64_t first, std::int64_t rows, std::int64_t column, std::int64_t columns) const {
     block.columns = columns;
     block.right_row = in_place ? right.matrix.row_size : padded(columns);
@@ -96,14 +101,16 @@ struct Panels {
   }
 };
 
-/// Part i of `count` of some numbers is asked for into the second-level cache. Inline, as GCC drops calls of what does nothing else.
+/// Prefetches chunk i of `count` chunks of the numbers into the second-level cache. Inlined because
+/// GCC drops calls without other effects.
 template <class T>
 [[gnu::always_inline]] inline void fetch_part(const T* numbers, std::int64_t size, std::int64_t i, std::int64_t count) {
   constexpr std::int64_t line = 64 / sizeof(T);
   for (auto k = size * i / count / line * line; k < size * (i + 1) / count; k += line) __builtin_prefetch(numbers + k, 0, 2);
 }
 
-/// One tile, at `to`: start + left * right, where left has `depth` columns; then finish(rows of it).
+/// Computes one tile at `to`: start + left * right, where left has `depth` columns; then calls
+/// finish(tile rows).
 template <class Finish = Nothing>
 void multiply_tile(const Level& level, const gemm::Operand<float>& left, const Right& right, std::int64_t depth, Target to, Start start,
                    const Tile& tile, const Finish& finish = {}) {
@@ -125,7 +132,7 @@ void multiply_tile(const Level& level, const gemm::Operand<float>& left, const R
       panels.read_by(block, first, block.depth, tile.column + column, std::min(panel, tile.columns - column));
       for (std::int64_t i = 0; i < blocks.count; ++i) {
         const auto begin = blocks.begin(i), end = blocks.begin(i + 1);
-        // What follows in memory is multiplied next, and mostly lies where many cores share it.
+        // Prefetches what is multiplied next; it is mostly in a cache that many cores share.
         if (right.packed) fetch_part(block.right + block.depth * block.right_row, block.depth * block.right_row, i, blocks.count);
         if (rows.depth == 1 && i + 1 < blocks.count)
           for (auto row = end; row < blocks.begin(i + 2); ++row) fetch_part(rows.data + row * rows.row, block.depth, 0, 1);
@@ -142,8 +149,9 @@ void multiply_tile(const Level& level, const gemm::Operand<float>& left, const R
   }
 }
 
-/// Tiles share a right side as it lies among few bands, each of which packs it again, and any other among few columns, each of which reads
-/// the left side again.
+/// Returns how to split a result. A right side that is not packed is packed again by each band of
+/// tiles, so there should be few bands; a packed one is shared by few columns of tiles, each of
+/// which reads the left side again.
 inline Cut cut_for(const Level& level, const gemm::Operand<float>& left, const Right& right) {
   Cut cut = level.cut;
   if (!right.packed && !lies_badly(left)) cut.tall *= 2;
@@ -151,8 +159,8 @@ inline Cut cut_for(const Level& level, const gemm::Operand<float>& left, const R
   return cut;
 }
 
-/// Kernels name what they compute in by such a class, made for products of one size: this one, and F32Arithmetic, bf16x3::Bf16x3Arithmetic
-/// and bf16::Bf16Arithmetic.
+/// A kernel selects its arithmetic with a class like this, which is constructed for products of one
+/// size: FmaArithmetic, F32Arithmetic, bf16x3::Bf16x3Arithmetic or bf16::Bf16Arithmetic.
 class FmaArithmetic {
  public:
   static constexpr auto multiplies = Multiplies::fma;

@@ -1,7 +1,9 @@
-// A block of a product of f32 matrices: as many sums as fit into registers, over the whole depth that is given.
+// Computes a block of a product of f32 matrices: as many accumulators as fit into registers, over
+// the whole depth of the block.
 //
-// Each element of the result has one accumulator: start, then for each k in order a fused multiply-add (in scalar code a product and a
-// sum). So its bits depend on nothing else: not on how a product is cut into blocks, tiles and parts of the depth, nor on how operands lie.
+// Each element of the result has one accumulator, which begins with `start` and takes a fused
+// multiply-add for each k in order (a product and a sum in scalar code). So its bits do not depend
+// on how a product is split into blocks, tiles and depth blocks, or on the layout of the operands.
 #pragma once
 #include <cstdint>
 
@@ -13,24 +15,25 @@
 
 namespace product {
 
-inline constexpr std::int64_t vector = 16;                   ///< floats of AVX-512; all levels count columns in these
-inline constexpr std::int64_t most_columns = 4 * vector;     ///< of a block
-inline constexpr std::int64_t most_wide = 4 * most_columns;  ///< columns of a tile whose panels are packed for it
-inline constexpr std::int64_t widest = 2 * most_wide;        ///< and of any tile
+inline constexpr std::int64_t vector = 16;                   ///< floats of an AVX-512 vector; all levels count columns in these
+inline constexpr std::int64_t most_columns = 4 * vector;     ///< maximum columns of a block
+inline constexpr std::int64_t most_wide = 4 * most_columns;  ///< maximum columns of a tile that packs its own panels
+inline constexpr std::int64_t widest = 2 * most_wide;        ///< maximum columns of any tile
 
-/// Rows of a tile, where nobody wants more.
+/// Default maximum of the rows of a tile.
 inline constexpr std::int64_t most_tall = 256;
 
-/// Rows of a panel that are multiplied before the next ones: together they stay in the second-level cache.
+/// Rows of a panel per depth block: together they stay in the second-level cache.
 inline constexpr std::int64_t most_depth = 512;
 
-/// result[rows, columns] = start + left[rows, depth] * right[depth, columns]. Distances are in elements.
+/// result[rows, columns] = start + left[rows, depth] * right[depth, columns]. Strides are in
+/// elements.
 struct Block {
   const float* left;
-  std::int64_t left_row, left_depth;  ///< from row to row, from column to column
-  const float* right;                 ///< whole vectors can be read from each row, the last one's too
+  std::int64_t left_row, left_depth;  ///< strides between rows and between columns
+  const float* right;                 ///< whole vectors are readable in each row, including the last one
   std::int64_t right_row;
-  const float* start;  ///< null: zeros. `result` itself to add to it; a bias has start_row 0
+  const float* start;  ///< null for zeros; `result` to accumulate into it; start_row is 0 for a bias
   std::int64_t start_row;
   float* result;
   std::int64_t result_row;

@@ -1,5 +1,6 @@
-// Blocks of products of numbers rounded to bfloat16, with sums in f32, by AMX: an instruction multiplies sixteen rows by sixteen pairs of
-// the depth and by sixteen columns. Both sides lie as micro_kernel_bf16.hpp has them, and the depth is filled up to sixteen pairs.
+// Blocks of bfloat16 products with f32 sums by AMX: one instruction multiplies sixteen rows by
+// sixteen pairs of the depth and by sixteen columns. Both sides are laid out as in
+// micro_kernel_bf16.hpp, with the depth padded to a multiple of sixteen pairs.
 #pragma once
 #include <immintrin.h>
 
@@ -9,10 +10,10 @@
 
 namespace product::bf16::amx {
 
-inline constexpr std::int64_t side = 16;  ///< of a tile: rows, columns, or pairs of the depth
+inline constexpr std::int64_t side = 16;  ///< rows, columns, or pairs of the depth of a tile
 inline constexpr std::int64_t most_rows = 2 * side;
 
-/// What the processor is told of its eight tiles: 0 to 3 are sums, 4 and 5 two lots of rows, 6 and 7 two of columns.
+/// AMX tile configuration: tiles 0 to 3 are sums, 4 and 5 are rows, 6 and 7 are columns.
 struct alignas(64) Tiles {
   std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
   std::uint16_t row_bytes[16] = {};
@@ -28,12 +29,12 @@ struct alignas(64) Tiles {
   }
 };
 
-/// GCC's instructions do not say that they read and write memory.
+/// Compiler barrier: GCC's AMX intrinsics do not declare that they access memory.
 inline void order_memory(const void* memory) {
   asm volatile("" ::"r"(memory) : "memory");
 }
 
-/// Where sums begin, or null, and where they go; steps are those from row to row, in floats.
+/// Initial sums (or null) and results; strides between rows are in floats.
 struct Sums {
   const float* start;
   std::int64_t start_row;
@@ -41,7 +42,8 @@ struct Sums {
   std::int64_t result_row;
 };
 
-/// Asks for so many lines of the cache beside each sixteen pairs, for in one go they would keep the multiplications waiting.
+/// Prefetches `lines` cache lines for each sixteen pairs: all at once they would stall the
+/// multiplications.
 struct Wanted {
   const Bits* next;
   std::int64_t lines;
@@ -52,7 +54,7 @@ struct Wanted {
   }
 };
 
-/// `rows` by `columns` tiles of sums, whole ones, of `right`'s columns. What they start with counts as 0 where it is below 2^-126.
+/// Computes `rows` by `columns` whole tiles of sums. Initial sums below 2^-126 count as 0.
 template <int rows, int columns>
 PRODUCT_AMX void sum_tiles(const Block& of, const Bits* right, const Sums& sums, Wanted wanted) {
   const Bits* left = of.left;
@@ -92,7 +94,7 @@ PRODUCT_AMX void sum_tiles(const Block& of, const Bits* right, const Sums& sums,
   if constexpr (rows > 1 && columns > 1) _tile_stored(3, result + side * row + side, step);
 }
 
-/// Some columns of rows of floats, the last of which fill no vector.
+/// Copies columns of rows of floats that do not fill a vector.
 PRODUCT_AMX inline void copy_columns(const float* from, std::int64_t from_row, std::int64_t rows, std::int64_t columns, float* to,
                                      std::int64_t to_row) {
   for (std::int64_t i = 0; i < rows; ++i)
@@ -102,7 +104,7 @@ PRODUCT_AMX inline void copy_columns(const float* from, std::int64_t from_row, s
     }
 }
 
-/// Tells the processor of blocks of so many rows, 1 to most_rows.
+/// Configures the tiles for blocks of 1 to most_rows rows.
 PRODUCT_AMX inline void begin(std::int64_t rows) {
   const Tiles tiles(rows);
   order_memory(&tiles);
@@ -113,7 +115,7 @@ PRODUCT_AMX inline void end() {
   _tile_release();
 }
 
-/// While it lives, all tiles are whole.
+/// While it lives, all tiles are configured as whole.
 struct InTiles {
   InTiles() { begin(most_rows); }
   ~InTiles() { end(); }
@@ -121,7 +123,7 @@ struct InTiles {
   InTiles& operator=(const InTiles&) = delete;
 };
 
-/// After begin(rows). A multiple of sixteen pairs.
+/// Computes a block after begin(rows). The depth is a multiple of sixteen pairs.
 PRODUCT_AMX inline void multiply(std::int64_t rows, const Block& of) {
   constexpr std::int64_t line = 64 / sizeof(Bits);
   const auto steps = of.pairs / side * ((of.columns + 2 * side - 1) / (2 * side));

@@ -1,4 +1,4 @@
-// Blocks by AVX2: six rows of sixteen columns, whose twelve sums keep both multipliers busy.
+// AVX2 blocks: six rows of sixteen columns, whose twelve accumulators keep both FMA units busy.
 #pragma once
 #include <immintrin.h>
 
@@ -16,7 +16,8 @@ inline std::int64_t most_rows(std::int64_t) {
   return 6;
 }
 
-/// `whole`: all columns of the vectors are there. Otherwise those behind the last one are computed, too, and dropped.
+/// With `whole`, all columns of the vectors exist. Otherwise columns past the end are computed and
+/// dropped.
 template <int rows, int vectors, bool whole>
 PRODUCT_AVX2 void block(const Block& of) {
   const Block b = of;
@@ -79,7 +80,7 @@ inline void multiply(std::int64_t rows, const Block& of) {
   of.columns > lanes ? with_rows<2, false>(rows, of) : with_rows<1, false>(rows, of);
 }
 
-/// `rows` rows of `count` floats, each followed by zeros up to a whole vector.
+/// Copies `rows` rows of `count` floats, each padded with zeros to a whole vector.
 PRODUCT_AVX2 inline void copy_rows(const float* from, std::int64_t from_row, std::int64_t count, std::int64_t rows, float* to,
                                    std::int64_t to_row) {
   const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), many = _mm256_set1_epi32(static_cast<int>(count));
@@ -95,7 +96,7 @@ PRODUCT_AVX2 inline void copy_rows(const float* from, std::int64_t from_row, std
 PRODUCT_AVX2 inline void transpose_eight(const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
   __m256 a[lanes], b[lanes];
   PRODUCT_UNROLL
-  for (int i = 0; i < 4; ++i) {  // columns 0 to 3 and, in a[i + 4], 4 to 7: of row i in the lower half and of row i + 4 in the upper one
+  for (int i = 0; i < 4; ++i) {  // columns 0 to 3 and, in a[i + 4], 4 to 7: row i in the lower half and row i + 4 in the upper one
     const float* const row = from + i * from_row;
     a[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(row)), _mm_loadu_ps(row + 4 * from_row), 1);
     a[i + 4] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(row + 4)), _mm_loadu_ps(row + 4 + 4 * from_row), 1);
@@ -103,7 +104,7 @@ PRODUCT_AVX2 inline void transpose_eight(const float* from, std::int64_t from_ro
   PRODUCT_UNROLL
   for (int h = 0; h < lanes; h += 4) {
     PRODUCT_UNROLL
-    for (int i = 0; i < 4; i += 2) {  // two rows' elements in turns
+    for (int i = 0; i < 4; i += 2) {  // interleaves the elements of two rows
       b[h + i] = _mm256_unpacklo_ps(a[h + i], a[h + i + 1]);
       b[h + i + 1] = _mm256_unpackhi_ps(a[h + i], a[h + i + 1]);
     }

@@ -1,4 +1,5 @@
-// Blocks by AVX-512: up to 12 rows of one or two vectors, 8 of three, 6 of four, so that most registers hold sums.
+// AVX-512 blocks: up to 12 rows of one or two vectors, 8 of three, or 6 of four, so that most
+// registers hold accumulators.
 #pragma once
 #include <immintrin.h>
 
@@ -65,7 +66,7 @@ inline void multiply(std::int64_t rows, const Block& of) {
   }
 }
 
-/// `rows` rows of `count` floats, each followed by zeros up to a whole vector.
+/// Copies `rows` rows of `count` floats, each padded with zeros to a whole vector.
 PRODUCT_AVX512 inline void copy_rows(const float* from, std::int64_t from_row, std::int64_t count, std::int64_t rows, float* to,
                                      std::int64_t to_row) {
   const auto mask = static_cast<__mmask16>(0xffffu >> (vector - count));
@@ -78,12 +79,12 @@ PRODUCT_AVX512 inline void transpose_square(const float* from, std::int64_t from
   PRODUCT_UNROLL
   for (int i = 0; i < vector; ++i) a[i] = _mm512_loadu_ps(from + i * from_row);
   PRODUCT_UNROLL
-  for (int i = 0; i < vector; i += 2) {  // b: two rows' elements in turns, in each quarter the first or the last two of both
+  for (int i = 0; i < vector; i += 2) {  // b: interleaves two rows; each quarter has the first or the last two elements of both
     b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
     b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
   }
   PRODUCT_UNROLL
-  for (int i = 0; i < vector; i += 4) {  // a[i + c]: in each quarter q column 4 * q + c of rows i to i + 3
+  for (int i = 0; i < vector; i += 4) {  // a[i + c]: quarter q has column 4 * q + c of rows i to i + 3
     PRODUCT_UNROLL
     for (int c = 0; c < 4; c += 2) {
       const __m512 low = b[i + c / 2], high = b[i + c / 2 + 2];

@@ -1,5 +1,5 @@
-// Blocks of products of numbers rounded to bfloat16, with sums in f32, by AVX512-BF16. The instruction multiplies and adds two steps of the
-// depth at once, so that both sides lie in pairs.
+// Blocks of bfloat16 products with f32 sums by AVX512-BF16. The instruction multiplies and adds two
+// steps of the depth at once, so both sides are laid out in pairs.
 #pragma once
 #include <immintrin.h>
 
@@ -12,9 +12,10 @@
 
 namespace product::bf16 {
 
-using Bits = std::uint16_t;  ///< of a bfloat16
+using Bits = std::uint16_t;  ///< the bits of a bfloat16
 
-/// As product::Block. Depth is counted in pairs, and right_row in numbers from pair to pair.
+/// Like product::Block, but the depth is counted in pairs, and right_row is the distance between
+/// pairs in numbers.
 struct Block {
   const Bits* left;
   std::int64_t left_row;
@@ -24,11 +25,12 @@ struct Block {
   std::int64_t start_row;
   float* result;
   std::int64_t result_row, columns, pairs;
-  const Bits* wanted = nullptr;  ///< from here on, numbers that will be read next
+  const Bits* wanted = nullptr;  ///< the numbers to prefetch
   std::int64_t wanted_size = 0;
 };
 
-/// To the nearest bfloat16, ties to even; NaN stays NaN, and numbers below 2^-126 are zero, as the multiplication has them.
+/// Rounds to the nearest bfloat16, ties to even. NaN stays NaN; numbers below 2^-126 become zero,
+/// as in the multiplication.
 PRODUCT_BF16 inline void round_row(const float* from, std::int64_t count, Bits* to) {
   std::int64_t k = 0;
   for (; k + 2 * vector <= count; k += 2 * vector) {
@@ -43,8 +45,8 @@ PRODUCT_BF16 inline void round_row(const float* from, std::int64_t count, Bits* 
   _mm512_mask_storeu_epi16(to + k, mask, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
 }
 
-/// `depth` rows of `columns` floats, `row` apart: to[2 * (k * width + j) + i] becomes column j of row 2 * k + i. Zeros fill up what is
-/// missing to `pairs` and `width`.
+/// Packs `depth` rows of `columns` floats that are `row` apart: to[2 * (k * width + j) + i] becomes
+/// column j of row 2 * k + i. Pads with zeros to `pairs` and `width`.
 PRODUCT_BF16 inline void pack_rows(const float* from, std::int64_t row, std::int64_t depth, std::int64_t columns, std::int64_t pairs,
                                    std::int64_t width, Bits* to) {
   alignas(64) static constexpr std::uint16_t in_turns[2 * vector] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,

@@ -1,7 +1,8 @@
-// Products of f32 matrices by AMX, which multiplies numbers of bfloat16 alone: each number is the sum of three (bf16x3.hpp), and of the
-// nine products of their parts the six large ones are added. The three others are below 2^-23 of the product, about what f32 rounds away.
-// The five smaller ones have sums of their own, in which next to nothing is rounded away, so that results are nearer to the exact ones than
-// those of FMA (tests/plugins/split_products.cpp).
+// f32 matrix products by AMX, which multiplies only bfloat16 numbers. Each number is the sum of
+// three bfloat16 terms (bf16x3.hpp); of the nine products of terms, the six large ones are added.
+// The other three are below 2^-23 of the product, about the rounding error of f32. The five smaller
+// ones of the six have accumulators of their own, which lose almost nothing to rounding, so the
+// results are closer to the exact ones than those of FMA (tests/plugins/split_products.cpp).
 #pragma once
 #include "bf16x3.hpp"
 #include "tiles.hpp"
@@ -10,25 +11,26 @@
 
 namespace product::bf16x3 {
 
-/// Up to 32 rows of a result, and what they are products of, for a part of the depth.
+/// Up to 32 rows of a result and their operands, for one depth block.
 struct Strip {
-  const Bits* left;  ///< rows as split_row() leaves them: [parts][most_rows][row_step]
+  const Bits* left;  ///< rows from split_row(): [parts][most_rows][row_step]
   std::int64_t rows;
   std::uint32_t left_out;  ///< bit i: row i is not written
-  const Bits* right;       ///< panels as split_panel() leaves them
+  const Bits* right;       ///< panels from split_panel()
   std::int64_t panel_step, columns, chunks;
   Target to;
   Start start;
 };
 
-/// The sums of one panel, of large products and of small ones, on their way to the result.
+/// The sums of one panel, of large and of small products, that are still to be written to the
+/// result.
 struct Sums {
   const float *large = nullptr, *small = nullptr;
   float* result = nullptr;
   const float* start = nullptr;
   std::int64_t next = 0, columns = 0;
 
-  /// The next rows of `of`, at most so many.
+  /// Writes at most `count` more rows.
   [[gnu::always_inline]] PRODUCT_AMX void write(const Strip& of, std::int64_t count) {
     const auto end = std::min(next + count, result ? of.rows : 0);
     for (; next < end; ++next) {
@@ -45,7 +47,8 @@ struct Sums {
   }
 };
 
-/// Where 32 steps of the depth lie. What is multiplied of them after what decides on the bits, and is the same for each row.
+/// Offsets of 32 steps of the depth. Padding is multiplied like any other step, with the same
+/// effect for each row.
 struct Chunk {
   const Bits *left, *right;
 
@@ -88,7 +91,7 @@ struct Chunk {
   _tile_zero(3);
 }
 
-/// Four tiles as a square of floats.
+/// Stores four tiles as a square of floats.
 [[gnu::always_inline]] PRODUCT_AMX inline void store_square(float* to) {
   constexpr auto step = panel * std::int64_t{sizeof(float)};
   _tile_stored(0, to, step);
@@ -97,7 +100,8 @@ struct Chunk {
   _tile_stored(3, to + side * panel + side, step);
 }
 
-/// A panel's sums for 17 to 32 rows: all tiles for the small products, then for the large ones. Meanwhile the last panel's are written.
+/// Computes a panel's sums for 17 to 32 rows: all tiles accumulate the small products, then the
+/// large ones. Meanwhile the previous panel's sums are written.
 PRODUCT_AMX inline void sum_two(const Strip& of, const Bits* right, float* large, float* small, Sums& last) {
   const auto rows_each = of.chunks > 0 ? (most_rows + of.chunks - 1) / of.chunks : 0;
   Chunk at{of.left, right};
@@ -127,7 +131,8 @@ PRODUCT_AMX inline void sum_two(const Strip& of, const Bits* right, float* large
   store_square(large);
 }
 
-/// The same for up to 16 rows, all at once: tiles 0 and 1 have the large products, 2 and 3 the small ones.
+/// Computes a panel's sums for up to 16 rows at once: tiles 0 and 1 accumulate the large products,
+/// 2 and 3 the small ones.
 PRODUCT_AMX inline void sum_one(const Strip& of, const Bits* right, float* large, float* small, Sums& last) {
   const auto rows_each = of.chunks > 0 ? (most_rows + of.chunks - 1) / of.chunks : 0;
   Chunk at{of.left, right};
@@ -157,7 +162,7 @@ PRODUCT_AMX inline void sum_one(const Strip& of, const Bits* right, float* large
   _tile_stored(3, small + side, step);
 }
 
-/// All panels of a strip, after amx::begin(most_rows).
+/// Computes all panels of a strip, after amx::begin(most_rows).
 PRODUCT_AMX inline void multiply(const Strip& of) {
   alignas(64) float memory[2][2][most_rows * panel];
   Sums last;

@@ -1,4 +1,4 @@
-// Blocks in plain C++, for processors without AVX2: four rows of eight columns at once.
+// Blocks in plain C++ for CPUs without AVX2: four rows of eight columns.
 #pragma once
 #include <algorithm>
 
@@ -10,7 +10,7 @@ inline std::int64_t most_rows(std::int64_t) {
   return 4;
 }
 
-/// `columns`: those of this strip, 1 to 8. Columns behind them are computed, too, and dropped.
+/// `columns`: 1 to 8 columns of this strip. Columns past the end are computed and dropped.
 template <int rows>
 void strip(const Block& b, std::int64_t columns) {
   constexpr int width = 8;
@@ -41,7 +41,7 @@ inline void multiply(std::int64_t rows, Block of) {
   }
 }
 
-/// `rows` rows of `count` floats, each followed by zeros up to a whole vector.
+/// Copies `rows` rows of `count` floats, each padded with zeros to a whole vector.
 inline void copy_rows(const float* from, std::int64_t from_row, std::int64_t count, std::int64_t rows, float* to, std::int64_t to_row) {
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < vector; ++j) to[i * to_row + j] = j < count ? from[i * from_row + j] : 0.0F;

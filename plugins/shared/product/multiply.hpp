@@ -1,4 +1,4 @@
-// Products of f32 matrices on the host's threads.
+// f32 matrix products on the host's threads.
 #pragma once
 #include <string>
 
@@ -6,8 +6,8 @@
 
 namespace product {
 
-/// Products in f32, by a bf16x3 split or FMA. Which of them depends on the product's size, and on nothing that may differ from run to run
-/// (product_choice.hpp).
+/// f32 products by a bf16x3 split or by FMA. The choice depends on the product's size and on
+/// nothing that may differ from run to run (product_choice.hpp).
 class F32Arithmetic {
  public:
   using Packed = float;
@@ -58,8 +58,9 @@ class F32Arithmetic {
   [[maybe_unused]] bool splits_;
 };
 
-/// result[rows, columns] becomes, or with `add` grows by, start + left[rows, depth] * right[depth, columns]. finish(tile): for rows of it
-/// that are complete, on any thread; not with `add`.
+/// Computes result[rows, columns] = start + left[rows, depth] * right[depth, columns], or adds that
+/// to the result if `add`. finish(tile) is called for completed rows, on any thread; it cannot be
+/// combined with `add`.
 template <class Arithmetic = F32Arithmetic, class Finish = Nothing>
 void multiply(const tenon::Call& call, const gemm::Operand<float>& left, const typename Arithmetic::Right& right, float* result, Size size,
               Start start, bool add = false, const Finish& finish = {}) {

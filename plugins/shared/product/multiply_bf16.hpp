@@ -1,5 +1,6 @@
-// Products of f32 matrices whose elements are rounded to bfloat16 first, with sums in f32: faster where the processor has
-// AVX512-BF16, or AMX besides, and for those who ask for it. As in multiply.hpp, how a product is cut and packed does not change its bits.
+// f32 matrix products whose elements are first rounded to bfloat16, with f32 sums: faster on CPUs
+// with AVX512-BF16 or AMX, and used if a session requests it. As in multiply.hpp, splitting and
+// packing do not change the bits.
 #pragma once
 #include "multiply.hpp"
 
@@ -9,28 +10,29 @@
 namespace product::bf16 {
 
 inline constexpr std::int64_t most_depth = 2 * product::most_depth;
-/// From one rounded row to the next. An odd number of lines: rows that lie a power of two apart would share the same few sets of the cache.
+/// Distance between rounded rows: an odd number of cache lines, because rows a power of two apart
+/// would share few cache sets.
 inline constexpr std::int64_t row_step = most_depth + 32;
 
-/// The functions for one kind of instructions, and what they want.
+/// The kernels of one instruction set, and their requirements.
 struct Instructions {
   std::int64_t (*most_rows)(std::int64_t columns);
-  void (*begin)(std::int64_t rows);  ///< before blocks of so many rows; the last of them is followed by end()
+  void (*begin)(std::int64_t rows);  ///< called before blocks of `rows` rows; end() follows the last of them
   void (*multiply)(std::int64_t rows, const Block& of);
   void (*end)();
-  std::int64_t pairs;  ///< the depth is filled up with zeros to a multiple of so many pairs, of which a part of it is one
-  Cut cut;             ///< tiles are several panels wide, so that rows of the left side are rounded for all of them at once
+  std::int64_t pairs;  ///< the depth, and each depth block, is padded with zeros to a multiple of this many pairs
+  Cut cut;             ///< tiles are several panels wide, so that a row of the left side is rounded once for all of them
 };
 
 inline const Instructions& instructions() {
   static constexpr Instructions by_avx512{avx512::most_rows, [](std::int64_t) {}, multiply, [] {}, 1, {most_columns, most_wide, 24}};
   static constexpr Instructions by_amx{[](std::int64_t) { return amx::most_rows; }, amx::begin, amx::multiply, amx::end, amx::side,
                                        {most_columns, most_wide, amx::most_rows}};
-  static const bool has_amx = choose(Multiplies::bf16).algorithm == Algorithm::bf16_amx;  // asked for each row
+  static const bool has_amx = choose(Multiplies::bf16).algorithm == Algorithm::bf16_amx;  // cached: it is read for each row
   return has_amx ? by_amx : by_avx512;
 }
 
-/// Says begin() where the number of rows changes, and end().
+/// Calls begin() when the number of rows changes, and end().
 class InBlocks {
  public:
   explicit InBlocks(const Instructions& by) : by_(by) {}
@@ -46,19 +48,19 @@ class InBlocks {
   std::int64_t rows_ = 0;
 };
 
-/// With those that the depth is filled up with.
+/// Returns the number of pairs of a depth, including padding.
 inline std::int64_t pairs_of(std::int64_t depth) {
   const auto unit = instructions().pairs;
   return (depth + 2 * unit - 1) / (2 * unit) * unit;
 }
 
-/// Numbers of a packed matrix.
+/// Returns the size of a packed matrix, in numbers.
 inline std::int64_t packed_size(std::int64_t depth, std::int64_t columns) {
   return 2 * pairs_of(depth) * padded(columns);
 }
 
-/// Rows of `of` from `row` on, `depth` of their numbers from `first` on and zeros that fill up the last pair or pairs, each at
-/// to + i * row_step.
+/// Rounds rows of `of` from `row` on: `depth` numbers from `first` on, padded with zeros to whole
+/// pairs, each row at to + i * row_step.
 inline void round_rows(const gemm::Operand<float>& of, std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t depth,
                        Bits* to) {
   const auto padding = 2 * pairs_of(depth) - depth;
@@ -74,11 +76,12 @@ inline void round_rows(const gemm::Operand<float>& of, std::int64_t row, std::in
   }
 }
 
-/// Columns `column` to `column + columns` of `right`, at most most_depth of its rows from `first` on, in pairs, at `to`. Padding is zero.
+/// Packs columns `column` to `column + columns` of `right` in pairs at `to`: `depth` rows from
+/// `first` on, at most most_depth. Padding is zero.
 inline void pack(const gemm::Operand<float>& right, std::int64_t first, std::int64_t depth, std::int64_t column, std::int64_t columns,
                  Bits* to) {
   const auto width = padded(columns), pairs = pairs_of(depth);
-  if (pairs == 0) return;  // no element, so perhaps no memory
+  if (pairs == 0) return;  // no elements, so there may be no memory
   if (!right.transposed) {
     pack_rows(right.row(first) + column, right.row_size, depth, columns, pairs, width, to);
     return;
@@ -89,7 +92,7 @@ inline void pack(const gemm::Operand<float>& right, std::int64_t first, std::int
     const auto count = std::min(vector, columns - j);
     round_rows(turned, column + j, count, first, depth, rows);
     std::int64_t pair = 0;
-    if (count == vector)  // a pair moves as one float does
+    if (count == vector)  // a pair of bfloat16 is moved as one float
       for (; pair + vector <= pairs; pair += vector)
         avx512::transpose_square(reinterpret_cast<const float*>(rows + 2 * pair), row_step / 2,
                                  reinterpret_cast<float*>(to + 2 * (pair * width + j)), width);
@@ -99,18 +102,18 @@ inline void pack(const gemm::Operand<float>& right, std::int64_t first, std::int
   }
 }
 
-/// The whole right side, packed_size() numbers.
+/// Packs the whole right side into packed_size() numbers.
 inline void pack(const gemm::Operand<float>& right, std::int64_t depth, std::int64_t columns, Bits* to) {
   for (std::int64_t column = 0; column < columns; column += most_columns) {
     const auto count = std::min(most_columns, columns - column);
-    for (std::int64_t first = 0; first < depth; first += most_depth)  // pairs never cross a part's end
+    for (std::int64_t first = 0; first < depth; first += most_depth)  // a pair never crosses the end of a depth block
       pack(right, first, std::min(most_depth, depth - first), column, count, to + 2 * column * pairs_of(depth) + first * padded(count));
   }
 }
 
 using Right = RightOf<Bits>;
 
-/// The panels of a tile, from one to the next, and the rows of them that come before the part in question.
+/// The panels of a tile, `step` apart; `before` counts the rows ahead of the current depth block.
 struct Panels {
   const Bits* data;
   std::int64_t step, before;
@@ -118,10 +121,10 @@ struct Panels {
   const Bits* at(std::int64_t column, std::int64_t columns) const { return data + column / most_columns * step + before * padded(columns); }
 };
 
-/// What is multiplied next of packed panels: the next part of the depth, or else the next tile's, which follow in memory. Of that, a block
-/// asks for the share that is its own.
+/// Prefetches the packed panels that are multiplied next, which follow in memory: the next depth
+/// block, or else the next tile's. Each block prefetches its share.
 struct Next {
-  bool wanted, after_last;  ///< after_last: no part of the depth follows
+  bool wanted, after_last;  ///< after_last: this is the last depth block
   std::int64_t block, blocks;
 
   void tell(const Panels& panels, std::int64_t column, std::int64_t columns, std::int64_t size, Block& of) const {
@@ -133,7 +136,7 @@ struct Next {
   }
 };
 
-/// Some rows of a tile and a part of the depth, `left` being these rows as round_rows() leaves them.
+/// Multiplies rows of a tile for one depth block; `left` has these rows from round_rows().
 inline void multiply_panels(const Instructions& by, const Bits* left, std::int64_t rows, std::int64_t columns, std::int64_t pairs,
                             const Panels& panels, Target to, Start start, const Next& next) {
   for (std::int64_t column = 0; column < columns; column += most_columns) {
@@ -153,7 +156,7 @@ inline void multiply_panels(const Instructions& by, const Bits* left, std::int64
   }
 }
 
-/// The panels of a tile, made of the right side as it lies.
+/// Packs the panels of a tile from the right side.
 inline Panels own_panels(const gemm::Operand<float>& right, std::int64_t first, std::int64_t depth, const Tile& tile) {
   Bits* const to = thread_memory<Bits, most_depth * most_wide>();
   const Panels panels{to, 2 * most_columns * pairs_of(depth), 0};
@@ -163,7 +166,7 @@ inline Panels own_panels(const gemm::Operand<float>& right, std::int64_t first, 
   return panels;
 }
 
-/// One tile, at `to`: start + left * right; then finish(rows of it).
+/// Computes one tile at `to`: start + left * right; then calls finish(tile rows).
 template <class Finish>
 void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::int64_t depth, Target to, Start start, const Tile& tile,
                    const Finish& finish) {
@@ -188,7 +191,8 @@ void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::in
   }
 }
 
-/// What kernels compute in if a session requests it, and they can; see FmaArithmetic.
+/// The arithmetic of kernels if the session requests bfloat16 and the CPU supports it; see
+/// FmaArithmetic.
 class Bf16Arithmetic {
  public:
   static constexpr auto multiplies = Multiplies::bf16;
@@ -201,7 +205,8 @@ class Bf16Arithmetic {
     return types.precision() == tenon::bf16 && types.input(0).dtype == tenon::f32 && multiplies_bf16();
   }
 
-  /// Rows are rounded once for each tile. A part of the widest one's panels is 1 MiB at most, and stays in the second-level cache.
+  /// Rows are rounded once for each tile. A depth block of the widest tile's panels is at most 1
+  /// MiB and stays in the second-level cache.
   static Cut cut_for(const gemm::Operand<float>&, const Right& right) {
     auto cut = instructions().cut;
     if (right.packed) cut.wide = widest;
@@ -217,7 +222,7 @@ class Bf16Arithmetic {
   std::int64_t packed_size() const { return bf16::packed_size(size_.depth, size_.columns); }
   void pack(const gemm::Operand<float>& right, Packed* to) const { bf16::pack(right, size_.depth, size_.columns, to); }
   static std::string packing() {
-    return tenon::join("panels of ", most_columns, " pairs of bfloat16, of which columns have a multiple of ", instructions().pairs);
+    return tenon::join("panels of ", most_columns, " pairs of bfloat16; pairs per column padded to a multiple of ", instructions().pairs);
   }
 
  private:

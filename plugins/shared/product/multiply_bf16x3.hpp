@@ -1,6 +1,6 @@
-// Products of f32 matrices by a bf16x3 split (micro_kernel_bf16x3.hpp), for processors with AMX: nearer to the exact result than FMA. Rows
-// and panels of numbers that AMX is not fit for (bf16x3.hpp) are multiplied as fma.hpp does, each for itself and for each part of the
-// depth.
+// f32 matrix products by a bf16x3 split (micro_kernel_bf16x3.hpp) on CPUs with AMX: closer to the
+// exact result than FMA. Rows and panels that are out of range for the split (bf16x3.hpp) are
+// multiplied as in fma.hpp, individually for each depth block.
 #pragma once
 #include "fma.hpp"
 
@@ -18,7 +18,8 @@ inline std::int64_t parts_of_depth(std::int64_t depth) {
   return (depth + most_depth - 1) / most_depth;
 }
 
-/// A packed matrix: panel after panel, and then for each panel and each part of the depth whether it is out of range.
+/// A packed matrix: the panels, followed by a mark for each panel and depth block that says whether
+/// it is out of range.
 struct Packing {
   std::int64_t depth, columns;
 
@@ -27,14 +28,14 @@ struct Packing {
   std::int64_t size() const { return (marks() + panels_of(columns) * parts_of_depth(depth) + chunk - 1) / chunk * chunk; }
 };
 
-/// `steps` rows from `first` on of the panel that begins at `column`. Returns whether it is out of range.
+/// Packs `steps` rows from `first` on of the panel at `column`. Returns whether it is out of range.
 inline bool pack(const gemm::Operand<float>& right, std::int64_t first, std::int64_t steps, std::int64_t column, std::int64_t columns,
                  Bits* to) {
   if (right.transposed) return split_turned_panel(right.column(column) + first, right.row_size, steps, columns, to);
   return split_panel(right.row(first) + column, right.row_size, steps, columns, to);
 }
 
-/// The whole right side, at a whole line.
+/// Packs the whole right side; `to` is aligned to a cache line.
 inline void pack(const gemm::Operand<float>& right, const Packing& packing, Bits* to) {
   Bits* mark = to + packing.marks();
   for (std::int64_t column = 0; column < packing.columns; column += panel)
@@ -43,7 +44,7 @@ inline void pack(const gemm::Operand<float>& right, const Packing& packing, Bits
                      to + column / panel * packing.panel_step() + first / chunk * chunk_size);
 }
 
-/// The panels of a tile for a part of the depth.
+/// The panels of a tile for one depth block.
 struct Panels {
   const Bits* data;
   std::int64_t step;
@@ -59,9 +60,9 @@ inline Panels packed_panels(const Bits* packed, const Packing& packing, std::int
           packed + packing.marks() + column / panel * parts + first / most_depth, parts};
 }
 
-/// Made of the right side as it lies.
+/// Packs the panels of a tile from the right side.
 inline Panels own_panels(const gemm::Operand<float>& right, std::int64_t first, std::int64_t steps, const Tile& tile) {
-  constexpr auto most = most_depth * most_wide * parts;  // wider tiles are less deep
+  constexpr auto most = most_depth * most_wide * parts;  // wider tiles have less depth
   Bits* const to = thread_memory<Bits, most + widest / panel>();
   Bits* const marks = to + most;
   const auto step = chunks_of(steps) * chunk_size;
@@ -71,7 +72,8 @@ inline Panels own_panels(const gemm::Operand<float>& right, std::int64_t first, 
   return {to, step, marks, 1};
 }
 
-/// `rows` rows of a part of the depth, at `to`. Bit i: row i is out of range.
+/// Splits `rows` rows of a depth block to `to`. Returns a mask: bit i is set if row i is out of
+/// range.
 inline std::uint32_t split_rows(const gemm::Operand<float>& left, std::int64_t row, std::int64_t rows, std::int64_t first,
                                 std::int64_t steps, Bits* to) {
   const float* from = left.row(row) + first;
@@ -93,30 +95,30 @@ inline std::uint32_t split_rows(const gemm::Operand<float>& left, std::int64_t r
   return out_of_range;
 }
 
-/// body(first, count) for each run of ones.
+/// Calls body(first, count) for each run of ones.
 template <class Body>
 void for_each_run(std::uint32_t bits, Body&& body) {
   for (int first = 0; bits >> first != 0;) {
     first += std::countr_zero(bits >> first);
     const int count = std::countr_one(bits >> first);
     body(first, count);
-    if ((first += count) == 32) return;  // a shift by all bits is undefined
+    if ((first += count) == 32) return;  // a shift by 32 is undefined
   }
 }
 
-/// What a part of the depth multiplies.
+/// The operands of one depth block.
 struct Part {
   const Level& level;
   const gemm::Operand<float>&left, &right;
   std::int64_t first, steps;
 
-  /// Rows and columns of the result, `tile` counted from the whole one's corner, by FMA.
+  /// Computes rows and columns of the result by FMA; `tile` is relative to the whole result.
   void multiply_by_fma(Target to, Start start, const Tile& tile) const {
     product::multiply_tile(level, {left.column(first), left.row_size, left.transposed},
                            {{right.row(first), right.row_size, right.transposed}, nullptr}, steps, to, start, tile);
   }
 
-  /// Rows of a tile, which split_rows() has left at `rows`, at `to`.
+  /// Multiplies the rows of a tile that split_rows() wrote to `rows`.
   void multiply_rows(const Bits* rows, std::uint32_t left_out, const Panels& panels, Target to, Start start, const Tile& tile) const {
     for (std::int64_t column = 0; column < tile.columns;) {
       const bool by_fma = panels.out_of_range(column);
@@ -139,7 +141,7 @@ struct Part {
   }
 };
 
-/// What F32Arithmetic computes in if Algorithm::bf16x3_amx is chosen.
+/// The arithmetic of F32Arithmetic if Algorithm::bf16x3_amx is chosen.
 class Bf16x3Arithmetic {
  public:
   using Packed = Bits;
@@ -147,13 +149,13 @@ class Bf16x3Arithmetic {
 
   explicit Bf16x3Arithmetic(const Size& size) : size_(size) {}
 
-  /// As large as a cache has room for: what tiles share is split for each of them.
+  /// Tiles are as large as the cache allows, because each tile splits what it shares with others.
   Cut cut_for(const gemm::Operand<float>&, const Right& right) const {
     constexpr std::int64_t tall = 96, tallest = 1024;
     const std::int64_t each = right.packed ? 2 : 1;
     return {most_columns, size_.depth <= most_depth / 2 ? widest : most_wide, most_rows, tall, each, tallest};
   }
-  /// One tile, at `to`: start + left * right; then finish(rows of it).
+  /// Computes one tile at `to`: start + left * right; then calls finish(tile rows).
   template <class Finish = Nothing>
   void multiply_tile(const gemm::Operand<float>& left, const Right& right, Target to, Start start, const Tile& tile,
                      const Finish& finish = {}) const {
@@ -175,7 +177,7 @@ class Bf16x3Arithmetic {
 
   std::int64_t packed_size() const { return packed().size(); }
   void pack(const gemm::Operand<float>& right, Packed* to) const { bf16x3::pack(right, packed(), to); }
-  static std::string packing() { return tenon::join("panels of ", panel, " in three parts of bfloat16"); }
+  static std::string packing() { return tenon::join("panels of ", panel, ", each number split into three bfloat16 terms"); }
 
  private:
   Packing packed() const { return {size_.depth, size_.columns}; }

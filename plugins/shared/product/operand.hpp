@@ -4,11 +4,11 @@
 
 namespace gemm {
 
-/// Matrices lie row by row in memory without gaps; `transposed` reads one as its transpose.
+/// A contiguous row-major matrix; `transposed` reads it as its transpose.
 template <class T>
 struct Operand {
   const T* data;
-  std::int64_t row_size;  ///< elements in one row as stored
+  std::int64_t row_size;  ///< elements per stored row
   bool transposed;
 
   const T* row(std::int64_t i) const { return data + (transposed ? i : i * row_size); }

@@ -1,5 +1,5 @@
-// How the right side of a product is packed: panels of as many columns as the level's blocks have, each row by row; the last one is rounded
-// up to whole vectors.
+// Packing of the right side of a product: row-major panels with as many columns as the level's
+// blocks; the last one is padded to whole vectors.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -14,12 +14,13 @@ inline std::int64_t padded(std::int64_t columns) {
   return vectors_of(columns) * vector;
 }
 
-/// Floats of a packed matrix.
+/// Returns the size of a packed matrix, in floats.
 inline std::int64_t packed_size(std::int64_t depth, std::int64_t columns) {
   return depth * padded(columns);
 }
 
-/// Columns `column` to `column + columns` of `right`, its rows from `first` to `first + depth`, at `to`. Padding is zero.
+/// Packs columns `column` to `column + columns` of rows `first` to `first + depth` of `right` at
+/// `to`. Padding is zero.
 inline void pack(const Level& level, const gemm::Operand<float>& right, std::int64_t first, std::int64_t depth, std::int64_t column,
                  std::int64_t columns, float* to) {
   const auto width = padded(columns);
@@ -40,14 +41,14 @@ inline void pack(const Level& level, const gemm::Operand<float>& right, std::int
   }
 }
 
-/// The whole right side, packed_size() floats, for this machine's level.
+/// Packs the whole right side into packed_size() floats, for this machine's level.
 inline void pack(const gemm::Operand<float>& right, std::int64_t depth, std::int64_t columns, float* to) {
   const auto& level = usable_level();
   for (std::int64_t column = 0; column < columns; column += level.cut.panel)
     pack(level, right, 0, depth, column, std::min(level.cut.panel, columns - column), to + column * depth);
 }
 
-/// Names how pack() leaves matrices on this machine.
+/// Names the packed layout on this machine.
 inline std::string packing() {
   return "panels of " + std::to_string(usable_level().cut.panel);
 }

@@ -1,4 +1,4 @@
-// What the processor and the system offer to products of matrices. Which algorithm follows from it is in product_choice.hpp.
+// CPU and OS features for matrix products. The choice of an algorithm is in product_choice.hpp.
 #pragma once
 #include <tenon/vector_level.hpp>
 
@@ -16,8 +16,8 @@ enum class Vectors { scalar, avx2, avx512 };
 
 struct Processor {
   Vectors vectors = Vectors::scalar;
-  bool bf16 = false;  ///< AVX512-BF16, next to AVX-512
-  bool amx = false;   ///< AMX's tiles of bfloat16, next to AVX-512
+  bool bf16 = false;  ///< AVX512-BF16, in addition to AVX-512
+  bool amx = false;   ///< AMX bfloat16 tiles, in addition to AVX-512
   friend bool operator==(const Processor&, const Processor&) = default;
 };
 
@@ -32,7 +32,8 @@ inline bool has_bf16() {
   return has;
 }
 
-/// The system lets a process use tiles if it is asked for them (Linux, arch/x86/xstate.rst). TENON_WIDE of any value does without them.
+/// Requests permission to use AMX tiles from Linux (arch/x86/xstate.rst). If TENON_WIDE is set, AMX
+/// is not used.
 inline bool has_amx() {
   static const bool has = [] {
     if (const char* most = std::getenv("TENON_WIDE"); most && *most) return false;
@@ -48,7 +49,7 @@ inline bool has_amx() {
 
 }  // namespace detail
 
-/// Of this processor, or as TENON_WIDE limits them.
+/// Returns the vector extensions of this CPU, limited by TENON_WIDE.
 inline Vectors this_vectors() {
   using tenon::detail::VectorLevel;
   switch (tenon::detail::usable_vector_level()) {

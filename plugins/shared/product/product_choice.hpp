@@ -1,4 +1,4 @@
-// Which algorithm computes a product of matrices.
+// Choice of the algorithm of a matrix product.
 #pragma once
 #include <cstdint>
 #include <tenon/operator.hpp>
@@ -14,7 +14,8 @@ struct Size {
 
 enum class Algorithm { blas, complex_loops, bf16_amx, bf16_avx512, bf16x3_amx, fma_avx512, fma_avx2, scalar };
 
-/// What a kernel lets its products be computed in. fma: in f32, each element by one accumulator in the order of the depth.
+/// The arithmetics that a kernel may request. fma: f32, with one accumulator per element in the
+/// order of the depth.
 enum class Multiplies { f32, fma, bf16, f64, complex };
 
 struct ProductCase {
@@ -25,8 +26,8 @@ struct ProductCase {
 
 using ProductRow = choice::Row<Algorithm, ProductCase>;
 
-/// Below 32 rows, 96 columns or a depth of 64, splitting takes longer than it saves: rows are split for each 1,024 columns, panels for each
-/// 1,024 rows.
+/// Below 32 rows, 96 columns or a depth of 64, splitting costs more than it saves: rows are split
+/// once per 1,024 columns, panels once per 1,024 rows.
 inline constexpr ProductRow product_choices[] = {
     {Algorithm::complex_loops, "loops", "complex numbers", [](const ProductCase& of) { return of.multiplies == Multiplies::complex; },
      "not measured", "of another dtype"},
@@ -41,15 +42,15 @@ inline constexpr ProductRow product_choices[] = {
      [](const ProductCase& of) {
        return of.multiplies == Multiplies::f32 && of.processor.amx && of.size.rows >= 32 && of.size.columns >= 96 && of.size.depth >= 64;
      },
-     "0.6 of FMA's time (Xeon with AMX)", "nearer to the exact result"},
+     "0.6 of FMA's time (Xeon with AMX)", "closer to the exact result"},
     {Algorithm::fma_avx512, "FMA by AVX-512", "a processor with AVX-512",
      [](const ProductCase& of) { return of.processor.vectors == Vectors::avx512; }, "0.5 of AVX2's time (Xeon with AVX-512)",
-     "one rounding a step"},
+     "one rounding per step"},
     {Algorithm::fma_avx2, "FMA by AVX2", "a processor with AVX2",
      [](const ProductCase& of) { return of.processor.vectors == Vectors::avx2; }, "0.4 of scalar's time (Xeon with AVX-512)",
-     "one rounding a step"},
+     "one rounding per step"},
     {Algorithm::scalar, "scalar", "a processor without AVX2, or plugins built for plain vectors", [](const ProductCase&) { return true; },
-     "", "two roundings a step"},
+     "", "two roundings per step"},
 };
 
 inline const ProductRow& choose(const ProductCase& of) {
@@ -59,19 +60,19 @@ inline const ProductRow& choose(Multiplies multiplies, const Size& size = {}) {
   return choose({multiplies, size, this_processor()});
 }
 
-/// Whether this machine can multiply rounded numbers at all, which no row but those for it does.
+/// Whether this CPU can multiply bfloat16 numbers: only the rows for them do.
 inline bool multiplies_bf16() {
   const auto chosen = choose(Multiplies::bf16).algorithm;
   return chosen == Algorithm::bf16_amx || chosen == Algorithm::bf16_avx512;
 }
 
-/// A matrix times a vector is computed as the vector times the transposed matrix, which then makes whole panels, unless the vector is
-/// packed already.
+/// Whether a matrix-vector product is computed as the vector times the transposed matrix, which
+/// makes whole panels. Not if the vector is already packed.
 inline bool swaps_sides(const Size& size, bool packed) {
   return size.columns == 1 && size.rows > 1 && !packed;
 }
 
-/// What products of a dtype are computed in, those of f32 as a kernel computes them.
+/// Returns the arithmetic for a dtype; for f32 it is the one that the kernel requests.
 inline Multiplies multiplies_of(tenon::DType dtype, Multiplies of_f32) {
   return dtype == tenon::f64 ? Multiplies::f64 : tenon::any_complex.has(dtype) ? Multiplies::complex : of_f32;
 }

@@ -1,5 +1,6 @@
-// The tiles of a product's result, which the host's threads share: the columns of one or several panels and as many rows as suit it. How a
-// product is cut does not change its bits, so that it may depend on the number of threads and on what is packed.
+// The tiles of a product's result, which the host's threads share: one or several panels wide, and
+// any number of rows. The tiling does not change the bits, so it may depend on the number of
+// threads and on what is packed.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace product {
 
-/// The right side as it lies, and packed where somebody has kept that.
+/// The right side, and its packed form if it is a packed constant.
 template <class Number>
 struct RightOf {
   gemm::Operand<float> matrix;
@@ -20,13 +21,13 @@ struct RightOf {
 };
 using Right = RightOf<float>;
 
-/// Where a tile or a result begins.
+/// The first element of a tile or result, and the row stride.
 struct Target {
   float* data;
   std::int64_t row_size;
 };
 
-/// What each sum starts with: null for zeros. row_size 0 gives all rows the same.
+/// Initial values of the sums: null for zeros. With row_size 0 all rows have the same ones.
 struct Start {
   const float* data = nullptr;
   std::int64_t row_size = 0;
@@ -38,12 +39,13 @@ struct Tile {
   std::int64_t row, rows, column, columns;
 };
 
-/// Called for rows of a tile whose sums are complete, while they are in the cache.
+/// Default of `finish`, which is called for rows of a tile whose sums are complete, while they are
+/// in the cache.
 struct Nothing {
   void operator()(const Tile&) const {}
 };
 
-/// `count` numbers of this thread's own.
+/// Returns memory for `count` numbers that belongs to this thread.
 template <class T, std::int64_t count>
 T* thread_memory() {
   struct Free {
@@ -53,13 +55,14 @@ T* thread_memory() {
   return memory.get();
 }
 
-/// For tiles that write_tile() adds.
+/// Limits the height of tiles that write_tile() adds.
 inline Cut for_sums(Cut cut, bool add) {
   if (add) cut.tallest = most_tall;
   return cut;
 }
 
-/// body(target) writes the tile where it belongs, or beside it; then it is added: to add to a sum is to add the whole product, once.
+/// body(target) writes a tile directly to the result, or to a buffer that is then added, so that
+/// the whole product is added to each sum once.
 template <class Body>
 void write_tile(Target result, bool add, const Tile& tile, Body&& body) {
   float* const corner = result.data + tile.row * result.row_size + tile.column;
@@ -71,14 +74,14 @@ void write_tile(Target result, bool add, const Tile& tile, Body&& body) {
         tile.columns, [to = corner + i * result.row_size, from = sums + i * tile.columns](std::int64_t j) { to[j] = to[j] + from[j]; });
 }
 
-/// body(result, tile) for all tiles of `count` results of one size.
+/// Calls body(result, tile) for all tiles of `count` results of one size.
 template <class Body>
 void for_each_tile(const tenon::Call& call, const Cut& cut, std::int64_t count, Size size, Body&& body) {
   constexpr double worth_a_thread = 250'000;  // multiplications
   const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   const auto low = up(48, cut.band) * cut.band;
   if (count == 0 || size.columns == 0 || size.rows == 0) return;
-  const auto wanted = call.threads() == 1 ? 1 : cut.each * std::int64_t{call.threads()};  // so that threads end together
+  const auto wanted = call.threads() == 1 ? 1 : cut.each * std::int64_t{call.threads()};  // so that threads end at the same time
   auto width = cut.wide;
   while (width > most_columns && count * up(size.columns, width) * up(size.rows, cut.tall) < wanted) width /= 2;
   const auto panels = up(size.columns, cut.panel), across = up(panels, width / cut.panel);

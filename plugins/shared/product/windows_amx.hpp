@@ -1,5 +1,6 @@
-// Sums over windows of numbers that lie in rows, by AMX: windows may overlap, as those of a convolution do, and be read where they are. As
-// in micro_kernel_amx.hpp, an instruction multiplies sixteen windows by sixteen columns of weights and sixteen pairs of the depth.
+// Products of windows and weights by AMX. Windows are ranges of numbers in rows; they may overlap,
+// as those of a convolution do, and are read in place. As in micro_kernel_amx.hpp, one instruction
+// multiplies sixteen windows by sixteen columns of weights and sixteen pairs of the depth.
 #pragma once
 #include "multiply_bf16.hpp"
 
@@ -8,20 +9,22 @@
 
 namespace product::bf16::amx {
 
-inline constexpr std::int64_t chunk = 2 * side;  ///< numbers of a window, or weights of a column, that a tile has
+inline constexpr std::int64_t chunk = 2 * side;  ///< numbers of a window, or weights of a column, in a tile
 
 /// Windows and the weights of some columns.
 struct Windows {
   const Bits* data;  ///< window i begins at data + i * step
   std::int64_t step;
-  const std::int64_t* offsets;  ///< in a window, of each chunk; tiles of what begins at no whole line take six times as long to load
+  const std::int64_t*
+      offsets;  ///< offset of each chunk in a window; tiles that are not aligned to a cache line take six times as long to load
   std::int64_t chunks;
-  const Bits* weights;  ///< whole lines; for each chunk a tile for each sixteen columns: [sixteen pairs][sixteen columns][2]
+  const Bits* weights;  ///< aligned to a cache line; for each chunk, a tile per sixteen columns: [sixteen pairs][sixteen columns][2]
   float* sums;          ///< [windows][columns]
-  Wanted wanted;        ///< beside each chunk; not where there are 64 windows at once, for then no other weights follow
+  Wanted wanted;        ///< prefetched with each chunk; not with 64 windows at once, because no other weights follow then
 };
 
-/// `rows` times sixteen windows and `columns` times sixteen columns, after begin(most_rows). At most four tiles of sums.
+/// Multiplies `rows` times sixteen windows by `columns` times sixteen columns, after
+/// begin(most_rows). At most four tiles of sums.
 template <int rows, int columns>
 PRODUCT_AMX void sum_windows(const Windows& of) {
   static_assert(rows * columns <= 4 && rows <= 2);
@@ -68,7 +71,7 @@ PRODUCT_AMX void sum_windows(const Windows& of) {
   }
 }
 
-/// The same of 64 windows and sixteen columns.
+/// Multiplies 64 windows by sixteen columns.
 PRODUCT_AMX inline void sum_many_windows(const Windows& of) {
   constexpr std::int64_t line = chunk * std::int64_t{sizeof(Bits)};
   const auto step = of.step * std::int64_t{sizeof(Bits)}, next = side * of.step;
@@ -96,9 +99,9 @@ PRODUCT_AMX inline void sum_many_windows(const Windows& of) {
   _tile_stored(3, of.sums + 3 * side * side, result);
 }
 
-/// How sums are cut into tiles.
+/// How sums are split into tiles.
 struct WindowTiles {
-  std::int64_t windows, columns;  ///< at once, in sixteens: 4 x 1, 2 x 2 or 1 x 4; columns are fewer in the last panel
+  std::int64_t windows, columns;  ///< at once, in units of sixteen: 4 x 1, 2 x 2 or 1 x 4; the last panel may have fewer columns
 };
 
 inline void sum(const WindowTiles& tiles, const Windows& of) {
@@ -114,7 +117,7 @@ inline void sum(const WindowTiles& tiles, const Windows& of) {
   order_memory(of.sums);
 }
 
-/// to[i][j] = sums[i][j] + bias[j]; bias may be null. The rows of `sums` are whole vectors.
+/// Sets to[i][j] = sums[i][j] + bias[j]; bias may be null. The rows of `sums` are whole vectors.
 PRODUCT_AMX inline void add_bias(const float* sums, std::int64_t sums_row, std::int64_t rows, std::int64_t columns, const float* bias,
                                  float* to, std::int64_t to_row) {
   for (std::int64_t j = 0; j < columns; j += side) {
@@ -125,8 +128,8 @@ PRODUCT_AMX inline void add_bias(const float* sums, std::int64_t sums_row, std::
   }
 }
 
-/// Interleaves rows: to[x * rows + y] = from[y * row + x], for x below the next multiple of 32 from `width` on. Each row of `from` has
-/// that many numbers.
+/// Interleaves rows: to[x * rows + y] = from[y * row + x], for x below `width` rounded up to a
+/// multiple of 32. Each row of `from` has that many numbers.
 class InTurns {
  public:
   static constexpr std::int64_t most_rows = 16;
@@ -140,7 +143,7 @@ class InTurns {
   }
 
   void operator()(const Bits* from, std::int64_t row, std::int64_t width, Bits* to) const {
-    switch (rows_) {  // as constants, for speed
+    switch (rows_) {  // constants, for speed
       case 3:
         return mix<3>(from, row, width, to);
       case 5:
@@ -153,7 +156,7 @@ class InTurns {
   }
 
  private:
-  /// most: at least rows_.
+  /// `most`: at least rows_.
   template <std::int64_t most>
   PRODUCT_AMX void mix(const Bits* from, std::int64_t row, std::int64_t width, Bits* to) const {
     for (std::int64_t x = 0; x < width; x += chunk)
@@ -170,8 +173,8 @@ class InTurns {
   }
 
   std::int64_t rows_;
-  std::array<std::uint16_t, most_rows * chunk> places_{};     // of each number written, in its row
-  std::array<std::uint32_t, most_rows * most_rows> lanes_{};  // of each part written, those that come from each row
+  std::array<std::uint16_t, most_rows * chunk> places_{};     // index of each written number in its row
+  std::array<std::uint32_t, most_rows * most_rows> lanes_{};  // for each written vector, the lanes that come from each row
 };
 
 }  // namespace product::bf16::amx
