@@ -1,14 +1,16 @@
-/* The C boundary between Tenon and its plugins: the only header that both sides share. C11, also read by C++ and nvcc.
+/* The C boundary between Tenon and its plugins: the only header that both sides share. C11, also
+ * valid C++ and CUDA.
  *
- * Rules that hold for everything below:
- *  - A struct that begins with `size` may grow at its end. The writer of the struct sets size to sizeof(its own version); the reader looks
- * only at fields that lie within it. Structs without `size` are elements of arrays or parts of others and never change.
- *  - Pointers are borrowed for the length of the call. The side that allocated memory frees it.
- *  - Functions return 0 on success, and anything else after they have written the reason into the tenon_error that they were given. No
- * exception crosses the boundary.
- *  - Text is UTF-8 and ends with a zero byte.
- *  - [thread] tags: [any] from any thread at once; [one] from one thread at a time per object; [caller] only inside the call that gave the
- * pointer.
+ * Rules for everything below:
+ *  - A struct that begins with `size` may grow at its end. Whoever fills it sets size to sizeof(its
+ *    version); whoever reads it accesses only fields within size. Structs without `size` are elements
+ *    of arrays or parts of other structs and never change.
+ *  - Pointers are borrowed for the duration of the call. The side that allocated memory frees it.
+ *  - Functions return 0 on success. On failure they write the reason into the tenon_error passed to
+ *    them and return a nonzero value. No exception crosses the boundary.
+ *  - Text is UTF-8 and NUL-terminated.
+ *  - [thread] tags: [any] any thread, concurrently; [one] one thread at a time per object; [caller]
+ *    only during the call that passed the pointer.
  */
 #ifndef TENON_ABI_H
 #define TENON_ABI_H
@@ -24,7 +26,7 @@
 extern "C" {
 #endif
 
-/* ---- numbers with names ---------------------------------------------------------------------------------------------- */
+/* ---- enumerations ---------------------------------------------------------------------------------------------------- */
 
 enum tenon_dtype {
   TENON_BOOLEAN = 0,
@@ -36,7 +38,8 @@ enum tenon_dtype {
   TENON_BF16 = 6,
   TENON_F32 = 7,
   TENON_F64 = 8,
-  /* Since 0.2. Hosts and plugins of before know none of these: manifests that use one need "dtypes". */
+  /* Since 0.2. Older hosts and plugins do not support these: manifests that use one list "dtypes"
+   * under needs. */
   TENON_I16 = 9,
   TENON_U16 = 10,
   TENON_U32 = 11,
@@ -46,14 +49,16 @@ enum tenon_dtype {
   TENON_DTYPE_COUNT = 15,
   TENON_DTYPE_UNKNOWN = 255
 };
-/* How a dense tensor of rank 3 to 5 lies in memory. channels_last: [N, C, H, W] with the strides of N, H, W, C. */
+/* Memory layout of a dense tensor of rank 3 to 5. channels_last: [N, C, H, W] with the strides of
+ * N, H, W, C. */
 enum tenon_layout { TENON_LAYOUT_PLAIN = 0, TENON_LAYOUT_CHANNELS_LAST = 1 };
 enum tenon_storage { TENON_DENSE = 0, TENON_ROW_SPARSE = 1, TENON_CSR = 2, TENON_STORAGE_UNKNOWN = 255 };
 
-/* How a kernel must write an output. in_place: the output is the memory of the input it was declared in place with. */
+/* How a kernel must write an output. in_place: the output's memory is that of the input that it was
+ * declared in place with. */
 enum tenon_write { TENON_WRITE_NONE = 0, TENON_WRITE_TO = 1, TENON_WRITE_IN_PLACE = 2, TENON_WRITE_ADD = 3 };
 
-/* DLPack's numbers. */
+/* DLPack's device types. */
 enum tenon_device { TENON_CPU = 1, TENON_CUDA = 2 };
 
 /* Which of a kernel's functions a step calls. */
@@ -66,8 +71,8 @@ enum tenon_attribute_kind {
   TENON_ATTR_TEXT = 4,   /* text, count bytes; also the name of an enum's value */
   TENON_ATTR_INTS = 5,   /* ints, count */
   TENON_ATTR_FLOATS = 6, /* floats, count */
-  /* Since 0.2. Manifests of operators with such parameters need "parameters". */
-  TENON_ATTR_TEXTS = 7, /* text: texts one after the other, each with a zero byte behind it; count: bytes in all, zero bytes included */
+  /* Since 0.2. Manifests of operators with such parameters list "parameters" under needs. */
+  TENON_ATTR_TEXTS = 7, /* text: concatenated NUL-terminated texts; count: total bytes, including the NULs */
   TENON_ATTR_TENSOR = 8 /* tensor: dense, contiguous, in the CPU's memory, of the declared dtype; at most TENON_MAX_TABLE elements */
 };
 
@@ -79,9 +84,9 @@ enum tenon_error_kind {
   TENON_ERROR_UNKNOWN = 5 /* something was thrown that is not a std::exception */
 };
 
-/* ---- failure --------------------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------------------------------- */
 
-/* A buffer of the caller's, filled by the callee. */
+/* A buffer owned by the caller and filled by the callee. */
 typedef struct tenon_error {
   uint64_t size;
   int32_t kind;
@@ -106,7 +111,8 @@ typedef struct tenon_dense {
   uint64_t byte_offset;
 } tenon_dense;
 
-/* A tensor in any storage. For csr and row_sparse, dense.shape is the shape of the whole and dense.data the stored values. */
+/* A tensor in any storage. For csr and row_sparse, dense.shape is the shape of the whole tensor and
+ * dense.data points to the stored values. */
 typedef struct tenon_tensor {
   uint64_t size;
   tenon_dense dense;
@@ -119,7 +125,8 @@ typedef struct tenon_tensor {
   const void* row_starts; /* csr: [rows + 1], from 0 to stored */
 } tenon_tensor;
 
-/* What is known of a tensor before it exists. 72 bytes, fixed for good: it stands in arrays. */
+/* What is known about a tensor before it exists. 72 bytes; never grows, because it is an array
+ * element. */
 typedef struct tenon_type {
   int64_t dims[TENON_MAX_RANK]; /* -1: unknown; entries from rank on are 0 */
   int32_t rank;                 /* -1: unknown */
@@ -131,7 +138,7 @@ typedef struct tenon_type {
 
 /* ---- parameters ------------------------------------------------------------------------------------------------------ */
 
-/* 56 bytes, fixed for good. kind says which of the fields are set. */
+/* 56 bytes; never grows. kind determines which fields are set. */
 typedef struct tenon_attribute {
   const char* name;
   uint32_t kind; /* enum tenon_attribute_kind */
@@ -148,7 +155,7 @@ typedef struct tenon_attribute {
   uint64_t reserved2;
 } tenon_attribute;
 
-/* ---- what the host gives to plugins ---------------------------------------------------------------------------------- */
+/* ---- functions of the host ------------------------------------------------------------------------------------------- */
 
 typedef struct tenon_call tenon_call;
 typedef void (*tenon_body)(void* body_context, int64_t begin, int64_t end);
@@ -158,51 +165,58 @@ typedef struct tenon_host {
   uint64_t size;
   uint32_t abi_major, abi_minor;
 
-  /* [caller] Calls body on parts of [0, n), each about grain long, on the host's threads and the calling one; returns when all are done.
-   * Parts depend on n and grain alone, never on the number of threads. body must not throw. */
+  /* [caller] Calls body for chunks of [0, n), each of about `grain` indices, on the host's threads
+   * and the calling thread; returns when all are done. The chunks depend only on n and grain, never
+   * on the number of threads. body must not throw. */
   void (*parallel_for)(const tenon_call* call, int64_t n, int64_t grain, tenon_body body, void* body_context);
 
-  /* [caller] Memory for a csr output of `stored` values or a row_sparse output of `stored` rows, with int64 indices; in backward, for the
-   * gradient of that input. out receives the call's own tensor, whose values, indices and row_starts may be written until the call
-   * returns. Every sparse output that the plan requests must be allocated in each
-   * call. */
+  /* [caller] Allocates a csr output of `stored` values or a row_sparse output of `stored` rows,
+   * with int64 indices; in backward, the gradient of that input. out receives the call's own
+   * tensor, whose values, indices and row_starts may be written until the call returns. Every
+   * sparse output that the plan requests must be allocated in each call. */
   int32_t (*allocate_sparse)(const tenon_call* call, uint32_t output, int64_t stored, tenon_tensor** out, tenon_error* error);
 
-  /* [any] Since minor 1. An optional function of the host, by its name and version; null where this host lacks it:
+  /* [any] Since minor 1. Returns an optional function of the host by its name and version, or null if
+   * this host lacks it:
    *   "allocate/1"          tenon_allocate              "log/1"         tenon_log
    *   "allocate_scratch/1"  tenon_allocate_scratch      "cancelled/1"   tenon_cancelled
    *   "free_scratch/1"      tenon_free_scratch          "at_end/1"      tenon_at_end */
   tenon_function (*query)(const char* name);
 } tenon_host;
 
-/* [caller] Memory for a dense output whose size the plan does not know (`allocate` in the manifest's needs), once for each in each call.
- * The shape must fit what infer() gave; out receives the call's own tensor, whose elements may be written until the call returns. */
+/* [caller] Allocates a dense output whose size the plan does not know (`allocate` in the manifest's
+ * needs); called once per such output in each call. The shape must be compatible with the result of
+ * infer(). out receives the call's own tensor, whose elements may be written until the call
+ * returns. */
 typedef int32_t (*tenon_allocate)(const tenon_call* call, uint32_t output, const int64_t* dims, int32_t rank, tenon_tensor** out,
                                   tenon_error* error);
 
-/* [caller] Memory of the call's GPU, aligned to 64 bytes at least, for work that the call puts on its stream: where workspace() cannot know
- * how much. Not in a kernel that is captured. It is given back before the call returns; work that is on the stream by then may use it. */
+/* [caller] Allocates memory of the call's GPU, aligned to at least 64 bytes, for work that the call
+ * enqueues on its stream, if workspace() cannot know the size. Not allowed in a captured kernel. It
+ * must be freed before the call returns; work enqueued by then may still use it. */
 typedef int32_t (*tenon_allocate_scratch)(const tenon_call* call, uint64_t bytes, void** out, tenon_error* error);
 typedef void (*tenon_free_scratch)(const tenon_call* call, void* memory);
 
-/* [any thread of the call] A line of text for the host's log, which says whose it is. level: enum tenon_log_level. */
+/* [any thread of the call] Writes a line of text to the host's log, which adds the node and
+ * operator. level: enum tenon_log_level. */
 enum tenon_log_level { TENON_LOG_INFO = 1, TENON_LOG_WARNING = 2 };
 typedef void (*tenon_log)(const tenon_call* call, int32_t level, const char* text);
 
-/* [any thread of the call] 1: nobody waits for the result any more; the kernel may fail at once. */
+/* [any thread of the call] Returns 1 if the run was cancelled: the kernel may fail early. */
 typedef int32_t (*tenon_cancelled)(const tenon_call* call);
 
-/* [any] Calls `end` once when the process ends in order, with its exit status and before its memory is taken apart: for plugins that keep
- * connections to other processes. A plugin that runs in a worker process lacks it. */
+/* [any] Registers `end`, which is called once with the exit status when the process exits normally,
+ * before static objects are destroyed: for plugins with connections to other processes. Not
+ * available in a worker process. */
 typedef void (*tenon_end)(int32_t status);
 typedef void (*tenon_at_end)(tenon_end end);
 
-/* ---- a kernel's call ------------------------------------------------------------------------------------------------- */
+/* ---- kernel calls ---------------------------------------------------------------------------------------------------- */
 
 enum tenon_call_flag { TENON_CALL_TRAINING = 1 };
 
-/* What a CUDA kernel found wrong with the elements it was given. It can no longer fail by then: it skips what it cannot do, and the host
- * reports the fault when the device is done. 24 bytes, fixed for good. */
+/* An invalid element that a CUDA kernel found. The kernel can no longer fail: it skips the element,
+ * and the host reports the fault when the device is done. 24 bytes; never grows. */
 enum tenon_fault_kind { TENON_FAULT_NONE = 0, TENON_FAULT_INDEX = 1 /* an index is `value`, but must be from 0 to limit - 1 */ };
 typedef struct tenon_fault {
   int64_t kind; /* enum tenon_fault_kind */
@@ -217,8 +231,9 @@ struct tenon_call {
   uint32_t input_count, output_count, state_count;
   uint32_t flags; /* enum tenon_call_flag */
 
-  /* Null if an optional input is not connected or an output is not requested. In backward, inputs and outputs that the operator did not
-   * declare to read have no elements: storage is TENON_STORAGE_UNKNOWN, data is null; shape and dtype are set. */
+  /* Null if an optional input is not connected or an output is not requested. In backward, inputs
+   * and outputs that the operator did not declare to read have no elements: storage is
+   * TENON_STORAGE_UNKNOWN and data is null; shape and dtype are set. */
   const tenon_tensor* const* inputs;
   tenon_tensor* const* outputs; /* forward: to write; backward: what forward wrote */
   tenon_tensor* const* states;
@@ -235,7 +250,8 @@ struct tenon_call {
   int32_t dispatch;          /* enum tenon_dispatch */
   tenon_fault* fault;        /* of a CUDA kernel: in the device's memory, for the first fault found; null: not requested */
 
-  /* Since minor 1: what prepare() filled, by slot. An entry is null where nothing is kept, and entries from kept_count on do not exist. */
+  /* Since minor 1: the memory that prepare() filled, by slot. Entries are null for unused slots;
+   * entries from kept_count on do not exist. */
   const void* const* kept;
   uint32_t kept_count;
   uint32_t reserved2;
@@ -243,7 +259,8 @@ struct tenon_call {
 
 /* ---- inference ------------------------------------------------------------------------------------------------------- */
 
-/* The operator reads what is known and adds to it. The host checks every entry afterwards. */
+/* infer() reads what is known and adds what follows from it. The host checks every entry
+ * afterwards. */
 typedef struct tenon_infer {
   uint64_t size;
   tenon_error* error;
@@ -253,8 +270,9 @@ typedef struct tenon_infer {
   tenon_type* outputs;
   tenon_type* states;
 
-  /* Since minor 1. Elements of inputs, dense and in the CPU's memory, null where they are not known; null: none is. wanted[i] becomes 1 if
-   * infer() would use those of input i: the host may find them and call again. */
+  /* Since minor 1. Elements of inputs, dense and in CPU memory; an entry is null if they are not
+   * known, and the array is null if none are. infer() sets wanted[i] to 1 if it would use the
+   * elements of input i: the host may compute them and call again. */
   const tenon_tensor* const* values;
   uint8_t* wanted;
 } tenon_infer;
@@ -292,20 +310,23 @@ struct tenon_gradient {
   /* Since minor 1. */
   int32_t (*connected)(tenon_gradient* self, int32_t source, uint32_t index); /* 0: no such input, or a gradient that is zero */
   int32_t (*type)(tenon_gradient* self, tenon_value value, tenon_type* out);  /* as far as it is known */
-  /* add() for all outputs of the new node: out has room for `capacity`, *count receives their number. */
+  /* Like add(), for all outputs of the new node: out has room for `capacity` values, *count
+   * receives the number of outputs. */
   int32_t (*add_all)(tenon_gradient* self, const char* op, const tenon_value* inputs, uint32_t input_count,
                      const tenon_attribute* attributes, uint32_t attribute_count, tenon_value* out, uint32_t capacity, uint32_t* count);
   int32_t (*set_output)(tenon_gradient* self, uint32_t output, tenon_value value); /* of compose() alone */
 };
 
-/* ---- a function of scalars as operations ------------------------------------------------------------------------------ */
+/* ---- tracing of scalar functions -------------------------------------------------------------------------------------- */
 
 typedef struct tenon_trace tenon_trace;
 
-/* What an elementwise operator computes of one element, told step by step: each function below gives a value, and those of inputs are their
- * numbers, from 0 on. Operations are called as Tenon's operators are: add sub mul div neg abs exp log sqrt sin cos tan sinh cosh tanh asin
- * acos atan asinh acosh atanh erf floor ceil round pow minimum maximum where less less_equal greater greater_equal equal not_equal
- * logical_and logical_or logical_xor logical_not; and expm1, log1p and normal_cdf. Operands have one dtype, conditions are booleans. */
+/* Records the scalar computation of an elementwise operator. Each function below returns a value;
+ * the inputs are values 0, 1 and so on. Operations have the names of Tenon's operators: add sub mul
+ * div neg abs exp log sqrt sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh erf floor
+ * ceil round pow minimum maximum where less less_equal greater greater_equal equal not_equal
+ * logical_and logical_or logical_xor logical_not; and expm1, log1p and normal_cdf. Operands have
+ * one dtype; conditions are booleans. */
 struct tenon_trace {
   uint64_t size;
   tenon_error* error;
@@ -314,21 +335,22 @@ struct tenon_trace {
   uint32_t dtype;     /* of all inputs, and what the operator computes in: TENON_F32 or TENON_F64 */
   tenon_value result; /* out */
 
-  /* [caller] A failure ends the trace: the operator passes it on. */
+  /* [caller] A failure ends the trace; the operator returns it. */
   int32_t (*number)(tenon_trace* self, uint32_t dtype, double value, tenon_value* out);
   int32_t (*apply)(tenon_trace* self, const char* operation, const tenon_value* operands, uint32_t operand_count, tenon_value* out);
   int32_t (*cast)(tenon_trace* self, uint32_t dtype, tenon_value value, tenon_value* out);
-  /* [caller] 1 or 0: which way a branch on a condition goes this time. The operator is traced once for each way there is. */
+  /* [caller] Returns 1 or 0: which way this trace takes at a branch on the condition. The operator
+   * is traced once per path. */
   int32_t (*decide)(tenon_trace* self, tenon_value condition, int32_t* out);
 };
 
-/* ---- what kernels keep of constants ------------------------------------------------------------------------------------ */
+/* ---- packed constants -------------------------------------------------------------------------------------------------- */
 
 typedef int32_t (*tenon_fill)(void* fill_context, void* memory, tenon_error* error);
 typedef struct tenon_prepare tenon_prepare;
 
-/* Asked once while a plan is made, when memory is only counted, and again before it runs. The answer depends on parameters, types, dispatch
- * and threads alone. */
+/* prepare() is called once while a plan is made, when memory is only counted, and again before the
+ * plan runs. The result must depend only on parameters, types, dispatch and threads. */
 struct tenon_prepare {
   uint64_t size;
   tenon_error* error;
@@ -339,37 +361,41 @@ struct tenon_prepare {
   const tenon_type *inputs, *outputs;   /* whole, as planned */
   const tenon_tensor* const* constants; /* dense; a null entry: the elements of that input may change */
 
-  /* [caller] Memory (aligned to 64 bytes) for what the kernel makes of constant `input`; the call finds it as kept[slot]. `key` names what
-   * is made, sizes and layout included: plans and sessions that read the same tensor share what has one plugin, operator and key. `fill` is
-   * called before keep() returns, unless the memory is filled already or is only counted. The reason of a failure goes to self->error. */
+  /* [caller] Requests memory (aligned to 64 bytes) for what the kernel computes from constant
+   * `input`; the call finds it as kept[slot]. `key` identifies the content, including sizes and
+   * layout: plans and sessions that read the same tensor share memory of the same plugin, operator
+   * and key. `fill` is called before keep() returns, unless the memory is already filled or is only
+   * counted. The reason of a failure goes to self->error. */
   int32_t (*keep)(tenon_prepare* self, uint32_t slot, uint32_t input, const char* key, uint64_t bytes, tenon_fill fill, void* fill_context);
 };
 #define TENON_MAX_KEPT 64 /* slots of a kernel */
 
-/* ---- an operator's functions ----------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------------------------------- */
 
 typedef int32_t (*tenon_kernel_function)(void* instance, const tenon_call* call);
 
 enum tenon_trait {
   TENON_TRAIT_CAPTURABLE = 1, /* the CUDA kernel only enqueues work on the stream: safe to capture */
-  /* The CPU kernel computes each element of its dense outputs from the elements at the same place of its inputs, which broadcast as numpy's
-   * do. The host may call forward and backward for parts of the tensors, as tensors of one or two dimensions, on several threads at once
-   * with one instance. Such a kernel needs no workspace, has no state and draws no random numbers. */
+  /* The CPU kernel computes each element of its dense outputs from the corresponding elements of
+   * its inputs, which broadcast as in numpy. The host may call forward and backward for segments of
+   * the tensors, as tensors of one or two dimensions, on several threads at once with one instance.
+   * Such a kernel needs no workspace, has no state and draws no random numbers. */
   TENON_TRAIT_BLOCKWISE = 2
 };
 
-/* The same struct serves an operator (with its CPU kernel, if its class has one) and a kernel registered on its own. Functions that a
- * class lacks are null. */
+/* Used for an operator (with its CPU kernel, if its class has one) and for a kernel that is
+ * registered separately. Functions that a class lacks are null. */
 typedef struct tenon_operator {
   uint64_t size;
   uint32_t abi_major, abi_minor;
   uint64_t traits; /* enum tenon_trait */
 
-  /* [any] Makes an object: defaults, then the attributes by name, then configure(). Two objects share nothing. */
+  /* [any] Creates an object: sets defaults, then the attributes by name, then calls configure().
+   * Objects share nothing. */
   int32_t (*create)(const tenon_attribute* attributes, uint64_t count, void** instance, tenon_error* error);
   void (*destroy)(void* instance); /* [one] */
 
-  /* [any] These look at the object and never change it. */
+  /* [any] These functions do not change the object. */
   int32_t (*infer)(const void* instance, tenon_infer* io);
   int32_t (*infer_storage)(const void* instance, tenon_infer_storage* io);
   int32_t (*workspace)(const void* instance, const tenon_infer* io, int32_t dispatch, uint64_t* bytes);
@@ -380,34 +406,37 @@ typedef struct tenon_operator {
 
   /* Since minor 1. */
   int32_t (*compose)(const void* instance, tenon_gradient* io); /* [any] the outputs as a graph of other operators */
-  /* [any] Whether this kernel computes these types, some of which may be unknown: 1 or 0; -1 with the reason in types->error. Null: all. */
+  /* [any] Returns whether this kernel supports these types, some of which may be unknown: 1 or 0,
+   * or -1 with the reason in types->error. Null: it supports all types of the operator. */
   int32_t (*supports)(const void* instance, const tenon_infer* types);
   int32_t priority; /* of several kernels of one operator for one device, the highest that supports the types runs */
   int32_t reserved;
   int32_t (*prepare)(const void* instance, tenon_prepare* io); /* [any] what a CPU kernel keeps of its constant inputs */
-  /* [any] Floating-point operations of a call with these types, which are whole: a multiplication and an addition are two. For profiles. */
+  /* [any] Floating-point operations of a call with these fully known types, for profiles; a
+   * multiplication and an addition count as two. */
   int32_t (*flops)(const void* instance, const tenon_infer* io, int32_t dispatch, double* flops);
   int32_t (*trace)(const void* instance, tenon_trace* io); /* [any] what an elementwise operator computes of one element */
 
-  /* [any] An optional function of the kernel, by its name and version; null if the kernel lacks it. Tables may end before this field, and
-   * hosts that do not know it ignore it:
+  /* [any] Returns an optional function of the kernel by its name and version, or null if the kernel
+   * lacks it. Tables may end before this field, and older hosts ignore it:
    *   "algorithm/1"  tenon_algorithm */
   tenon_function (*query)(const char* name);
 } tenon_operator;
 
-/* [any] Writes which algorithm a call with these types (whole, with layouts) runs and why, as one line, cut to capacity - 1 bytes:
- * `im2col: large weights and at most 64 output positions`. Empty if the function has no choice. For plans that people read. */
+/* [any] Writes which algorithm a call with these types (fully known, with layouts) runs and why, in
+ * one line, truncated to capacity - 1 bytes: `im2col: large weights and at most 64 output
+ * positions`. Empty if the function has a single algorithm. For plans that people read. */
 typedef int32_t (*tenon_algorithm)(const void* instance, const tenon_infer* io, int32_t dispatch, char* text, uint64_t capacity);
 
-/* ---- what a plugin exports -------------------------------------------------------------------------------------------- */
+/* ---- exports of a plugin ---------------------------------------------------------------------------------------------- */
 
 /* tenon_op_v1__NAME               object in section .tenon_ops: the manifest, CBOR
  * tenon_plugin_v1                 object in section .tenon_ops: tenon_plugin
  * tenon_get_v1__NAME              function: tenon_get_function
  * tenon_kernel_v1__DEVICE__NAME   function: tenon_get_function
  * tenon_variant_v1__DEVICE__NAME__CLASS
- *                                 function: tenon_get_function. A kernel beside others, chosen by supports and priority; hosts before 0.2
- *                                 pass over it */
+ *                                 function: tenon_get_function. An additional kernel, chosen by supports
+ *                                 and priority; hosts before 0.2 ignore it */
 #define TENON_MANIFEST_SYMBOL_PREFIX "tenon_op_v1__"
 #define TENON_GET_SYMBOL_PREFIX "tenon_get_v1__"
 #define TENON_KERNEL_SYMBOL_PREFIX "tenon_kernel_v1__"
@@ -415,10 +444,11 @@ typedef int32_t (*tenon_algorithm)(const void* instance, const tenon_infer* io, 
 #define TENON_PLUGIN_SYMBOL "tenon_plugin_v1"
 #define TENON_MANIFEST_SECTION ".tenon_ops"
 
-/* [any] The table lives as long as the plugin, which is never unloaded. host may be kept. */
+/* [any] Returns the table, which lives as long as the plugin, which is never unloaded. The plugin
+ * may keep `host`. */
 typedef const tenon_operator* (*tenon_get_function)(const tenon_host* host);
 
-/* Plain bytes without pointers, read from the file. */
+/* Plain bytes without pointers, which the host reads from the file. */
 typedef struct tenon_plugin {
   uint64_t size;
   uint32_t abi_major, abi_minor; /* minor: the lowest that the plugin needs */

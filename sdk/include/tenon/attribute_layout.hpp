@@ -1,12 +1,14 @@
-// Attributes on their way to the host: side by side, with what they point to. For the SDK; OperatorGraph passes them to the host's add().
+// Layout of attributes for a call of the host: attributes and what they point to, in contiguous memory.
+// For the SDK; OperatorGraph passes them to the host's add().
 //
-// Numbers, texts and lists of numbers are what the author holds, and are borrowed as they are. Two kinds have another form at the boundary
-// than in an operator's members, which is made here and lives as long as the layout:
+// Numbers, texts and lists of numbers are borrowed from the author's objects. Two kinds differ between the
+// boundary and an operator's members. They are converted here and live as long as the layout:
 //
-//     TEXTS     one text after the other, each with a zero byte behind it. An attribute comes with a Texts, and count is set: the bytes
-//     TENSOR    a tenon_tensor. An attribute comes with the dimensions; i is the dtype, count the rank and text the elements
+//     TEXTS     concatenated NUL-terminated texts. The attribute is added with a Texts; count is the number of bytes
+//     TENSOR    a tenon_tensor. The attribute is added with the dimensions; i is the dtype, count the rank and text
+//               the elements
 //
-// Threads: used by one. Memory: the layout's own, freed with it; the host copies what it keeps.
+// Not thread-safe. The layout owns its memory; the host copies what it keeps.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +25,7 @@ namespace tenon::TENON_SDK::detail {
 
 class AttributeLayout {
  public:
-  /// most: how many attributes are added at most.
+  /// `most`: the maximum number of attributes.
   explicit AttributeLayout(std::size_t most) : all_(new tenon_attribute[most]) {}
   ~AttributeLayout() {
     delete[] all_;
@@ -36,19 +38,20 @@ class AttributeLayout {
   AttributeLayout(const AttributeLayout&) = delete;
   AttributeLayout& operator=(const AttributeLayout&) = delete;
 
-  /// held: of TEXTS a Texts, of TENSOR its dimensions, else null.
+  /// `held`: the Texts for kind TEXTS, the dimensions for kind TENSOR, otherwise null.
   [[gnu::cold, gnu::noinline]] void add(tenon_attribute attribute, const void* held) {
     if (attribute.kind == TENON_ATTR_TEXTS) attribute.text = joined(*static_cast<const Texts*>(held));
     if (attribute.kind == TENON_ATTR_TENSOR) attribute = with_tensor(attribute, static_cast<const std::int64_t*>(held));
     all_[size_++] = attribute;
   }
 
-  /// The attributes in the order in which they were added, for the length of a call of the host.
+  /// Returns the attributes in the order in which they were added, for a call of the host.
   const tenon_attribute* data() const { return all_; }
   std::uint32_t size() const { return size_; }
 
  private:
-  /// What one attribute points to. A chain of them, since <vector> would cost each plugin 5,000 lines.
+  /// What one attribute points to. A linked list, because <vector> would add 5,000 lines to each
+  /// plugin.
   struct Made {
     std::string text;
     tenon_tensor tensor{};
@@ -64,7 +67,7 @@ class AttributeLayout {
     for (const Text& one : list) append_text(text, join(one, '\0'));
     return text.data();
   }
-  // The host only reads elements and dimensions, so both may be the author's own.
+  // The host only reads elements and dimensions, so both may be the author's objects.
   tenon_attribute with_tensor(tenon_attribute attribute, const std::int64_t* dims) {
     const auto dtype = static_cast<DType>(attribute.i);
     tenon_tensor& tensor = make().tensor;  // strides null: contiguous; storage 0: dense
@@ -74,7 +77,7 @@ class AttributeLayout {
     tensor.dense.data = const_cast<char*>(attribute.text);
     tensor.dense.device_type = TENON_CPU;
     tensor.dense.ndim = static_cast<std::int32_t>(attribute.count);
-    tensor.dense.type_code = numpy_letter(dtype) == 'f' ? 2 : 0;  // DLPack's numbers; a Table holds no other dtypes
+    tensor.dense.type_code = numpy_letter(dtype) == 'f' ? 2 : 0;  // DLPack's type codes; a Table has no other dtypes
     tensor.dense.type_bits = static_cast<std::uint8_t>(8 * size_of(dtype));
     tensor.dense.type_lanes = 1;
     tensor.dense.shape = const_cast<std::int64_t*>(dims);

@@ -1,17 +1,18 @@
-// One attribute of the C boundary as a C++ value, or an error that names what it is instead. For the SDK: parameters arrive in the members
-// that describe() names.
+// Conversion of an attribute of the C boundary to a C++ value, with an error that shows the actual
+// value. For the SDK: parameters arrive in the members that describe() names.
 //
-//     member                      attribute of the boundary         refused
+//     member                      attribute of the boundary         rejected
 //     bool                        BOOL                              INT: 1 is not true
-//     std::int32_t, std::int64_t  INT                               FLOAT, even 3.0; what does not fit the member
-//     float, double               INT, FLOAT                        a finite number that float turns into infinity
-//     tenon::Text, enums          TEXT, as UTF-8 with its length    names that one_of does not have (attributes.hpp)
+//     std::int32_t, std::int64_t  INT                               FLOAT, even 3.0; values out of the member's range
+//     float, double               INT, FLOAT                        finite numbers that overflow float
+//     tenon::Text, enums          TEXT, as UTF-8 with its length    names that are not in one_of (attributes.hpp)
 //     tenon::Ints                 INTS                              FLOATS; more than 32 values
 //     tenon::Floats               INTS, FLOATS                      more than 32 values
-//     tenon::Texts                TEXTS                             more than 32 texts; a last text that does not end
-//     tenon::Table<T>             TENSOR                            another dtype than T's, storages, strides and devices of its own
+//     tenon::Texts                TEXTS                             more than 32 texts; an unterminated last text
+//     tenon::Table<T>             TENSOR                            dtypes other than T's; sparse, strided or device tensors
 //
-// Infinity and NaN are legal numbers unless bounds exclude them. Errors (parameter), as users read them:
+// Infinity and NaN are valid numbers unless bounds exclude them. Errors (parameter) as users see
+// them:
 //
 //     parameter 'k' must be an integer, not 'five'
 //     parameter 'k' must be a 32-bit integer, not 3000000000
@@ -39,25 +40,26 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// Reads one attribute, which it borrows. Each read() throws Error (parameter) for a kind or value that the member cannot have, and then
-/// leaves the member as it was.
+/// Reads one attribute, which it borrows. Each read() throws Error (parameter) for a kind or value
+/// that the member cannot have, and leaves the member unchanged.
 class AttributeReader {
  public:
-  /// Error: a text, a list or a tensor that has values but no pointer to them; texts that do not end.
+  /// Errors: a text, list or tensor with values but a null pointer; unterminated texts.
   explicit AttributeReader(const tenon_attribute& attribute) : attribute_(&attribute) {
     const bool pointer = attribute.kind >= TENON_ATTR_TEXT && attribute.kind <= TENON_ATTR_TEXTS;
     if (pointer && attribute.count > 0 && !attribute.text) refuse_null();
     if (attribute.kind == TENON_ATTR_TENSOR && !attribute.tensor) refuse_null();
     if (attribute.kind == TENON_ATTR_TEXTS && attribute.count > 0 && attribute.text[attribute.count - 1] != 0)
-      fail(ErrorKind::parameter, {"the last text of parameter '", attribute.name, "' does not end with a zero byte"});
+      fail(ErrorKind::parameter, {"the last text of parameter '", attribute.name, "' is not NUL-terminated"});
   }
 
-  /// Only true and false.
+  /// Accepts only true and false.
   void read(bool& value) const {
     if (attribute_->kind != TENON_ATTR_BOOL) refuse("true or false");
     value = attribute_->i != 0;
   }
-  /// std::int32_t and std::int64_t. The boundary has 64 bits: what a 32-bit member does not hold is an error, never cut.
+  /// Reads std::int32_t and std::int64_t. A value that does not fit a 32-bit member is an error,
+  /// never truncated.
   template <class Int>
   requires std::is_integral_v<Int>
   void read(Int& value) const {
@@ -65,16 +67,16 @@ class AttributeReader {
     value = static_cast<Int>(attribute_->i);
     if (value != attribute_->i) refuse("a 32-bit integer");
   }
-  /// An integer beyond 2^53 is rounded.
+  /// Integers beyond 2^53 are rounded.
   void read(double& value) const { value = number(); }
-  /// Rounded to the nearest float, as a literal is.
+  /// Rounds to the nearest float, as for a literal.
   void read(float& value) const {
     const double wide = number();
     value = static_cast<float>(wide);
-    const double largest = 3.4028235677973366e38;  // half a step above the largest float: from here on, rounding gives infinity
+    const double largest = 3.4028235677973366e38;  // the midpoint above the largest float: numbers from here on round to infinity
     if ((wide >= largest || wide <= -largest) && wide - wide == 0) refuse("a number that fits float32");
   }
-  /// Borrowed: Text copies it.
+  /// The text is borrowed: Text copies it.
   std::string_view text() const {
     if (attribute_->kind != TENON_ATTR_TEXT) refuse("text");
     return attribute_->count ? std::string_view(attribute_->text, attribute_->count) : std::string_view();
@@ -84,7 +86,7 @@ class AttributeReader {
     check_length();
     value = Ints(attribute_->ints, attribute_->count);
   }
-  /// Integers become doubles one by one.
+  /// Integers are converted to double.
   void read(Floats& value) const {
     if (attribute_->kind != TENON_ATTR_INTS && attribute_->kind != TENON_ATTR_FLOATS) refuse("a list of numbers");
     check_length();
@@ -93,10 +95,10 @@ class AttributeReader {
       numbers[i] = attribute_->kind == TENON_ATTR_INTS ? static_cast<double>(attribute_->ints[i]) : attribute_->floats[i];
     value = Floats(numbers, attribute_->count);
   }
-  /// Each text is copied, as Text does.
+  /// Each text is copied into a Text.
   void read(Texts& value) const {
     if (attribute_->kind != TENON_ATTR_TEXTS) refuse("a list of texts");
-    Text texts[Texts::capacity];  // those beyond are counted, for the error
+    Text texts[Texts::capacity];  // texts beyond the capacity are counted for the error
     std::size_t count = 0;
     each_text(*attribute_, [&](std::string_view text) {
       if (count < Texts::capacity) texts[count] = Text(text);
@@ -105,26 +107,27 @@ class AttributeReader {
     if (count > Texts::capacity) refuse_length(count);
     value = Texts(texts, count);
   }
-  /// The elements are copied. The host has made them the declared dtype, dense and contiguous; what is not so is a fault of a host.
+  /// The elements are copied. The host has converted them to the declared dtype, dense and
+  /// contiguous; anything else is an error of the host.
   template <class T>
   void read(Table<T>& value) const {
     const tenon_tensor* const tensor = attribute_->tensor;
     if (attribute_->kind != TENON_ATTR_TENSOR || static_cast<DType>(tensor->dtype) != dtype_of<T>) refuse(table_text(dtype_of<T>).c_str());
     if (tensor->storage != TENON_DENSE || tensor->dense.strides || tensor->dense.device_type != TENON_CPU)
-      refuse("dense, contiguous and in the CPU's memory");
+      refuse("dense, contiguous and in CPU memory");
     const Shape shape(tensor->dense.shape, tensor->dense.ndim);
     if (shape.size() > 0 && !tensor->dense.data) refuse_null();
     value = Table<T>(shape, reinterpret_cast<const T*>(static_cast<const char*>(tensor->dense.data) + tensor->dense.byte_offset));
   }
 
  private:
-  // Integers are accepted for numbers: users write 2 for 2.0.
+  // Accepts integers for floating-point parameters: users write 2 for 2.0.
   double number() const {
     if (attribute_->kind == TENON_ATTR_INT) return static_cast<double>(attribute_->i);
     if (attribute_->kind != TENON_ATTR_FLOAT) refuse("a number");
     return attribute_->f;
   }
-  // Before the list is copied, which would refuse it without the parameter's name.
+  // Called before the list is copied: the list's own error would not name the parameter.
   void check_length() const {
     if (attribute_->count > Ints::capacity) refuse_length(attribute_->count);
   }
@@ -132,13 +135,13 @@ class AttributeReader {
     fail(ErrorKind::parameter,
          {"parameter '", attribute_->name, "' has ", count, " values, but a list parameter holds at most ", Ints::capacity});
   }
-  // wanted: "a number", as in "parameter 'scale' must be a number, not 'big'".
+  // wanted: for example "a number", as in "parameter 'scale' must be a number, not 'big'".
   [[noreturn, gnu::cold]] void refuse(const char* wanted) const {
     fail(ErrorKind::parameter, {"parameter '", attribute_->name, "' must be ", wanted, ", not ", written(*attribute_)});
   }
   [[noreturn, gnu::cold]] void refuse_null() const { fail(ErrorKind::parameter, {"parameter '", attribute_->name, "' has no values"}); }
 
-  const tenon_attribute* attribute_;  // the caller's
+  const tenon_attribute* attribute_;  // owned by the caller
 };
 
 }  // namespace tenon::TENON_SDK::detail

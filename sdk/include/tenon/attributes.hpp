@@ -1,26 +1,28 @@
-// describe() at run time: it sets an object's parameters from attributes, or passes them to a visitor. For the SDK, but for attributes_of()
-// at the end, which applications may call.
+// describe() at run time: sets an object's parameters from attributes, or passes them to a visitor.
+// For the SDK, except attributes_of() at the end, which applications may call.
 //
-// The same describe() runs with another `op` for each purpose, so that a parameter is named in one place only:
+// The same describe() runs with a different `op` for each purpose, so that a parameter is named
+// only once:
 //
 //     Collector (describe.hpp)    at compile time: everything becomes a Description
 //     Setter                      in create(): members become the attributes of a node
 //     AttributeVisitor            in attributes_of(): a visitor gets the members
 //
-// A class's describe() is a template, so each `op` must have every word that an author may use. Words and Parameter (words.hpp) have
-// them all; Setter and AttributeVisitor say what becomes of a parameter. For a node with the attribute p = 1.5, the call
+// A class's describe() is a template, so each `op` must have every function that an author may
+// call. Words and Parameter (words.hpp) have all of them; Setter and AttributeVisitor implement
+// those that concern parameters. For a node with the attribute p = 1.5, the call
 //
 //     op.param("p", &Dropout::p, "probability of 0").at_least(0).less_than(1);
 //
 // becomes, in create(),
 //
 //     param("p", &Dropout::p, ...)      finds the attribute and writes 1.5 into the object
-//     bound<Side::at_least>(0)          holds
+//     bound<Side::at_least>(0)          is satisfied
 //     bound<Side::less_than>(1)         throws Error (parameter): "parameter 'p' is 1.5 but must be less than 1"
 //
 // and in set_attributes(), for each op.require() of the class, two visits and a comparison (rules.hpp).
 //
-// If the node does not set p, the member keeps its initialiser, and only required() can fail.
+// If the node does not set p, the member keeps its initialiser; only required() can fail.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -38,25 +40,28 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// `op` in describe() at run time, for parameters alone: those that handle them derive from it and add param(). Inputs, outputs, states and
-/// all other words do nothing.
+/// `op` of describe() at run time, for parameters only. Derived classes add param(). Inputs,
+/// outputs, states and all other calls do nothing.
 class NullDescriber : public Words<false> {
  public:
   constexpr NullDescriber() : Words<false>(nullptr) {}
   Result<void> output(const char*, const char*) { return {}; }
 };
 
-/// Throws Error (parameter) for one attribute's value: "parameter 'p' is 1.5 but must be less than 1".
+/// Throws Error (parameter) for the value of an attribute: "parameter 'p' is 1.5 but must be less
+/// than 1".
 template <class Value, class Limit>
 [[noreturn, gnu::cold]] void refuse_value(const char* name, const Value& value, const char* relation, const Limit& limit) {
   fail(ErrorKind::parameter, {"parameter '", name, "' is ", value, " but must be ", relation, limit});
 }
 
-/// Sets one member from an attribute, which it reads at once, and checks it by the words that follow op.param(). Errors (parameter) name
-/// the parameter, its value and what is needed: "parameter 'mode' is 'max' but must be one of mean, sum".
+/// Sets one member from an attribute, and checks it in the calls that follow op.param(). Errors
+/// (parameter) name the parameter, its value and the requirement: "parameter 'mode' is 'max' but
+/// must be one of mean, sum".
 template <class M>
 struct SetParameter : IgnoredParameter {
-  /// attribute: null if the node does not set the parameter. An enum is read by choices(), which knows its names.
+  /// `attribute` is null if the node does not set the parameter. An enum is read in choices(),
+  /// which has its names.
   SetParameter(const char* name, M& member, const tenon_attribute* attribute) : name(name), member(&member), attribute(attribute) {
     if (!attribute) return;
     if constexpr (std::is_same_v<M, Text>) {
@@ -66,12 +71,12 @@ struct SetParameter : IgnoredParameter {
     }
   }
 
-  /// Error: there is no attribute.
+  /// Fails if there is no attribute.
   void required() const {
     if (!attribute) fail(ErrorKind::parameter, {"parameter '", name, "' is required"});
   }
-  /// Of the member, or each of its values; a NaN is outside of every bound, an empty list within. Defaults are not checked here: they were
-  /// at compile time.
+  /// Checks the member, or each of its values; NaN violates every bound, an empty list none.
+  /// Defaults are not checked here but at compile time.
   template <Side side, class Limit>
   void bound(Limit limit) const {
     if (!attribute) return;
@@ -81,8 +86,9 @@ struct SetParameter : IgnoredParameter {
       for (const Limit& value : *member) check<side>(value, limit);
     }
   }
-  /// Sets an enum to the value whose name the attribute is; a text, which is set already, must be one of the choices, and so must each of
-  /// several. Names are compared byte by byte, so case matters. Error: no such name, or an attribute that is no text.
+  /// Sets an enum to the value with the attribute's name. A text, which has been set already, must
+  /// be one of the choices, and so must each text of a list. The comparison is bytewise and
+  /// case-sensitive. Errors: no such name; an attribute that is not a text.
   template <class Choices>
   void choices(const Choices& choices) const {
     if (!attribute) return;
@@ -108,7 +114,7 @@ struct SetParameter : IgnoredParameter {
                                                     : value < limit;
     if (!holds) refuse_value(name, value, relations[static_cast<int>(side)], limit);
   }
-  // Quadratic: both lists are short.
+  // Quadratic, because both lists are short.
   template <class Choices>
   void each_is_one_of(const Choices& choices) const {
     for (const Text& text : *member) {
@@ -136,7 +142,8 @@ struct SetParameter : IgnoredParameter {
   const tenon_attribute* attribute;
 };
 
-/// `op` of the describe() that sets parameters. Members without an attribute keep their defaults, which were checked at compile time.
+/// `op` of the describe() that sets parameters. Members without an attribute keep their defaults,
+/// which are checked at compile time.
 template <class Class>
 class Setter : public NullDescriber {
  public:
@@ -144,21 +151,22 @@ class Setter : public NullDescriber {
   Setter(Class& object, const tenon_attribute* attributes, std::uint64_t count)
       : object_(&object), attributes_(attributes), count_(count) {}
 
-  /// Sets the member and returns what checks it. The member may be a base class's.
+  /// Sets the member and returns the object that checks it. The member may belong to a base class.
   template <class Base, class M>
   Parameter<M, SetParameter<M>> param(const char* name, M Base::*member, const char*) {
     return Parameter<M, SetParameter<M>>({name, object_->*member, find(name)});
   }
 
-  /// Of an elementwise class that may stand for its derivative (words.hpp): by which input it is differentiated. The member stays as it is
-  /// for a node without the attribute, which is most of them. The host checks the number before, and the kernel again.
+  /// For an elementwise class that may represent its derivative (words.hpp): the input to
+  /// differentiate by. A node without the attribute, the common case, leaves the member unchanged.
+  /// The host checks the number before, and the kernel again.
   template <class Base>
   void derivative(std::int32_t Base::*member) {
     if (const tenon_attribute* attribute = find("derivative")) object_->*member = static_cast<std::int32_t>(attribute->i & 0x7fffffff);
   }
 
  private:
-  // Null if the node does not set it.
+  // Returns null if the node does not set it.
   const tenon_attribute* find(std::string_view name) const {
     for (std::uint64_t i = 0; i < count_; ++i)
       if (name == attributes_[i].name) return &attributes_[i];
@@ -170,8 +178,9 @@ class Setter : public NullDescriber {
   std::uint64_t count_;
 };
 
-/// Errors (parameter): an attribute without a name, with a name that no parameter has, or with the name of another attribute. Quadratic:
-/// the lists are short. derivative: the class has an attribute of this name besides its parameters.
+/// Fails (parameter) for an attribute without a name, with an unknown name, or with the name of
+/// another attribute. Quadratic, because the lists are short. `derivative`: an attribute name that
+/// is accepted in addition to the parameters.
 [[gnu::cold]] inline void check_attribute_names(const tenon_attribute* attributes, std::uint64_t count, const NameGroup& params,
                                                 bool derivative) {
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -184,8 +193,8 @@ class Setter : public NullDescriber {
   }
 }
 
-/// Passes one member to a visitor: in the constructor, or for an enum in choices(), which knows its names. Lists and tables go as they are,
-/// by reference. Bounds do not matter here.
+/// Passes one member to a visitor: in the constructor, or for an enum in choices(), which has its
+/// names. Lists and tables are passed by reference. Bounds are ignored.
 template <class M, class Visitor>
 struct ToldParameter : IgnoredParameter {
   ToldParameter(const char* name, const M& member, Visitor& visitor) : name(name), member(&member), visitor(&visitor) {
@@ -195,13 +204,14 @@ struct ToldParameter : IgnoredParameter {
       visitor(std::string_view(name), member);
     }
   }
-  /// An enum goes by its name, since its number may differ between versions of an operator. Error: the value has no name.
+  /// Passes an enum by its name, because its number may differ between versions of an operator.
+  /// Fails if the value has no name.
   template <class Choices>
   void choices(const Choices& choices) const {
     if constexpr (std::is_enum_v<M>) {
       for (const auto& choice : choices)
         if (choice.second == *member) return static_cast<void>((*visitor)(std::string_view(name), std::string_view(choice.first)));
-      fail(ErrorKind::parameter, {"parameter '", name, "' has a value that its one_of does not name"});
+      fail(ErrorKind::parameter, {"parameter '", name, "' has a value that is not in its one_of"});
     }
   }
 
@@ -211,13 +221,13 @@ struct ToldParameter : IgnoredParameter {
   Visitor* visitor;
 };
 
-/// `op` of the describe() that passes parameters to a visitor. It checks nothing: the object may have any values. It borrows both until
-/// describe() returns, and changes neither.
+/// `op` of the describe() that passes parameters to a visitor. It checks nothing: the object may
+/// have any values. It borrows both until describe() returns and changes neither.
 template <class Class, class Visitor>
 class AttributeVisitor : public NullDescriber {
  public:
   AttributeVisitor(const Class& object, Visitor& visitor) : object_(&object), visitor_(&visitor) {}
-  /// The visitor gets numbers, texts, lists and tables here, and an enum once describe() calls .one_of().
+  /// Passes numbers, texts, lists and tables here, and an enum when describe() calls .one_of().
   template <class Base, class M>
   Parameter<M, ToldParameter<M, Visitor>> param(const char* name, M Base::*member, const char*) {
     return Parameter<M, ToldParameter<M, Visitor>>({name, object_->*member, *visitor_});
@@ -228,12 +238,12 @@ class AttributeVisitor : public NullDescriber {
   Visitor* visitor_;
 };
 
-/// Whether a node may set no parameter at all. Its object is the class's defaults then, which were checked at compile time, so that
-/// describe() need not run:
+/// Whether a node may omit all parameters. Its object then has the class's defaults, which are
+/// checked at compile time, so describe() need not run:
 ///
 ///     Relu      true: it has no parameters
 ///     Dropout   true: p keeps its initialiser
-///     Conv      false: op.param("kernel", ...).required() finds out in describe() that it is missing
+///     Conv      false: op.param("kernel", ...).required() must run to detect the missing parameter
 template <class Class>
 constexpr bool needs_no_attribute() {
   for (const ParamEntry& param : description_of<Class>.params)
@@ -241,8 +251,8 @@ constexpr bool needs_no_attribute() {
   return true;
 }
 
-/// Sets an object's parameters; after an error, some of them are set. It borrows the attributes for the call. Errors (parameter), one at a
-/// time, names first:
+/// Sets an object's parameters; after an error, some of them are set. Borrows the attributes for
+/// the call. Errors (parameter), one at a time, names first:
 ///
 ///     unknown parameter 'scla'; the parameters are: scale, mode
 ///     parameter 'scale' is given twice
@@ -253,7 +263,8 @@ constexpr bool needs_no_attribute() {
 ///     parameter 'names' is ['sum', 'max'] but must be one of mean, sum
 ///     parameter 'stride' is [2] but must have as many values as 'kernel', which is [3, 3]
 ///
-/// Parameters that depend on each other in other ways are checked by the class's configure(), which created() in table.hpp calls next.
+/// Parameters that depend on each other in other ways are checked by the class's configure(), which
+/// created() in table.hpp calls next.
 template <class Class>
 void set_attributes(Class& object, const tenon_attribute* attributes, std::uint64_t count, const NameGroup& params) {
   if (count > 0 || !needs_no_attribute<Class>()) {
@@ -261,7 +272,7 @@ void set_attributes(Class& object, const tenon_attribute* attributes, std::uint6
     Setter<Class> setter(object, attributes, count);
     Class::describe(setter);
   }
-  // Operators without rules, which are most, get no code for them: the list is a constant.
+  // Operators without rules, the common case, get no code for them: the list is a constant.
   for (const RuleEntry& rule : description_of<Class>.rules) {
     RuleSide left(rule.left), right(rule.right);
     AttributeVisitor<Class, RuleSide> read_left(object, left), read_right(object, right);
@@ -275,19 +286,21 @@ void set_attributes(Class& object, const tenon_attribute* attributes, std::uint6
 
 namespace tenon::TENON_SDK {
 
-/// Calls visitor(std::string_view name, value) for each parameter of an operator object, in the order of describe(). value is a bool,
-/// int32_t, int64_t, float, double, Ints, Floats, Texts or Table, or a std::string_view for texts and the names of enum values and dtypes;
-/// texts are borrowed from the object.
+/// Calls visitor(std::string_view name, value) for each parameter of an operator object, in the
+/// order of describe(). value is a bool, int32_t, int64_t, float, double, Ints, Floats, Texts or
+/// Table, or a std::string_view for texts and for the names of enum values and dtypes; texts are
+/// borrowed from the object.
 ///
 ///     Cosine op;
 ///     op.scale = 2;
 ///     tenon::attributes_of(op, [](std::string_view name, const auto& value) { std::cout << name << '=' << value << '\n'; });  // scale=2
 ///
-/// The visitor must compile for each type that the class's parameters have; tenon::join(value) makes any of them a text. Lists and tables
-/// are borrowed from the object, too. It is called on this thread, with every parameter, whether or not it differs from its default. Values
-/// outside of bounds are passed, too. What the visitor throws goes to the caller.
+/// The visitor must compile for each type of the class's parameters; tenon::join(value) converts
+/// any of them to text. Lists and tables are borrowed from the object, too. The visitor is called
+/// on this thread for every parameter, including those with default values and values outside of
+/// their bounds. Exceptions of the visitor are passed on.
 ///
-/// Error (parameter): an enum has a value that its one_of does not name.
+/// Error (parameter): an enum has a value that is not in its one_of.
 template <class Class, class Visitor>
 void attributes_of(const Class& object, Visitor&& visitor) {
   detail::AttributeVisitor<Class, Visitor> describer(object, visitor);

@@ -1,6 +1,6 @@
-// The errors of Call: what an author reads if a kernel asks for something that is not there. Part of call.hpp, which includes it at its
-// end; apart from it, so that the accessors stay short and inline. The functions are cold: they cost a kernel no time until they are
-// called.
+// The errors of Call: what an author sees if a kernel requests a tensor that the call does not
+// have. Part of call.hpp, which includes it at its end; a separate file so that the accessors stay
+// short and inline. The functions are cold: they cost a kernel nothing until they are called.
 //
 //     the kernel asks for input 'wieght', but describe() names data, weight          another name than describe() has
 //     the kernel asks for output 2, but there are 2 (values, indices)                another position
@@ -13,7 +13,7 @@
 //     output 'y' is dense, not csr: set it in infer_storage                          allocate_csr<T>() of a dense output
 //     output 'y' has no memory yet: call.allocate gives it its shape and memory      output<T>() before allocate<T>()
 //
-// The host puts operator and node before the sentence, and the types of all inputs behind it:
+// The host prefixes the sentence with operator and node, and appends the types of all inputs:
 //
 //     error: [scale] node 's': input 'data' holds float16, but the kernel asks for float32 (data float16 [2, 3])
 #pragma once
@@ -21,12 +21,12 @@
 #include "host_error.hpp"
 #include "version.hpp"
 
-// All of them throw Error: kind `failed` for what a kernel asks for and cannot have, `type` for storages and dtypes, `memory` for scratch
-// memory that workspace() did not ask for.
+// All of them throw Error: kind `failed` for a tensor that the call does not have, `type` for
+// storages and dtypes, `memory` for more scratch memory than workspace() requested.
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-// The position of a name; for an output gradient, of the output.
+// Returns the index of a name; for an output gradient, that of the output.
 inline int Call::find(Slot slot, std::string_view name) const {
   const int i = names(slot).find(name, count(slot));
   if (i >= 0) return i;
@@ -34,27 +34,27 @@ inline int Call::find(Slot slot, std::string_view name) const {
   fail(ErrorKind::failed, {"the kernel asks for ", kind, " '", name, "', but describe() names ", names(slot).list()});
 }
 
-// output<T>() would let backward write what forward has written, and others read.
+// output<T>() would let backward overwrite what forward has written and other nodes read.
 inline int Call::forward_only(int i) const {
   if (backward()) fail(ErrorKind::failed, {"backward reads ", place(Slot::output, i), " by output_value, not by output"});
   return i;
 }
 
-/// How errors name a tensor: "input 'weight'", "input 'data2'" of a variadic input, "the gradient of output 'y'". Past the last position
-/// the number stands for the name.
+/// Returns how errors name a tensor: "input 'weight'", "input 'data2'" of a variadic input, "the
+/// gradient of output 'y'". An index past the end stands for the name.
 [[gnu::cold]] inline std::string Call::place(Slot slot, int i) const {
   const bool gradient = slot == Slot::output_grad || slot == Slot::input_grad;
   const char* kind = slot == Slot::state ? "state" : slot == Slot::output || slot == Slot::output_grad ? "output" : "input";
   return join(gradient ? "the gradient of " : "", kind, " '", names(slot).at(i, count(slot)), "'");
 }
 
-/// For a position below 0, or beyond those that the call has.
+/// For a negative index, or one past the end.
 [[gnu::cold]] inline void Call::refuse_position(Slot slot, int i) const {
   const char* kind = slot == Slot::state ? "state" : slot == Slot::output || slot == Slot::output_grad ? "output" : "input";
   fail(ErrorKind::failed, {"the kernel asks for ", kind, " ", i, ", but there are ", count(slot), " (", names(slot).list(), ")"});
 }
 
-/// For a tensor that the call does not have: why, and what to ask before.
+/// For a tensor that the call does not have: says why, and what to check first.
 [[gnu::cold]] inline void Call::refuse_missing(Slot slot, int i) const {
   const auto name = place(slot, i);
   if (slot == Slot::input_grad || slot == Slot::output_grad) {
@@ -79,12 +79,12 @@ inline int Call::forward_only(int i) const {
   fail(ErrorKind::type, {place(slot, i), " holds ", dtype, ", but the kernel asks for ", wanted});
 }
 
-// A sparse tensor that csr() or row_sparse() may read as it is. Errors (type): another storage, another dtype, indices that are not int64,
-// a csr tensor that is no matrix.
+// Returns a sparse tensor that csr() or row_sparse() may read. Errors (type): another storage,
+// another dtype, indices that are not int64, a csr tensor that is not a matrix.
 inline const tenon_tensor& Call::sparse(Slot where, int i, Storage storage, DType wanted) const {
   const tenon_tensor* tensor = slot(where, i);
   if (!tensor || tensor->storage == TENON_STORAGE_UNKNOWN) refuse_missing(where, i);
-  const auto name = [&] { return place(where, i); };  // only when it fails
+  const auto name = [&] { return place(where, i); };  // evaluated only on failure
   const auto found = static_cast<Storage>(tensor->storage);
   const auto dtype = static_cast<DType>(tensor->dtype);
   if (found != storage) fail(ErrorKind::type, {name(), " is ", found, ", but the kernel asks for ", storage});
@@ -94,8 +94,9 @@ inline const tenon_tensor& Call::sparse(Slot where, int i, Storage storage, DTyp
   return *tensor;
 }
 
-/// The host knows the output's shape, storage and dtype from the plan; the kernel adds how much it stores. Errors (type): another storage
-/// or dtype than was planned; (failed): a negative number; the host's own sentences where the shape cannot hold so many or memory is short.
+/// The host knows the output's shape, storage and dtype from the plan; the kernel adds the number
+/// of stored values. Errors (type): another storage or dtype than planned; (failed): a negative
+/// number; and the host's own errors if the shape cannot hold that many or memory is short.
 inline const tenon_tensor& Call::allocate(int output, Storage storage, DType wanted, std::int64_t stored) const {
   const Slot where = written();
   const tenon_tensor* planned = slot(where, output);
@@ -105,14 +106,15 @@ inline const tenon_tensor& Call::allocate(int output, Storage storage, DType wan
   if (found != storage) fail(ErrorKind::type, {place(where, output), " is ", found, ", not ", storage, ": set it in infer_storage"});
   if (dtype != wanted) fail(ErrorKind::type, {place(where, output), " holds ", dtype, ", but the kernel writes ", wanted});
   if (stored < 0) fail(ErrorKind::failed, {place(where, output), " cannot store ", stored, " values"});
-  tenon_tensor* memory = nullptr;  // the host's: it sets values, indices and row starts in the call's own tensor
+  tenon_tensor* memory = nullptr;  // owned by the host, which sets values, indices and row starts in the call's own tensor
   HostError error;
   if (!raw_->host || raw_->host->allocate_sparse(raw_, static_cast<std::uint32_t>(output), stored, &memory, error.raw())) error.raise();
   return *memory;
 }
 
-/// Of an output that describe() calls allocated(). The host checks that the shape fits what infer() gave and that the memory is asked for
-/// once; its sentences are thrown as Error (memory, failed). Errors here (type): another dtype than infer() gave; (failed): an output that
+/// For an output that describe() declares allocated(). The host checks that the shape is compatible
+/// with the result of infer() and that the memory is requested once; its errors are thrown as Error
+/// (memory, failed). Errors here (type): another dtype than infer() set; (failed): an output that
 /// is not requested, a host that lacks the function.
 inline const tenon_tensor& Call::allocate_dense(int output, DType wanted, const Shape& shape) const {
   const tenon_tensor* planned = slot(Slot::output, output);
@@ -120,14 +122,14 @@ inline const tenon_tensor& Call::allocate_dense(int output, DType wanted, const 
   const auto dtype = static_cast<DType>(planned->dtype);
   if (dtype != wanted) fail(ErrorKind::type, {place(Slot::output, output), " holds ", dtype, ", but the kernel writes ", wanted});
   const auto allocate = detail::host_function<tenon_allocate>(*raw_, "allocate/1");
-  if (!allocate) fail(ErrorKind::failed, {"this host lets no kernel allocate ", place(Slot::output, output)});
+  if (!allocate) fail(ErrorKind::failed, {"this host does not support kernels that allocate: ", place(Slot::output, output)});
   tenon_tensor* memory = nullptr;
   HostError error;
   if (allocate(raw_, static_cast<std::uint32_t>(output), shape.begin(), shape.rank(), &memory, error.raw())) error.raise();
   return *memory;
 }
 
-/// More than was asked for could be anybody's memory.
+/// Memory beyond the requested size could belong to anything.
 [[gnu::cold]] inline void Call::refuse_workspace(std::size_t count, std::size_t size) const {
   fail(ErrorKind::memory, {backward() ? "backward" : "the kernel", " asks for a workspace of ", count, " times ", size, " bytes, but ",
                            backward() ? "backward_workspace()" : "workspace()", " asked the host for ", raw_->workspace_size});

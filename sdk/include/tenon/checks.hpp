@@ -1,15 +1,19 @@
-// Faults of an author's class, found at compile time, each with one sentence. TENON_OPERATOR and TENON_KERNEL ask for a class's verdict
-// first; if there is a fault, the sentence is the compiler's first error, and nothing else of the class is instantiated:
+// Compile-time checks of an operator's class, each with a one-sentence error. TENON_OPERATOR and
+// TENON_KERNEL evaluate the class's verdict first; if there is a fault, the sentence is the
+// compiler's first error, and nothing else of the class is instantiated:
 //
 //     checks.hpp: In instantiation of 'struct Verdict<ClassFault::default_out_of_range, Named<'p'> >'
 //     my_operator.cpp:20: required from here
 //     checks.hpp:150: error: static assertion failed: the default of a parameter is outside its bounds: change the member's ...
 //
-// Order: the base class, describe(), what describe() said (description_checks.hpp), functions that are missing, signatures of those that
-// are there. A function counts as there if the class has any member of its name, public or not, so that a forward with the wrong arguments
-// is not taken for a missing one. Of misspelt names only a few can be found, such as backwards: operator_class.hpp lists the right ones.
+// Order of the checks: the base class, describe(), the description (description_checks.hpp),
+// missing functions, signatures of existing ones. A function exists if the class has any member of
+// its name, public or not, so that a forward with the wrong arguments is not reported as missing.
+// Only a few misspelt names, such as backwards, are detected: operator_class.hpp lists the right
+// ones.
 //
-// A new fault takes an entry in ClassFault (description.hpp), a sentence below, and a source in tests/compile_errors that fails with it.
+// A new fault needs an entry in ClassFault (description.hpp), a sentence below, and a source in
+// tests/compile_errors that fails with it.
 #pragma once
 #include "describe.hpp"
 #include "members.hpp"
@@ -18,7 +22,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// Whether the class has a describe() that is static, public and compiles for the calls that it makes.
+/// Whether the class has a describe() that is static, public and compiles with the calls that it
+/// makes.
 template <class C>
 concept Described = requires(Collector<C>& op) {
   C::describe(op);
@@ -30,8 +35,9 @@ concept DescribedAtCompileTime = requires {
   typename std::bool_constant<(static_cast<void>(collect<C>()), true)>;
 };
 
-/// Functions that the class names, but that cannot be called as the SDK calls them: other arguments, another result, private, or not const
-/// (forward and backward may be non-const). Elementwise classes have a gradient of another form, which class_checks.hpp checks.
+/// Functions that the class has but that cannot be called as the SDK calls them: other arguments,
+/// another result, private, or not const (forward and backward may be non-const). Elementwise
+/// classes have a gradient of another form, which class_checks.hpp checks.
 template <class C>
 constexpr ClassFault check_signatures() {
   using M = Members<C>;
@@ -53,7 +59,8 @@ constexpr ClassFault check_signatures() {
   return ClassFault::none;
 }
 
-/// Functions that nobody calls, where the class lacks the one that they seem to stand for.
+/// Misspelt functions that are never called, if the class lacks the function that was probably
+/// meant.
 template <class C>
 constexpr ClassFault check_names() {
   if (names_forwards<C> && !names_forward<C>) return ClassFault::named_forwards;
@@ -62,7 +69,8 @@ constexpr ClassFault check_names() {
   return infers && !Members<C>::own_infer ? ClassFault::named_infer_shape : ClassFault::none;
 }
 
-/// The first fault of an operator's class. Each branch may use what the ones before it made sure of.
+/// Returns the first fault of an operator's class. Each branch may rely on the checks of the
+/// previous ones.
 template <class C>
 constexpr ClassFault operator_fault() {
   if constexpr (!std::is_base_of_v<Operator, C>) {
@@ -84,8 +92,9 @@ constexpr ClassFault operator_fault() {
   }
 }
 
-/// The first fault of a kernel's class. Its description is its operator's, which TENON_OPERATOR has checked. It need not be constructible
-/// at compile time: it may hold handles and buffers.
+/// Returns the first fault of a kernel's class. Its description is that of its operator, which
+/// TENON_OPERATOR has checked. It need not be constructible at compile time, because it may hold
+/// handles and buffers.
 template <class C>
 constexpr ClassFault kernel_fault() {
   if constexpr (!std::is_base_of_v<Operator, C>) {
@@ -102,14 +111,16 @@ constexpr ClassFault kernel_fault() {
   }
 }
 
-/// A name that compilers print letter by letter where they say what was instantiated: a text would be a list of numbers in clang 14.
+/// A name that compilers print letter by letter when they report what was instantiated: clang 14
+/// would print a text as a list of numbers.
 template <char... letters>
 struct Named {};
 template <class C, std::size_t... I>
 constexpr auto fault_name(std::index_sequence<I...>) {
   return Named<description_of<C>.fault_of[I]...>();
 }
-/// Of the parameter, input, output or state that has the fault; Named<> if it is the class's.
+/// The name of the parameter, input, output or state with the fault; Named<> if the fault is the
+/// class's.
 template <class C, ClassFault found>
 constexpr auto fault_name() {
   if constexpr (found > ClassFault::describe_not_constant) {  // there is a description
@@ -119,12 +130,14 @@ constexpr auto fault_name() {
   }
 }
 
-/// Fails to compile with exactly one sentence if there is a fault, and names what has it: Verdict<..., Named<'s', 'c', 'a', 'l', 'e'>> is
-/// about the parameter scale. Whatever is made of the class afterwards asks for `good` first, so that no second error hides the sentence.
+/// Fails to compile with exactly one sentence if there is a fault, and names its subject:
+/// Verdict<..., Named<'s', 'c', 'a', 'l', 'e'>> is about the parameter scale. Everything that is
+/// derived from the class afterwards checks `good` first, so that no second error hides the
+/// sentence.
 template <ClassFault found, class Name = Named<>>
 struct Verdict {
   static constexpr bool good = found == ClassFault::none;
-  static constexpr bool told = true;  ///< naming it instantiates this class, and with it the sentences
+  static constexpr bool told = true;  ///< naming it instantiates this class, including its static assertions
 
 #define TENON_SENTENCE(fault, sentence) static_assert(found != ClassFault::fault, sentence)
   TENON_SENTENCE(not_an_operator, "an operator's class must derive from tenon::Operator or tenon::Elementwise");
@@ -144,7 +157,7 @@ struct Verdict {
                  "with 32 inputs, 32 parameters, 96 dimensions and 96 values in all");
   TENON_SENTENCE(same_input_or_output, "two inputs or outputs have the same name");
   TENON_SENTENCE(same_state, "two states have the same name");
-  TENON_SENTENCE(initial_not_finite, "the initial value of an input or a state is infinite or not a number");
+  TENON_SENTENCE(initial_not_finite, "the initial value of an input or a state is infinite or NaN");
   TENON_SENTENCE(same_param, "two parameters have the same name");
   TENON_SENTENCE(enum_without_choices, "an enum parameter needs the names of its values: .one_of({{name, value}, ...})");
   TENON_SENTENCE(default_no_choice, "the default of a parameter is not one of its choices in one_of");
@@ -157,17 +170,16 @@ struct Verdict {
   TENON_SENTENCE(inplace_unknown, "inplace(input, output) names an input or output that does not exist");
   TENON_SENTENCE(backward_inplace_unknown, "backward_inplace(output, input) names an output or input that does not exist");
   TENON_SENTENCE(backward_reads_unknown, "backward_reads names something that is neither an input nor an output");
-  TENON_SENTENCE(
-      linear_unknown,
-      "linear names one input, or two different ones that stand for one tensor each; none of them in two terms, and the operator "
-      "has exactly one output");
+  TENON_SENTENCE(linear_unknown,
+                 "linear takes one input, or two different ones, none of them variadic; an input may occur in only one term, and the "
+                 "operator must have exactly one output");
   TENON_SENTENCE(zero_where_unknown, "zero_where names something that is not an input");
   TENON_SENTENCE(
       channels_last_unknown,
-      "takes_channels_last and prefers_channels_last name different inputs and outputs, none of them one that the kernel allocates");
+      "takes_channels_last and prefers_channels_last must name different inputs and outputs, none of them allocated by the kernel");
   TENON_SENTENCE(zero_where_alone,
-                 "zero_where is for classes that derive from tenon::Elementwise: others choose their storage in infer_storage");
-  TENON_SENTENCE(renamed_unknown, "renamed(version, from, to) leads to a parameter that does not exist");
+                 "zero_where requires a class that derives from tenon::Elementwise: other classes choose storages in infer_storage");
+  TENON_SENTENCE(renamed_unknown, "renamed(version, from, to) ends at a parameter that does not exist");
   TENON_SENTENCE(added_unknown, "added(version, param) names a parameter that does not exist");
   TENON_SENTENCE(removed_known, "removed(version, param) names a parameter that the operator still has");
   TENON_SENTENCE(added_input_unknown, "added_input(version, input) names an input that does not exist");
@@ -175,8 +187,7 @@ struct Verdict {
   TENON_SENTENCE(added_output_unknown, "added_output(version, output) names an output that does not exist");
   TENON_SENTENCE(added_state_unknown, "added_state(version, state) names a state that does not exist");
   TENON_SENTENCE(added_not_last,
-                 "an input, output or state that was added must come after all that older versions have: files and callers know them by "
-                 "their order");
+                 "an added input, output or state must come after those of older versions: files and callers refer to them by their order");
   TENON_SENTENCE(version_too_new, "renamed, added or removed names a version later than the operator's own: raise op.version");
   TENON_SENTENCE(no_forward,
                  "the class has no forward: write void forward(const tenon::Call& call) const, or call op.kernels_elsewhere() if another "
@@ -185,7 +196,7 @@ struct Verdict {
       forward_signature,
       "forward must be public: void forward(const tenon::Call& call) const, or void forward(tenon::Compose& c) const for a graph of "
       "other operators");
-  TENON_SENTENCE(composed_state, "an operator that is a graph of others, by forward(tenon::Compose&), cannot have states");
+  TENON_SENTENCE(composed_state, "an operator composed of others, with forward(tenon::Compose&), cannot have states");
   TENON_SENTENCE(forward_sparse_signature, "forward_sparse must be public: void forward_sparse(const tenon::Call& call) const");
   TENON_SENTENCE(backward_signature, "backward must be public: void backward(const tenon::Call& call) const");
   TENON_SENTENCE(backward_sparse_signature, "backward_sparse must be public: void backward_sparse(const tenon::Call& call) const");
@@ -200,28 +211,28 @@ struct Verdict {
   TENON_SENTENCE(supports_signature, "supports must be public: bool supports(const tenon::Infer& types) const");
   TENON_SENTENCE(prepare_signature, "prepare must be public: void prepare(tenon::Prepare& io) const");
   TENON_SENTENCE(configure_signature, "configure must be public: void configure()");
-  TENON_SENTENCE(named_forwards, "nobody calls forwards: write void forward(const tenon::Call& call) const");
-  TENON_SENTENCE(named_backwards, "nobody calls backwards: write void backward(const tenon::Call& call) const");
-  TENON_SENTENCE(
-      named_infer_shape,
-      "nobody calls infer_shape, infer_shapes, infer_type or infer_types: write void infer(tenon::Infer& io) const for shapes and "
-      "dtypes");
-  TENON_SENTENCE(space_not_a_name, "op.space(name) needs letters, digits and underscores, and no digit first");
+  TENON_SENTENCE(named_forwards, "forwards is never called: write void forward(const tenon::Call& call) const");
+  TENON_SENTENCE(named_backwards, "backwards is never called: write void backward(const tenon::Call& call) const");
+  TENON_SENTENCE(named_infer_shape,
+                 "infer_shape, infer_shapes, infer_type and infer_types are never called: write void infer(tenon::Infer& io) const for "
+                 "shapes and dtypes");
+  TENON_SENTENCE(space_not_a_name, "op.space(name) may contain only letters, digits and underscores, and must not begin with a digit");
   TENON_SENTENCE(condition_unknown, "when(param, values...) and hidden_when(param, values...) name a parameter that does not exist");
-  TENON_SENTENCE(read_twice, "backward_reads names something twice: give all values to one .when(param, values...)");
+  TENON_SENTENCE(read_twice, "backward_reads names something twice: pass all values to one .when(param, values...)");
   TENON_SENTENCE(rule_unknown, "require(param, relation, other) names a parameter that does not exist");
   TENON_SENTENCE(
       rule_kinds,
       "require(param, relation, other) cannot compare these parameters: same_length takes lists, multiple_of integers, the other "
       "relations numbers");
   TENON_SENTENCE(example_unknown, "example(inputs, params) names an input or a parameter that does not exist");
-  TENON_SENTENCE(onnx_no_type, "onnx(domain, type) needs the type of an operator of ONNX");
-  TENON_SENTENCE(onnx_versions, "the versions of a form of onnx(domain, type) are none, or overlap with those of another form of the type");
+  TENON_SENTENCE(onnx_no_type, "onnx(domain, type) needs the type of an ONNX operator");
+  TENON_SENTENCE(onnx_versions,
+                 "a form of onnx(domain, type) has an empty range of versions, or one that overlaps with that of another form of the type");
   TENON_SENTENCE(onnx_unknown, "a form of onnx(domain, type) names an input, output, state or parameter that does not exist");
-  TENON_SENTENCE(onnx_twice, "a form of onnx(domain, type) uses an attribute, input, output or place twice, or sets a parameter twice");
+  TENON_SENTENCE(onnx_twice, "a form of onnx(domain, type) uses an attribute, input, output or index twice, or sets a parameter twice");
   TENON_SENTENCE(onnx_place,
-                 "input_as(param, place) and halves(place, first, second) need a place from 0 to 31, in front of a variadic input");
-  TENON_SENTENCE(onnx_incomplete, "a form of onnx(domain, type) leaves out an input that is not optional, or a parameter that is required");
+                 "input_as(param, index) and halves(index, first, second) need an index from 0 to 31, ahead of a variadic input");
+  TENON_SENTENCE(onnx_incomplete, "a form of onnx(domain, type) omits a non-optional input or a required parameter");
   TENON_SENTENCE(empty_kernel, "a kernel's class needs at least one of forward, forward_sparse, backward and backward_sparse");
 #undef TENON_SENTENCE
 };
