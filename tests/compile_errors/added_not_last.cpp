@@ -1,4 +1,4 @@
-// says: must come after all that older versions have
+// says: must come after those of older versions
 // about: mask
 #include <tenon/operator.hpp>
 

@@ -1,4 +1,4 @@
-// says: takes_channels_last and prefers_channels_last name different inputs and outputs
+// says: takes_channels_last and prefers_channels_last must name different inputs and outputs
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

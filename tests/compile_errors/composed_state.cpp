@@ -1,4 +1,4 @@
-// says: an operator that is a graph of others, by forward(tenon::Compose&), cannot have states
+// says: an operator composed of others, with forward(tenon::Compose&), cannot have states
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

@@ -1,4 +1,4 @@
-// says: the initial value of an input or a state is infinite or not a number
+// says: the initial value of an input or a state is infinite or NaN
 // about: gamma
 #include <limits>
 #include <tenon/operator.hpp>

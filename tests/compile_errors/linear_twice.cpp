@@ -1,4 +1,4 @@
-// says: linear names one input, or two different ones that stand for one tensor each; none of them in two terms
+// says: none of them variadic; an input may occur in only one term
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

@@ -1,4 +1,4 @@
-// says: linear names one input, or two different ones that stand for one tensor each
+// says: linear takes one input, or two different ones, none of them variadic
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

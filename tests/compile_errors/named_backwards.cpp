@@ -1,4 +1,4 @@
-// says: nobody calls backwards: write void backward
+// says: backwards is never called: write void backward
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

@@ -1,4 +1,4 @@
-// says: nobody calls forwards: write void forward
+// says: forwards is never called: write void forward
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

@@ -1,4 +1,4 @@
-// says: nobody calls infer_shape, infer_shapes, infer_type or infer_types: write void infer
+// says: infer_shape, infer_shapes, infer_type and infer_types are never called: write void infer
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

@@ -1,4 +1,4 @@
-// says: input_as(param, place) and halves(place, first, second) need a place from 0 to 31, in front of a variadic input
+// says: input_as(param, index) and halves(index, first, second) need an index from 0 to 31, ahead of a variadic input
 // about: more
 #include <tenon/operator.hpp>
 

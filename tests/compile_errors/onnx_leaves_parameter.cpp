@@ -1,4 +1,4 @@
-// says: a form of onnx(domain, type) leaves out an input that is not optional, or a parameter that is required
+// says: a form of onnx(domain, type) omits a non-optional input or a required parameter
 // about: axis
 #include <tenon/operator.hpp>
 

@@ -1,4 +1,4 @@
-// says: onnx(domain, type) needs the type of an operator of ONNX
+// says: onnx(domain, type) needs the type of an ONNX operator
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

@@ -1,4 +1,4 @@
-// says: the versions of a form of onnx(domain, type) are none, or overlap with those of another form of the type
+// says: a form of onnx(domain, type) has an empty range of versions, or one that overlaps with that of another form of the type
 // about: ReduceSum
 #include <tenon/operator.hpp>
 

@@ -1,4 +1,4 @@
-// says: a form of onnx(domain, type) uses an attribute, input, output or place twice, or sets a parameter twice
+// says: a form of onnx(domain, type) uses an attribute, input, output or index twice, or sets a parameter twice
 // about: axis
 #include <tenon/operator.hpp>
 

@@ -1,4 +1,4 @@
-// says: leads to a parameter that does not exist
+// says: ends at a parameter that does not exist
 // about: new
 #include <tenon/operator.hpp>
 

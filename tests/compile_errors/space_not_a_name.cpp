@@ -1,4 +1,4 @@
-// says: op.space(name) needs letters
+// says: op.space(name) may contain only letters
 // about: acme.vision
 #include <tenon/operator.hpp>
 

@@ -1,4 +1,4 @@
-// says: zero_where is for classes that derive from tenon::Elementwise
+// says: zero_where requires a class that derives from tenon::Elementwise
 #include <tenon/operator.hpp>
 
 struct Wrong : tenon::Operator {

@@ -134,7 +134,7 @@ TEST_CASE("table members: what create() refuses") {
     return made_of(Given::table("exact", TENON_F64, floats, {1}), change);
   };
   CHECK(spoilt([](auto&, auto& tensor) { tensor.dense.strides = tensor.dense.shape; }) ==
-        "parameter 'exact' must be dense, contiguous and in the CPU's memory, not a float64 tensor [1]");
+        "parameter 'exact' must be dense, contiguous and in CPU memory, not a float64 tensor [1]");
   CHECK(spoilt([](auto&, auto& tensor) { tensor.storage = TENON_CSR; }).find("must be dense") != std::string::npos);
   CHECK(spoilt([](auto&, auto& tensor) { tensor.dense.device_type = TENON_CUDA; }).find("must be dense") != std::string::npos);
   CHECK(spoilt([](auto& attribute, auto&) { attribute.tensor = nullptr; }) == "parameter 'exact' has no values");
