@@ -3,8 +3,8 @@
  *
  * Rules for everything below:
  *  - A struct that begins with `size` may grow at its end. The side that fills it sets size to
- *    sizeof(its version); the side that reads it accesses only fields within size. Structs without `size` are elements
- *    of arrays or parts of other structs and never change.
+ *    sizeof(its version); the side that reads it accesses only fields within size. Structs without
+ *    `size` are elements of arrays or parts of other structs and never change.
  *  - Pointers are borrowed for the duration of the call. The side that allocated memory frees it.
  *  - Functions return 0 on success. On failure they write the reason into the tenon_error passed to
  *    them and return a nonzero value. No exception crosses the boundary.

@@ -50,7 +50,7 @@ class AttributeReader {
     if (pointer && attribute.count > 0 && !attribute.text) refuse_null();
     if (attribute.kind == TENON_ATTR_TENSOR && !attribute.tensor) refuse_null();
     if (attribute.kind == TENON_ATTR_TEXTS && attribute.count > 0 && attribute.text[attribute.count - 1] != 0)
-      fail(ErrorKind::parameter, {"the last text of parameter '", attribute.name, "' is not NUL-terminated"});
+      fail(ErrorKind::parameter, {"the last text of parameter '", attribute.name, "' does not end with a zero byte"});
   }
 
   /// Accepts only true and false.
