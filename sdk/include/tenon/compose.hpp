@@ -1,5 +1,5 @@
-// An operator that is a graph of other operators. Its derivative, inference and storage follow from theirs, and a kernel for it, of the
-// same plugin or another one, takes its place where there is one.
+// Operators composed of other operators. Their derivative, inference and storage follow from those,
+// and a kernel of the same or another plugin replaces the composition if there is one.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -18,23 +18,28 @@ namespace tenon::TENON_SDK {
 ///       c.set_output("y", c.add("mul", {c.add("mul", {x, factor}), c.input("scale")}));
 ///     }
 ///
-/// forward() reads the node's inputs as values, adds nodes that compute with them, and sets each output once. The nodes are called
-/// NODE/OPERATOR in plans, traces and errors. Types are those that the added nodes infer; an infer() of the class's own adds what they
-/// cannot tell, such as the shapes of weights. Gradients are theirs, too, unless the class gives a gradient(). Any operator of the
-/// catalogue may be added, from any plugin, composed ones too, but not the operator itself. Weights are inputs of the composed operator,
-/// which may be .weight(); operators with states cannot be added.
+/// forward() reads the node's inputs as values, adds nodes that compute with them, and sets each
+/// output once. The nodes are named NODE/OPERATOR in plans, traces and errors. Types are those that
+/// the added nodes infer; the class may define infer() for what they cannot infer, such as the
+/// shapes of weights. Gradients also follow from the nodes, unless the class defines gradient().
+/// Any operator of the catalogue may be added, from any plugin and also a composed one, but not the
+/// operator itself. Weights are inputs of the composed operator, which may be .weight(); operators
+/// with states cannot be added.
 ///
-/// Tenon calls forward() whenever it needs the graph: while a graph is built, when a session is made, with different knowledge of types.
-/// The same parameters and types must give the same nodes. Parameters are members of the object, as in a kernel.
+/// Tenon calls forward() whenever it needs the graph: while a graph is built and when a session is
+/// made, with more or fewer known types. The same parameters and types must give the same nodes.
+/// Parameters are members of the object, as in a kernel.
 ///
-/// Errors: those of OperatorGraph (operator_graph.hpp), which has add() and what goes with it; the host adds node and operator. Threads:
-/// forward(Compose&) of one operator object may run on several at once.
+/// Errors: those of OperatorGraph (operator_graph.hpp), the base class with add() and related
+/// functions; the host adds node and operator. Threads: forward(Compose&) of one operator object
+/// may run on several threads at once.
 class Compose : public OperatorGraph {
  public:
   Compose(tenon_gradient& raw, const detail::Names& names) : OperatorGraph(raw, names, "forward()") {}
 
-  /// Says which value an output is. Each output is set once; it may be an input. Error: no such output; it is set already.
-  /// "part1" is the second of an output "part" with a count.
+  /// Sets the value of an output. Each output is set exactly once; the value may be an input.
+  /// "part1" is the second of an output "part" with a count. Errors: no such output; it is already
+  /// set.
   void set_output(Which output, Value value) {
     check(raw_->set_output(raw_, static_cast<std::uint32_t>(find(names_->outputs, "output", output, outputs())), id_of(value)));
   }

@@ -1,4 +1,5 @@
-// What describe(auto& op) gets at compile time: the calls that an author writes, collected into a Description.
+// The argument of describe(auto& op) at compile time: collects the calls of an author into a
+// Description.
 //
 //     struct TopK : tenon::Operator {
 //       std::int64_t k = 0;
@@ -18,9 +19,11 @@
 //     };
 //     TENON_OPERATOR(top_k, TopK)
 //
-// describe() runs at compile time for the manifest and at run time to set the parameters: it must make the same calls every time, in the
-// same order, and all of its texts must be literals. Names of inputs, outputs, states and parameters are identifiers, and part of graph
-// files: rename parameters by op.renamed() only. Docs are what users read in `tenon inspect`: one phrase each, with shapes and units.
+// describe() runs at compile time for the manifest and at run time to set the parameters: it must
+// make the same calls every time, in the same order, and all of its texts must be literals. Names
+// of inputs, outputs, states and parameters are identifiers and part of graph files: rename
+// parameters only with op.renamed(). Docs are shown by `tenon inspect`: one phrase each, with
+// shapes and units.
 #pragma once
 #include <initializer_list>
 #include <type_traits>
@@ -37,7 +40,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// The dtype of a table's elements, which its manifest names and its attributes must have; unknown_dtype for all other members:
+/// The dtype of a table's elements, which its manifest names and its attributes must have;
+/// unknown_dtype for all other members:
 ///
 ///     table_dtype<Table<float>> == f32
 ///     table_dtype<float> == unknown_dtype
@@ -63,17 +67,19 @@ constexpr Kind kind_of = [] {
   return Kind::none;
 }();
 
-/// A sink that records in a Description: what the words behind op.param() say goes into the parameter's entry. It checks nothing; finish()
-/// does, once describe() is through.
+/// A sink that records the calls after op.param() in the parameter's entry. It checks nothing;
+/// finish() does after describe().
 struct RecordedParameter : IgnoredParameter {
   constexpr RecordedParameter(Description& d, ParamEntry& p) : description(&d), entry(&p) {}
   constexpr void required() const { entry->required = true; }
-  // Both numbers are set; readers take the one of the parameter's kind. A limit of a float beyond 2^63 is no constant: it does not compile.
+  // Sets both numbers; readers use the one of the parameter's kind. A limit of an integer parameter
+  // that is not a constant of its type does not compile.
   template <Side side, class Limit>
   constexpr void bound(Limit limit) const {
     entry->bounds[static_cast<int>(side)] = {true, static_cast<std::int64_t>(limit), static_cast<double>(limit)};
   }
-  // The choices of all parameters lie in one list; an entry knows where its own begin, and how many they are.
+  // The choices of all parameters are in one list; an entry has the index of its first and their
+  // number.
   template <class Choices>
   constexpr void choices(const Choices& choices) const {
     for (const auto& choice : choices) {
@@ -87,20 +93,22 @@ struct RecordedParameter : IgnoredParameter {
     return {choice.first, static_cast<std::int64_t>(choice.second)};
   }
 
-  Description* description;  // has the choices of all parameters
+  Description* description;  // stores the choices of all parameters
   ParamEntry* entry;
 };
 
-/// `op` in describe(auto& op) at compile time; its public functions and those of Words, but for finish(), are what an author may call
-/// there. Class is the operator's class, from whose default object the defaults of the parameters are read; a kernel's class need not be
-/// constructible at compile time, and its defaults are not needed. Limits: see checks.hpp, whose sentences report every fault at compile
-/// time.
+/// `op` in describe(auto& op) at compile time. Authors may call its public functions and those of
+/// Words, except finish(). Class is the operator's class, whose default object provides the
+/// defaults of the parameters; a kernel's class need not be constructible at compile time, because
+/// its defaults are not needed. For the limits see checks.hpp, whose sentences report every fault
+/// at compile time.
 template <class Class>
 class Collector : public Words<true> {
  public:
   constexpr Collector(Description& description, const Class* object) : Words<true>(&description), object_(object) {}
 
-  /// An output, at the position of the call; outputs and inputs have different names. doc names its shape, as users read it:
+  /// Declares an output, in the order of the calls; names of outputs and inputs are distinct. `doc`
+  /// states its shape for users:
   ///
   ///     op.output("y", "[rows, columns]");
   ///     op.output("mask", "which elements were kept, for backward").hidden();
@@ -109,9 +117,11 @@ class Collector : public Words<true> {
     description_->outputs.push({name, doc, false, false, -1});
     return Result<Class>(*description_, object_, addresses_.counts[description_->outputs.size - 1]);
   }
-  /// A parameter: op.param("scale", &Cosine::scale, "multiplier"). The member's initialiser is the default. Types: bool, std::int32_t,
-  /// std::int64_t, float, double, tenon::Text, tenon::Ints, tenon::Floats, tenon::Texts, tenon::Table, enums with .one_of. Others, such as
-  /// unsigned integers and std::string, do not compile. The member may be a base class's, but must be accessible from describe().
+  /// Declares a parameter: op.param("scale", &Cosine::scale, "multiplier"). The member's
+  /// initialiser is the default. Types: bool, std::int32_t, std::int64_t, float, double,
+  /// tenon::Text, tenon::Ints, tenon::Floats, tenon::Texts, tenon::Table, and enums with .one_of.
+  /// Others, such as unsigned integers and std::string, do not compile. The member may belong to a
+  /// base class, but must be accessible from describe().
   ///
   ///     op.param("kernel", &Pooling::kernel, "[height, width] of a window").required().at_least(1);  // tenon::Ints
   ///     op.param("eps", &Norm::eps, "added to the variance").greater_than(0);                        // float eps = 1e-5f;
@@ -119,7 +129,8 @@ class Collector : public Words<true> {
   ///     op.param("taps", &Fir::taps, "[taps] weights").required();                                   // tenon::Table<float> taps;
   template <class Base, class M>
   constexpr Parameter<M, RecordedParameter> param(const char* name, M Base::*member, const char* doc) {
-    // Here and not among the checks of the description: the compiler then shows the author's line and the member's type.
+    // Checked here and not with the description, so that the compiler shows the author's line and
+    // the member's type.
     static_assert(kind_of<M> != Kind::none,
                   "a parameter must be a bool, int32_t, int64_t, float, double, tenon::Text, tenon::Ints, tenon::Floats, tenon::Texts, "
                   "tenon::Table or an enum");
@@ -127,7 +138,7 @@ class Collector : public Words<true> {
     entry.name = name;
     entry.doc = doc;
     entry.kind = kind_of<M>;
-    entry.dtype = table_dtype<M>;  // of tables alone
+    entry.dtype = table_dtype<M>;  // only for tables
     if constexpr (kind_of<M> != Kind::none)
       if (object_) set_default(entry, object_->*member);
     ParamEntry& added = description_->params.push(entry);
@@ -139,7 +150,8 @@ class Collector : public Words<true> {
   constexpr void finish() { detail::finish(*description_, object_ ? &addresses_ : nullptr); }
 
  private:
-  // The member's value, which is a constant here; which field of the entry holds it follows from its type.
+  // Reads the member's value, which is a constant here; its type determines which field of the
+  // entry holds it.
   template <class M>
   constexpr void set_default(ParamEntry& entry, const M& value) {
     if constexpr (std::is_floating_point_v<M>) {
@@ -156,8 +168,9 @@ class Collector : public Words<true> {
       entry.integer = static_cast<std::int64_t>(value);
     }
   }
-  // Lists lie one after the other in the description, and so do the elements of tables: a default in braces is a list of rank 1, so that no
-  // shape is kept. What does not fit into the pool is a fault of the description (too_many).
+  // Lists are stored contiguously in the description, and so are the elements of tables: a default
+  // in braces is a list of rank 1, so no shape is stored. Exceeding the pool is a fault of the
+  // description (too_many).
   template <class Pool, class Values>
   static constexpr void set_list(ParamEntry& entry, Pool& pool, const Values& values) {
     entry.first_value = pool.size;
@@ -180,7 +193,8 @@ concept Literal = requires {
   typename std::bool_constant<make<C>()>;
 };
 
-/// Runs describe(). A class that cannot be constructed at compile time, as a kernel's may be, is described without defaults.
+/// Runs describe(). A class that cannot be constructed at compile time, such as some kernels, is
+/// described without defaults.
 template <class C>
 constexpr Description collect() {
   Description description;
@@ -198,7 +212,8 @@ constexpr Description collect() {
   return description;
 }
 
-/// The description of a class, at compile time. Everything else is derived from it: manifest, names, checks.
+/// The description of a class at compile time. Everything else is derived from it: manifest, names,
+/// checks.
 template <class C>
 inline constexpr Description description_of = collect<C>();
 

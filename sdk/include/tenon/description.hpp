@@ -1,11 +1,11 @@
-// What describe() said about an operator, as a value that exists at compile time. For the SDK: its way is
+// The result of describe() as a compile-time value. For the SDK. The data flow is
 //
 //     describe(op)  ->  Collector (describe.hpp)  ->  Description  ->  checks (description_checks.hpp, checks.hpp): one sentence, or
 //                                                                  ->  the manifest's bytes (manifest.hpp), which the host reads
 //                                                                  ->  names for run time (names_of.hpp)
 //
-// Everything has a fixed size, since a constant of the compiler may own no memory. The capacities below are the SDK's limits; checks.hpp
-// names them in its sentence for too_many, and must follow them.
+// All sizes are fixed, because a constant expression cannot own memory. The capacities below are
+// the SDK's limits; the sentence for too_many in checks.hpp lists them and must be kept in sync.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -14,7 +14,8 @@
 #include "fixed.hpp"
 #include "version.hpp"
 
-// The space of a plugin's operators whose describe() says none: tenon_add_plugin(... SPACE acme), or -DTENON_SPACE='"acme"'.
+// Default space of a plugin's operators: tenon_add_plugin(... SPACE acme), or
+// -DTENON_SPACE='"acme"'.
 #ifndef TENON_SPACE
 #define TENON_SPACE ""
 #endif
@@ -22,8 +23,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// What an author can get wrong, roughly in the order in which it is looked for; only the first is reported. checks.hpp has the sentences,
-/// and tests/compile_errors a source for each.
+/// Faults of an author's class, roughly in the order in which they are checked; only the first is
+/// reported. checks.hpp has the sentences, and tests/compile_errors has a source for each.
 enum class ClassFault {
   none,
   not_an_operator,
@@ -92,34 +93,34 @@ enum class ClassFault {
   onnx_incomplete
 };
 
-/// The C++ type of a parameter's member, and its name in the manifest: bool, int32, int64, float32, float64, text, ints, floats, enum,
-/// texts, tensor. none: a type that no parameter can have.
+/// The C++ type of a parameter's member, and its name in the manifest: bool, int32, int64, float32,
+/// float64, text, ints, floats, enum, texts, tensor. none: not a valid parameter type.
 enum class Kind : std::uint8_t { none, boolean, int32, int64, float32, float64, text, ints, floats, choice, texts, tensor };
 
-/// What an author may leave out.
+/// A value that an author may omit.
 template <class T>
 struct Maybe {
   bool given = false;
   T value{};
 };
 
-/// The name of the parameter with this index; nothing if it is negative.
+/// The name of the parameter with this index; null if it is negative.
 struct ParamName {
   int index = -1;
 };
 
-// Each of these lists the keys that it has in the manifest, in the order that they have there: key(name, value).
+// Each of these lists its keys in the manifest, in the manifest's order: key(name, value).
 
 /// op.input(name, doc) and what follows it.
 struct InputEntry {
   const char* name = "";
   const char* doc = "";
   bool optional = false, variadic = false;
-  Maybe<Types> types;  ///< else the input has the dtype that all such inputs share
+  Maybe<Types> types;  ///< if not given, the input has the dtype that all such inputs share
   Maybe<double> initial;
   bool weight = false;
-  bool on_cpu = false;      ///< its elements lie in the CPU's memory, wherever the kernel runs
-  bool shape_only = false;  ///< kernels read its shape and dtype, and none of its elements
+  bool on_cpu = false;      ///< its elements are in CPU memory, whatever device the kernel runs on
+  bool shape_only = false;  ///< kernels read only its shape and dtype, not its elements
 
   template <class Key>
   constexpr void each_key(Key&& key) const {
@@ -136,7 +137,7 @@ struct OutputEntry {
   const char* doc = "";
   bool hidden = false, counted = false;
   int count_param = -1;    ///< index into params
-  bool allocated = false;  ///< its kernel knows the shape
+  bool allocated = false;  ///< only its kernel knows the shape
 
   template <class Key>
   constexpr void each_key(Key&& key) const {
@@ -157,15 +158,16 @@ struct StateEntry {
   }
 };
 
-/// One bound of a parameter. Both numbers are set; which of them counts follows from the parameter's kind.
+/// One bound of a parameter. Both numbers are set; the parameter's kind determines which one
+/// counts.
 struct Bound {
-  bool given = false;  // without it, there is no bound on this side
+  bool given = false;  // false: no bound on this side
   std::int64_t integer = 0;
   double number = 0;
 };
 
 struct ParamEntry;
-/// The parts of a parameter that its kind decides how to write.
+/// Fields of a parameter whose representation depends on its kind.
 struct DefaultOf {
   const ParamEntry& param;
 };
@@ -177,19 +179,20 @@ struct BoundOf {
   const Bound& bound;
 };
 
-/// op.param(name, member, doc): the default, bounds and choices. Which of the defaults counts follows from the kind.
+/// op.param(name, member, doc): the default, bounds and choices. The kind determines which of the
+/// defaults counts.
 struct ParamEntry {
   const char* name = "";
   const char* doc = "";
   Kind kind = Kind::none;
-  DType dtype = unknown_dtype;  ///< of tensor
+  DType dtype = unknown_dtype;  ///< for tensor
   bool required = false;
   std::int64_t integer = 0;           ///< the default of bool, integers and enums
-  double number = 0;                  ///< of float and double
-  std::string_view text;              ///< of text
-  int first_value = 0, values = 0;    ///< of lists and tensor, in Description::ints, floats or texts
-  int first_choice = 0, choices = 0;  ///< in Description::choices
-  Bound bounds[4];                    ///< by enum Side: at_least, at_most, greater_than, less_than
+  double number = 0;                  ///< the default of float and double
+  std::string_view text;              ///< the default of text
+  int first_value = 0, values = 0;    ///< lists and tensor: range in Description::ints, floats or texts
+  int first_choice = 0, choices = 0;  ///< range in Description::choices
+  Bound bounds[4];                    ///< indexed by enum Side: at_least, at_most, greater_than, less_than
 
   constexpr bool is_tensor_of_integers() const { return kind == Kind::tensor && (dtype == i32 || dtype == i64); }
   template <class Key>
@@ -205,7 +208,8 @@ struct ParamEntry {
 struct NameList {
   const char* names[2] = {"", ""};
 };
-/// One pair of .one_of: the name that users write, and the enum's value. A text's choices have no value.
+/// One pair of .one_of: the name that users write, and the enum's value. A text's choices have no
+/// value.
 struct Choice {
   const char* name = "";
   std::int64_t value = 0;
@@ -215,23 +219,24 @@ struct NamePair {
   const char* first = "";
   const char* second = "";
 };
-/// The terms of op.linear(), of one name or two.
+/// A term of op.linear(), with one or two names.
 struct TermsOf {
   const Fixed<NamePair, 16>& terms;
 };
-/// A value of a parameter as an author writes it in an example or a condition: true, 2, 0.5, "max", {3, 3}, {0.5, 1.0}, {"a", "b"}. Lists
-/// lie in Description::literals, of doubles in example_values, of texts in texts.
+/// A value of a parameter as written by an author in an example or a condition: true, 2, 0.5,
+/// "max", {3, 3}, {0.5, 1.0}, {"a", "b"}. Lists are stored in Description::literals, those of
+/// doubles in example_values, those of texts in texts.
 struct LiteralEntry {
   enum class Type : std::uint8_t { boolean, integer, number, text, list, numbers, texts } type = Type::integer;
-  std::int64_t integer = 0;  ///< of boolean, too
+  std::int64_t integer = 0;  ///< also for boolean
   double number = 0;
   const char* text = "";
-  int first = 0, count = 0;  ///< of lists
+  int first = 0, count = 0;  ///< range of a list
 };
-/// What .when() says of something else that describe() said: it holds while the parameter has one of these values.
+/// .when(): limits another declaration to calls in which the parameter has one of these values.
 struct ConditionEntry {
   const char* of = "";                   ///< backward_reads, inplace, backward_inplace, linear or hidden
-  const char *first = "", *second = "";  ///< the names that it says it of; second of pairs alone
+  const char *first = "", *second = "";  ///< the names that it limits; second only for pairs
   const char* param = "";
   Fixed<LiteralEntry, 8> values;
   template <class Key>
@@ -264,20 +269,21 @@ struct OnnxEntry {
   Maybe<int> until;
   Maybe<Types> types;
 };
-/// The other words of a form, one by one; which fields have a meaning follows from the word. The manifest's lists are in this order.
+/// All other calls on a form, one by one; the kind of call determines which fields have a meaning.
+/// The manifest's lists are in this order.
 enum class OnnxWord : std::uint8_t { input, output, attribute, value, input_as, halves, constant, without, only, ignore };
 struct OnnxPart {
   OnnxWord word = OnnxWord::input;
   int form = 0;              ///< index into Description::onnx
   const char* name = "";     ///< ONNX's attribute; our input, state or output
   const char* param = "";    ///< the parameter that it sets
-  const char* second = "";   ///< of halves
+  const char* second = "";   ///< second parameter of halves
   int index = -1;            ///< ONNX's input
-  bool given = false;        ///< whether there is a theirs
+  bool given = false;        ///< whether `theirs` is set
   LiteralEntry theirs = {};  ///< ONNX's value or default
   LiteralEntry ours = {};
 };
-/// All forms, and the parts of one form that a word gave: what the manifest's writer finds in the description.
+/// All forms, and the entries of one form and one kind of call: helpers of the manifest's writer.
 struct OnnxForms {
   int count;
 };
@@ -285,12 +291,13 @@ struct OnnxPartsOf {
   int form;
   OnnxWord word;
 };
-/// One tensor and one parameter of op.example(). Dimensions, elements and parameters lie in the description's pools.
+/// One tensor and one parameter of op.example(). Dimensions, elements and parameters are in the
+/// description's pools.
 struct ExampleTensor {
   const char* name = "";
   Maybe<DType> dtype;
   int first_dim = 0, dims = 0;
-  int first_value = 0, values = 0;  ///< no values: any
+  int first_value = 0, values = 0;  ///< no values: any elements
 };
 struct ExampleParam {
   const char* name = "";
@@ -305,7 +312,7 @@ struct Renaming {
   const char* from = "";
   const char* to = "";
 };
-/// op.added(version, name), and the same of inputs, outputs and states: since that version.
+/// op.added(version, name) for parameters, inputs, outputs or states: exists since that version.
 struct Addition {
   int version = 0;
   const char* name = "";
@@ -314,7 +321,7 @@ struct Addition {
 struct Removal {
   int version = 0;
   const char* param = "";
-  Maybe<LiteralEntry> was;  ///< the one value that may be dropped; not given: any
+  Maybe<LiteralEntry> was;  ///< the only value that may be dropped; not given: any value
 };
 /// op.added(version, param).was(value).
 struct FormerValue {
@@ -322,51 +329,51 @@ struct FormerValue {
   LiteralEntry value;
 };
 
-/// Everything describe() said. All texts are literals of the author's.
+/// Everything that describe() declared. All texts are the author's literals.
 struct Description {
   const char* doc = "";             ///< one sentence
-  const char* space = TENON_SPACE;  ///< the part of the full name before the dot; empty: the plugin's name
-  int version = 1;                  ///< of the operator
-  Types types = floating;           ///< the shared dtype of inputs without types of their own
-  Fixed<const char*, 8> aliases;    // numbers: the most that an operator can have
+  const char* space = TENON_SPACE;  ///< prefix of the full name; empty: the plugin's name
+  int version = 1;                  ///< version of the operator
+  Types types = floating;           ///< the shared dtypes of inputs without types of their own
+  Fixed<const char*, 8> aliases;    // numbers are the capacities
   Fixed<InputEntry, 24> inputs;
   Fixed<OutputEntry, 16> outputs;
   Fixed<StateEntry, 12> states;
   Fixed<ParamEntry, 32> params;
-  Fixed<std::int64_t, 64> ints;  ///< the values of all list parameters' defaults, as are floats; params say which are whose
+  Fixed<std::int64_t, 64> ints;  ///< the default values of all list parameters, as in floats; params have the ranges
   Fixed<double, 64> floats;
-  Fixed<std::string_view, 64> texts;  ///< and those of examples
+  Fixed<std::string_view, 64> texts;  ///< also those of examples
   Fixed<Choice, 64> choices;
   Fixed<NamePair, 24> inplace;                   ///< (input, output)
   Fixed<NamePair, 24> backward_inplace;          ///< (output, input)
   Maybe<Fixed<const char*, 40>> backward_reads;  ///< not given: backward reads all inputs and outputs
-  Fixed<const char*, 24> zero_where;             ///< inputs; the output is 0 wherever one of them is
-  Fixed<NamePair, 16> linear;                    ///< terms of the output, each linear in these inputs; a second name may be empty
-  bool gradient_of_duals = false;                ///< an elementwise class's own gradient takes dual numbers, too
-  Maybe<bool> traced;                            ///< whether operator() is traced; not given: where it is compiled for dual numbers, too
-  bool derivative = false;                       ///< the CPU kernel has the parameter `derivative`, which the list does not have
-  Fixed<const char*, 40> channels_last;          ///< inputs and outputs that have that layout together
+  Fixed<const char*, 24> zero_where;             ///< inputs; the output is 0 where one of them is
+  Fixed<NamePair, 16> linear;                    ///< terms of the output, each linear in these inputs; the second name may be empty
+  bool gradient_of_duals = false;                ///< an elementwise class's own gradient also takes dual numbers
+  Maybe<bool> traced;                            ///< whether operator() is traced; not given: if it compiles for dual numbers
+  bool derivative = false;                       ///< the CPU kernel has the parameter `derivative`, which params does not list
+  Fixed<const char*, 40> channels_last;          ///< inputs and outputs that have this layout together
   bool prefers_channels_last = false;            ///< the kernel is faster with it
-  bool surrogate_gradient = false;               ///< it is not the derivative of forward, on purpose
+  bool surrogate_gradient = false;               ///< deliberately not the derivative of forward
   bool communicates = false;                     ///< kernels wait for other processes
   bool accumulates = false, strides = false, random = false, elementwise = false, kernels_elsewhere = false;
-  Fixed<Renaming, 16> renamed;  ///< in the order of describe(), which need not be that of the versions
+  Fixed<Renaming, 16> renamed;  ///< in the order of describe(), which may differ from that of the versions
   Fixed<Addition, 16> added;
   Fixed<Addition, 8> added_inputs, added_outputs, added_states;
   Fixed<Removal, 16> removed;
-  Fixed<FormerValue, 16> was;  ///< of parameters that were added
+  Fixed<FormerValue, 16> was;  ///< former values of added parameters
   Fixed<ConditionEntry, 8> conditions;
   Fixed<RuleEntry, 16> rules;
   Fixed<RewriteEntry, 24> rewrites;
   Fixed<OnnxEntry, 16> onnx;
-  Fixed<OnnxPart, 64> onnx_parts;  ///< of all forms
+  Fixed<OnnxPart, 64> onnx_parts;  ///< entries of all forms
   Fixed<ExampleEntry, 8> examples;
   Fixed<ExampleTensor, 32> example_tensors;
   Fixed<ExampleParam, 32> example_params;
-  Fixed<std::int64_t, 96> literals;     ///< dimensions of examples' tensors and lists of literals
+  Fixed<std::int64_t, 96> literals;     ///< dimensions of examples' tensors, and lists of literals
   Fixed<double, 96> example_values;     ///< elements of examples' tensors
-  ClassFault fault = ClassFault::none;  ///< the first that was found
-  const char* fault_of = "";            ///< the parameter, input, output or state that has it; empty: the operator
+  ClassFault fault = ClassFault::none;  ///< the first fault that was found
+  const char* fault_of = "";            ///< the parameter, input, output or state with the fault; empty: the operator
 
   /// Whether the kernel allocates some of the outputs.
   constexpr bool allocates() const {
@@ -375,7 +382,7 @@ struct Description {
     return false;
   }
 
-  /// functions: those that the class has, by name.
+  /// `functions`: the names of those that the class has.
   template <class Functions, class Key>
   constexpr void each_key(const Functions& functions, Key&& key) const {
     key("doc", doc), key("version", version), key("aliases", aliases), key("types", types);
@@ -383,7 +390,7 @@ struct Description {
     key("inplace", inplace), key("backward_inplace", backward_inplace), key("backward_reads", backward_reads);
     key("accumulates", accumulates), key("strides", strides), key("random", random), key("elementwise", elementwise);
     key("kernels_elsewhere", kernels_elsewhere), key("functions", functions), key("renamed", renamed), key("added", added);
-    // Since 0.2, and only where they say something; hosts before it pass over them.
+    // Since 0.2, and only if they are set; older hosts ignore them.
     if (*space) key("space", space);
     if (conditions.size > 0) key("conditions", conditions);
     if (rules.size > 0) key("rules", rules);
@@ -404,22 +411,24 @@ struct Description {
   }
 };
 
-/// A fault, and the name of the parameter, input or output that has it, where there is one.
+/// A fault, and the name of the parameter, input or output that has it, if any.
 struct Found {
   constexpr Found(ClassFault fault, const char* of = "") : fault(fault), of(of) {}
   ClassFault fault;
   const char* of;
 };
 
-/// For counts of outputs, which name a member: where the members lie that parameters and counts of outputs were described by, in the object
-/// that the defaults are read from. Kept beside the description and only while describe() runs: GCC 12 takes no constant that ever held the
+/// Resolves counts of outputs, which are given as members: the addresses of the members that
+/// describe parameters and counts, in the object that provides the defaults. Kept outside of the
+/// description and only while describe() runs, because GCC 12 rejects a constant that ever held the
 /// address of a temporary object.
 struct Addresses {
   const void* params[Description().params.capacity] = {};
   const void* counts[Description().outputs.capacity] = {};
 };
 
-/// The first input whose dtype is the shared one, which outputs without a dtype get; 0 if every input has a dtype of its own.
+/// The first input with the shared dtype, which outputs without a dtype get; 0 if every input has
+/// its own types.
 constexpr int first_shared(const Description& d) {
   for (int i = 0; i < d.inputs.size; ++i)
     if (!d.inputs[i].types.given) return i;

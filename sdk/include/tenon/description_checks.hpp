@@ -1,5 +1,6 @@
-// The checks of a finished Description that need no more than itself: names, bounds, references. What concerns the class (signatures, base,
-// missing functions) is in checks.hpp. All of it runs at compile time; each check returns the first fault it finds, or ClassFault::none.
+// Checks of a finished Description that need nothing else: names, bounds, references. Checks of the
+// class (signatures, base, missing functions) are in checks.hpp. Everything runs at compile time;
+// each check returns the first fault it finds, or ClassFault::none.
 #pragma once
 #include <limits>
 
@@ -10,7 +11,7 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// The name that two entries have; null: none. Quadratic: the lists are short.
+/// Returns a name that two entries have, or null. Quadratic, because the lists are short.
 template <class Entries>
 constexpr const char* repeated_name(const Entries& entries) {
   for (int i = 1; i < entries.size; ++i)
@@ -31,13 +32,14 @@ constexpr bool overflows(const Description& d) {
          d.example_values.overflow;
 }
 
-/// std::isfinite is no constant expression in C++20.
+/// std::isfinite is not constexpr in C++20.
 constexpr bool is_finite(double number) {
   return number >= std::numeric_limits<double>::lowest() && number <= std::numeric_limits<double>::max();
 }
 
-/// Inputs, outputs and states: names are unique among inputs and outputs together, and among states; initial values are finite; only the
-/// last input is variadic, since the number of its tensors is what the others leave; only one output has a count, for the same reason.
+/// Checks inputs, outputs and states: names are unique among inputs and outputs together, and among
+/// states; initial values are finite; only the last input is variadic, because its number of
+/// tensors is what the others leave; only one output has a count, for the same reason.
 constexpr Found check_tensors(const Description& d) {
   for (const char* repeated : {repeated_name(d.inputs), repeated_name(d.outputs)})
     if (repeated) return {ClassFault::same_input_or_output, repeated};
@@ -56,8 +58,8 @@ constexpr Found check_tensors(const Description& d) {
   return counts > 1 ? ClassFault::two_counts : ClassFault::none;
 }
 
-/// Whether a default lies within the parameter's bounds; a NaN is outside of every bound. Integers are compared as integers: a double has
-/// no room for all int64.
+/// Whether a default is within the parameter's bounds; NaN violates every bound. Integers are
+/// compared as integers: a double cannot represent all int64.
 template <class T>
 constexpr bool within(const ParamEntry& p, T value) {
   const auto keeps = [](const Bound& bound, auto holds) {
@@ -87,7 +89,7 @@ constexpr bool is_a_choice(const Description& d, const ParamEntry& p, std::strin
   return false;
 }
 
-/// An enum's default is compared by value, a text's by name, and so is each of several texts.
+/// An enum's default is compared by value; a text, and each text of a list, by name.
 constexpr bool default_is_a_choice(const Description& d, const ParamEntry& p) {
   if (p.kind == Kind::text) return is_a_choice(d, p, p.text);
   if (p.kind == Kind::texts) {
@@ -100,9 +102,9 @@ constexpr bool default_is_a_choice(const Description& d, const ParamEntry& p) {
   return false;
 }
 
-/// Types, choices and defaults of the parameters. A required parameter's default is never used, and may be anything; an enum's must still
-/// be one of its choices, so that the manifest can name it. has_defaults: false for the description of a kernel, whose defaults were not
-/// read.
+/// Checks types, choices and defaults of the parameters. A required parameter's default is never
+/// used and may be anything, but an enum's must still be one of its choices, because the manifest
+/// names it. `has_defaults` is false for the description of a kernel, whose defaults were not read.
 constexpr Found check_params(const Description& d, bool has_defaults) {
   if (const char* repeated = repeated_name(d.params)) return {ClassFault::same_param, repeated};
   for (const auto& param : d.params) {
@@ -115,7 +117,8 @@ constexpr Found check_params(const Description& d, bool has_defaults) {
   return ClassFault::none;
 }
 
-/// Of op.linear(): one input, or two different ones of which none stands for several tensors; the output is the only one.
+/// Whether op.linear() got one input, or two different ones, none of them variadic; the output must
+/// be the only one.
 constexpr bool is_term(const Description& d, const NamePair& term) {
   const int first = index_of(d.inputs, term.first), second = index_of(d.inputs, term.second);
   if (first < 0 || d.outputs.size != 1 || d.outputs[0].counted) return false;
@@ -128,8 +131,8 @@ constexpr bool shares_input(const NamePair& left, const NamePair& right) {
   return false;
 }
 
-/// Names in inplace, backward_inplace, backward_reads, linear, zero_where and takes_channels_last: describe() must declare them, before or
-/// after.
+/// Checks names in inplace, backward_inplace, backward_reads, linear, zero_where and
+/// takes_channels_last: describe() must declare them, before or after.
 constexpr Found check_references(const Description& d) {
   for (const auto& pair : d.inplace)
     if (index_of(d.inputs, pair.first) < 0 || index_of(d.outputs, pair.second) < 0)
@@ -156,7 +159,8 @@ constexpr Found check_references(const Description& d) {
   return ClassFault::none;
 }
 
-/// Whether a parameter has this name now or had it until it was renamed or removed. A parameter may be renamed twice: 2: a -> b, 3: b -> c.
+/// Whether a parameter has this name now or had it before it was renamed or removed. A parameter
+/// may be renamed twice: 2: a -> b, 3: b -> c.
 constexpr bool ever_named(const Description& d, std::string_view name) {
   if (index_of(d.params, name) >= 0) return true;
   for (const auto& renaming : d.renamed)
@@ -166,7 +170,8 @@ constexpr bool ever_named(const Description& d, std::string_view name) {
   return false;
 }
 
-/// Whether another parameter has had this name since that version: one that was added, or renamed to it.
+/// Whether another parameter has had this name since that version because it was added, or renamed
+/// to it.
 constexpr bool named_since(const Description& d, int version, std::string_view name) {
   for (const auto& addition : d.added)
     if (name == addition.name && addition.version >= version) return true;
@@ -175,7 +180,7 @@ constexpr bool named_since(const Description& d, int version, std::string_view n
   return false;
 }
 
-/// The version since which an input, output or state exists; 1 if nothing says it.
+/// Returns the version since which an input, output or state exists; 1 if none is declared.
 template <class Entry>
 constexpr int since(const Fixed<Addition, 8>& added, const Entry& entry) {
   for (const auto& addition : added)
@@ -183,8 +188,9 @@ constexpr int since(const Fixed<Addition, 8>& added, const Entry& entry) {
   return 1;
 }
 
-/// op.added_input(), added_output() or added_state(): each names an entry, of a version up to the operator's own; entries are in the order
-/// of their versions, since files and callers know tensors by their index.
+/// Checks op.added_input(), added_output() or added_state(): each names an entry, with a version up
+/// to the operator's own; entries are in the order of their versions, because files and callers
+/// refer to tensors by their index.
 template <class Entries>
 constexpr Found check_added(const Entries& entries, const Fixed<Addition, 8>& added, int version, ClassFault unknown) {
   for (const auto& addition : added) {
@@ -196,7 +202,8 @@ constexpr Found check_added(const Entries& entries, const Fixed<Addition, 8>& ad
   return ClassFault::none;
 }
 
-/// renamed, added and removed: they lead to parameters of the operator, at versions up to its own.
+/// Checks renamed, added and removed: they refer to parameters of the operator, at versions up to
+/// its own.
 constexpr Found check_versions(const Description& d) {
   for (const auto& renaming : d.renamed) {
     if (!ever_named(d, renaming.to)) return {ClassFault::renamed_unknown, renaming.to};
@@ -220,8 +227,9 @@ constexpr Found check_versions(const Description& d) {
   return ClassFault::none;
 }
 
-/// Finds the parameters that outputs' counts stand for: .count(&Split::parts) and op.param("parts", &Split::parts, ...) name one member, so
-/// their addresses in one object are equal. A count that no parameter has is a fault: the host could not know the number of outputs.
+/// Finds the parameters of outputs' counts: .count(&Split::parts) and op.param("parts",
+/// &Split::parts, ...) refer to one member, so their addresses in one object are equal. A count
+/// without a parameter is a fault: the host could not determine the number of outputs.
 constexpr Found resolve_counts(Description& d, const Addresses& addresses) {
   Found found = ClassFault::none;
   for (int o = 0; o < d.outputs.size; ++o) {
@@ -233,7 +241,7 @@ constexpr Found resolve_counts(Description& d, const Addresses& addresses) {
   return found;
 }
 
-/// The space is a name like an operator's own.
+/// The space follows the rules of an operator's name.
 constexpr bool is_name(std::string_view text) {
   for (const char c : text)
     if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '_') return false;
@@ -243,7 +251,8 @@ constexpr bool is_operator_name(std::string_view text) {
   return !text.empty() && text.size() <= 128 && is_name(text);
 }
 
-/// Parameters that conditions, rules and examples name, and the kinds of parameters that a rule can compare.
+/// Checks the parameters that conditions, rules and examples name, and that rules can compare their
+/// kinds.
 constexpr Found check_rules(const Description& d) {
   if (!is_name(d.space)) return {ClassFault::space_not_a_name, d.space};
   for (const auto& condition : d.conditions) {
@@ -280,8 +289,8 @@ constexpr Found check_rules(const Description& d) {
   return ClassFault::none;
 }
 
-/// Completes a description after describe() has run, and notes the first fault. addresses: null for a kernel, whose class has no object
-/// at compile time and whose defaults were not read.
+/// Completes a description after describe() and records the first fault. `addresses` is null for a
+/// kernel, whose class has no object at compile time and whose defaults were not read.
 constexpr void finish(Description& d, const Addresses* addresses) {
   const bool has_defaults = addresses != nullptr;
   const Found counts = addresses ? resolve_counts(d, *addresses) : ClassFault::none;

@@ -3,10 +3,11 @@
 //     op.types(tenon::floating);                                                // in describe(): the dtypes of all inputs
 //     op.input("index", "rows to take").types({tenon::i32, tenon::i64});        // or of one input
 //     io.set_output(0, shape, tenon::i64);                                      // in infer()
-//     tenon::visit<tenon::floating>(dtype, [&]<class T>() { run<T>(call); });   // in forward(): from a dtype to a C++ type
+//     tenon::visit<tenon::floating>(dtype, [&]<class T>() { run<T>(call); });   // in forward(): maps a dtype to a C++ type
 //     static_assert(tenon::dtype_of<float> == tenon::f32);                      // and back
 //
-// Tenon never converts dtypes on its own: an operator gets the dtypes that it declares, or the user an error that names them.
+// Tenon never converts dtypes implicitly: an operator gets the dtypes that it declares, or the user
+// gets an error that names them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -41,13 +42,14 @@ namespace tenon {
 ///     tenon::c64          tenon::Complex<float>  8      complex64
 ///     tenon::c128         tenon::Complex<double> 16     complex128
 ///
-/// The last six are of 0.2: Tenon 0.1 refuses operators that name them and files that hold them. Texts are no elements of tensors.
-/// The numbers are those of the C boundary. `unknown_dtype` is for inference only: kernels never see it.
+/// The last six were added in 0.2: Tenon 0.1 rejects operators and files that use them. Tensors
+/// cannot have text elements. The numbers are those of the C boundary. `unknown_dtype` is for
+/// inference only: kernels never see it.
 enum class DType : std::uint8_t;
 
-/// For the SDK and the host: the one list of all dtypes, in the order of their numbers, from which everything else that is known of dtypes
-/// follows. X(short name, number, C++ type, numpy's name, numpy's letter: b bool, u unsigned, i signed, f floating, V bytes for bfloat16,
-/// c complex)
+/// For the SDK and the host: the list of all dtypes, in the order of their numbers, from which
+/// everything else about dtypes is derived. X(short name, number, C++ type, numpy's name, numpy's
+/// letter: b bool, u unsigned, i signed, f floating, V bytes for bfloat16, c complex)
 #define TENON_DTYPES(X)                         \
   X(boolean, BOOLEAN, bool, "bool", 'b')        \
   X(u8, U8, std::uint8_t, "uint8", 'u')         \
@@ -72,22 +74,26 @@ enum class DType : std::uint8_t { TENON_DTYPES(TENON_DTYPE) };
 #define TENON_DTYPE(name, ...) inline constexpr auto name = DType::name;
 TENON_DTYPES(TENON_DTYPE)
 #undef TENON_DTYPE
-/// "Not known yet", in inference. It is not a dtype: size_of() is 0, and no set of dtypes has it.
+/// "Not known yet", in inference. It is not a dtype: size_of() is 0, and no set of dtypes contains
+/// it.
 inline constexpr auto unknown_dtype = static_cast<DType>(TENON_DTYPE_UNKNOWN);
 inline constexpr int dtype_count = TENON_DTYPE_COUNT;
 
-/// How a tensor's values are stored: all of them (dense); some rows of a tensor of rank 1 or more, all others being zero (row_sparse); or
-/// some elements of a matrix, row by row (csr). sparse.hpp has what kernels get of the sparse ones.
+/// How a tensor's values are stored: all of them (dense); some rows of a tensor of rank 1 or more,
+/// the others being zero (row_sparse); or some elements of a matrix, row by row (csr). See
+/// sparse.hpp for the sparse tensors of kernels.
 enum class Storage : std::uint8_t { dense = TENON_DENSE, row_sparse = TENON_ROW_SPARSE, csr = TENON_CSR };
 
-/// How a kernel must write an output, or an input gradient in backward; call.write(i) says which.
-///     none       nobody needs it: skip it, its accessor throws
-///     to         overwrite every element; what is there is undefined
-///     in_place   the same, but the memory is that of the input that op.inplace pairs with the output: read element i before you write it
+/// How a kernel must write an output, or an input gradient in backward; see call.write(i).
+///     none       not requested: skip it, its accessor throws
+///     to         overwrite every element; the old values are undefined
+///     in_place   overwrite every element in the memory of the input that op.inplace pairs with the output:
+///                read element i before you write it
 ///     add        add to every element; only if describe() calls op.accumulates()
 enum class Write : std::uint8_t { none = TENON_WRITE_NONE, to = TENON_WRITE_TO, in_place = TENON_WRITE_IN_PLACE, add = TENON_WRITE_ADD };
 
-/// For the SDK: what is known of each dtype, in one place and without pointers, for every plugin has it.
+/// For the SDK: the properties of each dtype in one table, without pointers because every plugin
+/// has a copy.
 struct DTypeFacts {
   char name[11], letter;
   std::uint8_t size;
@@ -96,7 +102,8 @@ struct DTypeFacts {
 inline constexpr DTypeFacts dtype_facts[dtype_count] = {TENON_DTYPES(TENON_DTYPE)};
 #undef TENON_DTYPE
 
-/// numpy's name, as in manifests, files and errors; "unknown" for unknown_dtype and for invalid numbers.
+/// numpy's name, as in manifests, files and errors; "unknown" for unknown_dtype and for invalid
+/// numbers.
 constexpr const char* name_of(DType dtype) {
   const auto i = static_cast<std::size_t>(dtype);
   return i < dtype_count ? dtype_facts[i].name : "unknown";
@@ -114,20 +121,22 @@ constexpr const char* name_of(Write write) {
                                     : "unknown";
 }
 
-/// Bytes of one element; 0 for unknown_dtype. A dense tensor has shape.size() * size_of(dtype) bytes of elements.
+/// Bytes of one element; 0 for unknown_dtype. The elements of a dense tensor take shape.size() *
+/// size_of(dtype) bytes.
 constexpr std::size_t size_of(DType dtype) {
   const auto i = static_cast<std::size_t>(dtype);
   return i < dtype_count ? dtype_facts[i].size : 0;
 }
 
-/// numpy's letter for what the elements are: 'b' bool, 'u' unsigned and 'i' signed integers, 'f' floating, 'c' complex; 'V' for bfloat16,
-/// which numpy lacks; '?' for unknown_dtype.
+/// numpy's letter for the kind of elements: 'b' bool, 'u' unsigned and 'i' signed integers, 'f'
+/// floating, 'c' complex; 'V' for bfloat16, which numpy lacks; '?' for unknown_dtype.
 constexpr char numpy_letter(DType dtype) {
   const auto i = static_cast<std::size_t>(dtype);
   return i < dtype_count ? dtype_facts[i].letter : '?';
 }
 
-// These three let errors take dtypes, storages and write modes as they are: throw tenon::Error("no kernel for ", dtype).
+// With these three, errors take dtypes, storages and write modes directly: throw tenon::Error("no
+// kernel for ", dtype).
 [[gnu::cold]] inline void append_part(std::string& text, DType dtype) {
   append_text(text, name_of(dtype));
 }
@@ -141,14 +150,15 @@ constexpr char numpy_letter(DType dtype) {
 /// A set of dtypes, for op.types(), op.input(...).types() and tenon::visit: one of the constants below, {tenon::f32, tenon::f64}, or a sum
 /// such as tenon::floating + tenon::Types{tenon::i64}.
 struct Types {
-  std::uint16_t mask = 0;  ///< bit i: the dtype of number i; public, so that Types can be a template argument
+  std::uint16_t mask = 0;  ///< bit i stands for the dtype with number i; public, so that Types can be a template argument
 
   constexpr Types() = default;                         ///< the empty set
-  constexpr Types(std::uint16_t mask) : mask(mask) {}  ///< implicit: nvcc writes a template argument of this type as {mask}
+  constexpr Types(std::uint16_t mask) : mask(mask) {}  ///< implicit, because nvcc writes a template argument of this type as {mask}
   constexpr Types(std::initializer_list<DType> dtypes) {
     for (const DType dtype : dtypes) mask = static_cast<std::uint16_t>(mask | 1u << static_cast<unsigned>(dtype));
   }
-  /// Whether the dtype is in the set: tenon::floating.has(call.input_type(0).dtype). False for unknown_dtype.
+  /// Whether the set contains the dtype: tenon::floating.has(call.input_type(0).dtype). False for
+  /// unknown_dtype.
   constexpr bool has(DType dtype) const { return static_cast<unsigned>(dtype) < dtype_count && (mask >> static_cast<unsigned>(dtype) & 1); }
   friend constexpr bool operator==(Types, Types) = default;
   /// The union of two sets.
@@ -157,20 +167,22 @@ struct Types {
     return left;
   }
 };
-/// floating: f16, bf16, f32, f64, the default of op.types(). integral: u8, i8, i32, i64. numeric: both of them. any_type: numeric and
-/// boolean. These are the sets of 0.1 and stay as they are, so that a new dtype neither changes nor enlarges operators that are there.
+/// floating: f16, bf16, f32, f64, the default of op.types(). integral: u8, i8, i32, i64. numeric:
+/// both. any_type: numeric and boolean. These are the sets of 0.1. They will not change, so that
+/// new dtypes do not affect existing operators.
 inline constexpr Types floating = {f16, bf16, f32, f64}, integral = {u8, i8, i32, i64}, numeric = integral + floating,
                        any_type = numeric + Types{boolean};
 /// any_integer: all eight. any_real: these and floating. any_complex: c64 and c128. every_type: all dtypes.
 inline constexpr Types any_integer = integral + Types{i16, u16, u32, u64}, any_real = any_integer + floating, any_complex = {c64, c128},
                        every_type = any_real + any_complex + Types{boolean};
 
-/// The dtype of a C++ element type: dtype_of<float> is f32. A type without a dtype does not compile: neither long long, where int64_t is
-/// long, nor _Float16. tenon::visit goes the other way, from a dtype to a type.
+/// The dtype of a C++ element type: dtype_of<float> is f32. A type without a dtype does not
+/// compile, such as _Float16, or long long if int64_t is long. tenon::visit is the inverse, from a
+/// dtype to a type.
 #define TENON_DTYPE(name, number, type, ...) " " #type
 template <class T>
 inline constexpr DType dtype_of = [] {
-  static_assert(!std::is_same_v<T, T>, "this is not an element type; those are" TENON_DTYPES(TENON_DTYPE));
+  static_assert(!std::is_same_v<T, T>, "this is not an element type; the element types are" TENON_DTYPES(TENON_DTYPE));
   return unknown_dtype;
 }();
 #undef TENON_DTYPE

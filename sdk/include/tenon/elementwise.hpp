@@ -1,4 +1,4 @@
-// Elementwise operators: one scalar function is the whole operator.
+// Elementwise operators, each defined by one scalar function.
 //
 //     struct Square : tenon::Elementwise {
 //       static constexpr void describe(auto& op) {
@@ -13,16 +13,18 @@
 //     };
 //     TENON_OPERATOR(square, Square)
 //
-// From operator() come kernels for every dtype that op.types() allows, vectorised and split over threads; broadcasting as numpy does it;
-// strided inputs, in-place use and all write modes; the derivative, by running the function on dual numbers; and sparse storage kept where
-// the function of 0 is 0, or of two of them, as for csr + csr, and where op.zero_where says that one 0 is enough, as for csr * dense. A
-// class may give its derivative itself, and its arguments say what backward has to keep in memory:
+// Tenon derives from operator(): kernels for every dtype that op.types() allows, vectorised and
+// multi-threaded; numpy broadcasting; strided inputs, in-place operation and all write modes; the
+// derivative, by calling the function with dual numbers; and sparse kernels, if the function of 0
+// is 0, or of two zeros, as for csr + csr, or if op.zero_where declares that one 0 is enough, as
+// for csr * dense. A class may define its derivative itself; the arguments determine which tensors
+// are kept for backward:
 //     template <class T> TENON_FN T gradient(T dy) const;                          the output's gradient only
 //     template <class T> TENON_FN T gradient(T dy, tenon::OutputOf<T> y) const;    and the output
 //     template <class T> TENON_FN T gradient(T dy, tenon::InputOf<T> x) const;     and the inputs, one argument for each
 // With two inputs it returns tenon::Pair<T>.
 #pragma once
-// Clang warns of loops that it was told are independent and leaves scalar all the same, as those that call sin or pow.
+// Clang warns about independent loops that it cannot vectorise, such as those that call sin or pow.
 #if defined(__clang__)
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wpass-failed"

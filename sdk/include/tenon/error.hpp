@@ -1,4 +1,4 @@
-// How an author reports an error, and how reasons are joined from texts, numbers and shapes.
+// How an author reports an error, and how messages are joined from texts, numbers and shapes.
 //
 //     throw tenon::Error("data is ", shape, " but axis is ", axis);       // anywhere in a kernel or in configure()
 //     io.require(a == b, "left is ", a, " but right is ", b);             // in infer()
@@ -8,8 +8,9 @@
 //
 //     error: [take] node 't': data is [2, 3] but axis is 4 (data float32 [2, 3], index int64 [2])
 //
-// Write the reason alone, in one sentence: what was found and what is needed. The host adds the operator, the node and the types of all
-// inputs. A CUDA kernel cannot throw for what its elements are: see gpu/fault.hpp.
+// Write only the reason, in one sentence: what was found and what is needed. The host adds the
+// operator, the node and the types of all inputs. A CUDA kernel cannot throw because of its
+// elements: see gpu/fault.hpp.
 #pragma once
 #include <charconv>
 #include <cstddef>
@@ -26,39 +27,41 @@
 #pragma GCC visibility push(hidden)
 namespace tenon {
 
-/// What went wrong, coarsely. Error(kind, ...) sets it; most errors of authors are `failed`, those of io.require are `type`.
+/// A coarse category of the error. Error(kind, ...) sets it; most errors of authors are `failed`,
+/// those of io.require are `type`.
 enum class ErrorKind : std::int32_t {
   failed = TENON_ERROR_FAILED,        ///< the author's own reason
   parameter = TENON_ERROR_PARAMETER,  ///< a parameter is missing, unknown or out of range
   type = TENON_ERROR_TYPE,            ///< a shape, dtype or storage does not fit
-  memory = TENON_ERROR_MEMORY,        ///< not enough of it
-  unknown = TENON_ERROR_UNKNOWN       ///< something was thrown that is not a std::exception
+  memory = TENON_ERROR_MEMORY,        ///< out of memory
+  unknown = TENON_ERROR_UNKNOWN       ///< an exception other than std::exception
 };
 
-/// How texts grow in the SDK, and the function to call in an append_part() of one's own. There is one only: of the many ways that
-/// std::string has, each that is used is compiled into every plugin.
+/// Appends to a text; call it in your own append_part(), too. The SDK appends only through this
+/// function, because each of std::string's many ways that is used is compiled into every plugin.
 [[gnu::cold, gnu::noinline]] inline void append_text(std::string& text, std::string_view more) {
   text.append(more.data(), more.size());
 }
 
-/// One part of a reason, borrowed until the end of the statement: a text, a number, or any type with append_part(std::string&, const T&)
-/// beside it (Shape, DType, Ints ...). An author's own type joins them with such a function in its namespace:
+/// One part of a message, borrowed until the end of the statement: a text, a number, or any type
+/// with a function append_part(std::string&, const T&) in its namespace (Shape, DType, Ints ...).
+/// To use your own type, define such a function:
 ///
 ///     void append_part(std::string& text, const Point& point) { tenon::append_text(text, tenon::join("(", point.x, ", ", point.y, ")")); }
 ///
-/// Parts convert from their values; nobody needs to name this type. It is one type for all, so that reasons cost a plugin little code and
-/// compile time.
+/// Parts convert implicitly from values; you need not name this type. It is one type for all
+/// values, so that messages cost a plugin little code and compile time.
 class Part {
  public:
   Part(std::string_view text) : append_(&append_view), text_(text) {}
   Part(const std::string& text) : Part(std::string_view(text)) {}
-  Part(const char* text) : Part(std::string_view(text != nullptr ? text : "(null)")) {}  // as of getenv()
+  Part(const char* text) : Part(std::string_view(text != nullptr ? text : "(null)")) {}  // for example from getenv()
   template <class T>
   requires(!std::is_arithmetic_v<T> && std::is_convertible_v<const T&, std::string_view>) Part(const T& text)
       : Part(static_cast<std::string_view>(text)) {}
-  /// "true" or "false"; before the numbers, which a bool would be, too.
+  /// "true" or "false"; declared before the numbers, because a bool would convert to one.
   Part(bool value) : Part(value ? "true" : "false") {}
-  /// In decimal; a char is a character, std::int8_t and std::uint8_t are numbers.
+  /// In decimal; a char is printed as a character, std::int8_t and std::uint8_t as numbers.
   template <class Number>
   requires std::is_arithmetic_v<Number> Part(Number number) {
     if constexpr (std::is_same_v<Number, char>) {
@@ -87,7 +90,6 @@ class Part {
     const char letter = static_cast<char>(part.signed_);
     append_text(text, {&letter, 1});
   }
-  // Locales do not matter here: an error reads the same everywhere.
   // Numbers print in the shortest form that reads back as the same number, whatever the locale.
   template <class Number>
   [[gnu::cold]] static void append_number(std::string& text, Number number) {
@@ -96,7 +98,8 @@ class Part {
   }
   static void append_float(std::string& text, const Part& part) { append_number(text, part.float_); }
   static void append_double(std::string& text, const Part& part) { append_number(text, part.double_); }
-  // Not by std::to_chars: for integers that is a template, which takes as long to compile as ten of these.
+  // Does not use std::to_chars: for integers it is a template that takes as long to compile as ten
+  // of these.
   [[gnu::cold]] static void append_digits(std::string& text, unsigned long long number) {
     char digits[20];
     char* first = digits + sizeof digits;
@@ -112,7 +115,7 @@ class Part {
   static void append_unsigned(std::string& text, const Part& part) { append_digits(text, part.unsigned_); }
 
   void (*append_)(std::string& text, const Part& part);
-  // Which member is set is known to append_.
+  // append_ determines which member is set.
   union {
     std::string_view text_;
     float float_;
@@ -123,24 +126,28 @@ class Part {
   };
 };
 
-/// The parts as one text, for callers that have a list of them.
+/// Joins the parts into one text, for callers that have a list of them.
 [[gnu::cold]] inline std::string join_parts(std::initializer_list<Part> parts) {
   std::string text;
   for (const Part& part : parts) part.append_to(text);
   return text;
 }
 
-/// The parts as one text: join("left is ", shape, " but k is ", 3) is "left is [2, 3] but k is 3".
+/// Joins the parts into one text: join("left is ", shape, " but k is ", 3) is "left is [2, 3] but k
+/// is 3".
 template <class... Parts>
 std::string join(const Parts&... parts) {
   return join_parts({Part(parts)...});
 }
 
-/// An error with a reason for people, joined from its parts. Throw it from any member of an operator, and from bodies of parallel_for; the
-/// SDK catches it at the boundary, and the host adds node, operator and shapes. Other exceptions are caught, too: of a std::exception the
-/// user reads what(), std::bad_alloc becomes "out of memory". After an error in forward or backward, outputs and states are undefined.
+/// An error with a message for people, joined from its parts. Throw it from any member of an
+/// operator, and from bodies of parallel_for; the SDK catches it at the boundary, and the host adds
+/// node, operator and shapes. Other exceptions are caught, too: the user sees what() of a
+/// std::exception, and "out of memory" for std::bad_alloc. After an error in forward or backward,
+/// outputs and states are undefined.
 struct Error : std::runtime_error {
-  /// Error("k is ", k, " but must be even") for a reason in parts, Error(ErrorKind::type, "...", ...) to choose the kind as well.
+  /// Error("k is ", k, " but must be even") joins its parts; Error(ErrorKind::type, "...", ...)
+  /// also sets the kind.
   explicit Error(const std::string& reason, ErrorKind kind = ErrorKind::failed) : std::runtime_error(reason), kind(kind) {}
   explicit Error(const char* reason, ErrorKind kind = ErrorKind::failed) : Error(join(reason), kind) {}
   /// "axis is 3", of kind failed.
@@ -149,10 +156,11 @@ struct Error : std::runtime_error {
   template <class... Parts>
   explicit Error(ErrorKind kind, const Parts&... reason) : Error(join(reason...), kind) {}
 
-  ErrorKind kind;  ///< what the host gets beside what()
+  ErrorKind kind;  ///< passed to the host with what()
 };
 
-/// Throws an Error of these parts, as the SDK itself does. It costs its caller less code than `throw` does.
+/// Throws an Error of these parts, as the SDK does itself. It costs its caller less code than
+/// `throw`.
 [[noreturn, gnu::cold]] inline void fail(ErrorKind kind, std::initializer_list<Part> reason) {
   throw Error(join_parts(reason), kind);
 }

@@ -1,5 +1,6 @@
-// TENON_FN marks a function that runs on the host and, in sources compiled for CUDA, on its devices too: operator() and gradient of
-// elementwise classes, bodies of gpu::for_each, and whatever they call. Without it g++ compiles the class and nvcc rejects it.
+// TENON_FN marks a function that runs on the host and, in sources compiled for CUDA, on the device:
+// operator() and gradient of elementwise classes, bodies of gpu::for_each, and everything they
+// call. Without it, g++ compiles the class but nvcc rejects it.
 //
 //     template <class T>
 //     TENON_FN T square(T x) {
@@ -7,12 +8,13 @@
 //     }
 #pragma once
 
-/// Sources that get CUDA kernels: those that nvcc compiles, and those that any compiler compiles for the GPUs that Tenon's tests simulate.
+/// Defined in sources that get CUDA kernels: those compiled by nvcc, and those compiled by any
+/// compiler for Tenon's simulated GPUs.
 #if defined(__CUDACC__) || defined(TENON_SIMULATED_CUDA)
 #define TENON_CUDA_SOURCE 1
 #endif
 
-// g++ and clang++ see a plain function.
+// For g++ and clang++ it is empty.
 #if defined(__CUDACC__)
 #define TENON_FN __host__ __device__
 #else

@@ -1,5 +1,6 @@
-// Errors on their way through the C boundary, in both directions. No exception may cross it: plugin and host may come from different
-// compilers. So each side turns an exception into a kind and a text in the caller's buffer, returns 1, and the caller throws again:
+// Errors across the C boundary, in both directions. No exception may cross it, because plugin and
+// host may come from different compilers. Each side turns an exception into a kind and a text in
+// the caller's buffer and returns 1; the caller throws it again:
 //
 //     std::int32_t infer(const void* object, tenon_infer* io) noexcept {
 //       return guarded(io->error, [&] { ... });             // whatever is thrown in here is written into io->error
@@ -23,7 +24,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// Room for the reason of a failing host function, up to 1023 bytes, and the way to throw it here. Used by one thread; do not move it.
+/// A buffer for the reason of a failed host function, up to 1023 bytes, and a function to throw it.
+/// Not thread-safe; not movable.
 class HostError {
  public:
   tenon_error* raw() { return &raw_; }  ///< for the host function
@@ -34,31 +36,31 @@ class HostError {
 
  private:
   char text_[1024] = {};  // raw_ points at it
-  // kind `failed` unless the host sets another one
+  // `failed` unless the host sets another kind
   tenon_error raw_ = {sizeof(tenon_error), TENON_ERROR_FAILED, 0, text_, sizeof text_};
 };
 
-/// For code that has no exception at hand.
-/// Writes a reason into the caller's buffer. A reason that is too long is cut between two characters of UTF-8. error may be null.
+/// Writes a reason into the caller's buffer, for code without an exception. A reason that is too
+/// long is truncated between two UTF-8 characters. error may be null.
 [[gnu::cold]] inline void write_error(tenon_error* error, ErrorKind kind, std::string_view reason) noexcept {
   if (!error || !error->text || error->capacity == 0) return;
   std::size_t size = reason.size() < error->capacity ? reason.size() : static_cast<std::size_t>(error->capacity - 1);
   if (size < reason.size())
-    // A byte 10xxxxxx continues a character: go back to where one begins.
+    // A byte 10xxxxxx continues a character: go back to the first byte.
     while (size > 0 && (static_cast<unsigned char>(reason[size]) & 0xC0) == 0x80) --size;
   reason.copy(error->text, size);
   error->text[size] = '\0';
   error->kind = static_cast<std::int32_t>(kind);
 }
 
-/// The exception's own text, which may be null although it should not.
+/// Returns the exception's text; handles a null what().
 inline std::string_view text_of(const std::exception& failure) noexcept {
   const char* text = failure.what();
   return text != nullptr ? std::string_view(text) : "an exception was thrown whose what() returns null";
 }
 
-/// Call it inside a catch block: writes what was thrown. Error keeps its kind, std::bad_alloc becomes `memory`, other std::exceptions
-/// `failed`, and anything else `unknown`.
+/// Writes the current exception; call it inside a catch block. Error keeps its kind, std::bad_alloc
+/// becomes `memory`, other std::exceptions `failed`, and anything else `unknown`.
 [[gnu::cold]] inline void write_current_exception(tenon_error* error) noexcept {
   try {
     throw;
@@ -73,7 +75,7 @@ inline std::string_view text_of(const std::exception& failure) noexcept {
   }
 }
 
-/// Runs a body that may throw and returns what goes through the boundary: 0, or 1 with the reason in *error.
+/// Runs a body that may throw and returns the boundary's result: 0, or 1 with the reason in *error.
 template <class Body>
 std::int32_t guarded(tenon_error* error, Body&& body) noexcept {
   try {

@@ -8,8 +8,9 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// The host's function of this name and version, null if it has none: a host of ABI minor 0 has no query, and a later one may lack the
-/// name. Function is the type that abi.h states for the name. A few nanoseconds; threads: any.
+/// Returns the host's function of this name and version, or null if it has none: a host of ABI
+/// minor 0 has no query, and a later one may lack the name. Function is the type that abi.h
+/// specifies for the name. Takes a few nanoseconds; thread-safe.
 ///
 ///     const auto log = host_function<tenon_log>(call, "log/1");
 ///     if (log) log(&call, TENON_LOG_INFO, "no cache");
