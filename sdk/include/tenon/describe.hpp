@@ -72,8 +72,8 @@ constexpr Kind kind_of = [] {
 struct RecordedParameter : IgnoredParameter {
   constexpr RecordedParameter(Description& d, ParamEntry& p) : description(&d), entry(&p) {}
   constexpr void required() const { entry->required = true; }
-  // Sets both numbers; readers use the one of the parameter's kind. A limit of an integer parameter
-  // that is not a constant of its type does not compile.
+  // Sets both numbers; readers use the one of the parameter's kind. A floating limit beyond 2^63
+  // does not compile, because its conversion to an integer is not a constant expression.
   template <Side side, class Limit>
   constexpr void bound(Limit limit) const {
     entry->bounds[static_cast<int>(side)] = {true, static_cast<std::int64_t>(limit), static_cast<double>(limit)};

@@ -1,4 +1,4 @@
-// Inference of shapes and dtypes, as an operator's infer() sees it.
+// Inference of shapes and dtypes: the argument of an operator's infer().
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// The elements of an input as infer() sees them: row by row, borrowed until infer() returns; or nothing, if they are not known.
+/// The elements of an input in infer(), row by row, borrowed until infer() returns; empty if they
+/// are not known.
 ///
 ///     const auto sizes = io.values<std::int64_t>("shape");
 ///     if (sizes) ... sizes[0] ... sizes.size()
@@ -26,37 +27,39 @@ class Known {
   Known() = default;
   Known(const T* begin, std::int64_t size) : begin_(begin), size_(size), known_(true) {}
   explicit operator bool() const { return known_; }
-  std::int64_t size() const { return size_; }                      ///< 0 if they are not known, too
+  std::int64_t size() const { return size_; }                      ///< also 0 if the elements are not known
   const T& operator[](std::int64_t i) const { return begin_[i]; }  ///< i below size(); not checked
   const T* begin() const { return begin_; }
   const T* end() const { return begin_ + size_; }
 
  private:
-  // The constant itself, or in eager calls the caller's tensor.
+  // Points to the constant, or in eager calls to the caller's tensor.
   const T* begin_ = nullptr;
   std::int64_t size_ = 0;
   bool known_ = false;
 };
 
-/// Shapes and dtypes of a node's inputs, outputs and states: infer() reads what is known and adds what follows from it.
+/// Shapes and dtypes of a node's inputs, outputs and states: infer() reads what is known and adds
+/// what follows from it.
 ///
 ///     void infer(tenon::Infer& io) const {
-///       const auto data = io.input("data").shape;              // maybe unknown in part: [?, 64]
-///       if (!data.has_rank()) return;                          // nothing follows yet; the host asks again
+///       const auto data = io.input("data").shape;              // may be partly unknown: [?, 64]
+///       if (!data.has_rank()) return;                          // nothing follows yet; the host calls again
 ///       io.require(data.rank() == 2, "data is ", data, " but needs two dimensions");
 ///       io.set_input("weight", {num_hidden, data[1]});         // an input may follow from another one
 ///       io.set_output(0, {data[0], num_hidden});               // an unknown data[0] stays unknown
 ///     }
 ///
-/// The host calls infer() several times and with anything unknown: rank, dimensions, dtypes. Set what you can each time, whatever the
-/// host may know already. Every set_* merges: known [2, ?] and set [?, 3] give [2, 3]; known [2, ?] and set [4, 3] is an error (type) that
-/// shows both; unknown dimensions and dtypes change nothing. So "same shape" in both directions is
+/// The host calls infer() several times, and anything may be unknown: rank, dimensions, dtypes. Set
+/// what you can each time, whatever the host may already know. Every set_* merges: known [2, ?] and
+/// set [?, 3] give [2, 3]; known [2, ?] and set [4, 3] is an error (type) that shows both; unknown
+/// dimensions and dtypes change nothing. So "same shape" in both directions is
 ///
 ///     io.set_output(0, io.input(0).shape);
-///     io.set_input(0, io.output(0).shape);                     // returns what was merged: the consumers' knowledge, too
+///     io.set_input(0, io.output(0).shape);                     // output(0) now has the merged shape, also from consumers
 ///
-/// infer() must not depend on anything but parameters, types and values(). Threads: this object is used by one, but infer()
-/// of one operator object may run on several at once.
+/// infer() must depend only on parameters, types and values(). Threads: this object is used by one
+/// thread, but infer() of one operator object may run on several threads at once.
 class Infer {
   using Which = detail::IndexOrName;
 
@@ -64,12 +67,12 @@ class Infer {
   Infer(const tenon_infer& raw, const detail::Names& names) : raw_(&raw), names_(&names) {}
   const tenon_infer& raw() const { return *raw_; }
 
-  /// Positions are those of describe(); a variadic input takes one position for each of its tensors. Optional inputs count, connected or
-  /// not.
+  /// Indices are those of describe(); a variadic input takes one index for each of its tensors.
+  /// Optional inputs count, connected or not.
   int inputs() const { return static_cast<int>(raw_->input_count); }
   int outputs() const { return static_cast<int>(raw_->output_count); }
   /// Whether an input is connected; true for every required one, false for unknown names:
-  /// io.require(has_bias == io.has_input("bias"), "...") needs no type of it.
+  /// io.require(has_bias == io.has_input("bias"), "...") does not need its type.
   bool has_input(Which input) const {
     const int i = input.in(names_->inputs, inputs());
     return i >= 0 && i < inputs() && raw_->inputs[i].present;
@@ -79,53 +82,59 @@ class Infer {
   bool channels_last(Which input) const { return inputs_group().entry(input).layout == TENON_LAYOUT_CHANNELS_LAST; }
   bool output_channels_last(Which output) const { return outputs_group().entry(output).layout == TENON_LAYOUT_CHANNELS_LAST; }
 
-  /// In supports(): f32, or bf16 where the session asks for that: products of f32 may then round what they multiply to it, and add in f32.
-  /// A kernel that does so is a TENON_KERNEL_VARIANT, which supports nothing else. The types stay f32.
+  /// In supports(): f32, or bf16 if the session requests it: f32 products may then round their
+  /// factors to bfloat16 and add in f32. A kernel that does so is a TENON_KERNEL_VARIANT that
+  /// supports nothing else. The types stay f32.
   DType precision() const { return raw_->precision == TENON_BF16 ? bf16 : f32; }
 
-  /// What is known so far: unknown_dtype and a shape without rank for what is not, as for an optional input that is not connected. Error:
-  /// no such position or name.
+  /// Returns what is known so far: unknown_dtype and a shape without rank for what is not, for
+  /// example for an optional input that is not connected. Error: no such index or name.
   TensorType input(Which input) const { return read(inputs_group().entry(input)); }
   TensorType output(Which output) const { return read(outputs_group().entry(output)); }
-  /// A state's type is what set_state made it; before that it is unknown.
+  /// The type of a state as set by set_state; unknown before that.
   TensorType state(Which state) const { return read(states_group().entry(state)); }
 
-  /// Merges this into what is known of the input. For an optional .weight() that is not connected it requests one: a graph then creates a
-  /// variable of this type. Any other optional input stays left out, as all of them do in eager calls. Error (type): a contradiction.
+  /// Merges a type into the input's. An optional .weight() that is not connected is requested by
+  /// this: a graph then creates a variable of this type. Other optional inputs stay unconnected, as
+  /// do all of them in eager calls. Error (type): a contradiction.
   void set_input(Which input, const Shape& shape, DType dtype = unknown_dtype) { inputs_group().merge(input, shape, dtype); }
-  /// Merges this into what is known of the output. Without a dtype here, the output has the dtype that the inputs without .types() of their
-  /// own share, even if infer() returns early: name the dtype of an index or a mask on every path.
+  /// Merges a type into the output's. An output without a dtype here gets the shared dtype of the
+  /// inputs without .types() of their own, even if infer() returns early: set the dtype of indices
+  /// or masks on every path.
   ///
   ///     io.set_output("indices", io.input(0).shape, tenon::i64);  // before any `return`
-  /// A scalar is Shape::scalar(); Shape() says nothing.
+  /// A scalar is Shape::scalar(); Shape() sets nothing.
   void set_output(Which output, const Shape& shape, DType dtype = unknown_dtype) {
     const int i = outputs_group().index(output);
     outputs_group().merge(i, shape, dtype);
-    if (dtype != unknown_dtype) raw_->outputs[i].layout = 1;  // a mark until share_dtype(): infer() knows no layouts
+    if (dtype != unknown_dtype) raw_->outputs[i].layout = 1;  // a mark until share_dtype(): infer() does not use layouts
   }
-  /// A state's shape follows from inputs and parameters alone; states are made before the first call. float32 unless you name a dtype.
+  /// Sets the type of a state, which must depend only on inputs and parameters; states are created
+  /// before the first call. Default dtype: float32.
   void set_state(Which state, const Shape& shape, DType dtype = DType::f32) { states_group().merge(state, shape, dtype); }
 
-  /// These inputs and outputs have one shape: what is known of one becomes known of all. Error (type): a contradiction, with both shapes;
-  /// no such name.
+  /// Requires that these inputs and outputs have the same shape: what is known of one becomes known
+  /// of all. Errors (type): a contradiction, with both shapes; no such name.
   ///
   ///     io.require_same_shape("left", "right", "sum");  // all that infer() of left + right needs
   template <class... Names>
   requires(std::is_convertible_v<Names, detail::OnlyName>&&...) void require_same_shape(Names... names) {
     Shape known;
-    for (int pass = 0; pass < 2; ++pass)  // the second one tells the first names what the last ones know
+    for (int pass = 0; pass < 2; ++pass)  // the second pass passes knowledge of the last names to the first ones
       (merge_named(names, known), ...);
   }
 
-  /// The elements of an input, if they are known: those of constants always, in eager calls all of them, and in runs whatever has been
-  /// computed when the node's turn comes, if its outputs are not known without. T is the input's dtype in C++. For small inputs that
-  /// say how large an output is; at most 64 KiB are given. An operator that asks is asked again where they become known, so leave what
+  /// The elements of an input, if they are known: always for constants and in eager calls; in runs,
+  /// if the outputs are not known without them, as soon as they have been computed. T is the
+  /// input's dtype in C++. For small inputs that determine the size of an output; at most 64 KiB
+  /// are provided. infer() is called again when requested elements become known, so leave what
   /// follows from them unknown until then:
   ///
   ///     const auto sizes = io.values<std::int64_t>("shape");
   ///     if (sizes) io.set_output(0, tenon::Shape(sizes.begin(), static_cast<int>(sizes.size())));
   ///
-  /// Hosts before 0.2 know no elements. Errors: no such input; an input whose dtype is known to be another one.
+  /// Hosts before 0.2 provide no elements. Errors: no such input; an input with another known
+  /// dtype.
   template <class T>
   Known<T> values(Which which) const {
     constexpr DType wanted = dtype_of<T>;
@@ -142,7 +151,8 @@ class Infer {
     return Known<T>(view.begin(), view.size());
   }
 
-  /// For the SDK, called after infer(): outputs that were set without a dtype, or not at all, have that of this input.
+  /// For the SDK, called after infer(): outputs that were set without a dtype, or not at all, get
+  /// that of this input.
   void share_dtype(int input) const {
     const DType shared = input < inputs() ? static_cast<DType>(raw_->inputs[input].dtype) : unknown_dtype;
     for (int i = 0; i < outputs(); ++i) {
@@ -152,9 +162,11 @@ class Infer {
     }
   }
 
-  /// Throws Error (type) unless it holds. The reason is joined from its parts, shapes print as [2, ?]; the host adds node, operator and all
-  /// input types: io.require(data.rank() == 2, "data is ", data, " but needs two dimensions"). An unknown dimension is no contradiction:
-  /// test it first (`a == b || a == tenon::unknown || b == tenon::unknown`), or let set_* compare.
+  /// Throws Error (type) unless the condition holds. The reason is joined from its parts, with
+  /// shapes printed as [2, ?]; the host adds node, operator and all input types:
+  /// io.require(data.rank() == 2, "data is ", data, " but needs two dimensions"). An unknown
+  /// dimension is not a contradiction: test it first (`a == b || a == tenon::unknown || b ==
+  /// tenon::unknown`), or let set_* compare.
   template <class... Reason>
   void require(bool holds, const Reason&... reason) const {
     if (!holds) fail(ErrorKind::type, {reason...});
@@ -204,8 +216,8 @@ class Infer {
       known = merged;
     }
   };
-  // Merges the shape with that of an input or output; both then know what either knew. No input has the name of an output:
-  // description_checks.hpp rejects that.
+  // Merges the shape with that of an input or output; both then have the combined knowledge. Inputs
+  // and outputs have distinct names: description_checks.hpp ensures that.
   void merge_named(detail::OnlyName name, Shape& known) {
     const int output = names_->outputs.find(name, outputs());
     if (output >= 0) {

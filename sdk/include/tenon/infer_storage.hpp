@@ -1,4 +1,4 @@
-// Which storages an operator's sparse kernels take and give.
+// Storages of the inputs and outputs of an operator's sparse kernels.
 #pragma once
 #include <cstddef>
 
@@ -10,7 +10,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// The host's question for given storages: does forward_sparse (backward_sparse) accept them, and what storages do its outputs have?
+/// A query of the host for given input storages: does forward_sparse (backward_sparse) support
+/// them, and which storages do its outputs have?
 ///
 ///     void infer_storage(tenon::InferStorage& io) const {
 ///       if (io.backward() || io.input(0) != tenon::Storage::csr) return;  // "no": the host converts sparse tensors to dense, warns once
@@ -18,24 +19,29 @@ namespace tenon::TENON_SDK {
 ///       io.sparse_kernel();                                               // "yes": the host calls forward_sparse
 ///     }
 ///
-/// Asked for forward if the class has forward_sparse, and for backward if it has backward_sparse, even if all tensors are dense: a kernel
-/// may make a sparse result of them, as for the gradient of an embedding. The answer may depend on parameters, storages and types. Threads:
-/// this object is used by one.
+/// Called for forward if the class has forward_sparse, and for backward if it has backward_sparse,
+/// even if all tensors are dense: a kernel may give a sparse result for them, such as the gradient
+/// of an embedding. The answer may depend on parameters, storages and types. Threads: this object
+/// is used by one thread.
 class InferStorage {
  public:
   explicit InferStorage(tenon_infer_storage& raw) : raw_(&raw) {}
   const tenon_infer_storage& raw() const { return *raw_; }
 
-  /// True: asked for backward_sparse, which reads output gradients and inputs and writes input gradients.
+  /// True if the query is for backward_sparse, which reads output gradients and inputs and writes
+  /// input gradients.
   bool backward() const { return raw_->dispatch == TENON_BACKWARD; }
-  /// Whether the node runs on a GPU: answer for the CUDA kernel, which may accept other storages than the CPU kernel.
+  /// Whether the node runs on a GPU: answer for the CUDA kernel, which may support other storages
+  /// than the CPU kernel.
   bool cuda() const { return raw_->device_type == TENON_CUDA; }
 
-  /// The node's inputs, in forward and in backward; dense for those that are not connected. Error: no such input.
+  /// The node's inputs, in forward and in backward; dense for those that are not connected. Error:
+  /// no such input.
   int inputs() const { return static_cast<int>(backward() ? raw_->output_count : raw_->input_count); }
   Storage input(int i) const { return read(i, inputs(), output_grads(), "input"); }
-  /// Shape and dtype of an input; unknown if the host is older or does not know them. If the sparse kernel cannot handle some sizes, say
-  /// no here rather than throw in the kernel: then the operator still works, on dense tensors.
+  /// Shape and dtype of an input; unknown if the host is older or does not know them. If the sparse
+  /// kernel does not support some sizes, reject them here rather than in the kernel: then the
+  /// operator still works, on dense tensors.
   TensorType input_type(int i) const {
     read(i, inputs(), 0, "input");
     if (raw_->size < offsetof(tenon_infer_storage, input_types) + sizeof(void*) || !raw_->input_types) return {};
@@ -46,8 +52,9 @@ class InferStorage {
   int output_grads() const { return backward() ? static_cast<int>(raw_->input_count - raw_->output_count) : 0; }
   Storage output_grad(int i) const { return read(i, output_grads(), 0, "output gradient"); }
 
-  /// The storage that the sparse kernel gives output i, in backward the gradient of input i; default: dense. The kernel then calls
-  /// allocate_csr or allocate_row_sparse for it, or output() for a dense one. csr needs rank 2, row_sparse at least 1.
+  /// Sets the storage of output i of the sparse kernel, or in backward of the gradient of input i;
+  /// default: dense. The kernel then calls allocate_csr or allocate_row_sparse for it, or output()
+  /// for a dense one. csr needs rank 2, row_sparse at least 1.
   void set_output(int i, Storage storage) {
     check(i, static_cast<int>(raw_->output_count), backward() ? "input gradient" : "output");
     raw_->outputs[i] = static_cast<std::uint8_t>(storage);

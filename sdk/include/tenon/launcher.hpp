@@ -1,11 +1,11 @@
-// Which program started this process beside others that run the same, as mpirun and srun do. They say so in the environment; nothing is
-// asked and nothing is started here:
+// Detects the launcher that started this process together with others of the same program, such as
+// mpirun and srun. They set environment variables; nothing is started or contacted here:
 //
 //     const auto started = tenon::launcher();
 //     if (started.size > 1) std::printf("rank %d of %d, by %s\n", started.rank, started.size, started.name());
 //
-// Open MPI sets OMPI_COMM_WORLD_RANK and _SIZE; MPICH, and srun --mpi=pmi2, PMI_RANK and PMI_SIZE; srun SLURM_PROCID and
-// SLURM_STEP_NUM_TASKS, and with --mpi=pmix PMIX_RANK besides.
+// Open MPI sets OMPI_COMM_WORLD_RANK and _SIZE; MPICH, and srun --mpi=pmi2, set PMI_RANK and
+// PMI_SIZE; srun sets SLURM_PROCID and SLURM_STEP_NUM_TASKS, and with --mpi=pmix also PMIX_RANK.
 #pragma once
 #include <cstdlib>
 
@@ -14,14 +14,14 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// Of the processes that were started together. Without a launcher: rank 0 of 1. A process is told who it is, not whether the others came:
-/// a transport finds that out.
+/// The processes that were started together; rank 0 of 1 without a launcher. It does not say
+/// whether the other processes are running: a transport detects that.
 struct Launcher {
-  enum class Kind { none, open_mpi, mpich, slurm };  ///< slurm: srun, which offers the processes no way to find each other
+  enum class Kind { none, open_mpi, mpich, slurm };  ///< slurm: srun without a mechanism for the processes to find each other
   Kind kind = Kind::none;
   int rank = 0, size = 1;
 
-  /// As a sentence calls it.
+  /// The launcher's name in messages.
   const char* name() const {
     switch (kind) {
       case Kind::open_mpi:
@@ -38,7 +38,7 @@ struct Launcher {
 };
 
 namespace launcher_words {
-/// -1: not there, or no number.
+/// Returns -1 if the variable is not set or not a number.
 inline int number_in_environment(const char* name) {
   const char* text = std::getenv(name);
   if (text == nullptr || *text == '\0') return -1;
@@ -47,7 +47,7 @@ inline int number_in_environment(const char* name) {
   return *end == '\0' && value >= 0 && value <= (1 << 24) ? static_cast<int>(value) : -1;
 }
 
-/// False, and nothing changes, where one of the two is missing or they contradict each other.
+/// Returns false and changes nothing if one of the two is missing or if they contradict each other.
 inline bool read_launcher(Launcher& launcher, Launcher::Kind kind, const char* rank, const char* size) {
   const int own = number_in_environment(rank), all = number_in_environment(size);
   if (all < 1 || own < 0 || own >= all) return false;
@@ -56,9 +56,9 @@ inline bool read_launcher(Launcher& launcher, Launcher::Kind kind, const char* r
 }
 }  // namespace launcher_words
 
-/// Reads the environment each time. A rank that is not below the size, and what is no number, is as if it were not there: what comes from
-/// outside is not believed. Where several launchers left their words, as in an mpirun inside of a job of Slurm, the first of those above
-/// counts. Threads: any, while nobody changes it.
+/// Reads the environment on each call. Invalid values, such as a rank that is not below the size,
+/// count as not set. If several launchers set their variables, for example mpirun inside a Slurm
+/// job, the first of those above counts. Thread-safe as long as the environment does not change.
 inline Launcher launcher() {
   using Kind = Launcher::Kind;
   Launcher found;

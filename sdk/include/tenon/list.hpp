@@ -17,20 +17,22 @@ namespace tenon::TENON_SDK {
 /// Up to 32 numbers as a parameter member:
 ///
 ///     tenon::Ints kernel = {3, 3};                                                            // the default
-///     op.param("kernel", &Pool::kernel, "size of the window").at_least(1);                    // bounds hold for each value
+///     op.param("kernel", &Pool::kernel, "size of the window").at_least(1);                    // bounds apply to each value
 ///     io.require(kernel.size() == 2, "kernel ", kernel, " needs two values");                 // prints as [3, 3]
-///     for (const std::int64_t size : kernel) volume *= size;                                  // begin() points at the values, in order
+///     for (const std::int64_t size : kernel) volume *= size;                                  // in order
 ///
-/// A literal type whose numbers lie inside it, so that it is copied byte by byte: an elementwise operator with lists can be passed to a
-/// CUDA kernel as it is, which would not hold for a list that allocates. 32 is four numbers for each of 8 axes; longer lists are a Table
-/// (number_table.hpp), or data, which belongs into an input. Error (parameter): more than 32 values. A list has no push_back: assign a new
+/// A literal type with inline storage, so that it is trivially copied: an elementwise operator with
+/// lists can be passed to a CUDA kernel, unlike one with a list that allocates. The capacity of 32
+/// is four numbers for each of 8 axes; use a Table (number_table.hpp) for longer lists, and an
+/// input for data. Error (parameter): more than 32 values. A list has no push_back: assign a new
 /// one, usually in configure().
 template <class T>
 class List {
  public:
-  static constexpr std::size_t capacity = 32;  ///< values
+  static constexpr std::size_t capacity = 32;  ///< maximum number of values
 
-  /// The default is the empty list, which an operator may read as "all axes" or "as large as the input".
+  /// The default is the empty list, which an operator may treat as "all axes" or "as large as the
+  /// input".
 
   constexpr List(std::initializer_list<T> values = {}) : List(values.begin(), values.size()) {}
   /// Copies `size` values.
@@ -39,11 +41,11 @@ class List {
   TENON_FN constexpr std::size_t size() const { return size_; }
   TENON_FN constexpr bool empty() const { return size_ == 0; }
   TENON_FN constexpr const T& operator[](std::size_t i) const { return values_[i]; }  ///< i below size(); not checked
-  /// The values lie one after the other: begin()[i] is value i.
+  /// The values are contiguous: begin()[i] is value i.
   TENON_FN constexpr const T* begin() const { return values_; }
   TENON_FN constexpr const T* end() const { return values_ + size_; }
 
-  /// The same number of equal values; NaN equals nothing, as ever.
+  /// The same number of equal values; NaN equals nothing.
   friend constexpr bool operator==(const List& left, const List& right) {
     if (left.size_ != right.size_) return false;
     for (std::size_t i = 0; i < left.size_; ++i)
@@ -57,7 +59,8 @@ class List {
     return size;
   }
 
-  // No loop in a body: g++ 12 takes that for a change of a constant object where the class around has a destructor.
+  // No loop in a body: g++ 12 considers it a modification of a constant object if the enclosing
+  // class has a destructor.
   template <std::size_t... I>
   constexpr List(const T* values, std::size_t size, std::index_sequence<I...>) : values_{(I < size ? values[I] : T())...}, size_(size) {}
 
@@ -65,8 +68,8 @@ class List {
   std::size_t size_;
 };
 
-/// The lists of numbers that a parameter can be; Texts is in text.hpp. Users write [1, 2] in graph.json and --set kernel=1,2; integers are
-/// accepted for Floats.
+/// The numeric list types of parameters; Texts is in text.hpp. Users write [1, 2] in graph.json and
+/// --set kernel=1,2; integers are accepted for Floats.
 using Ints = List<std::int64_t>;
 using Floats = List<double>;
 

@@ -1,10 +1,12 @@
-// Values of parameters as an author writes them in describe(), outside of op.param(). For words.hpp and onnx_words.hpp.
+// Literal values of parameters in describe(), except those of op.param(). For words.hpp and
+// onnx_words.hpp.
 //
 //     op.example({{"data", {2, 3}}}, {{"axis", 1}, {"kernel", {3, 3}}, {"mode", "max"}});
 //     op.backward_reads("output").when("kind", "max");
 //     op.onnx("", "ReduceSum").attribute("keepdims", "keepdims", 1);
 //
-// Which kind of literal it is follows from the C++ type; whether it fits the parameter's kind, the host checks when it reads the manifest.
+// The C++ type determines the kind of literal; the host checks whether it fits the parameter's kind
+// when it reads the manifest.
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -17,8 +19,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// A value in op.example(), .when(), .was() and op.onnx(): true, 2, 0.5, "max", or a list of integers, of doubles or of texts. A number is
-/// an integer if its C++ type is one.
+/// A value in op.example(), .when(), .was() and op.onnx(): true, 2, 0.5, "max", or a list of
+/// integers, doubles or texts. A number is an integer if its C++ type is one.
 struct LiteralValue {
   template <class T>
   requires std::is_arithmetic_v<T>
@@ -38,20 +40,21 @@ struct LiteralValue {
     literal.type = LiteralEntry::Type::numbers;
   }
   constexpr LiteralValue(std::initializer_list<const char*> values) : texts(values) { literal.type = LiteralEntry::Type::texts; }
-  LiteralEntry literal;                      ///< without the lists
+  LiteralEntry literal;                      ///< without the elements of lists
   std::initializer_list<std::int64_t> list;  ///< lives as long as the call
   std::initializer_list<double> numbers;
   std::initializer_list<const char*> texts;
 };
 
-/// Copies a literal, and its list into the description's pool: an initializer_list ends with the statement that wrote it.
+/// Copies a literal, and its list to the description's pool: an initializer_list ends with its
+/// statement.
 ///
-///     {3, 3}        two of d.literals
-///     {0.5, 1.0}    two of d.example_values
-///     {"a", "b"}    two of d.texts
-///     2, true, "a"  nothing: all of it is in the literal itself
+///     {3, 3}        two items of d.literals
+///     {0.5, 1.0}    two items of d.example_values
+///     {"a", "b"}    two items of d.texts
+///     2, true, "a"  nothing: the literal itself holds the value
 ///
-/// A pool that is full says so (Fixed::overflow), and the description's checks report it.
+/// A full pool sets Fixed::overflow, which the description's checks report.
 constexpr LiteralEntry stored_literal(Description& d, const LiteralValue& value) {
   LiteralEntry literal = value.literal;
   const auto store = [&](auto& pool, const auto& items) {

@@ -1,5 +1,5 @@
-// What the threads of one block do together: barriers, reductions and prefix sums in shared memory. For bodies of for_each_block()
-// (launch.hpp).
+// Cooperation of the threads of one block: barriers, reductions and prefix sums in shared memory.
+// For bodies of for_each_block() (launch.hpp).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,14 +11,15 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu {
 
-/// Threads of every block. Blocks have one dimension.
+/// Threads per block. Blocks are one-dimensional.
 inline constexpr int block_threads = 256;
 
-/// The threads of a block, in a body of for_each_block(). All threads must reach every call of sync(), reduce(), sum(), max() and
-/// sum_before(), in the same order: never call them in a branch or after a `return` that only some threads take. A thread without an
-/// element passes the neutral value, such as 0 to sum().
+/// The threads of a block, in a body of for_each_block(). All threads must reach every call of
+/// sync(), reduce(), sum(), max() and sum_before(), in the same order: never call them in a branch
+/// or after a `return` that only some threads take. A thread without an element passes the neutral
+/// value, such as 0 to sum().
 ///
-/// Example: the sums of the rows of a matrix [rows, columns], one block a row.
+/// Example: the sums of the rows of a matrix [rows, columns], one block per row.
 ///
 ///     struct RowSum {
 ///       const float* x;
@@ -34,7 +35,8 @@ inline constexpr int block_threads = 256;
 ///     };
 ///     tenon::gpu::for_each_block(call, rows, RowSum{x, sums, columns});
 ///
-/// T in the functions below: trivially copyable, at most 16 bytes. Each T that a body uses takes 4 KiB of the block's shared memory.
+/// T in the functions below must be trivially copyable, with at most 16 bytes. Each T that a body
+/// uses takes 4 KiB of the block's shared memory.
 class Block {
  public:
 #if defined(__CUDACC__)
@@ -43,7 +45,7 @@ class Block {
   }  ///< 0 to block_threads - 1
   TENON_DEVICE void sync() const {
     __syncthreads();
-  }  ///< what was written before is seen by all after it
+  }  ///< after it, all threads see what any thread wrote before it
 #else
   int thread() const {
     return simulated_thread();
@@ -53,10 +55,12 @@ class Block {
   }
 #endif
 
-  /// combine(a, b) over every thread's value; every thread gets the result. combine should be associative and commutative, such as a
-  /// minimum, and must not reach a sync(). The order is always the same, so rounded sums have the same bits in every run: a tree over the
-  /// thread numbers, in which thread t is combined with t + 128, then with t + 64, and so on to t + 1. It takes three barriers: one warp
-  /// does most of the work, whose threads combine a few values more than the tree has, which nobody sees.
+  /// combine(a, b) over every thread's value; every thread gets the result. combine should be
+  /// associative and commutative, such as a minimum, and must not reach a sync(). The order is
+  /// fixed, so rounded sums have the same bits in every run: a tree over the thread numbers, in
+  /// which thread t is combined with t + 128, then with t + 64, and so on to t + 1. It takes three
+  /// barriers: one warp does most of the work and also combines a few values that are not part of
+  /// the tree, without effect on the result.
   ///
   /// Example:
   ///
@@ -67,7 +71,7 @@ class Block {
     shared[thread()] = value;
 #if defined(__CUDACC__)
     sync();
-    // one warp needs no barrier
+    // a single warp needs no barrier
     if (thread() < warp) {
       value = of_warps<0, 1>(shared + thread(), combine);
       for (int half = warp / 2; half > 0; half /= 2) value = combine(value, from_lane_above(value, half));
@@ -81,22 +85,25 @@ class Block {
 #endif
     sync();
     const T result = shared[0];
-    sync();  // the slots are used again
+    sync();  // the slots are reused
     return result;
   }
-  /// The sum of all threads' values, in T: convert half and bfloat16 to float first, or sums round to 16 bits.
+  /// The sum of all threads' values, in T: convert half and bfloat16 to float first, or sums round
+  /// to 16 bits.
   template <class T>
   TENON_DEVICE T sum(T value) const {
     return reduce(value, Sum{});
   }
-  /// The largest of all threads' values. A NaN may get lost, as `NaN < x` is false; if NaN must win, use reduce().
+  /// The maximum of all threads' values. A NaN may get lost, because `NaN < x` is false; use
+  /// reduce() to propagate NaN.
   template <class T>
   TENON_DEVICE T max(T value) const {
     return reduce(value, Max{});
   }
 
-  /// The sum of the values of all threads with a lower number, 0 for thread 0; `total` becomes the sum of all threads' values, in each
-  /// thread. It gives each thread its place in an output of which every thread writes some elements:
+  /// The sum of the values of all threads with lower numbers, 0 for thread 0; sets `total` to the
+  /// sum of all threads' values in each thread. Use it to compute each thread's position in an
+  /// output to which every thread writes some elements:
   ///
   ///     std::int64_t total = 0;
   ///     std::int64_t to = start + block.sum_before(std::int64_t{keep}, total);  // keep: whether this thread has an element to write
@@ -134,7 +141,8 @@ class Block {
 #if defined(__CUDACC__)
   static constexpr int warp = 32;
 
-  // What the upper levels of the tree make of every step-th value of a lane, one a warp, from that of warp `first` on.
+  // Combines every step-th value of a lane, one per warp, beginning with that of warp `first`, as
+  // the upper levels of the tree do.
   template <int first, int step, class T, class Combine>
   TENON_DEVICE static T of_warps(const T* of_lane, Combine& combine) {
     if constexpr (step == block_threads / warp)
@@ -143,7 +151,8 @@ class Block {
       return combine(of_warps<first, 2 * step>(of_lane, combine), of_warps<first + step, 2 * step>(of_lane, combine));
   }
 
-  // The value of the thread that is `distance` above; of a warp's last threads, any one, which is of no use to the result.
+  // Returns the value of the thread that is `distance` above. For the last threads of a warp it is
+  // arbitrary and not used.
   template <class T>
   TENON_DEVICE static T from_lane_above(const T& value, int distance) {
     unsigned words[(sizeof(T) + 3) / 4] = {};
@@ -155,7 +164,8 @@ class Block {
   }
 #endif
 
-  // One value a thread, in shared memory: every function ends with a sync(), so that the next one may use the slots.
+  // One value per thread, in shared memory: every function ends with a sync(), so that the next one
+  // may use the slots.
   template <class T>
   TENON_DEVICE static T* slots() {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16);

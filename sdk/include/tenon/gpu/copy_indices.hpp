@@ -1,4 +1,4 @@
-// Indices of sparse tensors from one to another on a CUDA device.
+// Copies indices between sparse tensors on a CUDA device.
 #pragma once
 #include <cstdint>
 
@@ -8,12 +8,13 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu {
 
-/// Tells tenon::SamePlaces how to copy `count` int64 indices from one sparse tensor to another: on the device, on the call's stream. Throws
-/// Error if CUDA rejects the copy. A count of 0 copies nothing.
+/// Makes tenon::SamePlaces copy `count` int64 indices from one sparse tensor to another on the
+/// device, on the call's stream. Throws Error if CUDA rejects the copy. A count of 0 copies
+/// nothing.
 ///
 /// Example:
 ///
-///     const tenon::SamePlaces places(call, tenon::gpu::CopyIndices{call});  // the output stores the same places as the input
+///     const tenon::SamePlaces places(call, tenon::gpu::CopyIndices{call});  // the output has the input's sparsity pattern
 struct CopyIndices {
   const Call& call;
   void operator()(std::int64_t* to, const std::int64_t* from, std::int64_t count) const {

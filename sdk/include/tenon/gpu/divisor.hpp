@@ -1,5 +1,6 @@
-// Division by a number that all threads of a kernel divide by. A GPU has no instruction for it: 32 bits take some 20 instructions, 64 bits
-// some 70. Where the host has prepared the divisor, a multiplication and a shift do.
+// Division by a number that is the same for all threads of a kernel. A GPU has no instruction for
+// division: 32 bits take some 20 instructions, 64 bits some 70. With a divisor prepared on the
+// host, a multiplication and a shift suffice.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -10,17 +11,19 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu {
 
-/// What divide() gives: n = quotient * divisor + rest.
+/// The result of divide(): n = quotient * divisor + rest.
 template <class Index>
 struct Divided {
   Index quotient, rest;
 };
 
-/// A divisor of indices, made on the host. It is trivially copyable, for bodies of for_each().
+/// A divisor of indices, created on the host. It is trivially copyable, for bodies of for_each().
 ///
-/// divide() of an int32_t n >= 0 is exact for every divisor d: with l = ceil(log2 d) and m = ceil(2^(31 + l) / d), 0 <= m d - 2^(31 + l) <
-/// 2^l and n < 2^31, so n m / 2^(31 + l) and n / d have the same whole part (Granlund, Montgomery, "Division by invariant integers using
-/// multiplication", 1994, theorem 4.2; Warren, "Hacker's Delight", chapter 10). divide() of an int64_t divides.
+/// divide() of an int32_t n >= 0 is exact for every divisor d: with l = ceil(log2 d) and m =
+/// ceil(2^(31 + l) / d), 0 <= m d - 2^(31 + l) < 2^l and n < 2^31, so n m / 2^(31 + l) and n / d
+/// have the same integer part (Granlund, Montgomery, "Division by invariant integers using
+/// multiplication", 1994, theorem 4.2; Warren, "Hacker's Delight", chapter 10). divide() of an
+/// int64_t uses a plain division.
 ///
 /// Example:
 ///
@@ -32,12 +35,12 @@ struct Divided {
 ///     };
 class Divisor {
  public:
-  /// 1.
+  /// Divides by 1.
   Divisor() = default;
-  /// A number below 1 counts as 1: an axis of no elements has no index to divide.
+  /// Numbers below 1 count as 1: an empty axis has no index to divide.
   explicit Divisor(std::int64_t number) : number_(number < 1 ? 1 : number) {
     multiplier_ = 0;
-    if (number_ > INT32_MAX) return;  // it is in any int32_t 0 times
+    if (number_ > INT32_MAX) return;  // the quotient of any int32_t is 0
     const auto divisor = static_cast<std::uint64_t>(number_);
     shift_ = static_cast<std::uint32_t>(std::bit_width(divisor - 1));
     multiplier_ = static_cast<std::uint32_t>(((std::uint64_t{1} << (31 + shift_)) + divisor - 1) / divisor);
@@ -46,7 +49,7 @@ class Divisor {
   TENON_FN std::int64_t number() const { return number_; }
 
   TENON_FN Divided<std::int32_t> divide(std::int32_t n) const {
-    const auto twice = static_cast<std::uint32_t>(n) * 2;  // so that the upper half of the product is what counts
+    const auto twice = static_cast<std::uint32_t>(n) * 2;  // so that the result is the upper half of the product
     const auto high = static_cast<std::uint32_t>(std::uint64_t{twice} * multiplier_ >> 32);
     const auto quotient = static_cast<std::int32_t>(high >> shift_);
     return {quotient, n - quotient * static_cast<std::int32_t>(number_)};

@@ -1,4 +1,4 @@
-// How the body of a CUDA kernel reports an index that is out of range.
+// Reports an out-of-range index from the body of a CUDA kernel.
 #pragma once
 #include <cstdint>
 
@@ -9,15 +9,17 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu {
 
-/// Goes to the device with a body. Work that is on a stream cannot throw: a body skips what it cannot do, and the host reports the
-/// node's first fault when the device is done, like an error of a CPU kernel. The user reads
+/// Passed to the device as part of a body. Work on a stream cannot throw: the body skips the
+/// invalid element, and the host reports the node's first fault when the device is done, like an
+/// error of a CPU kernel. The user reads
 ///
 ///     index 7 is out of range: it must be from 0 to 3
 ///
-/// or, if the limit is 0, "index 7 is out of range: the dimension is empty". Later faults of the same node are not reported. The run fails,
-/// so elements that the body has skipped may stay undefined. Works in captured kernels, too.
+/// or, if the limit is 0, "index 7 is out of range: the dimension is empty". Later faults of the
+/// same node are not reported. The run fails, so elements that the body skipped may stay undefined.
+/// Works in captured kernels, too.
 ///
-/// Example: one element of each row of x [count, columns].
+/// Example: select one element of each row of x [count, columns].
 ///
 ///     struct Pick {
 ///       const float* x;
@@ -32,11 +34,13 @@ namespace tenon::TENON_SDK::gpu {
 ///     tenon::gpu::for_each(call, count, Pick{x, indices, columns, y, tenon::gpu::Fault(call)});
 class Fault {
  public:
-  /// On the host, before the launch. Copies share the call's one fault; valid until the device has finished the node.
+  /// Call it on the host, before the launch. Copies share the call's one fault; valid until the
+  /// device has finished the node.
   explicit Fault(const Call& call) : fault_(call.raw().fault) {}
 
-  /// Whether an index is from 0 to limit - 1. If not, it becomes the node's fault, unless there is one already. Any number of threads may
-  /// call it at once; which of several faults is the first may differ between runs.
+  /// Whether an index is from 0 to limit - 1. If not, it is recorded as the node's fault, unless
+  /// there already is one. Thread-safe on the device; which of several faults is recorded may
+  /// differ between runs.
   TENON_DEVICE bool fits(std::int64_t index, std::int64_t limit) const {
     if (index >= 0 && index < limit) return true;
     if (fault_ && first()) {
@@ -47,7 +51,7 @@ class Fault {
   }
 
  private:
-  // Claims the fault for this thread; the simulated GPU runs one thread at a time.
+  // Claims the fault for this thread. Simulated GPUs run one thread at a time.
   TENON_DEVICE bool first() const {
 #if defined(__CUDACC__)
     return atomicCAS(reinterpret_cast<unsigned long long*>(&fault_->kind), static_cast<unsigned long long>(TENON_FAULT_NONE),

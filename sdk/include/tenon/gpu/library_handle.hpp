@@ -1,4 +1,5 @@
-// Handles of CUDA's libraries: cuBLAS, cuDNN, cuSPARSE and others that work through a handle for each thread and device.
+// Handles of CUDA libraries such as cuBLAS, cuDNN and cuSPARSE, which need one handle per thread
+// and device.
 #pragma once
 #include <map>
 #include <mutex>
@@ -10,12 +11,13 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu {
 
-/// While this object lives, this thread may call what CUDA otherwise forbids while a stream is being captured, such as the allocations that
-/// libraries make for a handle or a plan. Create and destroy it on the same thread. The constructor throws Error if CUDA fails.
+/// While this object lives, this thread may make calls that CUDA otherwise forbids while a stream
+/// is being captured, such as the allocations of libraries for a handle or a plan. Create and
+/// destroy it on the same thread. The constructor throws Error if CUDA fails.
 class RelaxedCapture {
  public:
   RelaxedCapture() { require(cudaThreadExchangeStreamCaptureMode(&mode_)); }
-  ~RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }  // gives back what it was
+  ~RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }  // restores the previous mode
   RelaxedCapture(const RelaxedCapture&) = delete;
   RelaxedCapture& operator=(const RelaxedCapture&) = delete;
 
@@ -25,7 +27,8 @@ class RelaxedCapture {
 
 namespace detail {
 
-// Of one thread, by device. A handle takes tens of MB of a GPU, so one that a thread leaves when it ends is the next thread's.
+// The handles of one thread, by device. A handle takes tens of MB of GPU memory, so handles of a
+// thread that ends are reused by the next thread.
 template <class Handle>
 class ThreadHandles {
  public:
@@ -38,7 +41,7 @@ class ThreadHandles {
   ThreadHandles(const ThreadHandles&) = delete;
   ThreadHandles& operator=(const ThreadHandles&) = delete;
 
-  // Null where none is left: the caller makes one.
+  // Returns null if none is left: the caller creates one.
   Handle& on(int device) {
     Handle& handle = handles_[device];
     if (handle) return handle;
@@ -55,16 +58,16 @@ class ThreadHandles {
     std::mutex mutex;
     std::map<int, std::vector<Handle>> handles;
   };
-  // Of all threads, for each type of handle in each plugin.
+  // Idle handles of all threads, for each type of handle in each plugin.
   static Idle& idle() {
-    static auto& only = *new Idle;  // threads may end after the program's static objects
+    static auto& only = *new Idle;  // never destroyed: threads may outlive static objects
     return only;
   }
 
   std::map<int, Handle> handles_;
 };
 
-// One for all functions that make such handles, whatever makes them.
+// Shared by all functions that create such handles.
 template <class Handle>
 ThreadHandles<Handle>& thread_handles() {
   static thread_local ThreadHandles<Handle> handles;
@@ -73,21 +76,25 @@ ThreadHandles<Handle>& thread_handles() {
 
 }  // namespace detail
 
-/// The current device's handle of this thread, which no other thread uses meanwhile. Handle is a pointer type.
+/// Returns this thread's handle for the current device, which no other thread uses meanwhile.
+/// Handle is a pointer type.
 ///
-/// create(&handle) makes it the first time, and should throw Error on failure; the next call then tries again. RelaxedCapture holds
-/// while create runs; but making a handle may still break a capture, as by waiting for the device, so Tenon lets each thread run a kernel
-/// once before it captures it.
+/// create(&handle) creates it on first use, and should throw Error on failure; the next call then
+/// tries again. create runs under RelaxedCapture, but creating a handle may still break a capture,
+/// for example by waiting for the device. Tenon therefore lets each thread run a kernel once before
+/// it captures it.
 ///
-/// A thread that ends leaves its handles to others, so there are as many as threads that used them at once. None is ever destroyed: at the
-/// end of the program, CUDA may be gone already. The handle keeps what the last user set, so set stream and workspace in every call.
+/// Handles of a thread that ends are passed on to other threads, so there are at most as many as
+/// threads that used them at once. None is ever destroyed: at the end of the program, CUDA may
+/// already be shut down. The handle keeps the settings of its last user, so set stream and
+/// workspace in every call.
 ///
-/// Throws Error if CUDA fails, and what create throws.
+/// Throws Error if CUDA fails, and passes on exceptions of create.
 ///
 /// Example:
 ///
 ///     const auto cublas = tenon::gpu::library_handle<cublasHandle_t>([](cublasHandle_t* made) {
-///       if (cublasCreate(made) != CUBLAS_STATUS_SUCCESS) throw tenon::Error("cuBLAS does not start");
+///       if (cublasCreate(made) != CUBLAS_STATUS_SUCCESS) throw tenon::Error("cuBLAS failed to initialize");
 ///     });
 ///     cublasSetStream(cublas, tenon::gpu::stream_of(call));
 template <class Handle, class Create>

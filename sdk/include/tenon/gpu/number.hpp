@@ -1,4 +1,4 @@
-// A number that only the device knows, such as how many elements a sparse output stores.
+// Reads a number from device memory, such as the number of elements of a sparse output.
 #pragma once
 #include <cstdint>
 
@@ -8,13 +8,14 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu {
 
-/// Waits until the stream has done all work enqueued so far, and returns the number; `number` points to memory of the device. Use it only
-/// for the sizes of sparse outputs, in forward_sparse and backward_sparse, which Tenon never captures: waiting stalls the host, and is an
-/// error in a captured kernel. Throws Error, also for work enqueued earlier that failed.
+/// Waits until the stream has done all work enqueued so far, and returns the number; `number`
+/// points to device memory. Use it only for the sizes of sparse outputs, in forward_sparse and
+/// backward_sparse, which Tenon never captures: waiting stalls the host, and is an error in a
+/// captured kernel. Throws Error, also for earlier work that failed.
 ///
 /// Example:
 ///
-///     tenon::gpu::scan(call, rows, stored_in_row, sums, scratch);  // sums[rows]: how many the result stores
+///     tenon::gpu::scan(call, rows, stored_in_row, sums, scratch);  // sums[rows]: number of elements of the result
 ///     const auto y = call.allocate_csr<float>(0, tenon::gpu::wait_for(call, sums + rows));
 inline std::int64_t wait_for(const Call& call, const std::int64_t* number) {
   struct Pinned {
@@ -22,7 +23,7 @@ inline std::int64_t wait_for(const Call& call, const std::int64_t* number) {
     Pinned() { require(cudaHostAlloc(reinterpret_cast<void**>(&memory), sizeof *memory, cudaHostAllocDefault)); }
     ~Pinned() { static_cast<void>(cudaFreeHost(memory)); }
   };
-  static thread_local const Pinned pinned;  // copies go on their own only to such memory
+  static thread_local const Pinned pinned;  // only copies to pinned memory are asynchronous
   require(cudaMemcpyAsync(pinned.memory, number, sizeof *number, cudaMemcpyDeviceToHost, stream_of(call)));
   require(cudaStreamSynchronize(stream_of(call)));
   return *pinned.memory;

@@ -1,4 +1,5 @@
-// Points of a box, numbered in row-major order, and where each of them lies: how a kernel finds elements of tensors with strides.
+// Coordinates and offsets of elements in row-major order: how a kernel accesses tensors with
+// strides.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -11,10 +12,11 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu {
 
-/// A box of at most max_rank axes, made on the host. It is trivially copyable, for bodies of for_each(). It counts in int32_t where that is
-/// enough, for a GPU divides, and multiplies, 64 bits in many steps.
+/// A box of at most max_rank axes, created on the host. It is trivially copyable, for bodies of
+/// for_each(). It uses int32_t if the sizes allow it, because 64-bit division and multiplication
+/// take a GPU many instructions.
 ///
-/// Example: y = x, where x has strides.
+/// Example: y = x for an x with strides.
 ///
 ///     struct Gather {
 ///       tenon::gpu::RowMajor points;
@@ -35,27 +37,30 @@ class RowMajor {
   TENON_FN int rank() const { return rank_; }
   TENON_FN std::int64_t size(int axis) const { return sizes_[axis]; }
 
-  /// One more axis, within the others.
+  /// Adds an axis inside the others.
   void push(std::int64_t size) { resize(rank_++, size, size); }
-  /// Makes the innermost axis `times` as long, for another axis behind which it lies everywhere.
+  /// Multiplies the size of the innermost axis by `times`, to merge another axis that is contiguous
+  /// with it in all operands.
   void extend(std::int64_t times) { resize(rank_ - 1, size(rank_ - 1) * times, times); }
-  /// Makes room for the offsets that these strides give, one for each axis. To call after the last axis, before add_offsets() is.
+  /// Accounts for the offsets that these strides give, one stride per axis. Call it after the last
+  /// axis and before add_offsets().
   void fit(const std::int64_t* strides) {
-    double furthest = 0;  // beside an empty axis, others may be too long for integers
+    double furthest = 0;  // next to an empty axis, others may overflow integers
     for (int axis = 0; axis < rank_; ++axis) furthest += static_cast<double>(size(axis) - 1) * std::abs(static_cast<double>(strides[axis]));
     if (furthest > INT32_MAX) count_in_int64();
   }
-  /// For tests: has everything counted in int64_t, as large boxes do.
+  /// For tests: computes in int64_t, as for large boxes.
   void count_in_int64() { wide_ = 1; }
 
-  /// take(axis, place) for each axis of point i, the innermost first. `place` is an int32_t, or an int64_t in large boxes.
+  /// Calls take(axis, index) for each axis of point i, innermost first. The index is an int32_t, or
+  /// an int64_t in large boxes.
   template <class Take>
   TENON_FN void each_place(std::int64_t i, Take take) const {
     wide_ ? places(i, take) : places(static_cast<std::int32_t>(i), take);
   }
 
-  /// Adds to offsets[k], for each of n operands, the sum of the point's places times stride(k, axis). One call for all operands: finding
-  /// the places takes longer than all else.
+  /// Adds to offsets[k], for each of n operands, the sum of the point's indices times stride(k,
+  /// axis). Use one call for all operands: computing the indices takes longer than everything else.
   template <int n, class Stride>
   TENON_FN void add_offsets(std::int64_t (&offsets)[n], std::int64_t i, Stride stride) const {
     wide_ ? add_places(offsets, i, stride) : add_places(offsets, static_cast<std::int32_t>(i), stride);
@@ -102,8 +107,9 @@ class RowMajor {
   }
 
   std::int64_t count_ = 1;
-  std::int32_t rank_ = 0, wide_ = 0;  // no bool: all bytes of a launch are defined
-  // Numbers, not divisors: g++ 12 cannot tell padding behind an array of classes, and simulated GPUs ask it what of a body is padding.
+  std::int32_t rank_ = 0, wide_ = 0;  // not bool: all bytes of a launch must be defined
+  // Numbers, not divisors: g++ 12 cannot clear padding after an array of classes, and simulated
+  // GPUs check a body for padding.
   std::int64_t sizes_[max_rank] = {};
   std::uint32_t multipliers_[max_rank] = {}, shifts_[max_rank] = {};
 };

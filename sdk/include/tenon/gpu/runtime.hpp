@@ -1,8 +1,10 @@
-// CUDA's runtime, in sources compiled for it: by nvcc, or by any compiler for the tests' simulated GPUs (TENON_SIMULATED_CUDA).
+// The CUDA runtime, in sources compiled by nvcc, or by any compiler for the simulated GPUs of tests
+// (TENON_SIMULATED_CUDA).
 #pragma once
 #include <cuda_runtime.h>
 
-/// Marks a function that runs on the device only, as bodies of for_each_block() do; TENON_FN (fn.hpp) marks one that runs on both.
+/// Marks a function that runs only on the device, such as bodies of for_each_block(); TENON_FN
+/// (fn.hpp) marks one that runs on both.
 /// Example: `TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t row) const;`
 #define TENON_DEVICE __device__
 

@@ -1,4 +1,4 @@
-// Running sums on a device: where each of many variable-sized parts begins.
+// Prefix sums on a device: offsets of variable-sized segments.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace tenon::TENON_SDK::gpu {
 
 namespace detail {
 
-/// Bytes of temporary memory that the sums of n numbers need on the current device.
+/// Returns the bytes of temporary memory that prefix sums of n numbers need on the current device.
 std::size_t scan_bytes(std::int64_t n);
-/// Each of n numbers becomes the sum of those before it.
+/// Replaces each of n numbers by the sum of those before it.
 void sum_before(const Call& call, std::int64_t n, std::int64_t* numbers, void* temporary, std::size_t bytes);
 
 template <class Count>
@@ -27,17 +27,18 @@ struct PutCount {
 
 }  // namespace detail
 
-/// How many int64 of scratch scan() needs for n counts on the current device, besides the n + 1 of `sums`; for workspace(). Throws Error if
-/// CUDA fails.
+/// Returns the scratch size, in int64, of scan() for n counts on the current device, in addition to
+/// the n + 1 of `sums`; for workspace(). Throws Error if CUDA fails.
 inline std::int64_t scan_scratch(std::int64_t n) {
   return n < 0 ? 0 : static_cast<std::int64_t>((detail::scan_bytes(n + 1) + sizeof(std::int64_t) - 1) / sizeof(std::int64_t));
 }
 
-/// sums[i] = count(0) + ... + count(i - 1) for i from 0 to n, on the call's stream: n + 1 numbers, sums[0] is 0 and sums[n] the total; n
-/// may be 0. Count is a trivially copyable class with `TENON_FN std::int64_t operator()(std::int64_t i) const` that reads neither sums nor
+/// Computes sums[i] = count(0) + ... + count(i - 1) for i from 0 to n, on the call's stream: n + 1
+/// numbers, where sums[0] is 0 and sums[n] the total; n may be 0. Count is a trivially copyable
+/// class with `TENON_FN std::int64_t operator()(std::int64_t i) const` that reads neither sums nor
 /// scratch. One source of the plugin must include sort_and_scan.hpp. Throws Error.
 ///
-/// Example: where each row of a csr output begins.
+/// Example: the row starts of a csr output.
 ///
 ///     struct StoredIn {
 ///       const std::int64_t* row_starts;

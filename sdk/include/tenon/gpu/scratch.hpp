@@ -1,4 +1,4 @@
-// Scratch memory for as many elements as a sparse tensor happens to store.
+// Scratch memory whose size depends on the number of stored elements of a sparse tensor.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,13 +12,15 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu {
 
-/// Memory of the device for `count` T, its content undefined. Work enqueued on the call's stream before this object ends may use it; the
-/// object need not outlive that work, but must end before the call does. The memory begins at a multiple of 64 bytes at least.
+/// Device memory for `count` T, uninitialized, aligned to at least 64 bytes. Work that is enqueued
+/// on the call's stream while this object lives may use it; the object need not outlive that work,
+/// but must be destroyed before the call returns.
 ///
-/// Only for sizes that follow the number of stored elements, which workspace() does not know: use it in forward_sparse and
-/// backward_sparse, which Tenon never captures, and not in a kernel that is captured. It comes from the host, which keeps what is given
-/// back for the next who asks, so it costs little after the first run; from a host before 0.2 it comes from CUDA's pool, which gives all
-/// back to the device whenever somebody waits. Threads: the kernel's own.
+/// Only for sizes that depend on the number of stored elements, which workspace() does not know:
+/// use it in forward_sparse and backward_sparse, which Tenon never captures, and not in a captured
+/// kernel. The memory comes from the host, which caches freed memory, so it costs little after the
+/// first run; with a host before 0.2 it comes from CUDA's pool, which returns all memory to the
+/// device at each synchronization. Use it on the kernel's own thread.
 ///
 /// Example:
 ///
@@ -29,7 +31,8 @@ class Scratch {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  /// Throws Error (memory) if the device has too little memory even after the host has given back what it keeps.
+  /// Throws Error (memory) if the device has too little memory even after the host has freed its
+  /// cached memory.
   Scratch(const Call& call, std::int64_t count)
       : call_(call.raw()), free_(tenon::detail::host_function<tenon_free_scratch>(call_, "free_scratch/1")) {
     if (count <= 0) return;
@@ -46,19 +49,19 @@ class Scratch {
     if (free_)
       free_(&call_, memory_);
     else
-      static_cast<void>(cudaFreeAsync(memory_, stream()));  // the next call that may fail tells of a lost device
+      static_cast<void>(cudaFreeAsync(memory_, stream()));  // the next call that can fail reports a lost device
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  /// Dereference it on the device only; null for a count of 0 or less.
+  /// Device pointer; null for a count of 0 or less.
   T* data() const { return static_cast<T*>(memory_); }
 
  private:
   cudaStream_t stream() const { return static_cast<cudaStream_t>(call_.stream); }
 
   const tenon_call& call_;
-  tenon_free_scratch free_;  // null: a host before 0.2
+  tenon_free_scratch free_;  // null with a host before 0.2
   void* memory_ = nullptr;
 };
 

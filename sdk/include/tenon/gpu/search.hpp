@@ -1,6 +1,7 @@
-// Binary search in a sorted list, from the body of a CUDA kernel or from a CPU kernel: row ids, columns, and row starts of sparse tensors.
-// A search takes about log2(count) steps. The list must ascend; equal numbers are allowed. Of any other list the result is a place within
-// the list, but not a meaningful one.
+// Binary search in a sorted list, in the body of a CUDA kernel or in a CPU kernel: row ids,
+// columns, and row starts of sparse tensors. A search takes about log2(count) steps. The list must
+// be in ascending order; equal numbers are allowed. For an unsorted list the result is an index
+// within the list, but not a meaningful one.
 #pragma once
 #include <cstdint>
 
@@ -10,7 +11,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu {
 
-/// The first place of an ascending list whose number is `number` or more; `count` if all are less, so 0 for an empty list.
+/// Returns the index of the first number that is at least `number` in an ascending list; `count` if
+/// all are less, so 0 for an empty list.
 ///
 /// Example: the row of stored value i in a csr matrix.
 ///
@@ -27,9 +29,11 @@ TENON_FN inline std::int64_t first_not_below(const std::int64_t* list, std::int6
   return low;
 }
 
-/// The place of `number` in an ascending list, the first one if it occurs several times; -1 if it does not occur.
+/// Returns the index of `number` in an ascending list, the first one if it occurs several times, or
+/// -1 if it does not occur.
 ///
-/// Example: `tenon::gpu::place_of(x.row_ids, x.rows, row)` is where a row_sparse tensor stores row `row`, -1 if it stores none.
+/// Example: `tenon::gpu::place_of(x.row_ids, x.rows, row)` is the position at which a row_sparse
+/// tensor stores row `row`, or -1 if it does not store it.
 TENON_FN inline std::int64_t place_of(const std::int64_t* list, std::int64_t count, std::int64_t number) {
   const auto place = first_not_below(list, count, number);
   return place < count && list[place] == number ? place : -1;

@@ -1,4 +1,4 @@
-// Sorting on a device, with the same result every time: equals keep their order.
+// Stable sorting on a device: the result is deterministic, and equal keys keep their order.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,17 +9,19 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu {
 
-/// n keys in ascending order, and where each of them stood before: keys[i] is key(places[i]). Both lie in the scratch that sort() was
-/// given, in memory of the device.
+/// n keys in ascending order and their original indices: keys[i] is key(places[i]). Both point into
+/// the scratch of sort(), in device memory.
 struct Sorted {
   std::int64_t *keys, *places;
 };
 
 namespace detail {
 
-/// Bytes of temporary memory that sorting n keys from 0 to `most` needs on the current device.
+/// Returns the bytes of temporary memory that sorting n keys from 0 to `most` needs on the current
+/// device.
 std::size_t sort_bytes(std::int64_t n, std::int64_t most);
-/// Sorts `from` by its keys, of which none is above `most`: gives `from` or `spare`, whichever it ended in.
+/// Sorts `from` by its keys, none of which is above `most`. Returns `from` or `spare`, whichever
+/// has the result.
 Sorted sort_pairs(const Call& call, std::int64_t n, std::int64_t most, Sorted from, Sorted spare, void* temporary, std::size_t bytes);
 
 template <class Key>
@@ -35,16 +37,17 @@ struct PutKey {
 
 }  // namespace detail
 
-/// How many int64 of scratch sort() needs for n keys from 0 to `most` on the current device, result included; for workspace(). 0 for n <=
-/// 0. Throws Error if CUDA fails.
+/// Returns the scratch size, in int64, of sort() for n keys from 0 to `most` on the current device,
+/// including the result; for workspace(). 0 for n <= 0. Throws Error if CUDA fails.
 inline std::int64_t sort_scratch(std::int64_t n, std::int64_t most) {
   return n <= 0 ? 0 : 4 * n + static_cast<std::int64_t>((detail::sort_bytes(n, most) + sizeof(std::int64_t) - 1) / sizeof(std::int64_t));
 }
 
-/// key(0) ... key(n - 1) sorted, on the call's stream. Key is a trivially copyable class with
-/// `TENON_FN std::int64_t operator()(std::int64_t i) const`, which returns a number from 0 to `most`; the place of negative or larger keys
-/// is undefined. Equal keys keep their order. Time grows with the bits of `most`. One source of the plugin must include sort_and_scan.hpp.
-/// Throws Error.
+/// Sorts key(0) ... key(n - 1) on the call's stream. Key is a trivially copyable class with
+/// `TENON_FN std::int64_t operator()(std::int64_t i) const`, which returns a number from 0 to
+/// `most`; the position of negative or larger keys is undefined. Equal keys keep their order. The
+/// time grows with the number of bits of `most`. One source of the plugin must include
+/// sort_and_scan.hpp. Throws Error.
 ///
 /// Example:
 ///
@@ -52,7 +55,7 @@ inline std::int64_t sort_scratch(std::int64_t n, std::int64_t most) {
 ///       const std::int64_t* indices;
 ///       TENON_FN std::int64_t operator()(std::int64_t i) const { return indices[i]; }
 ///     };
-///     const auto sorted = tenon::gpu::sort(call, n, IndexAt{indices}, rows - 1, scratch);  // sorted.places: the uses of each row together
+///     const auto sorted = tenon::gpu::sort(call, n, IndexAt{indices}, rows - 1, scratch);  // sorted.places groups uses by row
 template <class Key>
 Sorted sort(const Call& call, std::int64_t n, const Key& key, std::int64_t most, std::int64_t* scratch) {
   const Sorted from{scratch, scratch + 2 * n}, spare{scratch + n, scratch + 3 * n};

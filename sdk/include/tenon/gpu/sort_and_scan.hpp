@@ -1,18 +1,20 @@
-// What sort() and scan() call: CUB, and on simulated GPUs plain loops. Include it in exactly one source of a plugin that uses them, since
-// CUB takes the compiler longer than most plugins:
+// Implementation of sort() and scan(): CUB, or plain loops on simulated GPUs. Include it in exactly
+// one source of a plugin that uses them, because CUB takes longer to compile than most plugins:
 //
-//     #include <tenon/gpu/sort_and_scan.hpp>                                                // all of sort_and_scan.cu
+//     #include <tenon/gpu/sort_and_scan.hpp>                                                // the only line of sort_and_scan.cu
 //     tenon_add_plugin(my_plugin SOURCES my_kernels.cu sort_and_scan.cu CUDA)               // in CMakeLists.txt
 //
-// If no source includes it, the linker reports undefined references to gpu::detail::sort_bytes and its neighbours; if two do, multiple
-// definitions. Other sources include sort.hpp and scan.hpp, which have the functions that kernels call, with examples:
+// If no source includes it, the linker reports undefined references to gpu::detail::sort_bytes and
+// related functions; if two do, multiple definitions. Other sources include sort.hpp and scan.hpp,
+// which have the functions that kernels call, with examples:
 //
-//     sort_bytes, scan_bytes    for sort_scratch() and scan_scratch(); they put no work on the device
+//     sort_bytes, scan_bytes    for sort_scratch() and scan_scratch(); they enqueue no work
 //     sort_pairs                for sort(): stable, radix by radix
 //     sum_before                for scan(): exclusive sums, in place
 //
-// All functions here work on the current device and throw Error if CUDA fails. n: the number of items, 0 too. temporary: `bytes` bytes of
-// the device's memory, which sort_bytes() and scan_bytes() count; its content is undefined before and after.
+// All functions here work on the current device and throw Error if CUDA fails. n: the number of
+// items, possibly 0. temporary: `bytes` bytes of device memory, as returned by sort_bytes() and
+// scan_bytes(); its content is undefined before and after.
 #pragma once
 #include "../version.hpp"
 #include "scan.hpp"
@@ -32,7 +34,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu::detail {
 
-/// The bits that numbers from 0 to `most` have, 1 to 63: CUB sorts by these alone, in time that grows with them.
+/// Returns the number of bits of numbers from 0 to `most`, 1 to 63: CUB sorts only by these, in
+/// time that grows with them.
 inline int bits_of(std::int64_t most) {
   int bits = 1;
   while (bits < 63 && most >> bits != 0) ++bits;
@@ -41,8 +44,9 @@ inline int bits_of(std::int64_t most) {
 
 #if defined(TENON_SIMULATED_CUDA)
 
-/// The temporary memory of a simulated sort or scan. These loops do not need it; they overwrite all of it, so that a plugin that has data
-/// there gets wrong results in its tests, as it may on a GPU.
+/// The temporary memory of a simulated sort or scan. These loops do not need it but overwrite all
+/// of it, so that a plugin that keeps data there gets wrong results in its tests, as it may on a
+/// GPU.
 struct Temporary {
   unsigned char* memory;
   std::size_t bytes;
@@ -50,8 +54,9 @@ struct Temporary {
   void use() const { std::fill_n(memory, bytes, static_cast<unsigned char>(0xdb)); }
 };
 
-/// A stable sort by the bits that keys of `most` have, and no others: a larger or negative key comes where its low bits belong, as with
-/// CUB. One body call does all of it: for_each(call, 1, ...) runs it in the order of the stream.
+/// A stable sort that, like CUB, compares only the bits of keys up to `most`: a larger or negative
+/// key is placed by its low bits. One body call does all of it: for_each(call, 1, ...) runs it in
+/// stream order.
 struct SortPairs {
   std::int64_t n, most;
   Sorted from, to;
@@ -82,18 +87,19 @@ struct SumBefore {
   }
 };
 
-/// A number that follows n and most, so that tests find scratch of a wrong size.
+/// The size depends on n and most, so that tests detect scratch of a wrong size.
 std::size_t sort_bytes(std::int64_t n, std::int64_t most) {
   return static_cast<std::size_t>(bits_of(most) + n / 2);
 }
 
-/// Always ends in `spare`, while CUB may end in either: a kernel that expects one of them is wrong.
+/// The result is always in `spare`, whereas CUB may end in either: a kernel that relies on one of
+/// them is wrong.
 Sorted sort_pairs(const Call& call, std::int64_t n, std::int64_t most, Sorted from, Sorted spare, void* temporary, std::size_t bytes) {
   for_each(call, 1, SortPairs{n, most, from, spare, {static_cast<unsigned char*>(temporary), bytes}});
   return spare;
 }
 
-/// At least 1 byte, as with CUB, so that a plugin must ask for it.
+/// At least 1 byte, as with CUB, so that a plugin must allocate it.
 std::size_t scan_bytes(std::int64_t n) {
   return static_cast<std::size_t>(1 + n / 100);
 }
@@ -104,13 +110,13 @@ void sum_before(const Call& call, std::int64_t n, std::int64_t* numbers, void* t
 
 #else
 
-/// CUB's double buffer of keys: CUB may sort forth and back between the two. The keys are not negative; as unsigned numbers, CUB need not
-/// flip their sign bit.
+/// CUB's double buffer of keys, between which CUB may sort back and forth. The keys are
+/// nonnegative, and unsigned, so that CUB need not flip their sign bit.
 inline cub::DoubleBuffer<std::uint64_t> keys_in(Sorted from, Sorted spare) {
   return {reinterpret_cast<std::uint64_t*>(from.keys), reinterpret_cast<std::uint64_t*>(spare.keys)};
 }
 
-/// CUB's own count: a call with null as temporary memory sorts nothing and sets `bytes`.
+/// Uses CUB's own size: a call with null as temporary memory sorts nothing and sets `bytes`.
 std::size_t sort_bytes(std::int64_t n, std::int64_t most) {
   std::size_t bytes = 0;
   auto keys = keys_in({}, {});
@@ -119,7 +125,8 @@ std::size_t sort_bytes(std::int64_t n, std::int64_t most) {
   return bytes;
 }
 
-/// Returns the buffers that CUB ended in: after an even number of passes `from`, after an odd one `spare`.
+/// Returns the buffer that CUB ended in: `from` after an even number of passes, `spare` after an
+/// odd one.
 Sorted sort_pairs(const Call& call, std::int64_t n, std::int64_t most, Sorted from, Sorted spare, void* temporary, std::size_t bytes) {
   auto keys = keys_in(from, spare);
   cub::DoubleBuffer<std::int64_t> places(from.places, spare.places);
@@ -127,19 +134,20 @@ Sorted sort_pairs(const Call& call, std::int64_t n, std::int64_t most, Sorted fr
   return {reinterpret_cast<std::int64_t*>(keys.Current()), places.Current()};
 }
 
-/// n in the type that CUB counts items in: int before its version 2.7, of CUDA 12.8. Throws Error if n does not fit, instead of summing
-/// some of the items.
+/// Converts n to the type in which CUB counts items: int before its version 2.7, of CUDA 12.8.
+/// Throws Error if n does not fit, instead of summing some of the items.
 inline auto items(std::int64_t n) {
 #if CUB_VERSION < 200700
   if (n > std::numeric_limits<int>::max())
-    throw Error("sums of " + std::to_string(n) + " numbers need a plugin built with CUDA 12.8 or later; this one takes 2^31 - 1");
+    throw Error("sums of " + std::to_string(n) +
+                " numbers need a plugin built with CUDA 12.8 or later; the maximum of this one is 2^31 - 1");
   return static_cast<int>(n);
 #else
   return n;
 #endif
 }
 
-/// CUB's own count, from a call with null as temporary memory, which sums nothing.
+/// Uses CUB's own size, from a call with null as temporary memory, which sums nothing.
 std::size_t scan_bytes(std::int64_t n) {
   std::size_t bytes = 0;
   std::int64_t* const numbers = nullptr;
@@ -147,7 +155,7 @@ std::size_t scan_bytes(std::int64_t n) {
   return bytes;
 }
 
-/// In place, on the call's stream. Sums of integers are exact, so their order does not matter.
+/// In place, on the call's stream. Integer sums are exact, so their order does not matter.
 void sum_before(const Call& call, std::int64_t n, std::int64_t* numbers, void* temporary, std::size_t bytes) {
   require(cub::DeviceScan::ExclusiveSum(temporary, bytes, numbers, numbers, items(n), stream_of(call)));
 }
