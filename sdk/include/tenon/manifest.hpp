@@ -1,11 +1,12 @@
-// The manifest: an operator's description as CBOR, made at compile time, so that Tenon and other tools can read it from the file without
-// running the plugin. It is the content of the symbol tenon_op_v1__NAME, whose size is the manifest's. One map, its keys in this order:
+// The manifest: an operator's description as CBOR, created at compile time, so that Tenon and other
+// tools can read it from the file without running the plugin. It is the content of the symbol
+// tenon_op_v1__NAME, whose size is the manifest's. A single map with these keys, in this order:
 //
-//     tenon             the version of this format: 1, or 2 where there are needs
+//     tenon             version of this format: 1, or 2 if there are needs
 //     name, doc         text
-//     version           integer, 1 or more; files store it beside the parameters
+//     version           integer, at least 1; files store it next to the parameters
 //     aliases           array of text
-//     types             array of dtypes by name ("float32"): what the inputs without types of their own share
+//     types             array of dtypes by name ("float32"): the shared dtypes of the inputs without types of their own
 //     inputs            array of {name, doc, optional, variadic, types: null or dtypes of its own, initial: null or number, weight}
 //     outputs           array of {name, doc, hidden, count: null or the name of a parameter}
 //     states            array of {name, doc, initial: number}
@@ -14,61 +15,64 @@
 //     backward_inplace  array of [output, input]
 //     backward_reads    null (everything), or array of inputs and outputs
 //     accumulates, strides, random, elementwise, kernels_elsewhere: true or false
-//     functions         array of forward, forward_sparse, backward, backward_sparse, gradient, infer_storage, compose: those that the
-//                       class has
+//     functions         array of forward, forward_sparse, backward, backward_sparse, gradient, infer_storage, compose: those of
+//                       the class
 //     renamed           array of [version, from, to]
 //     added             array of [version, parameter]
 //
-// and, since SDK 0.2, where the operator says something of the kind:
+// and, since SDK 0.2, if the operator declares them:
 //
-//     outputs           also {allocated: true}, of those whose shape the kernel tells by call.allocate
-//     space             text: its full name is space.name; without it, the plugin's name stands before the dot
-//     conditions        array of {of, names, param, values}: what describe() said of these names under the key `of` (backward_reads,
+//     outputs           also {allocated: true} for those whose shape the kernel determines with call.allocate
+//     space             text: the full name is space.name; without it, the plugin's name is the prefix
+//     conditions        array of {of, names, param, values}: the declaration of these names under the key `of` (backward_reads,
 //                       inplace, backward_inplace, linear, hidden) holds while the parameter has one of the values. backward_reads lists
-//                       what is read under any condition, the other keys only what holds always
+//                       what is read under any condition, the other keys only what always holds
 //     rules             array of [parameter, relation, parameter]; relations: same_length, less_than, at_most, greater_than, at_least,
 //                       multiple_of
-//     rewrites          array of {name, pattern, replacement, exact}: what a graph may hold instead of something, as op.rule() says it
-//     onnx              array of forms, the operators of ONNX that compute the same, as op.onnx() says it: {domain, type, since} and, where
-//                       they say something, until, types, inputs: array of names, outputs: array of names, attributes: array of [attribute,
+//     rewrites          array of {name, pattern, replacement, exact}: rewrite rules, see op.rule()
+//     onnx              array of forms, the equivalent ONNX operators, see op.onnx(): {domain, type, since} and, if
+//                       set, until, types, inputs: array of names, outputs: array of names, attributes: array of [attribute,
 //                       parameter] or [attribute, parameter, ONNX's default], values: array of [parameter, ONNX's, ours], inputs_as: array
-//                       of [parameter, place] or [parameter, place, ONNX's default], halves: array of [attribute or place, parameter,
+//                       of [parameter, index] or [parameter, index, ONNX's default], halves: array of [attribute or index, parameter,
 //                       parameter], constants: array of [parameter, value], without: array of [input, parameter, value], only: array of
-//                       [attribute, value], ignored: array of attributes. A reader passes over a form with other keys
+//                       [attribute, value], ignored: array of attributes. A reader skips a form with other keys
 //     examples          array of {inputs: {name: {shape, dtype: null or name, values: null or array}}, params: {name: value}}
 //     linear            array of terms of the output, each an array of one or two inputs in which it is linear
-//     derivative        true: nodes may have the attribute `derivative`, the input by which the operator is to be differentiated
-//     channels_last     array of the inputs and outputs that may be channels-last, all of them or none
-//     prefers_channels_last  true: the kernel is faster so
-//     surrogate_gradient  true: the gradient is not the derivative of forward, on purpose
+//     derivative        true: nodes may have the attribute `derivative`, the input by which to differentiate the operator
+//     channels_last     array of the inputs and outputs that may be channels-last, all or none of them
+//     prefers_channels_last  true: the kernel is faster with that layout
+//     surrogate_gradient  true: the gradient is deliberately not the derivative of forward
 //     communicates      true: kernels wait for other processes
 //     added_inputs, added_outputs, added_states  array of [version, name]; each comes after those of older versions
-//     removed           array of [version, parameter], which older files may have with any value, or [version, parameter, value]: with
-//                       that value alone
+//     removed           array of [version, parameter], which older files may have with any value, or [version, parameter, value]: only
+//                       with that value
 //     was               array of [parameter, value]: the value of a parameter of `added` in older files
-//     needs             array of what a host must be able to do; one that lacks it rejects the operator. allocate: outputs
-//                       whose shape the kernel tells; communicate: order among those that wait for other processes; compose: graphs of
-//                       other operators; dtypes: those of 0.2; parameters: those of the kinds texts and tensor; was: the key
+//     needs             array of features that a host must support; a host that lacks one rejects the operator. allocate: outputs
+//                       whose shape the kernel determines; communicate: ordering among operators that wait for other processes;
+//                       compose: graphs of other operators; dtypes: those of 0.2; parameters: the kinds texts and tensor; was: the key
 //
-// Whatever has no place in a form is a reason to refuse a node, so that a reader must not pass over a key of one that it does not know.
+// A node with anything that a form does not cover is rejected, so a reader must not ignore unknown
+// keys of a form.
 //
-// A form that says of ReduceSum in ONNX what op.onnx("", "ReduceSum").since(13).input_as("axis", 1).attribute("keepdims", "keepdims", 1)
-// says is, in CBOR's diagnostic notation,
+// The form op.onnx("", "ReduceSum").since(13).input_as("axis", 1).attribute("keepdims", "keepdims",
+// 1) is, in CBOR's diagnostic notation,
 //
 //     {"domain": "", "type": "ReduceSum", "since": 13, "attributes": [["keepdims", "keepdims", 1]], "inputs_as": [["axis", 1]]}
 //
-// A parameter's kind is bool, int32, int64, float32, float64, text, ints, floats or enum, and since 0.2 texts or tensor; its default has
-// the same type, an enum's is a name and a tensor's a list of numbers. Bounds are null or a number, choices is empty if there is no one_of.
-// The host checks all of it and rejects unknown versions.
+// A parameter's kind is bool, int32, int64, float32, float64, text, ints, floats or enum, and since
+// 0.2 also texts or tensor; its default has the same type, that of an enum is a name and that of a
+// tensor a list of numbers. Bounds are null or a number, choices is empty if there is no one_of.
+// The host checks everything and rejects unknown versions.
 //
-// An operator with a condition, a rule and an example, say of a pooling operator, adds
+// An operator with a condition, a rule and an example, such as a pooling operator, adds
 //
 //     "conditions": [{"of": "backward_reads", "names": ["output"], "param": "kind", "values": ["max"]}],
 //     "rules": [["stride", "same_length", "kernel"]],
 //     "examples": [{"inputs": {"data": {"shape": [2, 4, 6, 6], "dtype": null, "values": null}}, "params": {"kernel": [3, 3]}}]
 //
-// Other keys are never left out, and lists may be empty. A tool finds the manifests of a plugin as the symbols tenon_op_v1__... in the
-// section .tenon_ops, each as long as its symbol's size (`readelf --symbols --wide my_operator.so`). The operator cosine of the SDK's
+// Other keys are always present, and lists may be empty. A tool finds the manifests of a plugin as
+// the symbols tenon_op_v1__... in the section .tenon_ops, each as long as its symbol's size
+// (`readelf --symbols --wide my_operator.so`). The manifest of the operator cosine in the SDK's
 // README has 582 bytes, which are in CBOR's diagnostic notation
 //
 //     {"tenon": 1, "name": "cosine", "doc": "scale * cos(x), element by element", "version": 1, "aliases": [],
@@ -84,9 +88,10 @@
 //      "functions": ["forward", "forward_sparse", "backward", "backward_sparse", "infer_storage"],
 //      "renamed": [], "added": []}
 //
-// min, max, above and below are what .at_least, .at_most, .greater_than and .less_than say. Bounds and defaults of integers are integers;
-// those of floats are 64-bit floats, so the default 0.1f of a float32 parameter reads as 0.10000000149011612. An output's count names an
-// integer parameter, whose value is the number of the node's outputs of that name.
+// min, max, above and below are the limits of .at_least, .at_most, .greater_than and .less_than.
+// Bounds and defaults of integers are integers; those of floats are 64-bit floats, so the default
+// 0.1f of a float32 parameter reads as 0.10000000149011612. An output's count names an integer
+// parameter, whose value is the number of the node's outputs of that name.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -100,13 +105,14 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// The functions that a class has, by the names that the manifest has for them.
+/// The functions that a class has, by their names in the manifest.
 struct FunctionNames {
   const char* names[8] = {};
   std::size_t size = 0;
 };
 
-/// Of a class that passed its checks; infer and workspace are not listed, since nobody asks for them before the plugin is loaded.
+/// For a class that passed its checks. infer and workspace are not listed, because they are not
+/// needed before the plugin is loaded.
 template <class C>
 constexpr FunctionNames functions_of() {
   using M = Members<C>;
@@ -118,7 +124,7 @@ constexpr FunctionNames functions_of() {
   return functions;
 }
 
-/// What a host must be able to do for the operator, beyond minor 0.
+/// Features that a host must support for the operator, beyond minor 0.
 constexpr FunctionNames needs_of(const Description& d, const FunctionNames& functions) {
   constexpr auto known = [](Types types) { return types + any_type == any_type; };  // to hosts of 0.1
   bool all_known = known(d.types);
@@ -138,10 +144,11 @@ constexpr FunctionNames needs_of(const Description& d, const FunctionNames& func
   return needs;
 }
 
-/// Writes a whole manifest. Keys and their order are part of the format, and those that Description and its entries list: equal
-/// descriptions give equal bytes from every compiler. Bytes is ByteCounter or ByteWriter (cbor.hpp).
+/// Writes a whole manifest. Keys and their order are part of the format, including those that
+/// Description and its entries list: equal descriptions give equal bytes with every compiler. Bytes
+/// is ByteCounter or ByteWriter (cbor.hpp).
 ///
-/// Example, the size in bytes:
+/// Example: the size in bytes.
 ///
 ///     ByteCounter counter;
 ///     ManifestWriter(counter, description_of<Cosine>).write("cosine", functions_of<Cosine>());  // counter.size is 582
@@ -150,7 +157,7 @@ class ManifestWriter {
  public:
   constexpr ManifestWriter(Bytes& bytes, const Description& description) : out_(bytes), d_(&description) {}
 
-  /// name: the operator's, from TENON_OPERATOR.
+  /// `name`: the operator's name, from TENON_OPERATOR.
   constexpr void write(std::string_view name, const FunctionNames& functions) {
     const FunctionNames needs = needs_of(*d_, functions);
     map([&](auto&& key) {
@@ -161,7 +168,7 @@ class ManifestWriter {
   }
 
  private:
-  /// keys(key) calls key(name, value) for each: once to count them, and once to write them.
+  /// keys(key) calls key(name, value) for each entry: once to count them, and once to write them.
   template <class Keys>
   constexpr void map(Keys&& keys) {
     std::size_t count = 0;
@@ -178,7 +185,7 @@ class ManifestWriter {
   constexpr void value(const StateEntry& state) { entry(state); }
   constexpr void value(const ParamEntry& param) { entry(param); }
 
-  // How a value is written follows from its C++ type.
+  // The C++ type of a value determines how it is written.
   constexpr void value(std::string_view text) { out_.text(text); }
   constexpr void value(const char* text) { out_.text(text); }
   constexpr void value(bool flag) { out_.boolean(flag); }
@@ -219,7 +226,7 @@ class ManifestWriter {
   constexpr void value(const ConditionEntry& condition) { entry(condition); }
   constexpr void value(const RewriteEntry& rule) { entry(rule); }
   constexpr void value(const RuleEntry& rule) { out_.array(3), value(rule.left), value(rule.relation), value(rule.right); }
-  // Maps of what was said alone: a form of few words takes few bytes.
+  // Omits entries that are not set, so that a form with few entries takes few bytes.
   constexpr void value(const OnnxForms& forms) {
     out_.array(static_cast<std::size_t>(forms.count));
     for (int form = 0; form < forms.count; ++form) {
@@ -235,7 +242,7 @@ class ManifestWriter {
       });
     }
   }
-  // The parts of a form lie among those of all forms, in the author's order.
+  // The entries of one form are among those of all forms, in the author's order.
   constexpr std::size_t count_of(const OnnxPartsOf& of) const {
     std::size_t count = 0;
     for (const OnnxPart& part : d_->onnx_parts) count += part.form == of.form && part.word == of.word;
@@ -246,8 +253,9 @@ class ManifestWriter {
     for (const OnnxPart& part : d_->onnx_parts)
       if (part.form == of.form && part.word == of.word) value(part);
   }
-  // Lists, whose first entries say what and whose last say how; a name alone where there is no more to say. Halves begin with the
-  // attribute's name, or with the number of the input. Readers tell an absent default by the length of the list.
+  // Writes a list whose first items identify the entry and whose last items are its values, or only
+  // a name if there are no values. Halves begin with the attribute's name, or with the index of the
+  // input. Readers detect an absent default by the length of the list.
   constexpr void value(const OnnxPart& part) {
     const auto list = [&](const auto&... items) { out_.array(sizeof...(items)), (value(items), ...); };
     switch (part.word) {
@@ -271,7 +279,7 @@ class ManifestWriter {
         return list(part.name, part.theirs);
     }
   }
-  // As the author wrote it; the host compares it with the parameter's kind.
+  // Writes the literal as the author wrote it; the host compares it with the parameter's kind.
   constexpr void value(const LiteralEntry& literal) {
     switch (literal.type) {
       case LiteralEntry::Type::boolean:
@@ -290,13 +298,13 @@ class ManifestWriter {
         return pool(d_->texts, literal.first, literal.count);
     }
   }
-  // Part of a pool of the description's, as an array.
+  // Writes a range of one of the description's pools as an array.
   template <class Pool>
   constexpr void pool(const Pool& pool, int first, int count) {
     out_.array(static_cast<std::size_t>(count));
     for (int i = first; i < first + count; ++i) value(pool[i]);
   }
-  // Maps by name, since an example gives only what matters.
+  // Writes maps by name, because an example specifies only what matters.
   constexpr void value(const ExampleEntry& example) {
     out_.map(2), out_.text("inputs"), out_.map(static_cast<std::size_t>(example.tensors));
     for (int i = example.first_tensor; i < example.first_tensor + example.tensors; ++i) {
@@ -325,7 +333,7 @@ class ManifestWriter {
                                      "text", "ints", "floats", "enum",  "texts",   "tensor"};
     out_.text(names[static_cast<int>(kind)]);
   }
-  // Of a required parameter too: the member's value, which readers ignore.
+  // Also written for a required parameter: the member's value, which readers ignore.
   constexpr void value(const DefaultOf& of) {
     const ParamEntry& param = of.param;
     const auto list = [&](const auto& values) { pool(values, param.first_value, param.values); };
@@ -351,7 +359,8 @@ class ManifestWriter {
         return value(param.integer);
     }
   }
-  // The name of an enum's default. The checks made sure that there is one; a required enum's default is checked, too.
+  // Returns the name of an enum's default. The checks ensure that there is one, also for a required
+  // enum.
   constexpr const char* choice_name(const ParamEntry& param) const {
     for (int i = param.first_choice; i < param.first_choice + param.choices; ++i)
       if (d_->choices[i].value == param.integer) return d_->choices[i].name;
@@ -361,7 +370,7 @@ class ManifestWriter {
     out_.array(static_cast<std::size_t>(of.param.choices));
     for (int i = 0; i < of.param.choices; ++i) value(d_->choices[of.param.first_choice + i].name);
   }
-  // An integer parameter's bounds are integers, so that those of int64 are exact.
+  // An integer parameter's bounds are written as integers, so that all int64 are exact.
   constexpr void value(const BoundOf& of) {
     const Kind kind = of.param.kind;
     if (!of.bound.given) return out_.null();
@@ -374,13 +383,13 @@ class ManifestWriter {
   const Description* d_;
 };
 
-/// The bytes as an object of exactly their size: the symbol's size in the file is the manifest's.
+/// An object of exactly the size of the bytes: the symbol's size in the file is the manifest's.
 template <std::size_t size>
 struct ManifestBytes {
   unsigned char bytes[size];
 };
 
-/// Bytes of the manifest: it is written once to count them, and once to keep them.
+/// The bytes of the manifest, which is written once to count them and once to store them.
 template <class C>
 constexpr std::size_t manifest_size(std::string_view name) {
   ByteCounter counter;
@@ -388,8 +397,9 @@ constexpr std::size_t manifest_size(std::string_view name) {
   return counter.size;
 }
 
-/// Name is a type with `static constexpr std::string_view text()`, since a text cannot be a template argument. For a class with faults,
-/// which do not compile, one byte: no second error comes from here.
+/// Name is a type with `static constexpr std::string_view text()`, because a text cannot be a
+/// template argument. One byte for classes with faults, which do not compile, so that no second
+/// error comes from here.
 template <class C, class Name>
 constexpr auto manifest_bytes() {
   if constexpr (OperatorVerdict<C>::good) {
@@ -406,9 +416,11 @@ constexpr auto manifest_bytes() {
 
 namespace tenon::TENON_SDK {
 
-/// The manifest of an operator's class under a name, as the bytes that TENON_OPERATOR(name, Class) would put into a plugin. For
-/// applications that register a class of their own, with table_of<Class>(). A class that TENON_OPERATOR would reject does not compile here
-/// either, with the same sentence (checks.hpp). The name may be known at run time only; it is copied as it is, and the host checks it.
+/// Returns the manifest of an operator's class under a name: the bytes that TENON_OPERATOR(name,
+/// Class) would put into a plugin. For applications that register their own class with
+/// table_of<Class>(). A class that TENON_OPERATOR rejects does not compile here either, with the
+/// same sentence (checks.hpp). The name may be known only at run time; it is copied unchanged, and
+/// the host checks it.
 ///
 ///     const std::string manifest = tenon::manifest_of<Cosine>("cosine");  // 582 bytes
 template <class Class>

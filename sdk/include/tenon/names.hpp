@@ -1,5 +1,5 @@
-// Names of an operator's inputs, outputs, states and parameters, by their position in describe(). Calls, inference and gradients look names
-// up here, and errors print them.
+// Names of an operator's inputs, outputs, states and parameters, by their index in describe(). Used
+// by calls, inference and gradients to look up names, and by errors to print them.
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,27 +10,30 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// One group of names. One name of a group may stand for several tensors: a variadic input, or an output with a count. These are called
-/// name0, name1 ... and take as many positions. `total` is always the number of tensors of the call. With the names scale, part, rest, of
-/// which part has a count, and total = 4:
+/// One group of names. One name of a group may stand for several tensors: a variadic input, or an
+/// output with a count. These are called name0, name1 ... and take an index each. `total` is always
+/// the number of tensors of the call. With the names scale, part, rest, of which part has a count,
+/// and total = 4:
 ///
-///     position     0        1        2        3
+///     index        0        1        2        3
 ///     name         scale    part0    part1    rest        find("part") is 1, find("part1") is 2, find("part2") is -1
 ///
-/// Positions follow describe(); looking up takes one comparison per name, so kernels may use names freely outside of their loops.
+/// Indices follow describe(); a lookup takes one comparison per name, so kernels may use names
+/// freely outside of their loops.
 struct NameGroup {
-  const char* const* names = nullptr;  ///< literals of describe()
-  int count = 0;                       ///< names, not tensors
-  int repeated = -1;                   ///< the name that stands for several; -1: none
+  const char* const* names = nullptr;  ///< string literals of describe()
+  int count = 0;                       ///< number of names, not tensors
+  int repeated = -1;                   ///< index of the name that stands for several tensors; -1 if there is none
 
-  /// The position of a name; -1 where there is no such name. A repeated name without number is its first tensor.
+  /// Returns the index of a name, or -1 if there is no such name. A repeated name without a number
+  /// is its first tensor.
   int find(std::string_view name, int total) const {
     for (int i = 0; i < count; ++i)
       if (name == names[i]) return i <= repeated || repeated < 0 ? i : i + repeats(total) - 1;
     return find_numbered(name, total);
   }
 
-  /// The name at a position: "weight", or "data2" of a repeated name.
+  /// Returns the name at an index: "weight", or "data2" of a repeated name.
   [[gnu::cold]] std::string at(int position, int total) const {
     if (position < 0 || position >= total) return join(position);
     const int within = position - repeated;
@@ -48,10 +51,10 @@ struct NameGroup {
   }
 
  private:
-  // How many tensors the repeated name stands for: all that the other names leave.
+  // The number of tensors of the repeated name: all that the other names leave.
   int repeats(int total) const { return total - (count - 1); }
 
-  // "part1": the repeated name with a number behind it.
+  // Finds "part1": the repeated name followed by a number.
   [[gnu::cold]] int find_numbered(std::string_view name, int total) const {
     if (repeated < 0 || !name.starts_with(names[repeated])) return -1;
     const std::string_view digits = name.substr(std::string_view(names[repeated]).size());

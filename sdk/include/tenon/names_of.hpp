@@ -1,10 +1,12 @@
-// The names of a class's tensors and parameters, kept for run time: what is left of its description there. For the SDK.
+// The names of a class's tensors and parameters at run time: the only part of its description that
+// is kept. For the SDK.
 //
-// A Description takes several KB and is needed at compile time only. names_of<C> keeps the pointers to its names: a kernel's
-// call.input<float>("data") finds the position by them, and errors list them. Both constants are hidden: plugins that have classes of the
-// same name, and the application, keep their own.
+// A Description takes several KB and is needed only at compile time. names_of<C> keeps the pointers
+// to its names: a kernel's call.input<float>("data") finds the index with them, and errors list
+// them. Both constants are hidden, so that plugins with classes of the same name, and the
+// application, keep their own.
 //
-// For a class whose describe() names inputs a, b and output y, and has the parameter p:
+// For a class whose describe() declares inputs a and b, output y and parameter p:
 //
 //     name_array<C>.names       {"a", "b", "y", "p", nullptr}
 //     names_of<C>.inputs        names: the first of them; count: 2; repeated: -1, or 1 if b is variadic
@@ -17,13 +19,14 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// All names of a class, one group behind the other: inputs, outputs, states, parameters; each in the order of describe().
+/// All names of a class: inputs, outputs, states, parameters, each group in the order of
+/// describe().
 template <int N>
 struct NameArray {
-  const char* names[N + 1] = {};  // one more: an array of none is not allowed
+  const char* names[N + 1] = {};  // one more, because an empty array is not allowed
 };
 
-/// Copies the pointers; the names themselves are literals of describe().
+/// Copies the pointers; the names themselves are string literals of describe().
 template <class C>
 constexpr auto collect_names() {
   constexpr const Description& d = description_of<C>;
@@ -39,13 +42,14 @@ constexpr auto collect_names() {
 template <class C>
 [[gnu::visibility("hidden")]] inline constexpr auto name_array = collect_names<C>();
 
-/// Where each group lies in the array, and which of its names stands for several tensors: a variadic input is always the last one, an
-/// output with a count may stand anywhere.
+/// The range of each group in the array, and which of its names stands for several tensors: a
+/// variadic input is always the last one, an output with a count may be anywhere.
 template <class C>
 constexpr Names collect_groups() {
   constexpr const Description& d = description_of<C>;
   const char* const* next = name_array<C>.names;
-  // The next `count` names; repeated: the index of the one that stands for several, -1 for none.
+  // Takes the next `count` names; `repeated` is the index of the one that stands for several
+  // tensors, or -1.
   const auto group = [&](int count, int repeated) {
     const NameGroup result{next, count, repeated};
     next += count;
@@ -55,7 +59,7 @@ constexpr Names collect_groups() {
   int counted = -1;
   for (int i = 0; i < d.outputs.size; ++i)
     if (d.outputs[i].counted) counted = i;
-  Names names;  // parameters and states stand for one thing each
+  Names names;  // parameters and states never stand for several
   names.inputs = group(d.inputs.size, variadic ? d.inputs.size - 1 : -1);
   names.outputs = group(d.outputs.size, counted);
   names.states = group(d.states.size, -1);
@@ -63,7 +67,8 @@ constexpr Names collect_groups() {
   return names;
 }
 
-/// What Call, Infer and Gradient get of a class. It exists at compile time: plugins run no code for it when they are loaded.
+/// The names for Call, Infer and Gradient of a class. A compile-time constant: plugins run no code
+/// for it when they are loaded.
 template <class C>
 [[gnu::visibility("hidden")]] inline constexpr Names names_of = collect_groups<C>();
 

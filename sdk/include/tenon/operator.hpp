@@ -1,4 +1,5 @@
-// Everything for writing an operator: derive a class from tenon::Operator, describe it, give it a forward, register it.
+// All you need to write an operator: derive a class from tenon::Operator, describe it, give it a
+// forward, register it.
 //
 //     struct Twice : tenon::Operator {
 //       static constexpr void describe(auto& op) {
@@ -15,7 +16,8 @@
 //     };
 //     TENON_OPERATOR(twice, Twice)
 //
-// It becomes a plugin by: g++ -std=c++20 -O2 -fPIC -shared -fvisibility=hidden -I<sdk> twice.cpp -o twice.so
+// To build a plugin: g++ -std=c++20 -O2 -fPIC -shared -fvisibility=hidden -I<sdk> twice.cpp -o
+// twice.so
 #pragma once
 #include "call.hpp"
 #include "compose.hpp"

@@ -1,4 +1,4 @@
-// A loop on the host's threads, through the C boundary.
+// Parallel loops on the host's threads, through the C boundary.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace tenon::TENON_SDK {
 
 namespace detail {
 
-/// One loop: what all of its parts share.
+/// The shared state of one loop.
 template <class Body>
 struct ParallelLoop {
   Body& body;
@@ -23,7 +23,8 @@ struct ParallelLoop {
 
   std::int64_t parts() const { return n / grain + (n % grain != 0 ? 1 : 0); }
 
-  /// Parts from `first` to before `last`, as far as none has thrown: that is looked at before the first part and every 64.
+  /// Runs chunks `first` to `last` (exclusive) unless one has thrown, which is checked before the
+  /// first chunk and every 64 chunks.
   void run(std::int64_t first, std::int64_t last) noexcept {
     try {
       for (auto part = first; part < last && !failed.load(std::memory_order_relaxed);) {
@@ -38,15 +39,18 @@ struct ParallelLoop {
 
 }  // namespace detail
 
-/// For the SDK; authors call Call::parallel_for. Calls body(begin, end) for parts of [0, n) on the host's threads and on this one, and
-/// returns when all are done. n and grain are at least 1. The host gets at most 65536 pieces: of loops with more parts, several that follow
-/// each other, so that many small parts cost little.
+/// For the SDK; authors call Call::parallel_for. Calls body(begin, end) for chunks of [0, n) on the
+/// host's threads and on this one, and returns when all are done. n and grain are at least 1. The
+/// host gets at most 65536 tasks: loops with more chunks combine consecutive ones, so that many
+/// small chunks cost little.
 ///
-/// Threads: body runs on several at once and must not write what another part reads or writes. It sees all writes before the call, and the
-/// caller sees all of its writes afterwards. It must start no threads and wait for none.
+/// Threads: body runs on several threads at once and must not write what another chunk reads or
+/// writes. It sees all writes before the call, and the caller sees all of its writes afterwards. It
+/// must not start threads or wait for any.
 ///
-/// Errors: the first exception that a body throws is thrown here, on the calling thread; parts that have not begun then are left out.
-/// Nothing may be thrown through the host, whose code may come from another compiler.
+/// Errors: the first exception that a body throws is rethrown here, on the calling thread; chunks
+/// that have not begun are skipped. No exception may pass through the host, whose code may come
+/// from another compiler.
 template <class Body>
 void run_parallel(const tenon_call& call, std::int64_t n, std::int64_t grain, Body& body) {
   constexpr std::int64_t most_pieces = 65536;

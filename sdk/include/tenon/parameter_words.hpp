@@ -1,11 +1,13 @@
-// The words behind op.param(): bounds, choices, required. For words.hpp, whose sinks record them or pass over them.
+// The calls on op.param(): bounds, choices, required. For words.hpp, whose sinks record or ignore
+// them.
 //
 //     op.param("p", &Dropout::p, "probability of 0").at_least(0).less_than(1);
 //     op.param("pad", &Pool::pad, "what lies outside").one_of({{"zeros", Pad::zeros}, {"edge", Pad::edge}});
 //     op.param("num_hidden", &FullyConnected::num_hidden, "columns of the output").required().at_least(1);
 //
-// The host checks bounds and choices before configure() is called, from the manifest alone, so that documents and `tenon check` know them,
-// too. Rules between two parameters are op.require(). At most 32 parameters, with 64 choices in all; the limits are in description.hpp.
+// The host checks bounds and choices before configure() is called, using only the manifest, so that
+// documentation and `tenon check` have them, too. For rules between two parameters see
+// op.require(). At most 32 parameters, with 64 choices in all; the limits are in description.hpp.
 #pragma once
 #include <initializer_list>
 #include <type_traits>
@@ -21,59 +23,62 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// What a parameter's bounds are compared with: the parameter, or each element of a list or a table.
+/// The type that bounds apply to: the parameter, or each element of a list or a table.
 template <class M>
 struct bound_of {
   using type = M;
 };
-/// Each element of a list has the bound: .at_least(1) of kernel sizes.
+/// Bounds apply to each element of a list: .at_least(1) for kernel sizes.
 template <class T>
 struct bound_of<List<T>> {
   using type = T;
 };
-/// And each element of a table.
+/// Bounds apply to each element of a table.
 template <class T>
 struct bound_of<Table<T>> {
   using type = T;
 };
-/// Bounds are numbers of this type: exact for integers, finite for floats. Only numbers can be bounds; Parameter refuses the words of the
-/// others at compile time.
+/// The type of bounds: exact for integers, finite for floats. Only numbers have bounds; Parameter
+/// rejects bounds of other parameters at compile time.
 template <class M>
 using BoundType = typename bound_of<M>::type;
 
-/// The sides of a bound, the numbers of its place in the manifest's entry: min, max, above and below, in the order of ParamEntry::bounds.
+/// The sides of a bound, which are the keys min, max, above and below in the manifest, in the order
+/// of ParamEntry::bounds.
 enum class Side { at_least, at_most, greater_than, less_than };
 
-/// What op.param() returns: op.param("p", &Dropout::p, "probability of 0").at_least(0).less_than(1). What each word does is Sink's
-/// business, which derives from IgnoredParameter.
+/// The result of op.param(): op.param("p", &Dropout::p, "probability of
+/// 0").at_least(0).less_than(1). Sink, derived from IgnoredParameter, implements each call.
 template <class M, class Sink>
 class Parameter {
  public:
   using Limit = BoundType<M>;
   constexpr explicit Parameter(const Sink& sink) : sink_(sink) {}
-  constexpr Parameter& required() { return sink_.required(), *this; }  ///< users must give it; the member's value is unused
-  // Bounds of numbers and of each value of a list or a table. Tenon checks them before configure() is called; the default must keep them,
-  // too. at_least and at_most include the limit, greater_than and less_than do not. NaN keeps no bound. A limit has the parameter's type
-  // and must be finite, of float and double between -2^63 and 2^63; a bool or a text with a bound does not compile. The user reads
+  constexpr Parameter& required() { return sink_.required(), *this; }  ///< users must set it; the member's value is not used
+  // Bounds of numbers and of each value of a list or a table. Tenon checks them before configure()
+  // is called; the default must satisfy them, too. at_least and at_most include the limit,
+  // greater_than and less_than do not. NaN violates every bound. A limit has the parameter's type
+  // and must be finite, for float and double between -2^63 and 2^63; a bound of a bool or a text
+  // does not compile. The user reads
   //
   //     parameter 'p' is 1.5 but must be less than 1
   constexpr Parameter& at_least(Limit limit) { return bound<Side::at_least>(limit); }
   constexpr Parameter& at_most(Limit limit) { return bound<Side::at_most>(limit); }
   constexpr Parameter& greater_than(Limit limit) { return bound<Side::greater_than>(limit); }
   constexpr Parameter& less_than(Limit limit) { return bound<Side::less_than>(limit); }
-  /// An enum's values and the names that users write: .one_of({{"same", Pad::same}, {"valid", Pad::valid}}). Required for every enum;
-  /// files store the names, so the numbers may change.
+  /// An enum's values and the names that users write: .one_of({{"same", Pad::same}, {"valid",
+  /// Pad::valid}}). Required for every enum; files store the names, so the numbers may change.
   constexpr Parameter& one_of(std::initializer_list<std::pair<const char*, M>> choices) requires std::is_enum_v<M> {
     return sink_.choices(choices), *this;
   }
-  /// The dtypes that a parameter of type DType may have, by their names: .one_of(tenon::floating).
+  /// The allowed dtypes of a parameter of type DType, by their names: .one_of(tenon::floating).
   constexpr Parameter& one_of(Types types) requires std::is_same_v<M, DType> {
     Fixed<std::pair<const char*, DType>, dtype_count> choices;
     for (int i = 0; i < dtype_count; ++i)
       if (const auto dtype = static_cast<DType>(i); types.has(dtype)) choices.push({name_of(dtype), dtype});
     return sink_.choices(choices), *this;
   }
-  /// The texts that a text parameter, or each of a list of texts, may have: .one_of({"mean", "sum"}).
+  /// The allowed values of a text parameter, or of each text of a list: .one_of({"mean", "sum"}).
   constexpr Parameter& one_of(std::initializer_list<const char*> choices) requires(std::is_same_v<M, Text> || std::is_same_v<M, Texts>) {
     return sink_.choices(choices), *this;
   }
@@ -88,7 +93,7 @@ class Parameter {
   Sink sink_;
 };
 
-/// A sink that passes over every word.
+/// A sink that ignores every call.
 struct IgnoredParameter {
   constexpr void required() const {}
   template <Side side, class Limit>

@@ -1,9 +1,10 @@
-// Files that lie next to a plugin: tables, weights, helper programs.
+// Files next to a plugin: tables, weights, helper programs.
 //
 //     const auto table = tenon::plugin_folder() / "table.bin";
 //
-// Tenon loads a plugin from a private copy of its file, so that /proc/self/maps does not show where the file is. dladdr() reports the
-// file's path, too, once the plugin is loaded: not in constructors of global objects. An isolated plugin may not open files.
+// Tenon loads a plugin from a private copy of its file, so /proc/self/maps does not show where the
+// file is. dladdr() reports the original path, too, once the plugin is loaded: not in constructors
+// of global objects. An isolated plugin cannot open files.
 #pragma once
 #include <dlfcn.h>
 
@@ -16,8 +17,9 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// The folder of the file that this code was loaded from, as the path that the user gave leads there: the plugin's, or in an operator of
-/// the application the program's. Absolute. Throws Error if a Tenon that does not report the path has loaded the plugin. Threads: any.
+/// Returns the absolute folder of the file that contains this code, through the path that the user
+/// specified: the plugin's folder, or for an operator of the application the program's. Throws
+/// Error if the plugin was loaded by a Tenon that does not report the path. Thread-safe.
 inline std::filesystem::path plugin_folder() {
   static constexpr char here = 0;  // an address in this plugin
   Dl_info info{};
@@ -26,7 +28,7 @@ inline std::filesystem::path plugin_folder() {
   std::error_code error;
   if (found && !path.is_absolute()) path = std::filesystem::read_symlink("/proc/self/exe", error);
   if (!path.is_absolute() || path.native().compare(0, 6, "/proc/") == 0)
-    throw Error("the plugin's folder is not known: the host that loaded it does not report it; update Tenon");
+    throw Error("the plugin's folder is unknown: the host that loaded it does not report it; update Tenon");
   return path.parent_path();
 }
 

@@ -1,4 +1,5 @@
-// What a kernel keeps of inputs that do not change: a packed, transposed or summed weight, made once instead of in each call.
+// Packed constants: what a kernel precomputes of constant inputs, such as a packed, transposed or
+// summed weight.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +18,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// A CPU kernel's way to keep something of its constant inputs. The class gives one more member, and its forward finds what it kept:
+/// Lets a CPU kernel precompute data from its constant inputs. The class defines one more member,
+/// and its forward finds the data:
 ///
 ///     void prepare(tenon::Prepare& io) const {
 ///       if (io.backward() || !io.is_constant("weight")) return;
@@ -27,17 +29,20 @@ namespace tenon::TENON_SDK {
 ///       });
 ///     }
 ///     void forward(const tenon::Call& call) const {
-///       const auto* transposed = static_cast<const float*>(call.kept(0));  // null: nothing is kept, use call.input<float>("weight")
+///       const auto* transposed = static_cast<const float*>(call.kept(0));  // null: not prepared, use call.input<float>("weight")
 ///       ...
 ///     }
 ///
-/// kept() is null wherever elements may change (weights in training, memory that the application can write), in eager calls, in worker
-/// processes, and with hosts before 0.2. So the kernel must work without, and give the same bits; `tenon check` compares the two. Inputs
-/// stay as they are, and the kernel may read them beside what it kept.
+/// kept() is null if elements may change (weights in training, memory that the application can
+/// write), in eager calls, in worker processes, and with hosts before 0.2. The kernel must
+/// therefore also work without it, and give the same bits; `tenon check` compares the two. Inputs
+/// are unchanged, and the kernel may read them together with the prepared data.
 ///
-/// Tenon asks when it makes a plan, for each function that it calls: memory is then counted, and nothing is filled. It asks again before
-/// the plan first runs. Both times prepare() must ask for the same: it depends on parameters, types, threads() and backward() alone, never
-/// on elements. Threads: this object is used by one, but prepare() of one operator object may run on several at once.
+/// Tenon calls prepare() when it makes a plan, for each function that the plan calls: memory is
+/// then only counted, and nothing is filled. It calls prepare() again before the plan first runs.
+/// Both times prepare() must make the same requests: they may depend only on parameters, types,
+/// threads() and backward(), never on elements. Threads: this object is used by one thread, but
+/// prepare() of one operator object may run on several threads at once.
 class Prepare {
   using Which = detail::IndexOrName;
 
@@ -45,10 +50,12 @@ class Prepare {
   Prepare(tenon_prepare& raw, const detail::Names& names) : raw_(&raw), names_(&names) {}
   const tenon_prepare& raw() const { return *raw_; }
 
-  /// Whether what is kept is for backward or backward_sparse. Inputs and outputs are numbered and named as in forward all the same.
+  /// Whether the data are for backward or backward_sparse. Inputs and outputs have the indices and
+  /// names of forward in either case.
   bool backward() const { return raw_->dispatch == TENON_BACKWARD || raw_->dispatch == TENON_BACKWARD_SPARSE; }
   int threads() const { return raw_->threads; }  ///< as call.threads(); results must not depend on it
-  /// Optional inputs count, connected or not, and a variadic input takes a position for each of its tensors.
+  /// Includes optional inputs, connected or not; a variadic input takes an index for each of its
+  /// tensors.
   int inputs() const { return static_cast<int>(raw_->input_count); }
   int outputs() const { return static_cast<int>(raw_->output_count); }
 
@@ -57,30 +64,35 @@ class Prepare {
     const int i = input.in(names_->inputs, inputs());
     return i >= 0 && i < inputs() && raw_->inputs[i].present;
   }
-  /// Whole shapes and dtypes, as the plan has them; another plan, of other shapes, asks again. Unknown for an input that is not connected.
-  /// Error: no such position or name.
+  /// Fully known shapes and dtypes, as planned; prepare() is called again for a plan with other
+  /// shapes. Unknown for an input that is not connected. Error: no such index or name.
   TensorType input(Which input) const { return read(raw_->inputs[input_index(input)]); }
-  /// The same of an output, hidden ones included. In backward it is the output that forward wrote, not a gradient. Error: no such output.
+  /// The type of an output, including hidden ones. In backward it is that of the output that
+  /// forward wrote, not of a gradient. Error: no such output.
   TensorType output(Which output) const { return read(raw_->outputs[output_index(output)]); }
-  /// Whether the call's tensor of that input or output will be channels-last. A constant is always plain here: what the kernel keeps of it
-  /// may have any layout that suits the other tensors. See op.takes_channels_last().
+  /// Whether the call's tensor of that input or output will be channels-last. A constant is always
+  /// plain here, but the prepared data may have any layout that suits the other tensors. See
+  /// op.takes_channels_last().
   bool channels_last(Which input) const { return raw_->inputs[input_index(input)].layout == TENON_LAYOUT_CHANNELS_LAST; }
   bool output_channels_last(Which output) const { return raw_->outputs[output_index(output)].layout == TENON_LAYOUT_CHANNELS_LAST; }
 
-  /// Of one position or name, as describe() has it; a variadic input's tensors are asked one by one.
-  /// Whether the elements of an input stay the same for as long as the session lives; false for one that is not connected.
+  /// Whether the elements of an input (an index or name of describe(), or one tensor of a variadic
+  /// input) stay the same for the lifetime of the session; false for one that is not connected.
   bool is_constant(Which input) const { return raw_->constants[input_index(input)] != nullptr; }
-  /// The elements of a constant input: contiguous, borrowed until prepare() returns. Errors: the input is not constant; another dtype.
+  /// The elements of a constant input: contiguous, borrowed until prepare() returns. Errors: the
+  /// input is not constant; another dtype.
   template <class T>
   View<const T> constant(Which input) const {
     return View<const T>(constant_tensor(input_index(input), dtype_of<T>).dense);
   }
 
-  /// Keeps `bytes` bytes, aligned to 64, that fill(void* memory) makes of this constant input, perhaps of parameters and types besides; the
-  /// call finds them by call.kept(slot). Slots are from 0 to 63, each for one thing. Whatever reads the same tensor shares what has the
-  /// same key in the same operator, so the key says all that decides on the bytes: what is made, parameters, types, layouts, sizes. fill is
-  /// called at most once, before this returns. Errors: no such input, or it may change; a slot that is taken; no bytes; what fill throws;
-  /// out of memory.
+  /// Requests `bytes` bytes, aligned to 64, that fill(void* memory) computes from this constant
+  /// input, and possibly from parameters and types; the call finds them as call.kept(slot). Slots
+  /// are from 0 to 63, each for one request. Memory with the same tensor, operator and key is
+  /// shared, so the key must identify everything that determines the bytes: what is computed,
+  /// parameters, types, layouts, sizes. fill is called at most once, before this returns. Errors:
+  /// no such input, or it is not constant; a slot that is in use; no bytes; exceptions of fill; out
+  /// of memory.
   template <class Fill>
   void keep(int slot, Which input, detail::OnlyName key, std::size_t bytes, Fill&& fill) {
     keep_by(slot, input_index(input), key, bytes, &call_fill<std::remove_reference_t<Fill>>, &fill);
@@ -95,7 +107,7 @@ class Prepare {
     return {type.rank < 0 ? Shape() : Shape(type.dims, type.rank), static_cast<DType>(type.dtype)};
   }
   [[gnu::cold]] void keep_by(int slot, int input, std::string_view key, std::size_t bytes, tenon_fill fill, const void* context) {
-    if (slot < 0) fail(ErrorKind::failed, {"prepare() keeps something in slot ", slot, ", but slots count from 0"});
+    if (slot < 0) fail(ErrorKind::failed, {"prepare() requests slot ", slot, ", but slots count from 0"});
     HostError error;
     tenon_error* const own = raw_->error;
     raw_->error = error.raw();
@@ -114,7 +126,7 @@ class Prepare {
   int output_index(Which output) const { return index("output", names_->outputs, outputs(), output); }
   [[gnu::cold]] const tenon_tensor& constant_tensor(int i, DType wanted) const {
     const tenon_tensor* const tensor = raw_->constants[i];
-    if (!tensor) fail(ErrorKind::failed, {"input '", names_->inputs.at(i, inputs()), "' may change: ask is_constant() first"});
+    if (!tensor) fail(ErrorKind::failed, {"input '", names_->inputs.at(i, inputs()), "' is not constant: check is_constant() first"});
     const auto dtype = static_cast<DType>(tensor->dtype);
     if (dtype != wanted)
       fail(ErrorKind::type, {"input '", names_->inputs.at(i, inputs()), "' holds ", dtype, ", but prepare() asks for ", wanted});

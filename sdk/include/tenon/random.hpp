@@ -1,4 +1,4 @@
-// Random numbers that depend on what is asked for and not on who asks first.
+// Counter-based random numbers, which do not depend on the order in which they are drawn.
 #pragma once
 #include <cstdint>
 
@@ -11,8 +11,9 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// The generator behind Random, which authors use. Philox4x32-10: four words from a counter of four words and a key of two. Source: Salmon,
-/// Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+/// The generator of Random, which authors use. Philox4x32-10: four words from a counter of four
+/// words and a key of two. Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy
+/// as 1, 2, 3", SC 2011.
 struct Philox {
   struct Block {
     std::uint32_t words[4];
@@ -26,7 +27,7 @@ struct Philox {
       c[2] = static_cast<std::uint32_t>(first >> 32) ^ c[3] ^ key1;
       c[3] = static_cast<std::uint32_t>(first);
       key0 += 0x9E3779B9;  // the golden ratio
-      key1 += 0xBB67AE85;  // the square root of 3, less 1
+      key1 += 0xBB67AE85;  // the square root of 3, minus 1
     }
     return counter;
   }
@@ -39,28 +40,31 @@ struct Philox {
 ///       for (auto i = begin; i < end; ++i) y[i] = random.uniform(static_cast<std::uint64_t>(i)) < p ? 0.f : x[i];
 ///     });
 ///
-/// The i-th number depends on the session's seed, the run's number, the node's name and i alone, so it is the same on any number of threads
-/// and on CUDA, and the same in backward as in forward. Copy it freely and use it in any thread or CUDA kernel; it keeps no state. Ask for
-/// each i once, and for one kind of number per i: bits(i), uniform(i) and normal(i) come from the same source. For several numbers per
-/// element use several ranges of i: n + i, 2 * n + i ... with n elements.
+/// The i-th number depends only on the session's seed, the run's number, the node's name and i, so
+/// it is the same with any number of threads and on CUDA, and the same in backward as in forward.
+/// The object is stateless: copy it freely and use it in any thread or CUDA kernel. Draw each i
+/// once, and one kind of number per i: bits(i), uniform(i) and normal(i) have the same source. For
+/// several numbers per element use several ranges of i: n + i, 2 * n + i ... with n elements.
 class Random {
  public:
   /// For tests of kernels; in a kernel use call.random().
   TENON_FN constexpr Random(std::uint64_t seed, std::uint64_t step, std::uint64_t node) : seed_(seed), step_(step), node_(node) {}
 
-  /// Bits of four numbers at once: bits(4 b) to bits(4 b + 3).
+  /// Four numbers at once: bits(4 b) to bits(4 b + 3).
   TENON_FN constexpr Philox::Block block(std::uint64_t b) const {
     const Philox::Block counter = {{low(b), high(b), low(step_) ^ high(node_), low(node_) ^ high(step_)}};
     return Philox::block(counter, low(seed_), high(seed_));
   }
-  /// 32 bits, each 0 or 1 with the same probability.
+  /// 32 uniformly random bits.
   TENON_FN constexpr std::uint32_t bits(std::uint64_t i) const { return block(i / 4).words[i % 4]; }
 
-  /// In [0, 1), a multiple of 2^-24: uniform(i) < p holds with probability p. 1 - uniform(i) is in (0, 1], for logarithms.
+  /// A number in [0, 1), a multiple of 2^-24: uniform(i) < p holds with probability p. 1 -
+  /// uniform(i) is in (0, 1], for logarithms.
   TENON_FN constexpr float uniform(std::uint64_t i) const { return static_cast<float>(bits(i) >> 8) * 0x1p-24f; }
 
-  /// Mean 0, deviation 1, at most 6.7 from 0. By Box and Muller from two words, the pair giving two numbers; in double, so that CPU and
-  /// CUDA round to the same float but for about one number in 10^8.
+  /// A number from the normal distribution with mean 0 and standard deviation 1, at most 6.7 in
+  /// magnitude. Box-Muller transform of two words, each pair giving two numbers; computed in
+  /// double, so that CPU and CUDA round to the same float except for about one number in 10^8.
   TENON_FN float normal(std::uint64_t i) const {
     const Philox::Block four = block(i / 4);
     const int pair = i % 4 < 2 ? 0 : 2;
