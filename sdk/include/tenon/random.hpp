@@ -72,7 +72,7 @@ class Random {
     const double angle = 6.283185307179586 * turn;
 #if defined(__CUDACC__)
     return static_cast<float>(::sqrt(-2 * ::log(above_zero)) * (i % 2 ? ::sin(angle) : ::cos(angle)));
-#else  // spares every plugin <cmath>
+#else  // avoids including <cmath> in every plugin
     return static_cast<float>(__builtin_sqrt(-2 * __builtin_log(above_zero)) * (i % 2 ? __builtin_sin(angle) : __builtin_cos(angle)));
 #endif
   }

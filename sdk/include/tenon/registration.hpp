@@ -1,10 +1,10 @@
-// TENON_OPERATOR and TENON_KERNEL: what a plugin exports.
+// TENON_OPERATOR and TENON_KERNEL: the exports of a plugin.
 //
 //     TENON_OPERATOR(cosine, Cosine)          // cosine.cpp: the operator with its CPU kernel
-//     TENON_KERNEL(cosine, cuda, CosineCuda)  // cosine.cu, of this plugin or another one: its CUDA kernel
+//     TENON_KERNEL(cosine, cuda, CosineCuda)  // cosine.cu, of the same or another plugin: its CUDA kernel
 //
-// A plugin may have any number of both, in any number of sources. Tenon reads the manifests from the file and calls the functions below
-// only when a graph uses the operator.
+// A plugin may have any number of both, in any number of sources. Tenon reads the manifests from
+// the file and calls the functions below only when a graph uses the operator.
 #pragma once
 #include <cstddef>
 #include <string_view>
@@ -20,12 +20,13 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// The devices that TENON_KERNEL(name, device, Class) knows; these are tags, not types of objects. Another word does not compile.
+/// The device tags of TENON_KERNEL(name, device, Class), which are never instantiated. Other names
+/// do not compile.
 struct cpu {};
 struct cuda {};
 
-/// The class of the CUDA kernel that comes with an operator's class in sources compiled for CUDA; void: none. elementwise.hpp gives its
-/// own.
+/// The class of the CUDA kernel that is derived from an operator's class in sources compiled for
+/// CUDA; void if there is none. elementwise.hpp specializes it.
 template <class Class>
 struct cuda_kernel {
   using type = void;
@@ -45,7 +46,8 @@ struct Literally {
   }
   char letters[size];
 };
-/// What this source registers: TENON_OPERATOR and TENON_KERNEL define it for their names, so that one name twice is a redefinition.
+/// The registrations of this source: TENON_OPERATOR and TENON_KERNEL define it for their names, so
+/// that a repeated name is a redefinition.
 template <Literally name>
 struct Registered;
 
@@ -63,17 +65,19 @@ inline const tenon_operator* kernel_table<void>() {
 }  // namespace tenon::TENON_SDK
 #pragma GCC visibility pop
 
-// Names stay texts down to the symbols, which asm labels give: a name with a wrong letter then breaks no token, and the sentence about it
-// is the only error. The C++ names behind the symbols end in a number.
+// Names remain texts down to the symbols, which are set by asm labels: an invalid name then breaks
+// no token, and the sentence about it is the only error. The C++ names of the symbols end in a
+// number.
 
-/// The sentence about a name.
+/// The error about an invalid name.
 #define TENON_CHECK_NAME(name)                           \
   static_assert(::tenon::detail::is_operator_name(name), \
                 "an operator's name has letters, digits and underscores, no digit first, at most 128 in all, and no quotes around it")
 
-// In CUDA sources an operator's class may bring its CUDA kernel along. Whether it does is known only to templates, but a symbol is exported
-// or not whatever they say. So the function is inline, which the compiler leaves out unless something names it, and the operator's own
-// function names it where there is a kernel.
+// In CUDA sources an operator's class may bring its CUDA kernel. Whether it does is known only to
+// templates, but a symbol is exported or not regardless. So the function is inline, which the
+// compiler omits unless it is referenced, and the operator's own function references it if there is
+// a kernel.
 #if defined(TENON_CUDA_SOURCE)
 #define TENON_DECLARE_CUDA(name, Class, number)                                                                          \
   __attribute__((visibility("default"))) inline const tenon_operator* tenon_cuda_of_##number(const tenon_host*) __asm__( \
@@ -90,13 +94,15 @@ inline const tenon_operator* kernel_table<void>() {
 #define TENON_KEEP_CUDA(Class, number)
 #endif
 
-/// Registers an operator under a name. Write it outside of namespaces, once per operator and plugin.
+/// Registers an operator under a name. Use it outside of namespaces, once per operator and plugin.
 ///
-/// name: letters, digits and underscores, no digit first, at most 128; without quotes, lower case by convention. Other plugins may use it
-/// for other operators: the full name has the operator's space (op.space) or the plugin's name before it.
+/// name: letters, digits and underscores, no digit first, at most 128; without quotes, lower case
+/// by convention. Other plugins may use the same name for other operators: the full name is
+/// prefixed with the operator's space (op.space) or the plugin's name.
 ///
-/// Class: derives from tenon::Operator or tenon::Elementwise; it may be in a namespace, and a template's instance by an alias. If the class
-/// has a fault, the first error of the compiler is one sentence from checks.hpp.
+/// Class: derives from tenon::Operator or tenon::Elementwise. It may be in a namespace; use an
+/// alias for an instance of a template. If the class has a fault, the compiler's first error is a
+/// sentence from checks.hpp.
 ///
 /// Example, two operators of one class template:
 ///
@@ -105,8 +111,9 @@ inline const tenon_operator* kernel_table<void>() {
 ///     TENON_OPERATOR(plus_two, PlusTwo)
 ///     TENON_OPERATOR(plus_ten, PlusTen)
 ///
-/// The plugin gets the symbols tenon_op_v1__NAME, the manifest, and tenon_get_v1__NAME, a function that returns the table. Nothing runs
-/// when the plugin is loaded: there are no static constructors.
+/// The plugin gets the symbols tenon_op_v1__NAME, the manifest, and tenon_get_v1__NAME, a function
+/// that returns the table. No code runs when the plugin is loaded: there are no static
+/// constructors.
 #define TENON_OPERATOR(name, Class) TENON_REGISTER_OPERATOR(#name, Class, __COUNTER__)
 #define TENON_REGISTER_OPERATOR(name, Class, number) TENON_OPERATOR_SYMBOLS(name, Class, number)
 #define TENON_OPERATOR_SYMBOLS(name, Class, number)                                                                                   \
@@ -131,21 +138,24 @@ inline const tenon_operator* kernel_table<void>() {
   }                                                                                                                                   \
   }
 
-/// Registers a kernel for the operator of this name, whichever plugin has the operator. device is cpu or cuda. Class derives from the
-/// operator's class, whose header both sources include, and defines forward, backward or their sparse versions again. Unlike the operator's
-/// own class it may have members of any type, such as handles and buffers, and non-const kernels that change them: one thread at a time
-/// uses an object, and each node has its own. For cpu the operator calls op.kernels_elsewhere() in describe(). The plugin gets the symbol
-/// tenon_kernel_v1__DEVICE__NAME.
+/// Registers a kernel for the operator of this name, which may be in another plugin. device is cpu
+/// or cuda. Class derives from the operator's class, whose header both sources include, and
+/// redefines forward, backward or their sparse versions. Unlike the operator's own class it may
+/// have members of any type, such as handles and buffers, and non-const kernels that change them:
+/// an object is used by one thread at a time, and each node has its own. For cpu the operator calls
+/// op.kernels_elsewhere() in describe(). The plugin gets the symbol tenon_kernel_v1__DEVICE__NAME.
 #define TENON_KERNEL(name, device, Class) TENON_KERNEL_OF(#device "__" #name, #name, device, Class)
 
-/// The same for the operator space.name, where several vendors have one of that name: TENON_KERNEL_IN(acme, rope, cuda, AcmeRopeCuda).
-/// Tenon's own operators have the space tenon. The symbol is tenon_kernel_v1__DEVICE__SPACE__NAME.
+/// The same for the operator space.name, if several spaces have one of that name:
+/// TENON_KERNEL_IN(acme, rope, cuda, AcmeRopeCuda). Tenon's own operators have the space tenon. The
+/// symbol is tenon_kernel_v1__DEVICE__SPACE__NAME.
 #define TENON_KERNEL_IN(space, name, device, Class) TENON_KERNEL_OF(#device "__" #space "__" #name, #space "__" #name, device, Class)
 
-/// Registers one more kernel for the operator of this name and device, beside those that there are: for some dtypes, sizes or machines.
-/// Any number of them, from any plugins, may exist. Class says by supports() which types it computes, and by priority, which is then above
-/// 0, that it goes before the kernel that computes everything; it has no namespace in front of it. Tenon asks supports() with the types as
-/// far as they are known when a session is made, and with whole types in plans and calls. It may look at the machine, too:
+/// Registers an additional kernel for the operator of this name and device, for some dtypes, sizes
+/// or machines. Any number of them may exist, in any plugins. Class declares with supports() which
+/// types it supports, and with a priority above 0 that it is preferred to the general kernel; write
+/// its name without a namespace. Tenon calls supports() with partly known types when a session is
+/// made, and with fully known types in plans and calls. It may also depend on the machine:
 ///
 ///     struct MatmulAvx512 : Matmul {
 ///       static constexpr int priority = 10;
@@ -156,16 +166,16 @@ inline const tenon_operator* kernel_table<void>() {
 ///     };
 ///     TENON_KERNEL_VARIANT(matmul, cpu, MatmulAvx512)
 ///
-/// Nodes that are differentiated use kernels that have backward. Tenon 0.1 passes over variants, and so do operators and plugins that are
-/// isolated.
+/// Nodes that are differentiated use kernels with backward. Tenon 0.1 ignores variants; isolated
+/// operators and plugins do not use them.
 #define TENON_KERNEL_VARIANT(name, device, Class) TENON_VARIANT_OF(#device "__" #name "__" #Class, #name, device, Class)
 
 /// The same for the operator space.name.
 #define TENON_KERNEL_VARIANT_IN(space, name, device, Class) \
   TENON_VARIANT_OF(#device "__" #space "__" #name "__" #Class, #space "__" #name, device, Class)
 
-#define TENON_VARIANT_OF(symbol, name, device, Class)                                                                             \
-  static_assert(::tenon::detail::is_operator_name(#Class), "the class of a variant is named without a namespace in front of it"); \
+#define TENON_VARIANT_OF(symbol, name, device, Class)                                                           \
+  static_assert(::tenon::detail::is_operator_name(#Class), "write the class of a variant without a namespace"); \
   TENON_KERNEL_BY(TENON_VARIANT_SYMBOL_PREFIX, symbol, name, device, Class)
 #define TENON_KERNEL_OF(symbol, name, device, Class) TENON_KERNEL_BY(TENON_KERNEL_SYMBOL_PREFIX, symbol, name, device, Class)
 

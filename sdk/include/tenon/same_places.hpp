@@ -1,5 +1,6 @@
-// Kernels that turn each value into another one in the same place: all elements of a dense tensor, or the stored ones of a sparse tensor.
-// One loop then serves dense, csr and row_sparse tensors, forward and backward. It is right only if 0 becomes 0.
+// Kernels that map each value to another one at the same position: all elements of a dense tensor,
+// or the stored ones of a sparse tensor. One loop then serves dense, csr and row_sparse tensors,
+// forward and backward. It is correct only if 0 maps to 0.
 //
 //     void infer_storage(tenon::InferStorage& io) const { tenon::keep_places(io); }
 //     void forward(const tenon::Call& call) const {
@@ -21,8 +22,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// For infer_storage(): output 0 has the storage of input 0; in backward, the gradient of input 0 has that of output 0's gradient. If that
-/// is dense it does nothing, and the host calls forward.
+/// For infer_storage(): output 0 has the storage of input 0; in backward, the gradient of input 0
+/// has that of output 0's gradient. If that is dense, it does nothing, and the host calls forward.
 [[gnu::cold]] inline void keep_places(InferStorage& io) {
   const Storage storage = io.backward() ? io.output_grad(0) : io.input(0);
   if (storage == Storage::dense) return;
@@ -35,9 +36,10 @@ inline void copy_indices(std::int64_t* to, const std::int64_t* from, std::int64_
   if (count > 0) std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof *to);
 }
 
-/// What such a kernel reads and writes: input 0 and output 0; in backward, the gradient of output 0 and that of input 0. Dense tensors must
-/// be contiguous: do not declare op.takes_strides(). The constructor allocates a sparse result and copies the indices. The kernel writes
-/// with Write::to or in_place: do not declare op.accumulates().
+/// The tensors of such a kernel: it reads input 0 and writes output 0; in backward, the gradients
+/// of output 0 and input 0. Dense tensors must be contiguous: do not declare op.takes_strides().
+/// The constructor allocates a sparse result and copies the indices. The kernel writes with
+/// Write::to or in_place: do not declare op.accumulates().
 class SamePlaces {
  public:
   /// copy: copy_indices, or gpu::CopyIndices.
@@ -54,7 +56,8 @@ class SamePlaces {
     to_ = &out;
   }
 
-  /// Values to read and to write: all of a dense tensor, the stored ones of a sparse one.
+  /// The number of values to read and to write: all of a dense tensor, the stored ones of a sparse
+  /// one.
   std::int64_t count() const {
     const bool dense = from_->storage == TENON_DENSE;
     return dense ? Shape::of_tensor(from_->dense.shape, from_->dense.ndim).size() : elementwise::stored_elements(*from_);
@@ -62,7 +65,8 @@ class SamePlaces {
   /// The dtypes may differ, as in a cast.
   DType read_dtype() const { return static_cast<DType>(from_->dtype); }
   DType written_dtype() const { return static_cast<DType>(to_->dtype); }
-  /// count() values of T, which must be the type of read_dtype(), and of written_dtype() below: neither is checked.
+  /// Pointers to count() values of T, which must be the type of read_dtype(), or of written_dtype()
+  /// below: neither is checked.
   template <class T>
   const T* read() const {
     return static_cast<const T*>(values(*from_));
@@ -76,7 +80,7 @@ class SamePlaces {
   static std::int64_t* indices(const void* all) { return static_cast<std::int64_t*>(const_cast<void*>(all)); }
   static void* values(const tenon_tensor& tensor) { return static_cast<unsigned char*>(tensor.dense.data) + tensor.dense.byte_offset; }
 
-  const tenon_tensor *from_, *to_;  // of the call, valid until the kernel returns
+  const tenon_tensor *from_, *to_;  // owned by the call, valid until the kernel returns
 };
 
 }  // namespace tenon::TENON_SDK

@@ -1,5 +1,6 @@
-// A choice between two finished values, without a branch. GCC turns `c ? a : b` back into control flow when a or b is floating arithmetic,
-// since that might trap, and then leaves the whole loop scalar; it does not do so with masks.
+// Branchless selection between two computed values. GCC turns `c ? a : b` back into control flow if
+// a or b is a floating-point expression, which might trap, and then does not vectorise the loop; it
+// does not do so with masks.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +12,20 @@
 #pragma GCC visibility push(hidden)
 namespace tenon {
 
-/// The same bits as another type of the same size: bits_as<std::uint32_t>(1.0f) is 0x3f800000. std::bit_cast cannot be called on CUDA
-/// devices.
+/// Reinterprets the bits as another type of the same size: bits_as<std::uint32_t>(1.0f) is
+/// 0x3f800000. std::bit_cast cannot be called on CUDA devices.
 template <class To, class From>
 TENON_FN constexpr To bits_as(const From& value) {
   static_assert(sizeof(To) == sizeof(From));
   return __builtin_bit_cast(To, value);
 }
 
-/// yes if the condition holds, else no; both are computed. Loops over it become vector code:
+/// Returns yes if the condition holds, else no; both are computed. Loops over it are vectorised:
 ///
 ///     for (std::int64_t i = 0; i < n; ++i) y[i] = tenon::select(x[i] > 0, x[i], slope * x[i]);
 ///
-/// Works on numbers of any type, in constant expressions and on CUDA devices. In elementwise classes use where(condition, yes, no), which
-/// knows dual numbers, too.
+/// Works on numbers of any type, in constant expressions and on CUDA devices. In elementwise
+/// classes use where(condition, yes, no), which also supports dual numbers.
 template <class T>
 TENON_FN constexpr T select(bool condition, T yes, T no) {
   if constexpr (std::is_floating_point_v<T> && sizeof(T) <= 8) {
@@ -35,7 +36,7 @@ TENON_FN constexpr T select(bool condition, T yes, T no) {
     using Bits = std::conditional_t<sizeof(T) <= 4, std::uint32_t, std::uint64_t>;
     const Bits mask = Bits(0) - Bits(condition);
     return T((Bits(yes) & mask) | (Bits(no) & ~mask));
-  } else {  // long double and types of the author's
+  } else {  // long double and types of authors
     return condition ? yes : no;
   }
 }

@@ -1,6 +1,7 @@
-// Shapes of tensors, whole or known in part, as inference and kernels see them. Dimensions count elements; they are outermost first, and
-// contiguous tensors are in row-major order: the last axis is the one whose elements are neighbours. Types and functions here are in
-// namespace tenon itself, because the host's headers use them, too.
+// Shapes of tensors, fully or partly known, in inference and kernels. Dimensions count elements,
+// outermost first; contiguous tensors are in row-major order: elements that are adjacent along the
+// last axis are adjacent in memory. Types and functions here are in namespace tenon itself, because
+// the host's headers use them, too.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -14,12 +15,14 @@
 #pragma GCC visibility push(hidden)
 namespace tenon {
 
-/// A dimension that is not known yet, such as the batch size while a graph is built. Kernels never see it.
+/// A dimension that is not known yet, such as the batch size while a graph is built. Kernels never
+/// see it.
 inline constexpr std::int64_t unknown = -1;
 /// 8, fixed by the C boundary.
 inline constexpr int max_rank = TENON_MAX_RANK;
 
-/// Up to 8 dimensions, each known or `unknown`; or a shape whose rank itself is not known. Kernels only see known shapes; infer() sees all.
+/// Up to 8 dimensions, each known or `unknown`; or a shape of unknown rank. Kernels see only known
+/// shapes; infer() sees all.
 ///
 ///     tenon::Shape()                        "[...]"     rank unknown: nothing is known
 ///     tenon::Shape::of_rank(2)              "[?, ?]"    two dimensions, both unknown
@@ -28,24 +31,27 @@ inline constexpr int max_rank = TENON_MAX_RANK;
 ///     tenon::Shape::scalar()                "[]"        rank 0: one element
 ///     tenon::Shape{0, 3}                    "[0, 3]"    no elements; known() and legal
 ///
-/// Errors (type): a ninth dimension, a dimension below -1, an axis that the shape does not have. A value type: copy it freely.
+/// Errors (type): a ninth dimension, a dimension below -1, an axis that the shape does not have. A
+/// value type: it may be copied freely.
 class TENON_OPEN Shape {
  public:
-  TENON_HIDDEN constexpr Shape() = default;  ///< unknown rank; for no dimensions at all see scalar()
-  /// Outermost dimension first. {} is the default constructor, hence no scalar: write Shape::scalar().
+  TENON_HIDDEN constexpr Shape() = default;  ///< unknown rank; see scalar() for rank 0
+  /// Outermost dimension first. {} calls the default constructor and is not a scalar: write
+  /// Shape::scalar().
   TENON_HIDDEN constexpr Shape(std::initializer_list<std::int64_t> dims) : Shape(dims.begin(), static_cast<int>(dims.size())) {}
   /// Copies `rank` dimensions; a rank of 0 needs no pointer.
   TENON_HIDDEN constexpr Shape(const std::int64_t* dims, int rank) : rank_(checked_rank(rank)) {
     for (int axis = 0; axis < rank; ++axis) dims_[axis] = checked_dim(dims[axis]);
   }
-  /// For the SDK. Of a tensor that exists: 0 <= rank <= 8 and no dimension below 0, which is not checked again.
+  /// For the SDK: the shape of an existing tensor. 0 <= rank <= 8 and no negative dimension, which
+  /// is not checked again.
   TENON_HIDDEN static Shape of_tensor(const std::int64_t* dims, int rank) {
     Shape shape;
     for (int axis = 0; axis < rank; ++axis) shape.dims_[axis] = dims[axis];
     shape.rank_ = rank;
     return shape;
   }
-  TENON_HIDDEN static constexpr Shape scalar() { return of_rank(0); }  ///< rank 0, one element; `{}` would be a shape of unknown rank
+  TENON_HIDDEN static constexpr Shape scalar() { return of_rank(0); }  ///< rank 0, one element; `{}` would have unknown rank
   TENON_HIDDEN static constexpr Shape of_rank(int rank) {              ///< every dimension unknown
     Shape shape;
     shape.rank_ = checked_rank(rank);
@@ -53,16 +59,19 @@ class TENON_OPEN Shape {
     return shape;
   }
 
-  /// Ask this before rank() and before any axis: no axis exists in a shape without rank.
+  /// Whether the rank is known. Check it before rank() and before any axis: a shape without rank
+  /// has no axes.
   TENON_HIDDEN constexpr bool has_rank() const { return rank_ >= 0; }
-  /// Whether the rank and every dimension are known. Tensors that exist have known shapes; in infer() test it before you use size().
+  /// Whether the rank and every dimension are known. Shapes of existing tensors are; in infer()
+  /// check it before size().
   TENON_HIDDEN constexpr bool known() const {
     for (const std::int64_t dim : *this)
       if (dim == unknown) return false;
     return has_rank();
   }
   TENON_HIDDEN constexpr int rank() const { return rank_; }  ///< -1 if not has_rank()
-  /// The dimension, or `unknown`. Axis -1 is the last one. Error: no such axis, as for every axis of a shape without rank.
+  /// The dimension, or `unknown`. Axis -1 is the last one. Error: no such axis, as for every axis
+  /// of a shape without rank.
   TENON_HIDDEN constexpr std::int64_t operator[](int axis) const { return dims_[index(axis)]; }
   /// Replaces a dimension: auto out = data; out.set(1, tenon::unknown). Errors: no such axis; dim below -1.
   TENON_HIDDEN constexpr void set(int axis, std::int64_t dim) { dims_[index(axis)] = checked_dim(dim); }
@@ -77,12 +86,14 @@ class TENON_OPEN Shape {
     return empty() ? 0 : product;
   }
 
-  /// The dimensions, outermost first; none if not has_rank(): for (const std::int64_t dim : shape) ...
+  /// The dimensions, outermost first; empty if not has_rank(): for (const std::int64_t dim : shape)
+  /// ...
   TENON_HIDDEN constexpr const std::int64_t* begin() const { return dims_; }
   TENON_HIDDEN constexpr const std::int64_t* end() const { return dims_ + (rank_ < 0 ? 0 : rank_); }
 
-  /// The same rank and dimensions. `unknown` equals only itself: [2, ?] != [2, 3], although both may turn out to be one shape. In infer(),
-  /// let io.set_input and io.set_output compare, which merge instead.
+  /// The same rank and dimensions. `unknown` equals only itself: [2, ?] != [2, 3], although they
+  /// may turn out to be the same shape. In infer(), compare with io.set_input and io.set_output,
+  /// which merge instead.
   friend constexpr bool operator==(const Shape& left, const Shape& right) {
     if (left.rank_ != right.rank_) return false;
     for (int axis = 0; axis < left.rank_; ++axis)
@@ -91,19 +102,19 @@ class TENON_OPEN Shape {
   }
 
  private:
-  // Of size 0, even if another dimension is unknown.
+  // Whether the size is 0, even if another dimension is unknown.
   TENON_HIDDEN constexpr bool empty() const {
     for (const std::int64_t dim : *this)
       if (dim == 0) return true;
     return false;
   }
-  // From 0 to rank - 1; negative axes count from the end.
+  // Returns the axis from 0 to rank - 1; negative axes count from the end.
   TENON_HIDDEN constexpr int index(int axis) const {
     const int i = axis < 0 ? axis + rank_ : axis;
     if (i < 0 || i >= rank_) refuse_axis(axis);
     return i;
   }
-  // Shapes come from users, files and authors: all of them are checked once, when they are made.
+  // Shapes come from users, files and authors: all of them are checked once, on construction.
   TENON_HIDDEN static constexpr int checked_rank(int rank) {
     if (rank < 0 || rank > max_rank) fail(ErrorKind::type, {"a shape has at most 8 dimensions, not ", rank});
     return rank;
@@ -114,12 +125,12 @@ class TENON_OPEN Shape {
   }
   [[noreturn]] TENON_HIDDEN inline void refuse_axis(int axis) const;
 
-  std::int64_t dims_[max_rank] = {};  // 0 from rank on
+  std::int64_t dims_[max_rank] = {};  // entries from rank_ on are 0
   int rank_ = -1;                     // -1: unknown
 };
 
-/// What is known of a tensor: its shape and the type of its elements (unknown_dtype if that is not known either). io.input(i) and
-/// call.input_type(i) return it:
+/// What is known about a tensor: its shape and the dtype of its elements (unknown_dtype if that is
+/// not known either). io.input(i) and call.input_type(i) return it:
 ///
 ///     const auto [shape, dtype] = call.input_type(0);
 ///     if (io.input("data").dtype == tenon::i64) ...
@@ -129,8 +140,9 @@ struct TENON_OPEN TensorType {
   friend constexpr bool operator==(const TensorType&, const TensorType&) = default;
 };
 
-/// How shapes and types print in errors: "[2, 3]", "[?, 3]" with an unknown dimension, "[...]" with an unknown rank, "float32 [2, 3]".
-/// Errors take them as they are: throw tenon::Error("data is ", shape, " but needs two dimensions").
+/// Formats shapes and types for errors: "[2, 3]", "[?, 3]" with an unknown dimension, "[...]" with
+/// an unknown rank, "float32 [2, 3]". Errors take them directly: throw tenon::Error("data is ",
+/// shape, " but needs two dimensions").
 [[gnu::cold]] inline void append_part(std::string& text, const Shape& shape) {
   append_text(text, "[");
   if (!shape.has_rank()) append_text(text, "...");
@@ -153,7 +165,7 @@ struct TENON_OPEN TensorType {
   append_part(text, type.shape);
 }
 
-/// The same as a string of its own.
+/// The same as a string.
 inline std::string to_string(const Shape& shape) {
   return join(shape);
 }
@@ -162,7 +174,7 @@ inline std::string to_string(const TensorType& type) {
   return join(type);
 }
 
-// Defined here, since it prints the shape.
+// Defined here because it formats the shape.
 inline void Shape::refuse_axis(int axis) const {
   fail(ErrorKind::type, {"no axis ", axis, " in shape ", *this});
 }

@@ -1,4 +1,4 @@
-// Sparse tensors as kernels read and write them. All pointers are borrowed for the length of the call.
+// Sparse tensors in kernels. All pointers are borrowed for the duration of the call.
 #pragma once
 #include <cstdint>
 
@@ -7,7 +7,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
-/// A matrix [rows, columns] of which only nnz values are stored, row after row. A row may store nothing; a stored value may be 0.
+/// A matrix [rows, columns] with nnz stored values, row by row. A row may be empty; a stored value
+/// may be 0.
 ///
 /// Example, y = x v:
 ///
@@ -25,32 +26,33 @@ struct Csr {
   const std::int64_t* row_starts;  ///< [rows + 1], from 0 to nnz
 };
 
-/// Memory of a csr output, to be filled whole before the call returns; with nnz = 0, too, row_starts is rows + 1 zeros.
+/// Memory of a csr output. Fill all of it before the call returns; with nnz = 0, row_starts still
+/// has rows + 1 zeros.
 template <class T>
 struct CsrOut {
   T* values;                              ///< [nnz]
   std::int64_t *columns_of, *row_starts;  ///< [nnz], [rows + 1]
 };
 
-/// Some rows of a tensor [total_rows, ...]; all others are zero.
+/// A tensor [total_rows, ...] with some stored rows; all others are zero.
 ///
-/// Example, into a dense tensor that holds zeros:
+/// Example: copies it to a dense tensor of zeros.
 ///
 ///     const auto x = call.row_sparse<float>(0);
 ///     for (std::int64_t i = 0; i < x.rows; ++i)
 ///       std::copy_n(x.values + i * x.row_size, x.row_size, dense + x.row_ids[i] * x.row_size);
 template <class T>
 struct RowSparse {
-  std::int64_t total_rows, rows, row_size;  ///< row_size: elements of one row
+  std::int64_t total_rows, rows, row_size;  ///< row_size: elements per row
   T* values;                                ///< [rows, row_size]
   const std::int64_t* row_ids;              ///< [rows], ascending
 };
 
-/// Memory of a row_sparse output, to be filled whole before the call returns.
+/// Memory of a row_sparse output. Fill all of it before the call returns.
 template <class T>
 struct RowSparseOut {
   T* values;              ///< [rows, row_size]
-  std::int64_t* row_ids;  ///< [rows], to be ascending
+  std::int64_t* row_ids;  ///< [rows], must be ascending
 };
 
 }  // namespace tenon::TENON_SDK

@@ -1,10 +1,11 @@
-// A class as the table of functions that crosses the C boundary (tenon_operator in abi.h). For the SDK, but for table_of() at the end, by
-// which applications and tests use a class without a plugin.
+// Converts a class to the table of functions of the C boundary (tenon_operator in abi.h). For the
+// SDK, except table_of() at the end, with which applications and tests use a class without a
+// plugin.
 //
 //     function of the table    the class's                      called
 //     create, destroy          constructor, parameters,         for each node, on any thread
 //                              configure(); destructor
-//     infer                    infer()                          on any thread, several at once; null if compose tells
+//     infer                    infer()                          on any thread, several at once; null if compose determines types
 //     infer_storage            infer_storage()                  the same; null if the class does not define it
 //     workspace                workspace(),                     the same; null if it has neither
 //                              backward_workspace()
@@ -19,11 +20,12 @@
 //     forward_sparse,          forward_sparse(),                the same
 //     backward_sparse          backward_sparse()
 //
-// Functions return 0, or 1 after they have written the reason into the caller's tenon_error; exceptions end here. destroy returns nothing:
-// a destructor that throws ends the process.
+// Functions return 0, or 1 after writing the reason into the caller's tenon_error; exceptions are
+// caught here. destroy returns nothing: a destructor that throws ends the process.
 //
-// Threads: the const functions of one object may run on any number of threads at once, its kernels one after the other; kernels of
-// different objects may run at the same time. Nothing here locks: the host keeps these rules.
+// Threads: the const functions of one object may run on any number of threads at once, its kernels
+// one after the other; kernels of different objects may run at the same time. There are no locks
+// here: the host follows these rules.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -39,10 +41,11 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// A new object: defaults, then the attributes, then configure(). What any of them throws leaves no object behind.
+/// Creates an object: defaults, then the attributes, then configure(). If any of them throws, no
+/// object remains.
 template <class C>
 C* created(const tenon_attribute* attributes, std::uint64_t count) {
-  struct Owner {  // until the object is complete
+  struct Owner {  // owns the object until it is complete
     C* object;
     ~Owner() { delete object; }
   } owner{new C{}};
@@ -53,11 +56,12 @@ C* created(const tenon_attribute* attributes, std::uint64_t count) {
   return object;
 }
 
-/// The functions behind the table of class C. Each catches whatever the class throws and writes it into the caller's error. `instance` is
-/// an object that create() made.
+/// The functions of the table of class C. Each catches everything that the class throws and writes
+/// it into the caller's error. `instance` is an object from create().
 template <class C>
 struct Trampolines {
-  // *instance stays as it was if this fails. Attributes are copied into the object: the caller may free them.
+  // *instance is unchanged on failure. Attributes are copied into the object: the caller may free
+  // them.
   static std::int32_t create(const tenon_attribute* attributes, std::uint64_t count, void** instance, tenon_error* error) noexcept {
     return guarded(error, [&] { *instance = created<C>(attributes, count); });
   }
@@ -67,11 +71,12 @@ struct Trampolines {
     return guarded(io->error, [&] {
       Infer wrapped(*io, names_of<C>);
       static_cast<const C*>(instance)->infer(wrapped);
-      // An output without a dtype has the shared one: that of a mask or of indices is told before the others are known, and is not its.
+      // An output without a dtype has the shared one: masks and indices set their own dtype before
+      // the others are known.
       wrapped.share_dtype(first_shared(description_of<C>));
     });
   }
-  // A class without the sparse function of this direction is not asked: dense it is.
+  // A class without the sparse function of this direction is not called: its storages are dense.
   static std::int32_t infer_storage(const void* instance, tenon_infer_storage* io) noexcept {
     return guarded(io->error, [&] {
       const bool backward = io->dispatch == TENON_BACKWARD;
@@ -80,8 +85,8 @@ struct Trampolines {
       static_cast<const C*>(instance)->infer_storage(wrapped);
     });
   }
-  // 0 bytes if the class has no function for this direction. Sparse and dense kernels share a size. All types are known when the host
-  // asks, and on CUDA the node's device is the current one.
+  // 0 bytes if the class has no function for this direction. Sparse and dense kernels share a size.
+  // All types are known when the host calls it, and on CUDA the node's device is current.
   static std::int32_t workspace(const void* instance, const tenon_infer* io, std::int32_t dispatch, std::uint64_t* bytes) noexcept {
     return guarded(io->error, [&] {
       *bytes = 0;
@@ -107,10 +112,12 @@ struct Trampolines {
         if (backward) *flops = object.backward_flops(wrapped);
     });
   }
-  // Which algorithm a call runs and why, for plans that people read. "" if the class has no function for this direction. All types and
-  // layouts are known when the host asks, and the class chooses from them as its kernel does. Lines are cut to the room that the host has
-  // for them; the host replaces what is not printable. A class that throws here fails the plan that is shown, and no run.
-  //     text: a buffer of `capacity` bytes, which ends with a zero afterwards
+  // The algorithm of a call and the reason, for plans that people read. "" if the class has no
+  // function for this direction. All types and layouts are known when the host calls it, and the
+  // class chooses from them as its kernel does. Lines are truncated to the host's buffer; the host
+  // replaces unprintable characters. A class that throws here fails the plan that is shown, and no
+  // run.
+  //     text: a buffer of `capacity` bytes, NUL-terminated afterwards
   static std::int32_t algorithm(const void* instance, const tenon_infer* io, std::int32_t dispatch, char* text,
                                 std::uint64_t capacity) noexcept {
     return guarded(io->error, [&] {
@@ -125,37 +132,38 @@ struct Trampolines {
       if (capacity > 0) text[line.copy(text, capacity - 1)] = '\0';
     });
   }
-  // Optional functions by name and version, so that the table need not grow for each: a host asks for what it knows, and gets null for
-  // what this SDK does not have:
+  // Optional functions by name and version, so that the table need not grow for each: a host
+  // requests those that it knows, and gets null for those that this SDK lacks:
   //
-  //     const auto tell = reinterpret_cast<tenon_algorithm>(table->query("algorithm/1"));
-  //     if (tell) tell(object, &io, TENON_FORWARD, text, sizeof text);
+  //     const auto describe = reinterpret_cast<tenon_algorithm>(table->query("algorithm/1"));
+  //     if (describe) describe(object, &io, TENON_FORWARD, text, sizeof text);
   static tenon_function query(const char* name) noexcept {
     return std::string_view(name) == "algorithm/1" ? reinterpret_cast<tenon_function>(&algorithm) : nullptr;
   }
-  // Once for each way through the function's branches.
+  // Called once per path through the function's branches.
   static std::int32_t trace(const void* instance, tenon_trace* io) noexcept {
     return guarded(io->error, [&] { static_cast<const C*>(instance)->trace(*io); });
   }
-  // Types may be unknown in part. A kernel without the function computes all types; one that throws leaves the host without an answer,
-  // which is a failure of the node.
+  // Types may be partly unknown. A kernel without the function supports all types; if it throws,
+  // the host has no answer, which fails the node.
   static std::int32_t supports(const void* instance, const tenon_infer* types) noexcept {
     bool supported = false;
     const std::int32_t failed =
         guarded(types->error, [&] { supported = static_cast<const C*>(instance)->supports(Infer(*types, names_of<C>)); });
     return failed ? -1 : supported;
   }
-  // All whole types are known, and which inputs stay as they are; several threads may ask one object at once.
-  // What a CPU kernel keeps of its constant inputs. The host asks once for each function that a plan calls, when it makes the plan and
-  // before it runs; it fills memory from inside of io->keep, whose failures come back as exceptions and end here like any other.
+  // Requests packed constants. All types are fully known, and which inputs are constant; several
+  // threads may call one object at once. The host calls it for each function of a plan, when it
+  // makes the plan and before the plan runs; it fills memory inside io->keep, whose failures are
+  // thrown as exceptions and caught here.
   static std::int32_t prepare(const void* instance, tenon_prepare* io) noexcept {
     return guarded(io->error, [&] {
       Prepare wrapped(*io, names_of<C>);
       static_cast<const C*>(instance)->prepare(wrapped);
     });
   }
-  // Adds nodes to the host's graph and computes nothing. The host removes the nodes of a gradient() that throws. Names are
-  // looked up among those of this operator.
+  // Adds nodes to the host's graph and computes nothing. The host removes the nodes of a gradient()
+  // that throws. Names are those of this operator.
   static std::int32_t gradient(const void* instance, tenon_gradient* io) noexcept {
     return guarded(io->error, [&] {
       Gradient wrapped(*io, names_of<C>);
@@ -163,8 +171,8 @@ struct Trampolines {
     });
   }
 
-  // The same for an operator that is a graph of others. Its outputs are values of that graph, which
-  // the host plans and runs as part of the user's.
+  // The same for a composed operator. Its outputs are values of that graph, which the host plans
+  // and runs as part of the user's.
   static std::int32_t compose(const void* instance, tenon_gradient* io) noexcept {
     return guarded(io->error, [&] {
       Compose wrapped(*io, names_of<C>);
@@ -172,8 +180,8 @@ struct Trampolines {
     });
   }
 
-  // Kernels. What they throw fails the node; their outputs are then undefined, and so are states. The object may change itself if its
-  // class's kernel is not const; the host calls one of them at a time.
+  // Kernels. If one throws, the node fails; its outputs and states are then undefined. The object
+  // may change if its class's kernel is not const; the host calls one kernel at a time.
   static std::int32_t forward(void* instance, const tenon_call* call) noexcept {
     return guarded(call->error, [&] { static_cast<C*>(instance)->forward(Call(*call, names_of<C>)); });
   }
@@ -188,8 +196,8 @@ struct Trampolines {
   }
 };
 
-/// The whole table, at compile time. Functions that the class lacks are null, and the host does without them: it needs no constructor that
-/// would run when the plugin is loaded.
+/// The whole table, at compile time. Functions that the class lacks are null, and the host does
+/// without them. No constructor runs when the plugin is loaded.
 template <class C>
 constexpr tenon_operator make_table() {
   using M = Members<C>;
@@ -198,11 +206,11 @@ constexpr tenon_operator make_table() {
   table.size = sizeof(tenon_operator);
   table.abi_major = TENON_ABI_MAJOR;
   table.abi_minor = TENON_ABI_MINOR;
-  // Every member above and below is set by name: what a later version of the struct appends stays 0.
+  // Members are set by name: fields that a later version appends are 0.
   table.traits = (M::capturable ? TENON_TRAIT_CAPTURABLE : 0) | (M::blockwise ? TENON_TRAIT_BLOCKWISE : 0);
   table.create = T::create;
   table.destroy = T::destroy;
-  if constexpr (!M::compose || M::own_infer) table.infer = T::infer;  // else compose tells
+  if constexpr (!M::compose || M::own_infer) table.infer = T::infer;  // otherwise compose determines the types
   if constexpr (M::infer_storage) table.infer_storage = T::infer_storage;
   if constexpr (M::workspace || M::backward_workspace) table.workspace = T::workspace;
   if constexpr (M::flops || M::backward_flops) table.flops = T::flops;
@@ -224,7 +232,8 @@ constexpr tenon_operator make_table() {
 template <class C>
 [[gnu::visibility("hidden")]] inline constexpr tenon_operator table = make_table<C>();
 
-/// The table, after the class's verdict (checks.hpp); null for a class with faults, which does not compile.
+/// The table, after the class's verdict (checks.hpp); null for a class with faults, which does not
+/// compile.
 template <class C, class Checked>
 const tenon_operator* checked_table() {
   static_assert(Checked::told);
@@ -239,9 +248,11 @@ const tenon_operator* checked_table() {
 
 namespace tenon::TENON_SDK {
 
-/// The table of an operator's class, with manifest_of<Class>(name) all that a host needs to register it. It lives as long as the program,
-/// and every call returns the same pointer. A class that TENON_OPERATOR would reject does not compile here either, with the same sentence.
-/// Functions that the class lacks are null. Host::add<Class>() and Graph::udf() call it for you:
+/// Returns the table of an operator's class, which together with manifest_of<Class>(name) is all
+/// that a host needs to register it. It lives as long as the program, and every call returns the
+/// same pointer. A class that TENON_OPERATOR rejects does not compile here either, with the same
+/// sentence. Functions that the class lacks are null. Host::add<Class>() and Graph::udf() call it
+/// for you:
 ///
 ///     char text[256];
 ///     tenon_error error{sizeof error, TENON_ERROR_FAILED, 0, text, sizeof text};

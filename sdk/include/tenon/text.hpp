@@ -19,12 +19,15 @@ namespace tenon::TENON_SDK {
 ///
 /// Prefer an enum with .one_of for a fixed choice: it compares faster and cannot be misspelt in the class.
 ///
-/// A literal type, which std::string is not with clang 14, so that describe() can read its default at compile time. There it points at the
-/// literal; at run time it owns a copy of what it was given, so a parameter outlives the file or caller that it came from. UTF-8 of any
-/// length; it need not end with a zero byte, so pass on the std::string_view, not data(). Not for CUDA kernels: it owns host memory.
+/// A literal type, which std::string is not with clang 14, so that describe() can read its default
+/// at compile time. There it points to the literal; at run time it owns a copy, so a parameter
+/// outlives the file or caller that it came from. UTF-8 of any length, not necessarily
+/// NUL-terminated: pass on the std::string_view, not data(). Not for CUDA kernels: it owns host
+/// memory.
 class Text {
  public:
-  /// A null pointer is the empty text, and so is the default. The literals 0 and nullptr do not compile.
+  /// A null pointer is the empty text, which is also the default. The literals 0 and nullptr do not
+  /// compile.
   constexpr Text(const char* text = "") : Text(std::string_view(text != nullptr ? text : "")) {}
   Text(std::nullptr_t) = delete;
   constexpr Text(std::string_view text) : view_(text), owned_(!std::is_constant_evaluated() && !text.empty()) {
@@ -42,11 +45,11 @@ class Text {
   }
   constexpr ~Text() { release(); }
 
-  /// The characters, valid while this object lives and is not assigned.
+  /// The characters, valid until this object is assigned or destroyed.
   constexpr operator std::string_view() const { return view_; }
   constexpr std::size_t size() const { return view_.size(); }  ///< bytes
   constexpr bool empty() const { return view_.empty(); }
-  /// Byte by byte: no case folding, no normal forms.
+  /// Bytewise: no case folding, no Unicode normalization.
   friend constexpr bool operator==(const Text& left, const Text& right) { return left.view_ == right.view_; }
   friend constexpr bool operator==(const Text& left, const char* right) {
     return left.view_ == std::string_view(right != nullptr ? right : "");
@@ -68,17 +71,17 @@ class Text {
   }
 
   std::string_view view_;
-  bool owned_;  // false: view_ points at a literal, or is empty
+  bool owned_;  // false: view_ points to a literal, or is empty
 };
 
 /// Up to 32 texts as a parameter member:
 ///
 ///     tenon::Texts names = {"height", "width"};                                          // the default
-///     op.param("names", &Resample::names, "the axes").one_of({"height", "width"});       // holds for each text; or any texts
+///     op.param("names", &Resample::names, "the axes").one_of({"height", "width"});       // applies to each text; optional
 ///     for (const tenon::Text& name : names) ...
 ///
-/// A text of the list has no zero byte: the boundary ends texts with one. Users write ["a", "b"] in graph.json and --set names=a,b.
-/// Operators with such a parameter need Tenon 0.2.
+/// A text of the list cannot contain a zero byte, which ends it at the boundary. Users write ["a",
+/// "b"] in graph.json and --set names=a,b. Operators with such a parameter need Tenon 0.2.
 using Texts = List<Text>;
 
 }  // namespace tenon::TENON_SDK

@@ -1,4 +1,5 @@
-// The vector level of this machine: which of its loops a plugin runs (wide.hpp).
+// The vector level of this machine, which selects among the versions of a plugin's loops
+// (wide.hpp).
 #pragma once
 
 #include <atomic>
@@ -14,17 +15,18 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// What a loop is compiled for. x86-64's levels are those of its psABI.
+/// The instruction sets of compiled loops. x86-64's levels are those of its psABI.
 enum class VectorLevel : unsigned char { unknown, plain, v3, v4 };
 
-/// Of this plugin, once it is known. Tests set it. Threads that look at the same time find the same.
+/// The level of this plugin, once it is known. Tests set it. Threads that detect it at the same
+/// time get the same result.
 inline constinit std::atomic<VectorLevel> vector_level{VectorLevel::unknown};
 
 struct CpuidAnswer {
   unsigned a, b, c, d;
 };
 
-/// Zeros where the processor does not know the question.
+/// Returns zeros if the CPU does not support the leaf.
 inline CpuidAnswer cpuid(unsigned leaf) {
   CpuidAnswer most, answer;
   asm volatile("cpuid" : "=a"(most.a), "=b"(most.b), "=c"(most.c), "=d"(most.d) : "a"(leaf & 0x80000000u), "c"(0));
@@ -33,8 +35,8 @@ inline CpuidAnswer cpuid(unsigned leaf) {
   return answer;
 }
 
-/// What the processor has and the system keeps for each thread (Intel's manual, volume 1, 13.3 and 15.2). No constructor of libgcc's is
-/// asked, for a plugin may be used before it has run.
+/// Returns what the CPU supports and the OS saves for each thread (Intel's manual, volume 1, 13.3
+/// and 15.2). Does not use libgcc's constructor, because a plugin may be used before it has run.
 [[gnu::cold, gnu::noinline]] inline VectorLevel vector_level_of_processor() {
   constexpr unsigned avx = 1u << 28, osxsave = 1u << 27, f16c = 1u << 29, movbe = 1u << 22, fma = 1u << 12;
   constexpr unsigned avx2 = 1u << 5, bmi = 1u << 3, bmi2 = 1u << 8, lzcnt = 1u << 5;

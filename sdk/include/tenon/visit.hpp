@@ -1,4 +1,4 @@
-// From a dtype known at run time to a C++ type known at compile time.
+// Maps a dtype at run time to a C++ type at compile time.
 #pragma once
 #include <utility>
 
@@ -16,10 +16,11 @@ namespace tenon::TENON_SDK {
 ///       for (std::int64_t i = 0; i < x.size(); ++i) y[i] = T(2) * x[i];
 ///     });
 ///
-/// The function takes its type as a template argument and no others; a generic lambda [&](auto t) does not compile. It is compiled once for
-/// each type in `allowed`, so name the dtypes that op.types() declares: tenon::visit<tenon::floating>, or
-/// tenon::visit<tenon::Types{tenon::i32, tenon::i64}>. Without one it is any_type, the dtypes of 0.1; every_type has those of 0.2, too. All
-/// calls must return the same type. Error (type): dtype is not in `allowed`, as unknown_dtype never is.
+/// The function takes its type as its only template argument; a generic lambda [&](auto t) does not
+/// compile. It is compiled once for each type in `allowed`, so list the dtypes that op.types()
+/// declares: tenon::visit<tenon::floating>, or tenon::visit<tenon::Types{tenon::i32, tenon::i64}>.
+/// The default is any_type, the dtypes of 0.1; every_type includes those of 0.2. All calls must
+/// return the same type. Error (type): dtype is not in `allowed`; unknown_dtype never is.
 template <Types allowed = any_type, class F>
 decltype(auto) visit(DType dtype, F&& f) {
   const auto with = [&]<class T>(T*) -> decltype(auto) { return f.template operator()<T>(); };

@@ -1,4 +1,5 @@
-// Loops for the widest vectors that the machine has, in one shared object that every x86-64 machine can run.
+// Multi-versioned loops: use the widest vectors of the machine, in one shared object that runs on
+// every x86-64 machine.
 //
 //     call.parallel_for(rows, 64, [&](std::int64_t begin, std::int64_t end) {
 //       tenon::wide([&] {
@@ -6,22 +7,26 @@
 //       });
 //     });
 //
-// The body is compiled three times: for plain x86-64 (16-byte vectors), for x86-64-v3 (AVX2, 32 bytes) and for x86-64-v4 (AVX-512, 64
-// bytes). Which of them runs is found when the first one does, once in a plugin. All that the body calls becomes part of it, unless it is
-// compiled elsewhere (std::pow) or declared [[gnu::noinline]]. Elementwise operators run so by themselves.
+// The body is compiled three times: for plain x86-64 (16-byte vectors), for x86-64-v3 (AVX2, 32
+// bytes) and for x86-64-v4 (AVX-512, 64 bytes). The version is chosen on the first call in a
+// plugin. Functions that the body calls are inlined into it, unless they are compiled elsewhere
+// (std::pow) or declared [[gnu::noinline]]. Elementwise operators use this automatically.
 //
-// The results have the same bits on all machines: products and sums are never contracted to one fused operation, and compilers keep the
-// order of a sum as it is written. A sum becomes vector code where it is written with a fixed number of partial sums.
+// The results have the same bits on all machines: products and sums are never contracted to fused
+// operations, and compilers keep the order of a sum as written. To vectorise a sum, write it with a
+// fixed number of partial sums.
 //
-// TENON_WIDE=plain or v3 in the environment keeps plugins from using wider vectors than that, for tests and for measurements.
-// -DTENON_NO_WIDE compiles the body once, for what the compiler was told, as on other processors and by nvcc.
+// The environment variable TENON_WIDE=plain or v3 keeps plugins from using wider vectors, for tests
+// and measurements. -DTENON_NO_WIDE compiles the body once, for the compiler's target, as on other
+// architectures and with nvcc.
 #pragma once
 
 #include "vector_level.hpp"
 #include "version.hpp"
 
-// How loops are compiled. GCC 12 makes vector code at -O2 only of loops with a constant count unless it is told otherwise. clang contracts
-// in the source that it reads, not in the function that it makes, so that it is told for all that follows.
+// How loops are compiled. At -O2, GCC 12 vectorises only loops with a constant count unless told
+// otherwise. clang decides on contraction per source and not per function, so it is disabled for
+// everything that follows.
 #if defined(__CUDACC__)
 #define TENON_WIDE_CODE inline
 #define TENON_SCALAR_CODE inline
@@ -44,7 +49,8 @@ namespace tenon::TENON_SDK {
 namespace detail {
 
 #if defined(TENON_WIDE_LEVELS)
-// Each runs a copy of the body, which nothing that the loop writes can change: what it holds stays in registers.
+// Each runs a copy of the body, which the loop's stores cannot alias: captured values stay in
+// registers.
 template <class Body>
 TENON_WIDE_CODE __attribute__((target(TENON_WIDE_TARGET_V4))) auto run_v4(const Body& body) -> decltype(body()) {
   const Body own = body;
@@ -65,11 +71,13 @@ TENON_WIDE_CODE auto run_plain(const Body& body) -> decltype(body()) {
 
 }  // namespace detail
 
-/// body(), compiled for the widest vectors that this machine has, and what it returns: a function without arguments, of which a copy runs.
-/// Let it hold what its loop uses by value, as [=] does: what it holds by reference is read again after each write to an array.
+/// Calls a copy of body(), compiled for the widest vectors of this machine, and returns its result;
+/// body has no arguments. Capture what the loop uses by value, as with [=]: values captured by
+/// reference are reloaded after each store to an array.
 ///
-/// Threads: any number may call it at once. What the body throws passes through. A call costs 2 ns: loops over few elements belong into a
-/// loop around them that is inside the body, too. Error (failed): TENON_WIDE in the environment is not one of its values.
+/// Thread-safe. Exceptions of the body are passed on. A call costs 2 ns: put loops over few
+/// elements into an outer loop inside the body. Error (failed): TENON_WIDE in the environment has
+/// an invalid value.
 template <class Body>
 inline auto wide(const Body& body) -> decltype(body()) {
 #if defined(TENON_WIDE_LEVELS)

@@ -1,4 +1,4 @@
-// One attribute of the C boundary as text, for errors about parameters. For the SDK.
+// Formats an attribute of the C boundary, for errors about parameters. For the SDK.
 //
 //     BOOL, INT, FLOAT    true, 3, 0.5
 //     TEXT                'same'
@@ -6,8 +6,9 @@
 //     TEXTS               ['a', 'b']
 //     TENSOR              a float32 tensor [3, 3]
 //
-// Lists are cut after 8 values: [1, 2, 3, 4, 5, 6, 7, 8, ...]. Texts are not cut; the error's buffer is (abi.h). Pointers of the attribute
-// must be valid, which AttributeReader's constructor checks.
+// Lists are truncated after 8 values: [1, 2, 3, 4, 5, 6, 7, 8, ...]. Texts are not truncated, but
+// the error's buffer is (abi.h). Pointers of the attribute must be valid, which AttributeReader's
+// constructor checks.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,8 +23,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
 
-/// Of an attribute of kind TEXTS, which is empty or ends with a zero byte: calls each(std::string_view) for one text after the other. The
-/// views end before their zero bytes and are borrowed from the attribute.
+/// For an attribute of kind TEXTS, which is empty or NUL-terminated: calls each(std::string_view)
+/// for each text. The views exclude the NULs and are borrowed from the attribute.
 template <class Each>
 void each_text(const tenon_attribute& attribute, const Each& each) {
   for (std::string_view left(attribute.text, attribute.count); !left.empty();) {
@@ -46,7 +47,8 @@ void each_text(const tenon_attribute& attribute, const Each& each) {
   });
   return join('[', text, count > 8 ? ", ..." : "", ']');
 }
-/// The value as people write it, as above. Of a kind that this SDK does not know: "a value of unknown kind 9".
+/// The value as users write it, as above. For a kind that this SDK does not know: "a value of
+/// unknown kind 9".
 [[gnu::cold]] inline std::string written(const tenon_attribute& attribute) {
   const auto list = [&](const auto* values) {
     std::string text;
