@@ -1,13 +1,11 @@
-/* The C boundary between Tenon and its plugins: the only header that both sides share. C11, also
- * valid C++ and CUDA.
+/* The C boundary between Tenon and its plugins, the only shared header. C11, also C++ and CUDA.
  *
- * Rules for everything below:
  *  - A struct that begins with `size` may grow at its end. The side that fills it sets size to
  *    sizeof(its version); the side that reads it accesses only fields within size. Structs without
  *    `size` are elements of arrays or parts of other structs and never change.
  *  - Pointers are borrowed for the duration of the call. The side that allocated memory frees it.
- *  - Functions return 0 on success. On failure they write the reason into the tenon_error passed to
- *    them and return a nonzero value. No exception crosses the boundary.
+ *  - Functions return 0 on success, or nonzero after writing the reason into the given tenon_error.
+ *    No exception crosses the boundary.
  *  - Text is UTF-8 and NUL-terminated.
  *  - [thread] tags: [any] any thread, concurrently; [one] one thread at a time per object; [caller]
  *    only during the call that passed the pointer.
@@ -38,8 +36,7 @@ enum tenon_dtype {
   TENON_BF16 = 6,
   TENON_F32 = 7,
   TENON_F64 = 8,
-  /* Since 0.2. Older hosts and plugins do not support these: manifests that use one list "dtypes"
-   * under needs. */
+  /* Since 0.2. Manifests that use one of these list "dtypes" under needs, for older hosts. */
   TENON_I16 = 9,
   TENON_U16 = 10,
   TENON_U32 = 11,
@@ -49,13 +46,11 @@ enum tenon_dtype {
   TENON_DTYPE_COUNT = 15,
   TENON_DTYPE_UNKNOWN = 255
 };
-/* Memory layout of a dense tensor of rank 3 to 5. channels_last: [N, C, H, W] with the strides of
- * N, H, W, C. */
+/* Layout of a dense tensor of rank 3 to 5. channels_last: [N, C, H, W], strided as N, H, W, C. */
 enum tenon_layout { TENON_LAYOUT_PLAIN = 0, TENON_LAYOUT_CHANNELS_LAST = 1 };
 enum tenon_storage { TENON_DENSE = 0, TENON_ROW_SPARSE = 1, TENON_CSR = 2, TENON_STORAGE_UNKNOWN = 255 };
 
-/* How a kernel must write an output. in_place: the output's memory is that of the input that it was
- * declared in place with. */
+/* How a kernel must write an output. in_place: to the memory of the input it is paired with. */
 enum tenon_write { TENON_WRITE_NONE = 0, TENON_WRITE_TO = 1, TENON_WRITE_IN_PLACE = 2, TENON_WRITE_ADD = 3 };
 
 /* DLPack's device types. */
@@ -125,8 +120,7 @@ typedef struct tenon_tensor {
   const void* row_starts; /* csr: [rows + 1], from 0 to stored */
 } tenon_tensor;
 
-/* What is known about a tensor before it exists. 72 bytes; never grows, because it is an array
- * element. */
+/* What is known about a tensor before it exists. 72 bytes; never grows (an array element). */
 typedef struct tenon_type {
   int64_t dims[TENON_MAX_RANK]; /* -1: unknown; entries from rank on are 0 */
   int32_t rank;                 /* -1: unknown */
@@ -197,8 +191,7 @@ typedef int32_t (*tenon_allocate)(const tenon_call* call, uint32_t output, const
 typedef int32_t (*tenon_allocate_scratch)(const tenon_call* call, uint64_t bytes, void** out, tenon_error* error);
 typedef void (*tenon_free_scratch)(const tenon_call* call, void* memory);
 
-/* [any thread of the call] Writes a line of text to the host's log, which adds the node and
- * operator. level: enum tenon_log_level. */
+/* [any thread of the call] Logs a line of text, to which the host adds node and operator. */
 enum tenon_log_level { TENON_LOG_INFO = 1, TENON_LOG_WARNING = 2 };
 typedef void (*tenon_log)(const tenon_call* call, int32_t level, const char* text);
 
@@ -250,8 +243,7 @@ struct tenon_call {
   int32_t dispatch;          /* enum tenon_dispatch */
   tenon_fault* fault;        /* of a CUDA kernel: in the device's memory, for the first fault found; null: not requested */
 
-  /* Since minor 1: the memory that prepare() filled, by slot. Entries are null for unused slots;
-   * entries from kept_count on do not exist. */
+  /* Since minor 1: [kept_count] pointers to the memory that prepare() filled, by slot, or null. */
   const void* const* kept;
   uint32_t kept_count;
   uint32_t reserved2;
@@ -259,8 +251,7 @@ struct tenon_call {
 
 /* ---- inference ------------------------------------------------------------------------------------------------------- */
 
-/* infer() reads what is known and adds what follows from it. The host checks every entry
- * afterwards. */
+/* infer() reads what is known and adds what follows from it; the host then checks every entry. */
 typedef struct tenon_infer {
   uint64_t size;
   tenon_error* error;
@@ -310,8 +301,7 @@ struct tenon_gradient {
   /* Since minor 1. */
   int32_t (*connected)(tenon_gradient* self, int32_t source, uint32_t index); /* 0: no such input, or a gradient that is zero */
   int32_t (*type)(tenon_gradient* self, tenon_value value, tenon_type* out);  /* as far as it is known */
-  /* Like add(), for all outputs of the new node: out has room for `capacity` values, *count
-   * receives the number of outputs. */
+  /* Like add(), for all outputs: out has room for `capacity` values, *count receives their number. */
   int32_t (*add_all)(tenon_gradient* self, const char* op, const tenon_value* inputs, uint32_t input_count,
                      const tenon_attribute* attributes, uint32_t attribute_count, tenon_value* out, uint32_t capacity, uint32_t* count);
   int32_t (*set_output)(tenon_gradient* self, uint32_t output, tenon_value value); /* of compose() alone */
@@ -339,8 +329,7 @@ struct tenon_trace {
   int32_t (*number)(tenon_trace* self, uint32_t dtype, double value, tenon_value* out);
   int32_t (*apply)(tenon_trace* self, const char* operation, const tenon_value* operands, uint32_t operand_count, tenon_value* out);
   int32_t (*cast)(tenon_trace* self, uint32_t dtype, tenon_value value, tenon_value* out);
-  /* [caller] Returns 1 or 0: which way this trace takes at a branch on the condition. The operator
-   * is traced once per path. */
+  /* [caller] Returns the branch (1 or 0) that this trace takes; the operator is traced per path. */
   int32_t (*decide)(tenon_trace* self, tenon_value condition, int32_t* out);
 };
 
@@ -383,15 +372,13 @@ enum tenon_trait {
   TENON_TRAIT_BLOCKWISE = 2
 };
 
-/* Used for an operator (with its CPU kernel, if its class has one) and for a kernel that is
- * registered separately. Functions that a class lacks are null. */
+/* An operator (with its CPU kernel, if any) or a separate kernel. Missing functions are null. */
 typedef struct tenon_operator {
   uint64_t size;
   uint32_t abi_major, abi_minor;
   uint64_t traits; /* enum tenon_trait */
 
-  /* [any] Creates an object: sets defaults, then the attributes by name, then calls configure().
-   * Objects share nothing. */
+  /* [any] Creates an independent object: defaults, then attributes by name, then configure(). */
   int32_t (*create)(const tenon_attribute* attributes, uint64_t count, void** instance, tenon_error* error);
   void (*destroy)(void* instance); /* [one] */
 
@@ -412,13 +399,12 @@ typedef struct tenon_operator {
   int32_t priority; /* of several kernels of one operator for one device, the highest that supports the types runs */
   int32_t reserved;
   int32_t (*prepare)(const void* instance, tenon_prepare* io); /* [any] what a CPU kernel keeps of its constant inputs */
-  /* [any] Floating-point operations of a call with these fully known types, for profiles; a
-   * multiplication and an addition count as two. */
+  /* [any] Floating-point operations of a call with these known types; a multiply-add is two. */
   int32_t (*flops)(const void* instance, const tenon_infer* io, int32_t dispatch, double* flops);
   int32_t (*trace)(const void* instance, tenon_trace* io); /* [any] what an elementwise operator computes of one element */
 
-  /* [any] Returns an optional function of the kernel by its name and version, or null if the kernel
-   * lacks it. Tables may end before this field, and older hosts ignore it:
+  /* [any] Returns an optional function of the kernel by name and version, or null. Tables may end
+   * before this field, and older hosts ignore it:
    *   "algorithm/1"  tenon_algorithm */
   tenon_function (*query)(const char* name);
 } tenon_operator;
@@ -435,8 +421,7 @@ typedef int32_t (*tenon_algorithm)(const void* instance, const tenon_infer* io, 
  * tenon_get_v1__NAME              function: tenon_get_function
  * tenon_kernel_v1__DEVICE__NAME   function: tenon_get_function
  * tenon_variant_v1__DEVICE__NAME__CLASS
- *                                 function: tenon_get_function. An additional kernel, chosen by supports
- *                                 and priority; hosts before 0.2 ignore it */
+ *                                 same, for an additional kernel chosen by supports and priority (since 0.2) */
 #define TENON_MANIFEST_SYMBOL_PREFIX "tenon_op_v1__"
 #define TENON_GET_SYMBOL_PREFIX "tenon_get_v1__"
 #define TENON_KERNEL_SYMBOL_PREFIX "tenon_kernel_v1__"
@@ -444,8 +429,7 @@ typedef int32_t (*tenon_algorithm)(const void* instance, const tenon_infer* io, 
 #define TENON_PLUGIN_SYMBOL "tenon_plugin_v1"
 #define TENON_MANIFEST_SECTION ".tenon_ops"
 
-/* [any] Returns the table, which lives as long as the plugin, which is never unloaded. The plugin
- * may keep `host`. */
+/* [any] Returns the table. Plugins are never unloaded, so it stays valid. `host` may be kept. */
 typedef const tenon_operator* (*tenon_get_function)(const tenon_host* host);
 
 /* Plain bytes without pointers, which the host reads from the file. */
