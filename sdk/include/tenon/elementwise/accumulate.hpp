@@ -1,4 +1,4 @@
-// Sums of blocks, as Write::add asks for them.
+// Blockwise sums for Write::add.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// to[i] += values[i]: integers modulo 2^bits, for bool "or".
+/// Computes to[i] += values[i]: integers modulo 2^bits, logical OR for bool.
 template <class T>
 [[gnu::noinline]] void accumulate(const void* values, void* to, std::int64_t n) {
   const T* from = static_cast<const T*>(values);

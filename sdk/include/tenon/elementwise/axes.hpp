@@ -1,4 +1,5 @@
-// The axes of an output as a gradient that is summed over some of them sees them: neighbours of the same kind joined.
+// The axes of an output for a gradient that is summed over some of them. Neighbouring axes of the
+// same kind are merged.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +11,13 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// Innermost last. Each axis is kept (the gradient has it too) or summed over, in turns.
+/// Innermost last. Kept axes (which the gradient has, too) and summed axes alternate.
 struct Axes {
   int count = 0;
   std::int64_t size[max_rank];
   bool kept[max_rank];
 
-  /// `narrow` broadcasts to `wide`.
+  /// `narrow` must broadcast to `wide`.
   [[gnu::cold]] Axes(const tenon_dense& narrow, const tenon_dense& wide) {
     for (int axis = 0; axis < wide.ndim; ++axis) {
       const int own = axis - (wide.ndim - narrow.ndim);
@@ -24,7 +25,7 @@ struct Axes {
     }
   }
 
-  /// The innermost kept axis, the outermost summed one; -1: none.
+  /// The innermost kept axis and the outermost summed axis; -1 if there is none.
   int last_kept() const {
     for (int axis = count - 1; axis >= 0; --axis)
       if (kept[axis]) return axis;
@@ -47,7 +48,7 @@ struct Axes {
   }
 };
 
-/// Part of the space that the axes span: on each axis a range.
+/// A box in the space of the axes: a range on each axis.
 struct Box {
   std::int64_t begin[max_rank], end[max_rank];
 
@@ -56,7 +57,7 @@ struct Box {
   }
   void limit(int axis, std::int64_t from, std::int64_t to) { begin[axis] = from, end[axis] = to; }
 
-  /// run(position, n) for the stretches of the row-major order that make up the box, as long as they can be, in order.
+  /// Calls run(position, n) for the maximal contiguous ranges of the box in row-major order.
   template <class Run>
   [[gnu::cold]] void for_each_run(const Axes& axes, Run run) const {
     std::int64_t length = 1, stride[max_rank], index[max_rank];
@@ -64,7 +65,7 @@ struct Box {
       stride[axis] = axis + 1 < axes.count ? stride[axis + 1] * axes.size[axis + 1] : 1;
       if (end[axis] <= begin[axis]) return;
     }
-    int outer = axes.count;  // axes before this one are walked, those from it on are one stretch
+    int outer = axes.count;  // axes before this one are iterated, the others form one contiguous range
     while (outer > 0 && length == (outer < axes.count ? stride[outer] * axes.size[outer] : 1)) {
       --outer;
       length *= end[outer] - begin[outer];

@@ -1,4 +1,5 @@
-// Faults that only elementwise classes can have, found at compile time, each with one sentence.
+// Compile-time checks of faults that only elementwise classes can have, each with a one-sentence
+// error.
 #pragma once
 
 #include <type_traits>
@@ -63,7 +64,7 @@ constexpr Fault gradient_fault() {
   }
 }
 
-/// The first fault; the description must be sound.
+/// Returns the first fault; the description must be valid.
 template <class Class>
 constexpr Fault class_fault() {
   constexpr Fault inputs = input_fault(detail::description_of<Class>);
@@ -82,19 +83,18 @@ constexpr Fault class_fault() {
   }
 }
 
-/// Fails to compile with exactly one sentence where there is a fault.
+/// Fails to compile with exactly one sentence if there is a fault.
 template <Fault found>
 void tell() {
-  static_assert(found != Fault::input_count, "an elementwise operator has 1 to 6 inputs: name them in describe by op.input");
+  static_assert(found != Fault::input_count, "an elementwise operator has 1 to 6 inputs: declare them in describe with op.input");
   static_assert(found != Fault::input_kind, "the inputs of an elementwise operator can be neither optional nor variadic");
-  static_assert(found != Fault::outputs, "an elementwise operator has exactly one output: name it in describe by op.output");
+  static_assert(found != Fault::outputs, "an elementwise operator has exactly one output: declare it in describe with op.output");
   static_assert(found != Fault::no_shared_dtype,
-                "every input declares its own .types(): omit it from the inputs whose dtype the operator computes in, and declare that by "
-                "op.types()");
-  static_assert(
-      found != Fault::only_complex,
-      "op.types() names complex dtypes alone: an elementwise operator has real ones, too, as tenon::floating + tenon::any_complex; "
-      "or derive from tenon::Operator");
+                "every input declares its own .types(): omit them for the inputs whose dtype the operator computes in, and declare that "
+                "dtype with op.types()");
+  static_assert(found != Fault::only_complex,
+                "op.types() names only complex dtypes: an elementwise operator needs real ones, too, such as tenon::floating + "
+                "tenon::any_complex; or derive from tenon::Operator");
   static_assert(found != Fault::arguments,
                 "operator() must be public, const, and take as many arguments of one type as describe() has inputs: "
                 "template <class T> TENON_FN T operator()(T x) const for one");
@@ -102,12 +102,12 @@ void tell() {
   static_assert(found != Fault::gradient_signature,
                 "gradient must be public, const, and take (T dy), (T dy, tenon::OutputOf<T> y), or (T dy, tenon::InputOf<T> x) with one "
                 "InputOf<T> for each input");
-  static_assert(found != Fault::gradient_result,
-                "gradient must return T for one input and tenon::Pair<T> for two; with more inputs omit it, "
-                "and Tenon derives it from operator()");
+  static_assert(
+      found != Fault::gradient_result,
+      "gradient must return T for one input and tenon::Pair<T> for two; with more inputs omit it, and Tenon differentiates operator()");
   static_assert(found != Fault::duals,
-                "operator() must be a template, template <class T> TENON_FN T operator()(T x) const, so that Tenon can derive it "
-                "by calling it with dual numbers; or define gradient");
+                "operator() must be a template, template <class T> TENON_FN T operator()(T x) const, so that Tenon can differentiate it by "
+                "calling it with dual numbers; or define gradient");
 };
 
 }  // namespace tenon::TENON_SDK::elementwise

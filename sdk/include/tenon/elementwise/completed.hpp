@@ -1,4 +1,5 @@
-// What the SDK makes of an elementwise class: an operator with all its functions, and a description that says what they can do.
+// Completes an elementwise class: an operator with all its functions, and a description of their
+// features.
 #pragma once
 
 #include <type_traits>
@@ -25,11 +26,11 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// The first input of the shared dtype.
+/// The first input with the shared dtype.
 template <class Class>
 inline constexpr int first_shared = detail::first_shared(detail::description_of<Class>);
 
-/// How gradients of broadcast inputs are summed; only operators with several inputs pay for it.
+/// How gradients of broadcast inputs are summed; compiled only for operators with several inputs.
 template <class Class>
 constexpr Sum summation() {
   if constexpr (arity < Class >> 1) {
@@ -39,17 +40,18 @@ constexpr Sum summation() {
   }
 }
 
-/// Whether the output's dtype is that of the inputs, so that it may take their memory.
+/// Whether the output's dtype is that of the inputs, so that it may use their memory.
 template <class Class>
 inline constexpr bool output_like_inputs = std::is_same_v<Result<Class, SomeType<Class>>, SomeType<Class>>;
 
-/// Class without the author's gradient() of scalars, which is not the graph of operators that others give by this name.
+/// Class without the author's scalar gradient(), which must not be taken for a gradient graph of
+/// the same name.
 template <class Class>
 struct WithoutScalarGradient : Class {
   void gradient() const = delete;
 };
 
-/// Class with what follows from its function and holds on every device: description and inference.
+/// Adds what follows from the function on every device: description and inference.
 template <class Class>
 struct Semantics : std::conditional_t<graph_gradient<Class>(), Class, WithoutScalarGradient<Class>> {
   static constexpr void describe(auto& op) {
@@ -94,12 +96,12 @@ struct Semantics : std::conditional_t<graph_gradient<Class>(), Class, WithoutSca
   }
 };
 
-/// And with the CPU kernel. An object of a class that can be differentiated twice may stand for the derivative by one input: forward is
-/// that then, and backward its derivatives.
+/// Adds the CPU kernel. An object of a class that is twice differentiable may represent the
+/// derivative with respect to one input: forward then computes that, and backward its derivatives.
 template <class Class>
 struct ForwardKernel : Semantics<Class> {
   static constexpr bool blockwise = true;
-  std::int32_t derivative = -1;  ///< the input; -1: none
+  std::int32_t derivative = -1;  ///< the input to differentiate by; -1: none
 
   static constexpr void describe(auto& op) {
     Semantics<Class>::describe(op);
@@ -107,8 +109,8 @@ struct ForwardKernel : Semantics<Class> {
   }
   void infer(Infer& io) const {
     if constexpr (complex_types<Class>() != Types{})
-      io.require(derivative < 0 || !any_complex.has(io.input(first_shared<Class>).dtype), "functions of ",
-                 io.input(first_shared<Class>).dtype, " have no second derivative here");
+      io.require(derivative < 0 || !any_complex.has(io.input(first_shared<Class>).dtype), "second derivatives for ",
+                 io.input(first_shared<Class>).dtype, " are not supported");
     Semantics<Class>::infer(io);
   }
   void forward(const Call& call) const {
@@ -116,14 +118,14 @@ struct ForwardKernel : Semantics<Class> {
     elementwise::forward(call, kernel(static_cast<DType>(call.raw().inputs[first_shared<Class>]->dtype)));
   }
   void trace(tenon_trace& io) const requires(traceable<Class>()) {
-    if (derivative >= 0) fail(ErrorKind::failed, {"it is the derivative of one"});
+    if (derivative >= 0) fail(ErrorKind::failed, {"it represents a derivative"});
     elementwise::trace(static_cast<const Class&>(*this), io);
   }
 
  protected:
   const Class& self() const { return *this; }
 
-  /// For inputs of a dtype.
+  /// Returns the kernel for inputs of a dtype.
   Kernel kernel(DType dtype) const {
     const Loops* found = nullptr;
     visit<real_types<Class>()>(dtype, [&]<class T>() { found = &loops<Class, Computed<T>>; });
@@ -136,7 +138,7 @@ struct ForwardKernel : Semantics<Class> {
   }
 };
 
-/// And with the one for sparse tensors, for functions of one input: where they are 0 at 0.
+/// Adds the sparse kernel for functions of one input that are 0 at 0.
 template <class Class>
 struct SparseKernel : ForwardKernel<Class> {
   void infer_storage(InferStorage& io) const {
@@ -149,7 +151,7 @@ struct SparseKernel : ForwardKernel<Class> {
   }
 };
 
-/// The same for functions of two inputs of the shared dtype.
+/// Adds the sparse kernel for functions of two inputs with the shared dtype.
 template <class Class>
 struct SparsePairKernel : ForwardKernel<Class> {
   void infer_storage(InferStorage& io) const {
@@ -164,7 +166,7 @@ struct SparsePairKernel : ForwardKernel<Class> {
   }
 };
 
-/// And with the gradient.
+/// Adds the gradient.
 template <class Forward>
 struct BackwardKernel : Forward {
   void backward(const Call& call) const {
@@ -175,7 +177,7 @@ struct BackwardKernel : Forward {
   }
 };
 
-/// And with the gradient where something is sparse.
+/// Adds the gradient for sparse tensors.
 template <class Class, class Backward>
 struct SparseBackwardKernel : Backward {
   void backward_sparse(const Call& call) const {
@@ -210,13 +212,13 @@ constexpr auto all_kernels() {
 template <class Class>
 using AllKernels = typename decltype(all_kernels<Class>())::type;
 
-/// What a class becomes whose description has a fault: the sentence about that is the only error.
+/// For a class whose description has a fault, whose sentence is then the only error.
 template <class Class>
 struct Undescribed : Class {
   void forward(const Call&) const {}
 };
 
-/// And one with a fault that only elementwise classes can have.
+/// For a class with a fault that only elementwise classes can have.
 template <class Class>
 struct Refused : Class {
   static constexpr void describe(auto& op) {
@@ -230,7 +232,7 @@ template <class Class>
 constexpr bool gives_kernels = detail::names_forward<Class> || detail::names_forward_sparse<Class> || detail::names_backward<Class> ||
                                detail::names_backward_sparse<Class>;
 
-/// A class with kernels of its own, for another device or from another library, keeps them.
+/// A class that defines its own kernels, for another device or with another library, keeps them.
 template <class Class>
 constexpr auto choose() {
   if constexpr (!detail::Described<Class>) {
@@ -252,7 +254,7 @@ constexpr auto choose() {
 
 namespace tenon::TENON_SDK {
 
-/// The hook of operator_class.hpp.
+/// Specializes the hook of operator_class.hpp.
 template <class Class>
 requires std::is_base_of_v<Elementwise, Class>
 struct completed<Class> {

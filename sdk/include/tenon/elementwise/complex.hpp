@@ -1,9 +1,9 @@
-// The CPU kernel of elementwise operators for complex numbers, apart from that for real ones: it is compiled only for classes whose types
-// name a complex dtype, and costs others nothing. Dense tensors alone.
+// The CPU kernel of elementwise operators for complex numbers, separate from that for real ones: it
+// is compiled only for classes whose types include a complex dtype. Dense tensors only.
 //
-// The gradient of a complex value z = a + bi is dL/da + i dL/db, as in PyTorch: the direction in which L grows. Of a function of complex
-// numbers that has a complex derivative f', found by dual numbers, it is conj(f'(z)) times the output's gradient. Others, as abs, give a
-// gradient() of their own.
+// The gradient of a complex value z = a + bi is dL/da + i dL/db, as in PyTorch: the direction of
+// steepest ascent of L. For a function with a complex derivative f', found by dual numbers, it is
+// conj(f'(z)) times the output's gradient. Others, such as abs, define gradient() themselves.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ constexpr Types complex_types() {
   return {static_cast<std::uint16_t>(detail::description_of<Class>.types.mask & any_complex.mask)};
 }
 
-/// A tensor laid over the axes of a shape that it broadcasts to.
+/// A tensor broadcast to the axes of a shape.
 struct ComplexOperand {
   unsigned char* data = nullptr;  ///< null: zeros
   DType dtype = unknown_dtype;
-  std::int64_t strides[max_rank] = {};  ///< in bytes; 0 along axes that it is repeated along
+  std::int64_t strides[max_rank] = {};  ///< in bytes; 0 along broadcast axes
 
   ComplexOperand() = default;
   ComplexOperand(const tenon_tensor* tensor, const tenon_dense& wide) : dtype(tensor ? static_cast<DType>(tensor->dtype) : unknown_dtype) {
@@ -47,7 +47,7 @@ struct ComplexOperand {
     }
   }
 
-  /// As a T: what has one, and what is real or true, as numbers without an imaginary part.
+  /// Reads an element as T; real numbers and bools get a zero imaginary part.
   template <class T>
   T at(std::int64_t offset) const {
     if (!data) return T(0);
@@ -62,8 +62,9 @@ struct ComplexOperand {
   }
 };
 
-/// output[i] = f(x[0], x[1] ...), by Write. Where the output is smaller than `wide`, it is the sum over the axes that it lacks; sums of a
-/// double precision, in an order that depends on the shapes alone.
+/// Computes output[i] = f(x[0], x[1] ...) with the given Write. If the output is smaller than
+/// `wide`, it is the sum over the missing axes, in double precision and in an order that depends
+/// only on the shapes.
 template <class T, int count, class F>
 void complex_map(const Call& call, tenon_tensor& output, Write write, const tenon_dense& wide, const tenon_tensor* const (&sources)[count],
                  const F& f) {
@@ -78,7 +79,7 @@ void complex_map(const Call& call, tenon_tensor& output, Write write, const teno
     kept[axis] = size, summed[axis] = size == wide.shape[axis] ? 1 : wide.shape[axis];
     results *= size, terms *= summed[axis];
   }
-  // Adds to the offsets of the point that is number i of a box.
+  // Adds the offsets of point number i of a box.
   const auto add_offsets = [&](const std::int64_t* dims, std::int64_t i, std::int64_t* offsets, std::int64_t& out) {
     for (int axis = wide.ndim - 1; axis >= 0; --axis) {
       if (dims[axis] == 1) continue;
@@ -163,7 +164,7 @@ struct ComplexKernel<Class, T, std::index_sequence<I...>> {
   }
 };
 
-/// False if the inputs are real.
+/// Returns false if the inputs are real.
 template <class Class>
 bool complex_forward(const Call& call, const Class& f) {
   if constexpr (complex_types<Class>() != Types{}) {
@@ -178,7 +179,8 @@ bool complex_forward(const Call& call, const Class& f) {
   return false;
 }
 
-/// The same for the gradients of all inputs; one that takes the memory of the output's comes last.
+/// Computes the gradients of all inputs; one that uses the memory of the output's gradient comes
+/// last. Returns false if the inputs are real.
 template <class Class>
 bool complex_backward(const Call& call, const Class& f) {
   if constexpr (complex_types<Class>() != Types{}) {

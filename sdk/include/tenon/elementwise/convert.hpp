@@ -1,4 +1,4 @@
-// Blocks of elements from one dtype to another.
+// Conversion of blocks of elements between dtypes.
 #pragma once
 
 #include <cmath>
@@ -15,20 +15,21 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// Elements that are staged at a time where a tensor cannot be read or written in place.
+/// Number of elements staged at a time if a tensor cannot be read or written in place.
 inline constexpr std::int64_t block = 512;
 
-/// As variables, which device code may use where it may not call the functions.
+/// Variables, because device code cannot call numeric_limits' functions.
 template <class Whole>
 inline constexpr Whole least = std::numeric_limits<Whole>::min();
 template <class Whole>
 inline constexpr Whole most = std::numeric_limits<Whole>::max();
 
-/// What floats outside of the whole type's range, and NaN, become: its ends, and 0.
+/// Converts to an integer type; values out of range saturate, and NaN becomes 0.
 template <class To, class From>
 TENON_FN inline To number_as(From value) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>) {
-    // The upper end may round up to a number that does not fit; everything below the rounded end does.
+    // The upper limit may round up to a number that does not fit; everything below the rounded
+    // limit fits.
     constexpr auto low = static_cast<From>(least<To>), high = static_cast<From>(most<To>);
     if (value != value) return 0;
     if (value < low) return least<To>;
@@ -49,7 +50,8 @@ void convert_block(const void* in, void* out, std::int64_t n) {
 
 using Convert = void (*)(DType from, DType to, const void* in, void* out, std::int64_t n);
 
-/// Between the 16-bit types and float; all that operators need whose inputs share one dtype. Error (type): other dtypes.
+/// Converts between the 16-bit types and float: sufficient for operators whose inputs share one
+/// dtype. Error (type): other dtypes.
 inline void convert_half(DType from, DType to, const void* in, void* out, std::int64_t n) {
   if (from == DType::f16 && to == DType::f32) return widen_halves(static_cast<const half*>(in), static_cast<float*>(out), n);
   if (from == DType::bf16 && to == DType::f32) return convert_block<bfloat16, float>(in, out, n);

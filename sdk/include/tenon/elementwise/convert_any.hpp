@@ -1,5 +1,6 @@
-// Between any two dtypes, for operators with inputs of a dtype of their own. In two steps, by way of the widest type of the same kind: a
-// loop in and one or two out for each dtype instead of one for each pair.
+// Conversion between any two dtypes, for operators with inputs of their own dtypes. Works in two
+// steps, through the widest type of the same kind: one or two loops per dtype instead of one per
+// pair.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,7 @@ void convert_from(DType to, const Wide* in, void* out, std::int64_t n) {
   visit<any_real + Types{boolean}>(to, [&]<class To>() { convert_block<Wide, To>(in, out, n); });
 }
 
-/// Whole numbers go through int64, the others through double: nothing is lost on the way.
+/// Integers are converted through int64, other numbers through double, without loss.
 inline void convert_any(DType from, DType to, const void* in, void* out, std::int64_t n) {
   union {
     double real[block];
@@ -27,7 +28,7 @@ inline void convert_any(DType from, DType to, const void* in, void* out, std::in
     const std::int64_t count = std::min(block, n - done);
     const auto* source = static_cast<const unsigned char*>(in) + done * static_cast<std::int64_t>(size_of(from));
     auto* target = static_cast<unsigned char*>(out) + done * static_cast<std::int64_t>(size_of(to));
-    if (from == u64 && floating.has(to)) {  // may be above int64
+    if (from == u64 && floating.has(to)) {  // may exceed int64
       visit<floating>(to, [&]<class To>() { convert_block<std::uint64_t, To>(source, target, count); });
       continue;
     }

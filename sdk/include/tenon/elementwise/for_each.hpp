@@ -1,4 +1,4 @@
-// Loops over independent elements, for the widest vectors that the machine has.
+// Loops over independent elements, with the widest vectors of the machine.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,12 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// Loops go in steps of this many elements, then of few, and the last ones are alone.
+/// Loops take steps of `step` elements, then of `small_step`; the remaining elements are processed
+/// one by one.
 inline constexpr std::int64_t step = 64, small_step = 16;
 
-// Iterations are independent, though out may be one of the inputs: element i is written from elements i alone.
+// Iterations are independent, although out may be one of the inputs: element i is written only from
+// elements i.
 #if defined(__clang__)
 #define TENON_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -28,13 +30,13 @@ inline std::int64_t in_steps(std::int64_t i, std::int64_t n, const Body& body) {
   return i;
 }
 
-/// What is left behind the steps, compiled once: it is scalar code on every machine.
+/// The remainder after the steps, compiled once: scalar code on every machine.
 template <class Body>
 TENON_SCALAR_CODE void one_by_one(std::int64_t i, std::int64_t n, const Body& body) {
   for (; i < n; ++i) body(i);
 }
 
-/// body(i) for i in [0, n); its iterations must be independent.
+/// Calls body(i) for i in [0, n); its iterations must be independent.
 template <class Body>
 inline void for_each(std::int64_t n, const Body& body) {
   std::int64_t done = 0;

@@ -1,4 +1,5 @@
-// Blocks of halves to floats and back, by the processor's instructions where it has them, which give the bits of half.hpp.
+// Conversion of blocks between half and float, with the CPU's instructions if available; they give
+// the bits of half.hpp.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace tenon::TENON_SDK::elementwise {
 using EightHalves = short __attribute__((vector_size(16)));
 using EightFloats = float __attribute__((vector_size(32)));
 
-/// As many as there are whole eights of them; their number.
+/// Converts as many elements as there are whole groups of eight; returns their number.
 [[gnu::noinline]] __attribute__((target(TENON_WIDE_TARGET_V3))) inline std::int64_t widen_eights(const half* from, float* to,
                                                                                                  std::int64_t n) {
   std::int64_t i = 0;
@@ -34,7 +35,7 @@ using EightFloats = float __attribute__((vector_size(32)));
   for (; i + 8 <= n; i += 8) {
     EightFloats floats;
     std::memcpy(&floats, from + i, sizeof floats);
-    const EightHalves halves = __builtin_ia32_vcvtps2ph256(floats, 0);  // 0: to nearest, ties to even, whatever the mode
+    const EightHalves halves = __builtin_ia32_vcvtps2ph256(floats, 0);  // 0: to nearest, ties to even, whatever the rounding mode
     std::memcpy(static_cast<void*>(to + i), &halves, sizeof halves);
   }
   return i;

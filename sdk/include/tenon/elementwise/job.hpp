@@ -1,5 +1,6 @@
-// What the generic code is told by an operator's class: one loop over a block, and what it reads and writes. All else (dtypes,
-// broadcasting, strides, write modes, threads) is the same for every class and compiled once in a plugin.
+// The interface between an operator's class and the generic code: one loop over a block, and the
+// tensors that it reads and writes. Everything else (dtypes, broadcasting, strides, write modes,
+// threads) is the same for every class and compiled once per plugin.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +13,19 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// out[i] = f(in[0][i], in[1][i] ...) for i in [0, n), all of them side by side in memory. out may be exactly one of the inputs.
+/// Computes out[i] = f(in[0][i], in[1][i] ...) for i in [0, n), all contiguous. out may be exactly
+/// one of the inputs.
 using Loop = void (*)(const void* op, const void* const* in, void* out, std::int64_t n);
 
-/// to[i] += values[i].
+/// Computes to[i] += values[i].
 using Accumulate = void (*)(const void* values, void* to, std::int64_t n);
 
-/// Most tensors that a loop reads: the inputs, and in backward the output and its gradient.
+/// Maximum number of tensors that a loop reads: the inputs, and in backward the output and its
+/// gradient.
 inline constexpr int max_sources = 8;
-/// Most inputs of an elementwise operator.
+/// Maximum number of inputs of an elementwise operator.
 inline constexpr int max_inputs = max_sources - 2;
-/// Elements that a thread takes at a time.
+/// Elements per chunk of a thread.
 inline constexpr std::int64_t grain = 16384;
 
 struct Job {
@@ -30,7 +33,7 @@ struct Job {
   Loop loop;
   Accumulate accumulate;
   Convert convert;
-  DType compute, result;  ///< what the loop reads and writes
+  DType compute, result;  ///< dtypes that the loop reads and writes
   tenon_tensor* output;
   Write write;
   int source_count = 0;

@@ -1,4 +1,5 @@
-// The only code that is made for each class: its function, and its derivative by each input, over a block of numbers of one type.
+// The only code that is compiled for each class: its function, and its derivative with respect to
+// each input, over a block of numbers of one type.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +16,11 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// What `partial` below is asked for.
+/// The arguments of `partial` below.
 struct Partial {
   const void* op;
   int by;    ///< the input of the first derivative
-  int then;  ///< that of the second; -1: the first it is
+  int then;  ///< the input of the second derivative; -1: only the first derivative is computed
 };
 
 /// Whether the class has a derivative that can be differentiated again.
@@ -30,14 +31,15 @@ constexpr bool twice_differentiable() {
   return rule<Class> == Rule::dual || rule<Class> == Rule::nothing || d.gradient_of_duals;
 }
 
-/// The loops for arguments of T. Sources of the derivative's: what the rule reads, then the output's gradient.
+/// The loops for arguments of type T. Sources of derivatives: what the rule reads, then the
+/// output's gradient.
 template <class Class, class T, class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
 struct TypedLoops;
 
 template <class Class, class T, std::size_t... I>
 struct TypedLoops<Class, T, std::index_sequence<I...>> {
   static void forward(const void* op, const void* const* in, void* out, std::int64_t n) {
-    const Class f = *static_cast<const Class*>(op);  // a copy: what is written below cannot change it
+    const Class f = *static_cast<const Class*>(op);  // a copy, which the stores below cannot alias
     const T* const x[] = {static_cast<const T*>(in[I])...};
     auto* y = static_cast<Result<Class, T>*>(out);
     for_each(n, [=](std::int64_t i) { y[i] = f(x[I][i]...); });
@@ -67,8 +69,8 @@ struct TypedLoops<Class, T, std::index_sequence<I...>> {
     }
   }
 
-  /// The derivative by one input, or of that the derivative by another one, times the last source. Few graphs differentiate twice: it is
-  /// compiled to be small.
+  /// Computes the derivative with respect to one input, or its derivative with respect to another
+  /// one, times the last source. Second derivatives are rare, so this is compiled to be small.
   [[gnu::cold]] static void partial(const void* op, const void* const* in, void* out, std::int64_t n) {
     const Partial of = *static_cast<const Partial*>(op);
     const Class f = *static_cast<const Class*>(of.op);
@@ -96,7 +98,7 @@ struct TypedLoops<Class, T, std::index_sequence<I...>> {
       return chosen(f.gradient(D(T(1)), InputOf<D>{by_then(x, I)}...));
     } else if constexpr (rule == Rule::output) {
       const T y = f(x...);
-      // The output's own derivative is the author's gradient again.
+      // The derivative with respect to dy is the author's gradient itself.
       T slope = 0;
       if (of.then >= 0) {
         const auto gradients = f.gradient(T(1), OutputOf<T>{y});
@@ -121,7 +123,7 @@ struct TypedLoops<Class, T, std::index_sequence<I...>> {
   }
 };
 
-/// The same without types, for the generic code.
+/// Type-erased loops for the generic code.
 struct Loops {
   DType compute, result;
   Loop forward;

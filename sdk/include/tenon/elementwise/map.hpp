@@ -1,4 +1,5 @@
-// A job over a whole output: element i of the output from element i of each source, all of them broadcast to the output's shape.
+// Runs a job over a whole output: element i of the output from element i of each source, all
+// broadcast to the output's shape.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +22,9 @@ inline std::int64_t element_count(const tenon_dense& dense) {
   return count;
 }
 
-/// An output of one element, whose sources have one each, all of the types that the loop works on. Nothing is set up, for graphs have many
-/// of these, and they are run one by one. False: it is not so simple.
+/// Fast path for an output of one element whose sources have one each, all of the types that the
+/// loop works on: graphs have many of these, so nothing is set up. Returns false if it does not
+/// apply.
 inline bool map_single(const Job& job) {
   const void* in[max_sources];
   if (static_cast<DType>(job.output->dtype) != job.result || job.write == Write::add) return false;
@@ -35,8 +37,9 @@ inline bool map_single(const Job& job) {
   return true;
 }
 
-/// Asks for the lines that the block from `position` on will be written to. A loop that starts anew with each block would wait for them:
-/// the processor foresees what is read, and less of what is written. Inline, as GCC drops calls of what does nothing but prefetch.
+/// Prefetches the lines that the block from `position` on will write. A loop that restarts for each
+/// block would stall on them: the CPU predicts reads better than writes. Inlined because GCC drops
+/// calls whose only effect is a prefetch.
 [[gnu::always_inline]] inline void expect_writes(const Target& target, std::int64_t position, std::int64_t end) {
   constexpr std::int64_t line = 64;
   const auto bytes = std::min(block, end - position) * target.operand.size;

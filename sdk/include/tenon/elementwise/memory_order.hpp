@@ -1,5 +1,5 @@
-// Jobs over tensors whose axes lie in memory in another order than in the shape, as channels-last ones do: the same job with its axes in
-// the order of memory, in which neighbours are neighbours again.
+// Jobs over tensors whose memory order of axes differs from their shape's, such as channels-last
+// ones: reorders the axes by memory, so that neighbours are contiguous again.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// Whether an axis has a smaller stride than one behind it.
+/// Whether an axis has a smaller stride than a later one.
 inline bool out_of_order(const tenon_dense& dense) {
   if (!dense.strides) return false;
   std::int64_t before = INT64_MAX;
@@ -24,11 +24,13 @@ inline bool out_of_order(const tenon_dense& dense) {
   return false;
 }
 
-/// A job and the tensor that its sources are broadcast to, with all axes in the order in which that tensor's lie in memory.
+/// A job and the tensor that its sources are broadcast to, with all axes in the memory order of
+/// that tensor.
 class OrderedJob {
  public:
   [[gnu::cold]] OrderedJob(const Job& given, const tenon_dense& wide) : job_(given), rank_(wide.ndim) {
-    // Each axis before those of smaller strides. std::stable_sort is a tenth of a plugin's compile time.
+    // Insertion sort by descending stride. std::stable_sort would take a tenth of a plugin's
+    // compile time.
     for (int axis = 0; axis < rank_; ++axis) {
       int place = axis;
       for (; place > 0 && wide.strides[order_[place - 1]] < wide.strides[axis]; --place) order_[place] = order_[place - 1];
@@ -56,7 +58,7 @@ class OrderedJob {
     tenon_tensor tensor;
     std::int64_t shape[max_rank], strides[max_rank];
 
-    /// `from` with as many axes as there are in order; those that it lacks have one element.
+    /// Sets `from` with its axes in `order`; axes that it lacks have size 1.
     void set(const tenon_tensor& from, const int* order, int rank) {
       tensor = from;
       const tenon_dense& dense = from.dense;

@@ -1,5 +1,5 @@
-// Loops over threads, all by way of one function: each body that Call::parallel_for gets itself is compiled with its own handling of
-// errors.
+// Parallel loops that share one function: each body that is passed to Call::parallel_for directly
+// is compiled with its own error handling.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// What runs part [begin, end) of a loop.
+/// Runs chunk [begin, end) of a loop.
 struct Part {
   const void* body;
   void (*run)(const void* body, std::int64_t begin, std::int64_t end);
@@ -20,7 +20,7 @@ struct Part {
   call.parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) { part.run(part.body, begin, end); });
 }
 
-/// body(begin, end) for parts of [0, n), each about grain long.
+/// Calls body(begin, end) for chunks of [0, n), each of about `grain` indices.
 template <class Body>
 void for_each_part(const Call& call, std::int64_t n, std::int64_t grain, const Body& body) {
   run_parts(call, n, grain,

@@ -1,4 +1,5 @@
-// Blocks of a job's sources in the type that it computes in: in place where the memory is so already, else by way of a staging area.
+// Reads blocks of a job's sources in the type that it computes in: in place if the memory allows
+// it, otherwise through a staging area.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +11,10 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// A zero of any dtype: what stands for a source that is not there.
+/// A zero of any dtype, which replaces a missing source.
 alignas(8) inline constexpr unsigned char zero[8] = {};
 
-/// A source and how it is read; made once a call, then the same for all threads.
+/// A source and how it is read; created once per call and shared by all threads.
 struct Source {
   Operand operand;
   DType stored, wanted;
@@ -31,10 +32,11 @@ struct Source {
   bool direct() const { return operand.access == Access::flat && stored == wanted; }
 };
 
-/// One thread's place in a source.
+/// The position of one thread in a source.
 class SourceBlocks {
  public:
-  /// n <= block elements from `position` on, as `wanted`; until the next call. Those of a constant are the same each time.
+  /// Returns n <= block elements from `position` on, as `wanted`; valid until the next call. Those
+  /// of a constant source are cached.
   [[gnu::noinline]] const void* read(const Source& source, Convert convert, std::int64_t position, std::int64_t n) {
     const Operand& operand = source.operand;
     if (operand.access == Access::constant) return spread(source, convert, 0, block);
@@ -61,7 +63,7 @@ class SourceBlocks {
   unsigned char* stage() { return memory_; }
   unsigned char* raw() { return memory_ + half_size; }
 
-  /// One element, n times; those that are there are kept.
+  /// Returns n copies of one element; cached.
   [[gnu::cold]] const void* spread(const Source& source, Convert convert, std::int64_t offset, std::int64_t n) {
     if (spread_from_ == offset && spread_count_ >= n) return stage();
     spread_from_ = offset, spread_count_ = n;
@@ -76,7 +78,7 @@ class SourceBlocks {
     return stage();
   }
 
-  /// Of a row that is staged as often as makes every block of its repetitions one stretch.
+  /// The longest row that is staged often enough to make every block of its repetitions contiguous.
   static std::int64_t longest_repeated(const Source& source) {
     const auto size = static_cast<std::int64_t>(size_of(source.wanted));
     return (source.stored == source.wanted ? 2 * half_size : half_size) / size - block;

@@ -1,4 +1,5 @@
-// The kernels of elementwise operators, the same code for every class: which tensors a job reads and writes.
+// The kernels of elementwise operators, the same code for every class: they select the tensors of a
+// job.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +14,25 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// Of output i in forward, of input gradient i in backward.
+/// Returns the write mode of output i in forward, or of input gradient i in backward.
 inline Write write_of(const Call& call, int i) {
   return static_cast<Write>(call.raw().writes[i]);
 }
 
-/// How the gradient of an input is made that is not of the output's shape.
+/// Computes the gradient of an input whose shape differs from the output's.
 using Sum = void (*)(const Call& call, const Job& job, const tenon_dense& wide);
 
-/// A class as the generic code sees it.
+/// The type-erased view of a class in the generic code.
 struct Kernel {
   const void* op;
   const Loops* loops;
   Convert convert;
   Sum sum;
   Rule rule;
-  int by = -1;  ///< the input whose derivative the class stands for; -1: it stands for its function
+  int by = -1;  ///< the input whose derivative the class represents; -1: it represents its function
 };
 
-/// Makes the job of a kernel that of its derivative.
+/// Turns the job of a kernel into that of its derivative.
 [[gnu::cold, gnu::noinline]] inline void differentiate(const Kernel& kernel, Job& job, Partial& partial, int then) {
   const bool fits = kernel.loops->partial && kernel.by < max_inputs && kernel.loops->derivatives[kernel.by];
   if (!fits) fail(ErrorKind::type, {kernel.loops->compute, " has no derivative by input ", kernel.by});
@@ -61,13 +62,13 @@ inline bool same_shape(const tenon_dense& left, const tenon_dense& right) {
   return true;
 }
 
-/// Of an operator with one input, which always has the output's shape.
+/// For operators with one input, which always has the output's shape.
 [[gnu::cold]] inline void no_sum(const Call&, const Job& job, const tenon_dense& wide) {
   fail(ErrorKind::type, {"the gradient of the input is ", Shape(job.output->dense.shape, job.output->dense.ndim),
                          " but the gradient of the output is ", Shape(wide.shape, wide.ndim)});
 }
 
-/// The gradient of one input; dy, the output's gradient, is there.
+/// Computes the gradient of one input; the output's gradient must exist.
 inline void input_gradient(const Call& call, const Kernel& kernel, int input) {
   const tenon_call& raw = call.raw();
   const Loops& loops = *kernel.loops;
@@ -90,7 +91,7 @@ void fill_with_zero(const void*, const void* const*, void* out, std::int64_t n) 
   std::memset(out, 0, static_cast<std::size_t>(n) * sizeof(T));
 }
 
-/// Where the output's gradient is zero everywhere, the input's is too.
+/// If the output's gradient is zero everywhere, so is the input's.
 [[gnu::cold]] inline void zero_gradient(const Call& call, int input) {
   const Write write = write_of(call, input);
   if (write == Write::none || write == Write::add) return;
@@ -100,7 +101,8 @@ void fill_with_zero(const void*, const void* const*, void* out, std::int64_t n) 
                 dtype == DType::f64 ? dtype : DType::f32, dtype == DType::f64 ? dtype : DType::f32, dx, Write::to});
 }
 
-/// All gradients that are wanted; the output's is there. One that takes its memory comes last, for the others still read that.
+/// Computes all requested gradients; the output's must exist. One that uses its memory comes last,
+/// because the others still read it.
 inline void backward(const Call& call, const Kernel& kernel) {
   for (const bool in_place : {false, true})
     for (int i = 0; i < call.inputs(); ++i) {

@@ -1,4 +1,4 @@
-// The shape of an output by numpy's broadcasting, with dimensions that may not be known yet.
+// The shape of an output by numpy's broadcasting rules, with partly unknown dimensions.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,8 @@ namespace tenon::TENON_SDK::elementwise {
   return text;
 }
 
-/// The size that all inputs broadcast to at an axis counted from the last, 0 for that. Unknown while it may be 1 or more.
+/// Returns the size that all inputs broadcast to at an axis counted from the last (0). Unknown
+/// while it may be 1 or more.
 [[gnu::cold]] inline std::int64_t broadcast_size(const Infer& io, int from_last, const detail::NameGroup& names) {
   std::int64_t size = 1;
   bool open = false;
@@ -36,8 +37,9 @@ namespace tenon::TENON_SDK::elementwise {
   return size == 1 && open ? unknown : size;
 }
 
-/// The shape that all inputs broadcast to, as numpy does it: aligned at the last axis, sizes equal or 1. Of unknown rank as long as one
-/// input is. Error (type): sizes that do not fit, with all shapes.
+/// Returns the shape that all inputs broadcast to, as in numpy: aligned at the last axis, sizes
+/// equal or 1. Its rank is unknown while an input's is. Error (type): incompatible sizes, with all
+/// shapes.
 [[gnu::cold]] inline Shape broadcast_shape(const Infer& io, const detail::NameGroup& names) {
   int rank = 0;
   for (int i = 0; i < io.inputs(); ++i) {

@@ -1,4 +1,5 @@
-// What an elementwise class says by its signatures: the types that it computes in, its result, and what its derivative reads.
+// Properties of an elementwise class that follow from its signatures: the types that it computes
+// in, its result, and what its derivative reads.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +16,19 @@ namespace tenon::TENON_SDK::elementwise {
 template <class Class>
 inline constexpr int arity = detail::description_of<Class>.inputs.size;
 
-/// Where the derivative comes from, and with it what backward reads besides the output's gradient: an author's gradient() that reads
-/// nothing, the output or the inputs; or dual numbers, made of the inputs.
+/// The source of the derivative, which determines what backward reads in addition to the output's
+/// gradient: an author's gradient() that reads nothing, the output or the inputs; or dual numbers,
+/// made from the inputs.
 enum class Rule { nothing, output, inputs, dual };
 
-/// T, whatever the index.
+/// T for every index.
 template <class T, std::size_t>
 using Each = T;
 
 template <class Class, class T, class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
 struct Signature;
 
-/// Class asked about one T.
+/// Tests the class's functions for one T.
 template <class Class, class T, std::size_t... I>
 struct Signature<Class, T, std::index_sequence<I...>> {
   static constexpr bool callable = requires(const Class& f, T x) { f(Each<T, I>(x)...); };
@@ -39,7 +41,7 @@ struct Signature<Class, T, std::index_sequence<I...>> {
 
   static auto result(const Class& f, T x) { return f(Each<T, I>(x)...); }
 
-  /// For its type.
+  /// Used only for its type.
   static auto some_gradient(const Class& f, [[maybe_unused]] T x) {
     if constexpr (rule == Rule::nothing) return f.gradient(x);
     if constexpr (rule == Rule::output) return f.gradient(x, OutputOf<T>{x});
@@ -51,8 +53,9 @@ struct Signature<Class, T, std::index_sequence<I...>> {
 template <class Class, class T>
 using Result = decltype(Signature<Class, T>::result(std::declval<const Class&>(), T{}));
 
-/// The dtype of the output where the inputs have `dtype`: the same, or that of a fixed type. half and bfloat16 are computed in float, so
-/// that a float there is the same; unless double gives a float too.
+/// The dtype of the output if the inputs have `dtype`: the same, or that of a fixed type. half and
+/// bfloat16 are computed in float, so a float result has the inputs' dtype, unless double also
+/// gives a float.
 template <class Class, class T>
 constexpr DType result_dtype(DType dtype) {
   constexpr bool has_double = detail::description_of<Class>.types.has(DType::f64);
@@ -62,7 +65,7 @@ constexpr DType result_dtype(DType dtype) {
   return dtype;
 }
 
-/// A type in which the class computes: float before all others, for what is asked of one type and holds for each.
+/// A type in which the class computes, preferably float; for properties that hold for each type.
 template <class Class>
 constexpr auto some_type() {
   constexpr Types types = detail::description_of<Class>.types;
@@ -92,7 +95,7 @@ constexpr auto some_type() {
 template <class Class>
 using SomeType = decltype(some_type<Class>());
 
-/// Whether the operator has a derivative: numbers that are not whole go in and the same come out.
+/// Whether the operator has a derivative: the inputs are floating and the result has the same type.
 template <class Class>
 inline constexpr bool differentiable =
     std::is_floating_point_v<SomeType<Class>>&& std::is_same_v<Result<Class, SomeType<Class>>, SomeType<Class>>;

@@ -1,4 +1,5 @@
-// A tensor as the loops over an output see it: broadcast to the output's shape, its axes joined into as few as its strides allow.
+// A tensor in the loops over an output: broadcast to the output's shape, with its axes merged as
+// far as its strides allow.
 #pragma once
 
 #include <algorithm>
@@ -14,17 +15,18 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// How element i of the row-major order is found: i places on, always the same one, in one row that is repeated, or by walking the axes.
+/// How element i in row-major order is found: at index i, always the same element, in one repeated
+/// row, or by walking the axes.
 enum class Access : std::uint8_t { flat, constant, repeated, general };
 
 struct Operand {
   unsigned char* data = nullptr;
-  std::int64_t size = 0;  ///< bytes of an element
+  std::int64_t size = 0;  ///< bytes per element
   Access access = Access::constant;
   int rank = 0;
   std::int64_t dims[max_rank], strides[max_rank];  ///< innermost first; strides in bytes
 
-  /// One more axis, outside of those there are.
+  /// Adds an axis outside of the existing ones.
   [[gnu::cold]] void add_axis(std::int64_t dim, std::int64_t stride) {
     if (dim == 1) return;
     if (rank > 0 && stride == strides[rank - 1] * dims[rank - 1]) {
@@ -47,7 +49,7 @@ inline unsigned char* first_element(const tenon_tensor& tensor) {
   fail(ErrorKind::type, {Shape(dense.shape, dense.ndim), " does not broadcast to ", Shape(dims, rank)});
 }
 
-/// tensor must be dense. Error: its shape does not broadcast to dims.
+/// The tensor must be dense. Error: its shape does not broadcast to dims.
 [[gnu::cold]] inline Operand broadcast(const tenon_tensor& tensor, const std::int64_t* dims, int rank) {
   const tenon_dense& dense = tensor.dense;
   Operand operand;
@@ -65,9 +67,9 @@ inline unsigned char* first_element(const tenon_tensor& tensor) {
   return operand;
 }
 
-/// A place in an operand, moved on without divisions.
+/// A position in an operand that advances without divisions.
 struct Cursor {
-  std::int64_t position = -1, offset = 0;  ///< in elements of the row-major order, in bytes of memory
+  std::int64_t position = -1, offset = 0;  ///< in elements of the row-major order, and in bytes of memory
   std::int64_t index[max_rank];
 
   [[gnu::noinline]] void seek(const Operand& operand, std::int64_t to) {
@@ -81,10 +83,10 @@ struct Cursor {
     }
   }
 
-  /// Elements left on the innermost axis, at most n.
+  /// Returns the number of elements left on the innermost axis, at most n.
   std::int64_t run(const Operand& operand, std::int64_t n) const { return std::min(n, operand.dims[0] - index[0]); }
 
-  /// n must not be above run().
+  /// n must not exceed run().
   [[gnu::noinline]] void advance(const Operand& operand, std::int64_t n) {
     position += n;
     index[0] += n;
@@ -102,7 +104,7 @@ void copy_elements(const unsigned char* from, std::int64_t from_stride, unsigned
   for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + i * to_stride, from + i * from_stride, size);
 }
 
-/// n copies of one element.
+/// Writes n copies of one element.
 template <class Word>
 void fill_elements(const unsigned char* from, unsigned char* to, std::int64_t n) {
   Word value, row[16];
@@ -126,7 +128,8 @@ void fill_elements(const unsigned char* from, unsigned char* to, std::int64_t n)
   }
 }
 
-/// n elements of `size` bytes, strides in bytes. A stride of 0 to read from repeats one element.
+/// Copies n elements of `size` bytes; strides are in bytes. A source stride of 0 repeats one
+/// element.
 [[gnu::noinline]] inline void copy_run(std::int64_t size, const unsigned char* from, std::int64_t from_stride, unsigned char* to,
                                        std::int64_t to_stride, std::int64_t n) {
   if (to_stride == size && from_stride == 0) return fill_run(size, from, to, n);
@@ -146,7 +149,7 @@ void fill_elements(const unsigned char* from, unsigned char* to, std::int64_t n)
   }
 }
 
-/// n elements of the row-major order from `position` on, side by side.
+/// Gathers n elements in row-major order from `position` on into contiguous memory.
 [[gnu::noinline]] inline void gather(const Operand& operand, Cursor& cursor, std::int64_t position, void* to, std::int64_t n) {
   auto* next = static_cast<unsigned char*>(to);
   cursor.seek(operand, position);
@@ -157,7 +160,7 @@ void fill_elements(const unsigned char* from, unsigned char* to, std::int64_t n)
   }
 }
 
-/// The other way.
+/// Scatters n contiguous elements: the inverse of gather().
 [[gnu::noinline]] inline void scatter(const Operand& operand, Cursor& cursor, std::int64_t position, const void* from, std::int64_t n) {
   auto* next = static_cast<const unsigned char*>(from);
   cursor.seek(operand, position);

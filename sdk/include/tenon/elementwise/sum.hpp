@@ -1,5 +1,6 @@
-// The gradient of an input that was broadcast: the job's results summed over the axes along which the input was repeated. The sums are made
-// in double, and in parts that depend on the shapes alone: any number of threads gives the same bits.
+// The gradient of a broadcast input: the job's results summed over the axes along which the input
+// was repeated. The sums are computed in double, in segments that depend only on the shapes, so the
+// bits do not depend on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,8 @@ namespace tenon::TENON_SDK::elementwise {
 
 class BroadcastSum {
  public:
-  /// wide: a tensor of the shape that the input was broadcast to. job.result must be f32 or f64.
+  /// `wide`: a tensor with the shape that the input was broadcast to. job.result must be f32 or
+  /// f64.
   [[gnu::cold]] BroadcastSum(const Job& job, const tenon_dense& wide)
       : job_(&job),
         axes_(job.output->dense, wide),
@@ -36,7 +38,8 @@ class BroadcastSum {
       totals_.add_axis(axes_.size[axis], axis == tiled_axis_ ? static_cast<std::int64_t>(sizeof(double)) : 0);
     const std::int64_t results = element_count(job.output->dense);
     terms_ = results ? element_count(wide) / results : 0;
-    // Where results lie side by side long rows of them are summed at once, else as many as make a thread's work.
+    // If results are contiguous, long rows of them are summed at once, otherwise as many as suit
+    // one thread.
     const bool side_by_side = tiled_axis_ == axes_.count - 1;
     tile_ = std::min(row_, side_by_side ? max_tile : std::clamp(2 * grain / std::max<std::int64_t>(terms_, 1), std::int64_t{1}, max_tile));
     tiles_in_row_ = row_ ? (row_ + tile_ - 1) / tile_ : 0;
@@ -73,7 +76,7 @@ class BroadcastSum {
   std::int64_t first_in_row(std::int64_t task) const { return task % tiles_in_row_ * tile_; }
   std::int64_t count(std::int64_t task) const { return std::min(tile_, row_ - first_in_row(task)); }
 
-  /// Adds to totals, which stand for the task's tile of results, part `part` of `parts` of the terms.
+  /// Adds segment `part` of `parts` of the terms to totals, which are the task's tile of results.
   [[gnu::cold]] void sum(std::int64_t task, std::int64_t part, std::int64_t parts, double* totals) const {
     Box box(axes_);
     std::int64_t row = task / tiles_in_row_;
@@ -103,7 +106,7 @@ class BroadcastSum {
     });
   }
 
-  /// Adds n terms to the totals that they belong to.
+  /// Adds n terms to their totals.
   [[gnu::noinline]] void add(const double* terms, Cursor& cursor, std::int64_t position, std::int64_t n, double* totals,
                              std::int64_t first) const {
     if (totals_.rank == 0) {

@@ -1,4 +1,4 @@
-// Sums of blocks in double, in an order that depends on the number of elements alone.
+// Blockwise sums in double, in an order that depends only on the number of elements.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// The sum of n values, in eight interleaved rows.
+/// Returns the sum of n values, in eight interleaved accumulators.
 [[gnu::noinline]] inline double total_of(const double* values, std::int64_t n) {
   double rows[8] = {};
   std::int64_t i = 0;

@@ -1,4 +1,5 @@
-// An elementwise class's function as operations of other programs: operator() run with numbers that record.
+// Traces an elementwise class's function into operations of other programs: calls operator() with
+// traced numbers.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +25,8 @@ constexpr bool records(std::index_sequence<I...>) {
     return false;
 }
 
-/// Whether operator() is compiled for numbers that record. Nobody can ask whether its body compiles, so it is where dual numbers say it
-/// does, or the author.
+/// Whether operator() is compiled for traced numbers. It cannot be detected whether its body
+/// compiles, so this follows from its support for dual numbers, or from the author's declaration.
 template <class Class>
 constexpr bool traceable() {
   constexpr const auto& d = detail::description_of<Class>;
@@ -48,12 +49,12 @@ void set_result(tenon_trace& io, const Traced<T>& result) {
 inline void set_result(tenon_trace& io, const Condition& result) {
   set_result(io, result.scalar);
 }
-/// The same number on this way through the function.
+/// The same number on this path through the function.
 template <class Number>
 requires std::is_arithmetic_v<Number>
 void set_result(tenon_trace& io, Number result) {
   if constexpr (sizeof(Number) == 8 && std::is_integral_v<Number>)
-    tracing::refuse("its result is a whole number of 64 bits");
+    tracing::refuse("its result is a 64-bit integer");
   else
     set_result(io, tracing::Scalar{static_cast<double>(result), nullptr, 0, static_cast<std::uint32_t>(dtype_of<Number>)});
 }
@@ -63,7 +64,7 @@ template <class Class, class T, std::size_t... I>
   set_result(io, f(Traced<T>::of({0, &io, I, tracing::number_dtype<T>})...));
 }
 
-/// Error (type): it does not compute in io.dtype.
+/// Error (type): the class does not compute in io.dtype.
 template <class Class>
 [[gnu::cold]] void trace(const Class& f, tenon_trace& io) {
   constexpr Types types = detail::description_of<Class>.types;

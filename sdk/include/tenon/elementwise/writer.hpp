@@ -1,4 +1,4 @@
-// Blocks of a job's results into its output: converted, added or strided as it must be.
+// Writes blocks of a job's results to its output: converted, added or strided as required.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// The output and how it is written; made once a call.
+/// The output and how it is written; created once per call.
 struct Target {
   Operand operand;
   DType stored, result;
@@ -19,7 +19,7 @@ struct Target {
   Convert convert;
   Accumulate accumulate;
 
-  /// The output in its own shape.
+  /// Describes the output in its own shape.
   [[gnu::cold]] explicit Target(const Job& job)
       : operand(broadcast(*job.output, job.output->dense.shape, job.output->dense.ndim)),
         stored(static_cast<DType>(job.output->dtype)),
@@ -27,7 +27,7 @@ struct Target {
         write(job.write),
         convert(job.convert),
         accumulate(job.accumulate) {}
-  /// A loop may write straight into the output.
+  /// Whether a loop may write directly to the output.
   bool direct() const { return operand.access == Access::flat && stored == result && write != Write::add; }
   unsigned char* at(std::int64_t position) const { return operand.data + position * operand.size; }
 };
@@ -40,18 +40,19 @@ class Writer {
     old_.wanted = target.result;
   }
 
-  /// Where the n <= block results from `position` on may be put before write() is called for them.
+  /// Returns the memory for the n <= block results from `position` on, to be filled before write()
+  /// is called for them.
   void* place(std::int64_t position) { return target_->direct() ? target_->at(position) : stage_; }
 
-  /// values: what place() gave.
+  /// `values`: the memory returned by place().
   [[gnu::cold]] void write(std::int64_t position, void* values, std::int64_t n) {
     if (target_->direct()) return;
     if (target_->write == Write::add) {
-      // The sum is made in a place of its own, for what is read may be the output itself.
+      // The sum is computed in separate memory, because what is read may be the output itself.
       target_->accumulate(before_.read(old_, target_->convert, position, n), values, n);
     }
     const Operand& operand = target_->operand;
-    const bool flat = operand.access == Access::flat || operand.rank == 0;  // one element has no axis to walk
+    const bool flat = operand.access == Access::flat || operand.rank == 0;  // a single element has no axes
     const void* stored = values;
     if (target_->stored != target_->result) {
       void* to = flat ? target_->at(position) : converted_;

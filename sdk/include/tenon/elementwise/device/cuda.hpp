@@ -1,4 +1,5 @@
-// CUDA kernels of elementwise operators, from the same source as the CPU's. Only sources compiled for CUDA read this.
+// CUDA kernels of elementwise operators, from the same source as the CPU's. Included only in
+// sources compiled for CUDA.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,11 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// The body of a kernel for few results of many terms: a block for each. The order of the additions is fixed, so the bits are.
+/// Body for few results with many terms: one block per result. The order of the additions is fixed,
+/// and so are the bits.
 template <class Function, class Stored, class Class>
 struct BlockSumBody {
-  [[no_unique_address]] Class f;  // mostly empty: then there is nothing undefined before what follows
+  [[no_unique_address]] Class f;  // often empty: no undefined padding ahead of the other members
   DeviceSum sum;
 
   TENON_DEVICE void operator()(const gpu::Block& block, std::int64_t i) const {
@@ -31,7 +33,7 @@ template <class Class>
 void launch_settings_fit() {
   static_assert(std::is_trivially_copyable_v<Class>, "an elementwise class must be trivially copyable to run on CUDA");
   static_assert(sizeof(Class) + sizeof(DeviceSum) <= gpu::launch_bytes,
-                "the parameters of an elementwise class must fit a launch on CUDA: 2 KiB at most");
+                "the parameters of an elementwise class must fit into a CUDA launch: at most 2 KiB");
 }
 
 template <class Function, class Stored, class Class>
@@ -58,12 +60,12 @@ void launch_sum(const Call& call, const Class& f, const Job& job, const tenon_de
     gpu::for_each_block(call, results, BlockSumBody<Function, Stored, Class>{f, sum});
 }
 
-/// Class with its forward on CUDA. Nothing in it waits for the device.
+/// Adds forward on CUDA. It only enqueues work.
 template <class Class>
 struct CudaForward : Class {
   static constexpr bool capturable = true;
 
-  /// Complex numbers are the CPU's.
+  /// Complex numbers run on the CPU only.
   bool supports(const Infer& types) const { return !any_complex.has(types.input(first_shared<Class>).dtype); }
   void forward(const Call& call) const {
     const tenon_call& raw = call.raw();
@@ -84,7 +86,7 @@ struct CudaForward : Class {
   }
 };
 
-/// And the one for sparse tensors: the stored values change, their places are copied.
+/// Adds the sparse kernel: the stored values change, their indices are copied.
 template <class Class>
 struct CudaSparse : CudaForward<Class> {
   void infer_storage(InferStorage& io) const { elementwise::infer_storage(static_cast<const Class&>(*this), io); }
@@ -106,11 +108,12 @@ struct CudaSparse : CudaForward<Class> {
   }
 };
 
-/// And the gradient.
+/// Adds the gradient.
 template <class Class, class Forward>
 struct CudaBackward : Forward {
   void backward(const Call& call) const {
-    for (const bool in_place : {false, true})  // one that takes the output gradient's memory comes last: the others still read that
+    for (const bool in_place :
+         {false, true})  // a gradient that uses the output gradient's memory comes last, because the others still read it
       each_input(call, in_place, std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>{});
   }
 
@@ -155,7 +158,8 @@ struct CudaBackward : Forward {
 template <class Class>
 using CudaForwards = std::conditional_t<arity<Class> == 1, CudaSparse<Class>, CudaForward<Class>>;
 
-/// The kernel that comes with an elementwise class; void if the class has kernels of its own, or a fault that other checks report.
+/// The CUDA kernel of an elementwise class; void if the class has its own kernels, or a fault that
+/// other checks report.
 template <class Class>
 constexpr auto choose_cuda() {
   using Chosen = typename decltype(choose<Class>())::type;
@@ -173,7 +177,7 @@ constexpr auto choose_cuda() {
 
 namespace tenon::TENON_SDK {
 
-/// The hook of registration.hpp.
+/// Specializes the hook of registration.hpp.
 template <class Class>
 requires std::is_base_of_v<Elementwise, Class>
 struct cuda_kernel<Class> {

@@ -1,4 +1,4 @@
-// The same where all elements lie side by side: what most calls are, at the speed of the memory.
+// The CUDA kernel for contiguous elements, the most common case, at memory speed.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,24 @@ namespace tenon::TENON_SDK::elementwise {
 template <class Function, class Class>
 using ValueOf = decltype(Function::at(std::declval<const Class&>(), static_cast<const typename Function::Number*>(nullptr)));
 
-/// What the output has where all sources that are no flags have Stored: the same, or what a comparison returns.
+/// The output's element type if all sources (except flags) have Stored: the same type, or the
+/// result type of a comparison.
 template <class Function, class Stored, class Class>
 using Written = std::conditional_t<std::is_same_v<ValueOf<Function, Class>, typename Function::Number>, Stored, ValueOf<Function, Class>>;
 
-/// Functions whose result can be so.
+/// Functions with such a result type.
 template <class Function, class Class>
 inline constexpr bool packable = std::is_convertible_v<ValueOf<Function, Class>, typename Function::Number>;
 
 inline constexpr std::int64_t pack_bytes = 16;
 
-/// Elements of a pack: 16 bytes of the wider type.
+/// Elements per vector: 16 bytes of the wider type.
 constexpr std::int64_t pack_width(DType stored, DType written) {
   const auto read = size_of(stored), wrote = size_of(written);
   return pack_bytes / static_cast<std::int64_t>(read > wrote ? read : wrote);
 }
 
-/// A source, or the output. Of a repeated one there is one element, or none where data is null: zeros.
+/// A source or the output. A repeated source has one element, or zeros if data is null.
 struct DeviceRow {
   unsigned char* data = nullptr;
   bool repeated = false;
@@ -40,13 +41,14 @@ struct DeviceRow {
 struct DeviceFlat {
   DeviceRow sources[max_sources];
   unsigned char* out = nullptr;
-  std::int64_t count = 0, packs = 0;  ///< the elements after the packs are taken one by one
+  std::int64_t count = 0, packs = 0;  ///< the elements after the vectors are processed one by one
   bool add = false;
 };
 
-/// Nothing where elements of `stored` do not become some of `written` so. flags: a bit for each source that is of bool instead.
+/// Returns nullopt unless all sources have dtype `stored`, the output has `written`, and all are
+/// contiguous. `flags` has a bit for each source that is bool instead.
 inline std::optional<DeviceFlat> device_flat(const DeviceMap& map, DType stored, DType written, unsigned flags = 0) {
-  const bool single = map.space.rank() == 0;  // then strides mean nothing
+  const bool single = map.space.rank() == 0;  // then strides are meaningless
   const auto width = pack_width(stored, written);
   bool aligned = true;
   const auto lies_flat = [&](const DeviceOperand& operand) {
@@ -70,10 +72,10 @@ inline std::optional<DeviceFlat> device_flat(const DeviceMap& map, DType stored,
   return flat;
 }
 
-/// The body of a kernel: a pack, or an element, for each i in [0, pieces()).
+/// The kernel's body: processes a vector, or one element, for each i in [0, pieces()).
 template <class Function, class Stored, class Class>
 struct FlatBody {
-  [[no_unique_address]] Class f;  // mostly empty: then there is nothing undefined before what follows
+  [[no_unique_address]] Class f;  // often empty: no undefined padding ahead of the other members
   DeviceFlat map;
 
   std::int64_t pieces() const { return map.count - map.packs * (width - 1); }
@@ -93,7 +95,7 @@ struct FlatBody {
       __builtin_memcpy(elements, __builtin_assume_aligned(row.data + first * static_cast<std::int64_t>(sizeof(E)), bytes), bytes);
   }
 
-  /// n elements from element `first` on. All that is read is asked for before any of it is used.
+  /// Processes n elements from `first` on. All loads are issued before any value is used.
   template <std::int64_t n>
   TENON_FN void take(std::int64_t first) const {
     constexpr std::size_t bytes = n * sizeof(Out);
@@ -103,7 +105,7 @@ struct FlatBody {
     for (int k = 0; k < Function::sources; ++k)
       Function::flags >> k & 1 ? read(flags[k], map.sources[k], first) : read(in[k], map.sources[k], first);
     unsigned char* const start = map.out + first * static_cast<std::int64_t>(sizeof(Out));
-    auto* const to = __builtin_assume_aligned(start, bytes);  // of bytes: nvcc 13 fails where it is of anything else
+    auto* const to = __builtin_assume_aligned(start, bytes);  // of bytes: nvcc 13 fails for any other type
     if (map.add) __builtin_memcpy(out, to, bytes);
     for (std::int64_t j = 0; j < n; ++j) {
       T x[Function::sources];

@@ -1,5 +1,5 @@
-// Where a CUDA kernel finds its elements: the tensors of a job as plain numbers that go to the device with the launch. Nothing here needs
-// nvcc, so that tests on any machine run it.
+// Tensor layouts for CUDA kernels: the tensors of a job as plain numbers that are passed with the
+// launch. Does not need nvcc, so that tests on any machine run it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// A tensor broadcast to the space that a kernel goes over. Strides in bytes, 0 along axes on which it is repeated.
+/// A tensor broadcast to the iteration space of a kernel. Strides are in bytes, 0 along broadcast
+/// axes.
 struct DeviceOperand {
   unsigned char* data = nullptr;  ///< null: zeros
   DType dtype{};
@@ -37,8 +38,8 @@ inline DeviceOperand operand_of(const tenon_tensor* tensor, const tenon_dense& w
   return operand;
 }
 
-/// The space of `wide`'s axes for which take(axis) holds, and the operands' strides along them. Axes that lie behind each other in all
-/// operands become one.
+/// Returns the space of the axes of `wide` for which take(axis) holds, and sets the operands'
+/// strides along them. Axes that are contiguous in all operands are merged.
 template <class Take>
 gpu::RowMajor join_axes(const tenon_dense& wide, DeviceOperand* const* operands, int count, Take take) {
   gpu::RowMajor space;

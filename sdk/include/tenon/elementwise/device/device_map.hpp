@@ -1,4 +1,4 @@
-// What each thread of a CUDA kernel does: the function, or its derivative, at the points that are the thread's.
+// The work of a CUDA thread: the function, or its derivative, at the thread's points.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// A bit for each input that is of bool, whatever the others are of.
+/// A bit for each input that is bool, whatever the dtype of the others.
 template <class Class>
 inline constexpr unsigned bool_inputs = [] {
   unsigned inputs = 0;
@@ -25,8 +25,8 @@ inline constexpr unsigned bool_inputs = [] {
   return inputs;
 }();
 
-/// What a kernel computes of the numbers x[0], x[1] ... that its sources have at one point; all of them computed in T. flags: the sources
-/// that are bool_inputs.
+/// What a kernel computes from the numbers x[0], x[1] ... of its sources at one point, all in T.
+/// flags: the sources that are bool_inputs.
 template <class Class, class T, class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
 struct ForwardAt;
 template <class Class, class T, std::size_t... I>
@@ -68,7 +68,7 @@ struct DerivativeAt<Class, T, input, std::index_sequence<I...>> {
   }
 };
 
-/// An element of any dtype as a T. Stored is the dtype that is likely.
+/// Reads an element of any dtype as T. Stored is the most likely dtype.
 template <class T, class Stored>
 TENON_FN T load(const DeviceOperand& operand, std::int64_t offset) {
   const unsigned char* at = operand.data + offset;
@@ -82,7 +82,7 @@ TENON_FN T load(const DeviceOperand& operand, std::int64_t offset) {
   return T(0);
 }
 
-/// Writes or adds a result, in the output's dtype: Stored, or what the function returns.
+/// Stores or adds a result in the output's dtype: Stored, or the function's result type.
 template <class Stored, class Value>
 TENON_FN void store(const DeviceOperand& out, std::int64_t offset, Value value, bool add) {
   unsigned char* at = out.data + offset;
@@ -95,7 +95,7 @@ TENON_FN void store(const DeviceOperand& out, std::int64_t offset, Value value, 
   if constexpr (!std::is_same_v<Value, Stored>) put(reinterpret_cast<Value*>(at));
 }
 
-/// A kernel that goes over all elements of its output.
+/// A kernel over all elements of its output.
 struct DeviceMap {
   gpu::RowMajor space;
   int source_count = 0;
@@ -119,11 +119,11 @@ inline DeviceMap device_map(const Job& job) {
   return map;
 }
 
-/// The body of that kernel: a point for each i in [0, count). How many sources there are is known when it is compiled: numbers whose place
-/// in an array is found at run time would lie in memory.
+/// The kernel's body: one point for each i in [0, count). The number of sources is a compile-time
+/// constant: an array with a run-time index would be in memory instead of registers.
 template <class Function, class Stored, class Class>
 struct MapBody {
-  [[no_unique_address]] Class f;  // mostly empty: then there is nothing undefined before what follows
+  [[no_unique_address]] Class f;  // often empty: no undefined padding ahead of the other members
   DeviceMap map;
 
   TENON_FN void operator()(std::int64_t i) const {

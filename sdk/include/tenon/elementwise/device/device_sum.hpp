@@ -1,4 +1,5 @@
-// The gradient of an input that was broadcast, on a CUDA device: for each of its elements the sum over all places where it was repeated.
+// The gradient of a broadcast input on a CUDA device: each element is the sum over all positions
+// where it was repeated.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +11,12 @@
 namespace tenon::TENON_SDK::elementwise {
 
 struct DeviceSum {
-  DeviceMap results;                                 ///< its space: the elements of the gradient; its sources: their first terms
-  gpu::RowMajor terms;                               ///< of each element
-  std::int64_t strides[max_sources][max_rank] = {};  ///< of the sources, from term to term
+  DeviceMap results;                                 ///< space: the elements of the gradient; sources: their first terms
+  gpu::RowMajor terms;                               ///< the terms of each element
+  std::int64_t strides[max_sources][max_rank] = {};  ///< strides of the sources between terms
 };
 
-/// `wide`: a tensor of the shape that the input was broadcast to.
+/// `wide`: a tensor with the shape that the input was broadcast to.
 inline DeviceSum device_sum(const Job& job, const tenon_dense& wide) {
   DeviceSum sum;
   DeviceOperand terms[max_sources], *all[max_sources + 1], *to_term[max_sources] = {};
@@ -40,7 +41,7 @@ inline DeviceSum device_sum(const Job& job, const tenon_dense& wide) {
   return sum;
 }
 
-/// The terms begin, begin + step, begin + 2 step ... of result i, added in double.
+/// Returns the sum in double of terms begin, begin + step, begin + 2 step ... of result i.
 template <class Function, class Stored, class Class>
 TENON_FN double sum_terms(const Class& f, const DeviceSum& sum, std::int64_t i, std::int64_t begin, std::int64_t step) {
   using T = typename Function::Number;
@@ -67,16 +68,16 @@ TENON_FN void store_sum(const DeviceSum& sum, std::int64_t i, double total) {
   map.space.add_offsets(offset, i, [&](int, int axis) { return map.out.strides[axis]; });
   typename Function::Number number = 0;
   if constexpr (is_half<Stored>)
-    number = halves::round_to_odd(total);  // store() rounds to 16 bits, once
+    number = halves::round_to_odd(total);  // store() then rounds to 16 bits only once
   else
     number = static_cast<typename Function::Number>(total);
   store<Stored>(map.out, offset[0], number, map.add);
 }
 
-/// The body of a kernel for many results of few terms: a thread for each result.
+/// The body for many results with few terms: one thread per result.
 template <class Function, class Stored, class Class>
 struct SumBody {
-  [[no_unique_address]] Class f;  // mostly empty: then there is nothing undefined before what follows
+  [[no_unique_address]] Class f;  // often empty: no undefined padding ahead of the other members
   DeviceSum sum;
 
   TENON_FN void operator()(std::int64_t i) const { store_sum<Function, Stored>(sum, i, sum_terms<Function, Stored>(f, sum, i, 0, 1)); }

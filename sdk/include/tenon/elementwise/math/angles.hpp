@@ -1,5 +1,5 @@
-// sin and cos of a float within 2 units in the last place, of any size, free of branches and calls. Coefficients: minimax fits made for the
-// interval.
+// sin and cos of a float of any size within 2 ulp, without branches and calls. The coefficients are
+// minimax fits for the interval.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,14 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// x = quarters * pi/2 + rest, |rest| <= pi/4 and a little; of quarters the last two bits count.
+/// x = quarters * pi/2 + rest, with |rest| slightly above pi/4 at most; only the last two bits of
+/// quarters matter.
 struct ReducedAngle {
   std::uint32_t quarters;
   float rest;
 };
 
-/// One of five by the size of an angle: what is too large is taken away step by step, with masks.
+/// Selects one of five constants by the magnitude of an angle, with masks.
 TENON_FN inline double by_size(float size, double first, double second, double third, double fourth, double last) {
   using Bits = std::uint64_t;
   const auto difference = [](double left, double right) { return bits_as<Bits>(left) ^ bits_as<Bits>(right); };
@@ -29,8 +30,9 @@ TENON_FN inline double by_size(float size, double first, double second, double t
   return bits_as<double>(bits);
 }
 
-/// x times 2/pi, of which only those bits are multiplied that do not give multiples of 4 (Payne and Hanek): 29, then 28, then 53 from the
-/// first one on that counts at this size. The first two products are exact in double.
+/// Multiplies x by 2/pi, using only the bits that do not give multiples of 4 (Payne and Hanek): 29,
+/// then 28, then 53 bits from the first one that matters at this magnitude. The first two products
+/// are exact in double.
 TENON_FN inline ReducedAngle reduce_angle(float x) {
   constexpr double shift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to nearest
   const float size = bits_as<float>(bits_as<std::uint32_t>(x) & 0x7fffffffu);

@@ -1,5 +1,6 @@
-// The functions of math.hpp on a device, where each thread computes one element, so that there are no loops to vectorise: the platform's.
-// The last bits of a result may therefore differ between CPU and device.
+// The functions of math.hpp on a device: the platform's, because each thread computes one element
+// and there are no loops to vectorise. The last bits of a result may therefore differ between CPU
+// and device.
 #pragma once
 
 #include <cmath>

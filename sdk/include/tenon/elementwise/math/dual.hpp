@@ -1,5 +1,6 @@
-// Dual numbers: a value and its derivative, carried through the same arithmetic. Running f on Dual(x, 1) gives f(x) and f'(x).
-// The source: automatic differentiation in forward mode. Dual<Dual<T>> gives second derivatives.
+// Dual numbers: a value and its derivative, propagated through the same arithmetic. Evaluating f on
+// Dual(x, 1) gives f(x) and f'(x): automatic differentiation in forward mode. Dual<Dual<T>> gives
+// second derivatives.
 #pragma once
 
 #include <type_traits>
@@ -24,8 +25,9 @@ TENON_FN constexpr bool is_zero(Dual<T> x) {
   return value & slope;
 }
 
-/// slope * factor, but 0 for a slope of 0 whatever the factor: what does not vary gives no derivative, not even where the factor is
-/// infinite. For a slope known to be 0 the compiler drops the product.
+/// Returns slope * factor, but 0 for a slope of 0 whatever the factor: a constant has a zero
+/// derivative even if the factor is infinite. If the slope is known to be 0, the compiler drops the
+/// product.
 template <class T>
 TENON_FN constexpr T chain(T slope, T factor) {
   return select(!is_zero(slope), slope * factor, T(0));
@@ -60,7 +62,8 @@ struct Dual {
   TENON_FN constexpr Dual& operator*=(Dual x) { return *this = *this * x; }
   TENON_FN constexpr Dual& operator/=(Dual x) { return *this = *this / x; }
 
-  // Only values are compared. Written out: loops over the defaulted <=> of floating numbers stay scalar.
+  // Compares only values. Written out, because loops over the defaulted <=> of floating-point
+  // numbers are not vectorised.
   TENON_FN friend constexpr bool operator==(Dual l, Dual r) { return l.value == r.value; }
   TENON_FN friend constexpr bool operator!=(Dual l, Dual r) { return l.value != r.value; }
   TENON_FN friend constexpr bool operator<(Dual l, Dual r) { return l.value < r.value; }

@@ -1,4 +1,5 @@
-// The same functions for dual numbers: each is the function of the value, and chain(slope, derivative at the value).
+// The functions of math.hpp for dual numbers: each is the function of the value, and chain(slope,
+// derivative at the value).
 #pragma once
 
 #include "../../fn.hpp"
@@ -103,7 +104,8 @@ TENON_FN Dual<T> rint(Dual<T> x) {
   return {rint(x.value), T(0)};
 }
 
-/// Where there is no derivative these take one of the values around: 0 for abs at 0, that of the chosen argument for min, max and where.
+/// Where these functions have no derivative, they use a one-sided or central value: 0 for abs at 0,
+/// and that of the chosen argument for min, max and where.
 template <class T>
 TENON_FN Dual<T> where(bool condition, Dual<T> yes, Dual<T> no) {
   return {where(condition, yes.value, no.value), where(condition, yes.slope, no.slope)};

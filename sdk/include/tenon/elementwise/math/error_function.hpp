@@ -1,4 +1,5 @@
-// erf of a float within 2 units in the last place, free of branches and calls. Coefficients: minimax fits made for the two intervals.
+// erf of a float within 2 ulp, without branches and calls. The coefficients are minimax fits for
+// the two intervals.
 #pragma once
 
 #include "../../fn.hpp"
@@ -16,7 +17,7 @@ TENON_FN inline float vector_erf(float x) {
   small = ((small * s - 2.68538129e-2f) * s + 1.12835854e-1f) * s - 3.76126260e-1f;
   small = small * s + 1.28379166e-1f;
 
-  // -log(1 - erf(a)) is smooth for a in [1, 4]; from 4 on erf is 1 in float.
+  // -log(1 - erf(a)) is smooth for a in [1, 4]; for a >= 4, erf is 1 in float.
   const float a = select(magnitude < 4.0f, magnitude, 4.0f);
   float exponent = (-1.86378995e-4f * a + 2.94765644e-3f) * a - 2.18380559e-2f;
   exponent = ((exponent * a + 1.03106737e-1f) * a + 6.38144851e-1f) * a + 1.12708914f;

@@ -1,5 +1,6 @@
-// exp, expm1 and tanh of a float within 2 units in the last place, free of branches and calls, so that loops over them become vector code
-// (the C library's are one element at a time). Coefficients: minimax fits made for these intervals.
+// exp, expm1 and tanh of a float within 2 ulp, without branches and calls, so that loops over them
+// are vectorised (the C library computes one element at a time). The coefficients are minimax fits
+// for the intervals.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +12,15 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// x = n * ln 2 + high - low, |high - low| <= ln(2)/2: high is exact, and the last bits of `bits` are n + bias.
+/// x = n * ln 2 + high - low, |high - low| <= ln(2)/2: high is exact, and the last bits of `bits`
+/// are n + bias.
 struct ReducedExponent {
   std::uint32_t bits;
   float high, low;
 };
 
-/// x must lie in [-256, 256] or be NaN, as the parts are then. Adding 1.5 * 2^23 rounds to nearest, for floats of that size are whole.
+/// x must be in [-256, 256] or NaN, which gives NaN. Adding 1.5 * 2^23 rounds to nearest, because
+/// floats of that magnitude are integers.
 template <int bias>
 TENON_FN inline ReducedExponent reduce_exponent(float x) {
   constexpr float shift = 12582912.0f + bias;
@@ -36,24 +39,25 @@ TENON_FN inline float exponential_fraction(ReducedExponent reduced) {
   return reduced.high + (r * r * exponential_tail(r) - reduced.low);
 }
 
-/// e^r within 1.01 units in the last place.
+/// e^r within 1.01 ulp.
 TENON_FN inline float exponential_of(float r) {
   return r + r * r * exponential_tail(r) + 1.0f;
 }
 
-/// From above n is bounded instead of x, as integers are by one instruction: beyond, r grows and the result is infinity.
+/// The upper bound applies to n instead of x, because an integer minimum takes one instruction:
+/// beyond it, r grows and the result is infinity.
 TENON_FN inline float vector_exp(float x) {
   constexpr float shift = 12582912.0f + 254;
   constexpr std::uint32_t most = bits_as<std::uint32_t>(shift + 128);
-  const float inside = select(x < -105.0f, -105.0f, x);  // below, the result is 0
+  const float inside = select(x < -105.0f, -105.0f, x);  // below this the result is 0
   const std::uint32_t shifted = bits_as<std::uint32_t>(inside * 1.44269504f + shift), bits = shifted < most ? shifted : most;
   const float n = bits_as<float>(bits) - shift, r = inside - n * 0.693145752f - n * 1.42860677e-6f;
-  // 2^n in two factors: neither leaves the range, and a denormal result is rounded once.
+  // 2^n as a product of two factors: neither overflows, and a denormal result is rounded once.
   const std::uint32_t low = bits >> 1 << 23, high = (bits << 23) - low;
   return exponential_of(r) * bits_as<float>(low) * bits_as<float>(high);
 }
 
-/// e^x for x <= 0, with a fifth less work than vector_exp: 0 where the result would be denormal.
+/// e^x for x <= 0, with a fifth less work than vector_exp: 0 if the result would be denormal.
 TENON_FN inline float vector_exp_below_zero(float x) {
   const bool vanishes = x < -87.3365402f;
   const ReducedExponent reduced = reduce_exponent<127>(select(vanishes, -87.3365402f, x));
@@ -64,13 +68,13 @@ TENON_FN inline float vector_expm1(float x) {
   const float above = select(x < -18.0f, -18.0f, x);
   const float inside = select(above > 89.0f, 89.0f, above);
   const ReducedExponent reduced = reduce_exponent<126>(inside);
-  const float scale = bits_as<float>(reduced.bits << 23);  // half of 2^n, for 2^128 does not exist
+  const float scale = bits_as<float>(reduced.bits << 23);  // half of 2^n, because 2^128 is not a float
   const float result = 2.0f * (exponential_fraction(reduced) * scale + (scale - 0.5f));
-  return select(x * x >= 0x1p-50f, result, x);  // below, and of NaN, it is x: -0 stays -0, and no denormal is lost
+  return select(x * x >= 0x1p-50f, result, x);  // below this, and for NaN, the result is x: preserves -0 and denormals
 }
 
 TENON_FN inline float vector_tanh(float x) {
-  const std::uint32_t sign = bits_as<std::uint32_t>(x) & 0x80000000u;  // of -0, too
+  const std::uint32_t sign = bits_as<std::uint32_t>(x) & 0x80000000u;  // also for -0
   const float magnitude = bits_as<float>(bits_as<std::uint32_t>(x) ^ sign);
   const float e = vector_exp_below_zero(-2.0f * magnitude);
   const float large = (1.0f - e) / (1.0f + e);

@@ -1,4 +1,5 @@
-// Elementwise: the base class of operators that are one scalar function, with the mathematics such functions use.
+// Elementwise: the base class of operators that are one scalar function, with mathematical
+// functions for it.
 #pragma once
 
 #include <type_traits>
@@ -17,15 +18,17 @@
 namespace tenon::TENON_SDK {
 namespace elementwise {
 
-/// The type that a function of T is computed in and returns: float for half and bfloat16, else T.
+/// The type in which a function of T is computed, and its result type: float for half and bfloat16,
+/// otherwise T.
 template <class T>
 using Computed = std::conditional_t<is_half<T>, float, T>;
 
-/// The same for functions whose results are not whole: double for integers and bool.
+/// The same for functions with non-integer results: double for integers and bool.
 template <class T>
 using Real = std::conditional_t<std::is_integral_v<T>, double, Computed<T>>;
 
-/// The type that two arguments are converted to: C++'s common type, so int32 and float give float; the dual type if either is dual.
+/// The common type of two arguments: C++'s common type, so int32 and float give float; the dual
+/// type if either is dual.
 template <class Left, class Right>
 struct common_of : std::common_type<Left, Right> {};
 template <class T, class Right>
@@ -40,7 +43,8 @@ template <class T>
 struct common_of<Dual<T>, Dual<T>> {
   using type = Dual<T>;
 };
-/// Numbers that record have the types that the kernel's have: a float and a double give a double there, too.
+/// Traced numbers have the same types as the kernel's: a float and a double give a double there,
+/// too.
 template <class T, class Right>
 struct common_of<Traced<T>, Right> {
   using type = Traced<std::common_type_t<T, Right>>;
@@ -58,10 +62,11 @@ using Common = typename common_of<Computed<Left>, Computed<Right>>::type;
 
 }  // namespace elementwise
 
-/// Base of operators whose whole semantics is one function of scalars:
+/// Base of operators that are fully defined by one scalar function:
 ///     template <class T> TENON_FN T operator()(T x) const      with as many T as describe() has inputs.
-/// T is float, double, a dual number of these (for the derivative), or an integer type or bool where op.types() allows them; half and
-/// bfloat16 are computed in float. A bool or another fixed type as the result gives an output of that dtype.
+/// T is float, double, a dual number of these (for the derivative), or an integer type or bool if
+/// op.types() allows them; half and bfloat16 are computed in float. If the result is bool or
+/// another fixed type, the output has that dtype.
 ///
 /// Example: an activation with a parameter, float slope = 0.01f.
 ///
@@ -70,41 +75,44 @@ using Common = typename common_of<Computed<Left>, Computed<Right>>::type;
 ///       return where(x > T(0), x, T(slope) * expm1(x));
 ///     }
 ///
-/// The members are found by a plain cos(x) in such a function, for every T and on both devices. Integers are taken as double, except by
-/// abs, floor, ceil, rint, pow, min, max and where. The float versions of exp, expm1, log, log1p, tanh, erf, normal_cdf, sin, cos and pow
-/// are within 2 units in the last place, and loops over them are vector code; the others and those of double are the platform's. Arguments
-/// of two types are brought to their common type.
+/// Call the members unqualified, as cos(x), in such a function: they work for every T and on both
+/// devices. Integers are converted to double, except by abs, floor, ceil, rint, pow, min, max and
+/// where. The float versions of exp, expm1, log, log1p, tanh, erf, normal_cdf, sin, cos and pow are
+/// within 2 ulp, and loops over them are vectorised; the others and those of double are the
+/// platform's. Arguments of two types are converted to their common type.
 ///
-/// None of them throws. Outside its domain a function returns NaN, and NaN in gives NaN out, except that pow(x, 0) and pow(1, x) are 1.
-/// Angles are in radians. The derivative of a constant is 0, even where the function's derivative is infinite, as for sqrt at 0. Prefer
-/// `where` to `if` on values: loops with branches are not vectorised.
+/// None of them throws. Outside its domain a function returns NaN, and NaN gives NaN, except that
+/// pow(x, 0) and pow(1, x) are 1. Angles are in radians. The derivative of a constant is 0, even
+/// where the function's derivative is infinite, as for sqrt at 0. Prefer `where` to `if` on values:
+/// loops with branches are not vectorised.
 struct Elementwise : Operator {
   // ---- exponentials and logarithms
 
-  /// e^x: infinity from about 88.72 on in float and 709.78 in double; 0 at -infinity.
+  /// e^x: infinity above about 88.72 in float and 709.78 in double; 0 at -infinity.
   template <class T>
   TENON_FN static auto exp(T x) {
     return elementwise::exp(elementwise::Real<T>(x));
   }
-  /// Use it for exp(x) - 1, which loses all digits near 0. -1 at -infinity.
+  /// Use it for exp(x) - 1, which is inaccurate near 0. -1 at -infinity.
   template <class T>
-  TENON_FN static auto expm1(T x) {  ///< e^x - 1, exact near 0
+  TENON_FN static auto expm1(T x) {  ///< e^x - 1, accurate near 0
     return elementwise::expm1(elementwise::Real<T>(x));
   }
-  /// The natural logarithm: -infinity at 0, NaN below.
+  /// Natural logarithm: -infinity at 0, NaN below.
   template <class T>
   TENON_FN static auto log(T x) {
     return elementwise::log(elementwise::Real<T>(x));
   }
   /// Use it for log(1 + x), as in log1p(exp(-abs(x))). -infinity at -1, NaN below.
   template <class T>
-  TENON_FN static auto log1p(T x) {  ///< log(1 + x), exact near 0
+  TENON_FN static auto log1p(T x) {  ///< log(1 + x), accurate near 0
     return elementwise::log1p(elementwise::Real<T>(x));
   }
 
   // ---- roots, angles and hyperbolic functions
 
-  /// NaN below 0. Its derivative at 0 is infinite: add a small number to x, or give a gradient(), if inputs may be 0.
+  /// Square root; NaN below 0. Its derivative at 0 is infinite: add a small number to x, or define
+  /// gradient(), if inputs may be 0.
   template <class T>
   TENON_FN static auto sqrt(T x) {
     return elementwise::sqrt(elementwise::Real<T>(x));
@@ -117,7 +125,8 @@ struct Elementwise : Operator {
   TENON_FN static auto cos(T x) {
     return elementwise::cos(elementwise::Real<T>(x));
   }
-  /// Large near the odd multiples of pi/2, but finite: no number is exactly such a multiple.
+  /// Tangent: large near the odd multiples of pi/2, but finite, because no floating-point number is
+  /// exactly such a multiple.
   template <class T>
   TENON_FN static auto tan(T x) {
     return elementwise::tan(elementwise::Real<T>(x));
@@ -131,7 +140,8 @@ struct Elementwise : Operator {
   TENON_FN static auto cosh(T x) {
     return elementwise::cosh(elementwise::Real<T>(x));
   }
-  /// The angle in [-pi/2, pi/2] whose sine is x; acos: that in [0, pi] whose cosine it is. NaN outside of [-1, 1].
+  /// asin: the angle in [-pi/2, pi/2] whose sine is x; acos: the angle in [0, pi] whose cosine is
+  /// x. NaN outside [-1, 1].
   template <class T>
   TENON_FN static auto asin(T x) {
     return elementwise::asin(elementwise::Real<T>(x));
@@ -156,7 +166,8 @@ struct Elementwise : Operator {
   TENON_FN static auto atanh(T x) {  ///< infinite at -1 and 1, NaN outside
     return elementwise::atanh(elementwise::Real<T>(x));
   }
-  /// From -1 at -infinity to 1 at infinity. The logistic function without overflow: 0.5 + 0.5 * tanh(0.5 * x).
+  /// Hyperbolic tangent, from -1 at -infinity to 1 at infinity. The logistic function without
+  /// overflow: 0.5 + 0.5 * tanh(0.5 * x).
   template <class T>
   TENON_FN static auto tanh(T x) {
     return elementwise::tanh(elementwise::Real<T>(x));
@@ -166,21 +177,22 @@ struct Elementwise : Operator {
   TENON_FN static auto erf(T x) {
     return elementwise::erf(elementwise::Real<T>(x));
   }
-  /// The probability that a standard normal number is below x: from 0 to 1, precise near 0, too. GELU: x * normal_cdf(x).
+  /// Standard normal CDF: from 0 to 1, accurate near 0, too. GELU: x * normal_cdf(x).
   template <class T>
   TENON_FN static auto normal_cdf(T x) {
     return elementwise::normal_cdf(elementwise::Real<T>(x));
   }
 
-  // ---- rounding, powers, choices: of integers, these return integers
+  // ---- rounding, powers, selection: for integers, these return integers
 
-  /// The lowest signed integer has no positive counterpart and stays as it is.
+  /// Absolute value. The smallest signed integer has no positive counterpart and is returned
+  /// unchanged.
   template <class T>
   TENON_FN static auto abs(T x) {  ///< derivative at 0: 0
     return elementwise::abs(elementwise::Computed<T>(x));
   }
-  /// The largest whole number that is not above x; ceil: the smallest one that is not below. The result of a floating x is floating; an
-  /// integer is its own floor.
+  /// floor: the largest integer not above x; ceil: the smallest integer not below x. The result for
+  /// a floating x is floating; an integer is returned unchanged.
   template <class T>
   TENON_FN static auto floor(T x) {  ///< derivative: 0
     return elementwise::floor(elementwise::Computed<T>(x));
@@ -189,22 +201,24 @@ struct Elementwise : Operator {
   TENON_FN static auto ceil(T x) {  ///< derivative: 0
     return elementwise::ceil(elementwise::Computed<T>(x));
   }
-  /// The nearest whole number; halves go to the even one, as floating numbers are rounded everywhere: rint(0.5) is 0 and rint(1.5) is 2.
+  /// Rounds to the nearest integer, halves to even: rint(0.5) is 0 and rint(1.5) is 2.
   template <class T>
   TENON_FN static auto rint(T x) {  ///< derivative: 0
     return elementwise::rint(elementwise::Computed<T>(x));
   }
-  /// base^exponent: 1 for an exponent of 0, NaN for a negative base with a fractional exponent. The derivative by the exponent is NaN for
-  /// a negative base and 0 for base 0. For squares, x * x is faster.
-  /// Of integers exact modulo 2^bits; a negative exponent then gives 0, but for bases 1 and -1.
+  /// base^exponent: 1 for an exponent of 0, NaN for a negative base with a fractional exponent. The
+  /// derivative with respect to the exponent is NaN for a negative base and 0 for base 0. For
+  /// squares, x * x is faster. For integers the result is exact modulo 2^bits; a negative exponent
+  /// gives 0, except for bases 1 and -1.
   template <class Base, class Exponent>
   TENON_FN static auto pow(Base base, Exponent exponent) {
     using T = elementwise::Common<Base, Exponent>;
     return elementwise::pow(T(base), T(exponent));
   }
-  /// NaN if either is. Of equal arguments the right one counts for the derivative: max(x, 0) has the derivative 0 at 0.
+  /// NaN if either is NaN. For equal arguments the derivative is that of the right one: max(x, 0)
+  /// has the derivative 0 at 0.
   ///
-  /// Example, a clipped value: min(max(x, T(low)), T(high)).
+  /// Example: clamping with min(max(x, T(low)), T(high)).
   template <class Left, class Right>
   TENON_FN static auto min(Left left, Right right) {
     using T = elementwise::Common<Left, Right>;
@@ -215,14 +229,16 @@ struct Elementwise : Operator {
     using T = elementwise::Common<Left, Right>;
     return elementwise::max(T(left), T(right));
   }
-  /// condition ? yes : no, without a branch: both are computed, and a derivative that does not count may be anything, NaN too.
+  /// condition ? yes : no, without a branch: both are computed, and a derivative that is not
+  /// selected may be anything, including NaN.
   template <class Yes, class No>
   TENON_FN static auto where(bool condition, Yes yes, No no) {
     using T = elementwise::Common<Yes, No>;
     return elementwise::where(condition, T(yes), T(no));
   }
-  /// The same while the function is traced: the condition is a value then, as x > 0 is for a number x that records, and both results are
-  /// kept. In a condition of several parts, | and & keep it one; as a bool it would be a branch:
+  /// The same while the function is traced: the condition is then a recorded value, as x > 0 is for
+  /// a traced number x, and both results are kept. Combine conditions with | and &; converted to
+  /// bool, a condition would be a branch:
   ///
   ///     where((x < low) | (x > high), low, x)
   template <class Yes, class No>
@@ -232,11 +248,12 @@ struct Elementwise : Operator {
   }
 };
 
-/// What an author's gradient() reads, by the types of its arguments: the operator's inputs, or its output. Backward then keeps these
-/// tensors in memory, and no others. Both convert to T, so gradient() computes with them as with numbers; write T v = x to pass one to a
-/// function such as abs(). In what gradient() returns, the output's gradient dy is a factor.
+/// Argument types of an author's gradient(): the operator's inputs, or its output. Only these
+/// tensors are kept in memory for backward. Both convert to T, so gradient() computes with them as
+/// with numbers; write T v = x to pass one to a function such as abs(). The result of gradient()
+/// must include the output's gradient dy as a factor.
 ///
-/// Example: y = tanh(x), whose derivative follows from y alone.
+/// Example: y = tanh(x), whose derivative depends only on y.
 ///
 ///     template <class T>
 ///     TENON_FN T gradient(T dy, tenon::OutputOf<T> y) const {

@@ -1,23 +1,26 @@
-// The functions of elementwise operators for plain numbers. Those of float come from here where the C library's would keep a loop scalar;
-// device code and double use the platform's. Authors call them as members of tenon::Elementwise (functions.hpp), which converts half,
-// bfloat16 and integers first; dual_math.hpp has the same functions with derivatives.
+// The functions of elementwise operators for plain numbers. Those of float are implemented here if
+// the C library's would prevent vectorisation; device code and double use the platform's. Authors
+// call them as members of tenon::Elementwise (functions.hpp), which converts half, bfloat16 and
+// integers first; dual_math.hpp has the same functions with derivatives.
 //
 //     function                          float on the CPU                            double, and all on a device
 //     tan, sinh, cosh, sqrt             the C library                               the platform's
 //     asin, acos, atan, asinh,          the C library                               the platform's
 //     acosh, atanh
-//     exp, expm1, log, log1p, tanh      within 2 units in the last place            the platform's
+//     exp, expm1, log, log1p, tanh      within 2 ulp                                the platform's
 //     erf, sin, cos, pow, normal_cdf    the same                                    the platform's
 //     floor, ceil, rint, abs            exact                                       exact
 //
-// Edges are those of C: exp overflows to infinity and underflows to 0, log(0) is -infinity and that of less is NaN, pow(x, 0) is 1,
-// asin and acos beyond 1, acosh below 1 and atanh beyond 1 are NaN, atanh(1) is infinity, rint rounds halves to the even neighbour.
+// Special values are those of C: exp overflows to infinity and underflows to 0; log(0) is
+// -infinity, and NaN below 0; pow(x, 0) is 1; asin and acos beyond 1, acosh below 1 and atanh
+// beyond 1 are NaN; atanh(1) is infinity; rint rounds halves to even.
 //
-// No function throws, and any number of threads may call them. NaN gives NaN, except in pow.
-// The float functions of this table give the same bits on every processor and at every vector level: they multiply and add in
-// the order in which they are written. Those of the C library are as exact as its own manual says, and no loop of them is vector code.
+// No function throws, and all are thread-safe. NaN gives NaN, except in pow. The float functions of
+// this table give the same bits on every CPU and at every vector level: they multiply and add in
+// the written order. Those of the C library are as accurate as its manual states, and loops over
+// them are not vectorised.
 //
-// Example, a function outside of the class that operator() calls, for numbers and duals:
+// Example: a function outside of the class that operator() calls, for numbers and duals.
 //
 //     template <class T>
 //     TENON_FN T softplus(T x) {
@@ -44,9 +47,10 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-// For float and double. sqrt is exact to rounding and NaN below 0. Angles are in radians; tan of an infinity is NaN. sinh and cosh overflow
-// to infinity for |x| above about 89.4 in float and 710.5 in double.
-// asin and acos are NaN outside of [-1, 1], acosh below 1, atanh outside of (-1, 1), at whose ends it is infinite.
+// For float and double. sqrt is correctly rounded and NaN below 0. Angles are in radians; tan of an
+// infinity is NaN. sinh and cosh overflow to infinity for |x| above about 89.4 in float and 710.5
+// in double. asin and acos are NaN outside [-1, 1], acosh below 1, and atanh outside [-1, 1]; atanh
+// is infinite at -1 and 1.
 using std::acos;
 using std::acosh;
 using std::asin;
@@ -62,7 +66,7 @@ using std::tan;
 /// e^x. Float: infinity above 88.72, 0 below -103.97; denormal results in between are rounded once.
 /// Double: infinity above 709.78, 0 below -745.13.
 ///
-/// Example, a logistic function that does not overflow where its argument is far below 0:
+/// Example: a logistic function that does not overflow for large negative arguments.
 ///
 ///     e = exp(-abs(x));
 ///     y = where(x < 0.0f, e, 1.0f) / (1.0f + e);
@@ -79,7 +83,8 @@ TENON_FN inline float expm1(float x) {
 TENON_FN inline double expm1(double x) {
   return std::expm1(x);
 }
-/// The natural logarithm: -infinity at 0 and at -0, NaN below; denormal arguments are as precise as others.
+/// Natural logarithm: -infinity at 0 and -0, NaN below; denormal arguments are as accurate as
+/// others.
 TENON_FN inline float log(float x) {
   return vector_log(x);
 }
@@ -93,21 +98,21 @@ TENON_FN inline float log1p(float x) {
 TENON_FN inline double log1p(double x) {
   return std::log1p(x);
 }
-/// From -1 to 1, which a float result reaches near |x| = 9; -0 at -0.
+/// Hyperbolic tangent, from -1 to 1, which a float result reaches near |x| = 9; -0 at -0.
 TENON_FN inline float tanh(float x) {
   return vector_tanh(x);
 }
 TENON_FN inline double tanh(double x) {
   return std::tanh(x);
 }
-/// From -1 to 1, which a float result reaches near |x| = 4; -0 at -0.
+/// Error function, from -1 to 1, which a float result reaches near |x| = 4; -0 at -0.
 TENON_FN inline float erf(float x) {
   return vector_erf(x);
 }
 TENON_FN inline double erf(double x) {
   return std::erf(x);
 }
-/// The probability that a standard normal number is below x: (1 + erf(x / sqrt(2))) / 2, with full relative precision in the lower tail,
+/// Standard normal CDF: (1 + erf(x / sqrt(2))) / 2, with full relative precision in the lower tail,
 /// too.
 TENON_FN inline float normal_cdf(float x) {
   return vector_normal_cdf(x);
@@ -115,7 +120,8 @@ TENON_FN inline float normal_cdf(float x) {
 TENON_FN inline double normal_cdf(double x) {
   return 0.5 * std::erfc(-0.70710678118654752 * x);
 }
-/// Of angles in radians, of any size: sin(1e30f) is right, too. NaN of infinities; sin(-0) is -0.
+/// Sine of angles in radians, of any magnitude: sin(1e30f) is accurate, too. NaN for infinities;
+/// sin(-0) is -0.
 TENON_FN inline float sin(float x) {
   return vector_sin(x);
 }
@@ -128,29 +134,31 @@ TENON_FN inline float cos(float x) {
 TENON_FN inline double cos(double x) {
   return std::cos(x);
 }
-/// pow(x, 0) is 1 for every x, NaN too, and so is pow(1, x); NaN for a negative base with a fractional exponent; infinity for base 0 with a
-/// negative exponent. All else as C has it. For squares, x * x is faster: this is a logarithm and an exponential in double.
+/// pow(x, 0) is 1 for every x, including NaN, and so is pow(1, x); NaN for a negative base with a
+/// fractional exponent; infinity for base 0 with a negative exponent; otherwise as in C. For
+/// squares, x * x is faster: this is a logarithm and an exponential in double.
 TENON_FN inline float pow(float base, float exponent) {
   return vector_pow(base, exponent);
 }
 TENON_FN inline double pow(double base, double exponent) {
   return std::pow(base, exponent);
 }
-/// The largest whole number that is not above x. Infinities, NaN and -0 are returned as they are.
+/// The largest integer not above x. Infinities, NaN and -0 are returned unchanged.
 TENON_FN inline float floor(float x) {
   return vector_floor(x);
 }
 TENON_FN inline double floor(double x) {
   return std::floor(x);
 }
-/// The smallest whole number that is not below x; -0 for x in (-1, 0).
+/// The smallest integer not below x; -0 for x in (-1, 0).
 TENON_FN inline float ceil(float x) {
   return vector_ceil(x);
 }
 TENON_FN inline double ceil(double x) {
   return std::ceil(x);
 }
-/// The nearest whole number, of two the even one: rint(2.5f) is 2. Infinities, NaN and zeros are returned as they are.
+/// The nearest integer, halves to even: rint(2.5f) is 2. Infinities, NaN and zeros are returned
+/// unchanged.
 TENON_FN inline float rint(float x) {
   return vector_rint(x);
 }
@@ -159,7 +167,8 @@ TENON_FN inline double rint(double x) {
 }
 #endif
 
-/// Integers are whole: floor, ceil and rint return them unchanged, and without a detour through double, which has no room for all int64.
+/// floor, ceil and rint return integers unchanged, without a conversion to double, which cannot
+/// represent all int64.
 template <class Whole>
 requires std::is_integral_v<Whole> TENON_FN constexpr Whole floor(Whole x) {
   return x;
@@ -173,8 +182,8 @@ requires std::is_integral_v<Whole> TENON_FN constexpr Whole rint(Whole x) {
   return x;
 }
 
-/// The absolute value, 0 for -0. The lowest signed integer has no positive counterpart and stays as it is, as in two's complement; unsigned
-/// numbers and bool never change.
+/// The absolute value, 0 for -0. The smallest signed integer has no positive counterpart and is
+/// returned unchanged, as in two's complement; unsigned numbers and bool are returned unchanged.
 template <class Number>
 requires std::is_arithmetic_v<Number> TENON_FN Number abs(Number x) {
   if constexpr (std::is_floating_point_v<Number>) {
@@ -187,18 +196,19 @@ requires std::is_arithmetic_v<Number> TENON_FN Number abs(Number x) {
   }
 }
 
-/// IEEE 754's minimum and maximum: NaN if either is NaN, as in numpy and unlike std::fmin, and -0 is below +0, whichever comes first. Both
-/// arguments have one type; functions.hpp converts others to their common type.
+/// IEEE 754's minimum and maximum: NaN if either is NaN, as in numpy and unlike std::fmin, and -0
+/// is below +0 in either order. Both arguments have one type; functions.hpp converts others to
+/// their common type.
 ///
-/// Equal numbers differ in their sign bit at most, so the bits of both, joined by `or`, are those of the smaller one; by `and`, of the
-/// larger one. Integers have one zero and need none of this.
+/// Equal numbers differ at most in their sign bit, so the bitwise OR of both is the smaller one,
+/// and the bitwise AND the larger one. Integers have a single zero and do not need this.
 ///
-/// Example, a value between two bounds; NaN stays NaN:
+/// Example: clamping between two bounds; NaN stays NaN.
 ///
 ///     y = min(max(x, low), high);
 template <class Number>
 requires std::is_arithmetic_v<Number> TENON_FN constexpr Number min(Number left, Number right) {
-  const Number of_numbers = left < right ? left : right;  // one instruction: right if either is NaN
+  const Number of_numbers = left < right ? left : right;  // one instruction; right if either is NaN
   const Number smaller = left != left ? left : of_numbers;
   if constexpr (std::is_floating_point_v<Number> && sizeof(Number) <= 8) {
     using Bits = std::conditional_t<sizeof(Number) == 4, std::uint32_t, std::uint64_t>;
@@ -209,7 +219,7 @@ requires std::is_arithmetic_v<Number> TENON_FN constexpr Number min(Number left,
 }
 template <class Number>
 requires std::is_arithmetic_v<Number> TENON_FN constexpr Number max(Number left, Number right) {
-  const Number of_numbers = left > right ? left : right;  // one instruction: right if either is NaN
+  const Number of_numbers = left > right ? left : right;  // one instruction; right if either is NaN
   const Number larger = left != left ? left : of_numbers;
   if constexpr (std::is_floating_point_v<Number> && sizeof(Number) <= 8) {
     using Bits = std::conditional_t<sizeof(Number) == 4, std::uint32_t, std::uint64_t>;
@@ -219,9 +229,10 @@ requires std::is_arithmetic_v<Number> TENON_FN constexpr Number max(Number left,
   }
 }
 
-/// Of integers, by repeated squaring: at most 64 steps. Exact modulo 2^bits, so 2^8 is 0 in uint8. A negative exponent gives 0, also of
-/// base 0, except for the bases 1 and -1, whose powers are whole. Overflow is defined: the products are unsigned. Example: pow(3, 4) is 81,
-/// pow(2, -1) is 0, pow(-1, -3) is -1.
+/// pow of integers, by repeated squaring: at most 64 steps. Exact modulo 2^bits, so 2^8 is 0 in
+/// uint8. A negative exponent gives 0, also for base 0, except for the bases 1 and -1, whose powers
+/// are integers. Overflow is defined: the products are unsigned. Example: pow(3, 4) is 81, pow(2,
+/// -1) is 0, pow(-1, -3) is -1.
 template <class Whole>
 requires std::is_integral_v<Whole> TENON_FN constexpr Whole pow(Whole base, Whole exponent) {
   if constexpr (std::is_signed_v<Whole>) {
@@ -234,8 +245,9 @@ requires std::is_integral_v<Whole> TENON_FN constexpr Whole pow(Whole base, Whol
   return static_cast<Whole>(result);
 }
 
-/// condition ? yes : no, as a select instruction instead of a branch, so that loops are vectorised. Both values are computed by the caller:
-/// where(x > 0, log(x), 0) computes the NaN for x < 0, and drops it.
+/// condition ? yes : no, as a select instruction instead of a branch, so that loops are vectorised.
+/// Both values are computed by the caller: where(x > 0, log(x), 0) computes the NaN for x < 0 and
+/// drops it.
 ///
 /// Example:
 ///

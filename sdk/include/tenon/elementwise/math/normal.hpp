@@ -1,5 +1,5 @@
-// The normal distribution of a float within 1 unit in the last place, tails included, free of branches and calls. Coefficients: a minimax
-// fit made for the interval.
+// The standard normal CDF of a float within 1 ulp, including the tails, without branches and calls.
+// The coefficients are a minimax fit for the interval.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,9 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// The probability that a standard normal number is below x. That it is below -a is e^(-a^2/2) times a function that is smooth from a = 0
-/// to 14.5, where the probability is below the least float. In double, for a^2 has 48 bits.
+/// Returns the standard normal CDF at x. At -a it is e^(-a^2/2) times a function that is smooth
+/// from a = 0 to 14.5, where the CDF falls below the smallest float. Computed in double, because
+/// a^2 has 48 bits.
 TENON_FN inline float vector_normal_cdf(float x) {
   const float magnitude = bits_as<float>(bits_as<std::uint32_t>(x) & 0x7fffffffu);
   const double a = select(magnitude > 14.5f, 14.5f, magnitude);

@@ -1,5 +1,5 @@
-// pow of a float within 1 unit in the last place, free of branches and calls: by logarithm and exponential in double. Coefficients: minimax
-// fits made for the intervals.
+// pow of a float within 1 ulp, without branches and calls: logarithm and exponential in double. The
+// coefficients are minimax fits for the intervals.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ TENON_FN inline double exp2_for_float(double t) {
   return power * bits_as<double>(bits_as<std::uint64_t>(shifted) << 52);
 }
 
-/// log2(x) within 2^-37 of itself, for a normal x > 0.
+/// log2(x) with a relative error of 2^-37, for a normal x > 0.
 TENON_FN inline double log2_for_float(double x) {
   // The exponent steps at sqrt(1/2): x = 2^n * m with m in [sqrt(1/2), sqrt(2)).
   constexpr std::uint64_t half_root = 0x3fe6a09e667f3bcdu;
@@ -43,12 +43,12 @@ TENON_FN inline float vector_pow(float base, float exponent) {
   const double finite = select(magnitude < infinity, log2_for_float(wide), wide);
   const double logarithm = select(magnitude == 0.0f, -static_cast<double>(infinity), finite);
   const double product = exponent * logarithm;
-  const auto rounded = static_cast<float>(product);  // SSE2 compares doubles, but has no masks of such comparisons
+  const auto rounded = static_cast<float>(product);  // SSE2 compares doubles but lacks masks of such comparisons
   const double inside = select(rounded < -160.0f, -160.0, select(rounded > 130.0f, 130.0, product));
   const auto power = static_cast<float>(exp2_for_float(inside));
   const bool one = (exponent == 0.0f) | (base == 1.0f) | ((magnitude == 1.0f) & (size == infinity));
 
-  // From 2^24 on every float is whole, and even.
+  // From 2^24 on every float is an even integer.
   const float small = select(size < 16777216.0f, exponent, 0.0f);
   const auto whole = static_cast<std::int32_t>(small);
   const bool undefined = (base < 0.0f) & (magnitude < infinity) & (static_cast<float>(whole) != small);

@@ -1,9 +1,11 @@
-// A number that records what is computed of it, so that an author's function becomes operations that other programs run (tenon_trace in
-// abi.h). The source: tracing by operator overloading, as in automatic differentiation and in JAX.
+// Traced numbers record what is computed with them, so that an author's function becomes operations
+// that other programs run (tenon_trace in abi.h). Technique: tracing by operator overloading, as in
+// automatic differentiation and in JAX.
 //
-// Traced<T> behaves as T does in arithmetic: a float and a double give a double, and a double that is stored in a T is rounded to it. What
-// is not computed from an input stays a number. A comparison gives a Condition; where it decides a branch, the host says which way to go,
-// and runs the function again for the other way.
+// Traced<T> behaves like T in arithmetic: a float and a double give a double, and a double that is
+// stored in a T is rounded to it. Values that do not depend on an input stay plain numbers. A
+// comparison gives a Condition; if it decides a branch, the host chooses the path, and runs the
+// function again for the other one.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +23,12 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-// The operators have a namespace of their own, so that nobody looks at them who computes with other types. The functions are found by this
-// base.
+// The operators are in a namespace of their own, so that code with other types does not consider
+// them. The functions are found through this base.
 struct FoundHere {};
 namespace tracing {
 
-/// What all of them have: a value of the host's, or, where `in` is null, a number.
+/// A value of the host, or a plain number if `in` is null.
 struct Scalar {
   double number = 0;
   tenon_trace* in = nullptr;
@@ -34,7 +36,7 @@ struct Scalar {
   std::uint32_t dtype = TENON_DTYPE_UNKNOWN;
 };
 
-/// Ends the trace where the host failed, for its reason.
+/// Ends the trace if the host failed, for its reason.
 [[gnu::cold]] TENON_FN inline void check(const tenon_trace* in, std::int32_t failed) {
 #if !defined(__CUDA_ARCH__)
   if (failed) throw Error(static_cast<ErrorKind>(in->error->kind), std::string_view(in->error->text));
@@ -55,7 +57,7 @@ struct Scalar {
   if (!x.in) check(in, in->number(in, x.dtype, x.number, &value));
   return value;
 }
-/// One of the operands is recorded.
+/// Records an operation, at least one of whose operands is recorded.
 [[gnu::cold, gnu::noinline]] TENON_FN inline Scalar apply(const char* operation, const Scalar& x, const Scalar* y = nullptr,
                                                           const Scalar* z = nullptr) {
   tenon_trace* const in = x.in ? x.in : y->in ? y->in : z->in;
@@ -78,7 +80,7 @@ struct Scalar {
   return yes != 0;
 }
 
-/// What a comparison gives. A bool wherever one is wanted: that is a branch.
+/// The result of a comparison. Its conversion to bool is a branch.
 struct Condition {
   Scalar scalar;
   TENON_FN explicit constexpr Condition(bool known) : scalar{known ? 1.0 : 0.0, nullptr, 0, TENON_BOOLEAN} {}
@@ -128,17 +130,18 @@ struct Traced : FoundHere {
   Scalar scalar{0, nullptr, 0, number_dtype<T>};
 
   constexpr Traced() = default;
-  /// Of this dtype already.
+  /// From a scalar that already has this dtype.
   TENON_FN static constexpr Traced of(const Scalar& scalar) {
     Traced made;
     made.scalar = scalar;
     return made;
   }
-  /// A constant. Implicit, so that literals and members mix with it.
+  /// A constant. Implicit, so that literals and members mix with traced numbers.
   template <class Constant>
   requires std::is_convertible_v<Constant, T> TENON_FN constexpr Traced(const Constant& constant)
       : scalar{static_cast<double>(static_cast<T>(constant)), nullptr, 0, number_dtype<T>} {}
-  /// From another floating type; implicit to the smaller one alone, so that `condition ? x : 0.5 * x` has one meaning.
+  /// From another floating type; implicit only to the smaller one, so that `condition ? x : 0.5 *
+  /// x` is unambiguous.
   template <class Other>
   requires(!std::is_same_v<Other, T>) TENON_FN explicit(sizeof(Other) < sizeof(T)) constexpr Traced(const Traced<Other>& x)
       : scalar{cast(x.scalar, number_dtype<T>)} {
@@ -147,10 +150,10 @@ struct Traced : FoundHere {
 
   TENON_FN constexpr bool recorded() const { return scalar.in != nullptr; }
   TENON_FN constexpr T number() const { return static_cast<T>(scalar.number); }
-  /// What leaves the recording cannot be followed any further.
+  /// A conversion to a plain number ends the trace.
   template <class Number>
   requires std::is_arithmetic_v<Number> TENON_FN explicit constexpr operator Number() const {
-    if (recorded()) refuse("it turns what it computes into a plain number of C++");
+    if (recorded()) refuse("it converts a computed value to a plain C++ number");
     return static_cast<Number>(number());
   }
 
@@ -174,7 +177,7 @@ struct Traced : FoundHere {
   }
 };
 
-/// The type of l + r, where one of them is recorded.
+/// The type of l + r if one of them is recorded.
 template <class L, class R>
 requires(NumberOf<L>::is_traced || NumberOf<R>::is_traced) using Sum =
     Traced<decltype(std::declval<typename NumberOf<L>::type>() + std::declval<typename NumberOf<R>::type>())>;
@@ -212,7 +215,7 @@ TENON_COMPARISON(!=, "not_equal")
 using tracing::Condition;
 using tracing::Traced;
 
-// Cold, so that what they call is not compiled once more into them.
+// Cold, so that the functions that they call are not inlined into them again.
 #define TENON_TRACED(name, operation)                                                                       \
   template <class T>                                                                                        \
   [[gnu::cold]] TENON_FN Traced<T> name(Traced<T> x) {                                                      \
@@ -264,7 +267,7 @@ TENON_FN Traced<T> where(Condition condition, Traced<T> yes, Traced<T> no) {
 
 }  // namespace tenon::TENON_SDK::elementwise
 
-/// Those of T.
+/// The element type of a traced number.
 template <class T>
 struct std::numeric_limits<::tenon::elementwise::Traced<T>> : std::numeric_limits<T> {};
 #pragma GCC visibility pop

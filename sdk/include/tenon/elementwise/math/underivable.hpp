@@ -1,8 +1,9 @@
-// Functions that people call in elementwise classes and that dual numbers lack, each with one sentence instead of the compiler's list of
-// overloads that do not fit. They are found by a plain call and by std::tgamma(x) alike, the latter because they lie in std, too: for dual
-// numbers and those that record, only, which no standard library knows, and never to be run. Functions that are not in the list below, such
-// as std::beta, get the compiler's own words. std::min, std::max, std::clamp and std::swap need no more than comparisons and copies, and
-// work.
+// Functions that authors call in elementwise classes but that dual numbers lack, each with one
+// sentence instead of the compiler's list of overloads. They are found by an unqualified call and
+// by std::tgamma(x) alike, the latter because they are in namespace std, too: only for dual and
+// traced numbers, which no standard library knows, and they are never run. Functions that are not
+// in the list below, such as std::beta, get the compiler's own error. std::min, std::max,
+// std::clamp and std::swap need only comparisons and copies, and work.
 #pragma once
 
 #include <cmath>
@@ -22,11 +23,12 @@ template <class T>
 constexpr bool is_dual<Dual<T>> = true;
 template <class T>
 constexpr bool is_dual<Traced<T>> = true;
-/// The types of a call that has a dual number, or one that records, among its arguments.
+/// Selects calls with a dual or traced number among their arguments.
 template <class... Arguments>
 concept HasDual = (is_dual<Arguments> || ...);
 
-/// What such a call seems to return, so that nothing else is wrong with it: its first dual argument's type.
+/// The apparent result type of such a call, so that it causes no other errors: its first dual
+/// argument's type.
 template <class...>
 struct first_dual {};
 template <class First, class... Rest>
@@ -43,7 +45,8 @@ struct first_dual<Traced<T>, Rest...> {
 }  // namespace tenon::TENON_SDK::elementwise
 #pragma GCC visibility pop
 
-// The sentence is a class's, which fails once, however many types the function is called with.
+// The sentence belongs to a class, which fails once, however many types the function is called
+// with.
 #define TENON_SENTENCE(name, sentence)           \
   template <class T>                             \
   struct refused_##name {                        \
@@ -56,14 +59,14 @@ struct first_dual<Traced<T>, Rest...> {
     return (static_cast<void>(sizeof(::tenon::elementwise::refused_##name<std::conditional_t<sizeof...(Arguments) == 0, int, void>>)), \
             typename ::tenon::elementwise::first_dual<Arguments...>::type());                                                          \
   }
-#define TENON_UNDERIVABLE(name)                                                                                                         \
-  TENON_SENTENCE(                                                                                                                       \
-      name, "Tenon cannot derive " #name                                                                                                \
-            "(x): it knows exp, expm1, log, log1p, sqrt, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, " \
-            "normal_cdf, abs, floor, ceil, rint, pow, min, max and where; use these, or define gradient()")                             \
+#define TENON_UNDERIVABLE(name)                                                                                                            \
+  TENON_SENTENCE(                                                                                                                          \
+      name, "Tenon cannot differentiate " #name                                                                                            \
+            "(x): it supports exp, expm1, log, log1p, sqrt, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, " \
+            "normal_cdf, abs, floor, ceil, rint, pow, min, max and where; use these, or define gradient()")                                \
   TENON_REFUSED(name)
 #define TENON_QUALIFIED(name) \
-  TENON_SENTENCE(name, "write " #name "(x) instead of std::" #name "(x) in an elementwise class, so that Tenon can derive it")
+  TENON_SENTENCE(name, "write " #name "(x) instead of std::" #name "(x) in an elementwise class, so that Tenon can differentiate it")
 #define TENON_EACH_QUALIFIED(what)                                                                                                \
   what(exp) what(expm1) what(log) what(log1p) what(sqrt) what(sin) what(cos) what(tan) what(sinh) what(cosh) what(tanh) what(erf) \
       what(abs) what(floor) what(ceil) what(rint) what(pow) what(asin) what(acos) what(atan) what(asinh) what(acosh) what(atanh)

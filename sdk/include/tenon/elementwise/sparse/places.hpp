@@ -1,4 +1,4 @@
-// The elements of tensors at the places that a sparse one stores: taken from there side by side, and put back.
+// Gathers and scatters the elements of tensors at the positions that a sparse tensor stores.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// Whether `narrow` is broadcast to `wide` without making that larger.
+/// Whether `narrow` broadcasts to `wide` without enlarging it.
 [[gnu::cold]] inline bool broadcasts_to(const Shape& narrow, const Shape& wide) {
   if (!narrow.known() || !wide.known() || narrow.rank() > wide.rank()) return false;
   for (int axis = 1; axis <= narrow.rank(); ++axis)
@@ -19,7 +19,7 @@ namespace tenon::TENON_SDK::elementwise {
   return true;
 }
 
-/// A dense tensor side by side in memory, of the dtype of `like`.
+/// A contiguous dense tensor with the dtype of `like`.
 inline tenon_tensor flat(const tenon_tensor& like, const void* data, const std::int64_t* count) {
   tenon_tensor tensor = values_of(like, const_cast<std::int64_t*>(count));
   tensor.dense.data = const_cast<void*>(data);
@@ -44,7 +44,8 @@ inline void copy_indices(std::int64_t* to, const std::int64_t* from, std::int64_
   if (count > 0) std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof *to);
 }
 
-/// The stored elements of a sparse tensor beside the elements of a dense one that is broadcast to it.
+/// Pairs the stored elements of a sparse tensor with the elements of a dense one that is broadcast
+/// to it.
 class StoredBesideDense {
  public:
   StoredBesideDense(const tenon_tensor& sparse, const tenon_dense& dense, std::int64_t element_size)
@@ -57,11 +58,12 @@ class StoredBesideDense {
     }
   }
 
-  /// Rows of csr, stored rows of row_sparse.
+  /// Rows of csr, or stored rows of row_sparse.
   std::int64_t lines() const { return csr_ ? stored_.rows : stored_.count; }
   std::int64_t bytes() const { return stored_.count * stored_.unit_size; }
 
-  /// Calls told(number of the element among those stored, where it lies in the dense tensor in bytes) for the elements of a line.
+  /// Calls told(index among the stored elements, byte offset in the dense tensor) for the elements
+  /// of a line.
   template <class Told>
   void each(std::int64_t line, Told told) const {
     if (csr_) {
@@ -97,7 +99,8 @@ void for_each_beside(const Call& call, const StoredBesideDense& beside, Told tol
   });
 }
 
-/// The elements of the dense tensor, broadcast to the sparse one, at the places that this stores.
+/// Gathers the elements of the dense tensor, broadcast to the sparse one, at the positions that the
+/// sparse one stores.
 [[gnu::cold]] inline void gather_dense(const Call& call, const tenon_tensor& sparse, const tenon_tensor& dense, unsigned char* to) {
   const auto size = static_cast<std::int64_t>(size_of(static_cast<DType>(dense.dtype)));
   const auto* const from = static_cast<const unsigned char*>(first_element(dense));
@@ -106,7 +109,7 @@ void for_each_beside(const Call& call, const StoredBesideDense& beside, Told tol
   });
 }
 
-/// Whether two tensors of the same shape and storage store the same places.
+/// Whether two tensors of the same shape and storage have the same sparsity pattern.
 inline bool same_places(const Stored& left, const Stored& right) {
   const auto same = [](const std::int64_t* l, const std::int64_t* r, std::int64_t count) {
     return l == r || count == 0 || std::memcmp(l, r, static_cast<std::size_t>(count) * sizeof *l) == 0;
@@ -115,11 +118,11 @@ inline bool same_places(const Stored& left, const Stored& right) {
          (!left.row_starts || same(left.row_starts, right.row_starts, left.rows + 1));
 }
 
-/// The elements of a tensor at the places that another stores: of a dense one that is broadcast to it, or of one of its own storage, which
-/// has zeros where it stores nothing.
+/// The elements of a tensor at the positions that another one stores: of a dense tensor that is
+/// broadcast to it, or of one with the same storage, with zeros where that stores nothing.
 class AtPlaces {
  public:
-  /// `of` null: so is tensor().
+  /// If `of` is null, so is tensor().
   [[gnu::cold]] AtPlaces(const Call& call, const tenon_tensor& places, const tenon_tensor* of)
       : there_(of != nullptr),
         count_(elements(places, Stored(places), places.stored)),

@@ -1,4 +1,5 @@
-// Functions with f(0) = 0 over sparse tensors: the stored values change, their places do not.
+// Functions with f(0) = 0 on sparse tensors: the stored values change, the sparsity pattern does
+// not.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +16,15 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// The output of a function of one argument that is 0 at 0.
+/// For the output of a function of one argument that is 0 at 0.
 [[gnu::cold]] inline void keep_storage(InferStorage& io) {
   if (io.input(0) == Storage::dense) return;
   io.set_output(0, io.input(0));
   io.sparse_kernel();
 }
 
-/// Memory for an output that is to be stored like `like`: number `output`, in backward the gradient of that input. Error (type): it is of
-/// another storage, or the indices are not int64.
+/// Allocates output number `output` with the sparsity pattern of `like`; in backward, the gradient
+/// of that input. Error (type): it has another storage, or the indices are not int64.
 [[gnu::cold]] inline tenon_tensor& allocate_like(const tenon_call& raw, const tenon_tensor& like, std::uint32_t output = 0) {
   const bool backward = raw.dispatch == TENON_BACKWARD || raw.dispatch == TENON_BACKWARD_SPARSE;
   const tenon_tensor& wanted = backward ? *raw.input_grads[output] : *raw.outputs[output];
@@ -36,7 +37,7 @@ namespace tenon::TENON_SDK::elementwise {
   return *out;
 }
 
-/// The stored values of a tensor, as a dense one.
+/// Returns the stored values of a tensor as a dense one.
 inline tenon_tensor values_of(const tenon_tensor& sparse, std::int64_t* count) {
   tenon_tensor values = sparse;
   values.dense.ndim = 1;

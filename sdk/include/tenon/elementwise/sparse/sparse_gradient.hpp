@@ -1,5 +1,6 @@
-// Gradients by inputs where the output's gradient or what the derivative reads is sparse. Each is that of the dense kernel, element by
-// element: stored where something sparse makes it 0 at all other places, dense where nothing does.
+// Gradients if the output's gradient, or a tensor that the derivative reads, is sparse. Each equals
+// that of the dense kernel, element by element: sparse if a sparse tensor makes it 0 at all other
+// positions, otherwise dense.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +15,16 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// Where gradients are 0: by_operand[input][operand], wherever that operand is; at_zeros[input], where all are. The operands are what the
-/// derivative reads besides the output's gradient, in which every derivative is linear: the inputs, or the output.
+/// Where gradients are 0: by_operand[input][operand] if that operand is 0; at_zeros[input] if all
+/// are. The operands are what the derivative reads in addition to the output's gradient, in which
+/// every derivative is linear: the inputs, or the output.
 struct GradientRule {
   int operands = 0;
   bool by_operand[2][2] = {}, at_zeros[2] = {};
 };
 
-/// With one operand, its 0 is all there is to evaluate. With two, a function that is 0 wherever one of them is does not change with the
-/// other there: the gradient by that is 0, too.
+/// With one operand, only its 0 is evaluated. With two, a function that is 0 wherever one of them
+/// is 0 does not depend on the other there, so the gradient with respect to the other is 0, too.
 template <class Class>
 GradientRule gradient_rule(const Class& f) {
   GradientRule found{rule<Class> == Rule::nothing ? 0 : rule<Class> == Rule::output ? 1 : arity<Class>};
@@ -45,14 +47,15 @@ GradientRule gradient_rule(const Class& f) {
   return found;
 }
 
-/// What the gradient by one input is made of: which of the sources is 0 where it is 0. Sources: the operands, then the output's gradient.
+/// The sources of the gradient with respect to one input: the operands, then the output's gradient.
 struct GradientSources {
   int count;
   Storage storage[3];
 
   int operands() const { return count - 1; }
   bool sparse(int i) const { return storage[i] != Storage::dense; }
-  /// -1: the gradient has numbers everywhere. Zeros on both sides are common where both are sparse; 0 in a dense divisor is rare.
+  /// Returns the source that makes the gradient 0 wherever it is 0, or -1 if there is none. Zeros
+  /// on both sides are common if both are sparse; 0 in a dense divisor is rare.
   int zero_maker(const GradientRule& rule, int input) const {
     if (sparse(operands())) return operands();
     const bool both = operands() == 2 && sparse(0) && sparse(1);
@@ -62,7 +65,8 @@ struct GradientSources {
   }
 };
 
-/// In backward: sparse_kernel() where every gradient can be made so. `operand`: the storage of an operand.
+/// In backward: calls sparse_kernel() if every gradient can be computed this way. `operand`: the
+/// storage of an operand.
 [[gnu::cold]] inline void choose_gradient_storage(InferStorage& io, const GradientRule& rule, const Storage (&operand)[2]) {
   const tenon_infer_storage& raw = io.raw();
   GradientSources sources{rule.operands + 1, {}};
@@ -103,7 +107,8 @@ class GradientCall {
     for (int i = 0; i < sources_.count; ++i) sources_.storage[i] = static_cast<Storage>(source_[i]->storage);
   }
 
-  /// One that takes the memory of the output's gradient comes last, for the others still read that.
+  /// A gradient that uses the memory of the output's gradient comes last, because the others still
+  /// read it.
   void run() const {
     for (const bool in_place : {false, true})
       for (int i = 0; i < call_.inputs(); ++i) {
@@ -141,7 +146,7 @@ class GradientCall {
     compute_at(input, places, flat(out, stored_data(out), &count));
   }
 
-  /// Of an input that was broadcast: summed in the order of the places, in double.
+  /// The gradient of a broadcast input: summed in the order of the stored elements, in double.
   void sum_of_places(int input, const tenon_tensor& places) const {
     tenon_tensor& wanted = *raw_.input_grads[input];
     const bool is_double = kernel_.loops->compute == DType::f64;
@@ -179,7 +184,8 @@ class GradientCall {
     map(call_, copy);
   }
 
-  /// As if sparse operands were 0 everywhere, and then what they store. That is computed first, for the result may be written over the
+  /// Computes the gradient as if sparse operands were 0 everywhere, and then corrects it at their
+  /// stored elements. The corrections are computed first, because the result may overwrite the
   /// output's gradient.
   void everywhere(int input) const {
     tenon_tensor& wanted = *raw_.input_grads[input];
@@ -195,7 +201,7 @@ class GradientCall {
     return i < rule_.operands && sources_.storage[i] != Storage::dense ? source_[i] : nullptr;
   }
 
-  /// The gradient at the places of one operand.
+  /// The gradient at the stored elements of one operand.
   class Patch {
    public:
     Patch(const GradientCall& of, int input, const tenon_tensor* places)

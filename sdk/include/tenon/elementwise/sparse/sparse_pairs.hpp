@@ -1,5 +1,6 @@
-// Functions of two arguments over sparse tensors of the same storage, or a sparse one and a dense one that is broadcast to it. The result
-// is that of the dense kernel, element by element; what the function makes of zeros alone is not stored where that is 0.
+// Functions of two arguments on sparse tensors of the same storage, or on a sparse one and a dense
+// one that is broadcast to it. The result equals that of the dense kernel, element by element;
+// zeros that result from two zeros are not stored.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +14,19 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// Where a function of two arguments is 0: at two zeros; wherever the left one is 0, but for nan, which the kernel looks for; the right
-/// one.
+/// Where a function of two arguments is 0: if both are 0; if the left one is 0 (except with nan,
+/// which the kernel checks); if the right one is 0.
 struct ZeroRule {
   bool both, left, right;
 };
 
 template <class Class>
 ZeroRule zero_rule(const Class& f) {
-  if constexpr (!std::is_floating_point_v<SomeType<Class>>) return {};  // whole numbers divided by 0 would end the host
+  if constexpr (!std::is_floating_point_v<SomeType<Class>>) return {};  // an integer division by 0 would crash the host
   return {is_zero_of_zeros(f), zero_where<Class>(0), zero_where<Class>(1)};
 }
 
-/// The output keeps the storage of its sparse inputs, where zeros alone give 0 at nearly all other places.
+/// The output has the storage of its sparse inputs if zeros give 0 at nearly all other positions.
 [[gnu::cold]] inline void keep_pair_storage(InferStorage& io, ZeroRule rule) {
   if (io.input(0) == Storage::dense && io.input(1) == Storage::dense) return;
   const auto left = io.input(0), right = io.input(1);
@@ -39,7 +40,7 @@ ZeroRule zero_rule(const Class& f) {
   io.sparse_kernel();
 }
 
-/// Whether no bit but a float's sign is set.
+/// Whether all bits are 0, except a float's sign.
 inline bool is_zero(const unsigned char* element, DType dtype) {
   const auto size = size_of(dtype);
   unsigned bits = 0;
@@ -67,7 +68,7 @@ class PairCall {
   DType result_dtype() const { return static_cast<DType>(raw_.outputs[0]->dtype); }
   std::int64_t result_size() const { return static_cast<std::int64_t>(size_of(result_dtype())); }
 
-  /// result = f(left, right); null: zeros.
+  /// Computes result = f(left, right); null means zeros.
   void compute(const tenon_tensor* left, const tenon_tensor* right, tenon_tensor result) const {
     Job job = forward_job(kernel_, &result, Write::to);
     job.read(left);
@@ -89,7 +90,8 @@ class PairCall {
     compute(&l_flat, &r_flat, flat(out, stored_data(out), &count));
   }
 
-  /// As for products: what only one side stores is dropped where it gives 0, which it does but for infinities and nan.
+  /// As for products: elements that only one side stores are dropped if they give 0, as they do
+  /// except for infinities and nan.
   void join_where_not_zero(const tenon_tensor& like, const Joined& places, const tenon_tensor& left, const tenon_tensor& right,
                            std::int64_t count) const {
     const auto unit = places.count > 0 ? count / places.count * result_size() : 0;
@@ -114,7 +116,8 @@ class PairCall {
     if (out.storage == TENON_CSR) starts_of(out)[places.rows] = to;
   }
 
-  /// The dense side is read where the sparse one stores something; elsewhere zero and it must give 0, and are looked at for that.
+  /// Reads the dense side where the sparse one stores elements; elsewhere the function of zero and
+  /// the dense element must be 0, which is checked.
   void with_dense(const tenon_tensor& sparse, const tenon_tensor& dense, int side) const {
     const auto total = element_count(sparse.dense), given = element_count(dense.dense);
     if (total > 0 && !gives_zeros(dense, given, side)) {
@@ -173,7 +176,8 @@ class PairCall {
     return true;
   }
 
-  /// The dense side has its own element for each place, and some of them make other numbers of zeros: these are stored, too.
+  /// The dense side has its own element at each position, and some of them give nonzero results
+  /// with 0: these are stored, too.
   void with_all(const tenon_tensor& sparse, const tenon_tensor& dense, int side, std::int64_t total) const {
     const Stored stored(sparse);
     const Scratch<unsigned char> results(total * result_size());

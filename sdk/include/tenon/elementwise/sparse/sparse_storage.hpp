@@ -1,4 +1,5 @@
-// Which storages the kernels of elementwise classes take and give: the same on every device.
+// Storages of the inputs and outputs of the kernels of elementwise classes: the same on every
+// device.
 #pragma once
 
 #include <type_traits>
@@ -14,7 +15,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// How tensors are read whose dtype is not the one computed in. Only operators that need it pay for all the pairs of dtypes.
+/// How tensors are read whose dtype differs from the computed one. Only operators that need it
+/// include the loops for all dtypes.
 template <class Class>
 constexpr Convert conversion() {
   constexpr bool own_types = [] {
@@ -29,11 +31,12 @@ constexpr Convert conversion() {
   }
 }
 
-/// Whether the derivative is a kernel, and not a graph of operators.
+/// Whether the derivative is a kernel and not a graph of operators.
 template <class Class>
 inline constexpr bool has_derivative = differentiable<Class> && !graph_gradient<Class>();
 
-/// Whether that takes sparse tensors, too. An author who chooses storages chose them for forward.
+/// Whether that kernel also supports sparse tensors. An author's own infer_storage() applies to
+/// forward only.
 template <class Class>
 inline constexpr bool has_sparse_derivative = has_derivative<Class> && !detail::Members<Class>::infer_storage && arity<Class> <= 2 &&
                                               conversion<Class>() == convert_half && (arity<Class> == 1 || rule<Class> != Rule::output);
@@ -47,7 +50,7 @@ void infer_storage(const Class& f, InferStorage& io) {
     if (!io.backward()) {
       if (keeps) keep_storage(io);
     } else if constexpr (has_sparse_derivative<Class>) {
-      const bool reads_output = rule<Class> == Rule::output;  // which is stored like the input where the function keeps that
+      const bool reads_output = rule<Class> == Rule::output;  // stored like the input if the function preserves its storage
       choose_gradient_storage(io, gradient_rule(f), {reads_output && !keeps ? Storage::dense : io.input(0), Storage::dense});
     }
   } else if (!io.backward()) {

@@ -1,4 +1,5 @@
-// What sparse tensors store, seen in one way: as rows of units at ascending columns, and two of them joined.
+// A uniform view of sparse tensors, as rows of units at ascending columns, and the union of two of
+// them.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// Memory for n T, not initialised.
+/// Memory for n T, uninitialized.
 template <class T>
 class Scratch {
  public:
@@ -27,10 +28,11 @@ class Scratch {
   T* data_;
 };
 
-/// A csr tensor, of units of one element; or a row_sparse one, as a single row whose columns are the tensor's rows, of units that are rows.
+/// A csr tensor, with units of one element; or a row_sparse one, as a single row whose columns are
+/// the tensor's rows and whose units are rows.
 struct Stored {
   std::int64_t rows, columns, count, unit_size;  ///< unit_size in bytes
-  const std::int64_t *columns_of, *row_starts;   ///< no row_starts: the single row
+  const std::int64_t *columns_of, *row_starts;   ///< row_starts is null for the single row
   const unsigned char* values;
 
   explicit Stored(const tenon_tensor& tensor)
@@ -53,7 +55,8 @@ struct Stored {
   std::int64_t end(std::int64_t row) const { return row_starts ? row_starts[row + 1] : count; }
 };
 
-/// Calls told(column, place in left, place in right) for each column that either stores in a row; a place is -1 where it does not.
+/// Calls told(column, index in left, index in right) for each column that either stores in a row;
+/// an index is -1 if that side does not store it.
 template <class Told>
 void join_row(const Stored& left, const Stored& right, std::int64_t row, Told told) {
   auto l = left.begin(row), r = right.begin(row);
@@ -65,7 +68,8 @@ void join_row(const Stored& left, const Stored& right, std::int64_t row, Told to
   }
 }
 
-/// All places that one of two tensors stores: where each row begins, the columns, and the places in either tensor.
+/// The union of the positions of two tensors: row starts, columns, and the indices in either
+/// tensor.
 struct Joined {
   std::int64_t rows, count;
   Scratch<std::int64_t> row_starts, columns_of, left, right;
@@ -96,7 +100,7 @@ struct Joined {
   }
 };
 
-/// The units at `places`, side by side; zeros where a place is -1.
+/// Gathers the units at `places` contiguously; zeros if an index is -1.
 [[gnu::cold]] inline void gather(const Call& call, const Stored& from, const std::int64_t* places, std::int64_t count, unsigned char* to) {
   const auto size = static_cast<std::size_t>(from.unit_size);
   if (size == 0) return;
@@ -106,7 +110,7 @@ struct Joined {
       if (places[i] < 0) {
         std::memset(unit, 0, size);
       } else if (size == 4) {
-        std::memcpy(unit, from.values + places[i] * 4, 4);  // of known size, and most are
+        std::memcpy(unit, from.values + places[i] * 4, 4);  // a constant size, the common case
       } else {
         std::memcpy(unit, from.values + places[i] * from.unit_size, size);
       }

@@ -1,4 +1,5 @@
-// Where functions are 0, and with it what stays sparse: evaluated exactly, at zeros alone, or declared by the author. Nothing is tried.
+// Where functions are 0, which determines what stays sparse: evaluated exactly, only at zeros, or
+// declared by the author.
 #pragma once
 
 #include <type_traits>
@@ -11,8 +12,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// The real dtypes of the class. Floats come first and integers only after them: where a function divides, zeros are nan in floats, and in
-/// integers would end the host.
+/// The real dtypes of the class, floats first and integers last: where a function divides, zeros
+/// give nan in floats, but an integer division would crash the host.
 struct DTypeOrder {
   DType dtypes[dtype_count];
   int count = 0;
@@ -34,7 +35,7 @@ bool holds_in_every_type(Asked asked) {
   return true;
 }
 
-/// Whether the author says that the function is 0 wherever this input is.
+/// Whether the author declares that the function is 0 wherever this input is.
 template <class Class>
 constexpr bool zero_where(int input) {
   constexpr const auto& d = detail::description_of<Class>;
@@ -43,8 +44,8 @@ constexpr bool zero_where(int input) {
   return false;
 }
 
-/// Whether the function of zeros alone is 0. Where only whole numbers are computed, that is what the author says: a division by 0 would end
-/// the host.
+/// Whether the function is 0 if all inputs are. If only integers are computed, the author's
+/// declaration counts: an integer division by 0 would crash the host.
 template <class Class>
 bool is_zero_of_zeros(const Class& f) {
   if constexpr (!std::is_floating_point_v<SomeType<Class>>) return zero_where<Class>(0);
