@@ -1,4 +1,4 @@
-// says: op.types() names complex dtypes alone
+// says: op.types() names only complex dtypes
 #include <tenon/elementwise.hpp>
 
 struct Faulty : tenon::Elementwise {

@@ -1,4 +1,4 @@
-// says: Tenon cannot derive atan2(x): it knows exp, expm1, log
+// says: Tenon cannot differentiate atan2(x): it supports exp, expm1, log
 #include <tenon/elementwise.hpp>
 
 struct Wrong : tenon::Elementwise {

@@ -1,4 +1,4 @@
-// says: Tenon cannot derive tgamma(x): it knows exp, expm1, log
+// says: Tenon cannot differentiate tgamma(x): it supports exp, expm1, log
 #include <tenon/elementwise.hpp>
 
 struct Wrong : tenon::Elementwise {

@@ -344,7 +344,7 @@ TEST_CASE("a function that nobody can trace has no body, and a note says why") {
   const auto because = [](const std::string& name, const std::string& reason) {
     return "node 'a' is tenon.app::" + name + ", which other programs do not know; its function is not written, because " + reason;
   };
-  CHECK(note_of(Whole()) == because("whole", "it turns what it computes into a plain number of C++"));
+  CHECK(note_of(Whole()) == because("whole", "it converts a computed value to a plain C++ number"));
   CHECK(note_of(Halved()) ==
         because("halved", "it has more than 256 branches in a row, such as a loop whose end depends on computed values"));
   CHECK(note_of(Crossroads()) == because("crossroads", "it has more than 64 paths through its branches"));
