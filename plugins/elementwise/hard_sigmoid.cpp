@@ -8,7 +8,7 @@ struct HardSigmoid : tenon::Elementwise {
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
-    op.param("slope of the linear segment", &HardSigmoid::alpha, "slope");
+    op.param("alpha", &HardSigmoid::alpha, "slope of the linear segment");
     op.param("beta", &HardSigmoid::beta, "value at x = 0");
     op.onnx("", "HardSigmoid").since(6).attribute("alpha", "alpha").attribute("beta", "beta");
   }

@@ -7,8 +7,8 @@ struct IsInf : tenon::Elementwise {
     op.doc("whether x is infinite, element by element");
     op.input("x", "any numbers");
     op.output("y", "bool, same shape as x");
-    op.param("whether -inf counts", &IsInf::detect_negative, "true for -inf");
-    op.param("whether +inf counts", &IsInf::detect_positive, "true for inf");
+    op.param("detect_negative", &IsInf::detect_negative, "whether -inf counts");
+    op.param("detect_positive", &IsInf::detect_positive, "whether +inf counts");
     op.onnx("", "IsInf").since(10).attribute("detect_negative", "detect_negative").attribute("detect_positive", "detect_positive");
   }
 

@@ -24,7 +24,7 @@ inline void check(const tenon::Infer& io, std::int64_t axis, std::int64_t size) 
   if (axis < -x.rank() || axis >= x.rank()) io.param_error("axis", "is ", axis, ", but x has ", x.rank(), " dimensions");
   const auto at = static_cast<int>(axis < 0 ? axis + x.rank() : axis);
   if (size == 0) {
-    io.require(scale.rank() == 1, "scale is ", scale, "scale is ", scale, " but needs at most one dimension; set block_size for more");
+    io.require(scale.rank() == 1, "scale is ", scale, " but needs at most one dimension; set block_size for more");
     io.require(!may_differ(scale[0], x[at]), "scale is ", scale, " and x is ", x, ", which has another size at axis ", at);
     return;
   }

@@ -29,7 +29,7 @@ struct Optimizer : tenon::Operator {
     op.version(2);
     op.input("weight", "the variable to update, any shape");
     op.input("grad", "gradient of the loss with respect to weight, same shape");
-    op.input("0-d float32", "0-d").types({tenon::f32});
+    op.input("learning_rate", "0-d float32").types({tenon::f32});
     op.output("updated", "weight after the step");
     op.inplace("weight", "updated");
     op.param("lazy_update", &Optimizer::lazy_update,

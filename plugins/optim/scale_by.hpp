@@ -12,7 +12,7 @@ struct ScaleBy : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("data * factor, computed in float32 or wider");
     op.input("data", "any shape and storage");
-    op.input("0-d float32", "0-d").types({tenon::f32});
+    op.input("factor", "0-d float32").types({tenon::f32});
     op.output("output", "same shape, dtype and storage as data; elements that are not stored stay so, even if factor is inf or nan");
     op.inplace("data", "output");
     op.backward_inplace("output", "data");
