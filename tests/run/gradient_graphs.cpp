@@ -129,5 +129,5 @@ TEST_CASE("an output that an added node lacks is refused") {
   Graph graph(host);
   const auto x = graph.variable("x", vector_of({1, 2}));
   const auto y = graph.add("greedy", {x}, {}, "g");
-  CHECK(failure_of([&] { graph.gradient(y, {x}); }).message == "[greedy] node 'g': 'multiples' has 2 outputs, but 3 are asked for");
+  CHECK(failure_of([&] { graph.gradient(y, {x}); }).message == "[greedy] node 'g': 'multiples' has 2 outputs, but 3 are requested");
 }
