@@ -1,13 +1,13 @@
-// Parameters that are small tensors and lists of texts: a filter whose taps are a parameter, and functions by their names.
+// Parameters that are small tensors and lists of texts: a filter whose taps are a parameter, and functions selected by name.
 #include <tenon/operator.hpp>
 
-// Each output is a weighted sum of the inputs around it, y[i] = sum over k of taps[k] x[i + k]; the taps are numbers of the operator and
+// Each output is a weighted sum of neighbouring inputs, y[i] = sum over k of taps[k] x[i + k]. The taps are a parameter and
 // not an input, so training does not change them.
 struct Fir : tenon::Operator {
   tenon::Table<float> taps;
 
   static constexpr void describe(auto& op) {
-    op.doc("each row of x filtered by taps, where they lie within it");
+    op.doc("correlation of each row of x with taps, without padding");
     op.types({tenon::f32});
     op.input("x", "[rows, columns]");
     op.output("y", "[rows, columns - taps + 1]");
@@ -51,16 +51,16 @@ struct Fir : tenon::Operator {
 };
 TENON_OPERATOR(fir, Fir)
 
-// Functions by their names, one after the other: relu, negate, halve.
+// Applies functions by name, one after the other: relu, negate, halve.
 struct Apply : tenon::Operator {
   tenon::Texts functions = {"relu", "halve"};
 
   static constexpr void describe(auto& op) {
-    op.doc("x through a list of functions, the first one first");
+    op.doc("applies a list of functions to x, in order");
     op.types({tenon::f32});
     op.input("x", "any shape");
     op.output("y", "the shape of x");
-    op.param("functions", &Apply::functions, "names of what is applied").one_of({"relu", "negate", "halve"});
+    op.param("functions", &Apply::functions, "names of the functions").one_of({"relu", "negate", "halve"});
     op.backward_reads("x");
     op.example({{"x", {2, 3}}}, {{"functions", {"negate", "relu"}}});
   }
@@ -98,17 +98,17 @@ struct Apply : tenon::Operator {
 };
 TENON_OPERATOR(apply, Apply)
 
-// Both of them as one operator, which passes its parameters on.
+// Composes both operators, and passes its parameters on to them.
 struct Smooth : tenon::Operator {
   tenon::Texts functions = {"relu"};
   tenon::Table<float> taps = {0.25f, 0.5f, 0.25f};
 
   static constexpr void describe(auto& op) {
-    op.doc("x through functions and a filter");
+    op.doc("applies functions to x, then a filter");
     op.types({tenon::f32});
     op.input("x", "[rows, columns]");
     op.output("y", "[rows, columns - taps + 1]");
-    op.param("functions", &Smooth::functions, "names of what is applied first");
+    op.param("functions", &Smooth::functions, "names of the functions that are applied first");
     op.param("taps", &Smooth::taps, "[taps] weights of neighbours");
     op.example({{"x", {2, 5}}});
   }

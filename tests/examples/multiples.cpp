@@ -1,9 +1,9 @@
-// gradient() of operators with any number of inputs and outputs. Also what a parameter decides, and a rule between two parameters.
+// gradient() of operators with any number of inputs and outputs; conditions on a parameter; a rule between two parameters.
 #include <algorithm>
 #include <tenon/operator.hpp>
 #include <vector>
 
-// x, 2 x, 3 x ..., one output each.
+// x, 2 x, 3 x ..., one output for each multiple.
 struct Multiples : tenon::Operator {
   std::int32_t parts = 3;
 
@@ -12,7 +12,7 @@ struct Multiples : tenon::Operator {
     op.types({tenon::f32});
     op.input("x", "any shape");
     op.output("part", "the shape of x").count(&Multiples::parts);
-    op.param("parts", &Multiples::parts, "how many").at_least(1);
+    op.param("parts", &Multiples::parts, "number of outputs").at_least(1);
   }
 
   void forward(const tenon::Call& call) const {
@@ -36,17 +36,17 @@ struct Multiples : tenon::Operator {
 };
 TENON_OPERATOR(multiples, Multiples)
 
-// The sum of any number of tensors, kept between two bounds if it is clipped. Then alone backward reads it.
+// The sum of any number of tensors, optionally clipped. Only if it is clipped does backward read it.
 struct ClippedSum : tenon::Operator {
   bool clip = false;
   float low = -1, high = 1;
 
   static constexpr void describe(auto& op) {
-    op.doc("the sum of all parts, between low and high if clip");
+    op.doc("sum of all parts, clipped to [low, high] if clip is set");
     op.types({tenon::f32});
     op.input("part", "any shape").variadic();
     op.output("sum", "the shape of part0");
-    op.param("clip", &ClippedSum::clip, "whether the sum has bounds");
+    op.param("clip", &ClippedSum::clip, "whether to clip the sum");
     op.param("low", &ClippedSum::low, "lower bound");
     op.param("high", &ClippedSum::high, "upper bound");
     op.require("low", tenon::less_than, "high");

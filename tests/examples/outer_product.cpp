@@ -1,4 +1,4 @@
-// Second derivatives: of an operator that is linear in each input by a declaration, of others by a gradient() besides backward().
+// Second derivatives: for an operator that is declared linear in each input, and for another one by gradient() in addition to backward().
 #include <cmath>
 #include <tenon/operator.hpp>
 
@@ -43,10 +43,10 @@ struct OuterProduct : tenon::Operator {
 };
 TENON_OPERATOR(outer_product, OuterProduct)
 
-// The length of a vector. The first gradient is the kernel's; the graph says the same in operators that have derivatives.
+// The length of a vector. The kernel computes first derivatives; the graph gives the same gradient in differentiable operators.
 struct Length : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("the square root of the sum of all squares");
+    op.doc("square root of the sum of all squares");
     op.types({tenon::f64});
     op.input("x", "any shape");
     op.output("length", "0-d");

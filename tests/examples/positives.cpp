@@ -1,4 +1,4 @@
-// Outputs whose size only the kernel knows, since it follows from elements.
+// Outputs whose size only the kernel knows, because it depends on elements.
 #include <algorithm>
 #include <tenon/operator.hpp>
 
@@ -6,10 +6,10 @@ struct Positives : tenon::Operator {
   float above = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("the elements that are greater than a limit, and where they are");
+    op.doc("elements greater than a limit, and their indices");
     op.input("data", "any shape");
     op.output("values", "[count], in the order of data").allocated();
-    op.output("places", "[count], their places in row-major order").allocated();
+    op.output("places", "[count], their indices in row-major order").allocated();
     op.param("above", &Positives::above, "the limit");
     op.backward_reads("places");
   }
@@ -31,7 +31,7 @@ struct Positives : tenon::Operator {
     });
   }
 
-  // Outputs have whole shapes here.
+  // The outputs' shapes are fully known here.
   void backward(const tenon::Call& call) const {
     if (call.write(0) == tenon::Write::none) return;
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {

@@ -1,10 +1,10 @@
-// What a kernel keeps of a weight that does not change: here, its transpose, so that the innermost loop runs along rows.
+// A packed constant of a weight that does not change: its transpose, so that the innermost loop runs along rows.
 #include <tenon/operator.hpp>
 
 // y[row, i] = sum over k of x[row, k] weight[i, k].
 struct Project : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("rows of x times rows of weight");
+    op.doc("x * weight^T");
     op.types({tenon::f32});
     op.input("x", "[rows, k]");
     op.input("weight", "[n, k]").weight();
@@ -33,7 +33,7 @@ struct Project : tenon::Operator {
     });
   }
 
-  // Both loops add up in the order of k, so that they give the same bits.
+  // With and without the transpose, sums are in the order of k, so the bits are the same.
   void forward(const tenon::Call& call) const {
     const auto x = call.input<float>("x"), weight = call.input<float>("weight");
     const auto y = call.output<float>("y");

@@ -1,13 +1,13 @@
-// The size of the output follows from the elements of an input, which infer() sees where they are known.
+// The size of the output depends on the elements of an input, which infer() reads if they are known.
 #include <algorithm>
 #include <tenon/operator.hpp>
 
 struct ReshapeTo : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("data in the shape that another tensor holds");
+    op.doc("data with the shape that another tensor contains");
     op.input("data", "any shape");
-    op.input("shape", "[rank], with as many elements in all as data").types({tenon::i64});
-    op.output("output", "the shape given");
+    op.input("shape", "[rank], the sizes of output, with the same number of elements as data").types({tenon::i64});
+    op.output("output", "shape as specified");
     op.backward_reads();
     op.example({{"data", {2, 6}}, {"shape", {2}, tenon::i64, {3, 4}}});
   }
@@ -15,7 +15,7 @@ struct ReshapeTo : tenon::Operator {
   void infer(tenon::Infer& io) const {
     io.set_input("shape", {tenon::unknown});
     const auto sizes = io.values<std::int64_t>("shape");
-    if (!sizes) return;  // a graph input: nobody knows yet
+    if (!sizes) return;  // for example a graph input: not known yet
     const tenon::Shape data = io.input("data").shape, wanted(sizes.begin(), static_cast<int>(sizes.size()));
     io.require(!data.known() || data.size() == wanted.size(), "data is ", data, ", which cannot become ", wanted);
     io.set_output(0, wanted);

@@ -16,5 +16,5 @@ first=$(manifest "$1" | od -An -tx1 -v)
 [[ -n $first ]] || { echo "$1 has no manifest of $operator"; exit 1; }
 for plugin in "$@"; do
   other=$(manifest "$plugin" | od -An -tx1 -v)
-  [[ $other == "$first" ]] || { diff <(echo "$first") <(echo "$other"); echo "$operator: $plugin has another manifest than $1"; exit 1; }
+  [[ $other == "$first" ]] || { diff <(echo "$first") <(echo "$other"); echo "$operator: $plugin has a different manifest from $1"; exit 1; }
 done

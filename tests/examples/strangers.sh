@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# strangers.sh COMPILER PLUGIN...: plugins that were built without -fvisibility=hidden bind none of their functions to those of an
-# application, though it exports all it has (-rdynamic) and uses the SDK itself: one that hides nothing, as before 0.2, of the plugins' version
-# and of another one. Without hiding in the plugins, two versions still have no function of the SDK's own namespace in common.
+# strangers.sh COMPILER PLUGIN...: plugins that were built without -fvisibility=hidden do not bind their functions to those of an
+# application that exports everything (-rdynamic) and uses the SDK itself: an SDK that hides nothing, as before 0.2, of the plugins' version
+# or of another one. Even if the plugins hide nothing, two versions share no function of the SDK's own namespace.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 compiler=$1
@@ -19,7 +19,7 @@ application() {  # NAME
   nm -D --defined-only "$work/$1_application" | grep ' _Z[NK]*5tenon' >/dev/null ||  # -q would stop reading early and fail nm
     { echo "the application exports nothing of tenon::"; exit 1; }
 }
-bound() {  # APPLICATION PLUGIN...: symbols of the plugins that are taken from the application, but for the standard library's
+bound() {  # APPLICATION PLUGIN...: symbols of the plugins that are bound to the application, except the standard library's
   LD_BIND_NOW=1 LD_DEBUG=bindings "$@" 2>&1 | grep -oP "binding file \S+\.so \[0\] to \S*_application \[0\]: normal symbol \`\K[^']*" |
     grep -v '^_Z[TVISGZNKRO]*S[tabsiod]' || true
 }
@@ -33,7 +33,7 @@ for name in same other; do
   [[ -z $found ]] || { c++filt <<<"$found"; echo "plugins share these with an application of $name version"; exit 1; }
 done
 
-# That the test can fail: what hides nothing is shared with the same version.
+# The test can fail: plugins that hide nothing share with the same version.
 "$compiler" -std=c++20 -O0 -fPIC -shared -I"$work/same" "$here/fully_connected.cpp" -o "$work/open.so"
 bound "$work/same_application" "$work/open.so" | grep 7sdk_ >/dev/null || { echo "the loader binds nothing where nothing is hidden"; exit 1; }
 if bound "$work/other_application" "$work/open.so" | grep 7sdk_; then

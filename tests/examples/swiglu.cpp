@@ -1,4 +1,4 @@
-// An operator that is a graph of others: the gated layer of many language models (Shazeer, 2020, "GLU variants improve transformer"). It
+// An operator composed of others: the gated layer of many language models (Shazeer, 2020, "GLU variants improve transformer"). It
 // has no kernel; its gradient, its shapes and its kernels on every device are those of the operators inside.
 #include <tenon/operator.hpp>
 
@@ -14,12 +14,12 @@ struct SwiGlu : tenon::Operator {
     op.input("up", "[features, hidden]").weight();
     op.input("down", "[hidden, features]").weight();
     op.output("y", "[rows, features]");
-    op.param("hidden", &SwiGlu::hidden, "how many values are gated").required().at_least(1);
-    op.param("limit", &SwiGlu::limit, "the hidden values are clipped to [-limit, limit]; 0: they are not").at_least(0);
+    op.param("hidden", &SwiGlu::hidden, "number of hidden values").required().at_least(1);
+    op.param("limit", &SwiGlu::limit, "hidden values are clipped to [-limit, limit]; 0: no clipping").at_least(0);
     op.example({{"x", {3, 4}}, {"gate", {4, 5}}, {"up", {4, 5}}, {"down", {5, 4}}}, {{"hidden", 5}});
   }
 
-  // The nodes inside tell everything but the shapes of weights.
+  // Everything but the shapes of weights is inferred from the composed nodes.
   void infer(tenon::Infer& io) const {
     const auto x = io.input("x").shape;
     if (!x.has_rank()) return;

@@ -1,4 +1,4 @@
-// A fused form of one's own: graphs with relu(times(x)) run times_relu(x), which reads and writes memory once.
+// A custom fused operator: graphs with relu(times(x)) run times_relu(x), which reads and writes memory once.
 #include <tenon/elementwise.hpp>
 
 struct Times : tenon::Elementwise {
@@ -21,7 +21,7 @@ TENON_OPERATOR(times, Times)
 
 struct TimesRelu : Times {
   static constexpr void describe(auto& op) {
-    op.doc("factor * x where that is above 0, else 0");
+    op.doc("max(factor * x, 0)");
     op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.param("factor", &TimesRelu::factor, "multiplier");

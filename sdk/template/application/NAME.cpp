@@ -1,4 +1,4 @@
-// An application with an operator of its own: it trains a curve, saves it, loads it and runs it.
+// An application with a custom operator: it fits a curve, saves the graph, loads it and runs it.
 #include <cmath>
 #include <iostream>
 #include <tenon/host/session.hpp>
@@ -6,14 +6,14 @@
 #include <tenon/host/trainer.hpp>
 #include <tenon/host/udf.hpp>
 
-// As in a plugin, without TENON_OPERATOR. Its derivative is made from the function.
+// As in a plugin, but without TENON_OPERATOR. The derivative is computed from the function.
 struct Bump : tenon::Elementwise {
   float width = 1;
   static constexpr void describe(auto& op) {
     op.doc("exp(-(x / width)^2), element by element");
     op.input("x", "any shape");
     op.output("y", "same shape as x");
-    op.param("width", &Bump::width, "of the bump").greater_than(0);
+    op.param("width", &Bump::width, "width of the bump").greater_than(0);
   }
   template <class T>
   TENON_FN T operator()(T x) const {

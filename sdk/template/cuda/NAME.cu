@@ -5,7 +5,7 @@
 
 namespace {
 
-// A body: what one thread does for one element.
+// A body: the work of one thread for one element.
 struct ReversedRows {
   const float* from;
   float* to;
@@ -22,7 +22,7 @@ struct @CLASS@Cuda : @CLASS@ {
     tenon::gpu::for_each(call, to.size(), ReversedRows{call.input<float>(0).data(), to.data(), call.input_type(0).shape[1]});
   }
   void backward(const tenon::Call& call) const {
-    if (call.write(0) == tenon::Write::none) return;  // nobody needs the gradient
+    if (call.write(0) == tenon::Write::none) return;  // the gradient is not requested
     const auto to = call.input_grad<float>(0);
     tenon::gpu::for_each(call, to.size(), ReversedRows{call.output_grad<float>(0).data(), to.data(), call.input_type(0).shape[1]});
   }

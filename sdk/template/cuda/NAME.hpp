@@ -1,14 +1,14 @@
-// What both kernels share: description and inference.
+// Shared by both kernels: description and inference.
 #pragma once
 #include <tenon/operator.hpp>
 
 struct @CLASS@ : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("each row in reverse order");
+    op.doc("reverses each row");
     op.types({tenon::f32});
     op.input("data", "[rows, columns]");
-    op.output("reversed", "like data");
-    op.backward_reads();  // the output's gradient alone
+    op.output("reversed", "same shape as data");
+    op.backward_reads();  // only the output's gradient
     op.example({{"data", {2, 3}}});
   }
   void infer(tenon::Infer& io) const {

@@ -4,7 +4,7 @@
 #include <tenon/host/devices.hpp>
 #include <tenon/host/testing.hpp>
 
-// With doctest, this is CHECK(result): it prints where tensors differ.
+// Prints where tensors differ; with doctest, use CHECK(result).
 void require(const tenon::Comparison& result) {
   if (!result) throw std::runtime_error(result.text);
 }

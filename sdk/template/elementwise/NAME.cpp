@@ -1,4 +1,4 @@
-// scale * x + shift, element by element: replace it by what you need.
+// scale * x + shift, element by element; replace it by your own function.
 #include <tenon/elementwise.hpp>
 
 struct @CLASS@ : tenon::Elementwise {
@@ -9,7 +9,7 @@ struct @CLASS@ : tenon::Elementwise {
     op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.param("scale", &@CLASS@::scale, "multiplier");
-    op.param("shift", &@CLASS@::shift, "what is added");
+    op.param("shift", &@CLASS@::shift, "offset");
   }
 
   template <class T>

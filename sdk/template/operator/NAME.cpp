@@ -1,4 +1,4 @@
-// The length of each row: replace it by what you need.
+// The length of each row; replace it by your own operator.
 #include <cmath>
 #include <tenon/operator.hpp>
 
@@ -6,15 +6,15 @@ struct @CLASS@ : tenon::Operator {
   double eps = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("the Euclidean length of each row");
+    op.doc("Euclidean norm of each row");
     op.types({tenon::f32, tenon::f64});
     op.input("data", "[rows, columns]");
     op.output("length", "[rows]");
-    op.param("eps", &@CLASS@::eps, "added to the sum of squares").at_least(0);
+    op.param("eps", &@CLASS@::eps, "term added to the sum of squares").at_least(0);
     op.example({{"data", {2, 3}}}, {{"eps", 0.1}});
   }
 
-  // Called with what is known: ranks and dimensions may be missing.
+  // Called with partly known types: ranks and dimensions may be unknown.
   void infer(tenon::Infer& io) const {
     const auto data = io.input(0).shape;
     if (!data.has_rank()) return;
@@ -38,7 +38,7 @@ struct @CLASS@ : tenon::Operator {
   }
 
   void backward(const tenon::Call& call) const {
-    if (call.write(0) == tenon::Write::none) return;  // nobody needs the gradient
+    if (call.write(0) == tenon::Write::none) return;  // the gradient is not requested
     tenon::visit<tenon::Types{tenon::f32, tenon::f64}>(call.input_type(0).dtype, [&]<class T>() {
       const auto data = call.input<T>("data"), length = call.output_value<T>("length"), dy = call.output_grad<T>("length");
       const auto dx = call.input_grad<T>("data");

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <tenon/host/testing.hpp>
 
-// With doctest, this is CHECK(result): it prints where tensors differ.
+// Prints where tensors differ; with doctest, use CHECK(result).
 void require(const tenon::Comparison& result) {
   if (!result) throw std::runtime_error(result.text);
 }

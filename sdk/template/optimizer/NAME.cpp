@@ -1,4 +1,4 @@
-// Gradient descent with momentum: replace it by what you need. `tenon train --optimizer @NAME@` then uses it.
+// Gradient descent with momentum; replace it by your own optimizer. Use it with `tenon train --optimizer @NAME@`.
 #include <tenon/operator.hpp>
 
 struct @CLASS@ : tenon::Operator {
@@ -9,10 +9,10 @@ struct @CLASS@ : tenon::Operator {
     op.types({tenon::f32});
     op.input("weight", "any shape");
     op.input("grad", "same shape as weight");
-    op.input("learning_rate", "float32 scalar").types({tenon::f32});
-    op.output("updated", "the new weight");
-    op.state("moving", "what is left of earlier gradients, like weight");
-    op.param("momentum", &@CLASS@::momentum, "how much is left of it at each step").at_least(0).less_than(1);
+    op.input("learning_rate", "0-d float32").types({tenon::f32});
+    op.output("updated", "weight after the step");
+    op.state("moving", "decaying sum of the gradients, same shape as weight");
+    op.param("momentum", &@CLASS@::momentum, "decay rate of moving").at_least(0).less_than(1);
     op.inplace("weight", "updated");
     op.example({{"weight", {2, 3}}, {"grad", {2, 3}}, {"learning_rate", {}}});
   }

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <tenon/host/testing.hpp>
 
-// With doctest, this is CHECK(result): it prints where tensors differ.
+// Prints where tensors differ; with doctest, use CHECK(result).
 void require(const tenon::Comparison& result) {
   if (!result) throw std::runtime_error(result.text);
 }
@@ -17,7 +17,7 @@ int main(int count, char** arguments) try {
   const auto rate = tenon::full(tenon::f32, tenon::Shape::scalar(), 0.1);
   const auto types = {tenon::Argument::like(weight), tenon::Argument::like(grad), tenon::Argument::like(rate)};
 
-  // Two steps with momentum 0.5: the state goes from 0 to grad to 1.5 grad.
+  // Two steps with momentum 0.5: the state is 0, then grad, then 1.5 grad.
   auto step = host.prepare("@NAME@.@NAME@", types, {{"momentum", 0.5}});
   const auto states = step.make_states();
   std::vector<tenon::Tensor> updated(1);

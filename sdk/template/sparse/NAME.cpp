@@ -1,4 +1,4 @@
-// Elements cut off at a limit, with kernels for dense and for csr tensors: replace it by what you need.
+// Clamps elements, with kernels for dense and for csr tensors; replace it by your own operator.
 #include <algorithm>
 #include <tenon/operator.hpp>
 
@@ -7,10 +7,10 @@ struct @CLASS@ : tenon::Operator {
   double limit = 1;
 
   static constexpr void describe(auto& op) {
-    op.doc("elements cut off at -limit and limit");
+    op.doc("data clamped to [-limit, limit]");
     op.types(numbers);
     op.input("data", "[rows, columns], dense or csr");
-    op.output("output", "like data");
+    op.output("output", "same shape and storage as data");
     op.param("limit", &@CLASS@::limit, "largest magnitude").greater_than(0);
     op.backward_reads("data");
     op.example({{"data", {4, 6}}}, {{"limit", 0.5}});
@@ -22,7 +22,7 @@ struct @CLASS@ : tenon::Operator {
     io.set_input(0, io.output(0).shape);
   }
 
-  // What has kernels of its own; everything else is converted to dense first. It asks for the gradient as well.
+  // Declares the storages with a sparse kernel; others are converted to dense. Also called for the gradient.
   void infer_storage(tenon::InferStorage& io) const {
     if (io.backward() || io.input(0) != tenon::Storage::csr) return;
     io.set_output(0, tenon::Storage::csr);
@@ -45,7 +45,7 @@ struct @CLASS@ : tenon::Operator {
     });
   }
   void backward(const tenon::Call& call) const {
-    if (call.write(0) == tenon::Write::none) return;  // nobody needs the gradient
+    if (call.write(0) == tenon::Write::none) return;  // the gradient is not requested
     tenon::visit<numbers>(call.input_type(0).dtype, [&]<class T>() {
       const auto x = call.input<T>(0), dy = call.output_grad<T>(0);
       const auto dx = call.input_grad<T>(0);

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <tenon/host/testing.hpp>
 
-// With doctest, this is CHECK(result): it prints where tensors differ.
+// Prints where tensors differ; with doctest, use CHECK(result).
 void require(const tenon::Comparison& result) {
   if (!result) throw std::runtime_error(result.text);
 }
@@ -13,7 +13,7 @@ int main(int count, char** arguments) try {
   tenon::Host host;
   host.add_plugins(arguments[1]);
 
-  // The same result from a csr matrix and from the dense one, with the same elements stored.
+  // A csr matrix and the dense one give the same result, and the csr result stores the same elements.
   const auto data = tenon::random_tensor(tenon::f64, {5, 8}, {.storage = tenon::Storage::csr, .density = 0.25});
   const auto sparse = host.call("@NAME@.@NAME@", {data}, {{"limit", 0.5}});
   require(tenon::all_close(sparse, host.call("@NAME@.@NAME@", {tenon::cast_storage(data, tenon::Storage::dense)}, {{"limit", 0.5}})));

@@ -1,4 +1,4 @@
-// An application with operators of its own, which opens the plugins that it is given.
+// An application with its own operators, which opens the plugins that are passed to it.
 #include <dlfcn.h>
 
 #include <cstdio>
