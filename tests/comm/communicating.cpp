@@ -1,4 +1,5 @@
-// Nodes that other processes wait for: each runs once in a run, in the order of the graph, and alone.
+// Nodes that communicate with other processes: each runs exactly once per run, in the order of the
+// graph, and one at a time.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -16,7 +17,7 @@ using namespace tenon;
 
 namespace {
 
-/// x, and keeps its number.
+/// Returns x, and records its number.
 struct Calling : Operator {
   std::int64_t number = 0;
   static inline std::vector<std::int64_t> calls;
@@ -59,13 +60,13 @@ using Numbers = std::vector<std::int64_t>;
 
 }  // namespace
 
-TEST_CASE("communicating nodes run once, whether or not an output needs them, or their inputs are constant") {
+TEST_CASE("communicating nodes run exactly once, even if no output needs them or their inputs are constant") {
   CallingHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {2});
   const auto constant = graph.constant("c", Tensor::from({1.F, 2.F}, {2}));
   graph.add("calling", {x}, {{"number", 1}}, "lost");
-  const auto behind = [&](const char* name) {  // what follows from a constant alone, twice the same
+  const auto behind = [&](const char* name) {  // values that depend only on a constant, computed twice
     return graph.add("quadratic", {graph.add("calling", {constant}, {{"number", 2}}, name)}, {{"b", 1}});
   };
   graph.output("y", behind("of a constant"));
@@ -80,7 +81,7 @@ TEST_CASE("communicating nodes run once, whether or not an output needs them, or
   }
 }
 
-TEST_CASE("communicating nodes that do not depend on each other run one at a time and in the order of the graph") {
+TEST_CASE("independent communicating nodes run one at a time, in the order of the graph") {
   CallingHost host(4);
   Graph graph(host);
   const auto x = graph.input("x", f32, {2});
@@ -96,7 +97,7 @@ TEST_CASE("communicating nodes that do not depend on each other run one at a tim
   CHECK(Calling::most == 1);
 }
 
-TEST_CASE("communicating nodes of plugins are neither computed early nor joined nor left out by optimization") {
+TEST_CASE("communicating nodes of plugins are not folded, merged or removed by optimization") {
   ApplicationHost host;
   host.add_plugins(TENON_TEST_PLUGINS);
   Graph graph(host);

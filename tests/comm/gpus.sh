@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Processes with a GPU each, connected by NCCL: the bits of processes without. Real GPUs, or simulated ones and the NCCL of
-# simulated/nccl.cpp. gpus.sh BUILD MPIRUN NCCL [MOST]: NCCL is the folder of libnccl.so.2.
+# Processes with one GPU each, connected by NCCL, give the bits of processes without GPUs. With real
+# GPUs, or with simulated ones and the NCCL of simulated/nccl.cpp. gpus.sh BUILD MPIRUN NCCL [MOST]:
+# NCCL is the folder of libnccl.so.2.
 set -uo pipefail
 build=$(realpath "$1") mpirun=$2 most=${4:-4}
 nccl=$(realpath "$3") here=$(cd "$(dirname "$0")" && pwd)
@@ -21,14 +22,15 @@ export -f tenon
 export build nccl
 gpus=$("$build/tenon" doctor | grep '^cuda:')
 [[ -n $gpus ]] || { echo "skipped: there is no GPU"; exit 77; }
-# Processes share a simulated GPU. Of real ones each needs one of its own.
+# Processes share a simulated GPU; each needs its own real one.
 own_gpu() { [[ $gpus == *simulated* ]] || export CUDA_VISIBLE_DEVICES=$1; }
 [[ $gpus == *simulated* ]] || most=$(wc -l <<<"$gpus")
 ((most >= 2)) || { echo "skipped: there is one GPU alone"; exit 77; }
 export gpus
 export -f own_gpu
 
-# Long and short vectors, which go different ways; numbers whose sums depend on their order; whole numbers, and halves.
+# Long and short vectors, which use different algorithms; numbers whose sums depend on their order;
+# integers, and halves.
 cat >all.json <<'E2'
 {"tenon": 1,
  "inputs": {"x": {"dtype": "float32", "shape": [24, 3000]}, "s": {"dtype": "float32", "shape": [24]}, "i": {"dtype": "int32", "shape": [24, 5]}},

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# kills.sh BUILD TIMES: trainings on 2 to 4 processes of Open MPI, one of which is killed at a random moment: all end soon, the exit code says
-# so, and with another number of processes the training goes on to the undisturbed file.
+# kills.sh BUILD TIMES: trainings on 2 to 4 processes of Open MPI, one of which is killed at a
+# random moment: all processes end soon with a nonzero exit code, and resumed on another number of
+# processes, the training gives the file of an undisturbed run.
 set -uo pipefail
 build=$(realpath "$1") times=$2
 here=$(cd "$(dirname "$0")" && pwd)

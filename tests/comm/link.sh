@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# link.sh BUILD: a training on two processes, each in a network of its own, joined by one link, which goes down in the middle: each process
-# names the step and the other within its deadline and 10 seconds more, and is gone. Needs root, for networks. Exits 77 (skipped) without.
+# link.sh BUILD: a training on two processes, each in its own network namespace, joined by one link
+# that goes down during the training: each process names the step and the other process within its
+# timeout plus 10 seconds, and ends. Needs root for the namespaces. Exits 77 (skipped) without.
 set -uo pipefail
 build=$(realpath "$1")
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,7 +18,8 @@ for side in "1 near" "2 far"; do
 done
 cd "$work" && cp "$here/perceptron.json" link.json || exit 1
 export TENON_CACHE=$work/cache OMP_NUM_THREADS=1
-# What mpirun starts "on another machine" starts in the other network; what a process says goes into a file, for the link is gone.
+# Processes that mpirun starts "on another machine" start in the other namespace. Their output goes
+# to a file, because the link is down.
 cat >elsewhere.sh <<SH
 #!/usr/bin/env bash
 shift

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Processes that train together, started by a real mpirun: the same file whatever their number, and what becomes of those that go wrong.
-# ranks.sh BUILD MPIRUN [MOST]: at most MOST processes (default 4). MPIRUN: mpirun.openmpi, mpirun.mpich or another MPICH's mpirun.
+# Distributed training with a real mpirun: the resulting file does not depend on the number of
+# processes; behaviour on failures. ranks.sh BUILD MPIRUN [MOST]: at most MOST processes (default
+# 4). MPIRUN: mpirun.openmpi, mpirun.mpich or another MPICH's mpirun.
 set -uo pipefail
 build=$(realpath "$1") mpirun=$2 most=${3:-4}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,7 +14,7 @@ failed=0
 fail() { echo "FAILED: $*"; failed=1; }
 tenon() { "$build/tenon" --plugins "$build/plugins" --trust-writable "$@"; }
 
-# ranks N COMMAND...: by mpirun, at most a minute.
+# ranks N COMMAND...: runs it with mpirun, for at most a minute.
 ranks() {
   local n=$1
   shift
@@ -50,7 +51,7 @@ for net in mlp convnet; do
  "outputs": {"scores": "scores", "loss": "loss"}}
 E2
 done
-# Words of 400, of which a line has five: the gradient of the table stores some rows.
+# A vocabulary of 400 words, five per line: the gradient of the table is row_sparse.
 cat >words.json <<'E2'
 {"tenon": 1,
  "inputs": {"words": {"dtype": "float32", "shape": [-1, 400], "storage": "csr"}, "label": {"dtype": "float32", "shape": [-1]}},
@@ -73,7 +74,8 @@ data_of() {
     echo "--data image=$digits/digits_images.npy[0:700] --data label=$digits/digits_labels.npy[0:700] --accuracy scores=label"
   fi
 }
-# 700 rows are 5.5 steps of 8 lanes of 16: the last step of an epoch has fewer lanes than some have processes.
+# 700 rows are 5.5 steps of 8 lanes of 16: in the last step of an epoch, some processes have no
+# lane.
 options() { echo "$(data_of "$1") --batch 16 --lanes ${lanes:-8} --seed ${seed:-3} --clip-norm 1"; }
 train() { # NET OUTPUT OPTION...
   local net=$1 output=$2
@@ -104,7 +106,7 @@ run 2 convnet part.tenon --epochs 1 --checkpoint c.tenon >log 2>&1 || { tail -n 
 run $((most < 3 ? 1 : 3)) convnet whole.tenon --epochs 2 --checkpoint c.tenon --resume >log 2>&1 || { tail -n 12 log; fail "the second epoch"; }
 cmp convnet-1.tenon whole.tenon || fail "resumed: another file"
 
-# refused PATTERN: the last run failed, wrote nothing, and said so.
+# refused PATTERN: the last run failed, wrote no file, and printed a matching error.
 refused() {
   local code=$?
   ((code != 0 && code != 124)) || fail "it should have been refused, but ended with $code: $1"
@@ -133,7 +135,7 @@ ranks 2 bash -c '. ./rank.sh; ((rank == 1)) && exit 3; train mlp x.tenon --comm-
 code=$?
 ((code != 0 && code != 124)) || fail "a process that never comes: $code"
 
-# Of the second step each lane's gradient is finite, but not their sum, which all processes see.
+# In the second step each lane's gradient is finite, but their sum, which all processes see, is not.
 awk 'BEGIN { for (i = 0; i < 8; ++i) print "0 1:" (i < 4 ? "0.001" : "3e38") }' >large.svm
 cat >large.json <<'E2'
 {"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 1], "storage": "csr"}},
@@ -148,9 +150,10 @@ refused "^error: step 2 of epoch 0: the gradient of 'w' is not finite; the sum o
 tenon validate x.checkpoint.tenon >/dev/null || fail "the checkpoint of a step that failed"
 
 echo "-- a process that is killed, and one that hangs"
-# await FILE: until it is there, which shows that the training is under way.
+# await FILE: waits until it exists, which shows that the training is under way.
 await() { for ((i = 0; i < 300; ++i)); do [[ ! -e $1 ]] || return 0; sleep 0.1; done; tail -n 12 log; fail "no $1 after 30 s"; }
-# In the place of its shell, as a launcher that kills it kills nothing else. 6 seconds: the machine may be busy.
+# exec replaces the shell, so that a launcher that kills it kills nothing else. 6 seconds, because
+# the machine may be busy.
 # shellcheck disable=SC2046
 long() {
   exec "$build/tenon" --plugins "$build/plugins" --trust-writable train convnet.json -o x.tenon $(options convnet) --epochs 1000 \
@@ -174,14 +177,14 @@ ranks 2 bash -c '. ./rank.sh; echo $$ >pid.$rank; long' >log 2>&1 &
 job=$!
 await k.tenon
 # shellcheck disable=SC2046
-kill -STOP "$(cat pid.1)" $(pgrep -P "$(cat pid.1)")  # the program, and the process of it that computes
+kill -STOP "$(cat pid.1)" $(pgrep -P "$(cat pid.1)")  # the program, and its child process that computes
 begin=$SECONDS
 wait $job
 code=$?
 ((code != 0 && code != 124)) || fail "a process that hangs: exit code $code"
 ((SECONDS - begin <= 20)) || fail "a process that hangs: the others ended after $((SECONDS - begin)) s"
 grep -qE 'step [0-9]+.*rank 0 has waited 6 s for rank 1' log || { tail -n 12 log; fail "nothing names the process that hangs"; }
-kill -KILL "$(cat pid.1)" 2>/dev/null  # by which the other one ends, too
+kill -KILL "$(cat pid.1)" 2>/dev/null  # which also ends the other process
 
 echo "-- a signal stops all of them after one step"
 rm -f x.tenon k.tenon

@@ -1,4 +1,5 @@
-// The all-reduce of the plugin comm, with threads as ranks and texts as elements: equal texts are equal sums in any arithmetic.
+// The all-reduce of the comm plugin, with threads as ranks and texts as elements: equal texts mean
+// equal sums in any arithmetic.
 #include "../../plugins/comm/tree.hpp"
 
 #include <doctest/doctest.h>
@@ -15,7 +16,7 @@ namespace {
 
 using Elements = std::vector<std::string>;
 
-/// What ranks send each other.
+/// Messages in flight between ranks.
 struct Mail {
   std::mutex mutex;
   std::condition_variable arrived;
@@ -42,7 +43,7 @@ std::string sum(const std::string& left, const std::string& right) {
   return '(' + left + '+' + right + ')';
 }
 
-/// Of lanes [begin, begin + count) by hand.
+/// Directly computes the sum of lanes [begin, begin + count).
 std::string tree_of(std::int64_t begin, std::int64_t count) {
   if (count == 1) return std::to_string(begin);
   std::int64_t left = 1;
@@ -52,7 +53,7 @@ std::string tree_of(std::int64_t begin, std::int64_t count) {
 
 enum class Way { parts, whole, own_part };
 
-/// What each rank has in the end, of `count` elements, each of which is the lane's number.
+/// Returns each rank's result for `count` elements, each of which is the lane's number.
 std::vector<Elements> reduced(std::int64_t lanes, int ranks, std::int64_t count, Way way, Mail& mail) {
   std::vector<Elements> results(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
@@ -111,7 +112,7 @@ void check_sums(std::int64_t lanes, int ranks, std::int64_t count) {
 
 }  // namespace
 
-TEST_CASE("comm tree: the sum of all ranks is the tree of all lanes, on every rank") {
+TEST_CASE("comm tree: every rank gets the sum of all lanes, in the order of the tree") {
   for (std::int64_t lanes = 1; lanes <= 13; ++lanes)
     for (int ranks = 1; ranks <= 7; ++ranks)
       for (const std::int64_t count : {0, 1, 5}) check_sums(lanes, ranks, count);
@@ -119,7 +120,7 @@ TEST_CASE("comm tree: the sum of all ranks is the tree of all lanes, on every ra
   check_sums(40, 9, 2000);  // whole cache lines
 }
 
-TEST_CASE("comm tree: long vectors cost each rank about twice their length, whatever the number of ranks") {
+TEST_CASE("comm tree: long vectors cost each rank about twice their length, for any number of ranks") {
   for (const int ranks : {2, 3, 4, 6, 8, 13}) {
     CAPTURE(ranks);
     Mail mail;
@@ -129,7 +130,7 @@ TEST_CASE("comm tree: long vectors cost each rank about twice their length, what
   }
 }
 
-TEST_CASE("comm tree: each rank's own part of the sum, for about the vector's length") {
+TEST_CASE("comm tree: reduce-scatter gives each rank its chunk of the sum, at the cost of about the vector's length") {
   for (const int ranks : {1, 2, 3, 4, 6, 7, 8, 13}) {
     for (const std::int64_t part : {1, 5, 640}) {
       CAPTURE(ranks);
@@ -146,7 +147,7 @@ TEST_CASE("comm tree: each rank's own part of the sum, for about the vector's le
   }
 }
 
-TEST_CASE("comm tree: every rank gets every rank's elements, in order") {
+TEST_CASE("comm tree: all-gather gives every rank the elements of all ranks, in order") {
   for (int ranks = 1; ranks <= 9; ++ranks) {
     CAPTURE(ranks);
     Mail mail;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# must_say.sh SOURCE COMPILER OPTION...: compiling fails, and the first error says what the source's first line promises. A second line
-# "// about: NAME" promises that the compiler names the parameter, input, output or state near the top; "// about: line N", the line.
+# must_say.sh SOURCE COMPILER OPTION...: compilation must fail, and the first error must contain the
+# text of the source's first line. A second line "// about: NAME" requires that the compiler names
+# the parameter, input, output or state near the top; "// about: line N", the line.
 set -euo pipefail
 source=$1
 shift

@@ -1,6 +1,7 @@
-// The C boundary of version 0.1.0, kept in tests/data, is the beginning of today's: no field moved or changed its size, no number changed
-// its meaning, and the structs that stand in arrays have not grown. The compiler checks it; where libabigail is, house/abi.sh compares
-// types, too.
+// The C boundary of version 0.1.0, kept in tests/data, is a prefix of today's: no field has moved
+// or changed its size, no number has changed its meaning, and structs that are array elements have
+// not grown. The compiler checks this; if libabigail is installed, house/abi.sh also compares
+// types.
 #include <stdint.h>
 #include <tenon/abi.h>
 
@@ -10,7 +11,7 @@
 #pragma push_macro("TENON_ABI_MINOR")
 #undef TENON_ABI_MINOR
 namespace version_0_1 {
-struct tenon_call;  // otherwise the header would mean the one above
+struct tenon_call;  // otherwise the header would refer to the one above
 struct tenon_gradient;
 #include "../data/v0.1.0/sources/abi.h"
 static_assert(TENON_ABI_MINOR == 0);
@@ -49,12 +50,12 @@ static_assert(TENON_ABI_MINOR == 0);
   X(tenon_plugin, version) X(tenon_plugin, compiler)
 // clang-format on
 FIELDS(SAME_PLACE)
-// Zero then, a layout now: zero is plain.
+// Padding in 0.1, now a layout: zero is plain.
 static_assert(offsetof(version_0_1::tenon_type, reserved) == offsetof(::tenon_type, layout) && sizeof(::tenon_type::layout) == 1);
-// Zero then, a precision now: zero is as the types say.
+// Padding in 0.1, now a precision: zero is that of the types.
 static_assert(offsetof(version_0_1::tenon_infer, reserved) == offsetof(::tenon_infer, precision) && sizeof(::tenon_infer::precision) == 4);
 
-// These have no size that tells the reader how much there is.
+// These have no size field for their readers.
 #define SAME_SIZE(type) static_assert(sizeof(version_0_1::type) == sizeof(::type) && alignof(version_0_1::type) == alignof(::type))
 SAME_SIZE(tenon_dense);
 SAME_SIZE(tenon_type);

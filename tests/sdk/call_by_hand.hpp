@@ -1,4 +1,5 @@
-// A host for tests of kernels: makes operators from their tables and calls them through the C boundary alone.
+// A minimal host for tests of kernels: creates operators from their tables and calls them only
+// through the C boundary.
 #pragma once
 
 #include <initializer_list>
@@ -12,7 +13,7 @@
 
 namespace by_hand {
 
-/// The order in which parallel_for runs the parts of a loop.
+/// The order in which parallel_for runs the chunks of a loop.
 enum class Order { forwards, backwards, threads };
 inline Order order = Order::forwards;
 
@@ -57,7 +58,7 @@ class Instance {
   const tenon_operator& table() const { return *table_; }
   const void* object() const { return object_; }
 
-  /// The reason of a failure; empty where there is none. Null tensors are not there.
+  /// The reason of a failure; empty on success. Null tensors are missing in the call.
   std::string forward(std::vector<Tensor*> inputs, Tensor& output, tenon::Write write = tenon::Write::to) {
     return call(table_->forward, TENON_FORWARD, inputs, &output, nullptr, {}, {write});
   }

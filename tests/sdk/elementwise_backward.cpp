@@ -1,5 +1,6 @@
-// Gradients of elementwise operators against central differences in double, summed by an independent loop where inputs were broadcast.
-// Tensors that the description does not name in backward_reads are left out of the calls.
+// Gradients of elementwise operators, compared with central differences in double, which an
+// independent loop sums for broadcast inputs. Calls omit tensors that the description does not list
+// in backward_reads.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -161,7 +162,7 @@ TEST_CASE("backward: the gradient of a broadcast input is summed into its shape"
       }
 }
 
-TEST_CASE("backward: large sums are accurate (float: to the last place), and the same bits in any order of the parts") {
+TEST_CASE("backward: large sums are accurate (float: to the last place) and do not depend on the order of the chunks") {
   const struct {
     Dims wide, narrow;
   } shapes[] = {{{100000, 10}, {10}},           {{1000000}, {1}},          {{1000, 1000}, {1000, 1}}, {{1000, 1000}, {1000}},
@@ -195,7 +196,7 @@ TEST_CASE("backward: large sums are accurate (float: to the last place), and the
     }
 }
 
-TEST_CASE("backward: a zero gradient of the output makes zeros, and adds nothing") {
+TEST_CASE("backward: a zero gradient of the output gives zeros, and adds nothing") {
   for (const DType dtype : floating_dtypes) {
     Tensor left(dtype, {2, 3}, Values(6, 5), Layout::transposed), right(dtype, {3}, Values(3, 5));
     REQUIRE(Instance(tenon::table_of<Product>()).backward({nullptr, nullptr}, nullptr, nullptr, {&left, &right}, {Write::to, Write::add}) ==
@@ -206,7 +207,7 @@ TEST_CASE("backward: a zero gradient of the output makes zeros, and adds nothing
   }
 }
 
-TEST_CASE("backward: an input of its own dtype has a gradient of that dtype") {
+TEST_CASE("backward: an input with its own dtype has a gradient of that dtype") {
   Tensor condition(tenon::boolean, {4}, {1, 0, 0, 1}), dy(tenon::f32, {4}, {1, 2, 3, 4});
   Tensor yes(tenon::f32, {1}, {0}), no(tenon::f32, {4}, Values(4));
   const std::string failure =
@@ -217,7 +218,7 @@ TEST_CASE("backward: an input of its own dtype has a gradient of that dtype") {
   CHECK(no.values() == Values{0, 2, 3, 0});
 }
 
-TEST_CASE("backward: whole numbers have no gradient") {
+TEST_CASE("backward: integers have no gradient") {
   Tensor x(tenon::i32, {2}, {1, 2}), dx(tenon::i32, {2}, {0, 0});
   CHECK(Instance(tenon::table_of<Combine>()).backward({&x, &x}, nullptr, &x, {&dx, nullptr}, {Write::to, Write::none}) ==
         "int32 has no gradient");

@@ -1,5 +1,5 @@
-// What the threads of the CUDA kernels do, run here one after the other, against the CPU's kernels: index arithmetic, packs of 16 bytes,
-// dtypes, write modes, and the sums of broadcast gradients.
+// The work of CUDA threads, run here sequentially and compared with the CPU's kernels: index
+// arithmetic, 16-byte vectors, dtypes, write modes, and the sums of broadcast gradients.
 #include <doctest/doctest.h>
 
 #include <optional>
@@ -17,13 +17,13 @@ namespace device = tenon::elementwise;
 
 namespace {
 
-// The elements stand at any address, as the tensors of a test do; packs need one that 16 divides.
+// The elements may be at any address, as a test's tensors are; vectors need 16-byte alignment.
 struct Aligned {
   Tensor source;
   std::vector<unsigned char> memory;
   tenon_tensor raw;
 
-  /// `shift`: elements from such an address.
+  /// `shift`: offset of the elements from such an address.
   explicit Aligned(Tensor given, std::size_t shift = 0) : source(std::move(given)), raw(*source.raw()) {
     const auto bytes = static_cast<std::size_t>(count(source.dims())) * tenon::size_of(source.dtype());
     shift *= tenon::size_of(source.dtype());
@@ -99,7 +99,7 @@ const Shapes shapes[] = {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("device threads compute what the CPU's kernels do, whatever shapes, strides and dtypes", Class, Product, Combine,
+TEST_CASE_TEMPLATE("device threads compute the results of the CPU's kernels for all shapes, strides and dtypes", Class, Product, Combine,
                    Greater) {
   Instance instance(tenon::table_of<Class>());
   for (const auto dtype : floats) {
@@ -128,7 +128,7 @@ TEST_CASE_TEMPLATE("device threads compute what the CPU's kernels do, whatever s
   }
 }
 
-TEST_CASE("device threads take 16 bytes at once where everything lies side by side") {
+TEST_CASE("device threads process 16 bytes at once if everything is contiguous") {
   Instance instance(tenon::table_of<Product>());
   for (const auto dtype : floats) {
     for (const std::int64_t n : {0, 1, 7, 8, 64, 1000, 1003}) {
@@ -178,12 +178,13 @@ Values zeros_and_ones(std::int64_t n) {
   return values;
 }
 
-/// Against the CPU, from addresses that 16 divides and from others; `packs` of them expected there, else none.
+/// Compares with the CPU for aligned and unaligned addresses; expects `packs` vectors for aligned
+/// ones, else none.
 template <class Class, class Stored>
 void check_packs(const std::vector<Tensor>& sources, DType written, std::int64_t packs) {
   Instance instance(tenon::table_of<Class>());
   for (std::size_t moved = 0; moved <= sources.size() + 1; ++moved) {
-    CAPTURE(moved);  // which of them; 0: none; the last: the output
+    CAPTURE(moved);  // the unaligned tensor; 0: none; the last one is the output
     std::vector<Aligned> given;
     for (std::size_t k = 0; k < sources.size(); ++k) given.emplace_back(sources[k], moved == k + 1 ? 1 : 0);
     Aligned found(Tensor(written, sources.back().dims()), moved == sources.size() + 1 ? 1 : 0);
@@ -203,8 +204,8 @@ void check_packs(const std::vector<Tensor>& sources, DType written, std::int64_t
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("device threads take 16 bytes of the wider dtype at once", Stored, std::uint8_t, std::int32_t, std::int64_t, tenon::half,
-                   float, double) {
+TEST_CASE_TEMPLATE("device threads process 16 bytes of the wider dtype at once", Stored, std::uint8_t, std::int32_t, std::int64_t,
+                   tenon::half, float, double) {
   const auto dtype = tenon::dtype_of<Stored>;
   const auto width = 16 / static_cast<std::int64_t>(sizeof(Stored));
   for (const std::int64_t n : {2, 7, 16, 31, 64, 1003}) {
@@ -218,7 +219,7 @@ TEST_CASE_TEMPLATE("device threads take 16 bytes of the wider dtype at once", St
   }
 }
 
-TEST_CASE_TEMPLATE("device threads sum the gradients of what was broadcast", Class, Product, Combine) {
+TEST_CASE_TEMPLATE("device threads sum the gradients of broadcast inputs", Class, Product, Combine) {
   Instance instance(tenon::table_of<Class>());
   for (const auto dtype : floats) {
     for (const auto& [left_dims, right_dims, out_dims] : shapes) {

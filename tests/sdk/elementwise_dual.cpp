@@ -1,4 +1,5 @@
-// Derivatives by dual numbers against central differences, and where there is no derivative against what is promised.
+// Derivatives by dual numbers, compared with central differences, or with the documented values
+// where there is no derivative.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -74,13 +75,13 @@ TEST_CASE("arithmetic mixes duals with literals and members of other types") {
   check_slope("where", [](auto x) { return E::where(x > 1, x * x, 3 * x); }, {-1, 2});
 }
 
-TEST_CASE("where there is no derivative, or it is not finite") {
+TEST_CASE("points without a derivative, or with an infinite one") {
   CHECK(slope_at([](auto x) { return E::abs(x); }, 0.) == 0);
   CHECK(slope_at([](auto x) { return E::max(x, 0); }, 0.) == 0);
   CHECK(slope_at([](auto x) { return E::max(0, x); }, 0.) == 1);
   CHECK(slope_at([](auto x) { return E::sqrt(x); }, 0.) == infinity);
   CHECK(std::isnan(slope_at([](auto x) { return E::max(x, 1); }, std::nan(""))) == false);
-  // What does not vary gives no derivative, however large its factor.
+  // A constant has a zero derivative, however large the factor.
   CHECK(slope_at([](auto x) { return E::sqrt(x * x); }, 0.) == 0);
   CHECK(slope_at([](auto x) { return E::where(x > 0, E::log(x), x); }, 0.) == 1);
   CHECK(slope_at([](auto x) { return x * decltype(x)(2.); }, infinity) == 2);
@@ -91,7 +92,7 @@ TEST_CASE("where there is no derivative, or it is not finite") {
   CHECK(slope_at([](auto x) { return E::pow(0, x); }, 2.) == 0);
 }
 
-TEST_CASE("duals compare by value and convert to numbers when asked") {
+TEST_CASE("duals compare by value and convert explicitly to numbers") {
   const Dual<double> one(1, 5), two(2, 3);
   CHECK((one < two && two > one && one <= one && two >= two && one == 1 && two != 1));
   CHECK(static_cast<int>(two) == 2);

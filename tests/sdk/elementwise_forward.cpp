@@ -1,4 +1,5 @@
-// Forward of elementwise operators: dtypes, sizes, write modes, broadcasting and strides, each against a loop over doubles.
+// Forward of elementwise operators: dtypes, sizes, write modes, broadcasting and strides, each
+// compared with a loop over doubles.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -13,7 +14,7 @@ using tenon::Write;
 
 namespace {
 
-// Small whole numbers and halves of them: products and sums of a few are exact in every floating dtype.
+// Small integers and halves of them: products and sums of a few are exact in every floating dtype.
 Values small_numbers(std::int64_t n, int seed, DType dtype) {
   Values values;
   for (std::int64_t i = 0; i < n; ++i) values.push_back(static_cast<double>((i * 7 + seed * 5) % 11 - (dtype == tenon::u8 ? 0 : 5)));
@@ -112,7 +113,7 @@ TEST_CASE("forward: bool inputs") {
   for (const Dims& dims : sizes) check(greater_of(tenon::boolean), {dims, dims}, dims);
 }
 
-TEST_CASE("forward: an input of its own dtype is converted") {
+TEST_CASE("forward: an input with its own dtype is converted") {
   for (const DType condition :
        {tenon::boolean, tenon::u8, tenon::i8, tenon::i32, tenon::i64, tenon::f16, tenon::bf16, tenon::f32, tenon::f64})
     for (const DType dtype : floating_dtypes)
@@ -170,7 +171,7 @@ TEST_CASE("forward: strided views") {
           }
 }
 
-TEST_CASE("forward: in place gives what out of place gives") {
+TEST_CASE("forward: in-place and out-of-place results are equal") {
   for (const DType dtype : floating_dtypes)
     for (const Dims& dims : sizes) {
       Instance instance(tenon::table_of<Quadratic>(), {{"a", 0.5}, {"b", -2}, {"c", 1}});
@@ -181,7 +182,7 @@ TEST_CASE("forward: in place gives what out of place gives") {
     }
 }
 
-TEST_CASE("forward: any order of the parts gives the same bits") {
+TEST_CASE("forward: the order of the chunks does not affect the bits") {
   for (const DType dtype : {tenon::f16, tenon::f32}) {
     const Dims dims{70, 1001}, row{1001};
     Tensor x(dtype, dims, small_numbers(count(dims), 1, dtype)), y(dtype, row, small_numbers(1001, 2, dtype));
@@ -198,13 +199,13 @@ TEST_CASE("forward: any order of the parts gives the same bits") {
   }
 }
 
-TEST_CASE("forward: what is not wanted is not written") {
+TEST_CASE("forward: outputs that are not requested are not written") {
   Tensor x(tenon::f32, {3}, {1, 2, 3}), y(tenon::f32, {3}, {7, 8, 9});
   REQUIRE(Instance(tenon::table_of<Tanh>()).forward({&x}, y, Write::none) == "");
   CHECK(y.values() == Values{7, 8, 9});
 }
 
-TEST_CASE("forward: shapes and dtypes that do not fit are refused, not read past") {
+TEST_CASE("forward: mismatched shapes and dtypes are rejected without out-of-bounds reads") {
   Instance product(tenon::table_of<Product>());
   Tensor x(tenon::f32, {4}, Values(4)), y(tenon::f32, {3}, Values(3)), out(tenon::f32, {4}), whole(tenon::i32, {4}, Values(4));
   CHECK(product.forward({&x, &y}, out) == "[3] does not broadcast to [4]");

@@ -1,4 +1,5 @@
-// What elementwise operators say of themselves: shapes and dtypes of outputs, the description in the manifest, sparse storage.
+// The declarations of elementwise operators: shapes and dtypes of outputs, the description in the
+// manifest, sparse storage.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -23,7 +24,8 @@ tenon_type type_of(const tenon::Shape& shape, DType dtype) {
   return type;
 }
 
-/// What infer() makes of an operator's inputs and output, as text: "float32 [2, 3]", or the text of an error.
+/// The result of infer() for an operator's inputs and output, as text: "float32 [2, 3]", or the
+/// text of an error.
 std::string inferred(const tenon_operator* table, std::vector<tenon::TensorType> inputs, tenon::TensorType output = {}, int shown = -1) {
   Instance instance(table);
   std::vector<tenon_type> in;
@@ -58,7 +60,7 @@ constexpr const tenon::detail::Description& description = tenon::detail::descrip
 
 }  // namespace
 
-TEST_CASE("the output's shape is what the inputs broadcast to") {
+TEST_CASE("the output has the shape that the inputs broadcast to") {
   const struct {
     tenon::Shape left, right;
     const char* result;
@@ -95,7 +97,7 @@ TEST_CASE("one input has the shape of the output, whichever is known") {
   CHECK(inferred(tenon::table_of<Quadratic>(), {{{any, 3}, tenon::f32}}, {{2, any}, tenon::f32}) == "float32 [2, 3]");
 }
 
-TEST_CASE("the description says what the kernels can do") {
+TEST_CASE("the description declares the features of the kernels") {
   const auto& quadratic = description<Quadratic>;
   CHECK((quadratic.elementwise && quadratic.accumulates && quadratic.strides && quadratic.backward_reads.given));
   CHECK(pairs(quadratic.inplace) == "x>y");
@@ -112,7 +114,7 @@ TEST_CASE("the description says what the kernels can do") {
   CHECK(list(description<Choose>.backward_reads.value) == "condition yes no");
 }
 
-TEST_CASE("tables hold what classes have") {
+TEST_CASE("tables contain the functions of the classes") {
   CHECK((tenon::table_of<Quadratic>()->forward && tenon::table_of<Quadratic>()->backward && tenon::table_of<Quadratic>()->forward_sparse));
   CHECK((tenon::table_of<Product>()->backward && !tenon::table_of<Choose>()->forward_sparse));
   CHECK((!tenon::table_of<Greater>()->backward && !tenon::table_of<Quadratic>()->gradient));

@@ -36,7 +36,7 @@ double worst(Float function, Double oracle) {
 
 #define CHECK_UNITS(name, limit) CHECK(worst([](float x) { return Elementwise::name(x); }, [](double x) { return std::name(x); }) <= limit)
 
-TEST_CASE("float functions are within 2 units in the last place of the right result") {
+TEST_CASE("float functions are within 2 ulp") {
   CHECK_UNITS(exp, 2);
   CHECK_UNITS(expm1, 2);
   CHECK_UNITS(log, 2);
@@ -53,8 +53,8 @@ TEST_CASE("float functions are within 2 units in the last place of the right res
   CHECK(worst([](float x) { return Elementwise::normal_cdf(x); }, [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }) <= 2);
 }
 
-TEST_CASE("sin and cos are right for floats that are almost multiples of pi/2") {
-  // The nearest of all floats to a multiple (16367173 * 2^72), and others found by continued fractions.
+TEST_CASE("sin and cos are accurate for floats close to multiples of pi/2") {
+  // The float closest to a multiple (16367173 * 2^72), and others found by continued fractions.
   for (const float x :
        {0x1.f37c8ap+95f, 0x1.921fb6p+0f, 0x1.921fb6p+1f, 0x1.6ac5b2p+19f, 0x1.e58544p+40f, 0x1.2eb9dep+76f, 0x1.2f79cp+92f}) {
     CAPTURE(x);
@@ -64,7 +64,7 @@ TEST_CASE("sin and cos are right for floats that are almost multiples of pi/2") 
   }
 }
 
-TEST_CASE("pow of floats is within 2 units of the right result, and C's in all special cases") {
+TEST_CASE("pow of floats is within 2 ulp, and equals C's in all special cases") {
   const auto off = [](float base, float exponent) {
     return units_off(Elementwise::pow(base, exponent), std::pow(static_cast<double>(base), static_cast<double>(exponent)));
   };
@@ -90,7 +90,7 @@ TEST_CASE("pow of floats is within 2 units of the right result, and C's in all s
 }
 
 #if defined(TENON_WIDE_LEVELS)
-TEST_CASE("loops over these functions give the same bits at each vector level, and those of single calls") {
+TEST_CASE("loops over these functions give the bits of single calls at each vector level") {
   std::vector<float> x;
   for (std::uint64_t bits = 0; bits < std::uint64_t(1) << 32; bits += 262'147)
     x.push_back(tenon::bits_as<float>(static_cast<std::uint32_t>(bits)));
@@ -125,7 +125,7 @@ TEST_CASE("loops over these functions give the same bits at each vector level, a
 }
 #endif
 
-TEST_CASE("functions take every kind of number") {
+TEST_CASE("functions accept every number type") {
   static_assert(std::is_same_v<decltype(Elementwise::exp(half(1.f))), float>);
   static_assert(std::is_same_v<decltype(Elementwise::exp(1)), double>);
   static_assert(std::is_same_v<decltype(Elementwise::abs(std::int8_t(1))), std::int8_t>);
@@ -139,7 +139,7 @@ TEST_CASE("functions take every kind of number") {
   CHECK(Elementwise::acosh(2) == doctest::Approx(1.3169578969248167).epsilon(1e-15));
 }
 
-TEST_CASE("whole numbers") {
+TEST_CASE("integers") {
   CHECK(Elementwise::abs(std::int32_t(-3)) == 3);
   CHECK(Elementwise::abs(std::numeric_limits<std::int32_t>::min()) == std::numeric_limits<std::int32_t>::min());
   CHECK(Elementwise::abs(std::int8_t(-128)) == -128);
@@ -155,7 +155,7 @@ TEST_CASE("whole numbers") {
   for (const auto& [base, exponent, power] : powers) CHECK(Elementwise::pow(base, exponent) == power);
 }
 
-TEST_CASE("min and max pass NaN on, from either side") {
+TEST_CASE("min and max propagate NaN from either side") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const auto& [left, right] : {std::pair(nan, 1.f), std::pair(1.f, nan), std::pair(nan, nan)}) {
     CHECK(std::isnan(Elementwise::min(left, right)));

@@ -1,4 +1,4 @@
-// Elementwise operators of the shapes that the SDK must handle, for tests.
+// Elementwise operators of the kinds that the SDK must support, for tests.
 #pragma once
 
 #include <tenon/elementwise.hpp>
@@ -53,7 +53,7 @@ struct Product : tenon::Elementwise {
   }
 };
 
-/// At 0 it is 0 in float alone, and so is its derivative.
+/// In float, it and its derivative are 0 at 0, unlike in double.
 struct Tiny : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("e^(x - 200)");
@@ -81,7 +81,7 @@ struct Greater : tenon::Elementwise {
   }
 };
 
-/// An input of a dtype of its own.
+/// An input with its own dtype.
 struct Choose : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("yes where condition is not 0, else no");

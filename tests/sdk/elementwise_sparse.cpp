@@ -1,4 +1,5 @@
-// Elementwise operators over csr and row_sparse tensors: where the function of 0 is 0, the storage stays.
+// Elementwise operators on csr and row_sparse tensors: the storage is preserved if the function of
+// 0 is 0.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -12,7 +13,7 @@ using tenon::Storage;
 
 namespace {
 
-/// A sparse tensor whose pointers stay valid; also the memory that the host gives for an output.
+/// A sparse tensor whose pointers stay valid, and memory that the host allocates for an output.
 struct Sparse {
   tenon_tensor raw{};
   Dims shape;
@@ -62,7 +63,8 @@ std::string forward_sparse(const Instance& instance, void* object, Sparse& in, S
   return instance.table().forward_sparse(object, &call) ? error.text : "";
 }
 
-/// The output's storage where the sparse kernel is to run; dense where the input is to be made dense.
+/// The output's storage if the sparse kernel is to run; dense if the input is to be converted to
+/// dense.
 Storage kept(const tenon_operator* table, const Instance::Parameters& parameters, Storage storage) {
   Instance instance(table, parameters);
   ErrorText error;
@@ -85,7 +87,7 @@ tenon_type type_of(const tenon::Shape& shape) {
   return type;
 }
 
-/// The same of two inputs. Without a left shape the host tells none.
+/// The same for two inputs. Without a left shape the host provides none.
 Storage kept_of_two(const tenon_operator* table, Storage left, Storage right, const tenon::Shape& left_shape,
                     const tenon::Shape& right_shape) {
   Instance instance(table);
@@ -107,7 +109,7 @@ Storage kept_of_two(const tenon_operator* table, Storage left, Storage right, co
 
 }  // namespace
 
-TEST_CASE("the storage stays where the function of 0 is 0 for the parameters at hand") {
+TEST_CASE("the storage is preserved if the function of 0 is 0 for the object's parameters") {
   const tenon_operator* quadratic = tenon::table_of<Quadratic>();
   for (const Storage storage : {Storage::csr, Storage::row_sparse}) {
     CHECK(kept(quadratic, {{"a", 1}, {"b", 2}}, storage) == storage);
@@ -119,7 +121,7 @@ TEST_CASE("the storage stays where the function of 0 is 0 for the parameters at 
   CHECK((tenon::table_of<Choose>()->infer_storage == nullptr));
 }
 
-TEST_CASE("of two inputs the storage stays where zeros give 0 and the shapes fit, if the host tells them") {
+TEST_CASE("two inputs: the storage is preserved if zeros give 0 and the shapes fit, provided that the host knows them") {
   const Storage csr = Storage::csr, rows = Storage::row_sparse, dense = Storage::dense;
   const tenon::Shape matrix{4, 3}, row{3}, wide{2, 4, 3};
   const struct {
@@ -144,7 +146,7 @@ TEST_CASE("of two inputs the storage stays where zeros give 0 and the shapes fit
   }
 }
 
-TEST_CASE("gradients are stored where an operand is 0 only if that was evaluated exactly or declared") {
+TEST_CASE("gradients are sparse where an operand is 0 only if that was evaluated exactly or declared") {
   using tenon::elementwise::gradient_rule;
   CHECK(gradient_rule(Cube{}).by_operand[0][0]);
   CHECK(gradient_rule(Quadratic{{}, 2, 0, 1}).by_operand[0][0]);
@@ -165,7 +167,7 @@ TEST_CASE("gradients are stored where an operand is 0 only if that was evaluated
   }
 }
 
-TEST_CASE("forward_sparse changes the stored values and copies their places") {
+TEST_CASE("forward_sparse changes the stored values and copies their indices") {
   for (const DType dtype : {tenon::f16, tenon::bf16, tenon::f32, tenon::f64}) {
     Instance instance(tenon::table_of<Quadratic>(), {{"a", 1}, {"b", 2}});
     auto* object = const_cast<void*>(instance.object());

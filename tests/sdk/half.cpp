@@ -1,4 +1,5 @@
-// The oracle works on values alone: it decodes bits by ldexp and rounds by looking for the nearest entry of the sorted list of all values.
+// The oracle uses only values: it decodes bits with ldexp and rounds by searching the sorted list
+// of all values for the nearest one.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -34,7 +35,8 @@ void check_widening(Format format) {
   }
 }
 
-// Each gap between neighbours is tried at its ends, at its middle (the tie) and one Number on both sides of the middle.
+// Tests each gap between neighbours at its ends, at its midpoint (the tie) and one Number on both
+// sides of the midpoint.
 template <class T, class Number>
 void check_rounding(Format format) {
   const int infinity = ((1 << format.exponent_bits) - 1) << format.fraction_bits;
@@ -56,7 +58,7 @@ void check_rounding(Format format) {
   }
 }
 
-// The integers around each middle that is one, where Whole holds them.
+// The integers around each integral midpoint, if Whole holds them.
 template <class T, class Whole>
 void check_rounding_of_integers(Format format) {
   const int infinity = ((1 << format.exponent_bits) - 1) << format.fraction_bits;
@@ -68,7 +70,8 @@ void check_rounding_of_integers(Format format) {
     const int bits[] = {low, low % 2 ? low + 1 : low, low + 1};
     for (int i = 0; i < 3; ++i) {
       const auto value = static_cast<Whole>(whole + static_cast<Whole>(i) - Whole(1));
-      const bool inside = decode(format, low) <= middle - 1;  // where numbers are two apart, the neighbours are numbers themselves
+      const bool inside =
+          decode(format, low) <= middle - 1;  // where numbers are two apart, the integers next to the midpoint are numbers themselves
       if (inside && T(value).bits() != bits[i]) FAIL(value, " became bits ", T(value).bits(), ", not ", bits[i]);
       if constexpr (std::is_signed_v<Whole>)
         if (inside && T(-value).bits() != (bits[i] | 0x8000)) FAIL(-value, " became bits ", T(-value).bits(), ", not ", bits[i] | 0x8000);
@@ -121,14 +124,14 @@ TEST_CASE("integers round once to the nearest half or bfloat16, ties to even") {
   check_integers<tenon::half>(binary16);
   check_integers<tenon::bfloat16>(brain16);
 }
-TEST_CASE("infinities, NaN and zeros stay what they are as half") {
+TEST_CASE("infinities, NaN and zeros are preserved as half") {
   check_special<tenon::half>();
 }
-TEST_CASE("infinities, NaN and zeros stay what they are as bfloat16") {
+TEST_CASE("infinities, NaN and zeros are preserved as bfloat16") {
   check_special<tenon::bfloat16>();
 }
 
-TEST_CASE("what is too large for half is infinite") {
+TEST_CASE("numbers too large for half become infinite") {
   for (float value : {65520.f, 65536.f, 65537.f, 98304.f, 131072.f, 1e30f}) {
     CHECK(tenon::half(value).bits() == 0x7c00);
     CHECK(tenon::half(-value).bits() == 0xfc00);

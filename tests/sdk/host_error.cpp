@@ -1,4 +1,4 @@
-// What a plugin throws, as the host reads it.
+// Exceptions of a plugin, as the host receives them.
 #include <doctest/doctest.h>
 
 #include <new>
@@ -28,7 +28,7 @@ std::pair<std::string, std::int32_t> told(Body&& body) {
 
 }  // namespace
 
-TEST_CASE("guarded: every exception becomes a text and a kind, those whose what() returns null, too") {
+TEST_CASE("guarded: every exception becomes a text and a kind, including those whose what() returns null") {
   using tenon::Error;
   using Told = std::pair<std::string, std::int32_t>;
   CHECK(told([] { throw Error("k is ", 3); }) == Told{"k is 3", TENON_ERROR_FAILED});
@@ -41,7 +41,7 @@ TEST_CASE("guarded: every exception becomes a text and a kind, those whose what(
   CHECK(told([] { throw NoTextOfError(); }) == Told{"an exception was thrown whose what() returns null", TENON_ERROR_TYPE});
 }
 
-TEST_CASE("texts of reasons may be null pointers, as getenv() returns") {
+TEST_CASE("message parts may be null pointers, such as those of getenv()") {
   using tenon::Error, tenon::ErrorKind, tenon::join, tenon::Text;
   const char* const none = nullptr;
   CHECK(join("home is ", none) == "home is (null)");

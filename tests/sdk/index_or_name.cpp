@@ -1,4 +1,5 @@
-// Tensors by index and by name: everywhere, the literal 0 is an index, and no null pointer is a name.
+// Tensors by index and by name: the literal 0 is always an index, and a null pointer is never a
+// name.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -36,7 +37,7 @@ constexpr bool is_taken = requires(Infer& io, const Call& call, Gradient& g, Com
 static_assert(is_taken<int> && is_taken<unsigned> && is_taken<std::size_t> && is_taken<std::int64_t>);
 static_assert(is_taken<const char*> && is_taken<std::string> && is_taken<std::string_view> && is_taken<tenon::Text>);
 
-// A template, so that what does not compile is an answer.
+// A template, so that code that does not compile gives false.
 template <class I>
 constexpr bool takes_null_pointers = requires(I& io) {
   io.input(nullptr);
@@ -94,7 +95,7 @@ std::string refusal(Work&& work) {
 
 }  // namespace
 
-TEST_CASE("infer: the literal 0 is the index 0, and a null name is refused") {
+TEST_CASE("infer: the literal 0 is the index 0, and a null name is rejected") {
   auto x = unknown(), y = unknown(), mean = unknown();
   x.present = 1;
   tenon_infer raw{};
@@ -117,7 +118,7 @@ TEST_CASE("infer: the literal 0 is the index 0, and a null name is refused") {
   CHECK(refusal([&] { io.require_same_shape("x", null); }) == "infer() asks for input '(null)', but describe() names x");
 }
 
-TEST_CASE("calls: a null name is refused, and a workspace names the function that asks for it") {
+TEST_CASE("calls: a null name is rejected, and a workspace error names the requesting function") {
   tenon_call raw{};
   raw.size = sizeof raw;
   raw.dispatch = TENON_BACKWARD;

@@ -1,4 +1,5 @@
-// The dtype of an output that infer() gives none: the one that inputs without types of their own share.
+// The dtype of an output that gets none from infer(): that of the inputs without types of their
+// own.
 #include <doctest/doctest.h>
 
 #include "call_by_hand.hpp"
@@ -29,7 +30,7 @@ struct Place : tenon::Operator {
   void forward(const tenon::Call&) const {}
 };
 
-/// Says of one output that it has a dtype of its own, and of the other nothing.
+/// Sets the dtype of one output, but not that of the other.
 struct Arg : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("an index");
@@ -75,11 +76,11 @@ DType output_dtype(const tenon_operator* table, const std::vector<DType>& inputs
 TEST_CASE("an output without a dtype has the shared one") {
   const auto* choose = tenon::table_of<ChooseOperator>();
   CHECK(output_dtype(choose, {tenon::boolean, tenon::f64, tenon::f64}) == tenon::f64);
-  CHECK(output_dtype(choose, {tenon::boolean, none, none}) == none);  // the condition's says nothing of it
+  CHECK(output_dtype(choose, {tenon::boolean, none, none}) == none);  // the condition's dtype does not count
   CHECK(output_dtype(tenon::table_of<Place>(), {tenon::i32}) == tenon::i32);
 }
 
-TEST_CASE("an output that is known to have another dtype is refused, said or not said") {
+TEST_CASE("an output that is known to have another dtype is rejected, whether or not infer() sets one") {
   std::string error_text;
   output_dtype(tenon::table_of<ChooseOperator>(), {tenon::boolean, tenon::f32, tenon::f32}, tenon::i8, &error_text);
   CHECK(error_text == "output 'chosen' is int8 but needs float32");
@@ -89,6 +90,6 @@ TEST_CASE("an output that is known to have another dtype is refused, said or not
   CHECK(output_dtype(tenon::table_of<ChooseOperator>(), {tenon::boolean, tenon::f64, tenon::f64}, tenon::f64) == tenon::f64);
 }
 
-TEST_CASE("an output that was given a dtype once needs no second time") {
+TEST_CASE("an output's dtype needs to be set only once") {
   CHECK(output_dtype(tenon::table_of<Arg>(), {tenon::f32}) == tenon::i64);
 }

@@ -1,4 +1,4 @@
-// Loops through the C boundary: their parts, and how they end when one throws.
+// Loops through the C boundary: their chunks, and how they end when one throws.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ constexpr by_hand::Order orders[] = {by_hand::Order::forwards, by_hand::Order::b
 
 }  // namespace
 
-TEST_CASE("parts are grain long in loops of any size, whoever runs them") {
+TEST_CASE("chunks have the length of the grain in loops of any size, whatever the threads") {
   const std::pair<std::int64_t, std::int64_t> loops[] = {{1, 1},       {10, 4},      {65536, 1},   {65537, 1},
                                                          {200'003, 1}, {200'003, 3}, {131'072, 1}, {INT64_MAX, INT64_MAX / 3}};
   for (const auto& loop : loops) {
@@ -59,7 +59,7 @@ TEST_CASE("parts are grain long in loops of any size, whoever runs them") {
   }
 }
 
-TEST_CASE("a loop of any number of parts ends when one throws") {
+TEST_CASE("a loop with any number of chunks ends when one throws") {
   for (const auto order : orders) {
     std::atomic<int> parts = 0;
     std::string message;
@@ -72,6 +72,6 @@ TEST_CASE("a loop of any number of parts ends when one throws") {
     }
     CHECK(message == "enough");
     CHECK(parts >= 1000);
-    CHECK(parts < 100'000'000);  // other threads may be in the middle of something
+    CHECK(parts < 100'000'000);  // other threads may be in the middle of a task
   }
 }

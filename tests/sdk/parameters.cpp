@@ -1,4 +1,5 @@
-// What create() makes of attributes: each word that may follow op.param() keeps its promise, and errors name parameter, value and need.
+// create() with attributes: every call that may follow op.param() has its effect, and errors name
+// the parameter, the value and the requirement.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -69,7 +70,7 @@ tenon_attribute ints(const char* name, const std::vector<std::int64_t>& values) 
   return made;
 }
 
-// What the object holds in the end, as name=value; or the error.
+// The final values of the object, as name=value; or the error.
 std::string made_of(const std::vector<tenon_attribute>& attributes) {
   const auto* table = tenon::table_of<Chosen>();
   void* object = nullptr;
@@ -89,7 +90,7 @@ std::string made_of(const std::vector<tenon_attribute>& attributes) {
 
 }  // namespace
 
-TEST_CASE("create() sets parameters, or says what is wrong with which") {
+TEST_CASE("create() sets parameters, or reports which one is wrong and why") {
   const std::vector<std::int64_t> five = {5, 1}, six = {1, 6};
   const struct {
     std::vector<tenon_attribute> given;

@@ -1,4 +1,4 @@
-// Indices taken apart without divisions: held against / and %, up to the largest numbers.
+// Index arithmetic without divisions, compared with / and %, up to the largest numbers.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
 
-/// Those next to the multiples of d are what a wrong multiplier gets wrong.
+/// Numbers next to multiples of d, for which a wrong multiplier fails.
 Numbers dividends(std::int64_t d) {
   Numbers all{0, 1, most / 2, most - 1, most};
   for (const std::int64_t times : {std::int64_t{1}, std::int64_t{2}, most / d / 2, most / d - 1, most / d})
@@ -47,7 +47,7 @@ std::int64_t offset_of(const RowMajor& points, const Numbers& strides, std::int6
 
 }  // namespace
 
-TEST_CASE("a divisor divides as / and % do") {
+TEST_CASE("a divisor divides like / and %") {
   Numbers divisors{1, 2, 3, 5, 6, 7, 9, 10, 11, 641, 1000, 65'535, 65'537, 1'000'003, most / 2, most / 2 + 2, most - 2, most - 1, most};
   for (int bit = 2; bit < 31; ++bit)
     for (const std::int64_t beside : {-1, 0, 1}) divisors.push_back((std::int64_t{1} << bit) + beside);
@@ -65,7 +65,7 @@ TEST_CASE("a divisor divides as / and % do") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("a divisor of no int32, and that of an empty axis") {
+TEST_CASE("a divisor beyond int32, and that of an empty axis") {
   for (const std::int64_t d : {most + 1, most + 2, std::int64_t{1} << 40}) {
     CHECK(Divisor(d).divide(std::int32_t{0x7fffffff}).quotient == 0);
     CHECK(Divisor(d).divide(d * 3 + 1).quotient == 3);
@@ -76,7 +76,7 @@ TEST_CASE("a divisor of no int32, and that of an empty axis") {
   CHECK(Divisor().divide(std::int32_t{7}).rest == 0);
 }
 
-TEST_CASE("points lie where row-major order says, counted in either type") {
+TEST_CASE("points are at the offsets of row-major order, computed in either type") {
   for (const Numbers& sizes : {Numbers{}, Numbers{1}, Numbers{7}, Numbers{2, 3}, Numbers{4, 1, 5}, Numbers{2, 3, 1, 2, 2, 1, 3, 2}}) {
     RowMajor narrow;
     for (const auto size : sizes) narrow.push(size);
@@ -101,7 +101,7 @@ TEST_CASE("points lie where row-major order says, counted in either type") {
   }
 }
 
-TEST_CASE("points are counted in int32_t as long as their numbers and offsets are some") {
+TEST_CASE("points use int32_t as long as their numbers and offsets fit") {
   const struct {
     Numbers sizes, strides;
     bool narrow;
@@ -133,7 +133,7 @@ TEST_CASE("points are counted in int32_t as long as their numbers and offsets ar
   CHECK(places_of(large, (std::int64_t{1} << 39) + 17).places == Numbers{1 << 19, 17});
 }
 
-TEST_CASE("axes that lie behind each other become one") {
+TEST_CASE("contiguous axes are merged") {
   RowMajor joined;
   joined.push(3);
   joined.push(4);

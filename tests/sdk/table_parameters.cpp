@@ -1,4 +1,5 @@
-// Lists of texts and small tensors as members: their defaults at compile time, copies, and what create() makes of attributes.
+// Lists of texts and small tensors as members: their defaults at compile time, copies, and create()
+// with attributes.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -47,7 +48,7 @@ struct Plain : tenon::Operator {
   void forward(const tenon::Call&) const {}
 };
 
-// What the compiler read of the class.
+// What the compiler evaluated of the class.
 constexpr const auto& described = tenon::detail::description_of<Members>;
 static_assert(described.params[0].kind == tenon::detail::Kind::tensor && described.params[0].dtype == tenon::f32);
 static_assert(described.params[0].values == 2 && described.floats[0] == 0.5 && described.floats[1] == 2);
@@ -81,7 +82,8 @@ struct Given {
   }
 };
 
-// The parameters of an object made from the attribute, or the error. `change` may spoil what crosses the boundary.
+// The parameters of an object made from the attribute, or the error. `change` may invalidate what
+// crosses the boundary.
 std::string made_of(
     Given given, void (*change)(tenon_attribute&, tenon_tensor&) = [](tenon_attribute&, tenon_tensor&) {}) {
   given.tensor.dense.shape = given.dims.data();
@@ -99,7 +101,7 @@ std::string made_of(
   return found;
 }
 
-// The literal's own zero byte ends the last text.
+// The literal's terminating zero byte ends the last text.
 template <std::size_t size>
 constexpr std::string_view joined(const char (&text)[size]) {
   return {text, size};
@@ -123,7 +125,7 @@ TEST_CASE("table members: create() reads shapes and elements") {
   CHECK(made_of(Given::table("taps", TENON_F32, floats, {3}), [](auto&, auto& tensor) { tensor.dense.byte_offset = 4; }) == "[2, 3, 0.5]");
 }
 
-TEST_CASE("table members: what create() refuses") {
+TEST_CASE("table members: attributes that create() rejects") {
   const float floats[] = {1, 0, 3, 0.5f};
   const std::int32_t integers[] = {1, 10};
   CHECK(made_of(Given::table("taps", TENON_F32, floats, {2})) == "parameter 'taps' is 0 but must be greater than 0");
@@ -141,7 +143,7 @@ TEST_CASE("table members: what create() refuses") {
   CHECK(spoilt([](auto&, auto& tensor) { tensor.dense.data = nullptr; }) == "parameter 'exact' has no values");
 }
 
-TEST_CASE("text list members: create() reads each text, or says what is wrong") {
+TEST_CASE("text list members: create() reads each text, or reports what is wrong") {
   CHECK(made_of(Given::texts("any", joined("a\0b"))) == "['a', 'b']");
   CHECK(made_of(Given::texts("any", joined("\0"))) == "['', '']");
   CHECK(made_of(Given::texts("any", {})) == "[]");
@@ -158,7 +160,7 @@ TEST_CASE("text list members: create() reads each text, or says what is wrong") 
   CHECK(made_of(Given::texts("any", more)) == "parameter 'any' has 33 values, but a list parameter holds at most 32");
 }
 
-TEST_CASE("table members: copies have elements of their own, few or many") {
+TEST_CASE("table members: copies own their elements, inline or on the heap") {
   for (const std::int64_t count : {0, 1, 32, 33, 1000}) {
     std::vector<double> numbers;
     for (std::int64_t i = 0; i < count; ++i) numbers.push_back(0.5 * static_cast<double>(i));
@@ -186,7 +188,7 @@ TEST_CASE("table members: copies have elements of their own, few or many") {
                   tenon::Error);
 }
 
-TEST_CASE("text list members: copies have texts of their own") {
+TEST_CASE("text list members: copies own their texts") {
   std::string text = "one";
   Texts first = {std::string_view(text), "two"};
   text = "ten";
@@ -198,7 +200,7 @@ TEST_CASE("text list members: copies have texts of their own") {
   CHECK(third == Texts{"one", "two"});
 }
 
-TEST_CASE("needs: only operators with such parameters say so") {
+TEST_CASE("needs: only operators with such parameters list them") {
   const auto says = [](const std::string& manifest) {
     return manifest.find("parameters") != std::string::npos && manifest.find("needs") != std::string::npos;
   };

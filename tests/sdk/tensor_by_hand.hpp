@@ -1,4 +1,5 @@
-// A tensor for tests of kernels: values as doubles, any dtype, any strides, with a fence around every element that is not the tensor's.
+// A tensor for tests of kernels: values as doubles, any dtype, any strides, with guard bytes around
+// every element.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@ using Values = std::vector<double>;
 
 inline constexpr tenon::DType floating_dtypes[] = {tenon::f16, tenon::bf16, tenon::f32, tenon::f64};
 
-/// In [0.5, 2]: away from where a quotient has no derivative, and exact as f16 and bf16.
+/// Numbers in [0.5, 2]: away from points where a quotient has no derivative, and exact as f16 and
+/// bf16.
 inline Values some_values(std::int64_t n, int seed) {
   Values values;
   for (std::int64_t i = 0; i < n; ++i) values.push_back(0.5 + 0.125 * static_cast<double>((i * 5 + seed * 3) % 13));
@@ -26,7 +28,8 @@ inline std::int64_t count(const Dims& dims) {
   return n;
 }
 
-/// How the elements lie: side by side; axes in reversed order; every third element; backwards; one element for all.
+/// Layouts of the elements: contiguous; reversed order of axes; every third element; backwards; one
+/// element for all.
 enum class Layout { contiguous, transposed, gaps, backwards, repeated };
 
 class Tensor {
@@ -64,7 +67,7 @@ class Tensor {
   }
   const std::vector<unsigned char>& bytes() const { return bytes_; }
 
-  /// Whether every byte that is no element's is as it was.
+  /// Whether all guard bytes are unchanged.
   bool fenced() const {
     std::vector<bool> ours(bytes_.size());
     for (std::int64_t i = 0; i < count(dims_); ++i)
@@ -74,7 +77,7 @@ class Tensor {
     return true;
   }
 
-  /// As the C boundary sees it; valid while this object is.
+  /// The tensor at the C boundary; valid while this object is.
   tenon_tensor* raw() {
     raw_ = {};
     raw_.size = sizeof raw_;
@@ -121,7 +124,7 @@ class Tensor {
   tenon_tensor raw_{};
 };
 
-/// Where element i of `wide` comes from in a tensor that was broadcast to it.
+/// Returns the index in a broadcast tensor of element i of `wide`.
 inline std::int64_t source_of(std::int64_t i, const Dims& wide, const Dims& narrow) {
   std::int64_t source = 0, step = 1;
   for (std::size_t back = 1; back <= wide.size(); ++back) {

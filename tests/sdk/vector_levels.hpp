@@ -1,4 +1,4 @@
-// The vector levels that this machine has, for tests that run the same loops on each.
+// The vector levels of this machine, for tests that run the same loops on each.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ inline std::vector<VectorLevel> vector_levels() {
   return levels;
 }
 
-/// The loops of this program run at `level` as long as it lives.
+/// While it lives, the loops of this program run at `level`.
 class AtLevel {
  public:
   explicit AtLevel(VectorLevel level) : before_(tenon::detail::vector_level.exchange(level)) {}

@@ -1,4 +1,5 @@
-// Loops that are compiled for several vector levels: each gives the same bits, and the one that runs is one that the machine has.
+// Multi-versioned loops: every level gives the same bits, and the machine supports the selected
+// one.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 
 #include "vector_levels.hpp"
 
-TEST_CASE("a wide body's result and its exceptions come back") {
+TEST_CASE("a wide body's result and exceptions are returned") {
   int calls = 0;
   CHECK(tenon::wide([&] { return ++calls; }) == 1);
   CHECK_THROWS_WITH_AS(tenon::wide([] { throw std::runtime_error("inside"); }), "inside", std::runtime_error);
@@ -27,7 +28,7 @@ namespace {
 using by_hand::AtLevel;
 using by_hand::VectorLevel;
 
-/// What a compiler would contract, and what it would sum in another order, if it were let.
+/// Code that a compiler would contract, and sums that it would reorder, if it were allowed to.
 struct Polynomial : tenon::Elementwise {
   float a = 0.3f, b = 1.7f;
   static constexpr void describe(auto& op) {
@@ -49,7 +50,7 @@ std::vector<T> numbers(std::int64_t n) {
   return x;
 }
 
-/// The loop over n numbers, which is told nothing of what lies behind them.
+/// The loop over n numbers; nothing is assumed about what follows them in memory.
 template <class T>
 std::vector<T> results(VectorLevel level, const std::vector<T>& x, std::int64_t n, bool in_place) {
   const AtLevel at(level);
@@ -83,7 +84,7 @@ TEST_CASE("elementwise loops of any length give the same bits at each vector lev
   check_levels<double>();
 }
 
-TEST_CASE("the level is one that the machine has, as its flags say") {
+TEST_CASE("the level is one that the machine's CPU flags support") {
   std::ifstream file("/proc/cpuinfo");
   std::string line, flags;
   while (std::getline(file, line) && flags.empty())
@@ -95,7 +96,7 @@ TEST_CASE("the level is one that the machine has, as its flags say") {
   CHECK(tenon::detail::vector_level_of_processor() == (v4 ? VectorLevel::v4 : v3 ? VectorLevel::v3 : VectorLevel::plain));
 }
 
-TEST_CASE("TENON_WIDE limits the level, and is refused where it names none") {
+TEST_CASE("TENON_WIDE limits the level, and invalid values are rejected") {
   const char* const found = std::getenv("TENON_WIDE");
   const std::string before = found ? found : "";
   const auto level_with = [](const char* value) {

@@ -1,5 +1,6 @@
-// libnccl.so.2 for simulated GPUs, between processes of one machine: what Tenon uses of NCCL, in order of the stream, by sockets. A
-// message of another length than its receiver wants ends the process, as it must never be sent.
+// libnccl.so.2 for simulated GPUs, between processes of one machine: the subset of NCCL that Tenon
+// uses, in stream order, over sockets. A message whose length differs from the receiver's ends the
+// process, because it must never be sent.
 #include <cuda_runtime.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -25,7 +26,7 @@ namespace {
   std::abort();
 }
 
-sockaddr_un address_of(const std::string& id, int rank) {  // the first character of an abstract name is 0
+sockaddr_un address_of(const std::string& id, int rank) {  // the first character of an abstract socket name is 0
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "tenon-nccl-%s-%d", id.c_str(), rank);
@@ -94,7 +95,7 @@ namespace {
 thread_local std::vector<Operation> operations;
 thread_local ncclComm* used = nullptr;
 
-/// Bytes that a GPU can copy.
+/// Memory that a GPU can copy.
 class Pinned {
  public:
   explicit Pinned(std::size_t bytes) {

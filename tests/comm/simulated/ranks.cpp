@@ -1,5 +1,6 @@
-// More ranks than any machine here has cores, under SimGrid: what the transport of MPI and the tree do, with real elements. Every rank ends
-// with the bits that the tree has by hand. Compiled by smpicxx: smpirun -np 1024 ... ranks LANES COUNT
+// More ranks than cores, under SimGrid: the MPI transport and the tree, with real elements. Every
+// rank ends with the bits of a tree that is computed directly. Compiled by smpicxx: smpirun -np
+// 1024 ... ranks LANES COUNT
 #include <mpi.h>
 
 #include <cstdio>
@@ -12,7 +13,7 @@
 
 namespace {
 
-/// SimGrid's MPI, which this program is linked with.
+/// SimGrid's MPI, with which this program is linked.
 MpiLibrary simulated() {
   MpiLibrary mpi{};
 #define TENON_MPI_FUNCTION(name) mpi.name = &MPI_##name;
@@ -24,7 +25,7 @@ MpiLibrary simulated() {
   return mpi;
 }
 
-/// Of a lane, at a place: numbers whose sums are rounded.
+/// The element of a lane at an index: numbers whose sums are rounded.
 float element(std::int64_t lane, std::int64_t at) {
   auto bits = static_cast<std::uint64_t>(lane) * 0x9E3779B97F4A7C15 + static_cast<std::uint64_t>(at) * 0xD6E8FEB86659FD93;
   bits = (bits ^ bits >> 32) * 0xD6E8FEB86659FD93;
@@ -60,7 +61,7 @@ bool sums_are_right(MpiPeers& peers, std::int64_t lanes, std::int64_t count, boo
     comm::reduce_whole(plan, group.rank, count, exchange, add);
   else
     comm::reduce_by_parts(plan, exchange, add);
-  const auto step = count > 97 ? count / 97 : 1;  // what is computed by hand takes all lanes
+  const auto step = count > 97 ? count / 97 : 1;  // the direct computation takes all lanes of an element
   for (std::int64_t at = 0; at<count; at += group.size> 64 ? step * 16 : step) {
     const float expected = tree_of(0, lanes, at);
     if (std::memcmp(&expected, &own[static_cast<std::size_t>(at)], sizeof expected) != 0) return false;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# ranks.sh PROGRAM RANKS...: the program on so many simulated ranks, with four lanes each.
+# ranks.sh PROGRAM RANKS...: runs the program on each number of simulated ranks, with four lanes per
+# rank.
 set -euo pipefail
 program=$1
 shift

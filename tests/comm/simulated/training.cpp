@@ -1,7 +1,8 @@
-// How long a step of training takes on more machines than there are here, under SimGrid: each rank is a node, whose backward pass makes the
-// gradients of one bucket after the other; the tree adds them, with messages of the real sizes and nothing in them.
-//     training MEGABYTES BUCKETS SECONDS OVERLAPS     of a step's work, a third of it forward; OVERLAPS: 1 or 0
-// Prints the efficiency: the work's time by the step's.
+// Simulates the time of a training step on many machines, under SimGrid: each rank is a node whose
+// backward pass produces the gradients of one bucket after the other; the tree adds them, with
+// messages of the real sizes but without content.
+//     training MEGABYTES BUCKETS SECONDS OVERLAPS     SECONDS: work per step, a third of it forward; OVERLAPS: 1 or 0
+// Prints the efficiency: the time of the work divided by that of the step.
 #include <mpi.h>
 #include <simgrid/actor.h>
 
@@ -19,7 +20,7 @@ void sleep_until(double time) {
 
 /// Adds `bytes` bytes over all ranks.
 void add(const comm::TreePlan& plan, char* memory) {
-  constexpr double bytes_per_second = 1e10;  // an addition reads two and writes one
+  constexpr double bytes_per_second = 1e10;  // an addition reads two numbers and writes one
   std::vector<MPI_Request> requests;
   comm::reduce_by_parts(
       plan,

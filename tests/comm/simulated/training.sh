@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# How long a step of training takes on many machines: the skeleton in training.cpp under SimGrid, with networks of 100 and of 10 Gbit/s.
-# training.sh NODES [MEGABYTES BUCKETS SECONDS]: gradients of so many megabytes (100) in so many buckets (24: of 4 MiB), and the work of a
-# step on one node (0.3), as tenon bench measures it.
+# Simulates the time of a training step on many machines: training.cpp under SimGrid, with networks
+# of 100 and of 10 Gbit/s. training.sh NODES [MEGABYTES BUCKETS SECONDS]: size of the gradients in
+# MB (100), number of buckets (24, of 4 MiB), and the time of a step on one node (0.3), as measured
+# by tenon bench.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 nodes=$1 megabytes=${2:-100} buckets=${3:-24} seconds=${4:-0.3}
@@ -9,7 +10,7 @@ command -v smpicxx >/dev/null || { echo "smpicxx is missing (apt install libsimg
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 smpicxx -std=c++20 -O1 -Isdk/include -Iplugins/comm tests/comm/simulated/training.cpp -o "$work/training"
-ulimit -d 8000000  # a careless simulation takes all memory
+ulimit -d 8000000  # a faulty simulation takes all memory
 for network in "100 12.5GBps 3us" "10 1.25GBps 40us"; do
   read -r gigabits bandwidth latency <<<"$network"
   cat >"$work/platform.xml" <<XML
