@@ -25,7 +25,7 @@ gpus=$("$build/tenon" doctor | grep '^cuda:')
 # Processes share a simulated GPU; each needs its own real one.
 own_gpu() { [[ $gpus == *simulated* ]] || export CUDA_VISIBLE_DEVICES=$1; }
 [[ $gpus == *simulated* ]] || most=$(wc -l <<<"$gpus")
-((most >= 2)) || { echo "skipped: there is one GPU alone"; exit 77; }
+((most >= 2)) || { echo "skipped: there is only one GPU"; exit 77; }
 export gpus
 export -f own_gpu
 

@@ -23,7 +23,7 @@ ranks() {
     *) timeout -k 5 60 "$mpirun" -n "$n" "$@" ;;
   esac
 }
-# rank_is N: whether this process, in a script, is that rank.
+# rank.sh sets `rank` to this process's rank.
 cat >rank.sh <<'E2'
 rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
 E2
@@ -97,7 +97,7 @@ for net in mlp convnet words; do
       cat log
       fail "$net on $n processes"
     fi
-    [[ $(grep -c 'wrote' log) == 1 ]] || { tail -n 12 log; fail "$net on $n processes: one of them tells what it wrote"; }
+    [[ $(grep -c 'wrote' log) == 1 ]] || { tail -n 12 log; fail "$net on $n processes: one of them reports what it wrote"; }
   done
 done
 
@@ -110,7 +110,7 @@ cmp convnet-1.tenon whole.tenon || fail "resumed: another file"
 refused() {
   local code=$?
   ((code != 0 && code != 124)) || fail "it should have been refused, but ended with $code: $1"
-  grep -qE "$1" log || { tail -n 12 log; fail "nothing says: $1"; }
+  grep -qE "$1" log || { tail -n 12 log; fail "no error matches: $1"; }
   [[ ! -e x.tenon ]] || fail "something was written"
 }
 run 2 mlp patient.tenon --epochs 2 --comm-timeout 1e10 >log 2>&1 || { tail -n 12 log; fail "a time limit of 317 years"; }
@@ -146,7 +146,7 @@ E2
 ranks 2 "$build/tenon" --plugins "$build/plugins" --trust-writable train large.json -o x.tenon --data x=large.svm --no-shuffle --batch 2 --lanes 2 \
   --learning-rate 1e-30 --epochs 1 >log 2>&1
 refused "^error: step 2 of epoch 0: the gradient of 'w' is not finite; the sum over the step's micro-batches is too large"
-[[ $(grep -c 'is too large' log) == 1 ]] || { tail -n 12 log; fail "what all processes see is told once"; }
+[[ $(grep -c 'is too large' log) == 1 ]] || { tail -n 12 log; fail "an error that all processes see is reported once"; }
 tenon validate x.checkpoint.tenon >/dev/null || fail "the checkpoint of a step that failed"
 
 echo "-- a process that is killed, and one that hangs"
@@ -183,7 +183,7 @@ wait $job
 code=$?
 ((code != 0 && code != 124)) || fail "a process that hangs: exit code $code"
 ((SECONDS - begin <= 20)) || fail "a process that hangs: the others ended after $((SECONDS - begin)) s"
-grep -qE 'step [0-9]+.*rank 0 has waited 6 s for rank 1' log || { tail -n 12 log; fail "nothing names the process that hangs"; }
+grep -qE 'step [0-9]+.*rank 0 has waited 6 s for rank 1' log || { tail -n 12 log; fail "no error names the process that hangs"; }
 kill -KILL "$(cat pid.1)" 2>/dev/null  # which also ends the other process
 
 echo "-- a signal stops all of them after one step"
@@ -192,7 +192,7 @@ rm -f x.tenon k.tenon
 ranks 2 bash -c '. ./rank.sh; train convnet s.tenon --epochs 1000 --checkpoint k.tenon --checkpoint-every 3 & child=$!
   while [[ ! -e k.tenon ]]; do sleep 0.1; done; ((rank == 0)) || pkill -USR1 -P $child; wait' >log 2>&1
 tenon validate k.tenon >/dev/null 2>&1 || { tail -n 12 log; fail "no checkpoint after a signal"; }
-grep -q 'interrupted after step' log || { tail -n 12 log; fail "nothing tells of the signal"; }
+grep -q 'interrupted after step' log || { tail -n 12 log; fail "no message about the signal"; }
 
 ((failed == 0)) && echo "all is well"
 exit $failed

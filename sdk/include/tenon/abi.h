@@ -72,11 +72,11 @@ enum tenon_attribute_kind {
 };
 
 enum tenon_error_kind {
-  TENON_ERROR_FAILED = 1,    /* the author's own reason */
+  TENON_ERROR_FAILED = 1,    /* a reason of the operator's author */
   TENON_ERROR_PARAMETER = 2, /* a parameter is missing, unknown or out of range */
   TENON_ERROR_TYPE = 3,      /* a shape, dtype or storage does not fit */
   TENON_ERROR_MEMORY = 4,
-  TENON_ERROR_UNKNOWN = 5 /* something was thrown that is not a std::exception */
+  TENON_ERROR_UNKNOWN = 5 /* an exception other than std::exception */
 };
 
 /* ---- errors ---------------------------------------------------------------------------------------------------------- */
@@ -210,7 +210,7 @@ enum tenon_call_flag { TENON_CALL_TRAINING = 1 };
 
 /* An invalid element that a CUDA kernel found. The kernel can no longer fail: it skips the element,
  * and the host reports the fault when the device is done. 24 bytes; never grows. */
-enum tenon_fault_kind { TENON_FAULT_NONE = 0, TENON_FAULT_INDEX = 1 /* an index is `value`, but must be from 0 to limit - 1 */ };
+enum tenon_fault_kind { TENON_FAULT_NONE = 0, TENON_FAULT_INDEX = 1 /* index `value` is not in [0, limit) */ };
 typedef struct tenon_fault {
   int64_t kind; /* enum tenon_fault_kind */
   int64_t value, limit;
@@ -234,14 +234,14 @@ struct tenon_call {
   tenon_tensor* const* input_grads;        /* backward only */
   const uint8_t* writes;                   /* enum tenon_write of each output (forward) or input gradient (backward) */
 
-  void* workspace; /* what workspace() asked for, aligned to 64 bytes; its content is undefined */
+  void* workspace; /* the size that workspace() requested, aligned to 64 bytes; uninitialized */
   uint64_t workspace_size;
 
-  uint64_t seed, step, node; /* of the random numbers: seed of the session, number of the run, number of the node */
+  uint64_t seed, step, node; /* key of the random numbers: seed of the session, number of the run, number of the node */
   void* stream;              /* cudaStream_t of a CUDA kernel */
   int32_t threads;           /* threads that parallel_for may use; 1: it runs the body in place */
   int32_t dispatch;          /* enum tenon_dispatch */
-  tenon_fault* fault;        /* of a CUDA kernel: in the device's memory, for the first fault found; null: not requested */
+  tenon_fault* fault;        /* CUDA: device memory for the first fault that is found; null: not requested */
 
   /* Since minor 1: [kept_count] pointers to the memory that prepare() filled, by slot, or null. */
   const void* const* kept;
@@ -256,7 +256,7 @@ typedef struct tenon_infer {
   uint64_t size;
   tenon_error* error;
   uint32_t input_count, output_count, state_count;
-  uint32_t precision; /* of supports(): enum tenon_dtype that products of f32 may be computed in, TENON_BF16; 0: as the types say */
+  uint32_t precision; /* in supports(): enum tenon_dtype that products of f32 may be computed in, TENON_BF16; 0: that of the types */
   tenon_type* inputs;
   tenon_type* outputs;
   tenon_type* states;
@@ -275,17 +275,17 @@ typedef struct tenon_infer_storage {
   const uint8_t* inputs; /* enum tenon_storage of each input; of the output gradients, then the inputs, for backward */
   uint8_t* outputs;      /* out; preset to dense */
   int32_t device_type;
-  int32_t dispatch;      /* TENON_FORWARD or TENON_BACKWARD: which storages are asked for */
+  int32_t dispatch;      /* TENON_FORWARD or TENON_BACKWARD: the queried direction */
   int32_t sparse_kernel; /* out: 1 = run the sparse function with these storages; 0 = make the inputs dense */
   int32_t reserved;
-  const tenon_type* input_types; /* in the order of inputs, with whole shapes; null where they are not known */
+  const tenon_type* input_types; /* in the order of inputs, with fully known shapes; null if they are not known */
 } tenon_infer_storage;
 
 /* ---- gradient as a graph --------------------------------------------------------------------------------------------- */
 
 typedef struct tenon_gradient tenon_gradient;
 typedef uint64_t tenon_value;     /* a value of the backward graph under construction */
-#define TENON_NO_VALUE UINT64_MAX /* of an optional input: it is left out; hosts before 0.2 refuse it */
+#define TENON_NO_VALUE UINT64_MAX /* omits an optional input; hosts before 0.2 reject it */
 enum tenon_gradient_source { TENON_GRADIENT_INPUT = 0, TENON_GRADIENT_OUTPUT = 1, TENON_GRADIENT_OUTPUT_GRAD = 2 };
 
 struct tenon_gradient {
@@ -304,7 +304,7 @@ struct tenon_gradient {
   /* Like add(), for all outputs: out has room for `capacity` values, *count receives their number. */
   int32_t (*add_all)(tenon_gradient* self, const char* op, const tenon_value* inputs, uint32_t input_count,
                      const tenon_attribute* attributes, uint32_t attribute_count, tenon_value* out, uint32_t capacity, uint32_t* count);
-  int32_t (*set_output)(tenon_gradient* self, uint32_t output, tenon_value value); /* of compose() alone */
+  int32_t (*set_output)(tenon_gradient* self, uint32_t output, tenon_value value); /* only in compose() */
 };
 
 /* ---- tracing of scalar functions -------------------------------------------------------------------------------------- */
@@ -347,8 +347,8 @@ struct tenon_prepare {
   uint32_t input_count, output_count;
   int32_t dispatch; /* enum tenon_dispatch: of the function that will find the memory; the inputs are those of forward in any case */
   int32_t threads;  /* as in tenon_call */
-  const tenon_type *inputs, *outputs;   /* whole, as planned */
-  const tenon_tensor* const* constants; /* dense; a null entry: the elements of that input may change */
+  const tenon_type *inputs, *outputs;   /* fully known, as planned */
+  const tenon_tensor* const* constants; /* dense; null for an input that is not constant */
 
   /* [caller] Requests memory (aligned to 64 bytes) for what the kernel computes from constant
    * `input`; the call finds it as kept[slot]. `key` identifies the content, including sizes and
@@ -398,10 +398,10 @@ typedef struct tenon_operator {
   int32_t (*supports)(const void* instance, const tenon_infer* types);
   int32_t priority; /* of several kernels of one operator for one device, the highest that supports the types runs */
   int32_t reserved;
-  int32_t (*prepare)(const void* instance, tenon_prepare* io); /* [any] what a CPU kernel keeps of its constant inputs */
+  int32_t (*prepare)(const void* instance, tenon_prepare* io); /* [any] requests packed constants for a CPU kernel */
   /* [any] Floating-point operations of a call with these known types; a multiply-add is two. */
   int32_t (*flops)(const void* instance, const tenon_infer* io, int32_t dispatch, double* flops);
-  int32_t (*trace)(const void* instance, tenon_trace* io); /* [any] what an elementwise operator computes of one element */
+  int32_t (*trace)(const void* instance, tenon_trace* io); /* [any] traces an elementwise operator's function */
 
   /* [any] Returns an optional function of the kernel by name and version, or null. Tables may end
    * before this field, and older hosts ignore it:
