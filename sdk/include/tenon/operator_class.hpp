@@ -23,10 +23,10 @@ namespace tenon::TENON_SDK {
 ///     std::string algorithm(const Infer&) const;  algorithm of a forward and the reason, for plans: `Winograd: 3x3 filters, large image`;
 ///                                               and backward_algorithm(const Infer&) for a backward
 ///     bool supports(const Infer& types) const;  whether this kernel supports these types; default: all types of the operator
-///     static constexpr int priority = 1;        of several kernels for a device, the highest priority that supports the types runs;
-///     default: 0 static constexpr bool capturable = true;  a CUDA kernel that only enqueues work on the stream static constexpr bool
-///     blockwise = true;   a CPU kernel that may be called for segments of its tensors, see
-///                                               TENON_TRAIT_BLOCKWISE; true for the kernels of tenon::Elementwise
+///     static constexpr int priority = 1;        of several kernels for a device that support the types, the highest runs; default: 0
+///     static constexpr bool capturable = true;  a CUDA kernel that only enqueues work on the stream
+///     static constexpr bool blockwise = true;   a CPU kernel that may be called for segments of its tensors (see
+///                                               TENON_TRAIT_BLOCKWISE); true for the kernels of tenon::Elementwise
 /// Each function may throw; the user sees the reason with node, operator and shapes. Kernels of an
 /// object run on one thread at a time; infer, workspace, prepare, flops, algorithm, supports and
 /// gradient may run on several threads at once.
