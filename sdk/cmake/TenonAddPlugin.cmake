@@ -1,6 +1,8 @@
-# tenon_add_plugin(name SOURCES file... [LIBRARIES library...] [VERSION version] [SPACE space] [CUDA])
+# tenon_add_plugin(name SOURCES file... [LIBRARIES library...] [VERSION version] [SPACE space]
+# [CUDA])
 #
-# Adds a plugin: a shared object `name.so` that exports only its operators. The target has the plugin's name.
+# Adds a plugin: a shared object `name.so` that exports only its operators. The target has the
+# plugin's name.
 #   VERSION  version shown by `tenon list`; default: the project's version
 #   SPACE    prefix of its operators' full names, such as acme in acme.rope; default: the plugin's name
 #   CUDA     compile every source with nvcc, so that elementwise operators get CUDA kernels; ignored without nvcc.
@@ -45,7 +47,8 @@ function(tenon_add_plugin name)
   if(NOT CMAKE_CUDA_FLAGS MATCHES "-std=")
     target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)
   endif()
-  # No contraction, for the same bits on every CPU. No errno from sqrt, so that loops with it are vectorized.
+  # No contraction, for the same bits on every CPU. No errno from sqrt, so that loops with it are
+  # vectorized.
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off> $<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno>)
   # An empty build type would mean no optimization at all.
   target_compile_options(${name} PRIVATE $<$<CONFIG:>:-O2>)

@@ -13,14 +13,16 @@ include(CheckLanguage)
 check_language(CUDA)
 if(CMAKE_CUDA_COMPILER)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
-    # Machine code for Turing, Ampere and Hopper, and PTX of Hopper, which newer devices compile on loading. A build for
-    # one device takes a fraction of the time: -DCMAKE_CUDA_ARCHITECTURES=90 or native.
+    # Machine code for Turing, Ampere and Hopper, and PTX of Hopper, which newer devices compile on
+    # loading. A build for one device takes a fraction of the time: -DCMAKE_CUDA_ARCHITECTURES=90 or
+    # native.
     set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90)
   endif()
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
-    # CMake 3.25 does not know that nvcc 12 and later support C++20, and rejects targets that require it.
+    # CMake 3.25 does not know that nvcc 12 and later support C++20, and rejects targets that
+    # require it.
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
     set(CMAKE_CUDA20_COMPILE_FEATURES cuda_std_20)

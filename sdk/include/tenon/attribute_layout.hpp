@@ -1,8 +1,9 @@
-// Layout of attributes for a call of the host: attributes and what they point to, in contiguous memory.
-// For the SDK; OperatorGraph passes them to the host's add().
+// Layout of attributes for a call of the host: attributes and what they point to, in contiguous
+// memory. For the SDK; OperatorGraph passes them to the host's add().
 //
-// Numbers, texts and lists of numbers are borrowed from the author's objects. Two kinds differ between the
-// boundary and an operator's members. They are converted here and live as long as the layout:
+// Numbers, texts and lists of numbers are borrowed from the author's objects. Two kinds differ
+// between the boundary and an operator's members. They are converted here and live as long as the
+// layout:
 //
 //     TEXTS     concatenated NUL-terminated texts. The attribute is added with a Texts; count is the number of bytes
 //     TENSOR    a tenon_tensor. The attribute is added with the dimensions; i is the dtype, count the rank and text
