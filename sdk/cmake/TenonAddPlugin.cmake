@@ -1,5 +1,4 @@
-# tenon_add_plugin(name SOURCES file... [LIBRARIES library...] [VERSION version] [SPACE space]
-# [CUDA])
+# tenon_add_plugin(name SOURCES file... [LIBRARIES library...] [VERSION version] [SPACE space] [CUDA])
 #
 # Adds a plugin: a shared object `name.so` that exports only its operators. The target has the
 # plugin's name.

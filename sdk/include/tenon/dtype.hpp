@@ -135,8 +135,8 @@ constexpr char numpy_letter(DType dtype) {
   return i < dtype_count ? dtype_facts[i].letter : '?';
 }
 
-// With these three, errors take dtypes, storages and write modes directly: throw tenon::Error("no
-// kernel for ", dtype).
+// With these three, errors take dtypes, storages and write modes directly:
+// throw tenon::Error("no kernel for ", dtype).
 [[gnu::cold]] inline void append_part(std::string& text, DType dtype) {
   append_text(text, name_of(dtype));
 }

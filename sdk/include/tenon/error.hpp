@@ -133,8 +133,8 @@ class Part {
   return text;
 }
 
-/// Joins the parts into one text: join("left is ", shape, " but k is ", 3) is "left is [2, 3] but k
-/// is 3".
+/// Joins the parts into one text:
+/// join("left is ", shape, " but k is ", 3) is "left is [2, 3] but k is 3".
 template <class... Parts>
 std::string join(const Parts&... parts) {
   return join_parts({Part(parts)...});

@@ -165,8 +165,8 @@ class Infer {
   /// Throws Error (type) unless the condition holds. The reason is joined from its parts, with
   /// shapes printed as [2, ?]; the host adds node, operator and all input types:
   /// io.require(data.rank() == 2, "data is ", data, " but needs two dimensions"). An unknown
-  /// dimension is not a contradiction: test it first (`a == b || a == tenon::unknown || b ==
-  /// tenon::unknown`), or let set_* compare.
+  /// dimension is not a contradiction: test it first
+  /// (`a == b || a == tenon::unknown || b == tenon::unknown`), or let set_* compare.
   template <class... Reason>
   void require(bool holds, const Reason&... reason) const {
     if (!holds) fail(ErrorKind::type, {reason...});

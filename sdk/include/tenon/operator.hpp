@@ -16,8 +16,8 @@
 //     };
 //     TENON_OPERATOR(twice, Twice)
 //
-// To build a plugin: g++ -std=c++20 -O2 -fPIC -shared -fvisibility=hidden -I<sdk> twice.cpp -o
-// twice.so
+// To build a plugin:
+//     g++ -std=c++20 -O2 -fPIC -shared -fvisibility=hidden -I<sdk> twice.cpp -o twice.so
 #pragma once
 #include "call.hpp"
 #include "compose.hpp"

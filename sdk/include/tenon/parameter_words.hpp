@@ -47,8 +47,9 @@ using BoundType = typename bound_of<M>::type;
 /// of ParamEntry::bounds.
 enum class Side { at_least, at_most, greater_than, less_than };
 
-/// The result of op.param(): op.param("p", &Dropout::p, "probability of
-/// 0").at_least(0).less_than(1). Sink, derived from IgnoredParameter, implements each call.
+/// The result of op.param():
+/// op.param("p", &Dropout::p, "probability of 0").at_least(0).less_than(1).
+/// Sink, derived from IgnoredParameter, implements each call.
 template <class M, class Sink>
 class Parameter {
  public:

@@ -200,8 +200,8 @@ class Words : public VersionWords<records> {
   /// The dtypes of the inputs without .types() of their own, which share one, and of outputs that
   /// get no dtype from infer(). Default: floating.
   constexpr void types(Types types) { set(&Description::types, types); }
-  /// An input, in the order of the calls; doc states its shape: op.input("weight", "[num_hidden,
-  /// features]").
+  /// An input, in the order of the calls; doc states its shape:
+  /// op.input("weight", "[num_hidden, features]").
   constexpr Argument input(const char* name, const char* doc) {
     if constexpr (records) return Argument(&description_->inputs.push({name, doc, false, false, {}, {}}));
     return Argument(nullptr);

@@ -75,11 +75,11 @@ constexpr void require_launchable() {
 
 }  // namespace detail
 
-/// Calls body(i) for each i in [0, count), in any order and concurrently; does nothing for count <=
-/// 0. Body is a trivially copyable class of at most launch_bytes, with `TENON_FN void
-/// operator()(std::int64_t i) const` (or TENON_DEVICE); others do not compile. The body is copied
-/// and need not outlive the call. It may point only to device memory: tensors, states and the
-/// workspace of this call.
+/// Calls body(i) for each i in [0, count), in any order and concurrently. Does nothing if
+/// count <= 0. Body is a trivially copyable class of at most launch_bytes, with
+/// `TENON_FN void operator()(std::int64_t i) const` (or TENON_DEVICE); others do not compile. The
+/// body is copied and need not outlive the call. It may point only to device memory: tensors,
+/// states and the workspace of this call.
 ///
 /// Example:
 ///
@@ -103,10 +103,10 @@ void for_each(const Call& call, std::int64_t count, const Body& body) {
 }
 
 /// Calls body(block, i) for each i in [0, count): the block_threads threads of one block process
-/// one i together. The requirements on Body are those of for_each(), with `TENON_DEVICE void
-/// operator()(const gpu::Block& block, std::int64_t i) const`. All threads of a block must reach
-/// every sync, sum and max; block.hpp has an example. Threads without an element of their i idle:
-/// for rows much shorter than 256, use for_each().
+/// one i together. The requirements on Body are those of for_each(), with
+/// `TENON_DEVICE void operator()(const gpu::Block& block, std::int64_t i) const`. All threads of a
+/// block must reach every sync, sum and max; block.hpp has an example. Threads without an element
+/// of their i idle: for rows much shorter than 256, use for_each().
 template <class Body>
 void for_each_block(const Call& call, std::int64_t count, const Body& body) {
   detail::require_launchable<Body>();

@@ -140,8 +140,8 @@ struct Traced : FoundHere {
   template <class Constant>
   requires std::is_convertible_v<Constant, T> TENON_FN constexpr Traced(const Constant& constant)
       : scalar{static_cast<double>(static_cast<T>(constant)), nullptr, 0, number_dtype<T>} {}
-  /// From another floating type; implicit only to the smaller one, so that `condition ? x : 0.5 *
-  /// x` is unambiguous.
+  /// From another floating type; implicit only to the smaller one, so that
+  /// `condition ? x : 0.5 * x` is unambiguous.
   template <class Other>
   requires(!std::is_same_v<Other, T>) TENON_FN explicit(sizeof(Other) < sizeof(T)) constexpr Traced(const Traced<Other>& x)
       : scalar{cast(x.scalar, number_dtype<T>)} {
