@@ -10,7 +10,8 @@ std::byte* Arena::take(std::size_t bytes) {
   if (bytes > left_) {
     constexpr std::size_t first = std::size_t{1} << 14, most = std::size_t{1} << 20;
     const auto size = std::max(bytes, chunks_.empty() ? first : most);
-    chunks_.emplace_back(new std::byte[size]);  // not touched, so that what is not used is no memory
+    // left uninitialized: pages that are never touched use no physical memory
+    chunks_.emplace_back(new std::byte[size]);
     next_ = chunks_.back().get();
     left_ = size;
   }

@@ -1,4 +1,4 @@
-// Memory of a model's entries: taken piece by piece, given back as a whole.
+// Arena for a model's entries: allocated piece by piece, freed as a whole.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace tenon::onnx {
 
-/// A row of entries in an arena. It may be of a type that is declared only, which std::span does not allow.
+/// A view of consecutive entries in an arena. Unlike std::span, T may be an incomplete type.
 template <class T>
 class List {
  public:
@@ -31,7 +31,8 @@ class Arena {
  public:
   explicit Arena(Budget budget) : budget_(std::move(budget)) {}
 
-  /// Entries with their defaults, alive as long as the arena. Their destructors are never called. Charged first: see Budget::charge().
+  /// Value-initializes `count` entries that live as long as the arena; their destructors are never
+  /// called. Memory is charged before it is allocated: see Budget::charge().
   template <class T>
   T* make(std::size_t count, const char* what) {
     static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= alignof(std::max_align_t));

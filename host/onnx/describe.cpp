@@ -1,4 +1,4 @@
-// What tenon::onnx::describe() tells of a model.
+// Implementation of tenon::onnx::describe().
 #include <tenon/host/host.hpp>
 #include <tenon/host/onnx.hpp>
 
@@ -39,7 +39,7 @@ std::string type_text(const proto::Type* type) {
   return (type->kind == proto::TypeKind::tensor ? "" : "sparse ") + element_type_name(type->dtype) + " [" + text + "]";
 }
 
-// -1 where a size is missing, or it cannot be counted.
+// Returns -1 if a dimension is unknown or the size overflows.
 std::int64_t bytes_of(const proto::Type& type) {
   const auto* const element = element_type(type.dtype);
   if (element == nullptr || element->bits == 0 || !type.has_shape) return -1;
@@ -60,7 +60,7 @@ ValueInfo describe(const proto::ValueInfo& value) {
 }
 
 std::uint64_t bytes_of(const proto::Tensor& tensor) {
-  std::int64_t count = 1;  // the reader has checked that bytes can be counted
+  std::int64_t count = 1;  // the reader has checked that this does not overflow
   for (const auto dim : tensor.dims) count *= dim;
   return element_type(tensor.dtype)->raw_bytes(count);
 }
@@ -73,9 +73,10 @@ void add(ModelInfo& info, const proto::Tensor& tensor) {
   info.external_bytes += bytes;
 }
 
-// What is told of a model is larger than what stands in the arena.
+// The public description of a value takes more memory than its entry in the arena.
 void charge_values(Budget& budget, List<proto::ValueInfo> values) {
-  budget.charge(values.size(), 2 * sizeof(ValueInfo), "inputs and outputs");  // twice, for vectors grow
+  // twice, because vectors over-allocate as they grow
+  budget.charge(values.size(), 2 * sizeof(ValueInfo), "inputs and outputs");
   for (const auto& value : values)
     if (value.type != nullptr) budget.charge(value.type->dims.size(), 3 * sizeof(Dim), "dimensions");
 }
@@ -92,9 +93,9 @@ void describe_values(const Model& model, ModelInfo& info) {
     if (tensor.indices != nullptr) info.initializer_bytes += bytes_of(*tensor.indices);
   }
   for (const auto& input : graph.inputs) {
-    if (initialized.add(input.name))
-      info.inputs.push_back(describe(input));
-    else if (model.ir_version >= 4)  // before, every initializer is listed as an input, and is a constant all the same
+    if (initialized.add(input.name)) info.inputs.push_back(describe(input));
+    // before IR 4, every initializer is also listed as an input but is still a constant
+    else if (model.ir_version >= 4)
       info.defaults.push_back(describe(input));
   }
   for (const auto& output : graph.outputs) info.outputs.push_back(describe(output));

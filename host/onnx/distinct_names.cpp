@@ -8,7 +8,7 @@
 namespace tenon::onnx {
 namespace {
 
-// Another seed in each process, so that nobody can write a file whose names all meet in one slot.
+// Seeded per process, so that no file can be crafted to make all its names collide.
 std::uint64_t hash_of(std::string_view text) {
   static const std::uint64_t seed = std::random_device()();
   return XXH3_64bits_withSeed(text.data(), text.size(), seed);

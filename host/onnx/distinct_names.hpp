@@ -1,4 +1,4 @@
-// Whether a name was there before.
+// A hash set that detects duplicate names.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -8,21 +8,22 @@
 
 namespace tenon::onnx {
 
-/// The names' bytes belong to others. Its memory is charged while it lives.
+/// Does not own the names' bytes. Its memory is charged to the budget while it exists.
 class DistinctNames {
  public:
-  /// `most`: how many names will be added at most.
+  /// `most`: the maximum number of names that will be added.
   DistinctNames(std::size_t most, Budget& budget);
   ~DistinctNames() { budget_.give_back(slots_.size() * sizeof(std::string_view)); }
   DistinctNames(const DistinctNames&) = delete;
   DistinctNames& operator=(const DistinctNames&) = delete;
 
-  /// False where it was there.
+  /// Returns false if the name is already in the set.
   bool add(std::string_view name);
 
  private:
   Budget& budget_;
-  std::vector<std::string_view> slots_;  // open addressing; a power of two, at most half full; no name: a null pointer
+  // open addressing; power-of-two size, at most half full; a null pointer marks an empty slot
+  std::vector<std::string_view> slots_;
 };
 
 }  // namespace tenon::onnx

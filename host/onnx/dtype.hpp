@@ -1,4 +1,4 @@
-// ONNX's element types by their numbers.
+// ONNX element types by number.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace tenon::onnx {
 
-/// Of the field of a TensorProto that holds elements where raw_data does not.
+/// The TensorProto field that holds an element type's values if raw_data does not.
 enum class TypedField : std::uint8_t {
   float_data = 4,
   int32_data = 5,
@@ -18,13 +18,13 @@ enum class TypedField : std::uint8_t {
 };
 
 struct ElementType {
-  const char* name;  ///< numpy's, or ONNX's in small letters
-  DType dtype;       ///< unknown_dtype: Tenon has none of this kind
+  const char* name;  ///< numpy's name, or ONNX's in lower case
+  DType dtype;       ///< unknown_dtype if Tenon has no matching dtype
   TypedField typed;
-  int bits;         ///< in raw data; 0: strings, which have none
-  int numbers = 1;  ///< in the typed field, for one element: 2 for complex ones
+  int bits;         ///< per element in raw_data; 0 for strings, which have no raw form
+  int numbers = 1;  ///< entries per element in the typed field; 2 for complex types
 
-  /// The bytes of so many elements; of at most 2^63 / 16.
+  /// Size in bytes of `count` elements; `count` is at most 2^63 / 16.
   std::uint64_t raw_bytes(std::int64_t count) const {
     const auto many = static_cast<std::uint64_t>(count), each = static_cast<std::uint64_t>(bits);
     return many / 8 * each + (many % 8 * each + 7) / 8;
@@ -33,7 +33,7 @@ struct ElementType {
 
 inline constexpr std::int32_t string_type = 8, int64_type = 7;
 
-/// Null where ONNX has no element type of this number; 0, undefined, is none.
+/// Returns null if ONNX has no element type with this number, including 0 (undefined).
 const ElementType* element_type(std::int32_t number);
 /// `float32`, `float8e4m3fn`, `element type 99`; `?` for 0.
 std::string element_type_name(std::int32_t number);

@@ -17,27 +17,29 @@
 namespace tenon::onnx {
 namespace {
 
-constexpr std::uint64_t map_above = std::uint64_t{1} << 20;  // a model may have many: what is read takes memory
-constexpr const char* link_hint = "put a copy of the file there, or trust the model's links";
+// a model may have many external files, and files that are read instead of mapped use memory
+constexpr std::uint64_t map_above = std::uint64_t{1} << 20;
+constexpr const char* link_hint = "copy the file into the model's folder, or trust the model's links";
 constexpr int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 
 struct Place {
   const std::filesystem::path& model;
   std::string_view location;
-  std::string path{};  // the same without `.` and `..`
+  std::string path{};  // `location` without `.` and `..` components
 
   template <class... Args>
   [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) const {
-    refuse_file(model, "its data in '{}' {}", shown(location), fmt::format(text, std::forward<Args>(args)...));
+    refuse_file(model, "external data '{}' {}", shown(location), fmt::format(text, std::forward<Args>(args)...));
   }
   [[noreturn]] void refuse_error(int error) const { refuse("cannot be read: {}", system_reason(error)); }
 };
 
-// Parts of the path, without `.`, and without `..` and what it leads out of: links on the way do not count. Throws where nothing is left.
+// Splits the location into path components, resolving `.` and `..` lexically without following
+// links. Throws if the result leaves the model's folder or is a folder.
 std::vector<std::string> parts_of(const Place& place) {
   auto rest = place.location;
   if (rest.empty() || rest.front() == '/' || rest.find('\0') != std::string_view::npos)
-    place.refuse("cannot be read: the place must be a path relative to the model's folder");
+    place.refuse("cannot be read: the location must be a path relative to the model's folder");
   std::vector<std::string> parts;
   bool is_folder = false;
   for (bool more = true; more;) {
@@ -46,14 +48,14 @@ std::vector<std::string> parts_of(const Place& place) {
     more = slash != std::string_view::npos;
     is_folder = part.empty() || part == "." || part == "..";
     if (part == "..") {
-      if (parts.empty()) place.refuse("cannot be read: the place leads out of the model's folder");
+      if (parts.empty()) place.refuse("cannot be read: the location is outside the model's folder");
       parts.pop_back();
     } else if (!is_folder) {
       parts.emplace_back(part);
     }
     rest.remove_prefix(more ? slash + 1 : 0);
   }
-  if (is_folder) place.refuse("cannot be read: the place is a folder");
+  if (is_folder) place.refuse("cannot be read: the location is a folder");
   return parts;
 }
 
@@ -65,27 +67,28 @@ Place place_of(const std::filesystem::path& model, std::string_view location) {
 
 OpenFile open_step_by_step(const Place& place, OpenFile folder) {
   const auto parts = parts_of(place);
-  for (std::size_t i = 0; i < parts.size() && folder.descriptor() >= 0; ++i) {  // where it ends, errno says why
+  // on failure, errno says why
+  for (std::size_t i = 0; i < parts.size() && folder.descriptor() >= 0; ++i) {
     const bool last = i + 1 == parts.size();
     folder = OpenFile(::openat(folder.descriptor(), parts[i].c_str(), last ? flags : O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   }
   return folder;
 }
 
-// No descriptor: errno says why, ELOOP, EXDEV or ENOTDIR where there is a link.
+// Without a descriptor on failure; errno is ELOOP, EXDEV or ENOTDIR if a link is in the way.
 OpenFile open_without_links(const Place& place, const OpenFile& folder, bool resolve_by_hand) {
   if (!resolve_by_hand) {
     struct open_how how {};
     how.flags = flags;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
     OpenFile file(static_cast<int>(::syscall(SYS_openat2, folder.descriptor(), place.path.c_str(), &how, sizeof how)));
-    // Sandboxes that do not know the call refuse it by EPERM.
+    // Sandboxes that do not implement the system call reject it with EPERM.
     if (file.descriptor() >= 0 || (errno != ENOSYS && errno != EPERM)) return file;
   }
   return open_step_by_step(place, OpenFile(::fcntl(folder.descriptor(), F_DUPFD_CLOEXEC, 0)));
 }
 
-// Where an open file lies, without links; empty if the system does not say.
+// Path of an open file with all links resolved; empty if the system does not report it.
 std::filesystem::path real_path(const OpenFile& file) {
   std::error_code error;
   auto path = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", file.descriptor()), error);
@@ -96,14 +99,16 @@ bool is_within(const std::filesystem::path& file, const std::filesystem::path& f
   return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
 }
 
-// Hugging Face's cache: the files in REPOSITORY/snapshots/REVISION are links to REPOSITORY/blobs/HASH.
+// In the Hugging Face cache, files in REPOSITORY/snapshots/REVISION are links to
+// REPOSITORY/blobs/HASH.
 bool is_blob_of(const std::filesystem::path& file, const std::filesystem::path& folder) {
   for (auto at = folder; at.has_relative_path(); at = at.parent_path())
     if (at.parent_path().filename() == "snapshots") return file.parent_path() == at.parent_path().parent_path() / "blobs";
   return false;
 }
 
-// Follows links, then judges the file that is open: what the links become meanwhile does not matter.
+// Follows links first and then checks the opened file, so that links changed in the meantime do not
+// matter.
 OpenFile open_link(const Place& place, const OpenFile& folder, bool trust_links) {
   const OpenFile found(::openat(folder.descriptor(), place.path.c_str(), O_PATH | O_CLOEXEC));
   if (found.descriptor() < 0) {
@@ -111,13 +116,14 @@ OpenFile open_link(const Place& place, const OpenFile& folder, bool trust_links)
     std::error_code none;
     const auto target = std::filesystem::read_symlink(place.model.parent_path() / place.path, none);
     if (target.empty()) place.refuse_error(error);
-    place.refuse("cannot be read: it is a link to '{}': {}", shown(target.string()), system_reason(error));
+    place.refuse("cannot be read: it is a symbolic link to '{}': {}", shown(target.string()), system_reason(error));
   }
   const auto real = real_path(found), home = real_path(folder);
-  if (real.empty() || home.empty()) place.refuse("cannot be read: they are behind a link, and /proc does not say where it leads");
+  if (real.empty() || home.empty())
+    place.refuse("cannot be read: it is reached through a symbolic link, and /proc does not show the target");
   if (!trust_links && !is_within(real, home) && !is_blob_of(real, home))
     throw Failure(FailureKind::file,
-                  fmt::format("{}: its data in '{}' are behind a link to '{}', which is outside of the model's folder",
+                  fmt::format("{}: external data '{}' resolves through a symbolic link to '{}', outside the model's folder",
                               place.model.string(), shown(place.location), shown(real.string())),
                   link_hint);
   return OpenFile(::open(fmt::format("/proc/self/fd/{}", found.descriptor()).c_str(), flags & ~O_NOFOLLOW));
@@ -135,10 +141,10 @@ OpenFile open_beneath(const std::filesystem::path& model, std::string_view locat
   if (file.descriptor() < 0) place.refuse_error(errno);
   struct stat status {};
   if (::fstat(file.descriptor(), &status) != 0) place.refuse_error(errno);
-  if (!S_ISREG(status.st_mode)) place.refuse("cannot be read: it is a folder, a pipe or a device, and a file is needed");
+  if (!S_ISREG(status.st_mode)) place.refuse("cannot be read: it is a folder, pipe or device, not a regular file");
   if (status.st_nlink > 1 && !trust_links)
     throw Failure(FailureKind::file,
-                  fmt::format("{}: its data in '{}' cannot be read: the file has {} names (hard links), and may be one from elsewhere",
+                  fmt::format("{}: external data '{}' cannot be read: the file has {} hard links and may belong to another folder",
                               model.string(), shown(location), status.st_nlink),
                   link_hint);
   return {file.release(), status};
@@ -153,7 +159,7 @@ bool ExternalFiles::File::lend(std::uint64_t offset, std::uint64_t size) {
 }
 
 ExternalFiles::File& ExternalFiles::open(std::string_view location, bool& added) {
-  const auto plain = place_of(model_, location).path;  // a file that is written in two ways is one
+  const auto plain = place_of(model_, location).path;  // two spellings of a path refer to one file
   const auto found = files_.find(plain);
   added = found == files_.end();
   if (!added) return found->second;

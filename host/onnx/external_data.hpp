@@ -1,4 +1,4 @@
-// Files beside a model that hold its tensors' elements.
+// External data: files in the model's folder that hold tensor elements.
 #pragma once
 #include <filesystem>
 #include <map>
@@ -12,26 +12,29 @@
 
 namespace tenon::onnx {
 
-/// Opens the file that a model calls `location`: a regular file with no other name, in the model's folder or below. Who made the model must
-/// not be able to read another file by it: no way out by `..`, and links only to files in the folder or, in Hugging Face's cache, in the
-/// `blobs` of the same repository. `trust_links`: other links, and files with several names, are read, too. Throws Failure (file).
-/// `resolve_by_hand`: as on kernels older than 5.6.
+/// Opens the external data file that a model calls `location`. It must be a regular file with a
+/// single hard link, in the model's folder or below. An untrusted model must not be able to read
+/// other files: `..` may not leave the folder, and links may only lead to files in the folder or,
+/// in a Hugging Face cache, to the `blobs` folder of the same repository. `trust_links` also allows
+/// other links and files with several hard links. `resolve_by_hand` resolves the path as on kernels
+/// older than 5.6. Throws Failure (file).
 OpenFile open_beneath(const std::filesystem::path& model, std::string_view location, bool trust_links = false,
                       bool resolve_by_hand = false);
 
-/// Such files, each mapped once.
+/// A model's external data files, each opened and mapped once.
 class ExternalFiles {
  public:
   ExternalFiles(std::filesystem::path model, bool trust_links) : model_(std::move(model)), trust_links_(trust_links) {}
 
   struct File {
     std::shared_ptr<const FileMemory> memory;
-    std::map<std::uint64_t, std::uint64_t> lent{};  // begin -> end of what tensors were given to write to
+    // begin -> end of byte ranges already lent to tensors, which may write to them
+    std::map<std::uint64_t, std::uint64_t> lent{};
 
-    /// Whether nobody was given any byte of it before; if so, it is given now.
+    /// Lends the range and returns true if no byte of it has been lent before.
     bool lend(std::uint64_t offset, std::uint64_t size);
   };
-  /// `added`: whether it was not open before.
+  /// Sets `added` to whether this call opened the file.
   File& open(std::string_view location, bool& added);
 
  private:

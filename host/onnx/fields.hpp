@@ -1,5 +1,5 @@
-// The numbers of protobuf's fields in the messages of onnx.proto that Tenon reads. Others are skipped: documentation, hints for other
-// programs, and what newer versions of the format may add.
+// Field numbers of the onnx.proto messages that Tenon reads. Other fields are skipped:
+// documentation, hints for other programs, and additions of newer format versions.
 #pragma once
 #include <cstdint>
 

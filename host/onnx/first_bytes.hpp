@@ -1,4 +1,4 @@
-// What kind of graph file it is, by its first bytes.
+// Detects the kind of a graph file by its first bytes.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace tenon::onnx {
 
-/// At most 16. Throws Failure (file) where the file cannot be read.
+/// Returns up to 16 bytes. Throws Failure (file) if the file cannot be read.
 std::string first_bytes(const std::filesystem::path& path);
 
-/// Whether a .tenon file begins so.
+/// Whether these are the first bytes of a .tenon file.
 bool is_tenon_start(std::string_view bytes);
-/// Whether an ONNX model begins so: with a field that models have, written as it must be. Text never does: graph.json begins with a brace,
-/// which is no such field.
+/// Whether these can be the first bytes of an ONNX model: a ModelProto field with its proper wire
+/// type. Text never matches: graph.json begins with a brace, which is not such a field.
 bool is_model_start(std::string_view bytes);
 
 }  // namespace tenon::onnx

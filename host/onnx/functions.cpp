@@ -20,7 +20,7 @@ std::string label(const Function& function) {
                      function.overload.empty() ? "" : ":", shown(function.overload));
 }
 
-/// Which functions each one calls, by their places in the model; the calls of all, one function after the other.
+/// Call graph of a model's functions, by index: the callees of all functions in one array.
 class Calls {
  public:
   explicit Calls(const Model& model) {
@@ -51,8 +51,7 @@ struct Visit {
   auto visit = std::find_if(way.begin(), way.end(), [&](const Visit& on_way) { return on_way.function == again; });
   std::string text;
   for (int shown = 0; visit != way.end() && shown < 8; ++visit, ++shown) text += "'" + label(model.functions[visit->function]) + "' calls ";
-  refuse_file(model.path, "its functions call themselves: {}{}'{}'", text, visit == way.end() ? "" : "... calls ",
-              label(model.functions[again]));
+  refuse_file(model.path, "recursive functions: {}{}'{}'", text, visit == way.end() ? "" : "... calls ", label(model.functions[again]));
 }
 
 }  // namespace
@@ -65,10 +64,10 @@ void index_functions(Model& model) {
   model.functions_by_name = {sorted, count};
   const auto* const twice = std::adjacent_find(model.functions_by_name.begin(), model.functions_by_name.end(),
                                                [](const Function* left, const Function* right) { return key_of(*left) == key_of(*right); });
-  if (twice != model.functions_by_name.end()) refuse_file(model.path, "it has two functions '{}'", label(**twice));
+  if (twice != model.functions_by_name.end()) refuse_file(model.path, "duplicate function '{}'", label(**twice));
 }
 
-// Depth first, without recursion: a chain of calls may be as long as the file.
+// Depth-first search without recursion, because call chains may be as long as the file.
 void refuse_cycles(const Model& model) {
   enum class State : std::uint8_t { unseen, open, done };
   const Calls calls(model);

@@ -18,13 +18,15 @@
 namespace tenon::onnx {
 namespace {
 
-constexpr std::string_view constants_note = "constants of an ONNX file";  // names, a line each
+// metadata key of the embedded graph; its value is one name per line
+constexpr std::string_view constants_note = "constants of an ONNX file";
 
 bool has_elements(const ValueRecord& value) {
   return value.role == Role::variable || value.role == Role::state || value.role == Role::constant;
 }
 
-/// All that a model says, in one order, but what does not matter: names of nodes, hints of shapes, elements of some initializers.
+/// Serializes a model canonically for the digest, without node names, shape hints and the elements
+/// of the initializers in `without`.
 class Canonical {
  public:
   explicit Canonical(std::unordered_set<std::string_view> without) : without_(std::move(without)) {}
@@ -104,7 +106,7 @@ std::optional<GraphModel> decoded(const Model& model, std::string_view text) {
   return file ? std::make_optional(read_tenon(*file, FileCheck::everything)) : std::nullopt;
 }
 
-// Takes the names of constants out of the notes again.
+// Removes the constants' names from the metadata and returns them.
 std::unordered_set<std::string> take_constants(GraphModel& graph) {
   std::unordered_set<std::string> constants;
   std::erase_if(graph.meta, [&](const auto& note) {
@@ -129,11 +131,12 @@ void take_elements(GraphModel& graph, const Model& model, bool trust_links) {
     if (!has_elements(value)) continue;
     const auto name = graph.strings[value.name];
     const auto found = initializers.find(name);
-    if (found == initializers.end()) throw Failure(FailureKind::file, fmt::format("it has no initializer '{}'", name));
+    if (found == initializers.end()) throw Failure(FailureKind::file, fmt::format("the model has no initializer '{}'", name));
     auto elements = reader.read(*found->second);
     const auto type = type_of(elements);
     if (to_string(type) != to_string(value.type))
-      throw Failure(FailureKind::file, fmt::format("its initializer '{}' is {}, not {}", name, to_string(type), to_string(value.type)));
+      throw Failure(FailureKind::file,
+                    fmt::format("initializer '{}' is {}, but the embedded graph needs {}", name, to_string(type), to_string(value.type)));
     if (constants.contains(std::string(name))) value.role = Role::constant;
     value.tensor = static_cast<std::uint32_t>(graph.tensors.size());
     graph.tensors.push_back(HeldTensor::hold(value.role == Role::state ? elements.clone() : elements));
@@ -175,7 +178,7 @@ std::optional<FileBytes> from_base64(std::string_view text, const std::filesyste
   return FileBytes{name, {bytes.get(), size}, bytes};
 }
 
-// The reader writes nothing.
+// The const_cast is safe because the reader does not write.
 std::string digest(const std::string& bytes, const GraphModel& graph) {
   auto* const begin = reinterpret_cast<std::byte*>(const_cast<char*>(bytes.data()));
   const std::shared_ptr<const void> owner(begin, [](const void*) {});
@@ -188,11 +191,11 @@ std::optional<GraphModel> kept_graph(const Model& model, std::string& why, bool 
   try {
     auto graph = decoded(model, text);
     if (!graph) {
-      why = "it is no base64 text";
+      why = "it is not valid base64";
       return {};
     }
     if (digest(model, *graph) != entry(model, kept_digest_key)) {
-      why = "the model has changed since";
+      why = "the model was modified after export";
       return {};
     }
     take_elements(*graph, model, trust_links);

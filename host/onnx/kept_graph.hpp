@@ -1,4 +1,5 @@
-// The graph that an ONNX file was written from, kept in its metadata: what no ONNX node can say of it.
+// The embedded graph: the Tenon graph that an ONNX file was exported from, stored in its metadata
+// because ONNX nodes cannot express all of it.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,20 +10,21 @@
 
 namespace tenon::onnx {
 
-/// Keys of a model's metadata: the graph without its tensors' elements, as a .tenon file in base64, and digest() of the ONNX graph that
-/// stands for it.
+/// Metadata keys: the graph as a base64-encoded .tenon file without tensor elements, and the
+/// digest() of the ONNX graph exported from it.
 inline constexpr const char *kept_graph_key = "tenon.graph", *kept_digest_key = "tenon.digest";
 
 std::string keep(const GraphModel& graph);
-/// Of `bytes`, a model as it is written, with that kept graph.
+/// Digest of the serialized model `bytes` with this embedded graph.
 std::string digest(const std::string& bytes, const GraphModel& graph);
 
-/// The kept graph with the elements of the model's initializers; nothing where there is none, or where something else than these
-/// elements has changed since. `why`: what is wrong with one that is there. Needs no plugin.
+/// Returns the embedded graph with the elements of the model's initializers; nothing if there is
+/// none or if anything but these elements has changed since export. If a graph is present but
+/// unusable, `why` receives the reason. Needs no plugin.
 std::optional<GraphModel> kept_graph(const Model& model, std::string& why, bool trust_links = false);
 
 std::string to_base64(std::string_view bytes);
-/// Nothing if it is no such text. `name`: for messages.
+/// Returns nothing if `text` is not valid base64. `name` is used in error messages.
 std::optional<FileBytes> from_base64(std::string_view text, const std::filesystem::path& name);
 
 }  // namespace tenon::onnx

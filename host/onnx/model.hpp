@@ -1,5 +1,5 @@
-// What an ONNX file says, as plain structs: protobuf's messages without protobuf. Texts, elements and whole tensors are views into the
-// file's memory; lists lie in the model's arena.
+// The contents of an ONNX file as plain structs that mirror the protobuf messages. Strings,
+// elements and whole tensors are views into the file's memory; lists live in the model's arena.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,14 +13,15 @@
 
 namespace tenon::onnx {
 
-/// Named as in onnx.proto; apart from tenon::Graph, tenon::Tensor and so on.
+/// Names follow onnx.proto; the namespace separates them from tenon::Graph, tenon::Tensor and so
+/// on.
 namespace proto {
 
 struct Graph;
 
 /// A dimension: a size, a name (equal names mean equal sizes), or neither.
 struct Dim {
-  std::int64_t size = -1;  ///< -1: not known
+  std::int64_t size = -1;  ///< -1: unknown
   std::string_view name{};
 };
 
@@ -28,50 +29,55 @@ enum class TypeKind : std::uint8_t { unknown, tensor, sparse_tensor, sequence, m
 
 struct Type {
   TypeKind kind = TypeKind::unknown;
-  bool has_shape = false;         ///< of tensors: else not even the rank is known
-  std::int32_t dtype = 0;         ///< ONNX's number (dtype.hpp) of tensors' elements or a map's keys; 0: not known
-  List<Dim> dims{};               ///< of tensors
-  const Type* element = nullptr;  ///< of sequences and optionals, and a map's values; null: not said
+  bool has_shape = false;  ///< of tensors; if false, the rank is unknown, too
+  /// ONNX element type (dtype.hpp) of a tensor, or of a map's keys; 0: unknown
+  std::int32_t dtype = 0;
+  List<Dim> dims{};  ///< of tensors
+  /// element type of a sequence or optional, value type of a map; null: unspecified
+  const Type* element = nullptr;
 };
 
 struct ValueInfo {
   std::string_view name;
-  const Type* type = nullptr;  ///< null: not said
+  const Type* type = nullptr;  ///< null: unspecified
 };
 
-/// Another file's part. The three texts as they stand in the model are checked when the file is opened (external_data.hpp).
+/// A range of bytes in an external data file. The location is validated when the file is opened
+/// (external_data.hpp).
 struct External {
   std::string_view location;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
-  bool has_length = false;  ///< else up to the end of the file
+  bool has_length = false;  ///< if false, the data extends to the end of the file
 };
 
 enum class TensorData : std::uint8_t {
-  none,     ///< no bytes: right for tensors without elements alone
+  none,     ///< no data; valid only for tensors without elements
   raw,      ///< little-endian elements
-  typed,    ///< float_data, int32_data ...: read from the message by TensorReader
+  typed,    ///< float_data, int32_data ...: decoded from the message by TensorReader
   external  ///< in another file
 };
 
-/// A tensor whose dtype, dimensions and number of bytes fit together, but for typed data, which are counted when they are read.
+/// A tensor whose dtype, dimensions and data size are consistent. Typed data is counted only when
+/// it is read.
 struct Tensor {
   std::string_view name;
-  std::int32_t dtype = 0;  ///< ONNX's number (dtype.hpp)
+  std::int32_t dtype = 0;  ///< ONNX element type (dtype.hpp)
   TensorData data = TensorData::none;
-  List<std::int64_t> dims{};           ///< none negative, their product fits 64 bits
+  List<std::int64_t> dims{};           ///< non-negative; their product fits 64 bits
   std::string_view bytes{};            ///< raw: the elements. typed: the whole message
-  const External* external = nullptr;  ///< of external ones
+  const External* external = nullptr;  ///< set for external data only
 };
 
-/// Values at some places, all others are zero. COO: `values` [n], `indices` [n] (of flattened elements) or [n, rank].
+/// A sparse tensor in COO format: `values` [n], and `indices` [n] (into the flattened tensor) or
+/// [n, rank].
 struct SparseTensor {
-  const Tensor* values = nullptr;   ///< never null; its name is the sparse tensor's
-  const Tensor* indices = nullptr;  ///< null only where there are no values
+  const Tensor* values = nullptr;   ///< never null; carries the sparse tensor's name
+  const Tensor* indices = nullptr;  ///< null only if there are no values
   List<std::int64_t> dims{};
 };
 
-/// ONNX's numbers.
+/// ONNX's AttributeProto.AttributeType numbers.
 enum class AttributeKind : std::uint8_t {
   undefined = 0,
   f = 1,
@@ -93,23 +99,27 @@ enum class AttributeKind : std::uint8_t {
 /// `std::get<std::int64_t>(attribute.value)`, `std::get_if<List<float>>(&attribute.value)`.
 struct Attribute {
   std::string_view name;
-  AttributeKind kind = AttributeKind::undefined;  ///< never undefined in a model that was read
-  std::string_view ref_attr_name{};               ///< in a function: the attribute of the calling node that gives the value. Else empty
-  /// Of `kind`, in the order of its numbers; std::monostate where there is a ref_attr_name. Strings may be any bytes.
+  AttributeKind kind = AttributeKind::undefined;  ///< never undefined after reading
+  /// in a function: the calling node's attribute that provides the value; else empty
+  std::string_view ref_attr_name{};
+  /// Alternatives follow the numbers of `kind`; std::monostate if ref_attr_name is set. Strings are
+  /// arbitrary bytes.
   std::variant<std::monostate, float, std::int64_t, std::string_view, const Tensor*, const Graph*, List<float>, List<std::int64_t>,
                List<std::string_view>, List<Tensor>, List<Graph>, const SparseTensor*, List<SparseTensor>, const Type*, List<Type>>
       value{};
 };
 
 struct Node {
-  std::string_view name;                    ///< may be empty, and need not be unique
-  std::string_view domain, type, overload;  ///< an empty domain is ONNX's own; "ai.onnx" is read as empty
-  List<std::string_view> inputs{};          ///< empty: an optional one is left out
-  List<std::string_view> outputs{};         ///< empty: nobody wants it
-  List<Attribute> attributes{};             ///< of different names
+  std::string_view name;  ///< may be empty, need not be unique
+  /// an empty domain is ONNX's default; "ai.onnx" is read as empty
+  std::string_view domain, type, overload;
+  List<std::string_view> inputs{};   ///< an empty name marks an omitted optional input
+  List<std::string_view> outputs{};  ///< an empty name marks an unused output
+  List<Attribute> attributes{};      ///< names are unique
 };
 
-/// No two of its nodes' outputs, inputs and initializers have one name, except that an initializer may give an input's default.
+/// The names of node outputs, inputs and initializers are unique, except that an initializer may
+/// provide an input's default.
 struct Graph {
   std::string_view name;
   List<Node> nodes{};
@@ -118,19 +128,19 @@ struct Graph {
   List<SparseTensor> sparse_initializers{};
 };
 
-/// A set of operators: a domain (empty: ONNX's own) and its version.
+/// An operator set: a domain (empty: ONNX's default) and its version.
 struct OpsetImport {
   std::string_view domain;
   std::int64_t version = 0;
 };
 
-/// An operator that is a graph of others. No two of a model have the same domain, name and overload, and none calls itself, not even
-/// through others.
+/// An operator defined as a graph of others. Domain, name and overload are unique in a model, and
+/// no function calls itself, directly or through others.
 struct Function {
   std::string_view domain, name, overload;
   List<std::string_view> inputs{}, outputs{};
-  List<std::string_view> attributes{};   ///< that a node must give
-  List<Attribute> attribute_defaults{};  ///< others that it may give
+  List<std::string_view> attributes{};   ///< required attributes
+  List<Attribute> attribute_defaults{};  ///< optional attributes with defaults
   List<Node> nodes{};
   List<OpsetImport> opset_imports{};
   List<ValueInfo> value_infos{};
@@ -142,12 +152,12 @@ struct Metadata {
 
 }  // namespace proto
 
-/// A file, read and checked. Moving it moves no entry.
+/// A model that was read and validated. Moving it does not move its entries.
 struct Model {
   std::filesystem::path path;
-  std::shared_ptr<const void> owner;  ///< of the file's bytes
-  std::shared_ptr<Arena> arena;       ///< of the lists
-  bool may_change = false;            ///< the bytes may be written to by others: tensors' indices must be copied before they are checked
+  std::shared_ptr<const void> owner;  ///< keeps the file's bytes alive
+  std::shared_ptr<Arena> arena;       ///< holds the lists
+  bool may_change = false;            ///< others may write to the bytes: copy indices before validating them
   std::string_view bytes;             ///< the whole file
 
   std::int64_t ir_version = 0, model_version = 0;
@@ -157,21 +167,22 @@ struct Model {
   proto::Graph graph;
   List<proto::Function> functions;
   List<const proto::Function*> functions_by_name;  ///< for function()
-  bool has_training = false;                       ///< training_info, which nothing here uses
+  bool has_training = false;                       ///< whether it has training_info, which Tenon ignores
 
-  /// 0 where the model does not import the domain.
+  /// Returns 0 if the model does not import the domain.
   std::int64_t opset(std::string_view domain) const;
-  /// Null where the model has none of that name.
+  /// Returns null if the model has no such function.
   const proto::Function* function(std::string_view domain, std::string_view type, std::string_view overload) const;
 };
 
-/// Throws Failure (file) with one sentence about what is wrong. Tensors' elements are not looked at; see TensorReader (tensor_data.hpp).
-/// A file of more than `map_above` bytes is mapped.
+/// Throws Failure (file) with a one-sentence reason. Tensor elements are not read; see TensorReader
+/// (tensor_data.hpp). Files larger than `map_above` bytes are mapped.
 Model read_model(const std::filesystem::path& path, std::uint64_t map_above = FileMemory::most_read);
-/// A file that is in memory already.
+/// Reads a file that is already in memory.
 Model read_model(const FileBytes& file);
 
-/// Calls visit(node) for each node of the list and, after it, for those of the graphs in its attributes. The reader limits their depth.
+/// Calls visit(node) for each node and then for the nodes of its subgraphs. The reader limits the
+/// nesting depth.
 template <class Visit>
 void for_each_node(List<proto::Node> nodes, const Visit& visit) {
   for (const auto& node : nodes) {

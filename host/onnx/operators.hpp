@@ -1,4 +1,4 @@
-// Which operators a model uses.
+// The operators that a model uses.
 #pragma once
 #include <vector>
 
@@ -6,14 +6,15 @@
 
 namespace tenon::onnx {
 
-/// The nodes of one operator: of one domain, type and overload.
+/// All nodes of one operator, that is, of one domain, type and overload.
 struct OperatorUse {
-  const proto::Node* first;  ///< in the order of the file: the graph with its subgraphs, then the functions
+  /// in file order: the main graph with its subgraphs, then the functions
+  const proto::Node* first;
   std::size_t count;
 };
 
-/// All that nodes use, sorted by domain, type and overload. Whoever imports asks for each of these at once what it has in its place, so
-/// that everything that is missing is told together.
+/// All operators that the model uses, sorted by domain, type and overload. The importer checks all
+/// of them up front, so that everything missing is reported at once.
 std::vector<OperatorUse> operators_of(const Model& model);
 
 }  // namespace tenon::onnx

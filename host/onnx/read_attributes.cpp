@@ -1,4 +1,4 @@
-// Attributes of nodes and functions.
+// Reads attributes of nodes and functions.
 #include "onnx/fields.hpp"
 #include "onnx/reader.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 
 using proto::AttributeKind;
 
-/// By kind: the field that holds its value.
+/// The field that holds the value, by attribute kind.
 constexpr std::uint32_t value_fields[] = {
     0,
     field::attribute::f,
@@ -26,11 +26,11 @@ constexpr std::uint32_t value_fields[] = {
     field::attribute::type_protos,
 };
 
-/// What is known of an attribute before its value is read, besides its names.
+/// What a first pass over an attribute finds, besides its names.
 struct Outline {
   std::int64_t kind = 0;
-  std::uint32_t values = 0;  // the fields that are there, as bits
-  std::size_t count = 0;     // entries of the list, of whatever kind
+  std::uint32_t values = 0;  // bit set of the value fields that are present
+  std::size_t count = 0;     // list entries in all value fields
 };
 
 Outline outline(Wire wire, proto::Attribute& attribute) {
@@ -59,7 +59,7 @@ Outline outline(Wire wire, proto::Attribute& attribute) {
 void MessageReader::read(Wire wire, proto::Attribute& attribute) {
   const auto found = outline(wire, attribute);
   if (found.kind < 0 || found.kind >= static_cast<std::int64_t>(std::size(value_fields)))
-    wire.refuse("its type is {}, which is no type of attributes that this tenon knows", found.kind);
+    wire.refuse("unknown attribute type {}", found.kind);
   attribute.kind = static_cast<AttributeKind>(found.kind);
   check(wire, attribute, found.values);
   if (attribute.ref_attr_name.empty()) read_value(wire, attribute, found.count);
@@ -68,18 +68,18 @@ void MessageReader::read(Wire wire, proto::Attribute& attribute) {
 void MessageReader::check(const Wire& wire, const proto::Attribute& attribute, std::uint32_t values) const {
   const auto what = [&] { return shown(attribute.name); };
   if (attribute.name.empty()) wire.refuse("it has no name");
-  if (attribute.kind == AttributeKind::undefined) wire.refuse("attribute '{}' does not say its type", what());
+  if (attribute.kind == AttributeKind::undefined) wire.refuse("attribute '{}' has no type", what());
   const auto own = 1U << value_fields[static_cast<std::size_t>(attribute.kind)];
-  if ((values & ~own) != 0) wire.refuse("attribute '{}' has a value that is not of its type", what());
+  if ((values & ~own) != 0) wire.refuse("the value of attribute '{}' does not match its type", what());
   if (attribute.ref_attr_name.empty()) return;
-  if (values != 0) wire.refuse("attribute '{}' has a value, and refers to another attribute, too", what());
+  if (values != 0) wire.refuse("attribute '{}' has both a value and a reference to another attribute", what());
   if (!in_function_)
-    wire.refuse("attribute '{}' refers to attribute '{}' of a function, but is in none", what(), shown(attribute.ref_attr_name));
+    wire.refuse("attribute '{}' refers to function attribute '{}' outside of a function", what(), shown(attribute.ref_attr_name));
 }
 
 void MessageReader::read_value(Wire& wire, proto::Attribute& attribute, std::size_t count) {
   const auto number = value_fields[static_cast<std::size_t>(attribute.kind)];
-  // Calls take() with the wire at each field of the value.
+  // Calls take() with the wire positioned at each field of the value.
   const auto each = [&](const auto& take) {
     while (wire.next())
       if (wire.field() == number) take();
@@ -101,7 +101,7 @@ void MessageReader::read_value(Wire& wire, proto::Attribute& attribute, std::siz
   switch (attribute.kind) {
     case AttributeKind::undefined:
       break;
-    case AttributeKind::f:  // one that is not there is 0, as protobuf has it
+    case AttributeKind::f:  // a missing value is 0, as in protobuf
       attribute.value = 0.0F;
       return each([&] { attribute.value = wire.real("f"); });
     case AttributeKind::i:

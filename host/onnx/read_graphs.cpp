@@ -1,4 +1,4 @@
-// Nodes, graphs and functions.
+// Reads nodes, graphs and functions.
 #include "onnx/distinct_names.hpp"
 #include "onnx/fields.hpp"
 #include "onnx/reader.hpp"
@@ -38,12 +38,12 @@ void MessageReader::read(Wire wire, proto::Node& node) {
     }
   }
   node.inputs = inputs, node.outputs = outputs, node.attributes = attributes;
-  if (node.type.empty()) wire.refuse("node '{}' does not say its operator", shown(node.name));
+  if (node.type.empty()) wire.refuse("node '{}' has no op_type", shown(node.name));
   check_names(wire, node.attributes);
 }
 
 void MessageReader::read(Wire wire, proto::Graph& graph) {
-  if (++graphs_ > most_graphs) wire.refuse("graphs are nested more than {} deep", most_graphs);
+  if (++graphs_ > most_graphs) wire.refuse("graphs are nested more than {} levels deep", most_graphs);
   const FieldCounts counts(wire);
   auto nodes = fill<proto::Node>(wire, counts[field::graph::node], "nodes");
   auto inputs = fill<proto::ValueInfo>(wire, counts[field::graph::input], "inputs");
@@ -137,9 +137,9 @@ void MessageReader::read(Wire wire, proto::Function& function) {
   in_function_ = false;
 }
 
-// A few are compared with each other; more would take time.
+// Few attributes are compared pairwise; for many, quadratic time would be too slow.
 void MessageReader::check_names(const Wire& wire, List<proto::Attribute> attributes) {
-  const auto refuse = [&](std::string_view name) { wire.refuse("it has two attributes '{}'", shown(name)); };
+  const auto refuse = [&](std::string_view name) { wire.refuse("duplicate attribute '{}'", shown(name)); };
   if (attributes.size() <= 8) {
     for (const auto& one : attributes)
       for (const auto* other = attributes.begin(); other != &one; ++other)
@@ -163,7 +163,7 @@ void add_outputs(const Wire& wire, DistinctNames& names, List<proto::Node> nodes
   for (const auto& node : nodes)
     for (const auto output : node.outputs)
       if (!output.empty() && !names.add(output))
-        wire.refuse("output '{}' of node '{}' ({}) has the name of an earlier value", shown(output), shown(node.name), shown(node.type));
+        wire.refuse("output '{}' of node '{}' ({}) reuses the name of an earlier value", shown(output), shown(node.name), shown(node.type));
 }
 
 }  // namespace
@@ -172,12 +172,12 @@ void MessageReader::check_names(const Wire& wire, const proto::Graph& graph) {
   const auto stored = graph.initializers.size() + graph.sparse_initializers.size();
   DistinctNames values(graph.inputs.size() + stored + count_outputs(graph.nodes), arena_.budget());
   for (const auto& input : graph.inputs)
-    if (!values.add(input.name)) wire.refuse("it has two inputs '{}'", shown(input.name));
+    if (!values.add(input.name)) wire.refuse("duplicate input '{}'", shown(input.name));
   DistinctNames tensors(stored, arena_.budget());
   const auto add = [&](std::string_view name) {
     if (name.empty()) wire.refuse("an initializer has no name");
-    if (!tensors.add(name)) wire.refuse("it has two initializers '{}'", shown(name));
-    values.add(name);  // may be an input's: the default of it
+    if (!tensors.add(name)) wire.refuse("duplicate initializer '{}'", shown(name));
+    values.add(name);  // may name an input, whose default it then provides
   };
   for (const auto& tensor : graph.initializers) add(tensor.name);
   for (const auto& tensor : graph.sparse_initializers) add(tensor.values->name);
@@ -187,11 +187,11 @@ void MessageReader::check_names(const Wire& wire, const proto::Graph& graph) {
 void MessageReader::check_names(const Wire& wire, const proto::Function& function) {
   DistinctNames values(function.inputs.size() + count_outputs(function.nodes), arena_.budget());
   for (const auto input : function.inputs)
-    if (!values.add(input)) wire.refuse("function '{}' has two inputs '{}'", shown(function.name), shown(input));
+    if (!values.add(input)) wire.refuse("function '{}' has duplicate input '{}'", shown(function.name), shown(input));
   add_outputs(wire, values, function.nodes);
   DistinctNames attributes(function.attributes.size() + function.attribute_defaults.size(), arena_.budget());
   const auto add = [&](std::string_view name) {
-    if (!attributes.add(name)) wire.refuse("function '{}' has two attributes '{}'", shown(function.name), shown(name));
+    if (!attributes.add(name)) wire.refuse("function '{}' has duplicate attribute '{}'", shown(function.name), shown(name));
   };
   for (const auto name : function.attributes) add(name);
   for (const auto& attribute : function.attribute_defaults) add(attribute.name);

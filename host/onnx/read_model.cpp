@@ -1,4 +1,4 @@
-// The whole file.
+// Reads a whole model file.
 #include <algorithm>
 
 #include "onnx/fields.hpp"
@@ -11,44 +11,44 @@ namespace {
 
 constexpr std::int64_t oldest_ir = 3, newest_ir = 14, oldest_opset = 7, newest_opset = 28;
 
-// What users have instead of a model now and then.
+// Detects files that users often have instead of a model.
 void refuse_other_files(const std::filesystem::path& path, std::string_view text) {
-  if (text.empty()) refuse_file(path, "the file is empty, and an ONNX model is needed");
+  if (text.empty()) refuse_file(path, "the file is empty, not an ONNX model");
   const auto refuse = [&](const char* what, const char* hint) {
-    throw Failure(FailureKind::file, fmt::format("{}: the file is {}, and no ONNX model", path.string(), what), hint);
+    throw Failure(FailureKind::file, fmt::format("{}: the file is {}, not an ONNX model", path.string(), what), hint);
   };
   if (text.starts_with("version https://git-lfs.github.com/"))
-    refuse("a Git LFS pointer, which stands for the model", "run `git lfs pull` where it came from, or download the model itself");
+    refuse("a Git LFS pointer", "run `git lfs pull` in its repository, or download the model itself");
   const auto start = text.substr(std::min(text.find_first_not_of(" \t\r\n\xef\xbb\xbf"), text.size()), 16);
   std::string lower(start);
   std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   for (const auto* tag : {"<!doctype", "<html", "<head", "<?xml"})
-    if (lower.starts_with(tag))
-      refuse("a web page", "what was downloaded is a page about the model, or an error; download the model itself");
+    if (lower.starts_with(tag)) refuse("a web page", "the download is a page about the model or an error page; download the model itself");
 }
 
 void check_opsets(const Model& model, List<proto::OpsetImport> opsets, const std::string& whose) {
-  constexpr std::size_t most = 100;  // each is compared with all
-  if (opsets.size() > most) refuse_file(model.path, "{} imports {} opsets, and at most {} are allowed", whose, opsets.size(), most);
+  constexpr std::size_t most = 100;  // each is compared with all others
+  if (opsets.size() > most) refuse_file(model.path, "{} imports {} opsets; at most {} are allowed", whose, opsets.size(), most);
   for (const auto& opset : opsets) {
     for (const auto* other = opsets.begin(); other != &opset; ++other)
       if (other->domain == opset.domain && other->version != opset.version)
-        refuse_file(model.path, "{} imports opsets {} and {} of domain '{}'", whose, other->version, opset.version, shown(opset.domain));
+        refuse_file(model.path, "{} imports both opset {} and opset {} of domain '{}'", whose, other->version, opset.version,
+                    shown(opset.domain));
     if (opset.domain.empty() && (opset.version < oldest_opset || opset.version > newest_opset))
       throw Failure(FailureKind::file,
-                    fmt::format("{}: {} uses opset {} of ONNX, and this tenon reads opsets {} to {}", model.path.string(), whose,
+                    fmt::format("{}: {} uses ONNX opset {}, but this version of Tenon reads opsets {} to {}", model.path.string(), whose,
                                 opset.version, oldest_opset, newest_opset),
-                    "export the model again for one of these opsets, or convert it with onnx.version_converter");
+                    "re-export the model for one of these opsets, or convert it with onnx.version_converter");
   }
 }
 
 void check(const Model& model) {
   if (model.ir_version < oldest_ir || model.ir_version > newest_ir)
     throw Failure(FailureKind::file,
-                  fmt::format("{}: the model is of ONNX's IR version {}, and this tenon reads {} to {}", model.path.string(),
+                  fmt::format("{}: the model has ONNX IR version {}, but this version of Tenon reads {} to {}", model.path.string(),
                               model.ir_version, oldest_ir, newest_ir),
-                  model.ir_version > newest_ir ? "export the model again with an older ONNX, or use a newer tenon"
-                                               : "export the model again with a newer ONNX");
+                  model.ir_version > newest_ir ? "re-export the model with an older version of ONNX, or use a newer version of Tenon"
+                                               : "re-export the model with a newer version of ONNX");
   check_opsets(model, model.opset_imports, "the model");
   for (const auto& function : model.functions)
     check_opsets(model, function.opset_imports, fmt::format("function '{}'", shown(function.name)));
@@ -60,13 +60,13 @@ void read_fields(Wire wire, Model& model) {
   const auto require = [&](std::uint32_t number, const char* what) {
     if (counts[number] == 0)
       throw Failure(FailureKind::file,
-                    fmt::format("{}: the model has no {}: the file is cut off, or no ONNX model", model.path.string(), what),
-                    "get or export the file again");
+                    fmt::format("{}: the model has no {}: the file is truncated or not an ONNX model", model.path.string(), what),
+                    "download or export the file again");
   };
   require(field::model::ir_version, "ir_version");
   require(field::model::graph, "graph");
   require(field::model::opset_import, "opset_import");
-  if (counts[field::model::graph] > 1) wire.refuse("it has {} graphs, and one is needed", counts[field::model::graph]);
+  if (counts[field::model::graph] > 1) wire.refuse("it has {} graphs instead of one", counts[field::model::graph]);
   auto opsets = reader.fill<proto::OpsetImport>(wire, counts[field::model::opset_import], "opset imports");
   auto metadata = reader.fill<proto::Metadata>(wire, counts[field::model::metadata_props], "metadata entries");
   auto functions = reader.fill<proto::Function>(wire, counts[field::model::functions], "functions");
@@ -155,7 +155,7 @@ Model read_model(const std::filesystem::path& path, std::uint64_t map_above) {
     file->require_unchanged();
     return model;
   } catch (const Failure&) {
-    file->require_unchanged();  // which is then why
+    file->require_unchanged();  // reports the change as the cause
     throw;
   }
 }

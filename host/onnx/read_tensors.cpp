@@ -1,4 +1,4 @@
-// Tensors: everything but their elements.
+// Reads tensors without their elements.
 #include <charconv>
 
 #include "onnx/dtype.hpp"
@@ -12,12 +12,12 @@ constexpr std::uint32_t typed_fields = 1U << field::tensor::float_data | 1U << f
                                        1U << field::tensor::string_data | 1U << field::tensor::int64_data |
                                        1U << field::tensor::double_data | 1U << field::tensor::uint64_data;
 
-// Decimal digits and nothing else.
+// Accepts decimal digits only.
 std::uint64_t read_size(const Wire& wire, std::string_view key, std::string_view text) {
   std::uint64_t size = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
   if (error != std::errc() || end != text.data() + text.size() || size > INT64_MAX)
-    wire.refuse("the {} of its external data is '{}', and a number of bytes is needed", key, shown(text));
+    wire.refuse("the {} of its external data is '{}', not a number of bytes", key, shown(text));
   return size;
 }
 
@@ -34,15 +34,14 @@ std::int64_t elements_of(const Wire& wire, List<std::int64_t> dims) {
   std::int64_t count = 1, without_zeros = 1;
   for (const auto dim : dims) {
     if (dim < 0) wire.refuse("a dimension is {}", dim);
-    if (dim != 0 && __builtin_mul_overflow(without_zeros, dim, &without_zeros))
-      wire.refuse("its dimensions give more elements than can be counted");
+    if (dim != 0 && __builtin_mul_overflow(without_zeros, dim, &without_zeros)) wire.refuse("the number of elements overflows 64 bits");
     if (dim == 0) count = 0;
   }
   return count == 0 ? 0 : without_zeros;
 }
 
 proto::External* MessageReader::read_external(Wire& wire, proto::External* external) {
-  if (external == nullptr) external = arena_.make<proto::External>(1, "places of external data");
+  if (external == nullptr) external = arena_.make<proto::External>(1, "references to external data");
   proto::Metadata entry;
   read(wire.message("external_data", "an entry"), entry);
   if (entry.key == "location") {
@@ -58,7 +57,7 @@ proto::External* MessageReader::read_external(Wire& wire, proto::External* exter
 
 void MessageReader::read(Wire wire, proto::Tensor& tensor) {
   auto dims = fill<std::int64_t>(wire, count_dims(wire, field::tensor::dims), "dimensions");
-  std::uint32_t seen = 0;  // fields of typed data
+  std::uint32_t seen = 0;  // the typed data fields that are present, as bits
   bool raw = false;
   std::int64_t dtype = 0, location = 0;
   proto::External* external = nullptr;
@@ -71,7 +70,7 @@ void MessageReader::read(Wire wire, proto::Tensor& tensor) {
         dtype = wire.integer("data_type");
         break;
       case field::tensor::segment:
-        wire.refuse("it is one segment of a tensor, and this tenon reads whole ones");
+        wire.refuse("it is a segment of a tensor, which this version of Tenon does not support");
       case field::tensor::name:
         tensor.name = wire.text("name");
         break;
@@ -92,12 +91,12 @@ void MessageReader::read(Wire wire, proto::Tensor& tensor) {
   tensor.dims = dims;
   const auto what = tensor.name.empty() ? std::string("it") : "tensor '" + shown(tensor.name) + "'";
   if (dtype <= 0 || dtype > INT32_MAX || element_type(static_cast<std::int32_t>(dtype)) == nullptr)
-    wire.refuse("{} has data_type {}, which is no element type of ONNX that this tenon knows", what, dtype);
+    wire.refuse("{} has unknown data_type {}", what, dtype);
   tensor.dtype = static_cast<std::int32_t>(dtype);
-  if (location != 0 && location != 1) wire.refuse("{} has data_location {}, and only 0 and 1 exist", what, location);
-  if (location == 1 && external == nullptr) wire.refuse("{} has its data in another file, but does not say in which", what);
-  if (location == 0 && external != nullptr) wire.refuse("{} names another file, but has its data here", what);
-  if ((location == 1) + raw + (seen != 0) > 1) wire.refuse("{} has data in two places", what);
+  if (location != 0 && location != 1) wire.refuse("{} has data_location {}; only 0 and 1 are valid", what, location);
+  if (location == 1 && external == nullptr) wire.refuse("{} has external data without a location", what);
+  if (location == 0 && external != nullptr) wire.refuse("{} has an external data location, but its data_location is not EXTERNAL", what);
+  if ((location == 1) + raw + (seen != 0) > 1) wire.refuse("{} has data in more than one field", what);
   tensor.external = external;
   tensor.data = location == 1 ? proto::TensorData::external
                 : raw         ? proto::TensorData::raw
@@ -111,29 +110,28 @@ void MessageReader::check(const Wire& wire, const proto::Tensor& tensor, std::ui
   const auto& type = *element_type(tensor.dtype);
   const auto what = [&] { return (tensor.name.empty() ? "a tensor" : "tensor '" + shown(tensor.name) + "'") + ", " + type.name + ","; };
   const auto count = elements_of(wire, tensor.dims);
-  if (count > INT64_MAX / 16) wire.refuse("{} has more bytes than can be counted", what());
+  if (count > INT64_MAX / 16) wire.refuse("the size of {} overflows 64 bits", what());
   const auto needed = type.raw_bytes(count);
   switch (tensor.data) {
     case proto::TensorData::none:
-      if (count != 0) wire.refuse("{} has {} elements by its dimensions, but no data", what(), count);
+      if (count != 0) wire.refuse("{} has no data for its {} elements", what(), count);
       break;
     case proto::TensorData::raw:
-      if (tensor.dtype == string_type) wire.refuse("{} has raw data, which strings cannot", what());
+      if (tensor.dtype == string_type) wire.refuse("{} has raw data, which is invalid for strings", what());
       if (tensor.bytes.size() != needed)
         wire.refuse("{} has {} bytes of raw data, but {} elements need {}", what(), tensor.bytes.size(), count, needed);
       break;
     case proto::TensorData::typed:
-      if (typed != 1U << static_cast<unsigned>(type.typed))
-        wire.refuse("{} has its data in a field that is for another element type", what());
+      if (typed != 1U << static_cast<unsigned>(type.typed)) wire.refuse("{} has its data in a field for another element type", what());
       if (tensor.dtype == string_type) check_strings(wire, tensor, count);
       break;
     case proto::TensorData::external:
-      if (tensor.external->location.empty()) wire.refuse("{} has its data in another file, but does not say in which", what());
-      if (tensor.dtype == string_type) wire.refuse("{} has its data in another file, which strings cannot", what());
+      if (tensor.external->location.empty()) wire.refuse("{} has external data without a location", what());
+      if (tensor.dtype == string_type) wire.refuse("{} has external data, which is invalid for strings", what());
       if (tensor.external->has_length && tensor.external->length != needed)
-        wire.refuse("{} has {} bytes in another file, but {} elements need {}", what(), tensor.external->length, count, needed);
+        wire.refuse("{} has {} bytes of external data, but {} elements need {}", what(), tensor.external->length, count, needed);
       if (tensor.external->offset > INT64_MAX - needed)
-        wire.refuse("{} lies beyond every file, at byte {}", what(), tensor.external->offset);
+        wire.refuse("{} has an out-of-range external data offset: {}", what(), tensor.external->offset);
       break;
   }
 }
@@ -146,7 +144,7 @@ void MessageReader::check_strings(const Wire& wire, const proto::Tensor& tensor,
       strings.text("string_data");
       ++found;
     }
-  if (found != count) strings.refuse("tensor '{}' has {} strings, but its dimensions give {}", shown(tensor.name), found, count);
+  if (found != count) strings.refuse("tensor '{}' has {} strings, but its dimensions need {}", shown(tensor.name), found, count);
 }
 
 void MessageReader::read(Wire wire, proto::SparseTensor& tensor) {
@@ -164,19 +162,20 @@ void MessageReader::read(Wire wire, proto::SparseTensor& tensor) {
   if (tensor.values == nullptr) wire.refuse("it has no values");
   const auto what = shown(tensor.values->name);
   if (tensor.values->dims.size() != 1)
-    wire.refuse("the values of sparse tensor '{}' have {} dimensions, and 1 is needed", what, tensor.values->dims.size());
+    wire.refuse("the values of sparse tensor '{}' have {} dimensions instead of 1", what, tensor.values->dims.size());
   const auto stored = tensor.values->dims[0];
   if (stored > elements) wire.refuse("sparse tensor '{}' has {} values for {} elements", what, stored, elements);
   if (tensor.indices == nullptr) {
-    if (stored != 0) wire.refuse("sparse tensor '{}' has values, but no indices", what);
+    if (stored != 0) wire.refuse("sparse tensor '{}' has values but no indices", what);
     return;
   }
   const auto& indices = *tensor.indices;
   if (indices.dtype != int64_type)
-    wire.refuse("the indices of sparse tensor '{}' are {}, and int64 is needed", what, element_type_name(indices.dtype));
+    wire.refuse("the indices of sparse tensor '{}' are {} instead of int64", what, element_type_name(indices.dtype));
   const bool flat = indices.dims.size() == 1, by_axis = indices.dims.size() == 2;
   if ((!flat && !by_axis) || indices.dims[0] != stored || (by_axis && static_cast<std::uint64_t>(indices.dims[1]) != tensor.dims.size()))
-    wire.refuse("the indices of sparse tensor '{}' have not the shape of its {} values in {} dimensions", what, stored, tensor.dims.size());
+    wire.refuse("the shape of the indices of sparse tensor '{}' does not match its {} values in {} dimensions", what, stored,
+                tensor.dims.size());
 }
 
 }  // namespace tenon::onnx

@@ -1,4 +1,4 @@
-// Types of values.
+// Reads the types of values.
 #include "onnx/dtype.hpp"
 #include "onnx/fields.hpp"
 #include "onnx/reader.hpp"
@@ -9,7 +9,7 @@ namespace {
 std::int32_t read_element_type(const Wire& wire, const char* name) {
   const auto number = wire.integer(name);
   if (number != 0 && (number < 0 || number > INT32_MAX || element_type(static_cast<std::int32_t>(number)) == nullptr))
-    wire.refuse("its {} {} is no element type of ONNX that this tenon knows", name, number);
+    wire.refuse("unknown element type: {} {}", name, number);
   return static_cast<std::int32_t>(number);
 }
 
@@ -19,7 +19,8 @@ void MessageReader::read(Wire wire, proto::Dim& dim) {
   while (wire.next()) {
     if (wire.field() == field::shape::dim_value) {
       dim = {wire.integer("dim_value"), {}};
-      if (dim.size < -1) wire.refuse("a dimension is {}", dim.size);  // some exporters write -1 for what they do not know
+      // some exporters write -1 for an unknown size
+      if (dim.size < -1) wire.refuse("a dimension is {}", dim.size);
     } else if (wire.field() == field::shape::dim_param) {
       dim = {-1, wire.text("dim_param")};
     }
@@ -42,7 +43,8 @@ void MessageReader::read_tensor_type(Wire wire, proto::Type& type) {
   }
 }
 
-// Sequences and optionals have their elements' type in field 1, maps the keys' there and the values' in field 2.
+// Sequences and optionals have their element type in field 1; maps have the key type in field 1 and
+// the value type in field 2.
 void MessageReader::read_element(Wire wire, proto::Type& type) {
   while (wire.next()) {
     const bool map = type.kind == proto::TypeKind::map;
@@ -54,9 +56,9 @@ void MessageReader::read_element(Wire wire, proto::Type& type) {
 }
 
 void MessageReader::read(Wire wire, proto::Type& type) {
-  if (++types_ > most_types) wire.refuse("types are nested more than {} deep", most_types);
+  if (++types_ > most_types) wire.refuse("types are nested more than {} levels deep", most_types);
   const auto set = [&](proto::TypeKind kind) {
-    if (type.kind != proto::TypeKind::unknown) wire.refuse("it is of two kinds at once");
+    if (type.kind != proto::TypeKind::unknown) wire.refuse("it has two kinds at once");
     type.kind = kind;
   };
   while (wire.next()) {

@@ -1,5 +1,6 @@
-// From messages to structs. Each message is walked through twice: first to count what repeats, then to read it into lists that are just
-// long enough, so that nothing grows and all of it is charged before.
+// Converts messages to structs. Each message is walked twice: first to count repeated fields, then
+// to read them into lists of exactly that size, so that nothing grows and all memory is charged in
+// advance.
 #pragma once
 #include <array>
 #include <utility>
@@ -9,7 +10,7 @@
 
 namespace tenon::onnx {
 
-/// How often each field occurs in a message.
+/// The number of occurrences of each field in a message.
 class FieldCounts {
  public:
   explicit FieldCounts(Wire wire) {
@@ -21,7 +22,8 @@ class FieldCounts {
   std::array<std::size_t, 32> counts_{};
 };
 
-/// A list while it is filled. A mapped file may be written to between counting and reading: then there are more or fewer than were counted.
+/// A list being filled. A mapped file may be modified between counting and reading, so the number
+/// of entries is checked again.
 template <class T>
 class Filling {
  public:
@@ -34,7 +36,7 @@ class Filling {
   operator List<T>() const { return filled_ == size_ ? List<T>(first_, size_) : (refuse(), List<T>()); }
 
  private:
-  [[noreturn]] void refuse() const { wire_.refuse("the number of its {} changed while the file was read", what_); }
+  [[noreturn]] void refuse() const { wire_.refuse("its number of {} changed while the file was read", what_); }
 
   const Wire& wire_;
   const char* what_;
@@ -57,7 +59,8 @@ class MessageReader {
   }
 
  private:
-  static constexpr int most_graphs = 32, most_types = 16;  // nested; protobuf's own readers stop at some 33 graphs
+  // limits on nesting; protobuf's own readers stop at about 33 graphs
+  static constexpr int most_graphs = 32, most_types = 16;
 
   void read(Wire wire, proto::Node& node);
   void read(Wire wire, proto::Attribute& attribute);
@@ -81,22 +84,23 @@ class MessageReader {
   void check_names(const Wire& wire, List<proto::Attribute> attributes);
 
   Arena& arena_;
-  int graphs_ = 0, types_ = 0;  // how deep
+  int graphs_ = 0, types_ = 0;  // current nesting depths
   bool in_function_ = false;
 };
 
-/// A name of ONNX's own domain is read as the empty one.
+/// Returns ONNX's default domain as the empty string.
 inline std::string_view plain_domain(std::string_view domain) {
   return domain == "ai.onnx" ? std::string_view() : domain;
 }
 
-/// The sizes multiplied; throws where one is negative or there are more elements than 64 bits count.
+/// Product of the sizes; throws if one is negative or the product overflows 64 bits.
 std::int64_t elements_of(const Wire& wire, List<std::int64_t> dims);
 
-/// Messages that may be there once. Protobuf would merge several; nobody writes that.
+/// Reads a message that may occur once. Protobuf would merge repeated ones, but no exporter writes
+/// them.
 template <class T>
 const T* MessageReader::read_one(const Wire& wire, const T* before, const char* name, const char* kind) {
-  if (before != nullptr) wire.refuse("it has two of the field {}", name);
+  if (before != nullptr) wire.refuse("duplicate field {}", name);
   auto* const entry = arena_.make<T>(1, kind);
   read(wire.message(name, kind), *entry);
   return entry;

@@ -14,16 +14,16 @@
 
 namespace tenon::onnx {
 
-static_assert(std::endian::native == std::endian::little, "raw data are used as they lie in the file");
+static_assert(std::endian::native == std::endian::little, "raw data is used as stored in the file");
 
-/// A tensor that is being read, and its name in messages.
+/// The tensor being read, with its name for error messages.
 struct TensorReader::Whose {
   const Model& model;
   const proto::Tensor& tensor;
   std::string_view name;
   DType dtype = unknown_dtype;
   Shape shape{};
-  std::size_t size = 0;  // bytes
+  std::size_t size = 0;  // in bytes
 
   template <class... Args>
   [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) const {
@@ -33,19 +33,20 @@ struct TensorReader::Whose {
   Whose(const Model& whole, const proto::Tensor& one, std::string_view otherwise)
       : model(whole), tensor(one), name(one.name.empty() ? otherwise : one.name) {
     dtype = element_type(tensor.dtype)->dtype;
-    if (dtype == unknown_dtype) refuse("has elements of type {}, which Tenon has not", element_type_name(tensor.dtype));
-    if (tensor.dims.size() > max_rank) refuse("has {} dimensions, and at most {} are allowed", tensor.dims.size(), max_rank);
+    if (dtype == unknown_dtype) refuse("has elements of type {}, which Tenon does not support", element_type_name(tensor.dtype));
+    if (tensor.dims.size() > max_rank) refuse("has {} dimensions; at most {} are supported", tensor.dims.size(), max_rank);
     shape = Shape(tensor.dims.data(), static_cast<int>(tensor.dims.size()));
-    size = static_cast<std::size_t>(byte_count(dtype, shape).value());  // the model's reader has checked that it can be counted
+    // the model's reader has checked that this does not overflow
+    size = static_cast<std::size_t>(byte_count(dtype, shape).value());
   }
 };
 
 namespace {
 
-/// From a number in a typed field to an element.
+/// Converts a number in a typed field to an element; returns false if it is out of range.
 template <class T>
 bool store(std::uint64_t number, T& to) {
-  const auto narrow = static_cast<std::int32_t>(number);  // int32_data: as protobuf reads it
+  const auto narrow = static_cast<std::int32_t>(number);  // int32_data, as protobuf decodes it
   if constexpr (std::is_same_v<T, bool>) {
     to = narrow == 1;
     return narrow == 0 || narrow == 1;
@@ -65,7 +66,7 @@ bool store(std::uint64_t number, T& to) {
   }
 }
 
-/// Reals of one element: a complex one has two.
+/// Floating-point components of an element: two for complex types.
 template <class T>
 struct Reals {
   using type = T;
@@ -85,7 +86,7 @@ Tensor TensorReader::empty(const Whose& whose) {
   return Tensor::empty(whose.dtype, whose.shape);
 }
 
-// Bools are copied, since a byte of 2 must not become a bool.
+// Bools are copied, because bytes other than 0 and 1 must not become bools.
 Tensor TensorReader::at(const Whose& whose, std::byte* bytes, const std::shared_ptr<const void>& owner, bool lent) {
   const bool aligned = is_aligned(bytes, whose.dtype);
   if (aligned && lent && whose.dtype != boolean && whose.size != 0)
@@ -110,7 +111,7 @@ Tensor TensorReader::typed(const Whose& whose) {
     using Real = typename Reals<T>::type;
     auto* const to = static_cast<Real*>(tensor.data());
     const auto next = [&]() -> Real& {
-      if (found == count) whose.refuse("has more than the {} numbers that its dimensions give", count);
+      if (found == count) whose.refuse("has more than the {} numbers that its dimensions need", count);
       return to[found++];
     };
     while (wire.next()) {
@@ -121,12 +122,12 @@ Tensor TensorReader::typed(const Whose& whose) {
         wire.integers("data", [&](std::uint64_t number) {
           const auto place = found;
           if (!store(number, next()))
-            whose.refuse("has {} as element {}, which is no {}", static_cast<std::int64_t>(number), place, type.name);
+            whose.refuse("has {} as element {}, which is out of range for {}", static_cast<std::int64_t>(number), place, type.name);
         });
       }
     }
   });
-  if (found != count) whose.refuse("has {} numbers, but its dimensions give {}", found, count);
+  if (found != count) whose.refuse("has {} numbers, but its dimensions need {}", found, count);
   return tensor;
 }
 
@@ -137,7 +138,8 @@ Tensor TensorReader::external(const Whose& whose) {
   const auto bytes = file.memory->bytes();
   if (added) model_.arena->budget().add(bytes.size());
   if (place.offset > bytes.size() || whose.size > bytes.size() - place.offset)
-    whose.refuse("has {} bytes at byte {} of '{}', which has only {}", whose.size, place.offset, shown(place.location), bytes.size());
+    whose.refuse("has {} bytes at offset {} of '{}', which has only {} bytes", whose.size, place.offset, shown(place.location),
+                 bytes.size());
   return at(whose, file.memory->data() + place.offset, file.memory, file.lend(place.offset, whose.size));
 }
 
@@ -147,24 +149,24 @@ Tensor TensorReader::read(const proto::Tensor& tensor, std::string_view name) {
     case proto::TensorData::none:
       return empty(whose);
     case proto::TensorData::raw:
-      // The file's bytes are writable; the model's views only do not show it.
+      // The file's bytes are writable, though the model's views are const.
       return at(whose, reinterpret_cast<std::byte*>(const_cast<char*>(tensor.bytes.data())), model_.owner, model_.owner != nullptr);
     case proto::TensorData::typed:
       return typed(whose);
     case proto::TensorData::external:
       return external(whose);
   }
-  whose.refuse("has its data nowhere");
+  whose.refuse("has no data");
 }
 
-// ONNX wants the places in ascending order, without duplicates, so that nothing must be sorted or added.
+// ONNX requires ascending indices without duplicates, so nothing has to be sorted or added up.
 Tensor TensorReader::read(const proto::SparseTensor& sparse, std::string_view name) {
   const Whose whose(model_, *sparse.values, name);
-  if (sparse.dims.size() != 2) whose.refuse("is sparse and has {} dimensions, and only matrices are read", sparse.dims.size());
+  if (sparse.dims.size() != 2) whose.refuse("is sparse and has {} dimensions; only sparse matrices are supported", sparse.dims.size());
   const auto rows = sparse.dims[0], columns = sparse.dims[1];
   const auto values = read(*sparse.values, whose.name);
   const auto stored = values.size();
-  if (rows == INT64_MAX) whose.refuse("has more rows than can be counted");
+  if (rows == INT64_MAX) whose.refuse("has too many rows");
   model_.arena->budget().charge(static_cast<std::uint64_t>(rows) + 1, sizeof(std::int64_t), "rows of a sparse tensor");
   const auto starts = Tensor::zeros(i64, {rows + 1}), kept = Tensor::empty(i64, {stored});
   if (sparse.indices != nullptr) {
@@ -176,8 +178,8 @@ Tensor TensorReader::read(const proto::SparseTensor& sparse, std::string_view na
       const auto first = *from++;
       const auto row = by_axis ? first : first / columns, column = by_axis ? *from++ : first % columns;
       if (row < 0 || row >= rows || column < 0 || column >= columns)
-        whose.refuse("has its value {} at [{}, {}], outside of [{}, {}]", i, row, column, rows, columns);
-      if (row * columns + column <= last) whose.refuse("has its value {} at [{}, {}], not behind the one before", i, row, column);
+        whose.refuse("has value {} at [{}, {}], outside of its shape [{}, {}]", i, row, column, rows, columns);
+      if (row * columns + column <= last) whose.refuse("has value {} at [{}, {}], not in ascending order", i, row, column);
       last = row * columns + column;
       kept.data<std::int64_t>()[i] = column;
       ++starts.data<std::int64_t>()[row + 1];

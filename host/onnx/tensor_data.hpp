@@ -1,4 +1,4 @@
-// Elements of an ONNX model's tensors.
+// Reads the elements of an ONNX model's tensors.
 #pragma once
 #include <tenon/host/tensor.hpp>
 
@@ -7,18 +7,21 @@
 
 namespace tenon::onnx {
 
-/// Elements stay where they are, in the model's file or in mapped files beside it, if they are aligned; others are copied. The tensors keep
-/// the files alive, may be written (no file changes), and share no bytes with each other. Those in mapped files are found by BackingFiles,
-/// which tells whether they changed. What is copied is charged to the model's budget.
+/// Aligned elements are used in place, in the model's file or in mapped external data files; others
+/// are copied, and copies are charged to the model's budget. The tensors keep the files alive, may
+/// be written to (no file changes), and share no bytes with each other. BackingFiles tracks the
+/// mapped files and detects changes to them.
 class TensorReader {
  public:
-  /// The model must outlive this. `trust_links`: as of open_beneath.
+  /// The model must outlive this. `trust_links`: see open_beneath().
   explicit TensorReader(const Model& model, bool trust_links = false) : model_(model), files_(model.path, trust_links) {}
 
-  /// Throws Failure (file) that names the tensor: element types that Tenon has not (strings, 8-bit floats, 4 and 2 bits), more than 8
-  /// dimensions, numbers that the element type cannot hold, files that may not be read. `name`: for messages, where it has none.
+  /// Throws Failure (file) naming the tensor for element types that Tenon does not support
+  /// (strings, 8-bit floats, 4-bit and 2-bit types), more than 8 dimensions, numbers out of range
+  /// for the element type, and files that may not be read. `name` is used in messages if the tensor
+  /// has no name.
   Tensor read(const proto::Tensor& tensor, std::string_view name = {});
-  /// csr, of a matrix; others are refused.
+  /// Returns a csr matrix; sparse tensors of other ranks are rejected.
   Tensor read(const proto::SparseTensor& tensor, std::string_view name = {});
 
  private:

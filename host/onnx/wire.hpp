@@ -1,7 +1,7 @@
-// The fields of one protobuf message, each checked before anybody gets it.
+// Reads the fields of a protobuf message, each checked before it is returned.
 //
-// Of protozero's reader only the varints are used: its pbf_reader cuts lengths to 32 bits, asserts what files decide, and reads a byte
-// beyond what was cut off.
+// Only protozero's varint functions are used: its pbf_reader truncates lengths to 32 bits, asserts
+// on malformed input, and reads one byte past the end of truncated data.
 #pragma once
 #include <fmt/format.h>
 
@@ -17,20 +17,20 @@
 
 namespace tenon::onnx {
 
-/// A name as part of a message: printable, and cut where it is long.
+/// Makes a name printable and truncates it if it is long, for use in messages.
 std::string shown(std::string_view text);
 
-/// The file around a message, for what is said of it.
+/// The file that contains a message, for error messages.
 struct WireFile {
   std::filesystem::path path;
   const char* begin = nullptr;
 };
 
-/// `while (wire.next()) switch (wire.field()) ...`; fields that are not asked for are skipped. Everything throws Failure (file) that names
-/// the byte. A copy begins where the original stands.
+/// Usage: `while (wire.next()) switch (wire.field()) ...`. Fields that are not read are skipped.
+/// All functions throw Failure (file) with the byte offset. A copy starts at the current position.
 class Wire {
  public:
-  /// `kind`: what the message is, with its article: "a node".
+  /// `kind`: the message's kind with its article, such as "a node".
   Wire(const WireFile& file, std::string_view message, const char* kind)
       : file_(file), kind_(kind), message_(message), next_(message.data()), end_(message.data() + message.size()) {}
 
@@ -38,19 +38,21 @@ class Wire {
   std::uint32_t field() const { return field_; }
   std::string_view message() const { return message_; }
 
-  // The value of the current field, called `name`, if it was written as such.
+  // These return the current field's value, or throw, naming the field `name`, if its wire type
+  // does not match.
   std::string_view bytes(const char* name) const { return require(protozero::pbf_wire_type::length_delimited, name), bytes_; }
   std::string_view text(const char* name) const;  ///< UTF-8
   std::int64_t integer(const char* name) const {
     return require(protozero::pbf_wire_type::varint, name), static_cast<std::int64_t>(number_);
   }
   float real(const char* name) const { return require(protozero::pbf_wire_type::fixed32, name), from_bits<float>(bytes_.data()); }
-  /// The same message from its beginning.
+  /// The same message, from its start.
   Wire again() const { return {file_, message_, kind_}; }
   Wire message(const char* name, const char* kind) const { return {file_, bytes(name), kind}; }
 
-  // A field that repeats numbers: one, or many packed into one value. First how many, then each of them; who keeps them counts again, for
-  // a mapped file may have changed meanwhile.
+  // A repeated numeric field: one number, or many packed into one value. Count first, then read.
+  // Callers that store the numbers must check the count again, because a mapped file may be
+  // modified meanwhile.
   std::size_t count_integers(const char* name) const;
   template <class T>
   std::size_t count_reals(const char* name) const;
@@ -78,7 +80,8 @@ class Wire {
     if (type_ != type) refuse_type(name);
   }
   std::uint64_t varint(const char*& at, const char* end) const {
-    return at != end && *at >= 0 ? static_cast<std::uint64_t>(*at++) : long_varint(at, end);  // most have one byte
+    // most varints have one byte
+    return at != end && *at >= 0 ? static_cast<std::uint64_t>(*at++) : long_varint(at, end);
   }
   std::uint64_t long_varint(const char*& at, const char* end) const;
   [[noreturn]] void refuse_key(std::uint64_t key) const;
@@ -91,8 +94,8 @@ class Wire {
   const char *next_, *end_;
   std::uint32_t field_ = 0;
   protozero::pbf_wire_type type_ = protozero::pbf_wire_type::unknown;
-  std::uint64_t number_ = 0;  // of a varint
-  std::string_view bytes_;    // of all others
+  std::uint64_t number_ = 0;  // value of a varint
+  std::string_view bytes_;    // value of any other field
 };
 
 inline bool Wire::next() {

@@ -94,8 +94,8 @@ TEST_CASE("what is no model, and what cannot be shown of one, is said") {
   const auto page = at.run({"show", "page.onnx"});
   CHECK(page.code == 4);
   CHECK(page.err ==
-        "error: page.onnx: the file is a web page, and no ONNX model\n"
-        "hint: what was downloaded is a page about the model, or an error; download the model itself\n");
+        "error: page.onnx: the file is a web page, not an ONNX model\n"
+        "hint: the download is a page about the model or an error page; download the model itself\n");
 }
 
 TEST_CASE("an ONNX model runs, shows its plan and becomes a .tenon file") {
@@ -161,7 +161,7 @@ TEST_CASE("a model that cannot run for another reason than a missing operator is
   const auto both = at.run({"show", "m.onnx"});
   CHECK(both.code == 3);
   CHECK(both.out.find("missing   my.ops::Odd") != std::string::npos);
-  CHECK(both.out.find("input 'a' has elements of type string, which Tenon has not") != std::string::npos);
+  CHECK(both.out.find("input 'a' has elements of type string, which Tenon does not support") != std::string::npos);
 
   parts.graph.nodes = {{"Neg", {"a"}, {"y"}}};
   parts.graph.inputs = {input("a", 1, 5, 3)};

@@ -84,10 +84,10 @@ TEST_CASE("parts that are outside of the file, or too many of them, are refused"
     const char *offset, *sentence;
   };
   const Case cases[] = {
-      {{3}, "0", "tensor 'a' has 12 bytes at byte 0 of 'w.bin', which has only 8"},
-      {{1}, "5", "tensor 'a' has 4 bytes at byte 5 of 'w.bin', which has only 8"},
-      {{1}, "9", "tensor 'a' has 4 bytes at byte 9 of 'w.bin'"},
-      {{1}, "9223372036854775803", "tensor 'a' has 4 bytes at byte 9223372036854775803 of 'w.bin'"},
+      {{3}, "0", "tensor 'a' has 12 bytes at offset 0 of 'w.bin', which has only 8"},
+      {{1}, "5", "tensor 'a' has 4 bytes at offset 5 of 'w.bin', which has only 8"},
+      {{1}, "9", "tensor 'a' has 4 bytes at offset 9 of 'w.bin'"},
+      {{1}, "9223372036854775803", "tensor 'a' has 4 bytes at offset 9223372036854775803 of 'w.bin'"},
   };
   for (const auto& one : cases) {
     const auto model = model_with(folder / "m.onnx", {outside("a", one.dims, {{"location", "w.bin"}, {"offset", one.offset}})});
@@ -106,7 +106,7 @@ TEST_CASE("parts that are outside of the file, or too many of them, are refused"
     std::vector<tenon::Tensor> kept;
     for (const auto& tensor : many.graph.initializers) kept.push_back(reader.read(tensor));
   });
-  CHECK_MESSAGE(found.message.find("made to exhaust memory") != std::string::npos, found.message);
+  CHECK_MESSAGE(found.message.find("the file is damaged or malicious") != std::string::npos, found.message);
 }
 
 TEST_CASE("files that a model may not read") {
@@ -142,27 +142,27 @@ TEST_CASE("files that a model may not read") {
       {"", "a path relative to the model's folder"},
       {"/etc/passwd", "a path relative to the model's folder"},
       {"plain\0/../../secret"s, "a path relative to the model's folder"},
-      {"../secret", "leads out of the model's folder"},
-      {"sub/../../secret", "leads out of the model's folder"},
-      {"sub/..", "the place is a folder"},
-      {"sub/../out", "are behind a link to '" + outside + "/secret', which is outside of the model's folder"},
-      {"way/../../secret", "leads out of the model's folder"},
-      {"sub/", "the place is a folder"},
-      {".", "the place is a folder"},
-      {"sub", "it is a folder, a pipe or a device"},
-      {"pipe", "it is a folder, a pipe or a device"},
-      {"out", "are behind a link to '" + outside + "/secret', which is outside of the model's folder"},
-      {"up/secret", "are behind a link to '" + outside + "/secret', which"},
-      {"absolute", "are behind a link to '/etc/passwd', which is outside"},
-      {"magic", "which is outside of the model's folder"},
-      {"blob", "are behind a link to '" + outside + "/blobs/own', which is outside"},
-      {"dangling", "it is a link to 'nowhere': there is no such file"},
-      {"ring", "it is a link to 'ring2'"},
-      {"folder", "it is a folder, a pipe or a device"},
-      {"to_pipe", "it is a folder, a pipe or a device"},
-      {"to_hard", "the file has 2 names (hard links)"},
+      {"../secret", "the location is outside the model's folder"},
+      {"sub/../../secret", "the location is outside the model's folder"},
+      {"sub/..", "the location is a folder"},
+      {"sub/../out", "resolves through a symbolic link to '" + outside + "/secret', outside the model's folder"},
+      {"way/../../secret", "the location is outside the model's folder"},
+      {"sub/", "the location is a folder"},
+      {".", "the location is a folder"},
+      {"sub", "it is a folder, pipe or device"},
+      {"pipe", "it is a folder, pipe or device"},
+      {"out", "resolves through a symbolic link to '" + outside + "/secret', outside the model's folder"},
+      {"up/secret", "resolves through a symbolic link to '" + outside + "/secret', outside"},
+      {"absolute", "resolves through a symbolic link to '/etc/passwd', outside"},
+      {"magic", "outside the model's folder"},
+      {"blob", "resolves through a symbolic link to '" + outside + "/blobs/own', outside"},
+      {"dangling", "it is a symbolic link to 'nowhere': there is no such file"},
+      {"ring", "it is a symbolic link to 'ring2'"},
+      {"folder", "it is a folder, pipe or device"},
+      {"to_pipe", "it is a folder, pipe or device"},
+      {"to_hard", "the file has 2 hard links"},
       {"plain/secret", "cannot be read"},
-      {"hard", "the file has 2 names (hard links)"},
+      {"hard", "the file has 2 hard links"},
       {"missing", "no such file"},
       {"missing/file", "no such file"},
       {std::string(300, 'a'), "cannot be read"},
@@ -207,7 +207,7 @@ TEST_CASE("Hugging Face's cache: links to the blobs of the same repository, and 
     };
     CHECK(open("own", false).empty());
     for (const auto* location : {"deep", "way_out", "other"}) {
-      CHECK(open(location, false).find("outside of the model's folder") != std::string::npos);
+      CHECK(open(location, false).find("outside the model's folder") != std::string::npos);
       CHECK(open(location, true).empty());
     }
   }

@@ -79,7 +79,7 @@ TEST_CASE("functions that double are bounded by the file's size") {
   }
   CHECK(refusal(parts).find("when they are written out") != std::string::npos);
   parts.functions.back().nodes[0] = {"F0", {"a"}, {"b"}, {}, "", "local"};
-  CHECK(refusal(parts).find("its functions call themselves") != std::string::npos);
+  CHECK(refusal(parts).find("recursive functions: ") != std::string::npos);
 }
 
 TEST_CASE("a function's attribute that nobody gives is absent, or missed") {

@@ -113,25 +113,25 @@ TEST_CASE("what no tensor of Tenon can be is refused") {
   };
   const auto strings = message([](auto& to) { to.add_bytes(6, "a"); });
   const Case cases[] = {
-      {tensor("w", 8, {1}, strings), "tensor 'w' has elements of type string, which Tenon has not"},
+      {tensor("w", 8, {1}, strings), "tensor 'w' has elements of type string, which Tenon does not support"},
       {tensor("w", 17, {1}, raw_data("a")), "elements of type float8e4m3fn, which"},
       {tensor("w", 20, {1}, raw_data("a")), "elements of type float8e5m2fnuz, which"},
       {tensor("w", 21, {2}, raw_data("a")), "elements of type uint4, which"},
       {tensor("w", 23, {2}, raw_data("a")), "elements of type float4e2m1, which"},
       {tensor("w", 26, {4}, raw_data("a")), "elements of type int2, which"},
       {tensor("w", 27, {4}, raw_data("abc")), "elements of type float6e2m3, which"},
-      {tensor("w", 2, {1, 1, 1, 1, 1, 1, 1, 1, 1}, raw_data("a")), "tensor 'w' has 9 dimensions, and at most 8 are allowed"},
-      {tensor("w", 3, {1}, packed(5, I32{128})), "tensor 'w' has 128 as element 0, which is no int8"},
-      {tensor("w", 2, {2}, packed(5, I32{1, -1})), "tensor 'w' has -1 as element 1, which is no uint8"},
-      {tensor("w", 4, {1}, packed(5, I32{65536})), "which is no uint16"},
-      {tensor("w", 5, {1}, packed(5, I32{32768})), "which is no int16"},
-      {tensor("w", 9, {1}, packed(5, I32{2})), "which is no bool"},
-      {tensor("w", 10, {1}, packed(5, I32{-1})), "which is no float16"},
-      {tensor("w", 12, {1}, packed(11, std::vector<std::uint64_t>{1ULL << 32})), "which is no uint32"},
-      {tensor("w", 6, {3}, packed(5, I32{1, 2})), "tensor 'w' has 2 numbers, but its dimensions give 3"},
-      {tensor("w", 6, {1}, packed(5, I32{1, 2})), "tensor 'w' has more than the 1 numbers that its dimensions give"},
-      {tensor("w", 14, {1}, packed<float>(4, {1})), "tensor 'w' has 1 numbers, but its dimensions give 2"},
-      {tensor("w", 7, {1LL << 55}, packed(7, std::vector<std::int64_t>{1})), "made to exhaust memory"},
+      {tensor("w", 2, {1, 1, 1, 1, 1, 1, 1, 1, 1}, raw_data("a")), "tensor 'w' has 9 dimensions; at most 8 are supported"},
+      {tensor("w", 3, {1}, packed(5, I32{128})), "tensor 'w' has 128 as element 0, which is out of range for int8"},
+      {tensor("w", 2, {2}, packed(5, I32{1, -1})), "tensor 'w' has -1 as element 1, which is out of range for uint8"},
+      {tensor("w", 4, {1}, packed(5, I32{65536})), "which is out of range for uint16"},
+      {tensor("w", 5, {1}, packed(5, I32{32768})), "which is out of range for int16"},
+      {tensor("w", 9, {1}, packed(5, I32{2})), "which is out of range for bool"},
+      {tensor("w", 10, {1}, packed(5, I32{-1})), "which is out of range for float16"},
+      {tensor("w", 12, {1}, packed(11, std::vector<std::uint64_t>{1ULL << 32})), "which is out of range for uint32"},
+      {tensor("w", 6, {3}, packed(5, I32{1, 2})), "tensor 'w' has 2 numbers, but its dimensions need 3"},
+      {tensor("w", 6, {1}, packed(5, I32{1, 2})), "tensor 'w' has more than the 1 numbers that its dimensions need"},
+      {tensor("w", 14, {1}, packed<float>(4, {1})), "tensor 'w' has 1 numbers, but its dimensions need 2"},
+      {tensor("w", 7, {1LL << 55}, packed(7, std::vector<std::int64_t>{1})), "the file is damaged or malicious"},
   };
   for (const auto& one : cases) {
     const auto found = failure(one.tensor);
@@ -181,14 +181,14 @@ TEST_CASE("sparse initializers become csr") {
   };
   const auto one = tensor("s", 1, {1}, raw_data(raw<float>({5})));
   const Case cases[] = {
-      {sparse(values, flat({1, 5, 4}), {3, 2}), "tensor 's' has its value 2 at [2, 0], not behind the one before"},
-      {sparse(values, flat({1, 4, 4}), {3, 2}), "tensor 's' has its value 2 at [2, 0], not behind the one before"},
-      {sparse(values, flat({1, 4, 6}), {3, 2}), "tensor 's' has its value 2 at [3, 0], outside of [3, 2]"},
-      {sparse(values, flat({-1, 4, 5}), {3, 2}), "outside of [3, 2]"},
-      {sparse(values, by_axis({0, 2, 2, 0, 2, 1}), {3, 2}), "tensor 's' has its value 0 at [0, 2], outside of [3, 2]"},
-      {sparse(values, flat({1, 4, 5}), {6}), "tensor 's' is sparse and has 1 dimensions, and only matrices are read"},
-      {sparse(one, flat({1}), {1LL << 40, 4}), "made to exhaust memory"},
-      {sparse(one, flat({1}), {INT64_MAX, 1}), "more rows than can be counted"},
+      {sparse(values, flat({1, 5, 4}), {3, 2}), "tensor 's' has value 2 at [2, 0], not in ascending order"},
+      {sparse(values, flat({1, 4, 4}), {3, 2}), "tensor 's' has value 2 at [2, 0], not in ascending order"},
+      {sparse(values, flat({1, 4, 6}), {3, 2}), "tensor 's' has value 2 at [3, 0], outside of its shape [3, 2]"},
+      {sparse(values, flat({-1, 4, 5}), {3, 2}), "outside of its shape [3, 2]"},
+      {sparse(values, by_axis({0, 2, 2, 0, 2, 1}), {3, 2}), "tensor 's' has value 0 at [0, 2], outside of its shape [3, 2]"},
+      {sparse(values, flat({1, 4, 5}), {6}), "tensor 's' is sparse and has 1 dimensions; only sparse matrices are supported"},
+      {sparse(one, flat({1}), {1LL << 40, 4}), "the file is damaged or malicious"},
+      {sparse(one, flat({1}), {INT64_MAX, 1}), "has too many rows"},
   };
   for (const auto& bad : cases) {
     const auto found = failure_of([&] { read_sparse(bad.tensor, false); });

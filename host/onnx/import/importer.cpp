@@ -141,7 +141,8 @@ void Importer::import_inputs() {
       refuse(model_, fmt::format("input '{}' is no tensor, and Tenon's graphs have tensors alone", name));
     const auto* element = element_type(input.type->dtype);
     if (element == nullptr || element->dtype == unknown_dtype)
-      refuse(model_, fmt::format("input '{}' has elements of type {}, which Tenon has not", name, element_type_name(input.type->dtype)));
+      refuse(model_,
+             fmt::format("input '{}' has elements of type {}, which Tenon does not support", name, element_type_name(input.type->dtype)));
     Shape shape;
     if (input.type->has_shape) {
       if (input.type->dims.size() > max_rank)
