@@ -72,11 +72,11 @@ TEST_CASE("everything that is missing of an ONNX model is listed before anything
   CHECK(text.code == 3);
   const auto missing = text.out.substr(text.out.find("missing "));
   CHECK(missing.starts_with(
-      "missing   Gelu                     1 node without a name; tenon.gelu computes it from version 20 on, and this is 17\n"
+      "missing   Gelu                     1 node without a name; tenon.gelu supports it from version 20 on, but this is version 17\n"
       "missing   my.ops::Inside           1 node 'deep'\n"
-      "missing   my.ops::LeakyRelu        1 node without a name; tenon.leaky_relu has its name, but has no parameter 'colour'"));
+      "missing   my.ops::LeakyRelu        1 node without a name; tenon.leaky_relu has the same name, but has no parameter 'colour'"));
   CHECK(missing.find("my.ops::Odd              2 nodes, the first 'first'") != std::string::npos);
-  CHECK(missing.find("my.ops::Rellu            1 node without a name; relu is near\nsearched  ") != std::string::npos);
+  CHECK(missing.find("my.ops::Rellu            1 node without a name; similar operator: relu\nsearched  ") != std::string::npos);
   const auto json = nlohmann::json::parse(at.run({"show", "m.onnx", "--json"}).out);
   REQUIRE(json["missing"].size() == 5);
   CHECK(json["missing"][3]["count"] == 2);
@@ -179,7 +179,7 @@ TEST_CASE("inputs and outputs may be named as the model names them") {
   parts.graph.outputs = {onnx_bytes::value("y:0", onnx_bytes::tensor_type(1, {{-1, "n"}}))};
   at.write("m.onnx", parts.bytes());
   const auto imported = at.run({"import", "m.onnx", "-o", "m.tenon"});
-  CHECK(imported.err.starts_with("note: input 'x:0' is called 'x_0' in the graph\nnote: output 'y:0' is called 'y_0' in the graph\n"));
+  CHECK(imported.err.starts_with("note: input 'x:0' is named 'x_0' in the graph\nnote: output 'y:0' is named 'y_0' in the graph\n"));
   for (const auto* name : {"x:0", "x_0"})
     for (const auto* graph : {"m.onnx", "m.tenon"}) {
       CHECK(at.run({"run", graph, "--shape", std::string(name) + "=2", "--output", "y:0=y.npy"}).code == 0);

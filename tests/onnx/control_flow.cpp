@@ -194,20 +194,20 @@ TEST_CASE("control flow that cannot be had is refused by the node") {
   };
   const GraphParts one{{{"Neg", {"x"}, {"r"}}}, {}, named({"r"})};
   const GraphParts two{{{"Neg", {"x"}, {"r"}}, {"Exp", {"x"}, {"r2"}}}, {}, named({"r", "r2"})};
-  CHECK(refused(choice(one, two)).find("a branch has 2 outputs and the node 1") != std::string::npos);
+  CHECK(refused(choice(one, two)).find("a branch has 2 outputs, but the node has 1") != std::string::npos);
   const GraphParts lost{{{"Neg", {"nowhere"}, {"r"}}}, {}, named({"r"})};
-  CHECK(refused({"If", {"c"}, {"y"}, {inner("then_branch", one)}}).find("'else_branch' must be a graph") != std::string::npos);
+  CHECK(refused({"If", {"c"}, {"y"}, {inner("then_branch", one)}}).find("'else_branch' is not a graph") != std::string::npos);
   CHECK(failure_of([&] {
           on.load({sum, positive, choice(one, lost)}, {zero});
-        }).message.find("'nowhere' is read before anything makes it") != std::string::npos);
+        }).message.find("'nowhere' is used before it is produced") != std::string::npos);
   const GraphParts cast{{{"Cast", {"v"}, {"v2"}, {onnx_bytes::int_attribute("to", 7)}}, {"Identity", {"again"}, {"c2"}}},
                         named({"i", "again", "v"}),
                         named({"c2", "v2"})};
-  CHECK(refused({"Loop", {"three", "", "start"}, {"y"}, {inner("body", cast)}}).find("its carried value 0 changes from float32") !=
+  CHECK(refused({"Loop", {"three", "", "start"}, {"y"}, {inner("body", cast)}}).find("loop-carried value 0 changes from float32") !=
         std::string::npos);
   const GraphParts drawing{{{"RandomNormal", {}, {"r"}, {ints("shape", {2, 2})}}}, {}, named({"r"})};
   const auto random = failure_of([&] { on.load({sum, positive, choice(drawing, drawing)}, {zero}); }).message;
-  CHECK(random.find("RandomNormal node that makes 'r': graphs in graphs draw no random numbers") != std::string::npos);
+  CHECK(random.find("RandomNormal node that produces 'r': subgraphs cannot draw random numbers") != std::string::npos);
 }
 
 TEST_CASE("a branch that cannot be computed fails where it is taken, and nowhere else") {
@@ -227,13 +227,15 @@ TEST_CASE("a branch that cannot be computed fails where it is taken, and nowhere
     GraphParts then;
     const char* message;
   } cases[] = {
-      {"elements", missed, "Gather node that makes 'r': [gather] element 0 of indices is 7, but the axis has size 3"},
-      {"sizes", odd, "Reshape node that makes 'e'"},
-      {"an attribute", {{{"CumSum", {"k", "five"}, {"r"}}}, {}, named({"r"})}, "CumSum node that makes 'r'"},
-      {"random numbers", {{{"RandomNormal", {}, {"r"}, {ints("shape", {2, 2})}}}, {}, named({"r"})}, "draw no random numbers"},
-      {"an If whose branches fail both", inside(choice(missed, odd), "n"), "Gather node that makes 'r'"},
-      {"an If of which one branch fails", inside(choice(missed, otherwise), "n"), "Gather node that makes 'r'"},
-      {"a Loop", inside({"Loop", {"two", "", "x"}, {}, {inner("body", body)}}, "n"), "Gather node that makes 'g'"},
+      {"elements", missed, "Gather node that produces 'r': [gather] element 0 of indices is 7, but the axis has size 3"},
+      {"sizes", odd, "Reshape node that produces 'e'"},
+      {"an attribute", {{{"CumSum", {"k", "five"}, {"r"}}}, {}, named({"r"})}, "CumSum node that produces 'r'"},
+      {"random numbers",
+       {{{"RandomNormal", {}, {"r"}, {ints("shape", {2, 2})}}}, {}, named({"r"})},
+       "subgraphs cannot draw random numbers"},
+      {"an If whose branches fail both", inside(choice(missed, odd), "n"), "Gather node that produces 'r'"},
+      {"an If of which one branch fails", inside(choice(missed, otherwise), "n"), "Gather node that produces 'r'"},
+      {"a Loop", inside({"Loop", {"two", "", "x"}, {}, {inner("body", body)}}, "n"), "Gather node that produces 'g'"},
   };
   for (const auto& [name, then, message] : cases) {
     const std::string tried = name;

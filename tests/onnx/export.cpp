@@ -163,7 +163,7 @@ TEST_CASE("what ONNX has no operator for in an opset is written as its parts") {
   on.save(graph);
   const auto types = on.types();
   CHECK(std::find(types.begin(), types.end(), "Gelu") == types.end());
-  CHECK(on.notes == Types{"output 'x' is called 'x_1', because names of inputs and outputs differ in ONNX"});
+  CHECK(on.notes == Types{"output 'x' is renamed to 'x_1', because ONNX needs distinct names for inputs and outputs"});
   const auto inputs = random_inputs(graph);
   const auto wanted = tenon::Session(graph).run(inputs), got = tenon::Session(on.import(on.host)).run(inputs);
   CHECK(tenon::all_close(got.at("y"), wanted.at("y"), {.rtol = 1e-4, .atol = 1e-5}));
@@ -310,7 +310,7 @@ TEST_CASE("an operator that only its plugin knows is a node of its domain, with 
   const auto x = graph.input("x", tenon::f32, {3});
   graph.output("y", graph.udf(Unknown(), {x}, "a"));
   on.save(graph);
-  CHECK(on.notes == Types{"node 'a' is tenon.app::unknown, which other programs do not know"});
+  CHECK(on.notes == Types{"node 'a' is written as tenon.app::unknown, which other programs do not have"});
   check_same(on.import(on.host), graph, random_inputs(graph));
 }
 
@@ -358,18 +358,18 @@ TEST_CASE("gradients and updates are left out, sparse tensors and unknown opsets
   graph.output("y", y);
   graph.output("slope", graph.gradient(graph.add("sum", {y}), {w})[0]);
   on.save(graph);
-  CHECK(on.notes == Types{"output 'slope' is not written, because it is a gradient, and ONNX files have none"});
+  CHECK(on.notes == Types{"output 'slope' is not written, because it is a gradient, which ONNX cannot express"});
   CHECK(on.types() == Types{"Mul"});
   CHECK(tenon::onnx::load(on.host, on.path).outputs().size() == 1);
-  CHECK(failure_of([&] { on.save(graph, {.opset = 12}); }).message == "the opset is 12 but must be 13 to 24");
+  CHECK(failure_of([&] { on.save(graph, {.opset = 12}); }).message == "the opset is 12 but must be from 13 to 24");
   tenon::Graph sparse(on.host);
   const auto rows = sparse.constant("rows", Tensor::csr(Tensor::from({1.0F}, {1}), Tensor::from({std::int64_t{0}}, {1}),
                                                         Tensor::from({std::int64_t{0}, std::int64_t{1}}, {2}), {1, 2}));
   sparse.output("y", sparse.add("relu", {rows}));
-  CHECK(failure_of([&] { on.save(sparse); }).message.find("'rows' is csr float32 [1, 2], and ONNX's") == 0);
+  CHECK(failure_of([&] { on.save(sparse); }).message.find("'rows' is csr float32 [1, 2], but ONNX operators") == 0);
   tenon::Graph hidden(on.host);
   hidden.output("mask", hidden.add("dropout", {hidden.input("x", tenon::f32, {2})}, {}, "drop").output(1));
-  CHECK(failure_of([&] { on.save(hidden); }).message.find("node 'drop': its output 'mask' is read, and no operator of ONNX gives it") !=
+  CHECK(failure_of([&] { on.save(hidden); }).message.find("node 'drop': its output 'mask' is used, but no ONNX operator produces it") !=
         std::string::npos);
   CHECK(failure_of([&] { on.save(tenon::Graph(on.host)); }).message.find("no output that can be written") != std::string::npos);
 }

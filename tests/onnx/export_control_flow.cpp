@@ -118,7 +118,7 @@ TEST_CASE("while is a Loop whose condition runs before it and in it; one with a 
                                   {{"condition", small}, {"body", next}, {"outputs", 2}, {"limit", 4}}, "w"));
   on.save(limited);
   CHECK(on.types() == Texts{"while"});
-  CHECK(on.notes == Texts{"node 'w' is tenon::while, which other programs do not know"});
+  CHECK(on.notes == Texts{"node 'w' is written as tenon::while, which other programs do not have"});
 }
 
 TEST_CASE("loop is a Loop, and its carried values may grow") {

@@ -260,7 +260,8 @@ TEST_CASE("an author's form: what nobody can see into is noted") {
   graph.output("y", graph.udf(Sealed(), {graph.input("x", tenon::f32, {3})}, "a"));
   on.save(graph);
   REQUIRE(on.notes.size() == 1);
-  CHECK(on.notes[0].find("node 'a' is my.domain::Sealed, which other programs do not know; its function is not written, because") == 0);
+  CHECK(on.notes[0].find("node 'a' is written as my.domain::Sealed, which other programs do not have; it has no function body, because") ==
+        0);
 }
 
 TEST_CASE("exported windows: same padding and dropped windows are plain pads") {
@@ -348,8 +349,8 @@ TEST_CASE("export: what has no elements because its shape is not known is refuse
   tenon::Graph graph(on.host);
   graph.output("y", graph.add("batch_norm", {graph.input("x", tenon::f32, {-1, -1})}, {}, "norm"));
   const auto failure = failure_of([&] { on.save(graph); });
-  CHECK(failure.message.find("has no elements, because its shape is not known") != std::string::npos);
-  CHECK(failure.hint == "give the graph's inputs the sizes that it follows from");
+  CHECK(failure.message.find("has no elements, because its shape is unknown") != std::string::npos);
+  CHECK(failure.hint == "set the sizes of the graph inputs that determine it");
 }
 
 }  // namespace export_form_tests

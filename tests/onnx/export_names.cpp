@@ -70,8 +70,8 @@ TEST_CASE("inputs, variables and constants that no output needs are not written"
   CHECK(model.graph.initializers[0].name == "w");
   CHECK(names_of(tenon::onnx::describe(on.path).inputs) == Texts{"x"});
   CHECK(on.types() == Texts{"Mul"});
-  CHECK(on.notes == Texts{"output 'slope' is not written, because it is a gradient, and ONNX files have none",
-                          "input 'label' is not written, because no output that is written needs it"});
+  CHECK(on.notes == Texts{"output 'slope' is not written, because it is a gradient, which ONNX cannot express",
+                          "input 'label' is not written, because no exported output needs it"});
 }
 
 TEST_CASE("a number that no float32 holds is kept by the operator's own node") {
@@ -97,8 +97,8 @@ TEST_CASE("a number that no float32 holds is kept by the operator's own node") {
   CHECK(written(tenon::f64, "elu", "alpha", 0.5) == Texts{"Elu"});
   CHECK(on.notes.empty());
   CHECK(written(tenon::f64, "elu", "alpha", 0.1) == Texts{"Elu"});
-  CHECK(on.notes == Texts{"node 'a' computes in float64, but its attribute 'alpha', 0.1, is 0.10000000149011612 in the file, because ONNX "
-                          "has float32 attributes alone"});
+  CHECK(on.notes == Texts{"node 'a' computes in float64, but its attribute 'alpha', 0.1, is rounded to 0.10000000149011612 in the "
+                          "file, because ONNX attributes are float32"});
 }
 
 TEST_CASE("no output takes another's name, and one that is called otherwise is noted") {
@@ -109,7 +109,7 @@ TEST_CASE("no output takes another's name, and one that is called otherwise is n
   graph.output("x_1", graph.add("relu", {x}));
   on.save(graph);
   CHECK(names_of(tenon::onnx::describe(on.path).outputs) == Texts{"x_2", "x_1"});
-  CHECK(on.notes == Texts{"output 'x' is called 'x_2', because names of inputs and outputs differ in ONNX"});
+  CHECK(on.notes == Texts{"output 'x' is renamed to 'x_2', because ONNX needs distinct names for inputs and outputs"});
 }
 
 TEST_CASE("a function has no name that another operator of its domain has") {

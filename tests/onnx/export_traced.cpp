@@ -342,14 +342,14 @@ TEST_CASE("nodes of one operator share a function where parameters and types are
 
 TEST_CASE("a function that nobody can trace has no body, and a note says why") {
   const auto because = [](const std::string& name, const std::string& reason) {
-    return "node 'a' is tenon.app::" + name + ", which other programs do not know; its function is not written, because " + reason;
+    return "node 'a' is written as tenon.app::" + name + ", which other programs do not have; it has no function body, because " + reason;
   };
   CHECK(note_of(Whole()) == because("whole", "it converts a computed value to a plain C++ number"));
   CHECK(note_of(Halved()) ==
         because("halved", "it has more than 256 branches in a row, such as a loop whose end depends on computed values"));
   CHECK(note_of(Crossroads()) == because("crossroads", "it has more than 64 paths through its branches"));
   CHECK(note_of(Endless()) == because("endless", "it computes more than 10000 steps"));
-  const std::string opt_in = "its class has a gradient, types or kernels of its own, or a function that is noexcept: see op.traced()";
+  const std::string opt_in = "its class defines its own gradient, types or kernels, or its function is noexcept: see op.traced()";
   CHECK(note_of(OwnGradient()) == because("own_gradient", opt_in));
   CHECK(note_of(Untraced()) == because("untraced", opt_in));
   CHECK(note_of(Silent()) == because("silent", opt_in));
@@ -366,9 +366,9 @@ TEST_CASE("plugins of 0.1.0, and those in worker processes, are written as nodes
     tenon::Graph graph(on.host);
     graph.output("y", graph.add("quadratic.quadratic", {graph.input("x", tenon::f32, {2})}, {}, "a"));
     on.save(graph);
-    const std::string reason = isolated ? "runs in a worker process" : "is of an SDK that cannot tell what it computes";
+    const std::string reason = isolated ? "runs in a worker process" : "was built with an SDK that does not support tracing";
     CHECK(on.notes ==
-          Texts{"node 'a' is tenon.quadratic::quadratic, which other programs do not know; its function is not written, because "
+          Texts{"node 'a' is written as tenon.quadratic::quadratic, which other programs do not have; it has no function body, because "
                 "its plugin " +
                 reason});
   }
@@ -391,7 +391,7 @@ TEST_CASE("a plugin that tells nonsense has no body either") {
     Liar liar;
     liar.lie = lie;
     const auto note = note_of(liar);
-    CHECK(note.find("other programs do not know; its function is not written, because ") != std::string::npos);
+    CHECK(note.find("other programs do not have; it has no function body, because ") != std::string::npos);
     CHECK(note.ends_with(reasons[lie]));
   }
   CHECK(note_of(TypedLiar()).ends_with("because its inputs are not those of a function of one element each"));

@@ -67,7 +67,7 @@ TEST_CASE("an operator is found by the user's word, and by its name, which is to
 TEST_CASE("an attribute without a place is refused by name, with the node") {
   OnnxHost on;
   const auto failure = failure_of([&] { on.load({{NodeParts{"Relu", {"x"}, {"y"}, {integer("colour", 3)}}}, {}}); });
-  CHECK(failure.message.find("Relu node that makes 'y'") != std::string::npos);
+  CHECK(failure.message.find("Relu node that produces 'y'") != std::string::npos);
   CHECK(failure.message.find("'colour'") != std::string::npos);
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("functions are written out, with the attributes that their callers giv
   CHECK(on.run(on.load(written)) == Floats{1, 2, 3, 4});
   CHECK(on.load(written).nodes()[0].op == "softmax");
   const auto failure = failure_of([&] { on.load({{NodeParts{"Rows", {"x"}, {"y"}, {}, "", "my.ops"}}, {}, {function}}); });
-  CHECK(failure.message.find("'which' is missing, which its function needs") != std::string::npos);
+  CHECK(failure.message.find("'which' is missing; its function requires it") != std::string::npos);
 }
 
 TEST_CASE("shapes that a model computes are known when a run is planned, for any sizes") {

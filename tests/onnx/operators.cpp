@@ -139,10 +139,10 @@ TEST_CASE("Einsum is a product, a sum, a diagonal") {
   const auto refused = [&](const std::string& equation) {
     return failure_of([&] { on.load({{"Einsum", {"x", "x"}, {"y"}, {text("equation", equation)}}}, {}); }).message;
   };
-  CHECK(refused("ij->i").find("has 1 terms and the node 2 inputs") != std::string::npos);
-  CHECK(refused("ij,ijk->i").find("term 'ijk' does not fit float32 [2, 2]") != std::string::npos);
-  CHECK(refused("ij,jk->iq").find("letter twice, or one that no term has") != std::string::npos);
-  CHECK(refused("ij,j1->i").find("'1' where a letter must stand") != std::string::npos);
+  CHECK(refused("ij->i").find("has 1 terms, but the node has 2 inputs") != std::string::npos);
+  CHECK(refused("ij,ijk->i").find("term 'ijk' of its equation does not match float32 [2, 2]") != std::string::npos);
+  CHECK(refused("ij,jk->iq").find("repeats a letter, or has one that is in no term") != std::string::npos);
+  CHECK(refused("ij,j1->i").find("'1' in place of a letter") != std::string::npos);
 }
 
 TEST_CASE("norms, windows and parts around the middle") {
@@ -219,7 +219,7 @@ TEST_CASE("what a small file would have made large, or of no size, is refused") 
             .find("its block_size must be a power of two") != std::string::npos);
   CHECK(refused({"AffineGrid", {"theta", "size"}, {"y"}},
                 {reals("theta", {1, 2, 3}, {1, 0, 0, 0, 1, 0}), integers("size", {4}, {1, 1, 8000, 8000})})
-            .find("made of a small file") != std::string::npos);
+            .find("too much for a file of this size") != std::string::npos);
   CHECK(refused({"ConvTranspose", {"a", "w"}, {"y"}, {list("output_shape", {5}), list("strides", {INT64_MAX})}},
                 {reals("a", {1, 1, 3}, {1, 2, 3}), reals("w", {1, 1, 1}, {1})})
             .find("are negative or too large") != std::string::npos);
@@ -270,7 +270,7 @@ TEST_CASE("GroupNormalization of before version 21 has a scale for each group, a
     CHECK(each.values<float>()[i] == doctest::Approx(wanted[i]).epsilon(1e-6));
   }
   const auto refusal = failure_of([&] { made(18, {reals("scale", {4}, {2, 2, 3, 3}), reals("bias", {2}, {1, 2})}); }).message;
-  CHECK(refusal.find("its scale and bias must be [2], a number for each group, before version 21") != std::string::npos);
+  CHECK(refusal.find("its scale and bias must be [2], one number per group, before opset 21") != std::string::npos);
   const auto stash = failure_of([&] {
     made(21, {reals("scale", {4}, {2, 2, 3, 3}), reals("bias", {4}, {1, 2, 3, 4})}, {integer("stash_type", 10)});
   });

@@ -283,7 +283,7 @@ def test_export_onnx(tmp_path):
     path = tmp_path / "net.onnx"
     assert graph.export_onnx(path) == []
     assert tenon.load(path).to_bytes() == graph.to_bytes()
-    with pytest.raises(tenon.UsageError, match="the opset is 5 but must be 13 to 24"):
+    with pytest.raises(tenon.UsageError, match="the opset is 5 but must be from 13 to 24"):
         graph.export_onnx(path, opset=5)
 
 

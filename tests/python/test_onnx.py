@@ -70,7 +70,7 @@ def test_names_that_no_graph_can_have(tmp_path):
     with pytest.warns(tenon.Warning) as warnings:
         loaded = tenon.load(path)
     renamed = [("input", "x:0", "x_0"), ("output", "s:1", "s_1"), ("output", "y:0", "y_0")]
-    said = [f"{kind} '{theirs}' is called '{ours}' in the graph" for kind, theirs, ours in renamed]
+    said = [f"{kind} '{theirs}' is named '{ours}' in the graph" for kind, theirs, ours in renamed]
     assert sorted(str(one.message) for one in warnings) == sorted(said)
     loaded.save(tmp_path / "m.tenon")
     b = np.ones(2, np.float32)
@@ -101,7 +101,7 @@ def test_names_that_no_graph_can_have(tmp_path):
     # x_0 is another input and keeps its name
     nodes, inputs = [node("Sub", ["x:0", "x_0"], "y")], [value("x_0", (2,)), value("x:0", (2,))]
     path.write_bytes(model(nodes, inputs, [value("y")]))
-    with pytest.warns(tenon.Warning, match="'x:0' is called 'x_0_1'"):
+    with pytest.warns(tenon.Warning, match="'x:0' is named 'x_0_1'"):
         graph = tenon.load(path)
     assert graph(x_0=b, x_0_1=3 * b).y.tolist() == [2, 2]
     assert graph(**{"x_0": b, "x:0": [3, 3]}).y.tolist() == [2, 2]

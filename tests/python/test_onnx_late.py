@@ -71,7 +71,7 @@ def test_a_dtype_that_was_taken_wrongly_is_an_error(tmp_path, known):
     np.testing.assert_array_equal(run(tmp_path, nodes, arrays, known), -conv(arrays["x"], arrays["w"], None, 2))
     arrays = {name: array.astype(np.int8) for name, array in arrays.items()}
     nodes = [node("ConvInteger", ["x", "w"], "c", group=2), node("Cast", ["c"], "y", to=1)]
-    with pytest.raises(tenon.Error, match="its output 0 is int32, but was taken for int8"):
+    with pytest.raises(tenon.Error, match="its output 0 is int32, but was assumed to be int8"):
         run(tmp_path, nodes, arrays, known)
 
 

@@ -21,7 +21,8 @@ std::unique_ptr<BodyGraph> with_inputs(const LoadedOperator& op, const ExportedN
   return body;
 }
 
-/// Writes the steps of a function as nodes of Tenon's operators. Numbers are scalars, so that all of it broadcasts as the operator does.
+/// Writes the recorded steps of an elementwise function as nodes of Tenon operators. Numbers become
+/// scalars, so that the nodes broadcast like the operator.
 class StepWriter {
  public:
   StepWriter(BodyGraph& body, const Recording& recording, const std::string& name, DType dtype)
@@ -76,27 +77,30 @@ class StepWriter {
     if (step.operation == "normal_cdf") return normal_cdf(operands[0]);
     return add(step.operation, std::move(operands));
   }
-  // tanh(x / 2) is (e^x - 1) / (e^x + 1), and exact near 0.
+  // tanh(x / 2) = (e^x - 1) / (e^x + 1), which is accurate near 0.
   ValueId expm1(ValueId x) {
     const auto dtype = dtype_of(x);
     const auto half = add("tanh", {add("mul", {x, number(0.5, dtype)})});
     return add("mul", {half, add("add", {add("exp", {x}), number(1, dtype)})});
   }
-  // With u = 1 + x rounded, log(u) x / (u - 1): what rounding took from x is divided out (Kahan). Where it took all of it, x itself.
+  // Kahan's log1p: with u = 1 + x rounded, log(u) x / (u - 1) cancels the rounding error of u. If u
+  // is 1, the result is x.
   ValueId log1p(ValueId x) {
     const auto one = number(1, dtype_of(x));
     const auto u = add("add", {x, one}), back = add("sub", {u, one}), log = add("log", {u});
     const auto mended = add("mul", {log, add("div", {x, back})});
     return add("where", {add("equal", {u, one}), x, add("where", {add("equal", {back, x}), log, mended})});
   }
-  // ONNX has no function that is as precise far below 0: there it is so relative to 1.
+  // ONNX has no function that is accurate for large negative x; this result is accurate relative to
+  // 1.
   ValueId normal_cdf(ValueId x) {
     const auto dtype = dtype_of(x);
     const auto erf = add("erf", {add("mul", {x, number(0.70710678118654752, dtype)})});
     return add("mul", {add("add", {erf, number(1, dtype)}), number(0.5, dtype)});
   }
 
-  // The output has the shape that all inputs broadcast to, those that do not count, too.
+  // The output has the broadcast shape of all inputs, including those that the value does not
+  // depend on.
   ValueId shaped(ValueId value) {
     if (std::all_of(needed_.begin(), needed_.begin() + recording_.inputs, [](bool reached) { return reached; })) return value;
     auto like = as(body_.inputs[0], dtype_);
@@ -108,23 +112,23 @@ class StepWriter {
   const Recording& recording_;
   const std::string& name_;
   DType dtype_;
-  std::vector<ValueId> values_;  // of inputs and steps
+  std::vector<ValueId> values_;  // of the inputs, then of the steps
   std::vector<bool> needed_;
   std::map<std::string, std::uint64_t> last_numbers_;
 };
 
-/// What the kernel computes in.
+/// The dtype in which the kernel computes.
 DType computed_in(const ExportedNode& node) {
   const auto& inputs = node.info.inputs;
   const auto shared = static_cast<std::size_t>(
       std::find_if(inputs.begin(), inputs.end(), [](const InputInfo& input) { return !input.types; }) - inputs.begin());
   const bool optional = std::any_of(node.inputs.begin(), node.inputs.end(), [](const std::string& input) { return input.empty(); });
   if (shared >= node.types.size() || optional || node.info.variadic())
-    throw Failure(FailureKind::failed, "its inputs are not those of a function of one element each");
+    throw Failure(FailureKind::failed, "it is not a function of one element of each input");
   const auto dtype = static_cast<DType>(node.types[shared].dtype);
   if (dtype == f64) return f64;
   if (!floating.has(dtype))
-    throw Failure(FailureKind::failed, fmt::format("it computes in {}, and functions of floating numbers alone are", name_of(dtype)));
+    throw Failure(FailureKind::failed, fmt::format("it computes in {}; only floating-point functions are supported", name_of(dtype)));
   return f32;
 }
 
@@ -138,8 +142,8 @@ std::unique_ptr<BodyGraph> from_function(const LoadedOperator& op, const void* o
 
 const char* why_not_traced(const LoadedOperator& op) {
   if (op.isolated_plugin() != nullptr) return "its plugin runs in a worker process";
-  if (!may_be_traced(*op.table)) return "its plugin is of an SDK that cannot tell what it computes";
-  return "its class has a gradient, types or kernels of its own, or a function that is noexcept: see op.traced()";
+  if (!may_be_traced(*op.table)) return "its plugin was built with an SDK that does not support tracing";
+  return "its class defines its own gradient, types or kernels, or its function is noexcept: see op.traced()";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The graph that the body of a function is written from.
+// The graph that becomes the body of an ONNX function.
 #pragma once
 #include <memory>
 #include <string>
@@ -15,11 +15,13 @@ struct BodyGraph {
   GraphModel model;
   Binding binding;
   GraphBuilder builder;
-  std::vector<ValueId> inputs, outputs;  ///< none: an input that is not connected
+  std::vector<ValueId> inputs, outputs;  ///< `none` for an input that is not connected
 };
 
-/// What the operator computes, as nodes: those that it is composed of, one level of them, or the steps of its function. Null where there
-/// is neither; `reason` then says why, or is empty where nobody expects one. Throws Failure of a composed operator.
+/// Expresses what the operator computes as nodes: one level of its composition, or the recorded
+/// steps of its elementwise function. Returns null if there is neither; `reason` then says why, or
+/// stays empty for operators that are not expected to have a body. Failures of a composed operator
+/// propagate.
 std::unique_ptr<BodyGraph> body_of(const LoadedOperator& op, const void* object, const ExportedNode& node, std::string& reason);
 
 }  // namespace tenon::onnx

@@ -1,4 +1,4 @@
-// A node by a form of its operator's manifest: what import/by_plugin.cpp does, the other way.
+// Exports a node by an ONNX form of its operator's manifest, the inverse of import/by_plugin.cpp.
 #include <algorithm>
 #include <cmath>
 
@@ -7,7 +7,8 @@
 namespace tenon::onnx {
 namespace {
 
-/// Inputs that stand in the place of a parameter: a form says where the one is, and with it where the other would be.
+/// Inputs that can replace a parameter: a form that names one also determines the position of the
+/// other.
 struct Stands {
   const char *input, *param;
 };
@@ -15,7 +16,8 @@ constexpr Stands stands[] = {{"begins", "begin"}, {"ends", "end"},   {"along", "
                              {"along", "axis"},   {"axes", "axis"},  {"count", "k"},      {"sizes", "shape"}, {"part_sizes", "sizes"},
                              {"size", "depth"},   {"sizes", "size"}, {"scales", "scale"}, {"roi", "region"}};
 
-/// Inputs, attributes, and values of attributes that are younger than the opset from which forms hold.
+/// Inputs, attributes and attribute values that are newer than the first opset in which the forms
+/// apply.
 struct YoungerInput {
   std::string_view type;
   std::size_t place;
@@ -23,7 +25,8 @@ struct YoungerInput {
 };
 constexpr YoungerInput younger_inputs[] = {{"Attention", 6, 24}, {"Pad", 3, 18}};
 
-/// Inputs that ONNX requires and a parameter gives: they are written although the parameter has its default.
+/// Number of inputs that ONNX requires but that Tenon has as parameters: they are written even if
+/// the parameter has its default.
 struct Required {
   std::string_view type;
   std::size_t inputs;
@@ -64,7 +67,7 @@ constexpr Younger younger[] = {{"Attention", "left_window_size", 25},
                                {"ScatterND", "reduction", 16},
                                {"SpaceToDepth", "mode", 28}};
 
-/// Inputs that take any integers here, and only these there.
+/// Index inputs for which ONNX allows only these integer types, while Tenon takes any.
 struct Indices {
   std::string_view type;
   std::size_t place;
@@ -83,13 +86,13 @@ bool is_empty_list(const AttributeValue& value) {
   return (integers != nullptr && integers->empty()) || (numbers != nullptr && numbers->empty()) || (texts != nullptr && texts->empty());
 }
 
-// A list of one where ONNX has a number.
+// Converts a list of one element to a number, for attributes that are scalars in ONNX.
 AttributeValue one_of(const AttributeValue& value) {
   const auto* list = std::get_if<std::vector<std::int64_t>>(&value.variant());
   return list != nullptr && list->size() == 1 ? AttributeValue(list->front()) : value;
 }
 
-/// One form on one node.
+/// Applies one form to one node.
 class FormExport {
  public:
   FormExport(NodeExport& node, const OnnxForm& form) : node_(node), info_(node.info()), form_(form) {}
@@ -129,7 +132,7 @@ class FormExport {
   std::optional<Tensor> as_tensor(const ParamInfo& param, const AttributeValue& value) const;
   std::optional<DType> shared_dtype() const;
   const ParamInfo& declared(const std::string& param) const { return info_.params[static_cast<std::size_t>(info_.find_param(param))]; }
-  /// An attribute that the operator passes over here, and that other programs refuse.
+  /// An attribute that the operator ignores in this case but that other programs reject.
   bool means_nothing(std::string_view attribute) const {
     if (form_.type == "Attention") return node_.rank() == 4 && (attribute == "q_num_heads" || attribute == "kv_num_heads");
     return form_.type == "Resize" && attribute == "keep_aspect_ratio_policy" && (inputs_.size() < 4 || inputs_[3].empty());
@@ -144,7 +147,7 @@ class FormExport {
     sources_[place] = source;
   }
   void set_constant(std::size_t place, Tensor elements) {
-    set_input(place, " ");  // named when it is known that the form fits
+    set_input(place, " ");  // a placeholder; named once the form is known to fit
     constants_.emplace_back(place, std::move(elements));
   }
 
@@ -155,10 +158,10 @@ class FormExport {
   Sources sources_;  // of inputs_
   std::vector<std::pair<std::size_t, Tensor>> constants_;
   NodeExport::Attributes attributes_;
-  std::vector<std::string> placed_;  // parameters
+  std::vector<std::string> placed_;  // parameters written so far
 };
 
-// Whether the node without the attribute or input has this value.
+// Whether ONNX's default for the absent attribute or input equals this value.
 bool FormExport::is_absent(const ParamInfo& param, const AttributeValue& ours, const std::optional<AttributeValue>& absent) const {
   const auto* real = std::get_if<double>(&ours.variant());
   if (real != nullptr && *real == 0 && std::signbit(*real)) return false;  // -0 equals a default of 0
@@ -173,9 +176,9 @@ std::optional<DType> FormExport::shared_dtype() const {
   return {};
 }
 
-// Numbers of an input have the dtype of the others.
+// Constants that become inputs have the dtype of the other inputs.
 std::optional<Tensor> FormExport::as_tensor(const ParamInfo& param, const AttributeValue& value) const {
-  const bool one = form_.type == "TopK";  // whose scalar is a list
+  const bool one = form_.type == "TopK";  // whose scalar k is a list of one element in ONNX
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value.variant()))
     return Tensor::from(*list, {static_cast<std::int64_t>(list->size())});
   if (const auto* list = std::get_if<std::vector<double>>(&value.variant())) {
@@ -220,7 +223,8 @@ bool FormExport::place_inputs() {
     for (std::size_t s = 0; s < info_.states.size(); ++s)
       if (info_.states[s].name == name) write(place, count + s);
   }
-  // An input that stands in a parameter's place, where the form has the parameter; and a parameter, where the form has the input.
+  // Pairs an input that replaces a parameter with the form's entry for that parameter, and a
+  // parameter with the form's entry for that input.
   const auto input_for = [&](const std::string& param) -> std::optional<std::size_t> {
     for (const auto& pair : stands)
       if (const auto at = info_.find_input(pair.input);
@@ -280,7 +284,8 @@ bool FormExport::place_halves(const OnnxForm::Halves& halves) {
   return true;
 }
 
-// Slices in Python and in ONNX differ by a begin below the first element alone, and only where the step is negative.
+// Tenon's slices follow Python; they differ from ONNX's only if a begin is before the first element
+// and the step is negative.
 bool FormExport::slices_alike() const {
   if (form_.type != "Slice" || !form_.domain.empty()) return false;
   const auto given = [&](const char* input) { return !node_.input(static_cast<std::size_t>(info_.find_input(input))).empty(); };
@@ -300,7 +305,7 @@ bool FormExport::slices_alike() const {
 bool FormExport::place_attributes() {
   for (const auto& entry : form_.attributes) {
     if (std::find(placed_.begin(), placed_.end(), entry.param) != placed_.end()) {
-      // The input that stands for it was written, or it is this form's in another way.
+      // The replacing input was already written, or the form covers the parameter in another way.
       continue;
     }
     placed_.push_back(entry.param);
@@ -316,7 +321,8 @@ bool FormExport::place_attributes() {
     }
     const bool list = std::holds_alternative<std::vector<std::int64_t>>(theirs->variant());
     if (list && entry.name == "axis") return false;
-    if ((is_recurrent() || form_.type == "Attention") && is_absent(param, ours, entry.absent)) continue;  // a clip of 0 is none
+    // a clip of 0 means no clipping
+    if ((is_recurrent() || form_.type == "Attention") && is_absent(param, ours, entry.absent)) continue;
     attributes_.push_back({entry.name, *theirs});
   }
   if (is_recurrent()) {

@@ -1,5 +1,6 @@
-// if, branch, while, loop and scan as If, Loop and Scan: graphs that are parameters become graphs in nodes. Inputs that stay the same are
-// no inputs there: graphs in nodes see the names around them.
+// Exports if, branch, while, loop and scan as If, Loop and Scan; their graph parameters become
+// subgraphs. Loop-invariant inputs are not passed, because ONNX subgraphs see the names of the
+// enclosing graph.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace {
 using written::Texts;
 using ValueTypes = std::vector<tenon_type>;
 
-/// A graph of a node, where its inputs have these types. Throws Failure if it cannot run on them.
+/// A graph parameter, specialized for these input types. Throws Failure if it cannot run on them.
 class InnerExport {
  public:
   InnerExport(ExportJob& job, const std::string& text, const ValueTypes& types)
@@ -30,14 +31,15 @@ class InnerExport {
     for (ValueId value = 0; value < model_.values.size(); ++value) model_.values[value].type = found[value];
   }
 
-  /// Gradients are no ONNX operators.
+  /// Gradients have no ONNX operators.
   bool is_forward() const {
     return std::all_of(model_.nodes.begin(), model_.nodes.end(), [](const NodeRecord& node) { return node.pass == Pass::forward; });
   }
   std::string label(std::size_t input) const { return value_label(model_, model_.inputs[input]); }
   const tenon_type& type(std::size_t output) const { return model_.values[model_.outputs[output].second].type; }
 
-  /// Adds its nodes, with its inputs under these names; gives the names of its outputs, which are those of nodes where they must be `new`.
+  /// Adds the graph's nodes with its inputs under these names. Returns the names of its outputs;
+  /// with `own_names` each is the output of a node of this graph.
   Texts add(Scope& scope, const Texts& inputs, bool own_names) {
     GraphExport to(model_, impl_of(graph_).binding(), scope, job_);
     for (std::size_t i = 0; i < inputs.size(); ++i) to.name_value(model_.inputs[i], inputs[i]);
@@ -65,7 +67,7 @@ class InnerExport {
   GraphModel model_;
 };
 
-/// What becomes a node with graphs.
+/// Writes one control flow node.
 class FlowExport {
  public:
   FlowExport(const ExportedNode& node, Scope& scope, ExportJob& job)
@@ -94,9 +96,10 @@ class FlowExport {
     return add("If", {node_.inputs[0]}, std::move(graphs));
   }
 
-  // Its condition runs before the first run, and behind each.
+  // The condition is evaluated before the first iteration and after each one.
   bool while_loop() {
-    if (at_.integer("limit") != INT64_MAX) return false;  // to run into it is an error, which a Loop has not
+    // reaching the limit is an error, which Loop cannot express
+    if (at_.integer("limit") != INT64_MAX) return false;
     InnerExport test(job_, at_.text("condition"), node_.output_types), step(job_, at_.text("body"), node_.output_types);
     if (!test.is_forward() || !step.is_forward()) return false;
     const auto first = as_scalar(test.add(scope_, node_.inputs, false)[0], test.type(0), scope_);
@@ -162,9 +165,10 @@ class FlowExport {
   }
 
  private:
-  /// A branch that cannot run fails in ONNX, too, when it is taken: it reads an element of tensors that have none.
+  /// Nodes that fail at run time, for a branch that cannot run: they gather an element of an empty
+  /// tensor.
   std::vector<written::Value> failing(Scope& inside, const std::string& why) {
-    job_.note(fmt::format("a branch of node '{}' cannot run, and fails in the file: {}", node_.name, why));
+    job_.note(fmt::format("a branch of node '{}' cannot run; in the file it fails when taken: {}", node_.name, why));
     std::vector<written::Value> outputs;
     for (std::size_t i = 0; i < node_.outputs.size(); ++i) {
       const auto dtype = static_cast<DType>(node_.output_types[i].dtype);
@@ -186,18 +190,19 @@ class FlowExport {
     for (std::size_t i = 0; i < names.size(); ++i) found.push_back({names[i], of.type(i), {}});
     return found;
   }
-  /// A body's first inputs.
+  /// The first two inputs of a Loop body: iteration number and condition.
   std::vector<written::Value> counters(Scope& inside) const {
     return {{inside.free_name(node_.name + "/run"), type_of(i64, Shape::scalar()), {}},
             {inside.free_name(node_.name + "/condition"), type_of(boolean, Shape::scalar()), {}}};
   }
-  /// Carried values, of the types that they may have.
+  /// Names and types of carried values.
   std::vector<written::Value> declared(const InnerExport& step, std::size_t first, std::size_t count, Scope& inside) const {
     std::vector<written::Value> found;
     for (std::size_t i = 0; i < count; ++i) found.push_back({inside.free_name(step.label(first + i)), node_.output_types[i], {}});
     return found;
   }
-  /// Of no runs, for which onnxruntime has no Scan.
+  /// Writes a scan of zero steps as Identity nodes and empty constants, because onnxruntime does
+  /// not support such a Scan.
   bool pass_on(std::size_t carries) {
     for (std::size_t i = 0; i < node_.outputs.size(); ++i) {
       const auto& type = node_.output_types[i];
@@ -205,7 +210,7 @@ class FlowExport {
     }
     return true;
   }
-  /// Of a condition of one element, which may have axes here.
+  /// Reshapes a condition of one element to a scalar, since Tenon also allows other ranks.
   std::string as_scalar(const std::string& condition, const tenon_type& type, Scope& scope) const {
     return type.rank == 0 ? condition : NodeExport(node_, scope, job_.opset).reshaped(condition, {});
   }

@@ -1,4 +1,5 @@
-// Which element types ONNX's operators take: of their first input, of Where's second and of OneHot's third.
+// Element types that ONNX operators accept for their data input: the second input of Where, the
+// third of OneHot, the first of all others.
 #include "onnx/export/element_types.hpp"
 
 #include <algorithm>
@@ -15,7 +16,8 @@ constexpr Types old_all = {boolean, u8, i8, i32, i64, f16, f32, f64, i16, u16, u
 constexpr Types old_numbers = {u8, i8, i32, i64, f16, f32, f64, i16, u16, u32, u64};
 constexpr Types integers = {u8, i8, i32, i64, i16, u16, u32, u64};
 
-/// `names`: of operators, a space on both sides of each. What no row names takes everything.
+/// `names`: operator names, each with a space on both sides. Operators without a row accept every
+/// type.
 struct Row {
   Types types;
   std::int64_t since;
@@ -101,7 +103,8 @@ bool takes(std::string_view type, std::int64_t opset, DType dtype) {
   return latest == nullptr || allows(latest->types.mask, dtype);
 }
 
-// 16 bits since opset 21, halves since 19, scales of another dtype than the numbers' since 23.
+// 16-bit integers since opset 21, half-precision scales since 19, scales with a dtype other than
+// the data's since 23.
 bool takes_scales(std::int64_t opset, DType numbers, DType integers, DType scales) {
   if ((integers == u16 || integers == i16) && opset < 21) return false;
   if (opset < 19) return scales == f32 && (numbers == unknown_dtype || numbers == f32 || numbers == i32);

@@ -1,4 +1,4 @@
-// Which element types ONNX's operators take.
+// Element types that ONNX operators accept.
 #pragma once
 #include <string>
 #include <string_view>
@@ -6,13 +6,15 @@
 
 namespace tenon::onnx {
 
-/// Whether an operator of ONNX's own domain takes data of this dtype, in that opset, 13 or newer.
+/// Whether an operator of ONNX's default domain accepts data of this dtype in that opset (13 or
+/// newer).
 bool takes(std::string_view type, std::int64_t opset, DType dtype);
 
-/// Whether QuantizeLinear or DequantizeLinear takes these numbers, integers and scales. numbers: unknown_dtype, if they are the scales'.
+/// Whether QuantizeLinear or DequantizeLinear accepts this combination. `numbers` is the dtype of
+/// the data; unknown_dtype means the same as `scales`.
 bool takes_scales(std::int64_t opset, DType numbers, DType integers, DType scales);
 
-/// Whether RandomNormal and others make this dtype.
+/// Whether RandomNormal and similar operators can produce this dtype.
 bool makes_random(std::int64_t opset, DType dtype);
 
 }  // namespace tenon::onnx

@@ -1,4 +1,4 @@
-// From a graph's nodes to a model's.
+// Converts a graph's nodes to ONNX nodes.
 #pragma once
 #include <functional>
 #include <map>
@@ -16,23 +16,25 @@
 
 namespace tenon::onnx {
 
-/// The operators of a model that bring their own meaning: one function for each operator, parameters and types.
+/// The model's functions: one per operator, parameter values and types.
 class Functions {
  public:
   struct Entry {
-    std::shared_ptr<std::string> name;  ///< of the function; null: it has no body
-    std::string reason{};               ///< why it has none, as words that follow a sentence; may be empty
+    std::shared_ptr<std::string> name;  ///< name of the function; null if there is no body
+    /// why there is no body, as a suffix for the note about the node; may be empty
+    std::string reason{};
   };
-  /// All, once, when everything is added: a function is called as its operator, or `rope_1` ..., but not as another operator.
+  /// Called once, after all functions were added. A function is named after its operator, or
+  /// `rope_1` and so on if there are several, but never like another operator.
   void choose_names(const Catalog& catalog);
 
   std::map<std::string, Entry> by_use;  ///< key: operator, parameters, types
-  std::set<std::string> operators;      ///< domain and name of those that are written without a body
+  std::set<std::string> operators;      ///< domain and name of custom operators written without a body
   std::vector<written::Function> list;
-  std::size_t graphs = 0;  ///< that were written so far
+  std::size_t graphs = 0;  ///< number of graphs exported so far
 };
 
-/// What all graphs of one model have in common. Threads: one.
+/// State shared by all graphs of one model. Not thread-safe.
 struct ExportJob {
   Host& host;
   std::int64_t opset;
@@ -40,16 +42,18 @@ struct ExportJob {
   Functions functions{};
 };
 
-/// Writes the nodes of one graph into a scope. Threads: one.
+/// Writes the nodes of one graph into a scope. Not thread-safe.
 class GraphExport {
  public:
-  /// All must outlive this. `names`: of the values that the scope has already.
+  /// All arguments must outlive this object. `names`: names of values that already exist in the
+  /// scope.
   GraphExport(const GraphModel& model, const Binding& binding, Scope& scope, ExportJob& job)
       : model_(model), binding_(binding), scope_(scope), job_(job), number_(job.functions.graphs++), names_(model.values.size()) {}
 
   void name_value(ValueId value, std::string name) { names_[value] = std::move(name); }
   const std::string& name_of(ValueId value) const { return names_[value]; }
-  /// All forward nodes that are wanted, in order; other values that they read must have names.
+  /// Adds all requested forward nodes in order; other values that they read must have names
+  /// already.
   void add_nodes(const std::vector<bool>& wanted);
 
  private:
@@ -68,16 +72,17 @@ class GraphExport {
   const Binding& binding_;
   Scope& scope_;
   ExportJob& job_;
-  const std::size_t number_;  // of this graph
+  const std::size_t number_;  // index of this graph in the model
   std::vector<std::string> names_;
-  std::vector<bool> read_;  // values that a node or an output reads
+  std::vector<bool> read_;  // whether a node or an output reads the value
 };
 
-/// Writes `if`, `branch`, `while`, `loop` and `scan` as If, Loop and Scan; false: the node is another one, or means what they cannot say,
-/// and nothing is written.
+/// Writes `if`, `branch`, `while`, `loop` and `scan` as If, Loop and Scan. Returns false and writes
+/// nothing for other nodes and for nodes that these operators cannot express.
 bool write_control_flow(const ExportedNode& node, Scope& scope, ExportJob& job);
 
-/// The domain in files of operators that have no other name there: `tenon.acme`, or `tenon` of those that come with Tenon.
+/// Domain of operators that have no ONNX equivalent: `tenon.acme` for space acme, `tenon` for the
+/// bundled ones.
 std::string custom_domain(const OperatorInfo& info);
 
 }  // namespace tenon::onnx

@@ -23,7 +23,7 @@ DType dtype_of(const tenon_type& type) {
   return static_cast<DType>(type.dtype);
 }
 
-/// Whether `holds` of the value's numbers, where it has any.
+/// Whether `holds` is true for every number in the value.
 template <class Holds>
 bool all_numbers(const AttributeValue& value, const Holds& holds) {
   if (const auto* number = std::get_if<double>(&value.variant())) return holds(*number);
@@ -31,7 +31,7 @@ bool all_numbers(const AttributeValue& value, const Holds& holds) {
   return list == nullptr || std::all_of(list->begin(), list->end(), holds);
 }
 
-// Whether a float32 may be too narrow for its parameters.
+// Whether float32 attributes may be too narrow for the node's parameters.
 bool is_wide(const ExportedNode& node) {
   const auto any = [&](Types types) {
     const auto has = [&](const tenon_type& type) { return types.has(static_cast<DType>(type.dtype)); };
@@ -40,12 +40,12 @@ bool is_wide(const ExportedNode& node) {
   return any({f64, c128}) || !any({f16, bf16, f32, c64});
 }
 
-// ONNX's own domains, and those that its runtimes have.
+// ONNX's own domains and those that ONNX runtimes implement.
 bool is_widespread(std::string_view domain) {
   return domain.empty() || domain.starts_with("ai.onnx") || domain.starts_with("com.microsoft");
 }
 
-// As float32, where that is near enough; else as a tensor of float64.
+// As float32 if that is precise enough, else as a float64 tensor.
 AttributeValue exactly(const AttributeValue& value, bool wide) {
   if (all_numbers(value, wide ? written::is_float : written::has_float)) return value;
   if (const auto* number = std::get_if<double>(&value.variant())) return Tensor::from({*number}, Shape::scalar());
@@ -85,9 +85,9 @@ ExportedNode GraphExport::describe(NodeId id) const {
     if (value == none) continue;
     if (node.types.back().storage != TENON_DENSE)
       throw Failure(FailureKind::failed,
-                    fmt::format("its input '{}' is {}, and ONNX's operators take dense tensors alone", value_label(model_, value),
+                    fmt::format("its input '{}' is {}, but ONNX operators take only dense tensors", value_label(model_, value),
                                 to_string(node.types.back())),
-                    "cast_storage makes it dense");
+                    "convert it with cast_storage");
   }
   for (std::uint32_t i = 0; i < record.output_count; ++i) {
     node.outputs.push_back(names_[record.first_output + i]);
@@ -139,7 +139,8 @@ void GraphExport::add_node(NodeId id) {
   require_outputs(exported, before.nodes);
 }
 
-// Whether ONNX's operators take what the node reads, and its numbers.
+// Whether ONNX accepts the dtypes that the written nodes read, and their attribute values fit
+// float32.
 bool GraphExport::are_sound(const ExportedNode& node, std::size_t first) const {
   const auto is_sound = [&](const written::Node& made) {
     if (!std::all_of(made.attributes.begin(), made.attributes.end(),
@@ -165,27 +166,28 @@ bool GraphExport::are_sound(const ExportedNode& node, std::size_t first) const {
   return std::all_of(scope_.nodes.begin() + static_cast<std::ptrdiff_t>(first), scope_.nodes.end(), is_sound);
 }
 
-// What is hidden in an operator is none of ONNX's outputs, although a graph may read it.
+// Hidden outputs do not exist in ONNX, although a Tenon graph may read them.
 void GraphExport::require_outputs(const ExportedNode& node, std::size_t first) const {
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     const auto makes = [&](const written::Node& one) {
       return std::find(one.outputs.begin(), one.outputs.end(), node.outputs[i]) != one.outputs.end();
     };
     if (node.read[i] && std::none_of(scope_.nodes.begin() + static_cast<std::ptrdiff_t>(first), scope_.nodes.end(), makes))
-      throw Failure(FailureKind::failed, fmt::format("its output '{}' is read, and no operator of ONNX gives it", node.outputs[i]));
+      throw Failure(FailureKind::failed, fmt::format("its output '{}' is used, but no ONNX operator produces it", node.outputs[i]));
   }
 }
 
-// Of a node that computes in float32 or less, rounded numbers are what it is to compute with.
+// Nodes that compute in float32 or narrower use rounded parameters anyway.
 void GraphExport::note_rounding(const ExportedNode& node, std::size_t first) const {
   if (!is_wide(node)) return;
   for (auto at = scope_.nodes.begin() + static_cast<std::ptrdiff_t>(first); at != scope_.nodes.end(); ++at)
     for (const auto& attribute : at->attributes)
       all_numbers(attribute.value, [&](double value) {
         if (!written::is_float(value))
-          job_.note(fmt::format(
-              "node '{}' computes in float64, but its attribute '{}', {}, is {} in the file, because ONNX has float32 attributes alone",
-              node.name, attribute.name, value, static_cast<double>(static_cast<float>(value))));
+          job_.note(
+              fmt::format("node '{}' computes in float64, but its attribute '{}', {}, is rounded to {} in the file, because ONNX "
+                          "attributes are float32",
+                          node.name, attribute.name, value, static_cast<double>(static_cast<float>(value))));
         return true;
       });
 }
@@ -200,22 +202,25 @@ void GraphExport::as_custom(const ExportedNode& node, Sources& sources) {
   std::iota(sources.begin(), sources.end(), std::size_t{0});
 }
 
-// The last node's operator is known to few programs: the others run its function.
+// The last node's operator is a custom one, so other programs need its function.
 void GraphExport::add_function(NodeId id, const ExportedNode& node, const Sources& sources) {
   auto& call = scope_.nodes.back();
   const auto function = function_for(id, node, call, sources);
   call.function = function.name;
   if (function.name != nullptr) return;
-  job_.note(fmt::format("node '{}' is {}::{}, which other programs do not know{}", node.name, call.domain, call.type, function.reason));
+  job_.note(fmt::format("node '{}' is written as {}::{}, which other programs do not have{}", node.name, call.domain, call.type,
+                        function.reason));
   job_.functions.operators.insert(call.domain + ' ' + call.type);
 }
 
-// A function has one meaning, so the second one of an operator has another name.
+// A function has one definition, so each further variant of an operator needs another name.
 Functions::Entry GraphExport::function_for(NodeId id, const ExportedNode& node, const written::Node& call, const Sources& sources) {
   auto key = fmt::format("{}::{} {}", call.domain, call.type, text_of(node));
-  if (object_factory(model_, id) != nullptr) key += fmt::format(" {} {}", number_, id);  // it may hold more than parameters
+  // the instance may hold more than its parameters
+  if (object_factory(model_, id) != nullptr) key += fmt::format(" {} {}", number_, id);
   if (const auto found = job_.functions.by_use.find(key); found != job_.functions.by_use.end()) return found->second;
-  job_.functions.by_use.emplace(key, Functions::Entry{});  // until it is known: a body that needs itself is not written
+  // placeholder, so that a body that needs itself gets no function
+  job_.functions.by_use.emplace(key, Functions::Entry{});
   return job_.functions.by_use[key] = add_body(id, node, call, sources);
 }
 
@@ -225,7 +230,7 @@ Functions::Entry GraphExport::add_body(NodeId id, const ExportedNode& node, cons
   if (bound.op == nullptr || !bound.instance || !all_named) return {};
   std::string reason;
   const auto found = body_of(*bound.op, bound.instance->get(), node, reason);
-  if (!reason.empty()) reason = fmt::format("; its function is not written, because {}", reason);
+  if (!reason.empty()) reason = fmt::format("; it has no function body, because {}", reason);
   if (found == nullptr) return {nullptr, reason};
   const auto& inside = *found;
   Scope scope(Scope::Kind::function);
@@ -270,7 +275,8 @@ void Functions::choose_names(const Catalog& catalog) {
   auto taken = operators;
   for (auto& function : list) {
     const auto wanted = *function.name;
-    const bool ours = function.domain == "tenon" || function.domain.starts_with("tenon.");  // else an author's domain
+    // else the author's domain
+    const bool ours = function.domain == "tenon" || function.domain.starts_with("tenon.");
     const auto prefix = (function.domain == "tenon" ? function.domain : function.domain.substr(function.domain.find('.') + 1)) + '.';
     auto& name = *function.name;
     for (int i = 1; !taken.insert(function.domain + ' ' + name).second || (i > 1 && ours && catalog.find(prefix + name) != nullptr); ++i)

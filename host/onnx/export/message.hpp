@@ -1,4 +1,4 @@
-// What is written to an ONNX file, as plain structs, and their protobuf messages.
+// The entries of an ONNX file as plain structs, and their serialization to protobuf.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -18,11 +18,11 @@ using Texts = std::vector<std::string>;
 
 struct Graph;
 
-/// A bool is written as an integer.
+/// Bools are written as integers.
 struct Attribute {
   std::string name;
   AttributeValue value = false;
-  std::shared_ptr<const Graph> graph{};  ///< instead of the value
+  std::shared_ptr<const Graph> graph{};  ///< a graph attribute, in place of `value`
 };
 
 struct Node {
@@ -30,17 +30,18 @@ struct Node {
   Texts inputs, outputs;
   std::vector<Attribute> attributes{};
   std::string domain{}, name{};
-  std::shared_ptr<const std::string> function{};  ///< whose name is the type, which is chosen last
+  /// name of the function that is called, used as the type; chosen last
+  std::shared_ptr<const std::string> function{};
 };
 
-/// `dims`: names of dimensions that have no size; empty: none has one.
+/// `dims`: names of the unknown dimensions; empty if there are none.
 struct Value {
   std::string name;
   tenon_type type;
   Texts dims{};
 };
 
-/// Of a node's attribute.
+/// The graph attribute of a node.
 struct Graph {
   std::string name;
   std::vector<Node> nodes;
@@ -51,26 +52,28 @@ using Opsets = std::map<std::string, std::int64_t>;
 
 struct Function {
   std::string domain;
-  std::shared_ptr<std::string> name;  ///< as the nodes that call it share it
+  std::shared_ptr<std::string> name;  ///< shared with the nodes that call it
   Texts inputs, outputs, attributes;
   std::vector<Node> nodes;
   Opsets opsets;
 };
 
-/// Where a tensor's elements are: in the message, or from `offset` on in a file beside it.
+/// Location of a tensor's elements: bytes from `offset` on in the external data file.
 struct External {
   std::string location;
   std::uint64_t offset = 0, length = 0;
 };
 
-/// Whether the nearest float32 is the number but for its rounding: not infinite, not 0, and no subnormal number of a few bits instead.
+/// Whether the nearest float32 differs from the number by rounding only: it is not infinite, zero,
+/// or a subnormal that lost significant bits.
 bool has_float(double value);
-bool is_float(double value);  ///< exactly
+bool is_float(double value);  ///< whether float32 represents it exactly
 
-/// ONNX's number of an element type. Every dtype that is known has one.
+/// ONNX element type of a dtype. Every known dtype has one.
 std::int32_t number_of(DType dtype);
 
-/// Of a dense tensor, as the fields of its message. `external`: null where the elements stand in the message.
+/// Writes a dense tensor as the fields of its message. `external` is null if the elements are
+/// stored in the message.
 void write_tensor(protozero::pbf_writer& to, const std::string& name, const Tensor& tensor, const External* external = nullptr);
 std::string node_message(const Node& node);
 std::string value_message(const Value& value);

@@ -1,4 +1,4 @@
-// One node of a graph, as those see it who know how to write it.
+// The interface through which composed operators export a node.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,18 +9,20 @@
 
 namespace tenon::onnx {
 
-/// What a node is, and what it becomes.
+/// A node of the graph, with the ONNX names of its values.
 struct ExportedNode {
-  const OperatorInfo& info;  ///< with the node's parameters
+  const OperatorInfo& info;  ///< specialized for the node's parameters
   std::string name;
-  Attributes parameters;            ///< all of them
-  written::Texts inputs, outputs;   ///< ONNX's names; of inputs that are not connected empty, of states after the inputs
+  Attributes parameters;  ///< including defaults
+  /// ONNX names; empty for unconnected inputs; states follow the inputs
+  written::Texts inputs, outputs;
   std::vector<tenon_type> types{};  ///< of inputs and states
   std::vector<tenon_type> output_types{};
-  std::vector<bool> read{};  ///< of outputs: whether anything reads them
+  std::vector<bool> read{};  ///< whether each output is read
 };
 
-/// What parts see: parameters, inputs, and nodes to add. Names of inputs, outputs and parameters are the operator's.
+/// Gives access to a node's parameters and inputs and adds ONNX nodes for it. Inputs, outputs and
+/// parameters are named as in the operator.
 class NodeExport {
  public:
   NodeExport(const ExportedNode& node, Scope& scope, std::int64_t opset) : node_(node), scope_(scope), opset_(opset) {}
@@ -28,7 +30,9 @@ class NodeExport {
   const OperatorInfo& info() const { return node_.info; }
   const ExportedNode& node() const { return node_; }
   std::int64_t opset() const { return opset_; }
-  bool loses() const { return loses_; }  ///< whether a number became infinite, or 0, or another integer: what was added is wrong
+  /// whether a number was rounded to infinity, 0 or another integer, so that the added nodes are
+  /// wrong
+  bool loses() const { return loses_; }
 
   const AttributeValue& parameter(std::string_view name) const;
   bool has_parameter(std::string_view name) const;
@@ -40,37 +44,38 @@ class NodeExport {
     return std::get<std::vector<std::int64_t>>(parameter(name).variant());
   }
 
-  /// By place, or by the name of an input or state; empty where it is not connected.
+  /// By index, or by the name of an input or state; empty if it is not connected.
   std::string input(std::size_t i) const { return i < node_.inputs.size() ? node_.inputs[i] : std::string(); }
   std::string input(std::string_view name) const;
   const tenon_type& type(std::size_t i) const { return node_.types[i]; }
   DType dtype(std::size_t i = 0) const { return static_cast<DType>(node_.types[i].dtype); }
-  int rank(std::size_t i = 0) const { return node_.types[i].rank; }  ///< -1: not known
+  int rank(std::size_t i = 0) const { return node_.types[i].rank; }  ///< -1: unknown
   DType output_dtype(std::size_t i = 0) const { return static_cast<DType>(node_.output_types[i].dtype); }
-  /// `node 'NAME' ...`, for the user, if what the parts wrote stays.
+  /// Adds a note for the user, `node 'NAME' ...`; it is dropped if the nodes are rolled back.
   void note(const std::string& text) { notes_.push_back(text); }
   const written::Texts& notes() const { return notes_; }
   bool is_read(std::size_t i) const { return i < node_.read.size() && node_.read[i]; }
 
   using Attributes = std::vector<written::Attribute>;
-  /// A node between; gives its output.
+  /// Adds an intermediate node and returns its output.
   std::string add(const std::string& type, written::Texts inputs, Attributes attributes = {});
-  /// The node that makes output i.
+  /// Adds the node that produces output i.
   void output(const std::string& type, written::Texts inputs, Attributes attributes = {}, std::size_t i = 0);
-  /// A node of several outputs, named by whoever adds it.
+  /// Adds a node with several outputs, which the caller names.
   void add_node(written::Node node, std::int64_t version);
   void is_output(const std::string& value, std::size_t i = 0) { output("Identity", {value}, {}, i); }
   std::string free_name(std::string_view part);
 
   std::string integers_constant(const std::vector<std::int64_t>& elements);
-  std::string integer_constant(std::int64_t value);         ///< a scalar
-  std::string scalar(double value, DType dtype);            ///< rounded once; loses() where no element of the dtype is near it
-  std::string cast(const std::string& value, DType dtype);  ///< a Cast
+  std::string integer_constant(std::int64_t value);  ///< a scalar
+  /// rounded once; sets loses() if the dtype cannot represent it
+  std::string scalar(double value, DType dtype);
+  std::string cast(const std::string& value, DType dtype);  ///< by a Cast node
   std::string constant(const Tensor& elements) { return scope_.constant(node_.name + "/constant", elements); }
   std::string reshaped(const std::string& value, const std::vector<std::int64_t>& shape) {
     return add("Reshape", {value, integers_constant(shape)});
   }
-  /// Reductions have their axes as an attribute before some opset and as an input after.
+  /// Passes the axes of a reduction as an attribute or as an input, depending on the opset.
   std::string reduce(const std::string& type, const std::string& value, const std::vector<std::int64_t>& axes, bool keepdims);
 
  private:
@@ -83,10 +88,10 @@ class NodeExport {
   written::Texts notes_;
 };
 
-/// A scalar; nothing where no element of the dtype is the number but for its rounding.
+/// A scalar tensor; nothing if the number does not fit the dtype even when rounded.
 std::optional<Tensor> as_scalar(double value, DType dtype);
 
-/// Halves of a formula are computed in float32 and rounded once, as Tenon's kernels do.
+/// Computes half-precision formulas in float32 and rounds once, as Tenon's kernels do.
 struct Wide {
   explicit Wide(NodeExport& of) : node(of), narrow(node.dtype() == f16 || node.dtype() == bf16), dtype(narrow ? f32 : node.dtype()) {}
   std::string input(std::size_t i) const { return narrow ? node.cast(node.input(i), f32) : node.input(i); }
@@ -101,18 +106,22 @@ struct Wide {
   DType dtype;
 };
 
-/// For each input of a written node, which of the operator's inputs it is; `none`: a parameter, or absent.
+/// For each input of a written node, the index of the operator's input; `none` for a parameter or
+/// an absent input.
 using Sources = std::vector<std::size_t>;
 
-/// Writes the node by one form of its operator; nothing: it does not fit, and nothing is written.
+/// Writes the node by one ONNX form of its operator. Returns nothing, and writes nothing, if the
+/// form does not fit.
 std::optional<Sources> write_by_form(NodeExport& node, const OnnxForm& form, std::int64_t version);
 
-/// Operators that are written as several nodes, or one that no form can say. Each file in onnx/parts defines some.
+/// Operators that are written as several nodes, or as one that no form can express. Each file in
+/// onnx/parts defines some.
 struct Parts {
-  using Write = bool (*)(NodeExport&);  ///< false: it does not fit this node, and nothing is written
+  /// returns false and writes nothing if it does not fit this node
+  using Write = bool (*)(NodeExport&);
   Parts(const char* op, Write write);
 };
-/// By an operator's full name; null where there are none.
+/// By an operator's full name; null if it has none.
 Parts::Write find_parts(std::string_view op);
 
 }  // namespace tenon::onnx

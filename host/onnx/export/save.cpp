@@ -1,4 +1,4 @@
-// tenon::onnx::save(): which part of a graph is written, its names, its weights.
+// tenon::onnx::save(): selects what is written and assigns names and the storage of weights.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,8 +16,9 @@
 namespace tenon::onnx {
 namespace {
 
-constexpr std::uint64_t alignment = 4096;      // of tensors in the file beside the model, so that they can be mapped
-constexpr std::int64_t least_external = 1024;  // bytes: smaller ones stay in the model
+// of tensors in the external data file, so that they can be mapped
+constexpr std::uint64_t alignment = 4096;
+constexpr std::int64_t least_external = 1024;  // in bytes; smaller tensors stay in the model file
 
 std::int64_t ir_version(std::int64_t opset) {
   constexpr std::int64_t first_opset[] = {19, 21, 23, 24};  // of IR 9, 10, 11, 12
@@ -62,16 +63,17 @@ class ModelWriter {
   ExportJob job_;
   Scope scope_;
   GraphExport graph_;
-  std::vector<bool> nodes_, values_;                     // those that are written
-  std::vector<std::pair<StringId, ValueId>> outputs_;    // likewise
-  std::vector<std::string> output_names_;                // of outputs_
-  std::vector<std::pair<ValueId, std::string>> copies_;  // outputs that need a node of their own
-  std::map<std::string, written::External> external_;    // by the initializer's name
-  bool whole_ = true;                                    // nothing was left out
+  std::vector<bool> nodes_, values_;                     // what is written
+  std::vector<std::pair<StringId, ValueId>> outputs_;    // the outputs that are written
+  std::vector<std::string> output_names_;                // names of outputs_
+  std::vector<std::pair<ValueId, std::string>> copies_;  // outputs that need an Identity node
+  std::map<std::string, written::External> external_;    // by initializer name
+  bool whole_ = true;                                    // whether nothing was left out
 };
 
 void ModelWriter::choose() {
-  std::vector<bool> forward(model_.values.size(), true);  // no gradient is needed to compute it
+  // whether the value does not depend on a gradient
+  std::vector<bool> forward(model_.values.size(), true);
   for (const auto& node : model_.nodes) {
     bool sound = node.pass != Pass::backward;
     for (std::uint32_t i = 0; i < node.input_count; ++i)
@@ -84,11 +86,11 @@ void ModelWriter::choose() {
     if (forward[output.second])
       outputs_.push_back(output), names.push_back(name);
     else
-      job_.note(fmt::format("output '{}' is not written, because it is a gradient, and ONNX files have none", name));
+      job_.note(fmt::format("output '{}' is not written, because it is a gradient, which ONNX cannot express", name));
   }
   if (outputs_.empty())
-    throw Failure(FailureKind::failed, "the graph has no output that can be written to an ONNX file", "name one with output()");
-  if (!model_.updates.empty()) job_.note("updates of variables are not written, because ONNX files have none");
+    throw Failure(FailureKind::failed, "the graph has no output that can be written to an ONNX file", "add one with output()");
+  if (!model_.updates.empty()) job_.note("variable updates are not written, because ONNX cannot express them");
   WantedOutputs wanted(model_, names, false);
   nodes_ = std::move(wanted.nodes), values_ = std::move(wanted.values);
   whole_ = outputs_.size() == model_.outputs.size() && model_.updates.empty() && !model_.training &&
@@ -101,11 +103,12 @@ void ModelWriter::choose() {
     if (values_[id] || role == Role::output) continue;
     whole_ = false;
     if (role == Role::input)
-      job_.note(fmt::format("input '{}' is not written, because no output that is written needs it", value_label(model_, id)));
+      job_.note(fmt::format("input '{}' is not written, because no exported output needs it", value_label(model_, id)));
   }
 }
 
-// ONNX's outputs are values, ours are names of values. Inputs, variables and constants keep theirs, and outputs, where they can.
+// In ONNX an output is a value; in Tenon it is a name of a value. Inputs, variables and constants
+// keep their names, and outputs keep theirs if possible.
 void ModelWriter::name_values() {
   for (ValueId id = 0; id < model_.values.size(); ++id) {
     const auto& value = model_.values[id];
@@ -116,13 +119,13 @@ void ModelWriter::name_values() {
     graph_.name_value(id, label);
     if (value.tensor == none) {
       if (value.role == Role::input) continue;
-      throw Failure(FailureKind::failed, fmt::format("'{}' has no elements, because its shape is not known", label),
-                    "give the graph's inputs the sizes that it follows from");
+      throw Failure(FailureKind::failed, fmt::format("'{}' has no elements, because its shape is unknown", label),
+                    "set the sizes of the graph inputs that determine it");
     }
     const auto& tensor = model_.tensors[value.tensor];
     if (tensor.storage() != Storage::dense)
       throw Failure(FailureKind::failed,
-                    fmt::format("'{}' is {}, and ONNX's operators take dense tensors alone", label, to_string(type_of(tensor))));
+                    fmt::format("'{}' is {}, but ONNX operators take only dense tensors", label, to_string(type_of(tensor))));
   }
   std::vector<bool> kept;
   for (const auto& [name, value] : outputs_) kept.push_back(scope_.take(model_.strings[name]));
@@ -132,7 +135,8 @@ void ModelWriter::name_values() {
     std::string text(model_.strings[name]);
     if (!kept[i]) {
       text = scope_.free_name(text);
-      job_.note(fmt::format("output '{}' is called '{}', because names of inputs and outputs differ in ONNX", model_.strings[name], text));
+      job_.note(fmt::format("output '{}' is renamed to '{}', because ONNX needs distinct names for inputs and outputs",
+                            model_.strings[name], text));
     }
     output_names_.push_back(text);
     if (model_.values[value].role == Role::output && named.insert(value).second)
@@ -213,7 +217,7 @@ void ModelWriter::put() {
   }
   if (bytes.size() > INT32_MAX)
     throw Failure(FailureKind::failed,
-                  fmt::format("{}: an ONNX model has at most 2 GiB, and this one needs {}", path_.string(), bytes.size()));
+                  fmt::format("{}: an ONNX file holds at most 2 GiB, but the model needs {} bytes", path_.string(), bytes.size()));
   std::optional<AtomicFile> data;
   if (!external_.empty()) {
     data.emplace(data_path());
@@ -234,7 +238,7 @@ void ModelWriter::put() {
 
 void save(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options) {
   if (options.opset < 13 || options.opset > 24)
-    throw Failure(FailureKind::usage, fmt::format("the opset is {} but must be 13 to 24", options.opset));
+    throw Failure(FailureKind::usage, fmt::format("the opset is {} but must be from 13 to 24", options.opset));
   auto copy = graph.clone();
   copy.initialize(options.seed);
   const auto complete = impl_of(copy).completed();

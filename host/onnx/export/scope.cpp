@@ -35,7 +35,7 @@ std::string Scope::free_node_name(std::string_view wanted) {
   return name;
 }
 
-// A domain has one version in a model: the highest that a node asks for.
+// A model imports one version per domain: the highest that any node needs.
 void Scope::add(written::Node node, std::int64_t version) {
   auto& known = opsets[node.domain];
   known = std::max(known, version);
@@ -57,7 +57,7 @@ void Scope::limit(const OnnxForm& form) {
 }
 
 std::string Scope::constant(std::string_view wanted, const Tensor& elements) {
-  constexpr std::int64_t most_shared = 64;  // bytes: axes, sizes, factors
+  constexpr std::int64_t most_shared = 64;  // in bytes; enough for axes, sizes and factors
   auto name = std::string();
   if (elements.bytes() <= most_shared) {
     const auto here = elements.to("cpu").make_contiguous();

@@ -1,4 +1,5 @@
-// Nodes whose operator a plugin's manifest names: by its forms (`op.onnx`), by the user's word, or by its name alone.
+// Imports nodes by a plugin's operator: by its manifest's forms (`op.onnx`), by the user's --map,
+// or by its name.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,19 +31,20 @@ AttributeValue from_elements(const Tensor& tensor) {
   return tensor;
 }
 
-/// An input of a node, or an attribute; its words are for errors.
+/// An input or attribute of a node, as named in errors.
 struct Part {
   std::size_t input = 0;
   std::string_view attribute{};
   std::string text() const { return attribute.empty() ? fmt::format("its input {}", input) : fmt::format("its attribute '{}'", attribute); }
 };
 
-/// One form on one node: what it says becomes a call, or a reason why it does not fit.
+/// Applies one form to one node: either it becomes a call, or there is a reason why the form does
+/// not fit.
 class FormUse {
  public:
   FormUse(NodeImport& node, const OperatorInfo& info, const OnnxForm& form) : node_(node), info_(info), form_(form) {}
 
-  /// Empty: it fits.
+  /// Empty if the form fits.
   std::string why_not();
   void apply();
 
@@ -64,24 +66,24 @@ class FormUse {
   Importer::Named inputs_;
   std::vector<std::pair<std::string, Tensor>> states_;
   std::map<std::string, AttributeValue> params_;
-  DType shared_ = unknown_dtype;  // of the inputs without dtypes of their own
+  DType shared_ = unknown_dtype;  // of the inputs without declared dtypes
   std::vector<std::string_view> used_;
 };
 
-// Numbers that no float32 holds are written as tensors.
+// Stores numbers that float32 cannot represent as float64 tensors.
 std::string FormUse::set(const std::string& param, const AttributeValue& theirs, const Part& what) {
   const auto& declared = info_.params[static_cast<std::size_t>(info_.find_param(param))];
   const auto* wide = std::get_if<Tensor>(&theirs.variant());
   const bool is_number = declared.kind != ParamKind::tensor && wide != nullptr && wide->dtype() == f64;
   const auto ours = form_.value_of(declared, is_number ? from_elements(*wide) : theirs);
-  if (!ours) return fmt::format("{} has a value that {} has no equal for", what.text(), info_.full_name());
+  if (!ours) return fmt::format("{} has a value that {} does not support", what.text(), info_.full_name());
   params_.insert_or_assign(param, *ours);
   return {};
 }
 
 std::string FormUse::set_halves(const OnnxForm::Halves& halves, const AttributeValue& value, const Part& what) {
   const auto* list = std::get_if<std::vector<std::int64_t>>(&value.variant());
-  if (list == nullptr || list->size() % 2 != 0) return what.text() + " is no list of an even length";
+  if (list == nullptr || list->size() % 2 != 0) return what.text() + " is not a list of even length";
   const auto middle = list->begin() + static_cast<std::ptrdiff_t>(list->size() / 2);
   const std::vector<std::int64_t> first(list->begin(), middle), second(middle, list->end());
   if (halves.first == halves.second && first != second) return what.text() + " differs between the two sides";
@@ -98,15 +100,15 @@ std::string FormUse::place_input(std::size_t i) {
     auto operand = node_.input(i);
     const auto mask = form_.types.value_or(info_.types);
     if (info_.find_input(name) < 0) {
-      if (!operand.known()) return what.text() + " must be known before the model runs";
+      if (!operand.known()) return what.text() + " must be known when the model is imported";
       states_.emplace_back(name, operand.elements);
       return {};
     }
     const auto& declared = info_.inputs[static_cast<std::size_t>(info_.find_input(name))];
     if (!allows(declared.types.value_or(mask), node_.dtype(operand)))
-      return fmt::format("{} is {}, which {} does not compute", what.text(), name_of(node_.dtype(operand)), info_.full_name());
+      return fmt::format("{} is {}, which {} does not support", what.text(), name_of(node_.dtype(operand)), info_.full_name());
     if (!declared.types && shared_ != unknown_dtype && shared_ != node_.dtype(operand))
-      return fmt::format("{} is {}, and {} wants the dtype of the others, {}", what.text(), name_of(node_.dtype(operand)),
+      return fmt::format("{} is {}, but {} needs the other inputs' dtype, {}", what.text(), name_of(node_.dtype(operand)),
                          info_.full_name(), name_of(shared_));
     if (!declared.types) shared_ = node_.dtype(operand);
     inputs_.emplace_back(name, std::move(operand));
@@ -117,7 +119,7 @@ std::string FormUse::place_input(std::size_t i) {
       const auto operand = node_.input(i);
       if (!operand.known()) {
         node_.note_unknown();
-        return fmt::format("{} must be known before the model runs, because it is the parameter '{}'", what.text(), as.param);
+        return fmt::format("{} must be known when the model is imported, because it becomes parameter '{}'", what.text(), as.param);
       }
       return set(as.param, from_elements(operand.elements), what);
     }
@@ -126,11 +128,11 @@ std::string FormUse::place_input(std::size_t i) {
       const auto operand = node_.input(i);
       if (!operand.known()) {
         node_.note_unknown();
-        return fmt::format("{} must be known before the model runs", what.text());
+        return fmt::format("{} must be known when the model is imported", what.text());
       }
       return set_halves(halves, from_elements(operand.elements), what);
     }
-  return fmt::format("{} has no place in {}", what.text(), info_.full_name());
+  return fmt::format("{} is not supported by {}", what.text(), info_.full_name());
 }
 
 std::string FormUse::place_inputs() {
@@ -142,7 +144,7 @@ std::string FormUse::place_inputs() {
       if (auto why = set(as.param, *as.absent, Part{as.place}); !why.empty()) return why;
   for (const auto& input : info_.inputs)
     if (!input.optional && !input.variadic && !input.weight.value_or(false) && !is_given(input.name))
-      return fmt::format("its input '{}' of {} is missing", input.name, info_.full_name());
+      return fmt::format("input '{}' of {} is missing", input.name, info_.full_name());
   for (const auto& without : form_.without)
     if (!is_given(without.input)) params_.insert_or_assign(without.param, without.value);
   return {};
@@ -156,12 +158,12 @@ std::string FormUse::place_attributes() {
     const auto value = node_.value_of(*given);
     const auto named = [&](const auto& entry) { return entry.name == attribute.name; };
     if (std::find(form_.ignored.begin(), form_.ignored.end(), attribute.name) != form_.ignored.end()) continue;
-    if (!value) return what.text() + " is of a kind that no parameter has";
+    if (!value) return what.text() + " has a type that parameters do not support";
     bool placed = false;
     if (const auto only = std::find_if(form_.only.begin(), form_.only.end(), named); only != form_.only.end()) {
       const auto same = [&](const AttributeValue& allowed) { return allowed == *value; };
       if (std::none_of(only->values.begin(), only->values.end(), same))
-        return fmt::format("{} has a value that {} has no equal for", what.text(), info_.full_name());
+        return fmt::format("{} has a value that {} does not support", what.text(), info_.full_name());
       placed = true;
     }
     for (const auto& entry : form_.attributes)
@@ -174,7 +176,7 @@ std::string FormUse::place_attributes() {
         placed = true;
         if (auto why = set_halves(entry, *value, what); !why.empty()) return why;
       }
-    if (!placed) return fmt::format("{} has no place in {}", what.text(), info_.full_name());
+    if (!placed) return fmt::format("{} is not supported by {}", what.text(), info_.full_name());
   }
   for (const auto& entry : form_.attributes)
     if (entry.absent && !params_.contains(entry.param))
@@ -189,7 +191,7 @@ std::string FormUse::place_outputs() const {
   for (std::size_t i = 0; i < node_.node().outputs.size(); ++i)
     if (node_.is_read(i) && (i >= form_.outputs.size() || form_.outputs[i].empty()) &&
         !(form_.outputs.size() == 1 && info_.outputs.size() == 1 && !info_.outputs[0].count.empty()))
-      return fmt::format("its output {} is none of {}'s", i, info_.full_name());
+      return fmt::format("its output {} is not supported by {}", i, info_.full_name());
   return {};
 }
 
@@ -199,7 +201,7 @@ std::string FormUse::why_not() {
   return place_outputs();
 }
 
-// A variadic input's operands have no names of their own.
+// The operands of a variadic input have no names of their own.
 std::vector<Operand> FormUse::in_order() const {
   const auto fixed = info_.inputs.size() - 1;
   std::vector<Operand> ordered(fixed);
@@ -222,7 +224,7 @@ void FormUse::apply() {
   }
   const auto made = info_.variadic() ? importer.call(info_.full_name(), in_order(), attributes, name)
                                      : importer.call(info_.full_name(), inputs_, attributes, name);
-  if (info_.outputs.size() == 1) {  // a counted one is as many as the node has
+  if (info_.outputs.size() == 1) {  // a counted output has as many tensors as the node has outputs
     for (std::size_t i = 0; i < made.size(); ++i) node_.output(i, made[i]);
     return;
   }
@@ -251,12 +253,12 @@ bool Importer::by_plugin(NodeImport& node, std::optional<Failure>& refusal) {
       continue;
     }
     if (chosen)
-      node.refuse(fmt::format("both {} and {} compute it", by->full_name(), claim.op->full_name()),
+      node.refuse(fmt::format("both {} and {} can compute it", by->full_name(), claim.op->full_name()),
                   "name the operator that computes such nodes");
     chosen.emplace(std::move(use));
     by = claim.op;
   }
-  // A composition may express a node that the operator refuses.
+  // A composition may support a node that the operator rejects.
   if (chosen) try {
       chosen->apply();
     } catch (const Failure& failure) {
@@ -270,7 +272,7 @@ bool Importer::by_plugin(NodeImport& node, std::optional<Failure>& refusal) {
   return chosen.has_value();
 }
 
-// Inputs by their places, attributes by the names of parameters.
+// Maps inputs by position and attributes by parameter name.
 void Importer::import_as(NodeImport& node, const std::string& op) {
   const auto* found = catalog_.find(op);
   if (found == nullptr)
@@ -285,7 +287,7 @@ void Importer::import_as(NodeImport& node, const OperatorInfo& info) {
   use.apply();
 }
 
-// One form is made for all nodes that have as many inputs and the same attributes.
+// One form is built per number of inputs and set of attributes, and shared by all such nodes.
 const OnnxForm& Importer::own_form(NodeImport& node, const OperatorInfo& info) {
   const auto attributes = node.node().attributes;
   auto& forms = own_forms_[&info];
@@ -296,7 +298,7 @@ const OnnxForm& Importer::own_form(NodeImport& node, const OperatorInfo& info) {
       return form;
   const auto states = info.variadic() ? 0 : info.states.size();
   if (node.inputs() > info.inputs.size() + states && !info.variadic())
-    node.refuse(fmt::format("it has {} inputs, and {} takes {}", node.inputs(), info.full_name(), info.inputs.size()));
+    node.refuse(fmt::format("it has {} inputs, but {} takes {}", node.inputs(), info.full_name(), info.inputs.size()));
   OnnxForm form;
   for (std::size_t i = 0; i < node.inputs(); ++i)
     form.inputs.push_back(i < info.inputs.size() ? info.inputs[i].name
@@ -306,21 +308,23 @@ const OnnxForm& Importer::own_form(NodeImport& node, const OperatorInfo& info) {
     if (!output.hidden) form.outputs.push_back(output.name);
   for (const auto& attribute : attributes) {
     if (info.find_param(attribute.name) < 0)
-      node.refuse(fmt::format("its attribute '{}' is no parameter of {}", attribute.name, info.full_name()));
+      node.refuse(fmt::format("its attribute '{}' is not a parameter of {}", attribute.name, info.full_name()));
     form.attributes.push_back({std::string(attribute.name), std::string(attribute.name), {}});
   }
-  if (forms.size() == 64) forms.pop_back();  // a file may have as many as nodes, and each looks through them
+  // bounded, because a file may need a form per node, and each node searches the list
+  if (forms.size() == 64) forms.pop_back();
   return forms.emplace_back(std::move(form));
 }
 
-// A custom domain's operator may be one of that name, as a plugin's author wrote both.
+// A node of a custom domain may belong to the operator of the same name, since the plugin's author
+// probably defined both.
 bool Importer::by_name(NodeImport& node) {
   auto& kind = kind_of(node.node(), node.version());
   const auto* found = kind.same_name;
   if (found == nullptr || !why_not_named(found->info, node.node()).empty()) return false;
   import_as(node, found->info);
   if (std::exchange(kind.noted, true)) return true;
-  note(fmt::format("{}::{} is computed by {}, which was found by its name", node.node().domain, node.node().type, found->full_name()));
+  note(fmt::format("{}::{} is computed by {}, which has the same name", node.node().domain, node.node().type, found->full_name()));
   return true;
 }
 

@@ -1,4 +1,4 @@
-// If, Loop and Scan: graphs in nodes become graphs that Tenon's operators have as parameters.
+// Imports If, Loop and Scan: subgraphs become graph parameters of Tenon operators.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,13 +14,14 @@
 namespace tenon::onnx {
 namespace {
 
-constexpr std::size_t own_cost = 100;  // of a graph in a graph, in nodes
+constexpr std::size_t own_cost = 100;  // of a subgraph, in nodes
 constexpr std::size_t most_inlined = 1'000'000;
-constexpr int most_nested = 32;              // graphs in graphs, those of functions among them
-constexpr std::size_t of_a_reading = 4;      // of a loop's body, in inferences of it
-constexpr std::int64_t most_rows = 1 << 20;  // of a loop that is a scan over the numbers of its runs
+constexpr int most_nested = 32;          // nesting depth of subgraphs, including those in functions
+constexpr std::size_t of_a_reading = 4;  // cost of importing a loop's body, in inferences of it
+// of a Loop that becomes a scan over its iteration numbers
+constexpr std::int64_t most_rows = 1 << 20;
 
-/// What both say; whether `into` changed.
+/// Widens `into` until it covers `other`; returns whether it changed.
 bool generalize(tenon_type& into, const tenon_type& other) {
   const auto before = into;
   if (into.rank != other.rank) into.rank = -1, std::fill_n(into.dims, TENON_MAX_RANK, 0);
@@ -37,7 +38,7 @@ Operand one(bool value) {
 
 }  // namespace
 
-/// A graph of a node, imported on its own.
+/// A subgraph, imported by its own Importer.
 class InnerGraph {
  public:
   InnerGraph(NodeImport& node, const proto::Graph& graph, CapturedTypes captured = CapturedTypes::whole)
@@ -45,11 +46,13 @@ class InnerGraph {
     inner_.captured_types_ = captured;
     int depth = 0;
     for (const auto* at = inner_.outer_; at != nullptr; at = at->outer_) ++depth;
-    node.require(depth <= most_nested, fmt::format("graphs lie more than {} deep in each other", most_nested));
+    node.require(depth <= most_nested, fmt::format("subgraphs are nested more than {} levels deep", most_nested));
   }
 
-  /// A branch that does not fit what it captures may be the one that does not run, or the model says too much: it is read again with sizes
-  /// and then ranks left open. If a node of it cannot compute even then, it becomes a graph that fails. Null if operators are missing.
+  /// A branch may not fit the types it captures, either because it is not the one that runs or
+  /// because the model declares too much. It is therefore imported again with unknown sizes, and
+  /// then with unknown ranks. If one of its nodes cannot be computed even then, the branch becomes
+  /// a graph that fails when it runs. Returns null if operators are missing.
   static std::unique_ptr<InnerGraph> read_branch(NodeImport& node, const proto::Graph& graph) {
     std::optional<Failure> first;
     bool may_fail = false;
@@ -59,7 +62,8 @@ class InnerGraph {
         return branch->import() ? std::move(branch) : nullptr;
       } catch (const Failure& failure) {
         if (!first) first = failure, may_fail = dynamic_cast<const NodeFailure*>(&failure) != nullptr;
-        if (node.importer().inlined_ > most_inlined) break;  // the number of readings grows with each level of nesting
+        // the number of imports grows with each nesting level
+        if (node.importer().inlined_ > most_inlined) break;
       }
     }
     if (!may_fail || node.importer().inlined_ > most_inlined) throw *std::move(first);
@@ -68,14 +72,14 @@ class InnerGraph {
     return branch;
   }
 
-  /// The next input of the graph has this type. In order, all of them, first.
+  /// Declares the next input of the graph; call it for all inputs, in order, before import().
   void input(const tenon_type& type) {
     const auto name = graph_.inputs[inputs_.size()].name;
     inputs_.push_back(inner_.builder_.input(inner_.free_name(name), type));
     inner_.define(name, {inputs_.back(), {}, {}});
   }
 
-  /// False: operators are missing, and nothing was made.
+  /// Returns false, having added nothing, if operators are missing.
   bool import() {
     auto& outer = *inner_.outer_;
     struct Lent {
@@ -84,7 +88,7 @@ class InnerGraph {
       ~Lent() { inner.lend(outer); }
     } const lent(inner_, outer);
     if ((inner_.inlined_ += graph_.nodes.size() + graph_.initializers.size() + graph_.inputs.size() + own_cost) > most_inlined)
-      node_.refuse("the graphs of nodes are too many, or too large");
+      node_.refuse("the model has too many subgraphs, or they are too large");
     for (const auto& output : graph_.outputs) inner_.read_.insert(output.name);
     for (const auto& node : graph_.nodes) inner_.import_node(node);
     if (!inner_.missing_.empty()) return false;
@@ -95,23 +99,24 @@ class InnerGraph {
     return true;
   }
 
-  /// Why the graph cannot run; nothing: it can.
+  /// Why the graph cannot run; nothing if it can.
   const std::optional<Failure>& failure() const { return failure_; }
 
   std::size_t results() const { return results_.size(); }
   const Operand& result(std::size_t i) const { return results_[i]; }
   tenon_type type(std::size_t i) const { return inner_.type_of({values_[i], {}, {}}); }
   ValueId declared(std::size_t i) const { return inputs_[i]; }
-  /// Values of the outer graph.
+  /// The values of the outer graph that this graph reads.
   std::vector<ValueId> captures() const {
     std::vector<ValueId> values;
     for (const auto& [theirs, ours] : inner_.captures_) values.push_back(theirs);
     return values;
   }
-  /// Whether the other graph reads it or this one.
+  /// Adds a capture, which this graph or the other one reads.
   void capture(ValueId value) { inner_.captured({value, {}, {}}); }
 
-  /// As graph.json: with the declared inputs in this order, then the captures in theirs, and the outputs from `first` on.
+  /// Serializes the graph as graph.json: the declared inputs in this order, then the captures in
+  /// theirs, and the outputs from `first` on.
   std::string text(const std::vector<std::size_t>& order, const std::vector<ValueId>& captures, std::size_t first = 0) {
     auto& model = impl_of(inner_.graph_).edit().model;
     model.inputs.clear();
@@ -121,7 +126,7 @@ class InnerGraph {
     return inner_.graph_.to_json();
   }
 
-  /// A node of the outer graph; never computed while the model is read, for it may run for ever.
+  /// Adds a node to the outer graph. It is never evaluated at import, because it may not terminate.
   static std::vector<Operand> add(NodeImport& node, const char* op, std::vector<Operand> inputs, const std::vector<ValueId>& captures,
                                   const Attributes& attributes) {
     auto& outer = node.importer();
@@ -133,7 +138,7 @@ class InnerGraph {
   }
 
  private:
-  // The message without the model's place, which files would keep.
+  // Removes the model's path from the message, because files would store it.
   void fail(const Failure& failure) {
     failure_ = failure;
     std::string message = failure.what();
@@ -166,7 +171,7 @@ void if_else(NodeImport& node) {
   for (const auto* branch : {&then, &otherwise}) {
     node.require(branch->inputs.empty(), "its branches must have no inputs");
     node.require(branch->outputs.size() == node.node().outputs.size(),
-                 fmt::format("a branch has {} outputs and the node {}", branch->outputs.size(), node.node().outputs.size()));
+                 fmt::format("a branch has {} outputs, but the node has {}", branch->outputs.size(), node.node().outputs.size()));
   }
   if (condition.known()) {
     node.require(condition.elements.dtype() == boolean && condition.elements.size() == 1, "its condition must be one boolean");
@@ -185,7 +190,8 @@ void if_else(NodeImport& node) {
   std::unordered_set<ValueId> known(captures.begin(), captures.end());
   for (const auto value : other.captures())
     if (known.insert(value).second) captures.push_back(value);
-  if (captures.empty()) captures.push_back(node.importer().value_of(condition));  // operators want one value at least
+  // the operators need at least one value
+  if (captures.empty()) captures.push_back(node.importer().value_of(condition));
   for (const auto value : captures) one.capture(value), other.capture(value);
   give(node,
        InnerGraph::add(
@@ -193,20 +199,20 @@ void if_else(NodeImport& node) {
            {{"then", one.text({}, captures)}, {"else", other.text({}, captures)}, {"outputs", static_cast<std::int64_t>(one.results())}}));
 }
 
-/// A Loop's parts: limit, condition, carried values.
+/// The components of a Loop: limit, condition and carried values.
 struct LoopParts {
   explicit LoopParts(NodeImport& node) : body(node.graph("body")) {
-    node.require(node.inputs() >= 2, "it needs a trip count and a condition, even where they are left out");
+    node.require(node.inputs() >= 2, "it needs a trip count and a condition; use empty names to omit them");
     limit = node.has(0) ? node.input(0) : node.constant(Tensor::from({std::int64_t{INT64_MAX}}, Shape::scalar()));
     condition = node.has(1) ? node.input(1) : one(true);
     for (std::size_t i = 2; i < node.inputs(); ++i) carried.push_back(node.input(i));
     node.require(body.inputs.size() == carried.size() + 2,
-                 fmt::format("its body has {} inputs and must have {}", body.inputs.size(), carried.size() + 2));
+                 fmt::format("its body has {} inputs, but needs {}", body.inputs.size(), carried.size() + 2));
     node.require(body.outputs.size() > carried.size() && body.outputs.size() >= 2,
                  fmt::format("its body has {} outputs, too few for {} carried values", body.outputs.size(), carried.size()));
-    node.require(
-        body.outputs.size() - 1 == node.node().outputs.size(),
-        fmt::format("its body has {} outputs and the node {}, one less are right", body.outputs.size(), node.node().outputs.size()));
+    node.require(body.outputs.size() - 1 == node.node().outputs.size(),
+                 fmt::format("its body has {} outputs, so the node needs one fewer, but it has {}", body.outputs.size(),
+                             node.node().outputs.size()));
   }
   std::int64_t outputs() const { return static_cast<std::int64_t>(body.outputs.size()) - 1; }
 
@@ -215,7 +221,8 @@ struct LoopParts {
   std::vector<Operand> carried{};
 };
 
-// The condition never changes, all shapes are known: the number of runs decides alone.
+// True if the condition never changes and all shapes are known, so that only the trip count
+// decides.
 bool is_scan(const LoopParts& parts, const InnerGraph& body) {
   const auto holds = [](const Operand& condition) {
     return condition.known() && condition.elements.dtype() == boolean && condition.elements.size() == 1 &&
@@ -258,7 +265,7 @@ void add_loop(NodeImport& node, const LoopParts& parts, InnerGraph& body) {
   inputs.insert(inputs.end(), parts.carried.begin(), parts.carried.end());
   order.insert(order.begin(), {0, 1});
   auto stays = captures;
-  if (parts.carried.empty() && stays.empty()) {  // operators want one value at least
+  if (parts.carried.empty() && stays.empty()) {  // the operators need at least one value
     auto condition = parts.condition;
     stays.push_back(node.importer().value_of(condition));
   }
@@ -266,7 +273,7 @@ void add_loop(NodeImport& node, const LoopParts& parts, InnerGraph& body) {
                              {{"body", body.text(order, stays)}, {"carries", carries}, {"outputs", parts.outputs()}}));
 }
 
-// The body is read again with wider types as long as what it returns does not fit what it is given.
+// The body is imported again with wider types until its results fit its inputs.
 void loop(NodeImport& node) {
   const LoopParts parts(node);
   std::vector<tenon_type> types;
@@ -282,23 +289,24 @@ void loop(NodeImport& node) {
     for (std::size_t i = 0; i < types.size(); ++i) {
       const auto made = body.type(i + 1);
       node.require(made.dtype == types[i].dtype,
-                   fmt::format("its carried value {} changes from {} to {}", i, to_string(types[i]), to_string(made)));
+                   fmt::format("the type of its loop-carried value {} changes from {} to {}", i, to_string(types[i]), to_string(made)));
       if (generalize(types[i], made)) fits = false;
     }
     if (fits) add_loop(node, parts, body);
   }
 }
 
-/// A Scan's lists of numbers, one for each input or output that is scanned.
+/// Axes and directions of a Scan: one of each per scanned input or output.
 struct Directions {
   Directions(NodeImport& node, const char* axes_name, const char* directions_name, std::size_t count)
       : axes(node.integers(axes_name).value_or(std::vector<std::int64_t>(count))),
         directions(node.integers(directions_name).value_or(std::vector<std::int64_t>(count))) {
-    node.require(axes.size() == count, fmt::format("its attribute '{}' has {} numbers and must have {}", axes_name, axes.size(), count));
+    node.require(axes.size() == count, fmt::format("its attribute '{}' has {} numbers, but needs {}", axes_name, axes.size(), count));
     node.require(directions.size() == count,
-                 fmt::format("its attribute '{}' has {} numbers and must have {}", directions_name, directions.size(), count));
+                 fmt::format("its attribute '{}' has {} numbers, but needs {}", directions_name, directions.size(), count));
     for (const auto direction : directions)
-      node.require(direction == 0 || direction == 1, fmt::format("its attribute '{}' holds {}", directions_name, direction));
+      node.require(direction == 0 || direction == 1,
+                   fmt::format("its attribute '{}' contains {}; only 0 and 1 are valid", directions_name, direction));
   }
   bool all_back() const {
     return std::all_of(directions.begin(), directions.end(), [](std::int64_t direction) { return direction == 1; });
@@ -306,7 +314,7 @@ struct Directions {
   std::vector<std::int64_t> axes, directions;
 };
 
-// `axis` comes to the front, or back from there.
+// Moves an axis to the front, or the front axis back to its position.
 Operand moved(NodeImport& node, const Operand& x, std::int64_t given, bool to_front) {
   if (given == 0) return x;
   const int rank = node.rank(x), axis = node.axis(given, rank);
@@ -326,12 +334,12 @@ Operand turned(NodeImport& node, const Operand& x) {
 void scan(NodeImport& node) {
   const auto& graph = node.graph("body");
   const auto scanned = node.integer("num_scan_inputs", 0);
-  node.require(scanned >= 1 && static_cast<std::size_t>(scanned) <= node.inputs(), "its num_scan_inputs does not fit its inputs");
+  node.require(scanned >= 1 && static_cast<std::size_t>(scanned) <= node.inputs(), "its num_scan_inputs does not match its inputs");
   const auto rows = static_cast<std::size_t>(scanned), carries = node.inputs() - rows;
   node.require(graph.inputs.size() == node.inputs(),
-               fmt::format("its body has {} inputs and the node {}", graph.inputs.size(), node.inputs()));
+               fmt::format("its body has {} inputs, but the node has {}", graph.inputs.size(), node.inputs()));
   node.require(graph.outputs.size() == node.node().outputs.size() && graph.outputs.size() >= std::max<std::size_t>(carries, 1),
-               fmt::format("its body has {} outputs and the node {}", graph.outputs.size(), node.node().outputs.size()));
+               fmt::format("its body has {} outputs, but the node has {}", graph.outputs.size(), node.node().outputs.size()));
   const Directions in(node, "scan_input_axes", "scan_input_directions", rows);
   const Directions out(node, "scan_output_axes", "scan_output_directions", graph.outputs.size() - carries);
   const bool reverse = in.all_back() && out.all_back();
@@ -345,7 +353,7 @@ void scan(NodeImport& node) {
     auto x = moved(node, node.input(carries + i), in.axes[i], true);
     if (in.directions[i] == 1 && !reverse) x = turned(node, x);
     const auto whole = node.shape(x);
-    node.require(whole.rank() != 0, fmt::format("its input {} has no axis to take parts from", carries + i));
+    node.require(whole.rank() != 0, fmt::format("its input {} is a scalar, which has no axis to scan", carries + i));
     body.input(type_of(node.dtype(x), whole.has_rank() ? Shape(whole.begin() + 1, whole.rank() - 1) : Shape()));
     inputs.push_back(std::move(x));
   }
@@ -367,7 +375,7 @@ void scan(NodeImport& node) {
 }
 
 void scan_of_batches(NodeImport& node) {
-  node.refuse("before opset 9 it runs over sequences of a batch, which is not read", "convert the model to opset 9 or later");
+  node.refuse("Scan before opset 9 runs over batches of sequences, which is not supported", "convert the model to opset 9 or later");
 }
 
 const Composition control_flow_read[] = {{"If", if_else}, {"Loop", loop}, {"Scan", scan_of_batches}, {"Scan", scan, 9}};

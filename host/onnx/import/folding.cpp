@@ -1,4 +1,4 @@
-// What is computed while a model is read, and how much of it: a small file must not become a large graph.
+// Constant folding at import, and its limits: a small file must not become a large graph.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,10 +10,11 @@
 namespace tenon::onnx {
 namespace {
 
-constexpr std::int64_t most_folded = 1 << 20;  // bytes that a call at import may read and write
+constexpr std::int64_t most_folded = 1 << 20;  // bytes that a folded call may read and write
 constexpr std::size_t least_made = std::size_t{32} << 20;
-constexpr std::size_t least_inlined = 100'000;  // nodes, and what stands in them
-constexpr std::int64_t of_a_tensor = 256;       // bytes that it takes beside its elements
+// limit on nodes of expanded functions, plus the weight of their contents
+constexpr std::size_t least_inlined = 100'000;
+constexpr std::int64_t of_a_tensor = 256;  // overhead of a tensor, in bytes
 
 }  // namespace
 
@@ -32,7 +33,7 @@ bool Importer::may_make(const tenon_type& type) {
   return may_make(bytes);
 }
 
-// Small calls whose result is the same in every run.
+// Folds small calls whose result is the same in every run.
 bool Importer::may_compute(const OperatorInfo& info, std::span<const Operand* const> inputs) const {
   if (inputs.empty() || info.random || !info.states.empty() || info.name == "dropout") return false;
   std::int64_t bytes = 0;
@@ -44,7 +45,7 @@ bool Importer::may_compute(const OperatorInfo& info, std::span<const Operand* co
   return bytes <= most_folded;
 }
 
-// Results may be far larger than what they are made from: of broadcast_to, tile, pad.
+// Results of broadcast_to, tile or pad may be far larger than their inputs.
 bool Importer::may_compute(const LoadedOperator& op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
   std::int64_t bytes = 0;
   try {
@@ -64,7 +65,7 @@ bool Importer::may_compute(const LoadedOperator& op, const std::vector<Tensor>& 
     for (const auto& type : types.outputs)
       if (is_known(type) && (byte_count(type) > most_folded || (bytes += byte_count(type)) > most_folded)) return false;
   } catch (const Failure&) {
-    return true;  // which the call says better
+    return true;  // the call itself will report the error
   }
   return may_make(bytes);
 }
@@ -75,7 +76,7 @@ std::vector<Operand> Importer::compute(const std::string& op, const std::vector<
   return made;
 }
 
-// Of an attribute's tensor, which every node of a function that is written out again and again shares.
+// Caches the tensor of an attribute, which all expansions of a function share.
 Tensor Importer::elements_of(const proto::Tensor& tensor, std::string_view name) {
   auto& read = attribute_tensors_[&tensor];
   if (!read) read = tensors_.read(tensor, name);
@@ -96,7 +97,7 @@ void Importer::charge_inlined(const NodeImport& node, const proto::Function& fun
     });
   inlined_ += known->second;
   if (const auto most = least_inlined + model_.bytes.size() / 40; inlined_ > most)
-    node.refuse(fmt::format("its functions have more than {} nodes when they are written out", most));
+    node.refuse(fmt::format("its functions expand to more than {} nodes", most));
 }
 
 }  // namespace tenon::onnx

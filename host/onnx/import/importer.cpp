@@ -18,25 +18,26 @@
 namespace tenon::onnx {
 namespace {
 
-constexpr std::size_t least_inferred = 2000;  // bodies of loops, in all of the model
+constexpr std::size_t least_inferred = 2000;  // inferences of loop bodies, in the whole model
 
 [[noreturn]] void refuse(const Model& model, const std::string& reason, const std::string& hint = {}) {
   throw Failure(FailureKind::file, fmt::format("{}: {}", model.path.string(), reason), hint);
 }
 
-// A graph in a graph has constants, but large ones and what may be trained are the outer graph's.
+// Subgraphs hold small constants; large ones and trainable weights belong to the outermost graph.
 bool stays_inside(const Operand& operand) {
   const bool weight =
       !operand.initializer.empty() && allows(floating.mask, operand.elements.dtype()) && operand.elements.shape().rank() > 0;
   return !weight && operand.elements.storage() == Storage::dense && operand.elements.size() <= 512;
 }
 
-// Empty where the graph cannot have it: another name could be that of another dimension.
+// Returns an empty name if the graph cannot have it: a changed name could collide with another
+// dimension's.
 std::string dim_name(std::string_view name) {
   return !name.empty() && allowed_name(name) == name ? std::string(name) : std::string();
 }
 
-// `x` of `x_12`; the same where no number is at the end.
+// Strips a numeric suffix: `x` of `x_12`; other names are returned as they are.
 std::string_view without_number(std::string_view name) {
   const auto end = name.find_last_not_of("0123456789");
   return end == std::string_view::npos || end + 1 == name.size() || name[end] != '_' ? name : name.substr(0, end);
@@ -76,13 +77,14 @@ Graph Importer::import() {
     for (int i = 1; !outputs.insert(name).second; ++i) name = fmt::format("{}_{}", chosen_name(output.name), i);
     builder_.output(name, value_of(operand));
   }
-  if (!placeholders_.empty()) impl_of(graph_).edit().binding = {};  // as of a file whose plugins are missing
+  // like a graph file whose plugins are missing
+  if (!placeholders_.empty()) impl_of(graph_).edit().binding = {};
   for (const auto& text : notes_)
     if (options_.note) options_.note(text);
   return std::move(graph_);
 }
 
-// Where unknown nodes are kept, those that are none of the graph's own.
+// Unknown operators, except those whose nodes are kept in the main graph.
 std::vector<MissingOperator> Importer::really_missing() const {
   auto all = missing_operators(catalog_, model_, options_);
   if (!options_.keep_unknown) return all;
@@ -113,7 +115,7 @@ void Importer::note(const std::string& text) {
   notes_.insert(text);
 }
 
-// The user's numbers are float64, unless they come from a file.
+// User-provided numbers are float64 unless they come from a file.
 Tensor Importer::as_declared(const proto::ValueInfo& input, const Tensor& elements) {
   const auto dtype = dtype_of(input);
   if (dtype == unknown_dtype || dtype == elements.dtype()) return elements;
@@ -123,7 +125,7 @@ Tensor Importer::as_declared(const proto::ValueInfo& input, const Tensor& elemen
 void Importer::import_inputs() {
   auto shapes = options_.shapes;
   auto fixed = options_.fixed;
-  std::map<std::string, std::string> renamed;  // users may say either name
+  std::map<std::string, std::string> renamed;  // users may use either name
   for (const auto& input : model_.graph.inputs)
     if (const auto found = changed_names_.find(input.name); found != changed_names_.end()) renamed.emplace(found->second, input.name);
   rename_keys(shapes, renamed);
@@ -138,7 +140,7 @@ void Importer::import_inputs() {
       continue;
     }
     if (input.type == nullptr || input.type->kind != proto::TypeKind::tensor)
-      refuse(model_, fmt::format("input '{}' is no tensor, and Tenon's graphs have tensors alone", name));
+      refuse(model_, fmt::format("input '{}' is not a tensor; Tenon supports only tensors", name));
     const auto* element = element_type(input.type->dtype);
     if (element == nullptr || element->dtype == unknown_dtype)
       refuse(model_,
@@ -146,7 +148,7 @@ void Importer::import_inputs() {
     Shape shape;
     if (input.type->has_shape) {
       if (input.type->dims.size() > max_rank)
-        refuse(model_, fmt::format("input '{}' has {} dimensions, and at most {} are possible", name, input.type->dims.size(), max_rank));
+        refuse(model_, fmt::format("input '{}' has {} dimensions; at most {} are supported", name, input.type->dims.size(), max_rank));
       std::vector<std::int64_t> dims;
       for (const auto& dim : input.type->dims) dims.push_back(dim.size);
       shape = Shape(dims.data(), static_cast<int>(dims.size()));
@@ -164,7 +166,7 @@ void Importer::import_inputs() {
     auto least = type;
     for (int i = 0; i < least.rank; ++i) least.dims[i] = std::max<std::int64_t>(least.dims[i], 1);
     if (!is_sound(type) || (least.rank >= 0 && byte_count(least) < 0))
-      refuse(model_, fmt::format("input '{}' has a shape of too many elements", printable(name)));
+      refuse(model_, fmt::format("the shape of input '{}' has too many elements", printable(name)));
     const auto value = builder_.input(told_name("input", input.name), type);
     const auto& dims = input.type->dims;
     std::vector<std::string> names(static_cast<std::size_t>(std::max(type.rank, 0)));
@@ -174,13 +176,14 @@ void Importer::import_inputs() {
     define(input.name, {value, {}, {}});
   }
   for (const auto& [name, shape] : shapes)
-    throw Failure(FailureKind::usage, fmt::format("the model has no input '{}' to give a shape", name));
-  for (const auto& [name, value] : fixed) throw Failure(FailureKind::usage, fmt::format("the model has no input '{}' to fix", name));
+    throw Failure(FailureKind::usage, fmt::format("the model has no input '{}', so its shape cannot be set", name));
+  for (const auto& [name, value] : fixed)
+    throw Failure(FailureKind::usage, fmt::format("the model has no input '{}', so it cannot be fixed", name));
 }
 
 Operand* Importer::find_or_read(std::string_view name) {
   if (const auto found = scope_.find(name); found != scope_.end()) return &found->second;
-  if (function_ != home_) return nullptr;  // a function sees its own values alone
+  if (function_ != home_) return nullptr;  // functions see only their own values
   if (const auto found = initializers_.find(name); found != initializers_.end())
     return &scope_.emplace(name, Operand{none, tensors_.read(*found->second), name}).first->second;
   if (const auto found = sparse_initializers_.find(name); found != sparse_initializers_.end())
@@ -190,11 +193,11 @@ Operand* Importer::find_or_read(std::string_view name) {
 
 Operand& Importer::find(std::string_view name) {
   if (auto* found = find_or_read(name)) return *found;
-  refuse(model_, fmt::format("'{}' is read before anything makes it", name));
+  refuse(model_, fmt::format("'{}' is used before it is produced", name));
 }
 
 void Importer::define(std::string_view name, Operand operand) {
-  if (!scope_.emplace(name, std::move(operand)).second) refuse(model_, fmt::format("two nodes make '{}'", name));
+  if (!scope_.emplace(name, std::move(operand)).second) refuse(model_, fmt::format("two nodes produce '{}'", name));
 }
 
 std::string Importer::free_name(std::string_view wanted) const {
@@ -204,7 +207,8 @@ std::string Importer::free_name(std::string_view wanted) const {
   return name;
 }
 
-// Names that a graph can have stay; the others yield, and are noted where nobody would find them.
+// Names that a graph allows are kept; others are changed, and the mapping is noted if it would not
+// be obvious.
 void Importer::choose_names() {
   std::vector<std::string_view> values, all;
   for (const auto& input : model_.graph.inputs) values.push_back(input.name);
@@ -213,7 +217,8 @@ void Importer::choose_names() {
   all = values;
   for (const auto& output : model_.graph.outputs) all.push_back(output.name);
   std::unordered_set<std::string> taken;
-  std::unordered_map<std::string, std::size_t> alike;  // names that are this one, with a number or without
+  // how many names equal this one, with or without a numeric suffix
+  std::unordered_map<std::string, std::size_t> alike;
   const auto take = [&](const std::string& name) {
     if (!taken.insert(name).second) return false;
     ++alike[name];
@@ -241,10 +246,10 @@ std::string Importer::chosen_name(std::string_view name) const {
   return found == changed_names_.end() ? allowed_name(name) : found->second;
 }
 
-// Of an input or output, for people who look for it.
+// Returns the name of an input or output in the graph and notes it if it differs.
 std::string Importer::told_name(std::string_view what, std::string_view name) {
   auto chosen = chosen_name(name);
-  if (chosen != name) note(fmt::format("{} '{}' is called '{}' in the graph", what, printable(name), chosen));
+  if (chosen != name) note(fmt::format("{} '{}' is named '{}' in the graph", what, printable(name), chosen));
   return chosen;
 }
 
@@ -255,7 +260,8 @@ tenon_type Importer::type_of(const Operand& operand) const {
   return type;
 }
 
-// Floating elements of an initializer may be trained; all others stay as they are. The same elements become one value.
+// Floating-point initializers become trainable variables; everything else becomes constants. Equal
+// memory becomes one value.
 ValueId Importer::value_of(Operand& operand) {
   if (operand.value != none) return operand.value;
   const auto& elements = operand.elements;
@@ -278,11 +284,11 @@ bool Importer::same_type(ValueId value, const Tensor& elements) const {
 }
 
 void Importer::state(std::string_view node, const std::string& state, const Tensor& elements) {
-  if (outer_ != nullptr) throw Failure(FailureKind::file, "graphs in graphs have no states");
+  if (outer_ != nullptr) throw Failure(FailureKind::file, "subgraphs cannot have states");
   builder_.tensor(fmt::format("{}_{}", node, state), Role::state, elements.clone());
 }
 
-// Its outputs that are not hidden, as its parameters say.
+// Returns the node's visible outputs, as its parameters determine them.
 std::vector<Operand> Importer::add_node(NodeSpec spec, std::string_view name) {
   const auto free = name.empty() ? std::string() : free_name(name);
   spec.name = free;
@@ -299,7 +305,7 @@ std::vector<Operand> Importer::add_node(NodeSpec spec, std::string_view name) {
 std::vector<Operand> Importer::call(const std::string& op, const Named& inputs, const Attributes& attributes, std::string_view name) {
   const auto& at = loaded(op);
   const auto& info = *at.info;
-  if (outer_ != nullptr && info.random) throw Failure(FailureKind::file, "graphs in graphs draw no random numbers");
+  if (outer_ != nullptr && info.random) throw Failure(FailureKind::file, "subgraphs cannot draw random numbers");
   std::vector<const Operand*> given;
   for (const auto& [place, operand] : inputs) given.push_back(&operand);
   if (may_compute(info, given)) {
@@ -321,7 +327,7 @@ std::vector<Operand> Importer::call(const std::string& op, const Named& inputs, 
 std::vector<Operand> Importer::call(const std::string& op, const std::vector<Operand>& inputs, const Attributes& attributes,
                                     std::string_view name) {
   const auto& at = loaded(op);
-  if (outer_ != nullptr && at.info->random) throw Failure(FailureKind::file, "graphs in graphs draw no random numbers");
+  if (outer_ != nullptr && at.info->random) throw Failure(FailureKind::file, "subgraphs cannot draw random numbers");
   std::vector<const Operand*> given;
   given.reserve(inputs.size());
   for (const auto& operand : inputs) given.push_back(&operand);
@@ -341,7 +347,7 @@ const proto::Attribute* Importer::resolved(const proto::Attribute& attribute) co
   if (attribute.ref_attr_name.empty()) return &attribute;
   const auto found = arguments_.find(attribute.ref_attr_name);
   if (found == arguments_.end())
-    refuse(model_, fmt::format("attribute '{}' of a node is to be '{}' of its function, which has no such attribute",
+    refuse(model_, fmt::format("attribute '{}' of a node refers to '{}' of its function, which has no such attribute",
                                printable(attribute.name), printable(attribute.ref_attr_name)));
   return found->second;
 }
@@ -350,14 +356,14 @@ void Importer::import_node(const proto::Node& node) {
   const auto version = version_of(node, function_ != nullptr ? function_->opset_imports : model_.opset_imports);
   NodeImport at(*this, node, version);
   std::optional<Failure> refusal;
-  bool is_read = false;  // all of its inputs
+  bool is_read = false;  // whether all of its inputs exist
   try {
     const auto& kind = kind_of(node, version);
     if (!missing_.empty() && missing_.contains(kind.name)) return;
     for (const auto input : node.inputs)
       if (!input.empty() && find_or_read(input) == nullptr) {
-        if (!missing_.empty()) return;  // what makes it is missing
-        at.refuse(fmt::format("its input '{}' is read before anything makes it", input));
+        if (!missing_.empty()) return;  // its producer is missing
+        at.refuse(fmt::format("its input '{}' is used before it is produced", input));
       }
     is_read = true;
     const auto* function = kind.function;
@@ -369,25 +375,27 @@ void Importer::import_node(const proto::Node& node) {
       import_as(at, kind.written->info);
     } else if (kind.composition != nullptr) {
       kind.composition(at);
-      if (!missing_.empty()) return;  // in its graphs
+      if (!missing_.empty()) return;  // inside its subgraphs
     } else if (function != nullptr) {
       return import_function(at, *function);
     } else if (!by_name(at)) {
-      if (options_.keep_unknown && outer_ == nullptr) return keep(at);  // a parameter holds no graph that cannot run
+      // a graph parameter must be able to run
+      if (options_.keep_unknown && outer_ == nullptr) return keep(at);
       missing_.insert(kind.name);
       return;
     }
     at.finish();
   } catch (const Failure& last) {
-    const auto& failure = refusal ? *refusal : last;  // the operator says why better than the composition, which came second
+    // the operator's reason is better than that of the composition tried after it
+    const auto& failure = refusal ? *refusal : last;
     if (options_.keep_unknown && outer_ == nullptr && follows_kept(node)) return keep(at);
     try {
       if (wait(at)) return;
-    } catch (const Failure&) {  // `failure` says more
+    } catch (const Failure&) {  // `failure` is more specific
     }
     const std::string_view what = failure.what();
     const bool labelled = what.find(at.label()) != std::string_view::npos;
-    if (!labelled && what.starts_with(model_.path.string() + ": ")) {  // it names a node already
+    if (!labelled && what.starts_with(model_.path.string() + ": ")) {  // already names a node
       if (refusal) throw failure;
       throw;
     }
@@ -410,7 +418,7 @@ void Importer::import_function(NodeImport& node, const proto::Function& function
   for (const auto& attribute : node.node().attributes)
     if (const auto* given = node.attribute(attribute.name)) arguments.insert_or_assign(attribute.name, given);
   for (const auto name : function.attributes)
-    if (!arguments.contains(name)) node.refuse(fmt::format("its attribute '{}' is missing, which its function needs", name));
+    if (!arguments.contains(name)) node.refuse(fmt::format("its attribute '{}' is missing; its function requires it", name));
   std::vector<Operand> results;
   {
     const auto* called = &function;
@@ -437,7 +445,7 @@ Graph load(Host& host, const std::filesystem::path& path, const ImportOptions& o
       impl_of(graph).adopt(std::move(*kept));
       return graph;
     }
-  if (!why.empty() && options.note) options.note("the graph that was written to this file is not in it any more: " + why);
+  if (!why.empty() && options.note) options.note("the embedded graph of this file cannot be used: " + why);
   return Importer(host, model, options).import();
 }
 

@@ -1,4 +1,4 @@
-// From a model's nodes to a graph's.
+// Imports a model's nodes into a graph.
 #pragma once
 #include <deque>
 #include <map>
@@ -23,61 +23,66 @@ namespace tenon::onnx {
 class NodeImport;
 class InnerGraph;
 
-/// A node that cannot compute what the model says of it. In a branch that is not taken, that does not matter.
+/// Thrown for a node that cannot be computed as the model declares it; harmless in a branch that is
+/// not taken.
 struct NodeFailure : Failure {
   explicit NodeFailure(const Failure& failure) : Failure(failure) {}
 };
 
-/// The part of the types of captured values that a graph in a node is read with.
+/// How much of the captured values' types is used when a subgraph is imported.
 enum class CapturedTypes { whole, ranks, dtypes };
 
-/// Nodes become calls of operators on operands. Where all elements are known and there are few, the call is made at once, and its result is
-/// a constant; otherwise it becomes a node. Threads: one.
+/// Converts nodes to operator calls on operands. If all elements are known and few, the call is
+/// evaluated at once and its result is a constant; otherwise it becomes a node. Not thread-safe.
 class Importer {
  public:
-  /// Both must outlive this.
-  /// `may_wait`: nodes that need shapes which only a run knows may wait for them.
+  /// `host` and `model` must outlive this object.
+  /// `may_wait`: nodes that need shapes known only at run time may become onnx_node.
   Importer(Host& host, const Model& model, const ImportOptions& options, bool may_wait = true);
-  /// For the graph of an attribute: names that it does not make are looked up outside. `outer` must outlive this.
+  /// Imports the subgraph of an attribute: names that it does not define are looked up in `outer`,
+  /// which must outlive this.
   Importer(Importer& outer, const proto::Graph& graph);
-  /// Once. Throws Failure: (file) for what the model says, (plugin) for operators that are missing, all at once.
+  /// Call once. Throws Failure (file) if the model is invalid, and Failure (plugin) naming all
+  /// missing operators.
   Graph import();
 
   using Named = std::vector<std::pair<std::string, Operand>>;
-  /// All outputs of a call that are not hidden; `name` is the node's, and may be empty.
+  /// Calls an operator and returns its visible outputs. `name` is the node's name, and may be
+  /// empty.
   std::vector<Operand> call(const std::string& op, const Named& inputs, const Attributes& attributes, std::string_view name);
   std::vector<Operand> call(const std::string& op, const std::vector<Operand>& inputs, const Attributes& attributes, std::string_view name);
 
-  /// As far as it is known: elements, or what the graph infers.
+  /// As far as it is known: from the elements, or as inferred in the graph.
   tenon_type type_of(const Operand& operand) const;
-  /// The value in the graph: elements become a variable or a constant.
+  /// The operand's value in the graph; elements become a variable or a constant.
   ValueId value_of(Operand& operand);
-  /// The node takes these elements as the state of this name.
+  /// Sets the elements of a node's state with this name.
   void state(std::string_view node, const std::string& state, const Tensor& elements);
-  /// Taken by nobody; like `wanted`.
+  /// An unused name similar to `wanted`.
   std::string free_name(std::string_view wanted) const;
 
-  /// Whether a tensor of the importer's own, of so many bytes, is still small beside the file; it then counts.
+  /// Whether a tensor of this many bytes, created by the importer, is still within the limit for
+  /// the file; if so, it is counted.
   bool may_make(std::int64_t bytes);
   bool may_make(const tenon_type& type);
 
   const Model& model() const { return model_; }
-  bool is_inner() const { return outer_ != nullptr; }  ///< whether its graph is in a node of another one
+  bool is_inner() const { return outer_ != nullptr; }  ///< whether it imports a subgraph
   void note(const std::string& text);
 
  private:
   friend class NodeImport;
   friend class InnerGraph;
   using Scope = std::unordered_map<std::string_view, Operand>;
-  /// What there is for nodes of one type, which is asked once.
+  /// How nodes of one type are computed; determined once per type.
   struct Kind {
     std::string name;                     // `my.ops::Foo`
-    const std::string* mapped = nullptr;  // to which operator, by the user
+    const std::string* mapped = nullptr;  // the operator the user mapped it to
     const proto::Function* function = nullptr;
     std::vector<OnnxClaim> claims{};
     void (*composition)(NodeImport&) = nullptr;
-    const CatalogOperator* written = nullptr;    // in a domain of Tenon's own
-    const CatalogOperator* same_name = nullptr;  // of custom domains
+    const CatalogOperator* written = nullptr;    // an operator written by Tenon's exporter
+    const CatalogOperator* same_name = nullptr;  // for custom domains
     bool noted = false;
   };
 
@@ -88,7 +93,7 @@ class Importer {
   Tensor as_declared(const proto::ValueInfo& input, const Tensor& elements);
   void import_node(const proto::Node& node);
   void import_function(NodeImport& node, const proto::Function& function);
-  /// False: no form fits. `refusal`: that of the operator whose form does.
+  /// Returns false if no form fits. `refusal` receives the error of the operator whose form does.
   bool by_plugin(NodeImport& node, std::optional<Failure>& refusal);
   bool by_name(NodeImport& node);
   void import_as(NodeImport& node, const std::string& op);
@@ -96,13 +101,15 @@ class Importer {
   const OnnxForm& own_form(NodeImport& node, const OperatorInfo& info);
   Kind& kind_of(const proto::Node& node, std::int64_t version);
   const LoadedOperator& loaded(const std::string& op);
-  void keep(NodeImport& node);  // as it is written
-  /// Until the shapes of its inputs are known. False: they are known, or the node is refused for all shapes.
+  void keep(NodeImport& node);  // as a placeholder
+  /// Defers the node until the shapes of its inputs are known. Returns false if they are known
+  /// already, or if the node is rejected for all shapes.
   bool wait(NodeImport& node);
   DType likely_dtype(NodeImport& node, std::string_view output);
   bool follows_kept(const proto::Node& node);
   tenon_type type_said_of(std::string_view name) const;
-  /// In a function, what the calling node or the function says; null: neither.
+  /// Inside a function, the value of the calling node or the function's default; null if there is
+  /// neither.
   const proto::Attribute* resolved(const proto::Attribute& attribute) const;
   Operand& find(std::string_view name);
   Operand* find_or_read(std::string_view name);
@@ -133,27 +140,32 @@ class Importer {
   Scope scope_;
   std::unordered_map<std::string_view, const proto::Tensor*> initializers_;  // not read yet
   std::unordered_map<std::string_view, const proto::SparseTensor*> sparse_initializers_;
-  std::map<std::string_view, std::string> changed_names_;  // of inputs, initializers and outputs whose names no graph can have
-  std::unordered_set<std::string> reserved_names_;         // of inputs and initializers: nodes get others
-  std::set<std::string> missing_;                          // operators, as they are found
+  // inputs, initializers and outputs whose names a graph does not allow
+  std::map<std::string_view, std::string> changed_names_;
+  std::unordered_set<std::string> reserved_names_;  // of inputs and initializers; nodes avoid them
+  std::set<std::string> missing_;                   // missing operators, in the order found
   std::map<std::tuple<std::string_view, std::string_view, std::string_view, std::int64_t>, Kind> kinds_;
   std::unordered_map<std::string, const LoadedOperator*> loaded_;
-  std::unordered_map<const OperatorInfo*, std::deque<OnnxForm>> own_forms_;  // of nodes that are written as the operator is
+  // for nodes that match an operator's own signature
+  std::unordered_map<const OperatorInfo*, std::deque<OnnxForm>> own_forms_;
   std::set<std::string> notes_;
-  std::unordered_set<std::string_view> read_;  // values that a node reads or a graph returns, in any graph
-  std::size_t inlined_ = 0;                    // nodes of functions, and what stands in them
-  std::size_t made_ = 0;                       // bytes of tensors that no file has
+  // values read by a node or returned by a graph, including subgraphs
+  std::unordered_set<std::string_view> read_;
+  std::size_t inlined_ = 0;  // nodes of expanded functions, plus the weight of their contents
+  std::size_t made_ = 0;     // bytes of tensors that are in no file
   std::unordered_map<const proto::Function*, std::size_t> function_sizes_;
   std::unordered_map<const proto::Tensor*, Tensor> attribute_tensors_;
-  const proto::Function* function_ = nullptr;                           // whose nodes are imported
-  std::map<std::string_view, const proto::Attribute*> arguments_;       // of that function
-  std::unordered_map<const void*, std::pair<ValueId, Tensor>> placed_;  // elements that the graph has, which keep their place
+  const proto::Function* function_ = nullptr;                      // the function whose nodes are being imported
+  std::map<std::string_view, const proto::Attribute*> arguments_;  // of that function
+  // values by the address of their elements, which are kept alive
+  std::unordered_map<const void*, std::pair<ValueId, Tensor>> placed_;
   CapturedTypes captured_types_ = CapturedTypes::whole;
   const bool may_wait_ = true;
-  Importer* const outer_ = nullptr;                    // of the graph in whose node this one's is
-  const proto::Function* const home_ = nullptr;        // the function that has that node
-  std::vector<std::pair<ValueId, ValueId>> captures_;  // values of the outer graph, and inputs that stand for them
-  std::unordered_map<ValueId, ValueId> captured_;      // the same, to be found
+  Importer* const outer_ = nullptr;              // of the enclosing graph, for a subgraph
+  const proto::Function* const home_ = nullptr;  // the function that contains the subgraph
+  // values of the outer graph, and the inputs that represent them
+  std::vector<std::pair<ValueId, ValueId>> captures_;
+  std::unordered_map<ValueId, ValueId> captured_;  // the same, for lookup
 };
 
 }  // namespace tenon::onnx

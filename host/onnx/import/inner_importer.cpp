@@ -1,4 +1,4 @@
-// An Importer of a graph in a node: what it reads of the graphs around it becomes inputs of its graph.
+// Importer of a subgraph: values of enclosing graphs that it reads become inputs of its graph.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ Importer::Importer(Importer& outer, const proto::Graph& graph)
   for (const auto& tensor : graph.sparse_initializers) sparse_initializers_.emplace(tensor.values->name, &tensor);
 }
 
-// Elements come along as they are; whether they stay in this graph is decided where they are used.
+// Elements are passed along; whether they stay in this graph is decided at their use.
 Operand* Importer::find_outside(std::string_view name) {
   const auto* found = outer_ == nullptr ? nullptr : outer_->find_or_read(name);
   if (found == nullptr) return nullptr;
@@ -52,17 +52,16 @@ ValueId Importer::captured(const Operand& outside) {
 const proto::Graph& NodeImport::graph(std::string_view name) {
   const auto* found = attribute(name);
   const auto* const* graph = found == nullptr ? nullptr : std::get_if<const proto::Graph*>(&found->value);
-  if (graph == nullptr) refuse(fmt::format("its attribute '{}' must be a graph", name));
+  if (graph == nullptr) refuse(fmt::format("its attribute '{}' is not a graph", name));
   return **graph;
 }
 
 std::vector<Operand> NodeImport::inlined(const proto::Graph& graph, const std::vector<Operand>& inputs) {
-  require(graph.inputs.size() == inputs.size(),
-          fmt::format("a graph of it has {} inputs and must have {}", graph.inputs.size(), inputs.size()));
+  require(graph.inputs.size() == inputs.size(), fmt::format("a subgraph has {} inputs, but needs {}", graph.inputs.size(), inputs.size()));
   return importer_.import_inside(graph, inputs);
 }
 
-// What one import has once.
+// Exchanges the state that all importers of one model share.
 void Importer::lend(Importer& other) {
   std::swap(missing_, other.missing_);
   std::swap(notes_, other.notes_);
@@ -71,7 +70,7 @@ void Importer::lend(Importer& other) {
   std::swap(made_, other.made_);
 }
 
-// Names of a branch that is taken for certain are good until its end.
+// Names defined in a branch that certainly runs are valid until its end.
 std::vector<Operand> Importer::import_inside(const proto::Graph& graph, const std::vector<Operand>& inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) define(graph.inputs[i].name, inputs[i]);
   for (const auto& tensor : graph.initializers) define(tensor.name, {none, tensors_.read(tensor), tensor.name});

@@ -1,4 +1,4 @@
-// What there is for nodes of one type. A model may have many nodes, but has few types of them.
+// How nodes of one type are computed, cached because a model may have many nodes but few types.
 #include <tenon/host/udf.hpp>
 
 #include "onnx/import/missing.hpp"

@@ -1,4 +1,4 @@
-// onnx_node: a node whose composition needs ranks or sizes that only a run knows.
+// onnx_node: a node whose composition needs ranks or sizes that are known only at run time.
 #include "onnx/import/late_node.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace tenon::onnx {
 namespace {
 
 constexpr const char* shape_hint = "give the inputs whole shapes";
-constexpr std::size_t most_kept = 16;  // graphs of a node, one for each combination of types
+constexpr std::size_t most_kept = 16;  // cached graphs of a node, one per combination of types
 
 tenon_type plain_type(const tenon_type& type) {
   return tenon::type_of(static_cast<DType>(type.dtype), tenon::shape_of(type));
@@ -28,21 +28,21 @@ tenon_type plain_type(const tenon_type& type) {
 
 Model read_text(std::string_view text) {
   const auto file = from_base64(text, "onnx_node");
-  if (!file) throw Failure(FailureKind::usage, "the parameter 'model' is no base64 text");
+  if (!file) throw Failure(FailureKind::usage, "parameter 'model' is not valid base64");
   return read_model(*file);
 }
 
-// Numbers of a seed of its own, or states that nobody saves, would be silently wrong.
+// A separate random seed or states that are not saved would give wrong results silently.
 void require_pure(const Graph& graph) {
   const auto& values = model_of(graph).values;
   const auto& nodes = impl_of(graph).binding().nodes;
   if (std::any_of(values.begin(), values.end(), [](const ValueRecord& value) { return value.role == Role::state; }))
-    throw Failure(FailureKind::file, "it has a state, for which the shapes of its inputs must be known", shape_hint);
+    throw Failure(FailureKind::file, "it has a state, which requires known input shapes", shape_hint);
   if (std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return node.info->random; }))
-    throw Failure(FailureKind::file, "it draws random numbers, for which the shapes of its inputs must be known", shape_hint);
+    throw Failure(FailureKind::file, "it draws random numbers, which requires known input shapes", shape_hint);
 }
 
-/// Inputs of more elements, or of more axes, hold data.
+/// Larger inputs and inputs with more axes are taken to hold data.
 bool may_hold_sizes(const tenon_type& type) {
   constexpr std::int64_t most_sizes = 512;
   return type.rank <= 0 || (type.rank == 1 && type.dims[0] <= most_sizes);
@@ -124,7 +124,7 @@ std::vector<tenon_type> LateNode::infer(std::span<const tenon_type> inputs, cons
     const auto& type = model.values[model.outputs[i].second].type;
     if (outputs[i].dtype != TENON_DTYPE_UNKNOWN && outputs[i].dtype != type.dtype)
       throw Failure(FailureKind::file,
-                    fmt::format("its output {} is {}, but was taken for {}, because its inputs had no shapes when the model was read", i,
+                    fmt::format("its output {} is {}, but was assumed to be {}, because its input shapes were unknown at import", i,
                                 name_of(static_cast<DType>(type.dtype)), name_of(static_cast<DType>(outputs[i].dtype))),
                     shape_hint);
     outputs[i] = type;
@@ -155,11 +155,11 @@ struct OnnxNode : Operator {
   Held<LateNode> node;
 
   static constexpr void describe(auto& op) {
-    op.doc("a node of an ONNX model, which becomes a graph when the shapes of its inputs are known");
-    op.input("data", "the inputs of the model, in its order").types(every_type).variadic();
-    op.output("output", "the outputs of the model").count(&OnnxNode::outputs);
-    op.param("model", &OnnxNode::model, "an ONNX model of the node, in base64").required();
-    op.param("outputs", &OnnxNode::outputs, "how many outputs the model has").at_least(1);
+    op.doc("an ONNX node that becomes a graph when its input shapes are known");
+    op.input("data", "inputs of the model, in its order").types(every_type).variadic();
+    op.output("output", "outputs of the model").count(&OnnxNode::outputs);
+    op.param("model", &OnnxNode::model, "ONNX model of the node, in base64").required();
+    op.param("outputs", &OnnxNode::outputs, "number of the model's outputs").at_least(1);
   }
 
   void configure() {
@@ -178,7 +178,7 @@ struct OnnxNode : Operator {
     node->run(call.training(), tensors_at(call.raw().inputs, at(call.inputs())), tensors_at(call.raw().outputs, at(call.outputs())));
   }
 
-  /// Inference runs again when they become known.
+  /// Inference runs again when the elements become known.
   static std::optional<Tensor> elements_of(const Infer& io, std::size_t i) {
     const auto& raw = io.raw();
     if (raw.wanted == nullptr) return {};
@@ -187,17 +187,17 @@ struct OnnxNode : Operator {
     return tensor_at(raw.values[i]).clone();
   }
 
-  void gradient(Gradient&) const { throw Error("an onnx_node has no gradient: load the model with the shapes of its inputs"); }
+  void gradient(Gradient&) const { throw Error("onnx_node has no gradient: import the model with input shapes"); }
 };
 
 const BuiltinOperators added([](Host::Impl& host) { add_flow_operator<OnnxNode>(host, "onnx_node"); });
 
-/// The node as a model of its own: what is known stays in it, other inputs are the model's.
+/// The node as a model of its own: known operands are stored in it, the others are its inputs.
 class Waiting {
  public:
   Waiting(NodeImport& node, std::vector<std::pair<std::size_t, tenon_type>> inputs) : node_(node), inputs_(std::move(inputs)) {}
 
-  /// Nothing if an attribute is a graph, or of another kind that no parameter has.
+  /// Returns nothing if an attribute is a graph or has another type that parameters do not support.
   std::optional<std::string> bytes(std::span<const DType> outputs) {
     written::Node written;
     written.type = node_.node().type, written.domain = node_.node().domain, written.name = node_.node().name;
@@ -236,7 +236,8 @@ class Waiting {
     return model;
   }
 
-  /// Dtypes of the outputs, from ranks and sizes that the inputs may have; empty if the node is refused for all of them.
+  /// Determines the dtypes of the outputs by trying ranks and sizes for the inputs; empty if the
+  /// node is rejected for all of them.
   std::vector<DType> find_outputs() {
     const std::vector<DType> unknown_ones(node_.node().outputs.size(), unknown_dtype);
     const auto text = bytes(unknown_ones);
@@ -261,7 +262,7 @@ class Waiting {
   }
 
  private:
-  // Some numbers, and the sizes of the node's inputs that are known.
+  // Some typical sizes, and the known sizes of the node's inputs.
   std::vector<std::int64_t> sizes_to_try() {
     std::vector<std::int64_t> sizes{unknown, 1, 2, 4, 8, 64};
     for (std::size_t i = 0; i < node_.inputs() && sizes.size() < 12; ++i)
@@ -273,7 +274,7 @@ class Waiting {
 
   std::shared_ptr<Host::Impl> host() const { return impl_of(node_.host()).shared_from_this(); }
 
-  // The first input whose rank is not known gets `rank`, the others `other`.
+  // Gives the first input of unknown rank the rank `rank`, and the others `other`.
   std::vector<DType> dtypes_for(LateNode& late, int rank, int other, std::int64_t size) {
     std::vector<tenon_type> types;
     bool first = true;
@@ -308,12 +309,13 @@ class Waiting {
   }
 
   NodeImport& node_;
-  std::vector<std::pair<std::size_t, tenon_type>> inputs_;  // of the node, and their types
+  std::vector<std::pair<std::size_t, tenon_type>> inputs_;  // the node's inputs and their types
 };
 
 }  // namespace
 
-// What the model says, else that of the node's first input. The run's import finds out if that is wrong.
+// The dtype that the model declares, else that of the node's first input. A wrong guess is detected
+// at run time.
 DType Importer::likely_dtype(NodeImport& node, std::string_view output) {
   const auto said = static_cast<DType>(type_said_of(output).dtype);
   if (said != unknown_dtype) return said;
@@ -322,12 +324,12 @@ DType Importer::likely_dtype(NodeImport& node, std::string_view output) {
   return node.dtype(node.input(first));
 }
 
-// A refusal for want of ranks, sizes or elements: the node waits for those of a run.
+// If a node was rejected because ranks, sizes or elements are unknown, defers it until run time.
 bool Importer::wait(NodeImport& node) {
   const auto& outputs = node.node().outputs;
   const auto count = std::count_if(outputs.begin(), outputs.end(), [](std::string_view name) { return !name.empty(); });
   if (!may_wait_ || node.inputs() == 0 || count == 0) return false;
-  constexpr std::int64_t most_elements = 512;  // of what stays in the node
+  constexpr std::int64_t most_elements = 512;  // of the constants stored in the node
   std::vector<std::pair<std::size_t, tenon_type>> inputs;
   std::vector<ValueId> values;
   bool open = false;

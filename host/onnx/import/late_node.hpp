@@ -1,4 +1,4 @@
-// Nodes that wait for the shapes of their inputs.
+// Nodes that are imported only when the shapes of their inputs are known.
 #pragma once
 #include <functional>
 #include <list>
@@ -15,8 +15,8 @@
 
 namespace tenon::onnx {
 
-/// An ONNX model of one node. For each combination of input types, the node becomes a graph of its own; if types do not suffice, for their
-/// elements, too, of inputs that may hold sizes. Threads: any.
+/// An ONNX model of one node. The node becomes a separate graph for each combination of input types
+/// and, if types do not suffice, of the elements of inputs that may hold sizes. Thread-safe.
 class LateNode {
  public:
   /// `text`: the model in base64. Throws Failure.
@@ -24,30 +24,32 @@ class LateNode {
 
   std::size_t inputs() const { return model_.graph.inputs.size(); }
   std::size_t outputs() const { return model_.graph.outputs.size(); }
-  /// The elements of an input; nothing if they are not known yet.
+  /// Returns the elements of an input; nothing if they are not known yet.
   using Elements = std::function<std::optional<Tensor>(std::size_t)>;
-  /// As far as they are known. Throws Failure if the node is refused although all that it may depend on is known, and if an output's dtype
-  /// is not the one that the model declares.
+  /// Output types, as far as they are known. Throws Failure if the node is rejected although
+  /// everything it may depend on is known, or if an output's dtype differs from the one that the
+  /// model declares.
   std::vector<tenon_type> infer(std::span<const tenon_type> inputs, const Elements& elements);
-  /// Writes the outputs, of the types that infer() gave.
+  /// Writes the outputs, which have the types that infer() returned.
   void run(bool training, const std::vector<Tensor>& inputs, std::vector<Tensor> outputs);
 
  private:
   struct Imported {
     std::vector<tenon_type> inputs;
-    std::vector<std::optional<Tensor>> elements;  ///< that the graph has as constants; empty: none
-    std::optional<Graph> graph{};                 ///< nothing: the node is refused
+    /// elements that are constants in the graph; empty for the others
+    std::vector<std::optional<Tensor>> elements;
+    std::optional<Graph> graph{};  ///< nothing if the node is rejected
     std::optional<Failure> refusal{};
-    std::optional<Session> sessions[2]{};  ///< in training or not
+    std::optional<Session> sessions[2]{};  ///< for inference and for training
   };
   Imported& imported(const std::vector<tenon_type>& types, std::vector<std::optional<Tensor>> elements);
-  /// Null: it is refused as long as elements are not known.
+  /// Returns null if the node is rejected while elements are unknown.
   Imported* import_by(std::span<const tenon_type> inputs, const Elements& elements);
 
   Host::Impl& host_;
   Model model_;
   std::mutex mutex_;
-  std::list<Imported> imported_;  ///< the last one used first
+  std::list<Imported> imported_;  ///< most recently used first
 };
 
 }  // namespace tenon::onnx

@@ -19,7 +19,7 @@ std::string kind_of(const proto::Node& node) {
   return fmt::format("{}{}{}", node.domain, node.domain.empty() ? "" : "::", node.type);
 }
 
-/// Each operator is asked for once, with all of its nodes in what the graph needs.
+/// Looks up each operator once, counting all nodes that the graph needs.
 class Search {
  public:
   Search(const Catalog& catalog, const Model& model, const ImportOptions& options) : catalog_(catalog), model_(model), options_(options) {}
@@ -38,7 +38,7 @@ class Search {
 
  private:
   using Key = std::tuple<std::string_view, std::string_view, std::string_view, std::int64_t>;
-  enum class Known : std::uint8_t { no, yes, by_name };  // the last: each node is asked
+  enum class Known : std::uint8_t { no, yes, by_name };  // by_name: decided per node
 
   void add(List<proto::Node> nodes, List<proto::OpsetImport> imports) {
     for_each_node(nodes, [&](const proto::Node& node) {
@@ -53,7 +53,7 @@ class Search {
     });
   }
 
-  // In the order in which the importer asks.
+  // In the same order as the importer.
   Known find(const proto::Node& node, std::int64_t version) {
     if (options_.map.contains(kind_of(node))) return Known::yes;
     const auto* function = model_.function(node.domain, node.type, node.overload);
@@ -63,18 +63,19 @@ class Search {
     return claimed || function != nullptr ? Known::yes : Known::by_name;
   }
 
-  // Of what other versions the operator is known.
+  // Other versions in which the operator is supported.
   std::string other_versions(const proto::Node& node, std::int64_t version) const {
-    if (version == 0) return "the model imports no opset of its domain";
+    if (version == 0) return "the model imports no opset for its domain";
     for (const auto& op : catalog_.operators())
       for (const auto& form : op.info.onnx) {
         if (form.type != node.type || (form.domain == "ai.onnx" ? "" : form.domain) != node.domain) continue;
         if (form.since > version)
-          return fmt::format("{} computes it from version {} on, and this is {}", op.full_name(), form.since, version);
-        return fmt::format("{} computes it up to version {}, and this is {}", op.full_name(), form.until.value_or(form.since), version);
+          return fmt::format("{} supports it from version {} on, but this is version {}", op.full_name(), form.since, version);
+        return fmt::format("{} supports it up to version {}, but this is version {}", op.full_name(), form.until.value_or(form.since),
+                           version);
       }
     const auto since = first_composition(node.domain, node.type);
-    return since == 0 ? "" : fmt::format("it is known from version {} on, and this is {}", since, version);
+    return since == 0 ? "" : fmt::format("it is supported from version {} on, but this is version {}", since, version);
   }
 
   MissingOperator missing(const proto::Node& node, std::int64_t version) const {
@@ -85,7 +86,7 @@ class Search {
         .near = {},
         .next_step = {}};
     if (const auto* same = catalog_.find(name); made.why.empty() && same != nullptr && !node.domain.empty())
-      made.why = fmt::format("{} has its name, but {}", same->full_name(), why_not_named(same->info, node));
+      made.why = fmt::format("{} has the same name, but {}", same->full_name(), why_not_named(same->info, node));
     if (made.why.empty()) made.why = catalog_.why_missing(name), made.next_step = catalog_.next_step(name);
     if (made.why.empty()) made.near = catalog_.near(name);
     return made;
@@ -109,7 +110,7 @@ std::int64_t version_of(const proto::Node& node, List<proto::OpsetImport> import
 
 std::string why_not_named(const OperatorInfo& info, const proto::Node& node) {
   if (node.inputs.size() > info.inputs.size() && !info.variadic())
-    return fmt::format("takes {} where a node has {}", counted(info.inputs.size(), "input"), node.inputs.size());
+    return fmt::format("takes {}, but a node has {}", counted(info.inputs.size(), "input"), node.inputs.size());
   for (const auto& attribute : node.attributes)
     if (info.find_param(attribute.name) < 0) return fmt::format("has no parameter '{}'", attribute.name);
   return {};
@@ -134,23 +135,24 @@ std::vector<MissingOperator> missing_operators(const Catalog& catalog, const Mod
 std::string describe(const MissingOperator& missing) {
   auto text = counted(missing.op.count, "node");
   if (missing.op.first_node.empty())
-    text += missing.op.count == 1 ? " without a name" : ", the first without a name";
+    text += missing.op.count == 1 ? " without a name" : ", the first one unnamed";
   else
     text += fmt::format("{} '{}'", missing.op.count == 1 ? "" : ", the first", missing.op.first_node);
   if (!missing.why.empty()) text += "; " + missing.why;
-  if (!missing.near.empty()) text += fmt::format("; {} {} near", fmt::join(missing.near, ", "), missing.near.size() == 1 ? "is" : "are");
+  if (!missing.near.empty())
+    text += fmt::format("; similar {}: {}", missing.near.size() == 1 ? "operator" : "operators", fmt::join(missing.near, ", "));
   return text;
 }
 
 Failure refuse_missing(const Catalog& catalog, const Model& model, const std::vector<MissingOperator>& missing, bool kept) {
   std::string list, hint;
-  if (kept) hint = "unknown nodes in the graphs of If, Loop and Scan cannot be kept, because what computes these runs their graphs";
+  if (kept) hint = "unknown nodes inside If, Loop and Scan cannot be kept, because their subgraphs must be able to run";
   for (const auto& one : missing) {
     list += fmt::format("{}{} ({})", list.empty() ? "" : "; ", one.op.full_name(), describe(one));
     if (hint.empty()) hint = one.next_step;
   }
   if (hint.empty())
-    hint = "add the folder of a plugin whose operator says op.onnx(domain, type), or name the operator that computes such nodes";
+    hint = "add the folder of a plugin whose operator declares op.onnx(domain, type), or name the operator that computes such nodes";
   std::vector<std::string> folders;
   for (const auto& folder : catalog.searched()) folders.push_back(folder.string());
   return {FailureKind::plugin,

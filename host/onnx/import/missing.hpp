@@ -1,4 +1,4 @@
-// Which operators of a model nothing here computes.
+// Finds a model's operators that nothing can compute.
 #pragma once
 #include <tenon/host/catalog.hpp>
 #include <tenon/host/onnx.hpp>
@@ -7,21 +7,26 @@
 
 namespace tenon::onnx {
 
-/// Of the opset that the node belongs to; custom domains that are not imported count as version 1, and ONNX's own as 0, which has nothing.
+/// Version of the opset that the node belongs to. Custom domains that are not imported count as
+/// version 1; ONNX's own as 0, which has no operators.
 std::int64_t version_of(const proto::Node& node, List<proto::OpsetImport> imports);
 
-/// The operator that Tenon's exporter names in full: domain tenon.acme and type rope, or domain tenon for those that come with it.
+/// The operator that Tenon's exporter wrote: domain tenon.acme and type rope, or domain tenon for
+/// bundled operators.
 const CatalogOperator* find_as_written(const Catalog& catalog, const proto::Node& node);
-/// The operator that has the name of a custom domain's node, if its inputs and attributes have places there: a plugin's author wrote both.
+/// The operator with the same name as a custom domain's node, if it has matching inputs and
+/// parameters; the plugin's author probably defined both.
 const CatalogOperator* find_by_name(const Catalog& catalog, const proto::Node& node);
-/// What is against it; empty: nothing.
+/// Why it does not match; empty if it does.
 std::string why_not_named(const OperatorInfo& info, const proto::Node& node);
 
-/// Of the graph with its subgraphs, and of the functions that it needs: by domain and type, before anything is imported. Whether an
-/// operator that is there takes a node's attributes is not asked.
+/// Missing operators of the graph with its subgraphs and of the functions it needs, sorted by
+/// domain and type, before anything is imported. Whether an operator supports the attributes of a
+/// node is not checked.
 std::vector<MissingOperator> missing_operators(const Catalog& catalog, const Model& model, const ImportOptions& options);
 
-/// All of them in one sentence. Kind: plugin. `kept`: nodes of the graph itself were kept, so that these are in graphs of nodes.
+/// One error of kind plugin that lists all of them. `kept`: unknown nodes of the main graph were
+/// kept, so these are in subgraphs.
 Failure refuse_missing(const Catalog& catalog, const Model& model, const std::vector<MissingOperator>& missing, bool kept);
 
 }  // namespace tenon::onnx

@@ -59,7 +59,7 @@ std::string NodeImport::label() const {
   auto type = node_.domain.empty() ? std::string(node_.type) : fmt::format("{}::{}", node_.domain, node_.type);
   if (!node_.name.empty()) return fmt::format("{} node '{}'", type, node_.name);
   for (const auto output : node_.outputs)
-    if (!output.empty()) return fmt::format("{} node that makes '{}'", type, output);
+    if (!output.empty()) return fmt::format("{} node that produces '{}'", type, output);
   return type + " node without a name";
 }
 
@@ -107,7 +107,7 @@ std::string NodeImport::text(std::string_view name, std::string_view otherwise) 
   const auto* found = attribute(name);
   if (found == nullptr) return std::string(otherwise);
   const auto* value = std::get_if<std::string_view>(&found->value);
-  if (value == nullptr) refuse_kind(*found, "a text");
+  if (value == nullptr) refuse_kind(*found, "a string");
   return std::string(*value);
 }
 
@@ -145,7 +145,7 @@ Operand NodeImport::input(std::size_t i) {
 }
 
 void NodeImport::require_elements(std::size_t i, const Operand& operand) const {
-  require_known(operand.known(), fmt::format("its input {}, '{}', is not known before the model runs", i, node_.inputs[i]),
+  require_known(operand.known(), fmt::format("its input {}, '{}', is not known when the model is imported", i, node_.inputs[i]),
                 "make that input a constant");
 }
 
@@ -173,7 +173,7 @@ std::optional<double> NodeImport::known_number(std::size_t i) {
 
 DType NodeImport::dtype(const Operand& operand) const {
   const auto type = importer_.type_of(operand);
-  if (type.dtype == TENON_DTYPE_UNKNOWN) refuse("the element type of one of its inputs is not known");
+  if (type.dtype == TENON_DTYPE_UNKNOWN) refuse("the element type of one of its inputs is unknown");
   return static_cast<DType>(type.dtype);
 }
 
@@ -183,7 +183,7 @@ Shape NodeImport::shape(const Operand& operand) const {
 
 int NodeImport::rank(const Operand& operand) const {
   const auto type = importer_.type_of(operand);
-  require_known(type.rank >= 0, "the number of dimensions of one of its inputs is not known", "give the inputs whole shapes");
+  require_known(type.rank >= 0, "the rank of one of its inputs is unknown", "give the inputs whole shapes");
   return type.rank;
 }
 
@@ -192,7 +192,7 @@ int NodeImport::axis(std::int64_t axis, int rank) const {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
-// The first call has the node's name; others have made-up ones.
+// The first call gets the node's name; later ones get generated names.
 std::string_view NodeImport::next_name() {
   if (std::exchange(named_, true)) return {};
   return node_.name;
@@ -215,7 +215,7 @@ Operand NodeImport::constant(const std::vector<std::int64_t>& elements) const {
 }
 
 void NodeImport::make_room(std::int64_t bytes) const {
-  require(importer_.may_make(bytes), fmt::format("it would have {} made of a small file while the model is read", counted(bytes, "byte")));
+  require(importer_.may_make(bytes), fmt::format("it would create {} at import, too much for a file of this size", counted(bytes, "byte")));
 }
 
 Operand NodeImport::count_to(std::int64_t count) {
@@ -232,7 +232,7 @@ Operand NodeImport::scalar(double value, const Operand& like) const {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
       require(value == std::trunc(value) && value >= static_cast<double>(std::numeric_limits<T>::min()) &&
                   value < std::ldexp(1.0, std::numeric_limits<T>::digits),
-              fmt::format("{} is no {}", value, name_of(made.dtype())));
+              fmt::format("{} is out of range for {}", value, name_of(made.dtype())));
     *static_cast<T*>(made.data()) = static_cast<T>(value);
   });
   return constant(made);
@@ -270,10 +270,10 @@ void NodeImport::output(std::size_t i, Operand operand) {
 
 void NodeImport::finish() const {
   for (const auto& attribute : node_.attributes)
-    if (!used_.contains(attribute.name)) refuse(fmt::format("its attribute '{}' has no place in Tenon's operator", attribute.name));
+    if (!used_.contains(attribute.name)) refuse(fmt::format("its attribute '{}' is not supported", attribute.name));
   for (const auto output : node_.outputs)
     if (importer_.read_.contains(output) && !importer_.scope_.contains(output))
-      refuse(fmt::format("nothing here makes its output '{}'", output));
+      refuse(fmt::format("its output '{}' is not supported", output));
 }
 
 }  // namespace tenon::onnx

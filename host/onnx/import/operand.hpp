@@ -1,4 +1,4 @@
-// A value of a model while it is imported.
+// A value of a model during import.
 #pragma once
 #include <string_view>
 #include <tenon/host/tensor.hpp>
@@ -7,11 +7,12 @@
 
 namespace tenon::onnx {
 
-/// Of the graph that is being built, or elements that no node of it has needed yet, or both. Cheap to copy.
+/// A value of the graph under construction, elements that no node has needed yet, or both. Cheap to
+/// copy.
 struct Operand {
   ValueId value = none;
-  Tensor elements{};               ///< where they are known and small, or of an initializer
-  std::string_view initializer{};  ///< its name, where it is one: the graph's value has that name
+  Tensor elements{};               ///< set if they are known and small, or of an initializer
+  std::string_view initializer{};  ///< name of the initializer, which the graph's value gets
 
   bool empty() const { return value == none && !elements; }
   bool known() const { return static_cast<bool>(elements); }

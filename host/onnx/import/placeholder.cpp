@@ -27,7 +27,7 @@ std::string parameter_kind(NodeImport& node, const proto::Attribute& attribute, 
   if (std::holds_alternative<std::vector<double>>(value.variant())) return "floats";
   if (std::holds_alternative<std::vector<std::string>>(value.variant())) return "texts";
   if (const auto* tensor = std::get_if<Tensor>(&value.variant()); tensor != nullptr && table_types.has(tensor->dtype())) return "tensor";
-  node.refuse(fmt::format("its attribute '{}' is of a kind that no parameter has, so the node cannot be kept", attribute.name));
+  node.refuse(fmt::format("its attribute '{}' has a type that parameters do not support, so the node cannot be kept", attribute.name));
 }
 
 Json empty_default(const std::string& kind) {
@@ -37,10 +37,10 @@ Json empty_default(const std::string& kind) {
   return Json::array();
 }
 
-/// What a node's form and manifest have in common.
+/// Contents shared by a node's form and manifest.
 struct Parts {
   Json inputs = Json::array(), outputs = Json::array(), params = Json::array(), places = Json::array();
-  bool new_kinds = false;  // that hosts before 0.2 do not have
+  bool new_kinds = false;  // parameter kinds that hosts older than 0.2 do not support
   std::set<std::string> taken{};
 
   std::string name_for(const std::string& wanted) {
@@ -56,14 +56,15 @@ Json every_dtype() {
   return all;
 }
 
-// Attributes first: they keep their names where those can be names here.
+// Attributes come first, so that they keep their names if possible.
 Parts parts_of(NodeImport& node) {
   Parts parts;
   for (const auto& attribute : node.node().attributes) {
     const auto* given = node.attribute(attribute.name);
     const auto value = given == nullptr ? std::nullopt : node.value_of(*given);
     if (given == nullptr) continue;
-    if (!value) node.refuse(fmt::format("its attribute '{}' is no value, so the node cannot be kept", attribute.name));
+    if (!value)
+      node.refuse(fmt::format("its attribute '{}' has a type that parameters do not support, so the node cannot be kept", attribute.name));
     const auto kind = parameter_kind(node, attribute, *value);
     const auto name = parts.name_for(is_identifier(attribute.name) ? std::string(attribute.name) : "attribute");
     Json param{
@@ -94,9 +95,9 @@ std::uint32_t Placeholders::operator_for(NodeImport& node) {
   if (at.outputs.empty()) node.refuse("it has no outputs, so it cannot be kept");
   const auto parts = parts_of(node);
   const auto full = at.domain.empty() ? std::string(at.type) : fmt::format("{}::{}", at.domain, at.type);
-  if (!is_plain_text(full)) node.refuse("its name is no plain text, so the node cannot be kept");
+  if (!is_plain_text(full)) node.refuse("its name is not plain text, so the node cannot be kept");
   Json manifest{{"tenon", parts.new_kinds ? 2 : 1},
-                {"doc", fmt::format("A node of ONNX's {}, kept as it is written.", full)},
+                {"doc", fmt::format("ONNX operator {}, kept without an implementation.", full)},
                 {"version", std::max<std::int64_t>(1, node.version())},
                 {"space", at.domain.empty() ? "onnx" : space_of_plugin(at.domain)},
                 {"types", every_dtype()},
@@ -153,7 +154,7 @@ std::vector<ValueId> Placeholders::add(NodeImport& node, const std::string& name
   return made;
 }
 
-// Where a value's type is not known, nodes that read it cannot be understood either.
+// If the type of a value is unknown, the nodes that read it cannot be interpreted either.
 bool Importer::follows_kept(const proto::Node& node) {
   if (placeholders_.empty()) return false;
   return std::any_of(node.inputs.begin(), node.inputs.end(), [&](std::string_view name) {
@@ -164,7 +165,7 @@ bool Importer::follows_kept(const proto::Node& node) {
   });
 }
 
-// What the model says of the value, which may be wrong: whoever binds the graph finds that out.
+// The type that the model declares, which may be wrong; binding the graph detects that.
 tenon_type Importer::type_said_of(std::string_view name) const {
   const auto search = [&](List<proto::ValueInfo> values) {
     const auto* found = std::find_if(values.begin(), values.end(), [&](const proto::ValueInfo& value) { return value.name == name; });
@@ -193,7 +194,7 @@ void Importer::keep(NodeImport& node) {
   const auto made = placeholders_.add(node, at.name.empty() ? std::string() : free_name(at.name), inputs, types);
   for (std::size_t i = 0; i < made.size(); ++i)
     if (!at.outputs[i].empty()) scope_.insert_or_assign(at.outputs[i], Operand{made[i], {}, {}});
-  note(fmt::format("nodes of {}{}{} are kept, but nothing here computes them", at.domain, at.domain.empty() ? "" : "::", at.type));
+  note(fmt::format("{}{}{} nodes are kept without an implementation", at.domain, at.domain.empty() ? "" : "::", at.type));
 }
 
 }  // namespace tenon::onnx

@@ -1,4 +1,4 @@
-// Operators that stand for nodes which nothing here computes.
+// Placeholder operators for nodes that nothing can compute.
 #pragma once
 #include <deque>
 #include <map>
@@ -10,15 +10,15 @@ namespace tenon::onnx {
 
 class NodeImport;
 
-/// Adds nodes as a .tenon file has those whose plugin is missing: with a manifest, which is made from the node here, and without code. It
-/// says by its ONNX form what the node was.
+/// Adds nodes as in a .tenon file whose plugin is missing: with a manifest, generated from the
+/// node, but without an implementation. The manifest's ONNX form records what the node was.
 class Placeholders {
  public:
   Placeholders(GraphModel& model, Binding& binding) : model_(model), binding_(binding) {}
 
   bool empty() const { return operators_.empty(); }
-  /// The values of all its outputs. `types`: what is said of those; `inputs`: none where one is left out. Throws Failure (file) for
-  /// attributes that no parameter can hold.
+  /// Adds the node and returns its outputs. `types`: their declared types; `inputs`: `none` for
+  /// omitted ones. Throws Failure (file) for attributes that a parameter cannot hold.
   std::vector<ValueId> add(NodeImport& node, const std::string& name, const std::vector<ValueId>& inputs,
                            const std::vector<tenon_type>& types);
 
@@ -29,7 +29,7 @@ class Placeholders {
   Binding& binding_;
   std::deque<LoadedOperator> operators_;
   std::map<std::string, std::uint32_t> by_manifest_;  // operators of the model
-  std::map<std::string, int> names_;                  // how many there are of each
+  std::map<std::string, int> names_;                  // number of operators with each name
 };
 
 }  // namespace tenon::onnx

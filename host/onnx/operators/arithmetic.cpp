@@ -1,4 +1,4 @@
-// Sums of several, comparisons that are two of ours.
+// N-ary sums and extrema, and Clip.
 #include "onnx/import/node_import.hpp"
 
 namespace tenon::onnx {
@@ -25,7 +25,8 @@ void mean(NodeImport& node) {
   node.output(node.add("tenon.mul", std::vector{total, node.scalar(1.0 / static_cast<double>(node.inputs()), total)}));
 }
 
-// A maximum below which, and a minimum above which; where they cross, the maximum wins.
+// A maximum with the lower bound, then a minimum with the upper bound: if the bounds cross, the
+// upper one wins.
 void clip(NodeImport& node) {
   auto result = node.input(0);
   if (node.version() < 11) {

@@ -1,4 +1,4 @@
-// Parts of tensors around their middle, grids of points, and writes into caches.
+// Center crops, sampling grids and cache updates.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,8 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-// What is too large is cut at both ends, what is too small gets zeros.
+// Axes that are too large are cropped on both sides; those that are too small are padded with
+// zeros.
 void center_crop_pad(NodeImport& node) {
   auto x = node.input(0);
   const int rank = node.rank(x);
@@ -24,7 +25,7 @@ void center_crop_pad(NodeImport& node) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     axes[i] = node.axis(axes[i], rank);
     const auto size = shape[static_cast<int>(axes[i])];
-    node.require_known(size != unknown, "it needs sizes that are not known");
+    node.require_known(size != unknown, "it needs the sizes of its input, which are unknown");
     node.require(sizes[i] >= 0, "its shape has a negative size");
     const auto cut = std::max<std::int64_t>(size - sizes[i], 0) / 2, added = std::max<std::int64_t>(sizes[i] - size, 0);
     begin.push_back(cut);
@@ -40,7 +41,8 @@ void center_crop_pad(NodeImport& node) {
   node.output(x);
 }
 
-// Points of a grid over -1 to 1, each turned by theta: [batch, 2 or 3, 3 or 4] to [batch, (depth,) height, width, 2 or 3].
+// A grid of points over [-1, 1], transformed by theta: [batch, 2 or 3, 3 or 4] to [batch, (depth,)
+// height, width, 2 or 3].
 void affine_grid(NodeImport& node) {
   const auto theta = node.input(0);
   const auto sizes = node.known_integers(1).value_or(Numbers{});
@@ -55,7 +57,7 @@ void affine_grid(NodeImport& node) {
   auto* to = static_cast<double*>(base.data());
   for (std::int64_t point = 0; point < count; ++point) {
     auto rest = point;
-    for (std::int64_t a = 0; a < axes; ++a) {  // the last axis of the grid is x
+    for (std::int64_t a = 0; a < axes; ++a) {  // the grid's last axis is x
       const auto size = sizes[sizes.size() - 1 - static_cast<std::size_t>(a)];
       const auto place = static_cast<double>(rest % size), steps = static_cast<double>(size);
       *to++ = corners ? (size == 1 ? -1.0 : 2 * place / (steps - 1) - 1) : (2 * place + 1) / steps - 1;
@@ -72,15 +74,16 @@ void affine_grid(NodeImport& node) {
   node.output(node.cast(node.add("tenon.reshape", std::vector{grid}, {{"shape", shape}}), type));
 }
 
-// Rows of the update go into the cache from each sample's index on: by an index for each element along the axis.
+// Writes the rows of the update into the cache from each sample's index on, with one index per
+// element along the axis.
 void tensor_scatter(NodeImport& node) {
   const auto cache = node.input(0), update = node.input(1);
   const auto shape = node.shape(cache), given = node.shape(update);
   const int rank = node.rank(cache), axis = node.axis(node.integer("axis", -2), rank);
   const auto mode = node.text("mode", "linear");
   node.require(mode == "linear" || mode == "circular", fmt::format("its mode '{}' is unknown", mode));
-  node.require_known(shape.known() && given.known(), "the sizes of its cache and update are not known");
-  node.require(given.rank() == rank && axis > 0, "its cache and update differ in rank, or its axis is the batch's");
+  node.require_known(shape.known() && given.known(), "the sizes of its cache and update are unknown");
+  node.require(given.rank() == rank && axis > 0, "its cache and update differ in rank, or its axis is the batch axis");
   Numbers along(static_cast<std::size_t>(rank), 1), first(along), whole(given.begin(), given.end());
   along[static_cast<std::size_t>(axis)] = given[axis];
   first[0] = shape[0];

@@ -1,10 +1,11 @@
-// Nodes whose sizes, axes or places the model computes: these stay inputs. Where they are known, the operators' forms take them.
+// Nodes whose sizes, axes or indices are computed by the model and therefore stay inputs. If they
+// are known, the operators' ONNX forms apply instead.
 #include "onnx/import/node_import.hpp"
 
 namespace tenon::onnx {
 namespace {
 
-/// With the node's input, as int64, where it has one.
+/// Adds the node's input, as int64, if it is connected.
 void give(NodeImport& node, Importer::Named& inputs, const char* name, std::size_t i) {
   if (node.has(i)) inputs.emplace_back(name, node.cast(node.input(i), i64));
 }
@@ -48,7 +49,7 @@ void split(NodeImport& node) {
   std::vector<Operand> inputs{node.input(0)};
   if (node.has(1)) inputs.push_back(node.cast(node.input(1), i64));
   const auto parts = static_cast<std::int64_t>(node.node().outputs.size());
-  node.require(node.integer("num_outputs", parts) == parts, "its num_outputs is not the number of its outputs");
+  node.require(node.integer("num_outputs", parts) == parts, "its num_outputs does not match its outputs");
   const auto made =
       node.add_all("tenon.split", inputs, {{"sections", parts}, {"axis", node.integer("axis", 0)}, {"uneven", node.version() >= 18}});
   for (std::size_t i = 0; i < made.size(); ++i) node.output(i, made[i]);
@@ -66,7 +67,7 @@ void cumprod(NodeImport& node) {
   cumulative(node, "tenon.cumprod");
 }
 
-// Indices and depth of any dtype.
+// Converts indices and depth of any dtype.
 void one_hot(NodeImport& node) {
   Importer::Named inputs;
   give(node, inputs, "indices", 0);
@@ -75,7 +76,7 @@ void one_hot(NodeImport& node) {
   node.output(node.add("tenon.one_hot", inputs, {{"axis", node.integer("axis", -1)}, {"negative", true}}));
 }
 
-// [rank, count] there.
+// ONNX's result is [rank, count], the transpose of Tenon's.
 void nonzero(NodeImport& node) {
   node.output(node.add("tenon.transpose", std::vector{node.add("tenon.nonzero", std::vector{node.input(0)})}, {{"axes", {1, 0}}}));
 }

@@ -1,4 +1,4 @@
-// What is known when the model is read, and what follows from shapes.
+// Constants, and values that follow from shapes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,9 +17,9 @@ void constant(NodeImport& node) {
   for (const auto& attribute : node.node().attributes) {
     const auto* given = node.attribute(attribute.name);
     if (given == nullptr) continue;
-    if (attribute.name == "sparse_value") node.refuse("sparse constants are not read");
+    if (attribute.name == "sparse_value") node.refuse("sparse constants are not supported");
     const auto value = node.value_of(*given);
-    if (!value) node.refuse(fmt::format("its attribute '{}' is of a kind that no tensor has", attribute.name));
+    if (!value) node.refuse(fmt::format("its attribute '{}' has a type that cannot become a tensor", attribute.name));
     if (attribute.name == "value_float")
       return node.output(node.constant(Tensor::from({static_cast<float>(std::get<double>(value->variant()))}, Shape::scalar())));
     if (attribute.name == "value_int")
@@ -30,7 +30,7 @@ void constant(NodeImport& node) {
       const std::vector<float> elements(reals->begin(), reals->end());
       return node.output(node.constant(Tensor::from(elements, {static_cast<std::int64_t>(elements.size())})));
     }
-    node.refuse(fmt::format("its attribute '{}' is a text, and tensors have numbers alone", attribute.name));
+    node.refuse(fmt::format("its attribute '{}' is a string; tensors of strings are not supported", attribute.name));
   }
   node.refuse("it has no value");
 }
@@ -63,7 +63,7 @@ void constant_of_shape(NodeImport& node) {
   node.output(node.constant(filled(value, whole)));
 }
 
-// A slice of the sizes, clipped as in Python: needs no rank.
+// A slice of the sizes, clipped as in Python, so that the rank need not be known.
 void shape(NodeImport& node) {
   const auto start = node.integer("start", 0), end = node.integer("end", INT64_MAX);
   node.output(start == 0 && end == INT64_MAX ? node.shape_of(node.input(0)) : sizes_along(node, node.input(0), start, end));
@@ -79,26 +79,28 @@ void identity(NodeImport& node) {
   node.output(node.input(0));
 }
 
-// Every value is there, for there are tensors alone.
+// Every optional value has an element, because Tenon has only tensors.
 void has_element(NodeImport& node) {
   auto made = Tensor::empty(boolean, Shape::scalar());
   *static_cast<bool*>(made.data()) = node.has(0);
   node.output(node.constant(made));
 }
 
-// Ones where column = row + k. A matrix that is not known, or large, is made when the model runs.
+// Ones where column = row + k. For a matrix that is large or of unknown size, it is computed at run
+// time.
 void eye_like(NodeImport& node) {
   const auto like = node.input(0);
   auto dtype = node.dtype(like);
   if (const auto* given = node.attribute("dtype"); given != nullptr) {
     const auto* element = element_type(static_cast<std::int32_t>(node.integer("dtype", 0)));
-    node.require(element != nullptr && element->dtype != unknown_dtype, "its dtype is one that Tenon has not");
+    node.require(element != nullptr && element->dtype != unknown_dtype, "its dtype is not supported by Tenon");
     dtype = element->dtype;
   }
   const auto rank = node.shape(like).rank();
-  node.require(rank < 0 || rank == 2, fmt::format("its input has {} dimensions, and 2 are needed", rank));
+  node.require(rank < 0 || rank == 2, fmt::format("its input has {} dimensions, but needs 2", rank));
   auto sizes = node.shape_of(like);
-  if (rank < 0) sizes = node.add("tenon.reshape", std::vector{sizes}, {{"shape", {2}}});  // refuses others
+  // fails for other ranks
+  if (rank < 0) sizes = node.add("tenon.reshape", std::vector{sizes}, {{"shape", {2}}});
   const auto along = [&](std::int64_t axis) {
     return count_to(node, node.add("tenon.slice", std::vector{sizes}, {{"axes", {0}}, {"begin", {axis}}, {"end", {axis + 1}}}));
   };
@@ -112,7 +114,7 @@ void range(NodeImport& node) {
   const auto start = node.input(0), limit = node.input(1), delta = node.input(2);
   const auto at_run = [&] { node.output(node.add("tenon.range", std::vector{start, limit, delta})); };
   if (!start.known() || !limit.known() || !delta.known()) return at_run();
-  if (node.dtype(start) == i64) {  // float64 has not all of them
+  if (node.dtype(start) == i64) {  // float64 cannot represent all of them
     const auto known = [&](std::size_t i) {
       const auto numbers = *node.known_integers(i);
       node.require(numbers.size() == 1, fmt::format("its input {} must be one number", i));

@@ -1,15 +1,15 @@
-// Conversions, and indices of the largest elements.
+// Casts and Hardmax.
 #include "onnx/operators/matrix.hpp"
 
 namespace tenon::onnx {
 namespace {
 
 void cast_like(NodeImport& node) {
-  node.ignore("saturate");  // of 8-bit floats, which Tenon has not
+  node.ignore("saturate");  // only affects 8-bit floats, which Tenon does not support
   node.output(node.cast(node.input(0), node.dtype(node.input(1))));
 }
 
-// A one at the first of the largest elements along the axis.
+// One-hot of the first of the largest elements along the axis.
 Operand hot(NodeImport& node, const Operand& x, std::int64_t axis) {
   const auto size = sizes_along(node, x, axis, axis == -1 ? INT64_MAX : axis + 1);
   const auto largest = node.add("tenon.argmax", std::vector{x}, {{"axis", {axis}}});
@@ -17,7 +17,7 @@ Operand hot(NodeImport& node, const Operand& x, std::int64_t axis) {
   return node.cast(node.add("tenon.one_hot", Importer::Named{{"indices", largest}, {"size", size}}, along), node.dtype(x));
 }
 
-// Before 13 all axes from `axis` on are one.
+// Before opset 13, all axes from `axis` on are treated as one.
 void hardmax(NodeImport& node) {
   const auto x = node.input(0);
   if (node.version() >= 13) return node.output(hot(node, x, node.integer("axis", -1)));

@@ -1,4 +1,4 @@
-// Convolution: what ONNX reads off the weight's shape are parameters here.
+// Convolution: parameters that ONNX derives from the shape of the weight are explicit in Tenon.
 #include <algorithm>
 #include <functional>
 
@@ -10,17 +10,18 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-/// The filters of a node, and its data and bias: halves are computed in float32 and rounded once.
+/// Data, weight and bias of a convolution, in which half-precision inputs are computed in float32
+/// and rounded once.
 struct Filters {
   explicit Filters(NodeImport& node) : type(node.dtype(node.input(0))) {
     const auto weight = node.widened(node.input(1)), bias = node.widened(node.optional_input(2));
     shape = node.shape(weight);
-    node.require_known(shape.known(), "the shape of its weight is not known");
+    node.require_known(shape.known(), "the shape of its weight is unknown");
     node.require(shape.rank() >= 3, "its weight has fewer than 3 dimensions");
     for (int a = 2; a < shape.rank(); ++a) kernel.push_back(shape[a]);
     if (const auto given = node.integers("kernel_shape"))
       node.require(*given == kernel,
-                   fmt::format("its kernel_shape is not that of its weight, {}", to_string(node.importer().type_of(weight))));
+                   fmt::format("its kernel_shape does not match its weight, {}", to_string(node.importer().type_of(weight))));
     inputs = {{"data", node.widened(node.input(0))}, {"weight", weight}};
     if (!bias.empty()) inputs.emplace_back("bias", bias);
   }
@@ -40,7 +41,7 @@ void conv(NodeImport& node) {
   node.output(node.cast(node.add("tenon.convolution", filters.inputs, attributes), filters.type));
 }
 
-/// A transposed convolution, and what is cut off or added at its ends.
+/// A transposed convolution with the crops and padding that its attributes imply.
 class Transposed {
  public:
   explicit Transposed(NodeImport& node)
@@ -97,11 +98,11 @@ class Transposed {
     return cut_by(begin, end);
   }
 
-  // output_shape stands for the padding that gives it.
+  // output_shape determines the padding.
   Operand of_sizes(const Numbers& sizes) {
     const auto data = node_.shape(filters_.inputs[0].second);
     node_.require((!data.has_rank() || data.rank() == static_cast<int>(axes_) + 2) && (sizes.size() == axes_ || sizes.size() == axes_ + 2),
-                  "its output_shape does not fit its input");
+                  "its output_shape does not match its input");
     const Numbers wanted(sizes.end() - static_cast<std::ptrdiff_t>(axes_), sizes.end());
     for (const auto size : wanted) node_.require(size > 0 && size <= most, "its output_shape has a size below 1, or above 2^30");
     Numbers begin(axes_), end(axes_);
@@ -114,7 +115,7 @@ class Transposed {
     return cut_by(begin, end);
   }
 
-  // Takes `total` elements off both ends; a negative number of them is added at the end.
+  // Crops `total` elements in all from both ends; a negative number is added at the end.
   void cut(std::size_t a, std::int64_t total, Numbers& begin, Numbers& end) {
     if (total < 0) extra_[a] -= total;
     const auto less = std::max<std::int64_t>(total, 0);
@@ -122,7 +123,8 @@ class Transposed {
     end[a] = less - begin[a];
   }
 
-  // The operator takes output_padding below the stride. More of it holds nothing but the bias, so padding nodes add it and cut the rest.
+  // Tenon's operator requires output_padding below the stride. Larger values only add the bias, so
+  // the result is padded, and any excess is cropped.
   Operand cut_by(const Numbers& begin, Numbers end) {
     for (std::size_t a = 0; a < axes_; ++a) {
       const auto both = std::min(extra_[a], end[a]);
@@ -156,7 +158,8 @@ class Transposed {
     return node_.add("tenon.add", std::vector{x, bias});
   }
 
-  // Image sizes are not known yet: everything is computed, then cut to these sizes.
+  // Image sizes are unknown: the full result is computed at run time and then cropped to these
+  // sizes.
   Operand cut_at_run(const Numbers& wanted) {
     const auto numbers = [&](auto&& number_of) {
       Numbers all(axes_);
@@ -195,7 +198,7 @@ void conv_transpose(NodeImport& node) {
   node.output(Transposed(node).result());
 }
 
-// With the places of the largest, which its form leaves out.
+// MaxPool with the second output, the indices of the maxima, which the ONNX form does not cover.
 void max_pool(NodeImport& node) {
   const auto kernel = node.integers("kernel_shape");
   node.require(kernel.has_value(), "its kernel_shape is missing");
@@ -208,7 +211,7 @@ void max_pool(NodeImport& node) {
   if (node.is_read(1)) node.output(1, made[1]);
 }
 
-// Each element over a power of the mean square of its neighbours in other channels.
+// Divides each element by a power of the mean square of its neighbours in other channels.
 void lrn(NodeImport& node) {
   const auto x = node.input(0);
   const auto size = node.integer("size", 0);

@@ -1,4 +1,4 @@
-// Products, and normalizations of few parts.
+// Matrix products and Flatten.
 #include "onnx/operators/matrix.hpp"
 
 namespace tenon::onnx {
@@ -12,8 +12,8 @@ Operand scaled(NodeImport& node, const Operand& value, double factor) {
   return factor == 1 ? value : node.add("tenon.mul", std::vector{value, node.scalar(factor, value)});
 }
 
-// alpha * A' * B' + beta * C. A fully connected layer where it is one: its weight is [units, features]. Halves are computed in float32 and
-// rounded once.
+// alpha * A' * B' + beta * C, as a fully connected layer if possible (whose weight is [units,
+// features]). Half-precision inputs are computed in float32 and rounded once.
 void gemm(NodeImport& node) {
   const auto type = node.dtype(node.input(0));
   const auto a = node.widened(node.input(0)), b = node.widened(node.input(1)), c = node.widened(node.optional_input(2));

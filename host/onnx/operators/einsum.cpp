@@ -1,4 +1,5 @@
-// Einsum: products of two operands at a time, by matmul where that is one, else by element and summed.
+// Einsum: contracts two operands at a time, with matmul if possible, else by elementwise products
+// and sums.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +10,8 @@
 namespace tenon::onnx {
 namespace {
 
-using Labels = std::vector<int>;  // letters; -1, -2 ...: axes of the ellipsis, from its last one
+// letters; -1, -2 and so on are the axes of the ellipsis, counted from the last
+using Labels = std::vector<int>;
 
 bool has(const Labels& labels, int label) {
   return std::find(labels.begin(), labels.end(), label) != labels.end();
@@ -31,7 +33,7 @@ class Equation {
     const auto arrow = text.find("->");
     const auto left = text.substr(0, arrow);
     std::size_t begin = 0, count = 1 + static_cast<std::size_t>(std::count(left.begin(), left.end(), ','));
-    node.require(count == node.inputs(), fmt::format("its equation has {} terms and the node {} inputs", count, node.inputs()));
+    node.require(count == node.inputs(), fmt::format("its equation has {} terms, but the node has {} inputs", count, node.inputs()));
     for (std::size_t i = 0; i < count; ++i) {
       const auto end = std::min(left.find(',', begin), left.size());
       add_term(node.input(i), left.substr(begin, end - begin));
@@ -44,7 +46,7 @@ class Equation {
     for (std::size_t i = 0; i < output_.size(); ++i)
       node.require(place(output_, output_[i]) == static_cast<std::int64_t>(i) &&
                        std::any_of(terms_.begin(), terms_.end(), [&](const Term& term) { return has(term.labels, output_[i]); }),
-                   "its equation's result has a letter twice, or one that no term has");
+                   "the result of its equation repeats a letter, or has one that is in no term");
   }
 
   Operand result() {
@@ -56,19 +58,19 @@ class Equation {
   }
 
  private:
-  // `dots`: how many axes an ellipsis stands for; -1: any, which is told.
+  // `dots`: number of axes that an ellipsis stands for; -1 allows any and reports it.
   Labels read(const std::string& text, int dots) {
     Labels labels;
     bool ellipsis = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
       if (text.compare(i, 3, "...") == 0) {
-        node_.require(!std::exchange(ellipsis, true), fmt::format("its equation has two ellipses in '{}'", text));
+        node_.require(!std::exchange(ellipsis, true), fmt::format("its equation has two ellipses in term '{}'", text));
         for (int axis = dots; axis > 0; --axis) labels.push_back(-axis);
         i += 2;
         continue;
       }
       const bool letter = (text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z');
-      node_.require(letter, fmt::format("its equation has '{}' where a letter must stand", text.substr(i, 1)));
+      node_.require(letter, fmt::format("its equation has '{}' in place of a letter", text.substr(i, 1)));
       labels.push_back(text[i]);
     }
     return labels;
@@ -78,7 +80,7 @@ class Equation {
     const int rank = node_.rank(x), letters = static_cast<int>(read(text, 0).size());
     const bool ellipsis = text.find("...") != std::string::npos;
     node_.require(ellipsis ? rank >= letters : rank == letters,
-                  fmt::format("its equation's term '{}' does not fit {}", text, to_string(node_.importer().type_of(x))));
+                  fmt::format("term '{}' of its equation does not match {}", text, to_string(node_.importer().type_of(x))));
     if (ellipsis) most_dots_ = std::max(most_dots_, rank - letters);
     Term term{node_.widened(x), read(text, rank - letters)};
     for (std::size_t i = 0; i < term.labels.size(); ++i)
@@ -87,22 +89,24 @@ class Equation {
     terms_.push_back(std::move(term));
   }
 
-  // Of two axes of one letter the later one goes: what is not on the diagonal becomes 0 and is summed.
+  // Of two axes with the same letter, the later one is removed: elements off the diagonal become 0,
+  // and the axis is summed.
   Term diagonal(const Term& term, std::size_t first) {
     repeated_.insert(term.labels[first]);
     auto second = first + 1;
     while (term.labels[second] != term.labels[first]) ++second;
     const auto shape = node_.shape(term.x);
     const auto size = shape[static_cast<int>(first)], other = shape[static_cast<int>(second)];
-    node_.require(size == unknown || other == unknown || size == other,
-                  fmt::format("its equation takes a diagonal of {}, whose sizes differ", to_string(node_.importer().type_of(term.x))));
+    node_.require(
+        size == unknown || other == unknown || size == other,
+        fmt::format("its equation takes a diagonal of {} over axes of different sizes", to_string(node_.importer().type_of(term.x))));
     const auto kept = node_.add("tenon.where", std::vector{on_diagonal(term, first, second), term.x, node_.scalar(0, term.x)});
     auto labels = term.labels;
     labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(second));
     return {sum(kept, {static_cast<std::int64_t>(second)}), labels};
   }
 
-  // bool, broadcasts to the term. Sizes that turn out to differ are refused by the reshape.
+  // A bool mask that broadcasts to the term. If the sizes differ at run time, the reshape fails.
   Operand on_diagonal(const Term& term, std::size_t first, std::size_t second) {
     const auto size_at = [&](std::size_t axis) {
       return sizes_along(node_, term.x, static_cast<std::int64_t>(axis), static_cast<std::int64_t>(axis) + 1);
@@ -127,7 +131,7 @@ class Equation {
     return all;
   }
 
-  // In x's dtype: sums of narrow integers are int64.
+  // Keeps x's dtype, because sums of narrow integers are int64.
   Operand sum(const Operand& x, const std::vector<std::int64_t>& axes) {
     return node_.cast(node_.add("tenon.sum", std::vector{x}, {{"axis", axes}}), node_.dtype(x));
   }
@@ -144,7 +148,7 @@ class Equation {
     return {sum(term.x, axes), left};
   }
 
-  // Its axes in this order; those that it lacks have one element.
+  // Transposes the term to this order of axes; missing axes get size 1.
   Operand ordered(const Term& term, const Labels& order) {
     std::vector<std::int64_t> axes, missing;
     bool moves = false;
@@ -159,7 +163,7 @@ class Equation {
     return missing.empty() ? x : node_.add("tenon.expand_dims", std::vector{x}, {{"axis", missing}});
   }
 
-  // Of the letters in `group`, whose sizes are known: one axis.
+  // The product of the sizes of the letters in `group`, which are known.
   std::int64_t merged(const Term& term, const Labels& group) const {
     std::int64_t size = 1;
     const auto shape = node_.shape(term.x);
@@ -200,7 +204,8 @@ class Equation {
   bool is_matrix_product(const Term& left, const Term& right, const Labels& batch, const Labels& inner, const Labels& rows,
                          const Labels& columns) const {
     if (inner.empty() || batch.size() + 2 > max_rank || !allows(floating.mask, node_.dtype(left.x))) return false;
-    if (std::any_of(inner.begin(), inner.end(), [](int label) { return label < 0; })) return false;  // they may broadcast
+    // they may broadcast
+    if (std::any_of(inner.begin(), inner.end(), [](int label) { return label < 0; })) return false;
     const auto size = merged(left, inner);
     const bool known = merged(left, batch) != unknown && merged(right, batch) != unknown;
     return size != unknown && size == merged(right, inner) && known && merged(left, rows) != unknown && merged(right, columns) != unknown;
@@ -230,7 +235,7 @@ class Equation {
   NodeImport& node_;
   std::vector<Term> terms_;
   Labels output_;
-  std::set<int> repeated_;  // in one term
+  std::set<int> repeated_;  // letters that are repeated within a term
   int most_dots_ = 0;
 };
 

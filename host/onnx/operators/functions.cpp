@@ -1,4 +1,4 @@
-// Functions that are one of ours under a condition.
+// Functions that correspond to a Tenon operator only under a condition.
 #include "onnx/import/node_import.hpp"
 
 namespace tenon::onnx {
@@ -10,7 +10,7 @@ void gelu_by_name(NodeImport& node) {
   node.output(node.add(approximate == "tanh" ? "tenon.gelu_tanh" : "tenon.gelu", std::vector{node.input(0)}));
 }
 
-// The result has the base's dtype, whatever the exponent's is: both are widened, to what holds them all.
+// The result has the base's dtype; both are computed in a dtype that can represent them.
 void pow_of_two_types(NodeImport& node) {
   const auto base = node.input(0), exponent = node.input(1);
   const auto type = node.dtype(base), other = node.dtype(exponent);

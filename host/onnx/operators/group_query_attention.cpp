@@ -1,4 +1,5 @@
-// com.microsoft: a decoder's attention. Its cache of keys and values may be longer than what it holds: each sample's end is an input.
+// com.microsoft.GroupQueryAttention. Its key and value cache may be longer than its contents: the
+// end for each sample is an input.
 #include <fmt/format.h>
 
 #include <limits>
@@ -14,7 +15,7 @@ struct Decoder {
   NodeImport& node;
   std::int64_t q_heads, kv_heads;
   bool has_past;
-  Operand query, key, value;  ///< [batch, steps, heads size]
+  Operand query, key, value;  ///< [batch, steps, heads * size]
 
   Operand two(const char* op, const Operand& left, const Operand& right) const { return node.add(op, std::vector{left, right}); }
   Operand where(const Operand& condition, const Operand& yes, const Operand& no) const {
@@ -30,13 +31,13 @@ struct Decoder {
 Decoder decoder_of(NodeImport& node) {
   Decoder it{node, node.integer("num_heads", 0), node.integer("kv_num_heads", 0), node.has(3), {}, {}, {}};
   node.require(it.q_heads > 0 && it.kv_heads > 0, "its num_heads or kv_num_heads is missing");
-  node.require(node.has(3) == node.has(4), "it has a past of keys or values alone");
-  node.require(node.has(1) == node.has(2), "it has keys or values alone");
-  node.require(node.integer("smooth_softmax", 0) == 0 && !node.has(11), "its softmax has one more term");
-  node.require(node.integer("qk_output", 0) == 0, "it returns its scores");
+  node.require(node.has(3) == node.has(4), "it has past keys or past values, but not both");
+  node.require(node.has(1) == node.has(2), "it has keys or values, but not both");
+  node.require(node.integer("smooth_softmax", 0) == 0 && !node.has(11), "its smooth_softmax or head_sink is not supported");
+  node.require(node.integer("qk_output", 0) == 0, "its qk_output is not supported");
   for (const auto* quantized : {"k_quant_type", "v_quant_type"})
-    node.require(node.text(quantized, "NONE") == "NONE", "its cache is quantized");
-  for (std::size_t i = 12; i < node.inputs(); ++i) node.require(!node.has(i), fmt::format("its input {} has no place here", i));
+    node.require(node.text(quantized, "NONE") == "NONE", "a quantized cache is not supported");
+  for (std::size_t i = 12; i < node.inputs(); ++i) node.require(!node.has(i), fmt::format("its input {} is not supported", i));
   it.query = node.widened(node.input(0));
   node.require(node.rank(it.query) == 3, "its queries must be [batch, steps, heads size]");
   if (node.has(1)) {
@@ -45,7 +46,7 @@ Decoder decoder_of(NodeImport& node) {
     return it;
   }
   const auto size = node.shape(it.query)[2], heads = it.q_heads + 2 * it.kv_heads;
-  node.require_known(size != unknown, "the size of its heads is not known");
+  node.require_known(size != unknown, "the size of its heads is unknown");
   node.require(size % heads == 0, fmt::format("its {} heads do not divide {}", heads, size));
   const auto each = size / heads;
   const auto parts = node.add_all("tenon.split", std::vector{it.query},
@@ -54,16 +55,17 @@ Decoder decoder_of(NodeImport& node) {
   return it;
 }
 
-/// Where rows lie: those of a call behind those of the past that count.
+/// Row positions in the cache: the rows of this call follow the valid rows of the past.
 struct Places {
-  Operand first;  ///< [batch, 1]: where the rows of this call begin
-  Operand steps;  ///< scalar: how many these are
-  Operand end;    ///< [batch, 1]: what lies behind it is padding
-  Operand old;    ///< scalar: rows of the past's tensor
-  Operand all;    ///< [rows of the present]: 0, 1 ...
+  Operand first;  ///< [batch, 1]: first row of this call
+  Operand steps;  ///< scalar: number of rows of this call
+  Operand end;    ///< [batch, 1]: rows from here on are padding
+  Operand old;    ///< scalar: rows of the past tensor
+  Operand all;    ///< [rows of the present]: 0, 1 and so on
 };
 
-// A first call, whose steps are as many as total_sequence_length, begins at 0; the steps of a later one are a sample's last.
+// A first call, whose number of steps equals total_sequence_length, begins at 0; a later call
+// writes a sample's last rows.
 Places places_of(const Decoder& it) {
   Places at;
   const auto zero = number(it.node, 0);
@@ -77,8 +79,8 @@ Places places_of(const Decoder& it) {
   return at;
 }
 
-/// [batch, rows]: which row of the past, and of the call's behind it, lies there. Where numbers contradict each other, there is no such
-/// row, which the run refuses.
+/// [batch, rows]: index of the source row for each row of the present, in the concatenation of past
+/// and current rows. If the lengths are inconsistent, the index is out of range, and the run fails.
 Operand rows_of(const Decoder& it, const Places& at) {
   const auto zero = number(it.node, 0);
   const auto behind = it.two("tenon.add", at.first, at.steps);
@@ -91,7 +93,7 @@ Operand rows_of(const Decoder& it, const Places& at) {
   return it.where(wrong, it.two("tenon.add", at.old, at.steps), rows);
 }
 
-/// The cache with this call's rows, [batch, rows, heads, size]; 0 behind them.
+/// The cache including this call's rows, [batch, rows, heads, size], followed by zeros.
 Operand present_of(const Decoder& it, const Places& at, const Operand& rows, const Operand& now, std::size_t past) {
   auto joined = it.of_shape(now, {0, 0, it.kv_heads, -1});
   if (it.has_past) {
@@ -115,13 +117,13 @@ void turn(Decoder& it, const Operand& first) {
   if (node.integer("do_rotary", 0) == 0) return;
   const auto table = node.shape(node.input(7));
   node.require(!table.has_rank() || table.rank() == 2, "its cos_cache must have 2 dimensions");
-  node.require_known(table.has_rank() && table[1] != unknown, "the shape of its cos_cache is not known");
+  node.require_known(table.has_rank() && table[1] != unknown, "the shape of its cos_cache is unknown");
   const auto positions = positions_of(it, first);
   it.query = turned_by(node, it.query, 7, it.q_heads, positions, interleaved, 2 * table[1]);
   it.key = turned_by(node, it.key, 7, it.kv_heads, positions, interleaved, 2 * table[1]);
 }
 
-/// Whether this is known to be the first call, of samples without padding.
+/// Whether this is known to be the first call, with samples without padding.
 bool is_first(NodeImport& node, std::int64_t steps) {
   if (node.has(3) || steps == unknown) return false;
   for (const std::size_t i : {5, 6}) {
@@ -141,7 +143,7 @@ Attributes attributes_of(const Decoder& it) {
   return {{"causal", true},
           {"q_heads", it.q_heads},
           {"kv_heads", it.kv_heads},
-          {"left_window", window == -1 ? -1 : window - 1},  // without the query's own
+          {"left_window", window == -1 ? -1 : window - 1},  // without the query's own position
           {"softcap", softcap}};
 }
 

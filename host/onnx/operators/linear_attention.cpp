@@ -1,4 +1,5 @@
-// Attention without a softmax, whose state goes from step to step, and one whose scores graphs change.
+// LinearAttention, which carries a state instead of using softmax, and FlexAttention, whose scores
+// are modified by subgraphs.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -22,7 +23,8 @@ struct LinearSizes {
   std::int64_t batch, steps, heads, group, keys, values;
 };
 
-/// One step: the state [batch, heads, keys, values] decays, takes in a key and a value, and is asked.
+/// One step: decays the state [batch, heads, keys, values], adds a key-value pair, and applies the
+/// query.
 std::string linear_step(NodeImport& node, const LinearSizes& n, DType type, const Shape& decay, const Shape& beta, double scale) {
   Graph graph(node.host());
   const auto two = [&](const char* op, Value left, Value right) { return graph.add(op, {left, right}); };
@@ -49,17 +51,18 @@ void linear_attention(NodeImport& node) {
   const auto rule = node.text("update_rule", "gated_delta");
   const bool gated = rule == "gated" || rule == "gated_delta", delta = rule == "delta" || rule == "gated_delta";
   node.require(gated || delta || rule == "linear", fmt::format("its update_rule '{}' is unknown", rule));
-  node.require(node.has(4) == gated && node.has(5) == delta, "its decay and beta do not fit its update_rule");
+  node.require(node.has(4) == gated && node.has(5) == delta, "its decay and beta do not match its update_rule");
   const auto q_heads = node.integer("q_num_heads", 0), heads = node.integer("kv_num_heads", 0);
   node.require(heads > 0 && q_heads > 0 && q_heads % heads == 0, "its kv_num_heads must divide its q_num_heads");
   const auto q = node.widened(node.input(0)), k = node.widened(node.input(1)), v = node.widened(node.input(2));
   const auto of_q = node.shape(q), of_v = node.shape(v);
-  node.require_known(of_q.known() && of_v.known(), "the shapes of its query and value are not known");
+  node.require_known(of_q.known() && of_v.known(), "the shapes of its query and value are unknown");
   node.require(of_q.rank() == 3 && of_v.rank() == 3 && of_q[2] % q_heads == 0 && of_v[2] % heads == 0,
                "its query and value must be [batch, steps, heads size]");
   const LinearSizes n{of_q[0], of_q[1], heads, q_heads / heads, of_q[2] / q_heads, of_v[2] / heads};
   const auto type = node.dtype(q);
-  const auto by_step = [&](const Operand& x, Numbers last) {  // [batch, steps, ...] to [steps, batch, ...]
+  // [batch, steps, ...] to [steps, batch, ...]
+  const auto by_step = [&](const Operand& x, Numbers last) {
     Numbers shape{n.batch, n.steps}, axes{1, 0};
     shape.insert(shape.end(), last.begin(), last.end());
     for (std::size_t i = 0; i < last.size(); ++i) axes.push_back(static_cast<std::int64_t>(i) + 2);
@@ -76,8 +79,9 @@ void linear_attention(NodeImport& node) {
   if (gated) {
     const auto given = node.cast(node.input(4), type);
     const auto shape = node.shape(given);
-    node.require_known(shape.known(), "the shape of its decay is not known");
-    node.require(shape.rank() == 3 && (shape[2] == heads || shape[2] == heads * n.keys), "its decay has another shape");
+    node.require_known(shape.known(), "the shape of its decay is unknown");
+    node.require(shape.rank() == 3 && (shape[2] == heads || shape[2] == heads * n.keys),
+                 "its decay must be [batch, steps, heads] or [batch, steps, heads * keys]");
     const auto each = shape[2] / heads;
     decay = {n.batch, heads, each, 1};
     inputs.push_back(node.add("tenon.exp", std::vector{by_step(given, {heads, each, 1})}));
@@ -85,8 +89,8 @@ void linear_attention(NodeImport& node) {
   if (delta) {
     const auto given = node.cast(node.input(5), type);
     const auto shape = node.shape(given);
-    node.require_known(shape.known(), "the shape of its beta is not known");
-    node.require(shape.rank() == 3 && (shape[2] == heads || shape[2] == 1), "its beta has another shape");
+    node.require_known(shape.known(), "the shape of its beta is unknown");
+    node.require(shape.rank() == 3 && (shape[2] == heads || shape[2] == 1), "its beta must be [batch, steps, heads] or [batch, steps, 1]");
     beta = {n.batch, shape[2], 1, 1};
     inputs.push_back(by_step(given, {shape[2], 1, 1}));
   }
@@ -102,20 +106,22 @@ void linear_attention(NodeImport& node) {
   node.output(1, node.cast(made[0], node.dtype(node.input(node.has(3) ? 3 : 0))));
 }
 
-// [batch, heads, steps, size]; score_mod and prob_mod see all scores at once.
+// Operates on [batch, heads, steps, size]; score_mod and prob_mod receive all scores at once.
 void flex_attention(NodeImport& node) {
   const auto type = node.dtype(node.input(0));
   const bool changed = node.attribute("score_mod") != nullptr || node.attribute("prob_mod") != nullptr;
-  node.require(!changed || (type != f16 && type != bf16), "its graphs change halves, which are float32 here");
+  node.require(!changed || (type != f16 && type != bf16),
+               "its score_mod or prob_mod works on half-precision scores, which are float32 in Tenon");
   node.require(node.attribute("softmax_precision") == nullptr || node.integer("softmax_precision", 1) == 1 || type == f64,
-               "its softmax_precision is another one than float32");
+               "its softmax_precision is not float32");
   auto q = node.widened(node.input(0)), k = node.widened(node.input(1)), v = node.widened(node.input(2));
   const auto of_q = node.shape(q), of_k = node.shape(k), of_v = node.shape(v);
   for (const auto& shape : {of_q, of_k, of_v}) {
-    node.require_known(shape.known(), "the shapes of its inputs are not known");
+    node.require_known(shape.known(), "the shapes of its inputs are unknown");
     node.require(shape.rank() == 4, "its inputs must be [batch, heads, steps, size]");
   }
-  node.require(of_k[1] > 0 && of_q[1] % of_k[1] == 0 && of_v[1] == of_k[1], "its heads of keys must divide those of queries");
+  node.require(of_k[1] > 0 && of_q[1] % of_k[1] == 0 && of_v[1] == of_k[1],
+               "its number of key heads must divide the number of query heads");
   const auto repeated = [&](const Operand& x, const Shape& shape) {
     if (of_q[1] == of_k[1]) return x;
     const auto wide = node.add("tenon.expand_dims", std::vector{x}, {{"axis", {2}}});

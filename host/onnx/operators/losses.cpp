@@ -1,4 +1,4 @@
-// Losses, and what a normalization tells beside its result.
+// Losses, and normalizations with their additional outputs.
 #include <fmt/format.h>
 
 #include "onnx/import/node_import.hpp"
@@ -13,12 +13,12 @@ Operand binary(NodeImport& node, const char* op, const Operand& left, const Oper
   return node.add(op, std::vector{left, right});
 }
 
-// -weight[target] * log_probability[target], and 0 where the target is to be ignored.
+// -weight[target] * log_probability[target], and 0 for ignored targets.
 Operand likelihood_loss(NodeImport& node, const Operand& scores, const Operand& labels, const Operand& weight) {
   const auto reduction = node.text("reduction", "mean");
   node.require(reduction == "none" || reduction == "sum" || reduction == "mean", fmt::format("its reduction '{}' is unknown", reduction));
   auto target = node.cast(labels, i64);
-  Operand counts;  // of each target: its weight
+  Operand counts;  // the weight of each target
   const bool ignores = node.attribute("ignore_index") != nullptr;
   const auto zero = node.scalar(0, scores), one = node.scalar(1, scores);
   Operand ignored;
@@ -35,7 +35,8 @@ Operand likelihood_loss(NodeImport& node, const Operand& scores, const Operand& 
   else if (ignores)
     counts = node.add("tenon.where", std::vector{ignored, zero, counts});
   if (!counts.empty()) loss = binary(node, "tenon.mul", loss, counts);
-  if (ignores) loss = node.add("tenon.where", std::vector{ignored, zero, loss});  // the class that stands for it may have any score
+  // the ignored class may have any score
+  if (ignores) loss = node.add("tenon.where", std::vector{ignored, zero, loss});
   if (reduction == "none") return loss;
   auto total = unary(node, "tenon.sum", loss);
   if (reduction == "sum") return total;
@@ -55,7 +56,7 @@ void softmax_cross_entropy(NodeImport& node) {
   node.output(1, node.cast(logs, type));
 }
 
-// With the mean and the inverse of the deviation, which nobody else wants.
+// LayerNormalization whose outputs for the mean and the inverse standard deviation are used.
 void layer_normalization(NodeImport& node) {
   const auto x = node.input(0);
   const auto type = node.dtype(x);
@@ -78,15 +79,16 @@ void layer_normalization(NodeImport& node) {
   node.output(2, node.cast(inverse, f32));
 }
 
-// With statistics that only a run knows, by arithmetic: those of inputs, or of the batch, which then move the inputs.
+// BatchNormalization with statistics that are known only at run time, by elementwise operators:
+// statistics from inputs, or from the batch with an update of the running ones.
 void batch_normalization(NodeImport& node) {
   const bool trains = node.integer("training_mode", 0) != 0;
-  node.require(node.integer("spatial", 1) != 0, "its statistics are not those of channels");
+  node.require(node.integer("spatial", 1) != 0, "its statistics are not per channel (spatial is 0)");
   const auto momentum = node.real("momentum", 0.9);
   const auto type = node.dtype(node.input(0));
   const auto x = node.widened(node.input(0));
   const int rank = node.rank(x);
-  node.require(rank >= 2, "its input needs channels");
+  node.require(rank >= 2, "its input needs a channel axis");
   std::vector<std::int64_t> spatial;
   for (int a = 2; a < rank; ++a) spatial.push_back(a - 1);
   const auto per_channel = [&](const Operand& each) {
@@ -94,7 +96,7 @@ void batch_normalization(NodeImport& node) {
   };
   auto mean = node.widened(node.input(3)), variance = node.widened(node.input(4));
   if (trains) {
-    node.require(node.version() >= 14, "it trains, as opset 14 says it first");
+    node.require(node.version() >= 14, "training mode is supported from opset 14 on");
     std::vector<std::int64_t> all{0};
     for (const auto axis : spatial) all.push_back(axis + 1);
     const auto moved = [&](const Operand& before, const Operand& now) {

@@ -7,7 +7,7 @@
 namespace tenon::onnx {
 namespace {
 
-// The product of the sizes from `begin` to `end`. A size of 0 makes it 0, whatever the others are.
+// Product of the sizes from `begin` to `end`. A size of 0 gives 0, even if others are unknown.
 std::int64_t product_of_sizes(const Shape& shape, int begin, int end) {
   std::int64_t product = 1;
   for (int i = begin; i < end; ++i) {
@@ -17,14 +17,15 @@ std::int64_t product_of_sizes(const Shape& shape, int begin, int end) {
   return product;
 }
 
-// `bits` bits of unsigned 64-bit integers as float64, from bit `first` on.
+// Extracts `bits` bits from bit `first` on of unsigned 64-bit integers, as float64.
 Operand limb(NodeImport& node, const Operand& x, std::int64_t first, std::int64_t bits) {
   const auto number = [&](std::int64_t value) { return node.constant(Tensor::from({static_cast<std::uint64_t>(value)}, Shape::scalar())); };
   const auto moved = first == 0 ? x : node.add("tenon.bit_shift", std::vector{x, number(first)}, {{"direction", "right"}});
   return node.cast(node.add("tenon.bitwise_and", std::vector{moved, number((std::int64_t{1} << bits) - 1)}), f64);
 }
 
-// Limbs of 16 bits have exact sums of up to 2^21 products in float64, those of 8 bits of up to 2^37.
+// In float64, sums of up to 2^21 products of 16-bit limbs are exact, and sums of up to 2^37
+// products of 8-bit limbs.
 Operand integer_product(NodeImport& node, const Operand& a, const Operand& b, DType type) {
   const auto shape = node.shape(a);
   const auto terms = shape.has_rank() && shape.rank() > 0 ? shape[-1] : unknown;
@@ -89,7 +90,7 @@ Operand count_to(NodeImport& node, const Operand& size) {
 Operand matrix_product(NodeImport& node, const Operand& a, const Operand& b) {
   const auto type = node.dtype(a);
   node.require(type == node.dtype(b),
-               fmt::format("its inputs are {} and {}, but must be of one dtype", name_of(type), name_of(node.dtype(b))));
+               fmt::format("its inputs are {} and {}, but must have the same dtype", name_of(type), name_of(node.dtype(b))));
   if (any_integer.has(type)) return integer_product(node, a, b, type);
   node.require(type != boolean, "its inputs are bool, but must be numbers");
   return node.add("tenon.matmul", std::vector{node.widened(a), node.widened(b)});

@@ -1,4 +1,5 @@
-// com.microsoft: the fused operators that onnxruntime's optimizers write. Halves are computed in float32 and rounded once.
+// com.microsoft: the fused operators that onnxruntime's optimizer generates. Half-precision inputs
+// are computed in float32 and rounded once.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +27,7 @@ Operand factored(NodeImport& node, const Operand& x, double factor) {
 Operand plus(NodeImport& node, const Operand& x, std::size_t i) {
   return node.has(i) ? two_of(node, "tenon.add", x, wide_input(node, i)) : x;
 }
-/// As output i, with the first input's dtype.
+/// Sets output i, with the first input's dtype.
 void narrow(NodeImport& node, std::size_t i, const Operand& x, std::size_t like = 0) {
   node.output(i, node.cast(x, node.dtype(node.input(like))));
 }
@@ -73,7 +74,7 @@ Operand inverse_root(NodeImport& node, const Operand& x, double epsilon) {
 }
 
 void normalized(NodeImport& node, const Operand& x, std::size_t gamma, std::size_t beta, double epsilon) {
-  node.require(!node.is_read(1) && !node.is_read(2), "its mean and deviation are read, which training alone needs");
+  node.require(!node.is_read(1) && !node.is_read(2), "its mean and deviation outputs are used, which only training needs");
   node.require(epsilon > 0, "its epsilon must be positive");
   const auto scale = wide_input(node, gamma);
   auto offset = node.widened(node.optional_input(beta));
@@ -88,7 +89,7 @@ void skip_layer_norm(NodeImport& node) {
 }
 
 void skip_rms_norm(NodeImport& node) {
-  node.require(!node.is_read(1) && !node.is_read(2), "its deviation is read, which training alone needs");
+  node.require(!node.is_read(1) && !node.is_read(2), "its deviation output is used, which only training needs");
   const auto x = plus(node, two_of(node, "tenon.add", wide_input(node, 0), wide_input(node, 1)), 3);
   narrow(
       node, 0,
@@ -104,7 +105,7 @@ void rms_norm(NodeImport& node) {
   narrow(node, 0,
          node.add("tenon.rms_norm", Importer::Named{{"data", x}, {"gamma", wide_input(node, 1)}}, {{"epsilon", epsilon}, {"axis", axis}}));
   if (!node.is_read(1)) return;
-  node.require(node.axis(axis, node.rank(x)) == node.rank(x) - 1, "its deviation is read, over several axes");
+  node.require(node.axis(axis, node.rank(x)) == node.rank(x) - 1, "its deviation output is used, but it normalizes over several axes");
   node.output(1, inverse_root(node, mean_of_squares(node, x), epsilon));
 }
 
@@ -112,7 +113,7 @@ Operand rows_of(NodeImport& node, std::size_t table, const Operand& indices) {
   return two_of(node, "tenon.gather", wide_input(node, table), indices);
 }
 
-// Words, positions and segments are added, then normalized.
+// Adds word, position and segment embeddings, then normalizes.
 void embed_layer_norm(NodeImport& node) {
   node.integer("mask_index_type", 0);
   const auto ids = node.input(0);
@@ -122,7 +123,7 @@ void embed_layer_norm(NodeImport& node) {
     total = two_of(node, "tenon.add", total, rows_of(node, 3, node.input(8)));
   } else {
     node.require(!shape.has_rank() || shape.rank() == 2, "its input_ids must be [batch, steps]");
-    node.require_known(shape.has_rank() && shape[1] != unknown, "the length of its sequences is not known");
+    node.require_known(shape.has_rank() && shape[1] != unknown, "the length of its sequences is unknown");
     total = two_of(node, "tenon.add", total, rows_of(node, 3, node.count_to(shape[1])));
   }
   if (node.has(1)) total = two_of(node, "tenon.add", total, rows_of(node, 4, node.input(1)));
@@ -130,7 +131,7 @@ void embed_layer_norm(NodeImport& node) {
   narrow(node, 0, node.add("tenon.layer_norm", inputs, {{"epsilon", node.real("epsilon", 1e-12)}}), 2);
   if (node.is_read(1)) {
     node.require_known(node.has(7) || (shape.has_rank() && shape[0] != unknown),
-                       "its mask_index is read, for an unknown number of samples");
+                       "its mask_index output is used, but the number of samples is unknown");
     node.output(1, node.has(7)
                        ? node.cast(one_of(node, "tenon.sum", node.cast(node.input(7), i32), {{"axis", {1}}}), i32)
                        : node.add("tenon.broadcast_to", std::vector{node.constant(Tensor::zeros(i32, {1}))}, {{"shape", {shape[0]}}}));
@@ -143,7 +144,7 @@ void embed_layer_norm(NodeImport& node) {
 Operand turned(NodeImport& node, const Operand& x, bool really) {
   if (!really) return x;
   const int rank = node.rank(x);
-  node.require(rank >= 2, "its transposed factors need two axes");
+  node.require(rank >= 2, "its transposed operands need at least two axes");
   Numbers axes;
   for (int a = 0; a < rank - 2; ++a) axes.push_back(a);
   axes.insert(axes.end(), {rank - 1, rank - 2});
@@ -151,7 +152,8 @@ Operand turned(NodeImport& node, const Operand& x, bool really) {
 }
 
 void fused_matmul(NodeImport& node) {
-  node.require(node.integer("transBatchA", 0) == 0 && node.integer("transBatchB", 0) == 0, "it turns the axes of batches");
+  node.require(node.integer("transBatchA", 0) == 0 && node.integer("transBatchB", 0) == 0,
+               "its transBatchA and transBatchB are not supported");
   const auto left = turned(node, wide_input(node, 0), node.integer("transA", 0) != 0);
   const auto right = turned(node, wide_input(node, 1), node.integer("transB", 0) != 0);
   narrow(node, 0, factored(node, two_of(node, "tenon.matmul", left, right), node.real("alpha", 1)));
@@ -173,10 +175,10 @@ void fused_gemm(NodeImport& node) {
 
 void fused_conv(NodeImport& node) {
   const auto shape = node.shape(node.input(1));
-  node.require_known(shape.known(), "the shape of its weight is not known");
+  node.require_known(shape.known(), "the shape of its weight is unknown");
   node.require(shape.rank() >= 3, "its weight has fewer than 3 dimensions");
   const Numbers kernel(shape.begin() + 2, shape.end());
-  if (const auto given = node.integers("kernel_shape")) node.require(*given == kernel, "its kernel_shape is not that of its weight");
+  if (const auto given = node.integers("kernel_shape")) node.require(*given == kernel, "its kernel_shape does not match its weight");
   auto attributes = window_of(node, kernel);
   attributes.set("num_filter", shape[0]);
   attributes.set("groups", node.integer("group", 1));
@@ -193,7 +195,7 @@ void fused_conv(NodeImport& node) {
 
 // ---- quantized
 
-/// A product of integers less their zero points, exact in float64.
+/// Product of integers minus their zero points, exact in float64.
 Operand integer_product(NodeImport& node, Operand left, Operand right, const Operand& left_zero, const Operand& right_zero) {
   left = node.cast(left, f64), right = node.cast(right, f64);
   if (!left_zero.empty()) left = two_of(node, "tenon.sub", left, node.cast(left_zero, f64));
@@ -212,7 +214,7 @@ void matmul_to_float(NodeImport& node) {
   rescaled(node, product, node.input(2), node.input(3), 6);
 }
 
-// As DynamicQuantizeLinear, then a product of integers.
+// DynamicQuantizeLinear, then an integer product.
 void dynamic_matmul(NodeImport& node) {
   const auto x = node.input(0), zero = node.scalar(0, x);
   const auto high = two_of(node, "tenon.maximum", one_of(node, "tenon.max", x), zero);
@@ -234,7 +236,7 @@ Operand real_of(NodeImport& node, std::size_t first) {
 }
 void quantized(NodeImport& node, const Operand& x, std::size_t scale) {
   std::vector<Operand> inputs{x, node.input(scale)};
-  node.require(node.has(scale + 1), "its last zero point is missing, which says the dtype");
+  node.require(node.has(scale + 1), "its last zero point, which determines the dtype, is missing");
   inputs.push_back(node.input(scale + 1));
   node.output(node.add("tenon.quantize", inputs));
 }
@@ -252,33 +254,35 @@ void qlinear_leaky_relu(NodeImport& node) {
   quantized(node, one_of(node, "tenon.leaky_relu", real_of(node, 0), {{"slope", node.real("alpha", 0.01)}}), 3);
 }
 void qlinear_concat(NodeImport& node) {
-  node.require(node.inputs() >= 5 && (node.inputs() - 2) % 3 == 0, "its inputs must be a scale, a zero point, and three for each part");
+  node.require(node.inputs() >= 5 && (node.inputs() - 2) % 3 == 0,
+               "its inputs must be a scale, a zero point, and three for each concatenated tensor");
   std::vector<Operand> parts;
   for (std::size_t i = 2; i < node.inputs(); i += 3) parts.push_back(real_of(node, i));
   quantized(node, node.add("tenon.concat", parts, {{"axis", node.integer("axis", 0)}}), 0);
 }
 
-// Weights in 4 or 8 bits, `block_size` of a row sharing a scale and a zero point, are written out while the model is read.
+// Unpacks weights of 4 or 8 bits at import. Each block of `block_size` elements of a row shares a
+// scale and a zero point.
 void matmul_n_bits(NodeImport& node) {
   const auto depth = node.integer("K", 0), columns = node.integer("N", 0), bits = node.integer("bits", 4);
   const auto block = node.integer("block_size", 32);
   node.ignore("accuracy_level");
   node.require(bits == 4 || bits == 8, fmt::format("its weights have {} bits, not 4 or 8", bits));
   constexpr std::int64_t most = std::int64_t{1} << 40;
-  node.require(depth > 0 && columns > 0 && columns <= most && depth <= most / columns,
-               "its K and N must be positive, and what they count small");
-  node.require(block >= 16 && block <= 1 << 20 && (block & (block - 1)) == 0, "its block_size must be a power of two from 16 on");
-  node.require(!node.has(4), "its weights are in another order, by g_idx");
+  node.require(depth > 0 && columns > 0 && columns <= most && depth <= most / columns, "its K and N must be positive and not too large");
+  node.require(block >= 16 && block <= 1 << 20 && (block & (block - 1)) == 0, "its block_size must be a power of two, from 16 to 2^20");
+  node.require(!node.has(4), "its g_idx is not supported");
   const auto packed = node.input(1), scales = node.input(2), zeros = node.optional_input(3);
-  node.require(packed.known() && scales.known() && (zeros.empty() || zeros.known()), "its weights are not known before the model runs");
+  node.require(packed.known() && scales.known() && (zeros.empty() || zeros.known()),
+               "its weights are not known when the model is imported");
   const auto per_byte = 8 / bits, blocks = (depth + block - 1) / block, row_bytes = (block + per_byte - 1) / per_byte;
   const auto zero_bytes = (blocks + per_byte - 1) / per_byte;
   node.require(
       packed.elements.dtype() == u8 && packed.elements.size() == columns * blocks * row_bytes && scales.elements.size() == columns * blocks,
-      "its weights or scales have another size than its K, N and block_size say");
+      "the size of its weights or scales does not match its K, N and block_size");
   const bool whole_zeros = !zeros.empty() && zeros.elements.dtype() == u8;
   node.require(zeros.empty() || zeros.elements.size() == columns * (whole_zeros ? zero_bytes : blocks),
-               "its zero points have another size");
+               "the size of its zero points does not match its K, N and block_size");
   const auto scale = node.converted(scales.elements, f32);
   const auto real_zeros = zeros.empty() || whole_zeros ? Tensor() : node.converted(zeros.elements, f32);
   const auto bytes = packed.elements.values<std::uint8_t>();

@@ -1,4 +1,5 @@
-// com.microsoft: attention. Queries, keys and values are [batch, steps, heads size] here, as tenon.attention takes them, too.
+// com.microsoft: attention. Queries, keys and values are [batch, steps, heads * size], as in
+// tenon.attention.
 #include "onnx/operators/microsoft_attention.hpp"
 
 #include <fmt/format.h>
@@ -42,11 +43,12 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-/// [batch]: the keys of a sample that are seen end there; or [2 batch]: and then, where they begin.
+/// Mask of one number per sample, [batch]: the end of its visible keys; or of two, [2 batch]: the
+/// ends, then the beginnings.
 Operand kept_between(NodeImport& node, const Operand& mask, const Operand& keys) {
   const auto count = node.shape(mask)[0], batch = node.shape(node.input(0))[0];
-  node.require_known(count != unknown && batch != unknown, "the sizes of its batch and mask are not known");
-  node.require(count == batch || count == 2 * batch, "its mask of one dimension must have one number for each sample, or two");
+  node.require_known(count != unknown && batch != unknown, "the sizes of its batch and mask are unknown");
+  node.require(count == batch || count == 2 * batch, "its one-dimensional mask must have one or two numbers per sample");
   const auto bounds = node.cast(node.add("tenon.reshape", std::vector{mask}, {{"shape", {count / batch, batch, 1}}}), i64);
   const auto bound = [&](std::int64_t i) { return node.add("tenon.gather", std::vector{bounds, number(node, i)}); };
   const auto places = count_below(node, keys);
@@ -55,8 +57,8 @@ Operand kept_between(NodeImport& node, const Operand& mask, const Operand& keys)
   return node.add("tenon.logical_and", std::vector{kept, node.add("tenon.greater_equal", std::vector{places, bound(1)})});
 }
 
-/// What is added to scores: a number where a mask says so, and the bias. A mask is [batch, keys] or [batch, queries, keys] of 0 and 1, or
-/// says where keys end.
+/// The addend of the scores: a filter value for masked positions, and the bias. The mask is [batch,
+/// keys] or [batch, queries, keys] of 0 and 1, or gives the ends of the keys.
 Operand added_to_scores(NodeImport& node, std::size_t mask, std::size_t bias, const Operand& keys) {
   auto total = node.widened(node.optional_input(bias));
   if (!node.has(mask)) {
@@ -74,27 +76,28 @@ Operand added_to_scores(NodeImport& node, std::size_t mask, std::size_t bias, co
   return total.empty() ? wide : node.add("tenon.add", std::vector{total, wide});
 }
 
-/// The keys of all samples, with those of the past.
+/// Number of keys per sample, including those of the past.
 Operand count_of_keys(NodeImport& node, const Operand& keys, const Operand& past) {
   const auto now = size_along(node, keys, node.rank(keys) - 2);
   return past.empty() ? now : node.add("tenon.add", std::vector{size_along(node, past, 2), now});
 }
 
-// One product gives queries, keys and values. Keys and values of the past are one tensor, [2, batch, heads, steps, size].
+// A single product gives queries, keys and values. Past keys and values are one tensor, [2, batch,
+// heads, steps, size].
 void attention(NodeImport& node) {
-  node.require(!node.has(6), "it has a past of a length that a run decides");
-  node.require(node.integer("do_rotary", 0) == 0, "it turns queries and keys, with angles of its own");
-  node.require(node.integer("past_present_share_buffer", 0) == 0, "its past and present share one buffer");
+  node.require(!node.has(6), "its past_sequence_length is not supported");
+  node.require(node.integer("do_rotary", 0) == 0, "its do_rotary is not supported");
+  node.require(node.integer("past_present_share_buffer", 0) == 0, "its past_present_share_buffer is not supported");
   node.ignore("rotary_embedding_dim");
   const auto heads = node.integer("num_heads", 0);
   node.require(heads > 0, "its num_heads is missing");
   const auto weight = node.widened(node.input(1));
   const auto shape = node.shape(weight);
-  node.require_known(shape.has_rank() && (shape.rank() != 2 || shape[1] != unknown), "the shape of its weight is not known");
+  node.require_known(shape.has_rank() && (shape.rank() != 2 || shape[1] != unknown), "the shape of its weight is unknown");
   node.require(shape.rank() == 2, "its weight must be [input size, 3 hidden size]");
   const auto sizes = node.integers("qkv_hidden_sizes").value_or(Numbers(3, shape[1] / 3));
   node.require(sizes.size() == 3 && sizes[0] == sizes[1] && sizes[0] + sizes[1] + sizes[2] == shape[1],
-               "its qkv_hidden_sizes do not fit its weight");
+               "its qkv_hidden_sizes do not match its weight");
   auto joint = node.add("tenon.matmul", std::vector{node.widened(node.input(0)), weight});
   if (node.has(2)) joint = node.add("tenon.add", std::vector{joint, node.widened(node.input(2))});
   const auto parts = node.add_all("tenon.split", std::vector{joint}, {{"sections", 3}, {"axis", -1}, {"sizes", sizes}});
@@ -113,7 +116,7 @@ void attention(NodeImport& node) {
   node.output(1, node.cast(node.add("tenon.concat", presents, {{"axis", 0}}), node.dtype(node.input(0))));
 }
 
-/// Keys or values, as [batch, steps, heads size].
+/// Keys or values as [batch, steps, heads * size].
 Operand in_steps(NodeImport& node, const Operand& x, std::int64_t heads) {
   if (node.rank(x) == 3) return x;
   const auto turned = node.add("tenon.transpose", std::vector{x}, {{"axes", {0, 2, 1, 3}}});
@@ -125,8 +128,8 @@ Operand in_steps(NodeImport& node, const Operand& x, std::int64_t heads) {
 void multi_head_attention(NodeImport& node) {
   const auto heads = node.integer("num_heads", 0);
   node.require(heads > 0, "its num_heads is missing");
-  node.require(node.has(1) && node.has(2), "its queries, keys and values are packed into one tensor");
-  node.require(!node.has(8) && !node.has(9), "its past has a length that a run decides");
+  node.require(node.has(1) && node.has(2), "packed queries, keys and values are not supported");
+  node.require(!node.has(8) && !node.has(9), "its past_sequence_length or cache_indirection is not supported");
   Operand parts[3];
   for (std::size_t i = 0; i < 3; ++i) parts[i] = node.widened(node.input(i));
   const int rank = node.rank(parts[1]);
@@ -136,17 +139,18 @@ void multi_head_attention(NodeImport& node) {
   if (node.has(3)) {
     Numbers sizes;
     for (const auto& part : parts) sizes.push_back(node.shape(part)[2]);
-    node.require_known(std::count(sizes.begin(), sizes.end(), unknown) == 0, "the sizes of its heads are not known");
+    node.require_known(std::count(sizes.begin(), sizes.end(), unknown) == 0, "the sizes of its heads are unknown");
     const auto biases =
         node.add_all("tenon.split", std::vector{node.widened(node.input(3))}, {{"sections", 3}, {"axis", 0}, {"sizes", sizes}});
-    // keys and values with heads in front are another attention's, which has added the bias
+    // keys and values with a leading head axis come from another attention, which has already added
+    // the bias
     for (std::size_t i = 0; i < (rank == 3 ? 3 : 1); ++i) parts[i] = node.add("tenon.add", std::vector{parts[i], biases[i]});
   }
   const bool causal = node.integer("unidirectional", 0) != 0;
   const auto queries = node.shape(parts[0])[1], keys = node.shape(parts[1])[1];
   node.require(!causal || queries == unknown || keys == unknown || queries == keys,
-               "its queries see what is before them, but there are other keys than queries");
-  node.require(node.has(6) == node.has(7), "it has a past of keys or values alone");
+               "it is causal, but its numbers of queries and keys differ");
+  node.require(node.has(6) == node.has(7), "it has past keys or past values, but not both");
   const auto past_key = node.widened(node.optional_input(6)), past_value = node.widened(node.optional_input(7));
   const auto mask = added_to_scores(node, 4, 5, count_of_keys(node, parts[1], past_key));
   const auto made = attend(
@@ -157,25 +161,25 @@ void multi_head_attention(NodeImport& node) {
     if (node.is_read(i)) node.output(i, node.cast(made[i], node.dtype(node.input(0))));
 }
 
-/// [batch, steps] of 0, 1 ... and where they begin.
+/// [batch, steps] with 0, 1 and so on along the steps.
 Operand steps_of(NodeImport& node, const Operand& x, int along) {
   const auto shape = node.shape(x);
-  node.require_known(shape.has_rank() && shape[0] != unknown && shape[along] != unknown, "the sizes of its batch and steps are not known");
+  node.require_known(shape.has_rank() && shape[0] != unknown && shape[along] != unknown, "the sizes of its batch and steps are unknown");
   return node.add("tenon.broadcast_to", std::vector{node.count_to(shape[along])}, {{"shape", {shape[0], shape[along]}}});
 }
 
 void rotary_embedding(NodeImport& node) {
-  node.require(node.real("scale", 1) == 1, "its scale is not 1");
-  node.require(node.integer("is_packed_batching", 0) == 0, "its batches are packed");
+  node.require(node.real("scale", 1) == 1, "a scale other than 1 is not supported");
+  node.require(node.integer("is_packed_batching", 0) == 0, "packed batches are not supported");
   const auto x = node.widened(node.input(0));
   const int rank = node.rank(x);
   const auto table = node.shape(node.input(2));
-  node.require_known(table.known(), "the shape of its cos_cache is not known");
+  node.require_known(table.known(), "the shape of its cos_cache is unknown");
   node.require(table.rank() == 2, "its cos_cache must have 2 dimensions");
   auto heads = node.integer("num_heads", 0);
   const auto turned_size = node.integer("rotary_embedding_dim", 0);
   if (rank == 3 && heads == 0) {
-    node.require_known(node.shape(x)[2] != unknown, "its num_heads is missing, and the size of its heads is not known");
+    node.require_known(node.shape(x)[2] != unknown, "its num_heads is missing, and the size of its heads is unknown");
     node.require(turned_size == 0 && node.shape(x)[2] % (2 * table[1]) == 0, "its num_heads is missing");
     heads = node.shape(x)[2] / (2 * table[1]);
   }

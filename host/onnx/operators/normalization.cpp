@@ -1,4 +1,4 @@
-// Norms, and pooling by norms.
+// Normalizations, and Lp pooling.
 #include <fmt/format.h>
 
 #include "onnx/operators/window.hpp"
@@ -12,7 +12,7 @@ Operand both(NodeImport& node, const char* op, const Operand& left, const Operan
   return node.add(op, std::vector{left, right});
 }
 
-/// |x| to the power of p, which is 1 or more.
+/// |x|^p for p >= 1.
 Operand powered(NodeImport& node, const Operand& x, double p) {
   if (p == 2) return both(node, "tenon.mul", x, x);
   const auto size = node.add("tenon.abs", std::vector{x});
@@ -23,7 +23,7 @@ Operand root_of(NodeImport& node, const Operand& x, double p) {
   return p == 2 ? node.add("tenon.sqrt", std::vector{x}) : both(node, "tenon.pow", x, node.scalar(1 / p, x));
 }
 
-// What has no length stays 0.
+// Vectors of norm 0 stay 0.
 void lp_normalization(NodeImport& node) {
   const auto type = node.dtype(node.input(0));
   const auto x = node.widened(node.input(0));
@@ -37,11 +37,11 @@ void lp_normalization(NodeImport& node) {
   node.output(node.cast(node.add("tenon.where", std::vector{none_there, zero, both(node, "tenon.div", x, norm)}), type));
 }
 
-// Means of powers, times the elements of a window.
+// The mean of the powers times the window size.
 void lp_pool(NodeImport& node) {
   const auto kernel = node.integers("kernel_shape");
   node.require(kernel.has_value(), "its kernel_shape is missing");
-  node.require(node.integer("ceil_mode", 0) == 0, "its ceil_mode counts windows beyond the padding");
+  node.require(node.integer("ceil_mode", 0) == 0, "its ceil_mode is not supported");
   const auto p = node.integer("p", 2);
   node.require(p >= 1, "its p must be 1 or more");
   std::int64_t count = 1;
@@ -68,7 +68,8 @@ void global_lp_pool(NodeImport& node) {
   node.output(node.cast(root_of(node, sums, p), type));
 }
 
-// In float64, where the mean of equal numbers is that number: what is left of it otherwise would count as a deviation.
+// In float64, so that the mean of equal numbers is exactly that number; a rounding error would
+// count as a deviation.
 void mean_variance(NodeImport& node) {
   const auto type = node.dtype(node.input(0));
   const auto x = node.cast(node.input(0), f64);
@@ -79,7 +80,8 @@ void mean_variance(NodeImport& node) {
   node.output(node.cast(both(node, "tenon.div", centred, deviation), type));
 }
 
-// Before version 21 its scale and bias have a number for each group; ours, and those of later versions, for each channel.
+// Before opset 21, scale and bias have one number per group; since then, and in Tenon, one per
+// channel.
 void group_norm(NodeImport& node) {
   const auto x = node.input(0);
   auto scale = node.input(1), bias = node.input(2);
@@ -91,7 +93,7 @@ void group_norm(NodeImport& node) {
     const auto shape = node.shape(x);
     node.require(!shape.has_rank() || shape.rank() >= 2, "its input has fewer than 2 dimensions");
     node.require_known(shape.has_rank() && shape[1] != unknown,
-                       "before version 21 its scale has a number for each group, so the number of channels must be known");
+                       "before opset 21 its scale has one number per group, so the number of channels must be known");
     node.require(shape[1] % groups == 0, fmt::format("its {} groups do not divide {} channels", groups, shape[1]));
     node.make_room(8 * shape[1]);
     Numbers group_of;
@@ -99,7 +101,7 @@ void group_norm(NodeImport& node) {
     for (auto* each : {&scale, &bias}) {
       const auto given = node.shape(*each);
       node.require(!given.known() || (given.rank() == 1 && given[0] == groups),
-                   fmt::format("its scale and bias must be [{}], a number for each group, before version 21", groups));
+                   fmt::format("its scale and bias must be [{}], one number per group, before opset 21", groups));
       *each = node.add("tenon.gather", std::vector{*each, node.constant(group_of)}, {{"axis", 0}});
     }
   }
@@ -115,11 +117,11 @@ void swiglu(NodeImport& node) {
   node.output(node.cast(both(node, "tenon.mul", open, node.widened(node.input(1))), type));
 }
 
-// One axis of a convolution that sees nothing behind it; the last elements are what its next call sees.
+// A causal depthwise convolution over one axis; the last elements are the state for the next call.
 void causal_conv(NodeImport& node) {
   const auto type = node.dtype(node.input(0));
   const auto shape = node.shape(node.input(1));
-  node.require_known(shape.known(), "the shape of its weight is not known");
+  node.require_known(shape.known(), "the shape of its weight is unknown");
   node.require(shape.rank() == 3 && shape[1] == 1, "its weight must be [channels, 1, k]");
   const auto past = shape[2] - 1;
   const auto activation = node.text("activation", "none");

@@ -1,10 +1,11 @@
-// Products of integers and quantized values. float64 has room for their sums: they are exact, and wrap around in int32 as integers do.
+// Products of integers and quantized values. Their sums are computed exactly in float64 and then
+// wrap around as in int32.
 #include "onnx/operators/window.hpp"
 
 namespace tenon::onnx {
 namespace {
 
-// A scale or zero point: one, or one for each row.
+// A scale or zero point: a single one, or one per row.
 Operand one_or_by_row(NodeImport& node, std::size_t input, DType dtype) {
   const auto wide = node.cast(node.input(input), dtype);
   const auto shape = node.shape(wide);
@@ -12,7 +13,7 @@ Operand one_or_by_row(NodeImport& node, std::size_t input, DType dtype) {
   return several ? node.add("tenon.reshape", std::vector{wide}, {{"shape", {-1, 1}}}) : wide;
 }
 
-// The product of two matrices less their zero points.
+// Product of two matrices minus their zero points.
 Operand centered_product(NodeImport& node, std::size_t left, std::size_t left_zero, std::size_t right, std::size_t right_zero) {
   auto a = node.cast(node.input(left), f64), b = node.cast(node.input(right), f64);
   if (node.has(left_zero)) a = node.add("tenon.sub", std::vector{a, one_or_by_row(node, left_zero, f64)});
@@ -24,7 +25,7 @@ void matmul_integer(NodeImport& node) {
   node.output(node.cast(node.cast(centered_product(node, 0, 2, 1, 3), i64), i32));
 }
 
-// Rounding to the dtype of the last input saturates.
+// The conversion to the dtype of the last input saturates.
 void qlinear_matmul(NodeImport& node) {
   const auto factor = node.add("tenon.mul", std::vector{one_or_by_row(node, 1, f32), node.cast(node.input(4), f32)});
   const auto step = node.add("tenon.div", std::vector{factor, one_or_by_row(node, 6, f32)});
@@ -33,16 +34,16 @@ void qlinear_matmul(NodeImport& node) {
   node.output(node.cast(node.add("tenon.add", std::vector{rounded, one_or_by_row(node, 7, f64)}), node.dtype(node.input(7))));
 }
 
-/// A convolution of integers. float32 holds sums below 2^24 exactly: where there may be larger ones, weights, and data, too, are taken
-/// apart into 16 times one number and a smaller one.
+/// Integer convolution. float32 represents sums below 2^24 exactly; if larger ones are possible,
+/// the weight, and if necessary the data, is split into 16 times a high part plus a low part.
 struct IntegerConvolution {
   IntegerConvolution(NodeImport& at, std::size_t weight_place) : node(at) {
     const auto shape = node.shape(node.input(weight_place));
-    node.require_known(shape.known(), "the shape of its weight is not known");
+    node.require_known(shape.known(), "the shape of its weight is unknown");
     node.require(shape.rank() >= 3 && shape.rank() <= 5, "its weight must have 3 to 5 dimensions");
     std::vector<std::int64_t> kernel;
     for (int a = 2; a < shape.rank(); ++a) kernel.push_back(shape[a]);
-    if (const auto given = node.integers("kernel_shape")) node.require(*given == kernel, "its kernel_shape is not that of its weight");
+    if (const auto given = node.integers("kernel_shape")) node.require(*given == kernel, "its kernel_shape does not match its weight");
     spatial = kernel.size();
     attributes = window_of(node, kernel);
     attributes.set("num_filter", shape[0]);
@@ -52,7 +53,7 @@ struct IntegerConvolution {
     node.require(terms <= 65536, "its sums have more than 65536 terms");
   }
 
-  /// [channels] to what broadcasts to [batch, channels, spatial ...], or to weights.
+  /// Expands [channels] so that it broadcasts to [batch, channels, spatial ...] or to the weight.
   Operand by_channel(const Operand& x, bool of_weight) {
     if (node.rank(x) == 0 || node.shape(x).size() == 1) return x;
     std::vector<std::int64_t> axes;
@@ -62,7 +63,7 @@ struct IntegerConvolution {
   }
   Operand centered(std::size_t place, std::size_t zero, bool of_weight) {
     const auto type = node.dtype(node.input(place));
-    node.require(type == u8 || type == i8, "its integers must have 8 bits");
+    node.require(type == u8 || type == i8, "its data and weight must be 8-bit integers");
     auto x = node.cast(node.input(place), f32);
     if (!node.has(zero)) return x;
     return node.add("tenon.sub", std::vector{x, by_channel(node.cast(node.input(zero), f32), of_weight)});
@@ -77,7 +78,7 @@ struct IntegerConvolution {
   Operand twice(const Operand& high, const Operand& low) {
     return node.add("tenon.add", std::vector{node.add("tenon.mul", std::vector{high, node.scalar(16, high)}), low});
   }
-  /// float64 with whole numbers.
+  /// Whole numbers, as float64.
   Operand sums(const Operand& x, const Operand& w) {
     if (terms <= 258) return product(x, w);
     const auto [w_high, w_low] = apart(w);
@@ -97,7 +98,7 @@ void conv_integer(NodeImport& node) {
   node.output(node.cast(node.cast(at.sums(at.centered(0, 2, false), at.centered(1, 3, true)), i64), i32));
 }
 
-// Rounding to the dtype of the last zero point saturates.
+// The conversion to the dtype of the last zero point saturates.
 void qlinear_conv(NodeImport& node) {
   IntegerConvolution at(node, 3);
   auto sums = at.sums(at.centered(0, 2, false), at.centered(3, 5, true));
@@ -108,7 +109,7 @@ void qlinear_conv(NodeImport& node) {
   node.output(node.cast(node.add("tenon.add", std::vector{rounded, node.cast(node.input(7), f64)}), node.dtype(node.input(7))));
 }
 
-// A scale and a zero point for the range of x with 0 in it, then x quantized by them.
+// Computes scale and zero point for the range of x extended to include 0, then quantizes x.
 void dynamic_quantize_linear(NodeImport& node) {
   const auto x = node.input(0);
   const auto zero = node.scalar(0, x);

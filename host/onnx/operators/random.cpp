@@ -1,16 +1,16 @@
-// Random numbers for a tensor's shape. Seeds are the session's.
+// Random tensors with the shape of an input. Seeds come from the session.
 #include "onnx/dtype.hpp"
 #include "onnx/import/node_import.hpp"
 
 namespace tenon::onnx {
 namespace {
 
-/// Of the first input's shape.
+/// Random numbers in the shape of the first input.
 Operand drawn(NodeImport& node, const char* op, Attributes attributes) {
   node.ignore("seed");
   const auto shape = node.shape(node.input(0));
   if (!shape.known())
-    node.refuse("the shape of its input is not known, which random numbers need before the model runs", "give the inputs whole shapes");
+    node.refuse("the shape of its input is unknown, but random numbers need it when the model is imported", "give the inputs whole shapes");
   attributes.set("shape", std::vector<std::int64_t>(shape.begin(), shape.end()));
   return node.add(op, std::vector<Operand>{}, attributes);
 }
@@ -18,7 +18,7 @@ Operand drawn(NodeImport& node, const char* op, Attributes attributes) {
 DType dtype_or(NodeImport& node, DType otherwise) {
   if (node.attribute("dtype") == nullptr) return otherwise;
   const auto* element = element_type(static_cast<std::int32_t>(node.integer("dtype", 0)));
-  node.require(element != nullptr && element->dtype != unknown_dtype, "its dtype is one that Tenon has not");
+  node.require(element != nullptr && element->dtype != unknown_dtype, "its dtype is not supported by Tenon");
   return element->dtype;
 }
 
@@ -32,7 +32,7 @@ void uniform_like(NodeImport& node) {
   node.output(node.cast(made, dtype_or(node, node.dtype(node.input(0)))));
 }
 
-// 1 as often as the input says.
+// 1 with the probability that the input gives.
 void bernoulli(NodeImport& node) {
   const auto likely = node.cast(node.input(0), node.dtype(node.input(0)) == f64 ? f64 : f32);
   const auto made = node.cast(drawn(node, "tenon.uniform", {{"low", 0.0}, {"high", 1.0}}), node.dtype(likely));

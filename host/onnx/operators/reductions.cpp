@@ -1,4 +1,5 @@
-// Reductions that are several of Tenon's operators. Halves are computed in float32 and rounded once.
+// Reductions that become several Tenon operators. Half-precision inputs are computed in float32 and
+// rounded once.
 #include "onnx/import/node_import.hpp"
 
 namespace tenon::onnx {
@@ -6,8 +7,8 @@ namespace {
 
 struct Axes {
   Attributes attributes;
-  bool identity = false;  // no axes, and noop_with_empty_axes
-  Operand computed{};     // where the model computes them
+  bool identity = false;  // no axes, with noop_with_empty_axes
+  Operand computed{};     // axes that the model computes
 };
 
 Operand reduce(NodeImport& node, const char* op, const Operand& x, const Axes& axes) {
@@ -91,7 +92,7 @@ void log_sum(NodeImport& node) {
   reduced(node, 18, same, "tenon.sum", logarithm);
 }
 
-// Without overflow: the largest element is taken out, and put back behind the logarithm.
+// Avoids overflow by subtracting the maximum first and adding it back after the logarithm.
 void log_sum_exp(NodeImport& node) {
   const auto type = node.dtype(node.input(0));
   const auto axes = axes_of(node, 18);

@@ -1,4 +1,4 @@
-// Other shapes for the same elements.
+// Changes of shape.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace tenon::onnx {
 namespace {
 
-// 0 copies the input's size, unless allowzero.
+// A size of 0 copies the input's size, unless allowzero is set.
 void reshape(NodeImport& node) {
   const auto data = node.input(0);
   const bool zeros = node.integer("allowzero", 0) != 0;
@@ -16,10 +16,10 @@ void reshape(NodeImport& node) {
   if (!sizes.known())
     return node.output(node.add("tenon.reshape", Importer::Named{{"x", data}, {"sizes", sizes}}, {{"copy_zeros", !zeros}}));
   auto shape = node.version() < 5 ? *node.integers("shape") : *node.known_integers(1);
-  node.require(shape.size() <= max_rank, fmt::format("its shape has {} dimensions, and at most {} are possible", shape.size(), max_rank));
+  node.require(shape.size() <= max_rank, fmt::format("its shape has {} dimensions; at most {} are supported", shape.size(), max_rank));
   const auto from = node.shape(data);
   const auto given = std::count(shape.begin(), shape.end(), -1);
-  std::int64_t open = -1;  // a copied size that is not known
+  std::int64_t open = -1;  // a copied size that is unknown
   for (std::size_t i = 0; !zeros && i < shape.size(); ++i) {
     if (shape[i] != 0) continue;
     const auto size = from.has_rank() && static_cast<int>(i) < from.rank() ? from[static_cast<int>(i)] : unknown;
@@ -31,7 +31,7 @@ void reshape(NodeImport& node) {
   node.output(node.add("tenon.reshape", std::vector{data}, {{"shape", shape}}));
 }
 
-// Before 13 all axes from `axis` on are one.
+// Before opset 13, all axes from `axis` on are treated as one.
 void flattened(NodeImport& node, const char* op) {
   const auto data = node.input(0);
   const auto axis = node.integer("axis", 1);
@@ -48,7 +48,7 @@ void log_softmax(NodeImport& node) {
 
 std::int64_t channels_of(NodeImport& node, const Operand& data, Shape& shape) {
   shape = node.shape(data);
-  node.require_known(shape.known(), "the shape of its input is not known");
+  node.require_known(shape.known(), "the shape of its input is unknown");
   node.require(shape.rank() == 4, "its input must be [N, C, H, W]");
   return shape[1];
 }

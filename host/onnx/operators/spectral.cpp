@@ -1,4 +1,4 @@
-// Windows, mel filters and Fourier transforms of frames.
+// Windows, mel filter banks and short-time Fourier transforms.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 DType output_dtype(NodeImport& node) {
   const auto* element = element_type(static_cast<std::int32_t>(node.integer("output_datatype", 1)));
-  node.require(element != nullptr && element->dtype != unknown_dtype, "its output_datatype is one that Tenon has not");
+  node.require(element != nullptr && element->dtype != unknown_dtype, "its output_datatype is not supported by Tenon");
   return element->dtype;
 }
 
@@ -21,7 +21,7 @@ Operand times(NodeImport& node, const Operand& x, double factor) {
   return node.add("tenon.mul", std::vector{x, node.scalar(factor, x)});
 }
 
-// The sum of some cosines, whose k-th has k periods. In float64, and at once where the size is known.
+// A sum of cosines, the k-th with k periods, in float64; evaluated at import if the size is known.
 void window(NodeImport& node, const std::vector<double>& factors) {
   auto size = node.input(0);
   const auto shape = node.shape(size);
@@ -51,7 +51,7 @@ void blackman(NodeImport& node) {
   window(node, {0.42, -0.5, 0.08});
 }
 
-// Triangles over the bins of a spectrum, whose corners lie at equal distances on the mel scale.
+// Triangular filters over the bins of a spectrum, with corners at equal distances on the mel scale.
 void mel_weights(NodeImport& node) {
   for (std::size_t i = 0; i < 5; ++i) node.require(node.has(i), fmt::format("its input {} is missing", i));
   const double bands = *node.known_number(0), length = *node.known_number(1), rate = *node.known_number(2);
@@ -66,7 +66,7 @@ void mel_weights(NodeImport& node) {
   for (std::int64_t i = 0; i < count + 2; ++i) {
     const double hertz = 700 * (std::pow(10, (static_cast<double>(i) * step + mel(lowest)) / 2595) - 1);
     corners.push_back(static_cast<std::int64_t>(std::floor((length + 1) * hertz / rate)));
-    node.require(corners.back() <= rows, "its upper edge lies above half of the sample rate");
+    node.require(corners.back() <= rows, "its upper_edge_hertz is above half of the sample rate");
   }
   node.make_room(4 * rows * count);
   auto made = Tensor::zeros(f32, {rows, count});
@@ -83,23 +83,24 @@ void mel_weights(NodeImport& node) {
   node.output(node.cast(node.constant(made), output_dtype(node)));
 }
 
-// Frames are gathered and transformed together: [batch, samples, 1 or 2] to [batch, frames, bins, 2].
+// Gathers all frames and transforms them at once: [batch, samples, 1 or 2] to [batch, frames, bins,
+// 2].
 void stft(NodeImport& node) {
   const auto signal = node.input(0), taper = node.optional_input(2);
   const auto shape = node.shape(signal);
   node.require(!shape.has_rank() || shape.rank() == 3, "its signal must be [batch, samples, 1 or 2]");
-  node.require_known(shape.has_rank() && shape[1] != unknown && shape[2] != unknown, "the number of its samples is not known");
+  node.require_known(shape.has_rank() && shape[1] != unknown && shape[2] != unknown, "the number of its samples is unknown");
   node.require(shape[2] == 1 || shape[2] == 2, "its signal must be [batch, samples, 1 or 2]");
   const double step = node.known_number(1).value_or(0);
   double length = node.known_number(3).value_or(0);
   if (!taper.empty()) {
     const auto given = node.shape(taper);
-    node.require_known(given.known(), "the size of its window is not known");
+    node.require_known(given.known(), "the size of its window is unknown");
     node.require(given.rank() == 1 && (!node.has(3) || static_cast<double>(given[0]) == length), "its window must be [frame_length]");
     length = static_cast<double>(given[0]);
   }
   node.require(step >= 1 && step <= 1e9 && length >= 1 && length <= static_cast<double>(shape[1]),
-               "its frames must be 1 to the number of samples long, and 1 or more apart");
+               "its frame_length must be from 1 to the number of samples, and its frame_step at least 1");
   const auto size = static_cast<std::int64_t>(length), distance = static_cast<std::int64_t>(step);
   const auto frames = (shape[1] - size) / distance + 1;
   const auto begins = node.add("tenon.reshape",
@@ -109,7 +110,7 @@ void stft(NodeImport& node) {
   auto cut = node.add("tenon.gather", std::vector{signal, places}, {{"axis", 1}});
   if (!taper.empty()) cut = node.add("tenon.mul", std::vector{cut, node.add("tenon.expand_dims", std::vector{taper}, {{"axis", {1}}})});
   const bool onesided = node.integer("onesided", 1) != 0;
-  node.require(!onesided || shape[2] == 1, "its signal is complex, and onesided is for real ones");
+  node.require(!onesided || shape[2] == 1, "its signal is complex, but onesided needs a real one");
   node.output(node.add("tenon.dft", std::vector{cut}, {{"axis", 2}, {"onesided", onesided}}));
 }
 

@@ -1,4 +1,5 @@
-// ai.onnx.preview.training: steps of optimizers, for each parameter; ai.onnx.ml: what is one operator of Tenon.
+// ai.onnx.preview.training: optimizer steps per parameter; ai.onnx.ml: operators that have an
+// equivalent in Tenon.
 #include <fmt/format.h>
 
 #include "onnx/import/node_import.hpp"
@@ -8,12 +9,12 @@ namespace {
 
 constexpr const char* training = "ai.onnx.preview.training";
 
-/// A rate, the number of the step, then groups of tensors: one in each for each parameter.
+/// Inputs of an optimizer: learning rate, step number, then groups of tensors with one tensor per
+/// parameter.
 class Steps {
  public:
   Steps(NodeImport& at, std::size_t groups) : node(at), rate(at.input(0)), count((at.inputs() - 2) / groups) {
-    node.require(node.inputs() >= 2 + groups && (node.inputs() - 2) % groups == 0,
-                 fmt::format("it needs {} inputs for each parameter", groups));
+    node.require(node.inputs() >= 2 + groups && (node.inputs() - 2) % groups == 0, fmt::format("it needs {} inputs per parameter", groups));
     step = node.cast(node.input(1), node.dtype(rate));
   }
   Operand add(const Operand& left, const Operand& right) { return node.add("tenon.add", std::vector{left, right}); }
@@ -23,13 +24,13 @@ class Steps {
   Operand sqrt(const Operand& x) { return node.add("tenon.sqrt", std::vector{x}); }
   Operand times(const Operand& x, double factor) { return mul(x, node.scalar(factor, x)); }
   Operand plus(const Operand& x, double term) { return add(x, node.scalar(term, x)); }
-  /// Behind the first step.
+  /// Selects `yes` after the first step, else `no`.
   Operand later(const Operand& yes, const Operand& no) {
     return node.add("tenon.where", std::vector{node.add("tenon.greater", std::vector{step, node.scalar(0, step)}), yes, no});
   }
   Operand input(std::size_t group, std::size_t i) { return node.input(2 + group * count + i); }
   void output(std::size_t group, std::size_t i, const Operand& x) { node.output(group * count + i, x); }
-  /// The gradient with that of the norm.
+  /// The gradient including the regularization term.
   Operand gradient(std::size_t i) { return add(times(input(0, i), node.real("norm_coefficient", 0)), input(1, i)); }
 
   NodeImport& node;
@@ -89,7 +90,7 @@ void binarizer(NodeImport& node) {
   node.output(node.cast(node.add("tenon.greater", std::vector{wide, node.scalar(node.real("threshold", 0), wide)}), node.dtype(x)));
 }
 
-// Columns by their numbers; of a vector, as one row.
+// Selects columns by index; a vector counts as one row.
 void feature_extractor(NodeImport& node) {
   auto x = node.input(0);
   if (node.rank(x) == 1) x = node.add("tenon.expand_dims", std::vector{x}, {{"axis", {0}}});

@@ -1,4 +1,4 @@
-// What convolutions and pooling say of their windows.
+// Window attributes of convolution and pooling.
 #pragma once
 #include <fmt/format.h>
 
@@ -8,11 +8,11 @@ namespace tenon::onnx {
 
 inline std::vector<std::int64_t> numbers_of(NodeImport& node, const char* name, std::size_t count, std::int64_t otherwise) {
   auto found = node.integers(name).value_or(std::vector<std::int64_t>(count, otherwise));
-  node.require(found.size() == count, fmt::format("its attribute '{}' has {} numbers and must have {}", name, found.size(), count));
+  node.require(found.size() == count, fmt::format("its attribute '{}' has {} numbers, but needs {}", name, found.size(), count));
   return found;
 }
 
-/// Steps, distances and padding as our operators have them.
+/// Strides, dilations and padding as Tenon parameters.
 inline Attributes window_of(NodeImport& node, const std::vector<std::int64_t>& kernel) {
   using Numbers = std::vector<std::int64_t>;
   const auto axes = kernel.size();

@@ -1,4 +1,5 @@
-// Numbers that become those of another dtype: Tenon limits them to its range, and ONNX's Cast leaves open what becomes of the others.
+// Conversions between dtypes. Tenon saturates to the target's range; the result of ONNX's Cast is
+// undefined out of range.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,7 +15,8 @@ namespace {
 constexpr Types small_integers = {u8, i8, u16, i16};
 constexpr double two_63 = 0x1p63, two_64 = 0x1p64;
 
-/// The numbers of float64 that an integer dtype holds: the least, the most, and the one above all.
+/// The range of an integer dtype in float64: smallest and largest value, and the smallest number
+/// above the range.
 struct Range {
   double least, most, end;
 };
@@ -33,7 +35,8 @@ Range range_of(DType dtype) {
   return range;
 }
 
-/// Floating numbers of `from` as integers of `to`, the node's output: cut off, limited to the range, nan as 0.
+/// Converts floating-point `from` to integer `to` as the node's output: truncates, saturates, and
+/// maps nan to 0.
 void output_integers(NodeExport& node, std::string x, DType from, DType to) {
   const auto wide = from == f64 || !small_integers.has(to) ? f64 : f32;
   if (from != wide) x = node.cast(x, wide);
@@ -46,7 +49,8 @@ void output_integers(NodeExport& node, std::string x, DType from, DType to) {
   const auto limited = node.add("Clip", {x, limit(range.least), limit(range.most)});
   const NodeExport::Attributes as_to{{"to", std::int64_t{written::number_of(to)}}};
   if (to != i64 && to != u64) return node.output("Cast", {limited}, as_to);
-  // The largest integer is no float64. All ones are that of uint64, which few runtimes select from.
+  // The largest 64-bit integer is not a float64. For uint64 it is all ones, made from int64 -1,
+  // because few runtimes support Where on uint64.
   const auto beyond = node.add("GreaterOrEqual", {x, limit(range.end)});
   if (to == i64) return node.output("Where", {beyond, node.integer_constant(INT64_MAX), node.cast(limited, i64)});
   const auto bits = node.cast(node.cast(limited, u64), i64);
@@ -60,7 +64,7 @@ bool cast(NodeExport& node) {
   return true;
 }
 
-// A bound that is left out is the largest finite number there.
+// An omitted bound is the largest finite number in ONNX.
 bool clip(NodeExport& node) {
   const auto bound = [&](double value) {
     auto made = Tensor::empty(node.dtype(), Shape::scalar());
@@ -77,17 +81,18 @@ bool clip(NodeExport& node) {
   return true;
 }
 
-/// What quantize and dequantize have in common: scales and zero points that are spread over x.
+/// Common code of quantize and dequantize: scales and zero points that broadcast over x.
 class Scaled {
  public:
   explicit Scaled(NodeExport& at) : node_(at) {}
 
-  /// One for all, or one for each index along the axis. Blocks are left to ONNX's own operator.
+  /// Supports one scale for all elements or one per index along the axis. Block quantization needs
+  /// ONNX's own operator.
   bool fits() const {
     const auto& scale = node_.type(1);
     return node_.integer("block_size") == 0 && scale.rank >= 0 && (scale.rank == 0 || scale.dims[0] == 1 || node_.rank() > 0);
   }
-  /// Scale or zero point, as `dtype`.
+  /// Scale or zero point converted to `dtype`.
   std::string spread(std::size_t i, DType dtype) const {
     auto x = node_.dtype(i) == dtype ? node_.input(i) : node_.cast(node_.input(i), dtype);
     const auto axis = node_.integer("axis") < 0 ? node_.integer("axis") + node_.rank() : node_.integer("axis");
@@ -125,7 +130,7 @@ bool dequantize(NodeExport& node) {
   const auto x_dtype = node.dtype(0), scale_dtype = node.dtype(1), to = node.output_dtype();
   if ((takes_scales(node.opset(), unknown_dtype, x_dtype, scale_dtype) && (to == scale_dtype || node.opset() >= 23)) || !scaled.fits())
     return false;
-  const auto wide = x_dtype == i32 ? f64 : f32;  // which holds every difference
+  const auto wide = x_dtype == i32 ? f64 : f32;  // wide enough for every difference
   auto number = scaled.as(0, wide);
   if (scaled.has_zero()) number = node.add("Sub", {number, scaled.spread(2, wide)});
   if (wide != f32) number = node.cast(number, f32);

@@ -1,4 +1,4 @@
-// Operators that ONNX has not, or not yet in every opset, as formulas of its operators.
+// Operators that ONNX lacks, at all or in older opsets, as formulas of its operators.
 #include <algorithm>
 
 #include "onnx/export/node_export.hpp"
@@ -42,7 +42,7 @@ bool test_add(NodeExport& node) {
   return true;
 }
 
-// Of integers the quotient is a float64.
+// The quotient of integers is float64.
 bool div(NodeExport& node) {
   if (node.output_dtype() == node.dtype()) return false;
   node.output("Div", {node.cast(node.input(0), node.output_dtype()), node.cast(node.input(1), node.output_dtype())});
@@ -94,7 +94,7 @@ bool identity(NodeExport& node) {
   return true;
 }
 
-// Integers are whole.
+// Rounding integers has no effect.
 bool rounded(NodeExport& node) {
   if (allows(floating.mask, node.dtype())) return false;
   return identity(node);
@@ -155,7 +155,8 @@ bool scale_by(NodeExport& node) {
   return true;
 }
 
-// The remainder of floats has the sign of the divisor here, also where it is 0; ONNX has the one with the sign of the dividend alone.
+// Tenon's floating-point remainder has the sign of the divisor, even if it is 0; ONNX has only the
+// one with the sign of the dividend.
 bool mod(NodeExport& node) {
   if (node.flag("fmod") || !allows(floating.mask, node.dtype())) return false;
   const Wide wide(node);
@@ -169,7 +170,7 @@ bool mod(NodeExport& node) {
   return true;
 }
 
-// Both inputs broadcast here; the slope alone there.
+// In Tenon both inputs broadcast; in ONNX only the slope does.
 bool prelu(NodeExport& node) {
   const auto &x = node.type(0), &slope = node.type(1);
   bool one_way = slope.rank <= x.rank;

@@ -1,4 +1,5 @@
-// Layers whose parameters stand in the shapes of ONNX's weights, and windows whose lists ONNX wants in full.
+// Layers whose parameters follow from weight shapes in ONNX, and windows, whose attribute lists
+// ONNX needs in full.
 #include <algorithm>
 #include <numeric>
 
@@ -9,13 +10,13 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-// One number for each axis, where one may stand for all.
+// Expands a list with a single number to one number per axis.
 Numbers spread(const Numbers& list, std::size_t axes, const Numbers& otherwise) {
   if (list.empty()) return otherwise;
   return list.size() == 1 ? Numbers(axes, list[0]) : list;
 }
 
-/// The lists of a window, one number for each axis.
+/// Window parameters with one number per axis.
 struct Window {
   Window(NodeExport& node, const Numbers& size, const Numbers& step)
       : kernel(size),
@@ -27,7 +28,7 @@ struct Window {
 
   std::size_t axes() const { return kernel.size(); }
   std::int64_t reach(std::size_t axis) const { return (kernel[axis] - 1) * dilate[axis] + 1; }
-  /// So that these are added in all.
+  /// Distributes a total padding over both ends.
   void set_total(std::size_t axis, std::int64_t total) {
     const auto less = total / 2;
     pad[axis] = pad_mode == "same_upper" ? less : total - less;
@@ -49,14 +50,14 @@ struct Window {
   std::string pad_mode;
 };
 
-// The last node of a layer, or the first of several.
+// Adds the last node of a layer as its output, or an intermediate one.
 std::string finish(NodeExport& node, bool last, const char* type, written::Texts inputs, NodeExport::Attributes attributes = {}) {
   if (!last) return node.add(type, std::move(inputs), std::move(attributes));
   node.output(type, std::move(inputs), std::move(attributes));
   return {};
 }
 
-// What the fused operators do behind the layer.
+// Whether a fused operator has no activation and no addend.
 bool is_plain(const NodeExport& node) {
   return !node.has_parameter("activation") || (node.text("activation") == "none" && node.input("addend").empty());
 }
@@ -85,8 +86,9 @@ void activate(NodeExport& node, std::string sum) {
     node.output("Clip", {sum, node.scalar(node.real("low"), node.dtype()), node.scalar(node.real("high"), node.dtype())});
 }
 
-// Pads that say the same as auto_pad, which programs compute differently with dilations, with kernels smaller than strides, and for
-// same_lower. With a stride of 1 they are the same for all sizes.
+// Replaces auto_pad by equivalent pads, because runtimes compute it differently with dilations,
+// with kernels smaller than strides, and for same_lower. With a stride of 1 the pads do not depend
+// on sizes.
 void set_same_pads(NodeExport& node, Window& window) {
   if (window.pad_mode == "given") return;
   const auto& data = node.type(0);
@@ -100,7 +102,7 @@ void set_same_pads(NodeExport& node, Window& window) {
     totals.push_back(std::max<std::int64_t>((size - 1) / stride * stride + window.reach(a) - size, 0));
   }
   if (open && unclear)
-    node.note("has an auto_pad that some programs refuse or compute differently, because the sizes of its data are not known");
+    node.note("has an auto_pad that some programs reject or compute differently, because the sizes of its data are unknown");
   if (open) return;
   for (std::size_t a = 0; a < window.axes(); ++a) window.set_total(a, totals[a]);
   window.pad_mode = "given";
@@ -118,7 +120,8 @@ bool convolution(NodeExport& node) {
   return true;
 }
 
-// Programs compute auto_pad differently: pads or an output_padding that make the output stride times as large as data say the same.
+// Runtimes compute auto_pad differently, so it is replaced by pads, or an output_padding, that make
+// the output stride times as large as the data.
 bool conv_transpose(NodeExport& node) {
   const auto& kernel = node.integers("kernel");
   const auto axes = kernel.size();
@@ -157,20 +160,22 @@ bool fully_connected(NodeExport& node) {
   return true;
 }
 
-// Pads that say the same as ceil_mode, which before opset 22 has windows that lie in the padding only. They follow from sizes; if these are
-// not known, everything stays. Gives the ceil_mode that is left.
+// Replaces ceil_mode by equivalent pads, because before opset 22 it allows windows that lie
+// entirely in the padding. The pads depend on sizes; if these are unknown, nothing changes. Returns
+// the remaining ceil_mode.
 bool plain_pads(NodeExport& node, Window& window, bool ceil_mode) {
   if (window.pad_mode != "given") return set_same_pads(node, window), false;
   const auto &data = node.type(0), &output = node.node().output_types[0];
   if (data.rank != static_cast<int>(window.axes()) + 2 || output.rank != data.rank) return ceil_mode;
   if (!ceil_mode || node.opset() >= 22) return ceil_mode;
-  Numbers needed;  // elements that the windows of an axis reach beyond data
+  Numbers needed;  // elements by which the windows of an axis extend past the data
   for (int axis = 2; axis < data.rank; ++axis) {
     const auto a = static_cast<std::size_t>(axis - 2);
     if (data.dims[axis] < 0 || output.dims[axis] < 1) return ceil_mode;
     needed.push_back((output.dims[axis] - 1) * window.stride[a] + window.reach(a) - data.dims[axis]);
   }
-  bool beyond = false, within = false;  // the last window reaches beyond the padding, or ends in data
+  // the last window extends past the padding, or ends within the data
+  bool beyond = false, within = false;
   for (std::size_t a = 0; a < needed.size(); ++a) {
     beyond = beyond || needed[a] - window.pad[a] > window.pad_end[a];
     within = within || needed[a] < window.pad[a];
@@ -224,7 +229,7 @@ bool deform_conv(NodeExport& node) {
   return true;
 }
 
-// Dilations are of opset 19.
+// Dilations need opset 19.
 bool avg_pool(NodeExport& node) {
   const auto& kernel = node.integers("kernel");
   Window window(node, kernel, kernel);
@@ -240,8 +245,8 @@ bool avg_pool(NodeExport& node) {
   return true;
 }
 
-// Where the channels are another axis than the second, it is moved there and back. Before opset 14 all inputs have one dtype: halves, whose
-// moments are float32, are widened.
+// If the channels are not the second axis, it is transposed there and back. Before opset 14 all
+// inputs have the same dtype, so half-precision data is widened to the float32 of the moments.
 bool batch_norm(NodeExport& node) {
   const auto rank = node.rank();
   if (rank < 0) return false;
@@ -275,14 +280,14 @@ bool reshape(NodeExport& node) {
   const bool zeros = given || std::find(shape.begin(), shape.end(), 0) != shape.end();
   NodeExport::Attributes attributes;
   if (zeros && !copies) {
-    if (node.opset() < 14) return false;  // 0 copies a size there
+    if (node.opset() < 14) return false;  // a size of 0 copies the input's there
     attributes.push_back({"allowzero", 1});
   }
   node.output("Reshape", {node.input(0), given ? node.input("sizes") : node.integers_constant(shape)}, std::move(attributes));
   return true;
 }
 
-// Its transposed operands are Transpose nodes.
+// Transposed operands become Transpose nodes.
 bool matmul(NodeExport& node) {
   written::Texts inputs;
   for (const std::size_t i : {0, 1}) {

@@ -1,4 +1,4 @@
-// Operators that tell or take places and sizes.
+// Operators that produce or take indices and sizes.
 #include <algorithm>
 #include <numeric>
 
@@ -19,7 +19,7 @@ bool range(NodeExport& node) {
   return true;
 }
 
-// A row for each element here, a column there.
+// Tenon's result has a row per element; ONNX's has a column.
 bool nonzero(NodeExport& node) {
   node.output("Transpose", {node.add("NonZero", {node.input(0)})}, {{"perm", {1, 0}}});
   return true;
@@ -32,11 +32,11 @@ bool tile(NodeExport& node) {
   return true;
 }
 
-// Negative indices count from the end there; here they are out of range, unless it is said. A scalar, which ONNX's does not take, is a
-// vector of one there.
+// In ONNX negative indices count from the end; in Tenon they are out of range unless the parameter
+// allows them. A scalar index, which ONNX does not support, becomes a vector of one.
 bool one_hot(NodeExport& node) {
   const auto dtype = node.output_dtype();
-  const bool scalar = node.rank() <= 0;  // or it may be one
+  const bool scalar = node.rank() <= 0;  // an unknown rank may be 0
   const auto front = scalar ? node.integers_constant({0}) : std::string();
   auto index = scalar ? node.add("Unsqueeze", {node.input(0), front}) : node.input(0);
   if (node.dtype() != i32 && node.dtype() != i64) index = node.cast(index, i64);
@@ -45,7 +45,8 @@ bool one_hot(NodeExport& node) {
   if (depth.empty())
     depth = node.integer_constant(node.integer("depth"));
   else if (!node.flag("negative"))
-    depth = node.add("Reshape", {depth, node.integers_constant({})});  // of shape [1] it would give scalars a dimension
+    // a depth of shape [1] would give scalars a dimension
+    depth = node.add("Reshape", {depth, node.integers_constant({})});
   if (!node.flag("negative")) {
     const auto beyond = index_dtype == i64 ? depth : node.cast(depth, i32);
     index = node.add("Where", {node.add("Less", {index, node.scalar(0, index_dtype)}), beyond, index});
@@ -57,7 +58,7 @@ bool one_hot(NodeExport& node) {
     const auto made = node.add("OneHot", {index, depth, of}, axis);
     return scalar ? node.add("Squeeze", {made, front}) : made;
   };
-  if (dtype == bf16) {  // which ONNX's has not
+  if (dtype == bf16) {  // which ONNX's OneHot does not support
     if (!values.empty()) return false;
     node.output("Cast", {hot(node.constant(Tensor::from({0.0F, 1.0F}, {2})))}, {{"to", std::int64_t{written::number_of(dtype)}}});
     return true;
@@ -70,12 +71,13 @@ bool one_hot(NodeExport& node) {
   return true;
 }
 
-/// Where the first `count` of `sections` parts of a size end, of which the last ones may be smaller, or empty.
+/// End of the first `count` of `sections` segments of a size; the last segments may be smaller, or
+/// empty.
 std::int64_t end_of(std::int64_t count, std::int64_t size, std::int64_t sections) {
   return std::min(size, count * (size / sections + (size % sections != 0)));
 }
 
-// The same while the size is not known.
+// The segment sizes, computed at run time for an unknown size.
 std::string uneven_sizes(NodeExport& node, std::int64_t axis, std::int64_t sections) {
   const auto size = node.add("Gather", {node.add("Shape", {node.input(0)}), node.integers_constant({axis})});
   const auto padded = node.add("Add", {size, node.integers_constant({sections - 1})});
@@ -88,7 +90,8 @@ std::string uneven_sizes(NodeExport& node, std::int64_t axis, std::int64_t secti
   return node.add("Sub", {ends_from(1), ends_from(0)});
 }
 
-// Without sizes, parts are equal before opset 18; from it on num_outputs says how many there are, and they may be uneven.
+// Without sizes, segments are equal before opset 18; since then num_outputs gives their number, and
+// they may be uneven.
 bool split(NodeExport& node) {
   const auto axis = node.integer("axis"), sections = node.integer("sections");
   const auto& x = node.type(0);
@@ -127,7 +130,7 @@ bool non_max_suppression(NodeExport& node) {
 bool cast_storage(NodeExport& node) {
   const auto& storage = node.text("storage");
   if (storage != "dense")
-    throw Failure(FailureKind::failed, "it makes a " + storage + " tensor, and ONNX's operators give dense tensors alone");
+    throw Failure(FailureKind::failed, "it makes a " + storage + " tensor, but ONNX operators produce only dense tensors");
   node.is_output(node.input(0));
   return true;
 }

@@ -1,4 +1,4 @@
-// Losses, norms and reductions.
+// Losses, normalizations and reductions.
 #include <algorithm>
 
 #include "onnx/export/node_export.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 using Axes = std::vector<std::int64_t>;
 
-// Of no elements the mean is 0 here and nan there.
+// The mean of no elements is 0 in Tenon and nan in ONNX.
 bool may_be_empty(const NodeExport& node) {
   const auto& type = node.type(0);
   return std::find(type.dims, type.dims + std::max(type.rank, 0), 0) != type.dims + std::max(type.rank, 0);
@@ -78,9 +78,10 @@ bool rms_norm(NodeExport& node) {
   return true;
 }
 
-// Instances of as many channels as there are groups, then scale and offset for each channel.
+// InstanceNormalization with groups as instances, then scale and offset per channel.
 bool group_norm(NodeExport& node) {
-  if (node.opset() >= 21 || node.rank() < 3 || may_be_empty(node)) return false;  // Reshape finds no size for -1 then
+  // Reshape cannot infer a size of -1 for empty tensors
+  if (node.opset() >= 21 || node.rank() < 3 || may_be_empty(node)) return false;
   const Wide wide(node);
   const auto x = wide.input(0);
   const auto groups = node.integer("groups");
@@ -102,7 +103,7 @@ bool group_norm(NodeExport& node) {
   return true;
 }
 
-// Sums of short integers are of int64 here.
+// Sums of short integers are int64 in Tenon.
 bool reduction(NodeExport& node, const char* type) {
   const bool axes_are_given = !node.input("axes").empty();
   if (node.dtype() == node.output_dtype() || node.flag("noop_with_empty_axes") || axes_are_given) return false;
@@ -121,7 +122,8 @@ bool prod(NodeExport& node) {
   return reduction(node, "ReduceProd");
 }
 
-// Of no elements there is a largest one in ONNX, and here an error, unless it is said.
+// The maximum of no elements is defined in ONNX; in Tenon it is an error unless the parameters
+// allow it.
 bool extremum(NodeExport& node, const char* type) {
   const auto axes = node.input("axes");
   if (node.flag("noop_with_empty_axes") || (!axes.empty() && node.opset() < 18) || (node.dtype() == boolean && node.opset() < 20))
@@ -140,7 +142,7 @@ bool min(NodeExport& node) {
   return extremum(node, "ReduceMin");
 }
 
-// Along all axes at once.
+// Reduces over all axes at once.
 bool arg(NodeExport& node, const char* type) {
   if (!node.integers("axis").empty() || node.flag("keepdims") || node.dtype() == boolean) return false;
   const auto flat = node.add("Reshape", {node.input(0), node.integers_constant({-1})});
