@@ -1,4 +1,4 @@
-// What a kernel accepts.
+// Dtypes and shapes that a kernel accepts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,13 +17,13 @@ namespace tenon::checks {
 
 namespace {
 
-/// How far elements may be from those of the widest dtype, relative to the largest of them; what is drawn at random and what is no
-/// floating number is not compared.
+/// Tolerance relative to the largest element, for results compared with those of the widest dtype.
+/// Random operators and non-floating-point outputs are not compared.
 double tolerance_beside_widest(DType dtype) {
   return dtype == DType::bf16 ? 0.1 : dtype == DType::f16 ? 0.02 : 1e-3;
 }
 
-/// Sixteenths, which every floating dtype holds.
+/// Fills with sixteenths, which every floating-point dtype represents exactly.
 void fill_with_sixteenths(const Tensor& tensor, std::uint64_t seed) {
   RandomBits generator(seed);
   visit<floating>(tensor.dtype(), [&]<class T>() {
@@ -31,7 +31,7 @@ void fill_with_sixteenths(const Tensor& tensor, std::uint64_t seed) {
   });
 }
 
-/// The sample with another shared dtype; nothing where infer() refuses it.
+/// The sample with another shared dtype; nothing if infer() rejects it.
 std::optional<TestInput> with_dtype(const OperatorCall& call, TestInput sample, DType shared) {
   auto& types = sample.types;
   for (std::size_t i = 0; i < types.inputs.size(); ++i)
@@ -50,7 +50,7 @@ std::optional<TestInput> with_dtype(const OperatorCall& call, TestInput sample, 
   return sample;
 }
 
-/// Nothing where the kernel refuses the elements.
+/// Nothing if the kernel rejects the elements.
 std::optional<std::vector<Tensor>> outputs_with(const CheckedOperator& subject, const OperatorCall& call, const TestInput& sample) {
   Threads threads(1);
   TestCall trial(call, sample, subject.seed, Placement::apart, 0);
@@ -80,7 +80,7 @@ std::string compare_with_widest(const std::vector<Tensor>& outputs, const std::v
   return {};
 }
 
-/// Each floating dtype beside the widest.
+/// Compares each floating-point dtype with the widest one.
 std::string compare_dtypes(const CheckedOperator& subject, DType wide) {
   constexpr std::size_t most = 12;
   const auto& info = *subject.op.info;
@@ -103,7 +103,7 @@ std::string compare_dtypes(const CheckedOperator& subject, DType wide) {
   return {};
 }
 
-/// With the sample's elements, with other indices, and with zeros or ones in the inputs of the dtype.
+/// Tries the sample's elements, other indices, and zeros or ones in the inputs of the shared dtype.
 bool kernel_accepts(const CheckedOperator& subject, const TestInput& sample, Refusals& refusals) {
   const auto& info = *subject.op.info;
   try {
@@ -130,7 +130,7 @@ bool kernel_accepts(const CheckedOperator& subject, const TestInput& sample, Ref
 Outcome check_dtypes(const CheckedOperator& subject) {
   const auto& info = *subject.op.info;
   const bool shared = std::any_of(info.inputs.begin(), info.inputs.end(), [](const auto& input) { return !input.types; });
-  if (!shared) return skipped("no input has the dtype that the operator declares for all");
+  if (!shared) return skipped("no input uses the operator's shared dtype");
   int count = 0;
   Refusals refusals;
   std::string without, error, refused;
@@ -151,9 +151,10 @@ Outcome check_dtypes(const CheckedOperator& subject) {
     count += accepted ? 1 : 0;
     if (!accepted) refused = fmt::format("{} is declared, but the kernel refuses it: {}", name_of(dtype), of_dtype.nearest());
   }
-  if (!refused.empty() && (count > 0 || is_mistake(refused))) return failed(refused);  // elements that it takes of another dtype
+  // it accepts such elements with another dtype
+  if (!refused.empty() && (count > 0 || is_mistake(refused))) return failed(refused);
   if (count == 0) return untried(refusals);
-  if (!without.empty()) return failed(fmt::format("{} is declared, but no inputs of it are accepted: {}", without, error));
+  if (!without.empty()) return failed(fmt::format("{} is declared, but no inputs of this dtype are accepted: {}", without, error));
   const auto wide = allows(info.types, DType::f64) ? DType::f64 : DType::f32;
   if (allows(info.types, wide) && !info.random)
     if (auto fault = compare_dtypes(subject, wide); !fault.empty()) return failed(fault);
@@ -164,7 +165,8 @@ Outcome check_dtypes(const CheckedOperator& subject) {
   return passed(sentence);
 }
 
-// An error with a reason is an answer (the largest of nothing is nothing); the check is for those who die or hang.
+// An error with a reason is a valid answer (there is no largest element of an empty tensor); this
+// check finds crashes and hangs.
 Outcome check_shapes(const CheckedOperator& subject) {
   constexpr std::size_t most_ordinary = 8;
   Threads threads(1);
@@ -191,7 +193,7 @@ Outcome check_shapes(const CheckedOperator& subject) {
     }
   }
   if (ran == 0) return searched.add(refusals), untried(searched);
-  const auto reason = refused > 0 ? ", as in: " + refusals.nearest() : std::string();
+  const auto reason = refused > 0 ? ", such as: " + refusals.nearest() : std::string();
   return passed(fmt::format("{} ran, {} refused with a reason{}", counted(ran, "call"), refused, reason));
 }
 

@@ -19,11 +19,12 @@ double tolerance_of_sum(DType dtype) {
     case DType::bf16:
       return 3e-2;
     default:
-      return any_complex.has(dtype) ? 1e-5 : 0;  // integers and truths are exact
+      return any_complex.has(dtype) ? 1e-5 : 0;  // integers and bools are exact
   }
 }
 
-/// What is wrong with the first element that is not what was there and `term`; nothing where all are.
+/// Describes the first element that is not the sum of its previous value and `term`; empty if all
+/// are.
 std::string compare_sum(const std::string& name, const std::vector<double>& before, const Tensor& term_of, const Tensor& sum_of) {
   const auto term = doubles_of(term_of), sum = doubles_of(sum_of);
   const double tolerance = tolerance_of_sum(sum_of.dtype());
@@ -31,10 +32,10 @@ std::string compare_sum(const std::string& name, const std::vector<double>& befo
     const double needed = before[k] + term[k];
     if (any_integer.has(sum_of.dtype()) &&
         std::remainder(sum[k] - needed, std::ldexp(1, 8 * static_cast<int>(size_of(sum_of.dtype())))) == 0)
-      continue;  // they wrap around
+      continue;  // integers wrap around
     const bool equal = std::isfinite(needed) ? std::abs(sum[k] - needed) <= tolerance * (1 + std::abs(needed) + std::abs(term[k]))
                                              : !std::isfinite(sum[k]);
-    if (!equal) return fmt::format("element {} of {} was {}, {} is to be added, and it became {}", k, name, before[k], term[k], sum[k]);
+    if (!equal) return fmt::format("element {} of {} was {}; adding {} gave {}", k, name, before[k], term[k], sum[k]);
   }
   return {};
 }
@@ -50,7 +51,7 @@ std::string add_forward(const OperatorCall& call, const TestInput& sample, std::
   }
   added.run(threads, TENON_WRITE_ADD);
   for (std::size_t i = 0; i < before.size(); ++i) {
-    if (fresh.outputs[i].dtype() == DType::boolean) continue;  // there is no sum of two truths
+    if (fresh.outputs[i].dtype() == DType::boolean) continue;  // bools have no sum
     auto fault = compare_sum(fmt::format("output {}", i), before[i], fresh.outputs[i], added.outputs[i]);
     if (!fault.empty()) return fault;
   }

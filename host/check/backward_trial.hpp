@@ -1,4 +1,4 @@
-// One backward call of a sample, again and again in memory of its own.
+// A backward call of a sample that can be repeated, each time in separate memory.
 #pragma once
 #include <memory>
 #include <string>
@@ -9,12 +9,13 @@ namespace tenon::checks {
 
 class BackwardTrial {
  public:
-  /// Of an operator with a backward kernel (has_backward()). Throws Failure where forward refuses.
+  /// For an operator with a backward kernel (has_backward()). Throws Failure if forward rejects the
+  /// sample.
   BackwardTrial(const LoadedOperator& op, const TestInput& sample, std::uint64_t seed);
 
-  /// The call's tensors, copied; every byte of the gradients that it writes is `fill`.
+  /// A copy of the call's tensors, with every byte of the gradients that it writes set to `fill`.
   CallMemory memory(std::uint8_t fill = 0) const;
-  /// Throws Failure where the kernel refuses.
+  /// Throws Failure if the kernel rejects the call.
   void run(const CallMemory& memory, Threads& threads) const;
   const OperatorInfo& info() const { return call_.here().info(); }
 
@@ -25,8 +26,8 @@ class BackwardTrial {
   CallMemory memory_;
 };
 
-/// `look(trial)` returns what is wrong, or nothing; so does this where there is no backward kernel. What that refuses is the check of
-/// gradients' part.
+/// Returns what `look(trial)` found wrong; empty if nothing, if there is no backward kernel, or if
+/// the kernel rejects the call, which the check `gradient` reports.
 template <class Look>
 std::string look_backward(const LoadedOperator& op, const TestInput& sample, std::uint64_t seed, Look&& look) {
   if (!has_backward(op, sample)) return {};

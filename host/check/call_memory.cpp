@@ -52,7 +52,7 @@ tenon_tensor* PassedMemory::pass(const Tensor& tensor, bool read) {
 CallMemory run_call(const OperatorCall& call, const CallTypes& types, CallMemory memory, bool backward, const CallContext& context,
                     Placement placement, std::uint8_t fill) {
   auto known = types;
-  if (backward)  // by now the shapes of all outputs are known
+  if (backward)  // the shapes of all outputs are known now
     for (std::size_t i = 0; i < known.outputs.size(); ++i)
       if (memory.outputs[i]) known.outputs[i] = type_of(memory.outputs[i].dtype(), memory.outputs[i].shape());
   const PassedMemory passed(call, known, memory, backward);

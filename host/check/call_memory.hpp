@@ -1,4 +1,4 @@
-// The tensors of one call of a kernel, forward or backward.
+// The tensors of one kernel call, forward or backward.
 #pragma once
 #include <unistd.h>
 
@@ -11,8 +11,8 @@
 
 namespace tenon::checks {
 
-/// Around calls of a kernel: a copy of this process that it makes, and that comes back from it, ends. It would go on with the checks, and
-/// make copies of its own.
+/// Guards kernel calls: if the kernel forks and the child returns from the call, the child exits,
+/// because it would otherwise go on with the checks and fork again.
 class WithoutCopies {
  public:
   WithoutCopies() : own_(getpid()) {}
@@ -28,13 +28,15 @@ class WithoutCopies {
 
 using Tensors = std::vector<Tensor>;
 
-/// An empty tensor is not there, or an output that the kernel allocates. In backward, outputs are what forward wrote, and an input gradient
-/// that is not requested is empty.
+/// An empty tensor is an absent one, or an output that the kernel allocates. In backward, the
+/// outputs are those that forward wrote, and unrequested input gradients are empty.
 struct CallMemory {
   Tensors inputs, outputs, states, output_grads, input_grads;
-  std::vector<std::uint8_t> writes;  ///< enum tenon_write of each output, of backward for each input gradient
+  /// enum tenon_write of each output; in backward, of each input gradient
+  std::vector<std::uint8_t> writes;
 
-  /// Each tensor of it, each through change(tensor, whether it is only read); two that are one stay one.
+  /// Applies change(tensor, is_read_only) to each tensor. Tensors that share memory still share it
+  /// afterwards.
   template <class Change>
   CallMemory with(Change&& change) const;
 };
@@ -48,10 +50,11 @@ inline constexpr struct TensorGroup {
                      {"input", &CallMemory::inputs},
                      {"output gradient", &CallMemory::output_grads}};
 
-/// `gradient of input 'x'`; `group` is one of tensor_groups.
+/// Names a tensor, as in `gradient of input 'x'`; `group` is one of tensor_groups.
 std::string words_for_tensor(const OperatorCall& call, const TensorGroup& group, std::size_t i);
 
-/// The memory as it crosses the boundary; in backward without the elements that the operator does not read.
+/// The memory in the form of the ABI; in backward without the elements that the operator does not
+/// read.
 class PassedMemory {
  public:
   PassedMemory(const OperatorCall& call, const CallTypes& types, const CallMemory& memory, bool backward);
@@ -62,17 +65,18 @@ class PassedMemory {
  private:
   tenon_tensor* pass(const Tensor& tensor, bool read = true);
 
-  std::vector<tenon_tensor> raw_;      // never grows past what is reserved: it is pointed into
-  std::vector<tenon_type> allocated_;  // whose shapes the kernel writes
+  std::vector<tenon_tensor> raw_;      // capacity is reserved, because pointers into it exist
+  std::vector<tenon_type> allocated_;  // the kernel writes their shapes
   CallTensors tensors_;
 };
 
-/// Runs the call in the memory, and gives it back with the outputs that the kernel allocated, each placed as `placement` and filled with
-/// `fill` before. Throws Failure where the kernel refuses.
+/// Runs the call and returns the memory with the outputs that the kernel allocated, which are
+/// placed as `placement` says and filled with `fill` beforehand. Throws Failure if the kernel
+/// rejects the call.
 CallMemory run_call(const OperatorCall& call, const CallTypes& types, CallMemory memory, bool backward, const CallContext& context,
                     Placement placement = Placement::apart, std::uint8_t fill = 0);
 
-/// Copies of all tensors between guard pages.
+/// Copies all tensors to memory between guard pages.
 CallMemory guarded_copy(const OperatorCall& call, const CallMemory& memory, Placement placement);
 
 template <class Change>

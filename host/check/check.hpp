@@ -1,5 +1,5 @@
-// What check_plugin() does to an operator: a table of checks, each a function that says how it went. A new check is a file here with its
-// function, a line in the list below and a line in checks.cpp.
+// The checks of check_plugin(): each is a function that returns an Outcome. To add one, write a
+// file here with the function, declare it below, and add a line to checks.cpp.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -28,8 +28,8 @@ inline bool is_fault(Verdict verdict) {
 struct Outcome {
   Verdict verdict = Verdict::passed;
   std::string sentence;
-  bool ends_checks = false;          ///< the operator does what no other check could bear
-  std::vector<std::string> calls{};  ///< of the watching side
+  bool ends_checks = false;          ///< the fault makes further checks impossible
+  std::vector<std::string> calls{};  ///< filled by the parent process
 };
 
 inline Outcome passed(std::string sentence) {
@@ -41,50 +41,55 @@ inline Outcome skipped(std::string sentence) {
 inline Outcome failed(std::string sentence) {
   return {Verdict::failed, std::move(sentence)};
 }
-/// Nothing could be checked, and why: of all refusals the one whose try got furthest.
+/// Nothing could be checked; the reason is the rejection of the attempt that got furthest.
 Outcome untried(const Refusals& refusals);
 
-/// A check reports each call before it makes it, so that a crash is reported with its call.
+/// A check reports each call before making it, so that a crash is reported with its call.
 void tell_call(const OperatorInfo& info, const TestInput& sample, const std::string& more = {});
-/// And so does the search for calls with what it asks the operator's constructor or infer(): with parameters, and in a child that follows
-/// one that died with inputs, too, since those are many.
+/// Reports what the search asks the constructor or infer(). The line has the parameters and,
+/// because there are many queries, the inputs only in a child that follows one that died.
 void tell_question(const std::string& asked);
 bool tells_inputs_asked();
 
-/// What was found in this process, by dtype and kind.
+/// Samples found in this process, by dtype and kind.
 struct FoundSamples {
   std::map<std::pair<DType, TestInputKind>, std::optional<TestInputs>> found;
 };
 
 struct CheckedOperator {
   const LoadedOperator& op;
-  std::vector<std::filesystem::path> plugins;  ///< what its operators may need besides, then the plugin
+  /// those that its operators may need, then the plugin itself
+  std::vector<std::filesystem::path> plugins;
   bool trust_writable = false;
-  std::uint64_t seed = 0;          ///< of every number that a check makes up
-  std::string device{};            ///< whose kernels are held against the CPU's
-  std::vector<CheckCall> calls{};  ///< only these; empty: those that are found
+  std::uint64_t seed = 0;          ///< of all generated numbers
+  std::string device{};            ///< the device whose kernels are compared with the CPU's
+  std::vector<CheckCall> calls{};  ///< if not empty, only these calls are tried
   std::shared_ptr<FoundSamples> samples = std::make_shared<FoundSamples>();
-  std::shared_ptr<const ProcessState> before_loading{};  ///< this process before the plugin was loaded
-  std::vector<std::string> changed_by_loading{};         ///< what was otherwise afterwards, as clauses
-  std::function<void(Host&)> add_own{};                  ///< of an operator of the application, which no plugin has
-  bool search_defaults = false;                          ///< the default folders had to be searched for what it needs
+  /// the state of this process before the plugin was loaded
+  std::shared_ptr<const ProcessState> before_loading{};
+  std::vector<std::string> changed_by_loading{};  ///< how loading changed the process, as clauses
+  /// adds an operator of the application, which is in no plugin
+  std::function<void(Host&)> add_own{};
+  /// whether its dependencies had to be searched in the default folders
+  bool search_defaults = false;
 };
 
-/// What a child of the checks may take.
+/// Resource limits of the child process.
 struct CheckLimits {
-  int time_ms = 0;                 ///< for each check
-  std::uint64_t memory_bytes = 0;  ///< for data; 0: all that there is
+  int time_ms = 0;                 ///< per check
+  std::uint64_t memory_bytes = 0;  ///< for data; 0: unlimited
 };
 
 struct Check {
   const char *name, *doc;
-  Outcome (*run)(const CheckedOperator& subject);  ///< in a child process; what it throws is a failure
-  bool of_kernels = false;                         ///< says nothing of operators that are graphs of others
-  bool of_given_memory = false;                    ///< says nothing of kernels that allocate their outputs
-  bool without_kernel = false;                     ///< of operators whose kernel no plugin has, too
+  /// runs in a child process; exceptions count as failures
+  Outcome (*run)(const CheckedOperator& subject);
+  bool of_kernels = false;       ///< does not apply to operators composed of others
+  bool of_given_memory = false;  ///< does not apply to kernels that allocate their outputs
+  bool without_kernel = false;   ///< also applies to operators whose kernel is in no plugin
 };
 const std::vector<Check>& checks();
-const std::vector<Check>& device_checks();  ///< where a device other than the CPU is named
+const std::vector<Check>& device_checks();  ///< used if a device other than the CPU is selected
 
 Outcome check_manifest(const CheckedOperator& subject);
 Outcome check_process(const CheckedOperator& subject);
@@ -112,8 +117,8 @@ Outcome check_parameters(const CheckedOperator& subject);
 Outcome check_rules(const CheckedOperator& subject);
 Outcome check_capture(const CheckedOperator& subject);
 
-/// In a process of its own, which it ends: loads the operator by `load`, and tells the outcome of one check after another until one of them
-/// finds a fault.
+/// Runs in a child process, which it ends: loads the operator by `load`, and reports the outcomes
+/// of the checks in order until one of them finds a fault.
 [[noreturn]] void be_the_child(std::span<const Check> checks, const std::function<CheckedOperator()>& load, const CheckLimits& limits,
                                int pipe);
 

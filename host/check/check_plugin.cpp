@@ -1,4 +1,4 @@
-// A plugin, with what its operators need besides, and one check after another.
+// Checks a plugin, together with the plugins that its operators need.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/wait.h>
@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The name alone where it is one of CUDA's: CUDA does not live through the forks that are to come.
+// CUDA device names are not resolved here, because CUDA does not survive the forks that follow.
 std::string device_to_check(const std::string& device) {
   return device == "cpu" || device.empty() ? "" : device.starts_with("cuda") ? device : find_device(device).name();
 }
@@ -38,24 +38,25 @@ PluginOptions plugin_options(const CheckOptions& options) {
   PluginOptions plugins;
   plugins.trust_writable = options.trust_writable;
   plugins.trusted_only = options.trusted_only;
-  plugins.cuda = [] { return true; };  // that they load is part of what is checked
+  plugins.cuda = [] { return true; };  // whether they load is part of the check
   return plugins;
 }
 
-// The whole set instead of a Host: a process that is going to fork must not have started threads.
+// Uses a PluginSet instead of a Host, because a process that is going to fork must not have started
+// threads.
 struct CheckedPlugin {
   CheckedPlugin(const fs::path& plugin, const CheckOptions& options) : plugins(plugin_options(options), host_table()), path(plugin) {
-    add_gradient_operators(plugins);  // the host's own, which plugins may bring kernels for
+    add_gradient_operators(plugins);  // built-in operators, for which plugins may provide kernels
     add_storage_operators(plugins);
     std::error_code error;
     if (!fs::is_regular_file(path, error))
-      throw Failure(FailureKind::file, fmt::format("'{}' is not a file that can be read", path.string()),
+      throw Failure(FailureKind::file, fmt::format("'{}' is not a readable file", path.string()),
                     "name the shared object itself: my_operator.so");
     for (const auto& folder : options.plugins) {
       fs::is_regular_file(folder, error) ? plugins.add_file(folder) : plugins.scan(folder);
       paths.push_back(folder);
     }
-    plugins.add_file(path);  // last, so that its operators are the ones that are found
+    plugins.add_file(path);  // last, so that its operators take precedence
     paths.push_back(path);
     const auto file = plugins.file(number_at_path());
     if (!file.usable()) throw Failure(FailureKind::plugin, fmt::format("{} {}", path.string(), file.reason), next_step(file));
@@ -69,7 +70,8 @@ struct CheckedPlugin {
     return static_cast<int>(files.rend() - found) - 1;
   }
 
-  // By full names, since others may have an operator of the same one; and those of other plugins that it has kernels for.
+  // Selects by full name, since other plugins may have operators of the same short name; includes
+  // operators of other plugins for which the file has kernels.
   void choose(const PluginFile& file, const std::string& wanted) {
     const auto number = number_at_path();
     const std::string kernels_on = device.empty() ? "cpu" : device;
@@ -89,14 +91,14 @@ struct CheckedPlugin {
     if (names.empty()) throw nothing_to_check(file, !missing.empty());
   }
 
-  /// `acme.rope` for the symbol's `acme__rope`.
+  /// Converts the symbol's `acme__rope` to `acme.rope`.
   static std::string operator_of(const KernelInfo& kernel) {
     const auto between = kernel.op.find("__");
     if (between == std::string::npos || between == 0 || between + 2 == kernel.op.size()) return kernel.op;
     return kernel.op.substr(0, between) + '.' + kernel.op.substr(between + 2);
   }
 
-  /// Operators that no known plugin has, though the file has kernels for them.
+  /// Operators for which the file has kernels but that no known plugin has.
   std::set<std::string> missing_for(const PluginFile& file, const std::string& kernels_on) const {
     std::set<std::string> names;
     for (const auto& kernel : file.kernels)
@@ -105,7 +107,7 @@ struct CheckedPlugin {
     return names;
   }
 
-  /// Whether the operator is a graph of others, or has no kernel in the plugins that are known yet.
+  /// Whether the operator is composed of others, or has no kernel in the known plugins.
   bool is_made_elsewhere(const std::string& name) const {
     const auto catalog = plugins.catalog();
     const auto* found = catalog.find(name);
@@ -125,9 +127,10 @@ struct CheckedPlugin {
   PluginSet plugins;
   fs::path path;
   std::vector<fs::path> paths;
-  std::string device;  // empty: the CPU
+  std::string device;  // empty for the CPU
   std::vector<std::string> names;
-  std::set<std::string> missing;  // operators that the plugin has kernels for, and no plugin has
+  // operators that no plugin has, though the plugin has kernels for them
+  std::set<std::string> missing;
   bool searched_defaults = false;
 };
 
@@ -157,7 +160,8 @@ int limit_in_ms(std::chrono::milliseconds limit) {
   return static_cast<int>(limit.count());
 }
 
-/// Loads them in a child first, which it may end. Throws the Failure of loading them.
+/// Loads the plugins in a child process first, because loading may crash. Throws the Failure of
+/// loading them.
 void try_loading(CheckedPlugin& checked, int limit_ms) {
   const auto load_all = [&] {
     for (const auto& name : checked.names) checked.plugins.load(name);
@@ -175,23 +179,24 @@ void try_loading(CheckedPlugin& checked, int limit_ms) {
       {"no process for the checks could be started", ""});
   const auto outcome = child.watch(limit_ms);
   if (outcome.line == "loaded") return;
-  if (outcome.line) return load_all();  // which throws here what it threw there
+  if (outcome.line) return load_all();  // throws the same Failure as in the child
   std::string end = "ends the process";
   if (outcome.timed_out) end = "does not end";
   if (outcome.status && WIFSIGNALED(*outcome.status)) end = fmt::format("crashes with signal {}", WTERMSIG(*outcome.status));
-  throw Failure(FailureKind::plugin, fmt::format("{} {} when it is loaded beside Tenon's library", checked.path.string(), end));
+  throw Failure(FailureKind::plugin, fmt::format("{} {} when it is loaded together with Tenon's library", checked.path.string(), end));
 }
 
-/// The checks of all operators, some of them at once; results come in the operators' order.
+/// Checks all operators, several at once; results are reported in the operators' order.
 std::vector<CheckResult> run_all(CheckedPlugin& checked, const CheckOptions& options, std::span<const checks::Check> wanted,
                                  const checks::CheckLimits& limits, const std::function<void(const CheckResult&)>& report) {
   const auto& names = checked.names;
-  std::vector<std::vector<CheckResult>> waiting(names.size());  // results that others have to be reported before
+  // results that must be reported after those of earlier operators
+  std::vector<std::vector<CheckResult>> waiting(names.size());
   std::vector<std::unique_ptr<checks::OperatorChecks>> running;
   std::vector<CheckResult> results;
   for (const auto& name : checked.missing) {
     results.push_back({name, wanted.front().name, CheckVerdict::untried,
-                       fmt::format("nothing could be checked: no plugin has this operator, which {} has a kernel for",
+                       fmt::format("nothing could be checked: no plugin has this operator, for which {} has a kernel",
                                    checked.path.filename().string())});
     if (report) report(results.back());
   }
@@ -226,7 +231,7 @@ std::vector<CheckResult> run_all(CheckedPlugin& checked, const CheckOptions& opt
   return results;
 }
 
-/// Throws Failure (usage) for calls that the operator cannot be called with.
+/// Throws Failure (usage) for calls that the operator does not support.
 void require_possible(const OperatorInfo& info, const std::vector<CheckCall>& calls) {
   for (const auto& call : calls) {
     checks::fixed_inputs(info, call);
@@ -237,19 +242,20 @@ void require_possible(const OperatorInfo& info, const std::vector<CheckCall>& ca
   }
 }
 
-/// Throws Failure (usage) for what no operator can be called with.
+/// Throws Failure (usage) for invalid options.
 void validate(const CheckedPlugin& checked, const CheckOptions& options) {
   if (options.jobs < 1) throw Failure(FailureKind::usage, fmt::format("the number of jobs is {} but must be at least 1", options.jobs));
   if (options.calls.empty()) return;
   if (checked.names.size() > 1)
-    throw Failure(FailureKind::usage,
-                  fmt::format("the calls to try are of one operator, but {} has {}", checked.path.string(), fmt::join(checked.names, ", ")),
-                  "name one operator to check");
+    throw Failure(
+        FailureKind::usage,
+        fmt::format("user-provided calls need a single operator, but {} has {}", checked.path.string(), fmt::join(checked.names, ", ")),
+        "name one operator to check");
   const auto catalog = checked.plugins.catalog();
   if (const auto* found = catalog.find(checked.names.front()); found != nullptr) require_possible(found->info, options.calls);
 }
 
-// Of two checks at once, the second waits. Recursive: `report` may check something, too.
+// Serializes concurrent checks. Recursive, because `report` may start a check, too.
 std::recursive_mutex& one_at_a_time() {
   static std::recursive_mutex mutex;
   return mutex;
@@ -269,7 +275,7 @@ std::vector<CheckResult> check_plugin(const fs::path& plugin, const CheckOptions
   checks::CheckLimits limits{limit_in_ms(options.time_limit), options.memory_limit};
   const std::lock_guard lock(one_at_a_time());
   CheckedPlugin checked(plugin, options);
-  if (!checked.device.empty()) limits.memory_bytes = 0;  // drivers map what they please
+  if (!checked.device.empty()) limits.memory_bytes = 0;  // drivers reserve large address ranges
   validate(checked, options);
   try_loading(checked, limits.time_ms);
   return run_all(checked, options, wanted, limits, report);
@@ -278,7 +284,7 @@ std::vector<CheckResult> check_plugin(const fs::path& plugin, const CheckOptions
 std::vector<CheckResult> check_operator(std::string_view manifest, const tenon_operator* table, OperatorFactory make,
                                         const CheckOptions& options, const std::function<void(const CheckResult&)>& report) {
   if (!options.device.empty() && options.device != "cpu")
-    throw Failure(FailureKind::usage, "operators of the application have kernels for the CPU alone, but the device is " + options.device);
+    throw Failure(FailureKind::usage, "application operators have only CPU kernels, but the device is " + options.device);
   const auto wanted = wanted_checks(options);
   const checks::CheckLimits limits{limit_in_ms(options.time_limit), options.memory_limit};
   const std::lock_guard lock(one_at_a_time());

@@ -20,19 +20,20 @@ volatile int report_pipe = -1;
 constexpr std::size_t most_places = 8;
 std::uintptr_t places[most_places + 8];
 struct Module {
-  std::uintptr_t begin = 0, end = 0, base = 0;  // of the code that a place lies in, and of the whole file
+  // addresses of the code segment, and base of the whole file
+  std::uintptr_t begin = 0, end = 0, base = 0;
   char name[64] = "";
 };
 Module modules[std::size(places)];
 
-/// One line of /proc/self/maps after another, without the heap.
+/// Iterates over the lines of /proc/self/maps without using the heap.
 class MapsLines {
  public:
   MapsLines() : file_(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)) {}
   ~MapsLines() { close(file_); }
   MapsLines(const MapsLines&) = delete;
   MapsLines& operator=(const MapsLines&) = delete;
-  /// False after the last one.
+  /// Returns false after the last line.
   bool next(std::string_view& line) {
     std::size_t size = 0;
     for (char letter = 0; get(letter);) {
@@ -69,7 +70,8 @@ std::uintptr_t take_hexadecimal(std::string_view& text) {
   return number;
 }
 
-/// `55d0-55e0 r-xp 00001000 fd:01 123   /lib/libm.so`; of the private copy of a plugin the path is `/memfd:plugin.so (deleted)`.
+/// Lines look like `55d0-55e0 r-xp 00001000 fd:01 123   /lib/libm.so`; for the private copy of a
+/// plugin the path is `/memfd:plugin.so (deleted)`.
 void read_modules(std::size_t count) {
   MapsLines lines;
   std::uintptr_t base = 0;
@@ -92,16 +94,17 @@ void read_modules(std::size_t count) {
   }
 }
 
-/// The interrupted code and its callers, innermost first, as far as they are not code of this library.
+/// Adds the interrupted code and its callers, innermost first, without the frames of this library.
 void add_places(const void* context, ShortText& text) {
   void* addresses[std::size(places) + 4];
   const int found = backtrace(addresses, static_cast<int>(std::size(addresses)));
   places[0] = interrupted_code(context);
-  int next = 0;  // the frames of the handler come first
+  int next = 0;  // the handler's own frames come first
   while (next < found && reinterpret_cast<std::uintptr_t>(addresses[next]) != places[0]) ++next;
   std::size_t count = 1;
   for (++next; next < found && count < std::size(places) - 1; ++next)
-    places[count++] = reinterpret_cast<std::uintptr_t>(addresses[next]) - 1;  // the call, not what comes after it
+    // the call instruction, not the return address after it
+    places[count++] = reinterpret_cast<std::uintptr_t>(addresses[next]) - 1;
   places[count] = reinterpret_cast<std::uintptr_t>(&add_places);
   read_modules(count + 1);
   const auto& own = modules[count];
@@ -117,7 +120,7 @@ void write_line(ShortText& text) {
   [[maybe_unused]] const auto written = write(report_pipe, text.text().data(), text.text().size());
 }
 
-// A second crash, in here, ends the process as it would have.
+// A second crash in here ends the process as the first would have.
 void on_crash(int signal, siginfo_t* info, void* context) {
   const bool of_memory = info->si_code > 0 && (signal == SIGSEGV || signal == SIGBUS);
   ShortText line;
@@ -140,7 +143,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
 void report_crashes(int pipe) {
   report_pipe = pipe;
   void* here[2];
-  backtrace(here, 2);  // which loads libgcc
+  backtrace(here, 2);  // loads libgcc in advance
   use_signal_stacks();
   give_thread_signal_stack();
   struct sigaction action {};

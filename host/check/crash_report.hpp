@@ -1,10 +1,11 @@
-// What the process of the checks tells when the code of a plugin crashes it.
+// What the child process reports when plugin code crashes it.
 #pragma once
 
 namespace tenon::checks {
 
-/// From now on a touch of a guard page is written to the pipe as the outcome of the check, and ends the process; before any other crash
-/// ends it, the places of the code are written there: `!my_operator.so+0x5a3f`. For the calling thread's stack overflows, too.
+/// Installs crash handlers. An access to a guard page is written to the pipe as the outcome of the
+/// check and ends the process. For any other crash, the backtrace is written to the pipe first, as
+/// in `!my_operator.so+0x5a3f`. This includes stack overflows of the calling thread.
 void report_crashes(int pipe);
 
 }  // namespace tenon::checks

@@ -1,4 +1,4 @@
-// Whether the manifest and what is inferred agree with themselves.
+// Checks the manifest and shape inference for consistency.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,17 +25,17 @@ std::string missing_doc(const OperatorInfo& info) {
   return {};
 }
 
-/// What one group of types learned from less must agree with what was learned from all.
+/// Types inferred from partial types must agree with those inferred from full types.
 std::string contradiction(const std::vector<tenon_type>& known, const std::vector<tenon_type>& learned, const char* what) {
   for (std::size_t i = 0; i < known.size(); ++i) {
     auto type = known[i];
     if (merge(type, learned[i]) == Merge::contradiction)
-      return fmt::format("{} {} is {}, but {} is inferred where less is known", what, i, to_string(known[i]), to_string(learned[i]));
+      return fmt::format("{} {} is {}, but {} is inferred from partial types", what, i, to_string(known[i]), to_string(learned[i]));
   }
   return {};
 }
 
-/// An error is no contradiction: graphs whose shapes are all known work.
+/// An error is not a contradiction: graphs with known shapes still work.
 std::string infer_again(const OperatorCall& call, const CallTypes& known, CallTypes less, std::string& error) {
   try {
     call.infer(less);
@@ -84,9 +84,8 @@ std::string infer_from_less(const OperatorCall& call, const TestInput& sample, s
 
 }  // namespace
 
-// That its bytes decode and refer to nothing that is not there was settled when the catalog was read.
-/// A warning about symbols that one process has only once, so that in programs other than Tenon plugins share what they stand for. Those of
-/// the standard library are not the author's choice.
+/// Warns about unique global symbols, which programs other than Tenon share between plugins.
+/// Symbols of the standard library are excluded, since the author has no control over them.
 static std::string shared_symbols(const CheckedOperator& subject) {
   if (subject.op.file < 0) return {};
   auto names = own_unique_symbols(subject.op.plugins->file(subject.op.file).path);
@@ -95,8 +94,8 @@ static std::string shared_symbols(const CheckedOperator& subject) {
     return text.starts_with("St") || text.starts_with("KSt") || text.starts_with("9__gnu_cxx") || text.starts_with("K9__gnu_cxx");
   });
   if (names.empty()) return {};
-  return "it exports " + counted(names.size(), "symbol") + " that a process has only once (STB_GNU_UNIQUE), such as " + names.front() +
-         ": Tenon makes them the plugin's own, other programs let plugins share them; compile all of it with -fvisibility=hidden or "
+  return "it exports " + counted(names.size(), "symbol") + " with unique global binding (STB_GNU_UNIQUE), such as " + names.front() +
+         ": Tenon makes them local to the plugin, but other programs share them between plugins; compile it with -fvisibility=hidden or "
          "-fno-gnu-unique";
 }
 
@@ -109,11 +108,11 @@ Outcome check_manifest(const CheckedOperator& subject) {
       {"gradient", table.gradient != nullptr}, {"compose", is_composed(table)}};
   for (const auto& [name, is_there] : functions)
     if (info.has(name) && !is_there && !info.elementwise)
-      return failed(std::string("it says that there is a function ") + name + ", but the table has none");
-  if (info.has("forward") && !table.forward) return failed("it says that there is a function forward, but the table has none");
-  if (const auto what = missing_doc(info); !what.empty()) return {Verdict::warning, what + " has no sentence that says what it is"};
+      return failed(std::string("the manifest declares function ") + name + ", but the table does not have it");
+  if (info.has("forward") && !table.forward) return failed("the manifest declares function forward, but the table does not have it");
+  if (const auto what = missing_doc(info); !what.empty()) return {Verdict::warning, what + " has no documentation"};
   if (const auto what = shared_symbols(subject); !what.empty()) return {Verdict::warning, what};
-  return passed(std::to_string(info.manifest.size()) + " bytes, all of them sound");
+  return passed(std::to_string(info.manifest.size()) + " bytes, all valid");
 }
 
 Outcome check_inference(const CheckedOperator& subject) {
@@ -122,7 +121,7 @@ Outcome check_inference(const CheckedOperator& subject) {
   auto outcome = each_sample(
       subject, all_kinds, [&](const OperatorCall& call, const TestInput& sample) { return infer_from_less(call, sample, error); }, most,
       Draws::positive);
-  if (outcome.verdict == Verdict::passed && !error.empty()) return {Verdict::warning, "infer() refuses where less is known: " + error};
+  if (outcome.verdict == Verdict::passed && !error.empty()) return {Verdict::warning, "infer() fails for partial types: " + error};
   return outcome;
 }
 

@@ -10,8 +10,8 @@ namespace tenon::checks {
 namespace {
 
 std::string compare(const TestCall& left, const TestCall& right, const char* when) {
-  if (const int i = first_difference(left.outputs, right.outputs); i >= 0) return fmt::format("output {} has other bits {}", i, when);
-  if (const int i = first_difference(left.states, right.states); i >= 0) return fmt::format("state {} has other bits {}", i, when);
+  if (const int i = first_difference(left.outputs, right.outputs); i >= 0) return fmt::format("output {} has different bits {}", i, when);
+  if (const int i = first_difference(left.states, right.states); i >= 0) return fmt::format("state {} has different bits {}", i, when);
   return {};
 }
 
@@ -20,7 +20,7 @@ std::string compare_backward(const BackwardTrial& backward, Threads& one, Thread
   backward.run(first, one);
   backward.run(spread, four);
   if (const int i = first_difference(first.input_grads, spread.input_grads); i >= 0)
-    return fmt::format("the gradient of input {} has other bits on 4 threads than on 1", i);
+    return fmt::format("the gradient of input {} has different bits on 4 threads than on 1", i);
   return {};
 }
 
@@ -36,14 +36,14 @@ struct Runner {
       for (int i = 0; i < rounds && fault.empty(); ++i) {
         TestCall trial(call, sample, seed);
         ++ready;
-        while (ready < 2 * (i + 1)) std::this_thread::yield();  // both begin together
+        while (ready < 2 * (i + 1)) std::this_thread::yield();  // both start together
         trial.run(threads);
-        if (first_difference(alone.outputs, trial.outputs) >= 0) fault = "gives other bits while another instance runs";
+        if (first_difference(alone.outputs, trial.outputs) >= 0) fault = "gives different bits while another instance runs";
       }
     } catch (const std::exception& error) {
       fault = std::string("fails while another instance runs: ") + error.what();
     }
-    ready += 2 * rounds;  // the other does not wait for one that has stopped
+    ready += 2 * rounds;  // so that the other thread does not wait for this one
   }
 
   Threads threads{1};
@@ -58,7 +58,7 @@ struct Runner {
 
 Outcome check_determinism(const CheckedOperator& subject) {
   Threads one(1), four(4);
-  constexpr std::size_t most = 4;  // they are large, so that loops are really spread over threads
+  constexpr std::size_t most = 4;  // large samples, so that loops are distributed over threads
   const auto look = [&](const OperatorCall& call, const TestInput& sample) {
     TestCall first(call, sample, subject.seed), again(call, sample, subject.seed), spread(call, sample, subject.seed);
     first.run(one);

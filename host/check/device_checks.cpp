@@ -1,4 +1,4 @@
-// What `tenon check --device D` does: kernels of a device against the CPU's.
+// Implements `tenon check --device D`: compares a device's kernels with the CPU's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,14 +18,15 @@
 namespace tenon::checks {
 namespace {
 
-/// Why there is nothing to compare; empty where there is.
+/// Why there is nothing to compare; empty if there is.
 std::string nothing_to_compare(const LoadedOperator& op, const Device& device) {
   if (kernel_on(op, device) == nullptr) return no_kernel_on(op, device).what();
   if (kernel_on(op, cpu_device()) == nullptr) return no_kernel_on(op, cpu_device()).what();
   return {};
 }
 
-/// body(device), or why it cannot be. The device is looked for here, in the child: CUDA does not live through a fork.
+/// Returns body(device), or why the device is not available. The device is opened here in the
+/// child, because CUDA does not survive a fork.
 template <class Body>
 Outcome with_device(const CheckedOperator& subject, Body&& body) {
   Device* device = nullptr;
@@ -39,7 +40,8 @@ Outcome with_device(const CheckedOperator& subject, Body&& body) {
   return nothing.empty() ? body(*device) : skipped(nothing);
 }
 
-constexpr std::size_t most_of_first_dtype = 12, most_of_others = 3, most_large = 2;  // samples of a kind
+// samples per kind
+constexpr std::size_t most_of_first_dtype = 12, most_of_others = 3, most_large = 2;
 
 struct Result {
   std::size_t calls = 0;
@@ -56,7 +58,7 @@ bool same_bytes(const Tensor& left, const Tensor& right) {
   return left && right && left.dtype() == right.dtype() && left.shape() == right.shape();
 }
 
-/// All ways to make one sample's call.
+/// All variations of a sample's call: numbers, layouts, write modes and in-place use.
 class Ways {
  public:
   Ways(const SameCall& call, const TestInput& sample, Result& result) : call_(call), sample_(sample), result_(result) {}
@@ -87,7 +89,7 @@ class Ways {
       try {
         all = call_.backward_memory(numbers, std::vector<bool>(count, true), true);
       } catch (const Failure&) {
-        continue;  // the CPU's forward refuses these elements
+        continue;  // the CPU's forward rejects these elements
       }
       look(all, true, Lie::aligned, true, words_for(numbers));
       if (numbers == Numbers::positive) try_lies(all, true);
@@ -95,7 +97,7 @@ class Ways {
         if (!all.input_grads[i]) continue;
         std::vector<bool> one(count, false);
         one[i] = true;
-        look(call_.backward_memory(numbers, one, true), true, Lie::aligned, true, "with one gradient wanted");
+        look(call_.backward_memory(numbers, one, true), true, Lie::aligned, true, "with one gradient requested");
       }
       if (info().accumulates) look(adding(all), true, Lie::aligned, true, "with write mode add");
       for (const auto& [out, in] : info().backward_inplace) {
@@ -116,7 +118,7 @@ class Ways {
   static const char* words_for(Numbers numbers) { return numbers == Numbers::positive ? "" : "with numbers of both signs"; }
 
   void try_lies(const CallMemory& memory, bool backward) {
-    look(memory, backward, Lie::unaligned, backward, "with inputs that are not aligned");
+    look(memory, backward, Lie::unaligned, backward, "with unaligned inputs");
     if (info().strides) look(memory, backward, Lie::strided, backward, "with strided inputs");
   }
 
@@ -133,7 +135,7 @@ class Ways {
     try {
       fault = call_.compare(memory, backward, lie, training);
     } catch (const Failure& failure) {
-      fault = fmt::format("{} refuses what the CPU does: {}", call_.there().device().name(), failure.what());
+      fault = fmt::format("{} refuses a call that the CPU accepts: {}", call_.there().device().name(), failure.what());
     }
     if (fault.empty()) return;
     result_.fault = fmt::format("{}{}{}, with {}", fault, *words == 0 ? "" : ", ", words, describe_sample(info(), sample_));
@@ -144,7 +146,7 @@ class Ways {
   Result& result_;
 };
 
-/// Calls look(sample) for samples of all kinds in every dtype that the operator has.
+/// Calls look(sample) for samples of all kinds in every dtype that the operator supports.
 template <class Look>
 void each_dtype(const CheckedOperator& subject, Result& result, Look&& look) {
   bool first = true;
@@ -187,7 +189,7 @@ Outcome check_backward(const CheckedOperator& subject) {
   return with_device(subject, [&](Device& device) {
     const bool here = subject.op.kernel(TENON_CPU)->backward != nullptr, there = subject.op.kernel(TENON_CUDA)->backward != nullptr;
     if (!here) return skipped(there ? "the CPU has no backward kernel to compare with" : "it has no backward kernel");
-    if (!there) return Outcome{Verdict::warning, "its kernel has no backward, which the CPU's has: training goes over the CPU"};
+    if (!there) return Outcome{Verdict::warning, "its kernel has no backward, unlike the CPU's: training computes it on the CPU"};
     Result result;
     each_dtype(subject, result, [&](const TestInput& sample) {
       const SameCall call(subject.op, sample, device, subject.seed);
@@ -202,7 +204,8 @@ Outcome check_sparse_there(const CheckedOperator& subject) {
   return with_device(subject, [&](Device&) { return check_sparse(subject); });
 }
 
-constexpr std::uint64_t at_capture = 0, at_replay = 1;  // steps of random numbers, which no captured kernel may read
+// steps of the random generator, which captured kernels must not read
+constexpr std::uint64_t at_capture = 0, at_replay = 1;
 
 std::string try_sample(const CheckedOperator& subject, const TestInput& sample, Device& device) {
   const SameCall call(subject.op, sample, device, subject.seed), other(subject.op, sample, device, subject.seed + 1000);
@@ -225,10 +228,10 @@ std::string try_sample(const CheckedOperator& subject, const TestInput& sample, 
 const std::vector<Check>& device_checks() {
   static const std::vector<Check> all = {
       {"forward", "the device's kernel matches the CPU's for every dtype, write mode and layout", check_forward},
-      {"backward", "and so do its gradients", check_backward},
-      {"capture", "a kernel that says capturable gives the same from a CUDA graph, with other inputs than it was captured with",
+      {"backward", "its gradients match the CPU's", check_backward},
+      {"capture", "a kernel declared capturable gives the same results from a CUDA graph, also with inputs other than the captured ones",
        check_capture},
-      {"sparse", "with sparse inputs it gives what the CPU gives with dense ones, and so do its gradients", check_sparse_there},
+      {"sparse", "results and gradients with sparse inputs match the CPU's with dense ones", check_sparse_there},
   };
   return all;
 }
@@ -237,7 +240,8 @@ std::string SameCall::compare_replayed(const CallMemory& first, CallMemory secon
   if (here_.info().allocates()) return {};
   Threads threads(1);
   for (std::size_t i = 0; i < first.inputs.size(); ++i)
-    if (stays(i)) second.inputs[i] = first.inputs[i];  // a captured kernel read it when it was captured
+    // a captured kernel has read it at capture time
+    if (stays(i)) second.inputs[i] = first.inputs[i];
   const auto clone = [](const Tensor& tensor, bool) { return tensor.clone(); };
   const auto here = second.with(clone);
   try {
@@ -252,13 +256,13 @@ std::string SameCall::compare_replayed(const CallMemory& first, CallMemory secon
   auto types = sample_.types;
   OperatorRun run(there_, backward ? TENON_BACKWARD : TENON_FORWARD, types, passed.tensors(), {threads, seed_, at_capture, training});
   far.upload();
-  run.put();  // the first call lets the kernel set itself up
+  run.put();  // the first call lets the kernel initialize itself
   run.finish();
   std::optional<Captured> captured;
   try {
     captured.emplace(tensor_stream(there_.device()), [&] { run.put(); });
   } catch (const std::exception& failure) {
-    return fmt::format("its kernel says capturable, but cannot be captured: {}", failure.what());
+    return fmt::format("its kernel is declared capturable, but cannot be captured: {}", failure.what());
   }
   for (const auto& [name, group] : tensor_groups)
     for (std::size_t i = 0; i < (there.*group).size(); ++i)
@@ -268,14 +272,14 @@ std::string SameCall::compare_replayed(const CallMemory& first, CallMemory secon
   run.finish();
   far.download();
   const auto fault = differences(here, there, far);
-  return fault.empty() ? fault : "replayed from a capture, with other inputs than then, " + fault;
+  return fault.empty() ? fault : "replayed from a capture with other inputs, " + fault;
 }
 
 Outcome check_capture(const CheckedOperator& subject) {
   return with_device(subject, [&](Device& device) {
     if ((subject.op.kernel(TENON_CUDA)->traits & TENON_TRAIT_CAPTURABLE) == 0)
-      return skipped("its kernel does not say capturable: each run calls it");
-    if (subject.op.info->random) return skipped("its random numbers are other ones in each run, which calls it");
+      return skipped("its kernel is not declared capturable, so each run calls it");
+    if (subject.op.info->random) return skipped("it draws new random numbers in each run, so each run calls it");
     const auto look = [&](const OperatorCall&, const TestInput& sample) {
       return is_for_devices(sample) ? try_sample(subject, sample, device) : std::string();
     };

@@ -10,17 +10,17 @@
 namespace tenon::checks {
 namespace {
 
-constexpr std::int64_t margin = 256;  // bytes
+constexpr std::int64_t margin = 256;  // in bytes
 constexpr int untouched = 0xa5;
 
 using Strides = std::array<std::int64_t, TENON_MAX_RANK>;
 
-// In places, of an element.
+// Stride between elements, in elements.
 std::int64_t room_in(Lie lie) {
   return lie == Lie::strided ? 2 : 1;
 }
 
-// In elements. Of contiguous tensors too.
+// In elements; contiguous tensors have strides, too.
 Strides strides_of(const Shape& shape, Lie lie) {
   Strides strides{};
   std::int64_t next = room_in(lie);
@@ -32,7 +32,7 @@ Strides strides_of(const Shape& shape, Lie lie) {
   return strides;
 }
 
-// Calls body(index in row-major order, place, elements) for each stretch of elements that lie side by side.
+// Calls body(index in row-major order, offset, elements) for each run of adjacent elements.
 template <class Body>
 void each_stretch(const Shape& shape, Lie lie, Body&& body) {
   const auto count = shape.size();
@@ -105,11 +105,11 @@ std::string DeviceMemory::stray_write() const {
   std::int64_t from = 0;
   for (const auto& [data, part] : parts_) {
     for (auto i = from; i < part.begin; ++i)
-      if (after[i] != before[i]) return fmt::format("the byte {} before a tensor is written", part.begin - i);
+      if (after[i] != before[i]) return fmt::format("byte {} before a tensor is written", part.begin - i);
     from = part.end;
   }
   for (auto i = from; i < used_; ++i)
-    if (after[i] != before[i]) return fmt::format("the byte {} behind a tensor is written", i - from + 1);
+    if (after[i] != before[i]) return fmt::format("byte {} after a tensor is written", i - from + 1);
   return {};
 }
 

@@ -1,4 +1,4 @@
-// Tensors of a check on a device, between bytes that nobody may write.
+// Tensors of a check in device memory, surrounded by bytes that kernels must not write.
 #pragma once
 #include <map>
 #include <memory>
@@ -10,27 +10,27 @@
 namespace tenon::checks {
 
 enum class Lie : std::uint8_t {
-  aligned,    ///< contiguous, as the host's own tensors are
-  unaligned,  ///< contiguous, one element further on
-  strided     ///< the first axis runs fastest, and every second place is empty
+  aligned,    ///< contiguous and aligned, like the host's tensors
+  unaligned,  ///< contiguous, but shifted by one element
+  strided     ///< the first axis is the fastest, and every second element is unused
 };
 
-/// All of one call, so that one copy brings them there and one back.
+/// Holds all tensors of one call, so that a single copy transfers them in each direction.
 class DeviceMemory {
  public:
-  /// `bytes`: of all tensors that will be added, together, each as `lie` says or aligned.
+  /// `bytes`: total size of all tensors that will be added, each with layout `lie` or aligned.
   DeviceMemory(std::int64_t bytes, std::size_t tensors, Lie lie, Device& device);
 
-  /// A tensor there for a contiguous one of the CPU, whose elements it has after upload().
+  /// Adds a device tensor for a contiguous CPU tensor, whose elements it gets at upload().
   Tensor add(const Tensor& elements, Lie lie);
-  /// Other elements for it, from the next upload() on.
+  /// Replaces its elements from the next upload() on.
   void change(const Tensor& there, const Tensor& elements);
-  void upload();    ///< for what comes next on the tensor_stream() of the device
-  void download();  ///< as they are after all that is on it
+  void upload();    ///< before subsequent work on the device's tensor_stream()
+  void download();  ///< after all preceding work on that stream
 
-  /// As they were when they were downloaded. `there` is what add() gave.
+  /// The elements as of the last download(). `there` is a tensor that add() returned.
   Tensor elements(const Tensor& there) const;
-  /// A sentence about a byte beside the tensors that was written; empty where none was.
+  /// Describes a byte next to the tensors that was written; empty if there is none.
   std::string stray_write() const;
 
  private:
@@ -38,7 +38,7 @@ class DeviceMemory {
     std::int64_t begin, end;
     Lie lie;
   };
-  std::map<const void*, Part> parts_;  // by where it is on the device
+  std::map<const void*, Part> parts_;  // by device address
   std::int64_t used_ = 0;
   Tensor before_, after_;  // all bytes, on the CPU
   std::shared_ptr<Block> bytes_;

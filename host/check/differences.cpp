@@ -17,7 +17,7 @@ bool is_narrow(DType dtype) {
   return dtype != DType::f64 && dtype != DType::c128;
 }
 
-/// Element k as doubles_of() counts them.
+/// Sets element k, counted as in doubles_of().
 void set(const Tensor& tensor, std::size_t k, double value) {
   visit<steppable>(tensor.dtype(), [&]<class T>() {
     auto values = tensor.values<T>();
@@ -28,7 +28,8 @@ void set(const Tensor& tensor, std::size_t k, double value) {
   });
 }
 
-// Every second number changes its sign, on average: functions with a corner at 0 have another slope there.
+// Flips the sign of about half of the numbers, because functions with a corner at 0 have another
+// slope there.
 void spread(const Tensor& tensor, const InputNumbers& numbers, std::uint64_t seed) {
   if (!numbers.both_signs) return;
   RandomBits generator(seed);
@@ -67,7 +68,8 @@ Differences::Differences(Host& host, const CheckedOperator& subject, const TestI
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
     if (!SingleNode::is_input(sample, i) || !is_steppable(sample.types.inputs[i])) continue;
     const auto& declared = subject.op.info->inputs;
-    if (declared[std::min(i, declared.size() - 1)].on_cpu) continue;  // sizes and the like: nothing is trained by them
+    // sizes and similar inputs are not trained
+    if (declared[std::min(i, declared.size() - 1)].on_cpu) continue;
     wrt_.push_back(node_.inputs[i]);
     looked_at_.push_back({fmt::format("input_{}", i), fmt::format("gradient of input {}", i)});
   }
@@ -77,7 +79,7 @@ Differences::Differences(Host& host, const CheckedOperator& subject, const TestI
   if (has_slopes()) session_.emplace(node_.graph);
 }
 
-/// A graph input with the factors of a part of the loss; empty where its size is not known.
+/// A graph input with the weights of one term of the loss; empty if its size is unknown.
 Value Differences::seed_for(Value output, const std::string& name, std::uint64_t seed) {
   const auto shape = node_.graph.shape(output);
   const auto dtype = node_.graph.dtype(output);
@@ -105,7 +107,8 @@ void Differences::build_first(Value output) {
   loss_["loss"] = "seed";
 }
 
-// One gradient after the other, since their sum would need more operators; the slopes of the sum are the sums of the slopes.
+// One gradient at a time, since summing them would need more operators; the slope of a sum is the
+// sum of the slopes.
 void Differences::build_second(Value output) {
   GradientOptions options;
   options.seed = seed_for(output, "seed", 50);
@@ -142,7 +145,8 @@ std::optional<std::string> Differences::look(const InputNumbers& numbers, std::s
       }
       const auto& precision = narrow_ || is_narrow(input.dtype()) ? numbers.narrow : numbers.wide;
       auto stride = gradient.size() / most + 1;
-      if (any_complex.has(input.dtype())) stride |= 1U;  // both parts have their turns
+      // an odd stride visits real and imaginary parts
+      if (any_complex.has(input.dtype())) stride |= 1U;
       for (std::size_t k = 0; k < gradient.size(); k += stride)
         if (auto fault = compare(place, k, gradient[k], here, precision); !fault.empty()) return fault;
     }
@@ -168,11 +172,11 @@ NamedTensors Differences::run(const RunOptions& options) {
 }
 
 double Differences::loss_of(const NamedTensors& outputs) {
-  double sum = 0, lost = 0;  // of many terms; Kahan's summation
+  double sum = 0, lost = 0;  // Kahan summation, since there are many terms
   terms_ = 0;
   for (const auto& [name, seed] : loss_) {
     const auto output = doubles_of(outputs.at(name));
-    const auto found = inputs_.find(seed);  // not there for an output that its kernel allocates
+    const auto found = inputs_.find(seed);  // absent for an output that its kernel allocates
     const auto factors = found != inputs_.end() ? doubles_of(found->second) : std::vector<double>(output.size(), 1);
     for (std::size_t i = 0; i < output.size(); ++i) {
       const double term = output[i] * factors[i], next = term - lost, total = sum + next;
@@ -184,7 +188,7 @@ double Differences::loss_of(const NamedTensors& outputs) {
   return sum;
 }
 
-/// To both sides of element k of an input.
+/// One-sided slopes in both directions of element k of an input.
 Differences::Slopes Differences::slopes(const Tensor& input, std::size_t k, double here, double step) {
   const double value = doubles_of(input)[k];
   set(input, k, value + step);
@@ -195,8 +199,8 @@ Differences::Slopes Differences::slopes(const Tensor& input, std::size_t k, doub
   return {up, down};
 }
 
-// Where the slopes to both sides disagree, the function has a corner, and where they depend on the step, it jumps, as the gradient of a
-// maximum does between two that are equal: differences say nothing there.
+// If the one-sided slopes differ, the function has a corner. If they depend on the step, it jumps,
+// like the gradient of a maximum between two equal elements. Finite differences say nothing there.
 std::string Differences::compare(const LookedAt& place, std::size_t k, double gradient, double here, const Precision& precision) {
   const auto& input = inputs_.at(place.input);
   const auto [up, down] = slopes(input, k, here, precision.step);
@@ -206,9 +210,10 @@ std::string Differences::compare(const LookedAt& place, std::size_t k, double gr
   const auto wider = slopes(input, k, here, 2 * precision.step);
   if (std::abs((wider.up + wider.down) / 2 - slope) > std::abs(slope - gradient) / 4) return {};
   if (order_ == Order::first)
-    return fmt::format("{} of the {} is {}, but differences of forward give {}", element_words(input, k), place.words, gradient, slope);
-  return fmt::format("{} of the second {} is {}, but differences of the gradient give {}", element_words(input, k), place.words, gradient,
-                     slope);
+    return fmt::format("{} of the {} is {}, but finite differences of forward give {}", element_words(input, k), place.words, gradient,
+                       slope);
+  return fmt::format("{} of the second {} is {}, but finite differences of the gradient give {}", element_words(input, k), place.words,
+                     gradient, slope);
 }
 
 }  // namespace tenon::checks

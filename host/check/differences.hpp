@@ -1,4 +1,4 @@
-// Whether gradients are the slopes of what a graph computes, by stepping to both sides of single elements.
+// Compares gradients with finite differences, by perturbing single elements in both directions.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -11,48 +11,51 @@
 
 namespace tenon::checks {
 
-/// How far to step, and how near the difference must come; from the digits of the dtype.
+/// Step size and tolerances, chosen for the precision of the dtype.
 struct Precision {
   double step, tolerance, rounding;
 };
 
-/// What the inputs hold: numbers in (0.1, 0.9) times a scale, half of them negative or none.
+/// Distribution of the inputs: numbers in (0.1, 0.9) times a scale, with all or half of them
+/// positive.
 struct InputNumbers {
   bool both_signs;
   double scale;
-  Precision wide, narrow;  ///< of float64 and complex128, and of float32 and complex64
+  Precision wide, narrow;  ///< for float64 and complex128, and for float32 and complex64
 };
 inline constexpr InputNumbers all_input_numbers[] = {
     {false, 1, {1e-7, 1e-6, 1e-15}, {1e-2, 2e-2, 5e-7}},        {true, 1, {1e-7, 1e-6, 1e-15}, {1e-2, 2e-2, 5e-7}},
     {true, 8, {1e-5, 1e-4, 1e-15}, {5e-2, 5e-2, 5e-7}},         {true, 128, {1e-4, 1e-4, 1e-15}, {1, 1e-1, 5e-7}},
     {true, 1.0 / 512, {1e-7, 1e-5, 1e-15}, {1e-4, 5e-2, 5e-7}},
 };
-/// `, numbers of both signs up to 0.9`.
+/// As in `, numbers of both signs up to 0.9`.
 std::string words_for(const InputNumbers& numbers);
 
-/// The dtypes that have room for small steps. The widest of each kind comes first.
+/// Dtypes precise enough for small steps, the widest of each kind first.
 inline constexpr Types steppable{DType::f64, DType::f32, DType::c128, DType::c64};
-/// Whether all inputs together are small enough: each element that is looked at costs two runs.
+/// Whether all inputs together are small enough; each examined element costs two runs.
 bool is_small(const TestInput& sample);
 
-/// An operator between its inputs and a loss, the sum of fixed numbers times elements of one output, or of its gradients; and the gradients
-/// of that. Complex elements count as two, their parts: dL/da + i dL/db is the gradient of a + ib.
+/// A graph of an operator and a loss, which is a weighted sum of the elements of one output or of
+/// its gradients, with the gradients of that loss. A complex element counts as two numbers, its
+/// real and imaginary parts: dL/da + i dL/db is the gradient of a + ib.
 class Differences {
  public:
   enum class Order : std::uint8_t { first, second };
-  /// Throws Failure where the graph's gradient does.
+  /// Throws Failure if the gradient graph cannot be built.
   Differences(Host& host, const CheckedOperator& subject, const TestInput& sample, std::uint32_t output, Order order);
 
-  /// Whether there is a loss, and something that it may depend on.
+  /// Whether there is a loss that may depend on an input.
   bool has_slopes() const { return !loss_.empty() && !looked_at_.empty(); }
-  /// Looks at up to `most` elements of each input. What is wrong, or an empty text; nothing where the operator refuses the numbers. Throws
-  /// Failure where backward refuses small positive numbers that forward accepts, and for mistakes.
+  /// Examines up to `most` elements of each input. Returns what is wrong, or an empty text; nothing
+  /// if the operator rejects the numbers. Throws Failure if backward rejects small positive numbers
+  /// that forward accepts, and for mistakes (is_mistake()).
   std::optional<std::string> look(const InputNumbers& numbers, std::size_t most);
 
  private:
   struct LookedAt {
-    std::string input, words;              ///< a graph input, and what its gradient is called
-    std::vector<std::string> gradients{};  ///< outputs whose sum it is
+    std::string input, words;              ///< a graph input, and the name of its gradient in messages
+    std::vector<std::string> gradients{};  ///< graph outputs whose sum is the gradient
   };
 
   Value seed_for(Value output, const std::string& name, std::uint64_t seed);
@@ -71,14 +74,15 @@ class Differences {
   const CheckedOperator& subject_;
   const TestInput& sample_;
   Order order_;
-  double terms_ = 0;  // the magnitudes of what the last loss is the sum of
+  double terms_ = 0;  // sum of the magnitudes of the last loss's terms
   SingleNode node_;
-  std::map<std::string, std::string> loss_;  // graph outputs, and the inputs that hold their factors; none: ones
-  RunOptions loss_alone_;                    // steps need no gradients
+  // graph outputs and the inputs that hold their weights; weights of 1 if there is none
+  std::map<std::string, std::string> loss_;
+  RunOptions loss_alone_;  // for the perturbed runs, which need no gradients
   std::vector<LookedAt> looked_at_;
-  std::vector<Value> wrt_;  // the same in the graph
+  std::vector<Value> wrt_;  // the corresponding graph values
   NamedTensors inputs_;
-  bool narrow_ = false;  // something in between is not as precise as float64
+  bool narrow_ = false;  // whether some value is less precise than float64
   std::optional<Session> session_;
 };
 

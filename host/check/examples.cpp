@@ -1,4 +1,5 @@
-// Whether examples are accepted, and whether each value of a parameter that has few has a call that works.
+// Checks that examples are accepted, and that each value of a parameter with few values has a
+// working call.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,24 +20,25 @@ std::string words_for_example(const ExampleInfo& example) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// Whether one of the samples works.
+/// Whether the kernel accepts one of the samples.
 bool is_accepted(const CheckedOperator& subject, const std::vector<TestInput>& samples, Refusals& refusals) {
   return std::any_of(samples.begin(), samples.end(),
                      [&](const TestInput& sample) { return accepted_by_kernel(subject, sample, refusals).has_value(); });
 }
 
-/// Why inputs cannot have the dtypes that the example names if those without dtypes of their own are `shared`; empty if they can.
+/// Why inputs cannot have the dtypes that the example names if the shared dtype is `shared`; empty
+/// if they can.
 std::string refused_dtype(const OperatorInfo& info, const ExampleInfo& example, DType shared) {
   for (const auto& [i, input] : fixed_inputs(info, example)) {
     if (!input.dtype || info.inputs[declared_input(info, i)].types) continue;
     if (!allows(info.types, *input.dtype))
-      return fmt::format("the operator does not take {} for {}", name_of(*input.dtype), input_words(info, i));
+      return fmt::format("the operator does not accept {} for {}", name_of(*input.dtype), input_words(info, i));
     if (*input.dtype != shared) return fmt::format("{} shares its dtype with other inputs", input_words(info, i));
   }
   return {};
 }
 
-/// Why the example is refused, with each dtype that it may have; empty where it is not.
+/// Why the example is rejected with every possible shared dtype; empty if it is accepted.
 std::string refusal_of(const CheckedOperator& subject, const ExampleInfo& example) {
   std::string first, of_dtype;
   for (const auto dtype : shared_dtypes(*subject.op.info)) {
@@ -51,8 +53,8 @@ std::string refusal_of(const CheckedOperator& subject, const ExampleInfo& exampl
   return first.empty() ? of_dtype : first;
 }
 
-/// Returns the values of a switch, a choice or a small range of integers, and for each choice of a list a list of it; empty for other
-/// parameters.
+/// Returns the values of a boolean, a choice or a small integer range, and for lists of choices a
+/// list of each choice; empty for other parameters.
 std::vector<AttributeValue> all_values(const ParamInfo& param) {
   constexpr double most = 8;
   if (param.kind == ParamKind::boolean) return {AttributeValue(false), AttributeValue(true)};
@@ -71,7 +73,7 @@ std::vector<AttributeValue> all_values(const ParamInfo& param) {
   return values;
 }
 
-/// Whether the value is that one, or a list that has its text.
+/// Whether the value is the requested one, or a list that contains its text.
 bool has_value(const AttributeValue& value, const AttributeValue& wanted) {
   const auto* texts = std::get_if<std::vector<std::string>>(&value.variant());
   const auto* one = std::get_if<std::vector<std::string>>(&wanted.variant());
@@ -95,11 +97,11 @@ bool has_call(const CheckedOperator& subject, const ParamInfo& param, const Attr
 
 }  // namespace
 
-// An example that is refused is the author's word against itself. Of a value without a call, the search may be to blame, unless infer()
-// accepts all inputs and still does not know the outputs.
+// A rejected example is the author's mistake. If a parameter value has no working call, the search
+// may be to blame, unless infer() accepts all inputs and still leaves the outputs unknown.
 Outcome check_examples(const CheckedOperator& subject) {
   const auto& info = *subject.op.info;
-  if (!subject.calls.empty()) return skipped("the calls to try are named");
+  if (!subject.calls.empty()) return skipped("the calls are user-provided");
   for (std::size_t i = 0; i < info.examples.size(); ++i)
     if (const auto refusal = refusal_of(subject, info.examples[i]); !refusal.empty())
       return failed(fmt::format("op.example() {}, with ({}), is refused: {}", i + 1, words_for_example(info.examples[i]), refusal));
@@ -118,9 +120,9 @@ Outcome check_examples(const CheckedOperator& subject) {
       without.push_back(words);
     }
   if (!without.empty())
-    return {Verdict::untried, fmt::format("no call was found that works with {}: {}, the nearest one with: {}", fmt::join(without, ", "),
+    return {Verdict::untried, fmt::format("no working call was found with {}: {}, the closest one with: {}", fmt::join(without, ", "),
                                           counted(of_first.count(), "try was refused", "tries were refused"), of_first.nearest())};
-  if (info.examples.empty() && values == 0) return skipped("it has no example, and no parameter of few values");
+  if (info.examples.empty() && values == 0) return skipped("it has no examples and no parameters with few values");
   return passed(
       fmt::format("{}, {}", counted(info.examples.size(), "example"), counted(values, "value of a parameter", "values of parameters")));
 }

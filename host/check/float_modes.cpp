@@ -7,7 +7,8 @@
 namespace tenon::checks {
 namespace {
 
-/// Everything that the operator has is called, backward too where it has a gradient; with numbers of both signs too, where it takes them.
+/// Runs forward, and backward if there is a gradient; also with numbers of both signs, if the
+/// operator accepts them.
 void run_all(Host& host, const CheckedOperator& subject, const TestInput& sample, bool training) {
   SingleNode node(host, subject.op, sample);
   node.graph.output("checked", node.output);
@@ -31,11 +32,11 @@ void run_all(Host& host, const CheckedOperator& subject, const TestInput& sample
 
 }  // namespace
 
-// The host puts modes back wherever an operator is called, and warns once.
+// The host restores the modes after each call and warns once.
 Outcome check_float_modes(const CheckedOperator& subject) {
   std::string warning;
   auto options = host_options(subject);
-  options.search_defaults = true;  // a gradient that is a graph may use any operator
+  options.search_defaults = true;  // the gradient may be a graph of any operators
   options.warn = [&](const std::string& sentence) {
     if (warning.empty() && is_about_float_modes(sentence)) warning = sentence;
   };

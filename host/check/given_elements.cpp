@@ -5,7 +5,7 @@
 namespace tenon::checks {
 namespace {
 
-// Whole numbers wrap where the dtype has no room or no sign: a cast from double would be undefined.
+// Integers that do not fit wrap around, because the conversion from double would be undefined.
 template <class T>
 T as_element(double number) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)

@@ -1,13 +1,14 @@
-// The elements that authors and users give, in the dtype that the input has.
+// Converts user-provided elements to an input's dtype.
 #pragma once
 #include <tenon/host/tensor.hpp>
 #include <vector>
 
 namespace tenon::checks {
 
-/// A dense tensor of these numbers, row by row.
+/// A dense tensor of these numbers in row-major order.
 Tensor elements_in(const std::vector<double>& numbers, DType dtype, const Shape& shape);
-/// The same elements, or those of a dense tensor as near as the dtype can have them: of complex ones, real dtypes have the real part.
+/// The same tensor if the dtype matches, else a dense copy with the nearest values; complex numbers
+/// become their real parts in real dtypes.
 Tensor elements_in(const Tensor& tensor, DType dtype);
 
 }  // namespace tenon::checks

@@ -1,4 +1,4 @@
-// Gradients, and gradients of gradients, against differences.
+// Compares first and second derivatives with finite differences.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace {
 
 using Order = Differences::Order;
 
-/// How many outputs are looked at, the first ones with all numbers, and how many elements of each input.
+/// Number of outputs to examine, of which the first ones use all input distributions, and number of
+/// elements per input.
 struct Effort {
   std::size_t outputs, thorough;
   std::size_t elements, elements_of_thorough;
@@ -22,10 +23,10 @@ struct Effort {
 constexpr Effort of_real{40, 10, 6, 16}, of_complex{4, 1, 6, 12}, of_second{4, 0, 3, 3};
 
 const char* surrogate_reason(const OperatorInfo& info) {
-  return info.surrogate_gradient ? "its gradient is not the derivative of forward, on purpose" : nullptr;
+  return info.surrogate_gradient ? "its gradient is intentionally not the derivative of forward" : nullptr;
 }
 
-/// As the parameters make it; why not, or null.
+/// Why the operator with its parameters has no second derivative; null if it has one.
 const char* no_second_derivative(const LoadedOperator& op, const OperatorInfo& info, DType dtype) {
   if (!info.linear.empty()) return nullptr;
   if (info.has("backward") && op.table->gradient != nullptr) return nullptr;
@@ -39,7 +40,7 @@ class SlopeCheck {
     add_operators(host_, subject);
   }
 
-  /// What is wrong, or nothing.
+  /// Returns what is wrong; empty if nothing.
   std::string look(DType dtype, const Effort& effort) {
     const auto& samples = find_samples(subject_, dtype, TestInputKind::ordinary);
     refusals_.add(samples.refusals);
@@ -63,13 +64,13 @@ class SlopeCheck {
     if (!any_) return skipped(order_ == Order::first ? "no output has a gradient" : "no output has a second derivative");
     if (independent_) return skipped("no output depends on an input that has a gradient");
     if (refusals_.reached() >= Refusals::kernel) return untried(refusals_);
-    return {Verdict::untried, "nothing could be checked: all calls that it accepts have too many elements for differences"};
+    return {Verdict::untried, "nothing could be checked: all calls that it accepts have too many elements for finite differences"};
   }
 
  private:
   static HostOptions options_for(const CheckedOperator& subject) {
     auto options = host_options(subject);
-    options.search_defaults = true;  // a gradient that is a graph may use any operator
+    options.search_defaults = true;  // the gradient may be a graph of any operators
     return options;
   }
 
@@ -107,17 +108,17 @@ class SlopeCheck {
   Host host_;
   Refusals refusals_;
   std::size_t count_ = 0;
-  bool found_ = false, any_ = false;  // samples; an output with a gradient
-  bool independent_ = false;          // an output that no input reaches
+  bool found_ = false, any_ = false;  // whether there are samples, and an output with a gradient
+  bool independent_ = false;          // whether some output depends on no input
 };
 
-/// The first that the operator has, where there is one.
+/// The first of these dtypes that the operator supports, if any.
 std::optional<DType> first_of(std::initializer_list<DType> dtypes, const OperatorInfo& info) {
   const auto* const found = std::find_if(dtypes.begin(), dtypes.end(), [&](DType dtype) { return allows(info.types, dtype); });
   return found == dtypes.end() ? std::nullopt : std::optional(*found);
 }
 
-constexpr char no_dtype[] = "differences need float32, float64 or complex numbers, and it has none of them";
+constexpr char no_dtype[] = "finite differences need float32, float64 or a complex dtype, but it supports none of them";
 
 }  // namespace
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Types differentiable_types = {DType::f32, DType::f64};
 
-/// One operator in a graph of its own, with the gradients of all its outputs.
+/// A graph of one operator with the gradients of all its outputs.
 class GradientTest {
  public:
   GradientTest(Host& host, std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes,
@@ -20,8 +20,8 @@ class GradientTest {
     std::vector<Value> values;
     for (std::size_t i = 0; i < inputs.size(); ++i) values.push_back(add_input(i, inputs[i]));
     if (wrt_.empty())
-      throw Failure(FailureKind::usage, fmt::format("[{}] has no floating input here, so that it has no gradient", op),
-                    "give float32 or float64");
+      throw Failure(FailureKind::usage, fmt::format("[{}] has no floating-point input here and therefore no gradient", op),
+                    "use float32 or float64");
     graph_.add(op, values, attributes, "checked");
     add_outputs();
   }
@@ -39,7 +39,7 @@ class GradientTest {
   }
 
  private:
-  // Refuses what a call would refuse; Graph::add() would make variables of weights that are left out.
+  // Rejects what a call would reject; Graph::add() would create variables for omitted weights.
   void prepare(Host& host, std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
     std::vector<Argument> types;
     types.reserve(inputs.size());
@@ -56,13 +56,13 @@ class GradientTest {
     if (!floating.has(tensor.dtype())) return value;
     if (!differentiable_types.has(tensor.dtype()))
       throw Failure(FailureKind::usage,
-                    fmt::format("input '{}' is {}, which has too few digits for differences", names_[i], name_of(tensor.dtype())),
-                    "give float32 or float64");
+                    fmt::format("input '{}' is {}, which is not precise enough for finite differences", names_[i], name_of(tensor.dtype())),
+                    "use float32 or float64");
     wrt_.push_back(value), looked_at_.push_back(i);
     return value;
   }
 
-  // Of each floating output: what is differentiated is its sum, weighted by random numbers.
+  // For each floating-point output, the loss is its sum weighted by random numbers.
   void add_outputs() {
     const auto outputs = graph_.nodes().back().outputs;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -95,7 +95,7 @@ class GradientTest {
     return sum;
   }
 
-  // Only what is stored of an input can move, and only there the gradient is looked at.
+  // Perturbs only stored elements of an input, and compares the gradient only there.
   Comparison compare(std::size_t input, std::size_t output, const NamedTensors& found) {
     const auto& tensor = inputs_.at(names_[input]);
     const auto moved = tensor.stored_values();
@@ -105,7 +105,8 @@ class GradientTest {
     auto result = visit<differentiable_types>(tensor.dtype(),
                                               [&]<class T>() { return compare_as<T>(tensor, moved, given.make_contiguous(), output); });
     if (!result)
-      result.text = fmt::format("gradient of input '{}' by output {} against differences: {}", names_[input], output, result.text);
+      result.text =
+          fmt::format("gradient of input '{}' for output {} differs from finite differences: {}", names_[input], output, result.text);
     return result;
   }
 
@@ -135,7 +136,7 @@ class GradientTest {
     if (like.storage() == Storage::csr) return Tensor::csr(values, like.columns(), like.row_starts(), like.shape());
     return like.storage() == Storage::row_sparse ? Tensor::row_sparse(values, like.row_ids(), like.shape()) : values;
   }
-  // The dense tensor, with 0 where `like` stores nothing.
+  // Returns a dense tensor with 0 where `like` stores nothing.
   static Tensor at_stored(const Tensor& like, const Tensor& tensor) {
     auto dense = tensor.storage() == Storage::dense ? tensor.clone() : cast_storage(tensor, Storage::dense);
     if (like.storage() == Storage::dense) return dense;
@@ -153,7 +154,7 @@ class GradientTest {
   std::vector<bool> hidden_;        // of the outputs
   NamedTensors inputs_;
   std::vector<Value> wrt_;
-  std::vector<std::size_t> looked_at_;  // places of wrt_ among the inputs
+  std::vector<std::size_t> looked_at_;  // input index of each entry of wrt_
   std::vector<Tensor> seeds_;           // of the outputs
   std::optional<Session> session_;
 };

@@ -11,10 +11,10 @@ namespace tenon::checks {
 namespace {
 
 constexpr std::size_t stack_between_calls = 16 << 10;
-constexpr std::size_t workspace_alignment = 64;  // that kernels get
+constexpr std::size_t workspace_alignment = 64;  // what the host guarantees to kernels
 constexpr std::uint8_t workspace_fill = 0xc3;
 
-/// A copy of a call, of its arrays and of its tensors' descriptors, on pages of its own.
+/// A copy of a call, its arrays and its tensor descriptors on separate pages.
 class CopiedCall {
  public:
   CopiedCall(const tenon_call& given, Placement workspace)
@@ -32,7 +32,7 @@ class CopiedCall {
   }
   const tenon_call& call() const { return *call_; }
   const Tensor& pages() const { return pages_; }
-  /// A sentence about bytes beside the workspace that the kernel wrote; empty if it wrote none.
+  /// Describes bytes next to the workspace that the kernel wrote; empty if it wrote none.
   std::string stray_write() const { return workspace_ ? checks::stray_write(workspace_, workspace_fill) : std::string(); }
 
  private:
@@ -49,7 +49,8 @@ class CopiedCall {
     return to;
   }
 
-  // Outputs that the kernel allocates stay where they are: their memory is known by the descriptor.
+  // Outputs that the kernel allocates are not copied, because their memory is identified by the
+  // descriptor.
   template <class Pointer>
   Pointer* tensors(Pointer const* from, std::size_t count) {
     Pointer* const to = add(from, count);
@@ -78,7 +79,8 @@ class CopiedCall {
   tenon_call* call_ = nullptr;
 };
 
-// So far down the stack that nobody else overwrites what a call leaves there: who keeps the SDK's own object is led to the earlier call.
+// Calls the kernel deeper in the stack, so that the call's stack frame is not overwritten
+// afterwards: a kernel that keeps a pointer to the SDK's call object then reaches the earlier call.
 [[gnu::noinline]] std::int32_t call_deeper(std::size_t bytes, tenon_kernel_function function, void* object, const tenon_call& call) {
   auto* const deeper = static_cast<volatile char*>(alloca(bytes));
   deeper[0] = 0;

@@ -1,4 +1,4 @@
-// Calls of a kernel that are nobody's once they are over.
+// Kernel calls whose data becomes inaccessible once they return.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,9 +8,10 @@
 
 namespace tenon::checks {
 
-/// An operator whose CPU kernel gets each tenon_call, its arrays and its tensors' descriptors in pages that nobody may touch when it has
-/// returned (see report_crashes()), and a workspace right behind such a page and right before one, in turn. Dense calls alone. One at a
-/// time in a process; objects of op() are gone before it.
+/// Wraps an operator whose CPU kernel gets each tenon_call, its arrays and its tensor descriptors
+/// on pages that become inaccessible when the kernel returns (see report_crashes()). The workspace
+/// alternately starts right after and ends right before a guard page. Supports dense calls only. At
+/// most one instance may exist per process, and objects of op() must be destroyed before it.
 class GuardedCalls {
  public:
   explicit GuardedCalls(const LoadedOperator& op);
@@ -18,18 +19,18 @@ class GuardedCalls {
   GuardedCalls(const GuardedCalls&) = delete;
   GuardedCalls& operator=(const GuardedCalls&) = delete;
   const LoadedOperator& op() const { return op_; }
-  /// What the first call that wrote beside its workspace, where no page is guarded, did; empty if none did.
+  /// Describes the first write next to a workspace outside of guard pages; empty if there was none.
   const std::string& fault() const { return fault_; }
 
  private:
   std::int32_t call(tenon_kernel_function function, void* object, const tenon_call& given);
 
-  static inline GuardedCalls* now_ = nullptr;  // a table's functions have no place for it
+  static inline GuardedCalls* now_ = nullptr;  // the functions of a table have no context argument
   const tenon_operator& kernel_;
   tenon_operator table_{};
   LoadedOperator op_;
   std::string fault_;
-  std::vector<Tensor> earlier_;  // the pages of calls that are over
+  std::vector<Tensor> earlier_;  // pages of finished calls
 };
 
 }  // namespace tenon::checks

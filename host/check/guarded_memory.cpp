@@ -11,19 +11,20 @@
 namespace tenon::checks {
 namespace {
 
-constexpr std::size_t page = 4096, guard = std::size_t{1} << 20;  // an access some thousand elements off is still the tensor's
+// large enough to attribute accesses that are off by a few thousand elements
+constexpr std::size_t page = 4096, guard = std::size_t{1} << 20;
 
-// Signal handlers read these: fixed places, nothing allocated.
+// Read by signal handlers, hence at fixed addresses without allocation.
 struct Range {
   std::atomic<std::uintptr_t> begin{0}, end{0};
   std::atomic<bool> forbidden{false};
-  std::uintptr_t data = 0;  // of the first element
+  std::uintptr_t data = 0;  // address of the first element
   std::size_t bytes = 0, element = 1;
   char name[96] = "";
 };
 Range ranges[256];
 
-/// Room for a tensor with a guard on each side.
+/// Memory for a tensor with a guard on each side.
 class Mapping {
  public:
   explicit Mapping(std::size_t bytes) : size_((bytes + page - 1) / page * page + 4 * page + 2 * guard) {
@@ -41,7 +42,7 @@ class Mapping {
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 
-  /// Accesses to the guards are reported as those of this tensor.
+  /// Registers the tensor, so that accesses to the guards are reported with its name.
   void name_tensor(const std::byte* data, std::size_t bytes, std::size_t element, const std::string& name) {
     for (auto& range : ranges) {
       std::uintptr_t nothing = 0;
@@ -127,20 +128,22 @@ void count_elements_as(const Tensor& tensor, DType dtype) {
   if (auto* const range = range_around(reinterpret_cast<std::uintptr_t>(tensor.data()))) range->element = size_of(dtype);
 }
 
-// `writes element 24 of output 'y', which has 24 elements`
+// Example: `writes element 24 of output 'y', which has 24 elements`.
 bool describe_guard_hit(std::uintptr_t address, Ending::Access access, ShortText& text) {
   const auto* const range = range_around(address);
   if (range == nullptr) return false;
-  if (range->forbidden && (address < range->begin + guard || address >= range->end - guard)) return false;  // nobody's
+  // outside of the forbidden tensor
+  if (range->forbidden && (address < range->begin + guard || address >= range->end - guard)) return false;
   const auto element = static_cast<std::int64_t>(range->element), count = static_cast<std::int64_t>(range->bytes) / element;
-  const auto bytes = static_cast<std::int64_t>(address - range->data);  // negative before the first
+  // negative before the first element
+  const auto bytes = static_cast<std::int64_t>(address - range->data);
   text << (access == Ending::Access::write ? "writes " : access == Ending::Access::read ? "reads " : "touches ");
   if (range->name[0] == '\0')
     text << (range->forbidden ? "the descriptors" : "memory next to the descriptors of the call");
   else
     text << "element " << (bytes < 0 ? (bytes + 1) / element - 1 : bytes / element) << " of " << range->name;
   if (range->forbidden)
-    text << " of an earlier call; call and tensors are gone when the call returns";
+    text << " of an earlier call; a call and its tensors are invalid after it returns";
   else if (range->name[0] != '\0')
     text << ", which has " << count << (count == 1 ? " element" : " elements");
   return true;

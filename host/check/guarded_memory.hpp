@@ -1,4 +1,4 @@
-// Tensors between pages that may not be touched.
+// Tensors between inaccessible guard pages.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,27 +10,31 @@
 namespace tenon::checks {
 
 enum class Placement : std::uint8_t {
-  apart,        ///< a page or more away from what may not be touched, aligned as the host's own tensors are
-  unaligned,    ///< the same, one element further on
-  after_guard,  ///< the first element right behind a guard page
-  before_guard  ///< the last element right before one
+  apart,        ///< aligned like the host's tensors, at least a page away from the guards
+  unaligned,    ///< the same, shifted by one element
+  after_guard,  ///< the first element directly follows a guard page
+  before_guard  ///< the last element directly precedes a guard page
 };
 
-/// All bytes are `fill`, those between the tensor and the guards, too. `name`: as in `input 'x'`, for reports of bad accesses; empty: the
-/// descriptors of a call. `alignment`, a power of two of bytes: before_guard may leave a few bytes up to the guard for it.
+/// Fills all bytes with `fill`, including those between the tensor and the guards. `name`, as in
+/// `input 'x'`, is used in reports of bad accesses; an empty name means the descriptors of a call.
+/// `alignment` is in bytes and a power of two: with before_guard it may leave a few bytes before
+/// the guard.
 Tensor guarded_tensor(DType dtype, const Shape& shape, Placement placement, std::uint8_t fill, const std::string& name = "a tensor",
                       std::size_t alignment = 1);
 
-/// Describes the first byte between a tensor of bytes and its guards that is not `fill` any more; empty if all are.
+/// Describes the first byte between a byte tensor and its guards that no longer equals `fill`;
+/// empty if there is none.
 std::string stray_write(const Tensor& bytes, std::uint8_t fill);
 
-/// Of one beside a guard page, or an empty one: from now on all of its memory is one.
+/// Makes all memory of a tensor next to a guard page, or of an empty one, inaccessible.
 void forbid(const Tensor& tensor);
 
-/// From now on its elements are reported as those of this dtype.
+/// From now on, accesses are reported in elements of this dtype.
 void count_elements_as(const Tensor& tensor, DType dtype);
 
-/// Says it of an address that lies in a guard page or in forbidden memory; false elsewhere. Async-signal-safe.
+/// Describes an access to a guard page or to forbidden memory; returns false for other addresses.
+/// Async-signal-safe.
 bool describe_guard_hit(std::uintptr_t address, Ending::Access access, ShortText& text);
 
 }  // namespace tenon::checks

@@ -13,7 +13,7 @@
 namespace tenon::checks {
 namespace {
 
-constexpr std::int64_t most_of_first = 100'000;  // of a first input that is made to fit
+constexpr std::int64_t most_of_first = 100'000;  // elements of a first input that is created to fit
 
 std::string names_of_inputs(const OperatorInfo& info) {
   std::string names;
@@ -21,7 +21,7 @@ std::string names_of_inputs(const OperatorInfo& info) {
   return names.empty() ? "none" : names;
 }
 
-/// Inputs of a variadic one are numbered: parts0, parts1.
+/// Tensors of a variadic input are numbered: parts0, parts1.
 std::size_t place_of(const OperatorInfo& info, const std::string& name) {
   for (std::size_t i = 0; i < info.inputs.size(); ++i) {
     const auto& input = info.inputs[i];
@@ -39,7 +39,7 @@ void set_shape(tenon_type& type, const Shape& shape) {
   type.present = present;
 }
 
-/// `shape` where `pattern` leaves it open; nothing where their ranks differ.
+/// `shape` with the fixed dimensions of `pattern`; nothing if the ranks differ.
 std::optional<Shape> fitted(const Shape& shape, const tenon_type& pattern) {
   if (pattern.rank < 0) return shape;
   if (pattern.rank != shape.rank()) return std::nullopt;
@@ -49,7 +49,8 @@ std::optional<Shape> fitted(const Shape& shape, const tenon_type& pattern) {
   return result;
 }
 
-/// What the other inputs may look like beside the first: the same, matrices that meet, rows, labels, numbers, and smaller and larger ones.
+/// Plausible shapes of the other inputs, given the first: the same, matching matrices, rows,
+/// labels, scalars, and smaller and larger shapes.
 std::vector<Shape> shapes_beside(const Shape& first) {
   if (first.rank() == 0) return {first, {1}, {3}, {2, 3}};
   std::vector<Shape> shapes = {first,
@@ -78,10 +79,11 @@ std::vector<Shape> shapes_beside(const Shape& first) {
   return shapes;
 }
 
-/// Shapes that a refusal names, `data is [4, 6] but needs [n, 4]`: the last of them first, and what is no number may be any.
+/// Shapes mentioned in an error, such as `data is [4, 6] but needs [n, 4]`, the last one first;
+/// entries that are not numbers match any size.
 std::vector<tenon_type> patterns_in(const std::string& refusal) {
   std::vector<tenon_type> patterns;
-  const auto end = refusal.rfind(" (");  // what follows are the inputs as they were
+  const auto end = refusal.rfind(" (");  // followed by the actual inputs
   for (auto open = refusal.find('['); open != std::string::npos && open < end; open = refusal.find('[', open + 1)) {
     const auto close = refusal.find_first_of("[]", open + 1);
     if (close == std::string::npos || refusal[close] == '[') continue;
@@ -100,7 +102,7 @@ std::vector<tenon_type> patterns_in(const std::string& refusal) {
   return patterns;
 }
 
-/// All that fit a pattern whose rank is known, at least one.
+/// All candidates that fit a pattern of known rank; at least one.
 std::vector<Shape> candidates(const Shape& first, const tenon_type& pattern, std::size_t turn) {
   auto shapes = shapes_beside(first);
   std::rotate(shapes.begin(), shapes.begin() + static_cast<std::ptrdiff_t>(turn % shapes.size()), shapes.end());
@@ -176,7 +178,8 @@ std::optional<TestInput> InputSearch::find(const Shape& first, const Connected& 
     set_shape(some.inputs[0], shape);
     if (complete(shape, turn, std::move(some), 0, found)) return found;
   }
-  for (std::size_t i = 0; i < types.inputs.size(); ++i)  // for those whose infer() refuses what is not known
+  // for operators whose infer() rejects unknown types
+  for (std::size_t i = 0; i < types.inputs.size(); ++i)
     if (types.inputs[i].rank < 0) set_shape(types.inputs[i], first);
   if (complete(first, turn, types, 0, found)) return found;
   return std::nullopt;
@@ -190,7 +193,8 @@ void InputSearch::infer(CallTypes& types) const {
 CallTypes InputSearch::start(const Connected& connected, std::size_t turn, const FixedInputs& fixed) {
   CallTypes types;
   const auto& info = call_.info();
-  static constexpr std::size_t beside_variadic[] = {1, 1, 0, 2};  // tensors of a variadic input but its first
+  // number of tensors of a variadic input after the first
+  static constexpr std::size_t beside_variadic[] = {1, 1, 0, 2};
   auto count = info.inputs.size() + (info.variadic() ? beside_variadic[turn % 4] : 0);
   for (const auto& [place, input] : fixed) count = std::max(count, place + 1);
   if (!fixed.empty() && info.variadic() && fixed.rbegin()->first + 1 >= info.inputs.size()) count = fixed.rbegin()->first + 1;
@@ -223,7 +227,8 @@ CallTypes InputSearch::start(const Connected& connected, std::size_t turn, const
   return types;
 }
 
-/// The shape itself; then what infer() says of a first input of that rank; then dimensions that parameters may want.
+/// The shape itself, then what infer() determines for a first input of that rank, then dimensions
+/// that parameters may require.
 std::vector<Shape> InputSearch::shapes_like(const Shape& first, const CallTypes& types) {
   std::vector<Shape> shapes{first};
   auto learned = types;
@@ -241,7 +246,7 @@ std::vector<Shape> InputSearch::shapes_like(const Shape& first, const CallTypes&
     infer(learned);
     if (const auto fits = fitted(first, learned.inputs[0])) shapes.push_back(*fits);
   } catch (const Failure&) {
-    return shapes;  // no shape of this rank, or it wants to know it whole
+    return shapes;  // no shape of this rank fits, or infer() needs the full shape
   }
   const auto last = shapes.back();
   for (const auto size : sizes_)
@@ -288,7 +293,7 @@ bool InputSearch::complete(const Shape& first, std::size_t turn, CallTypes types
   return false;
 }
 
-/// Where infer() would use elements that nobody gave: those that may be a shape, counts, or places.
+/// Provides elements that infer() would read: plausible shapes, counts or indices.
 bool InputSearch::give_elements(const Shape& first, const CallTypes& types, int accepted, TestInput& found) {
   for (std::size_t i = 0; i < types.wanted.size(); ++i) {
     const auto& type = types.inputs[i];
@@ -312,7 +317,7 @@ bool InputSearch::give_elements(const Shape& first, const CallTypes& types, int 
 
 bool InputSearch::finish(const CallTypes& types, TestInput& found) {
   constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
-  bool certain = true;  // that other elements would tell no more
+  bool certain = true;  // whether other elements would make no difference
   for (std::size_t i = 0; i < types.wanted.size(); ++i) certain = certain && (types.wanted[i] == 0 || given_[i]);
   for (const auto* group : {&types.outputs, &types.states})
     for (std::size_t i = 0; i < group->size(); ++i) {
@@ -322,7 +327,7 @@ bool InputSearch::finish(const CallTypes& types, TestInput& found) {
         const auto name = group == &types.outputs ? output_words(call_, i) : "state '" + call_.info().states[i].name + "'";
         refusals_.add(certain ? Refusals::unknown_outputs : Refusals::unknown_outputs - 1,
                       fmt::format("infer() leaves {} unknown{}{}", name, describe_inputs(call_.info(), types.inputs),
-                                  type.rank < 0 ? "; a scalar is Shape::scalar(), Shape{} is not known" : ""));
+                                  type.rank < 0 ? "; a scalar is Shape::scalar(), whereas Shape{} has unknown rank" : ""));
         return false;
       }
     }

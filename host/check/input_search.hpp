@@ -1,4 +1,5 @@
-// Solves what infer() says: dtypes and shapes of inputs that an operator with certain parameters accepts.
+// Finds dtypes and shapes of inputs that an operator with certain parameters accepts, using
+// infer().
 #pragma once
 #include <map>
 #include <optional>
@@ -9,22 +10,23 @@
 
 namespace tenon::checks {
 
-/// What is settled of an input; the rest is looked for.
+/// The user-provided properties of an input; the rest is searched for.
 struct FixedInput {
   std::optional<DType> dtype;
-  Shape shape;                 ///< of elements, too
+  Shape shape;                 ///< also of the elements
   Tensor elements;             ///< on the CPU; empty: any
-  std::vector<double> values;  ///< the same as numbers, for the dtype that the input will have
+  std::vector<double> values;  ///< the elements as numbers, to be converted to the input's dtype
 };
 using FixedInputs = std::map<std::size_t, FixedInput>;
 
-/// Of a call that an author or a user names. Throws Failure (usage) for a name that no input has.
+/// The inputs of a call from an example or from the user. Throws Failure (usage) if there is no
+/// input of that name.
 FixedInputs fixed_inputs(const OperatorInfo& info, const ExampleInfo& example);
 FixedInputs fixed_inputs(const OperatorInfo& info, const CheckCall& call);
 
-/// Inputs that are there; those of a variadic one count each.
+/// Which inputs are connected; tensors of a variadic input count individually.
 using Connected = std::vector<bool>;
-/// All inputs, none of the optional ones, and, up to a number, others in between.
+/// All inputs, no optional inputs, and a limited number of combinations in between.
 std::vector<Connected> ways_to_connect(const OperatorInfo& info);
 
 class InputSearch {
@@ -32,8 +34,9 @@ class InputSearch {
   InputSearch(const OperatorCall& call, const Attributes& attributes, DType shared, Refusals& refusals)
       : call_(call), attributes_(attributes), shared_(shared), sizes_(sizes_in(call.info(), attributes)), refusals_(refusals) {}
 
-  /// The first input has this shape where infer() lets it, else one like it. Different turns look at other shapes of the other inputs
-  /// first, and take other dtypes where inputs have several of their own.
+  /// The first input has this shape if infer() allows it, else a similar one. The turn varies which
+  /// shapes of the other inputs are tried first, and the dtypes of inputs with individually
+  /// declared dtypes.
   std::optional<TestInput> find(const Shape& first, const Connected& connected, std::size_t turn, const FixedInputs& fixed = {});
 
  private:
@@ -51,7 +54,7 @@ class InputSearch {
   std::vector<std::int64_t> sizes_;
   Refusals& refusals_;
   std::vector<Tensor> given_;
-  std::string refusal_;  // the last one of infer()
+  std::string refusal_;  // the last error of infer()
   int tries_ = 0;
 };
 

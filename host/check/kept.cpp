@@ -10,9 +10,9 @@
 namespace tenon::checks {
 namespace {
 
-using Choice = std::vector<bool>;  // of each input: it is constant
+using Choice = std::vector<bool>;  // whether each input is constant
 
-/// One input alone, and all but the first, which keeps the node from being computed while planning.
+/// Each single input, and all but the first, which keeps the node from being constant-folded.
 std::set<Choice> choices_of_constants(const TestInput& sample) {
   std::vector<std::size_t> present;
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i)
@@ -48,7 +48,8 @@ std::string compare_kept(Host& host, const CheckedOperator& subject, const TestI
   ++compared;
   const auto kept = with.run(inputs), plain = without.run(inputs);
   for (const auto& [name, tensor] : plain)
-    if (!same_bits(kept.at(name), tensor)) return fmt::format("{} has other bits with what prepare() keeps than without", name);
+    if (!same_bits(kept.at(name), tensor))
+      return fmt::format("{} has different bits with the constants that prepare() packs than without", name);
   return {};
 }
 
@@ -60,7 +61,7 @@ Outcome check_kept(const CheckedOperator& subject) {
   const auto has_it = [](const tenon_operator* table) { return prepares(*table); };
   if (std::none_of(tables.begin(), tables.end(), has_it) && (own == nullptr || !prepares(*own))) return skipped("it has no prepare()");
   auto options = host_options(subject);
-  options.search_defaults = true;  // a gradient that is a graph may use any operator
+  options.search_defaults = true;  // the gradient may be a graph of any operators
   Host host(options);
   add_operators(host, subject);
   constexpr std::size_t most = 24;
@@ -75,7 +76,7 @@ Outcome check_kept(const CheckedOperator& subject) {
       },
       most);
   if (outcome.verdict != Verdict::passed) return outcome;
-  return compared == 0 ? skipped("prepare() keeps nothing of the inputs that were tried") : passed(counted(compared, "pair") + " of runs");
+  return compared == 0 ? skipped("prepare() packs nothing for the inputs that were tried") : passed(counted(compared, "pair") + " of runs");
 }
 
 }  // namespace tenon::checks

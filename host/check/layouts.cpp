@@ -12,7 +12,7 @@
 namespace tenon::checks {
 namespace {
 
-/// Which of a call's tensors are channels-last together.
+/// The tensors of a call that are channels-last together.
 struct LastTensors {
   std::vector<bool> inputs, outputs;
 };
@@ -27,7 +27,7 @@ LastTensors last_tensors(const OperatorCall& call, const TestInput& sample) {
   return last;
 }
 
-/// Gives the types their layouts; false where one of them cannot have it.
+/// Sets the layouts; returns false if one of the types does not support it.
 bool set_layouts(const LastTensors& last, CallTypes& types) {
   const auto set = [](const std::vector<bool>& which, std::vector<tenon_type>& group) {
     bool fits = true;
@@ -42,7 +42,7 @@ bool set_layouts(const LastTensors& last, CallTypes& types) {
   return set(last.outputs, types.outputs) && inputs;
 }
 
-/// Tensors of one call, copied. They stay where they are.
+/// Channels-last copies of a call's tensors, at fixed addresses.
 class LastMemory {
  public:
   tenon_tensor* add(const Tensor& tensor, bool last) {
@@ -70,7 +70,8 @@ class LastMemory {
   std::deque<Own> all_;
 };
 
-// Empty, too, where it cannot be compared; `compared` counts the others.
+// Returns what differs; empty if nothing, or if the call cannot be compared. `compared` counts
+// comparisons.
 std::string compare_layouts(const CheckedOperator& subject, const OperatorCall& call, const TestInput& sample, int& compared) {
   const auto last = last_tensors(call, sample);
   auto types = sample.types;
@@ -99,7 +100,7 @@ std::string compare_layouts(const CheckedOperator& subject, const OperatorCall& 
 }  // namespace
 
 Outcome check_layouts(const CheckedOperator& subject) {
-  if (subject.op.info->channels_last.empty()) return skipped("it does not declare that it takes channels-last tensors");
+  if (subject.op.info->channels_last.empty()) return skipped("it does not declare support for channels-last tensors");
   constexpr std::size_t most = 24;
   int compared = 0;
   auto outcome = each_sample(

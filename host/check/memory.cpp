@@ -1,4 +1,5 @@
-// What a call touches: its tensors alone, all of its outputs, none of its inputs.
+// Checks of memory accesses: a call touches only its tensors, writes all outputs, and does not
+// modify inputs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +28,7 @@ bool may_share(const TestCall& trial, std::size_t input, std::size_t output) {
   return trial.inputs[input] && trial.inputs[input].bytes() == trial.outputs[output].bytes();
 }
 
-/// Of each pair that backward declares, one after the other.
+/// Tests each in-place pair that backward declares.
 std::string backward_in_place(const BackwardTrial& backward, const OperatorInfo& info, Threads& threads, int& shared) {
   const auto apart = backward.memory();
   backward.run(apart, threads);
@@ -42,7 +43,7 @@ std::string backward_in_place(const BackwardTrial& backward, const OperatorInfo&
     backward.run(trial, threads);
     ++shared;
     if (!same_bits(apart.input_grads[input], trial.input_grads[input]))
-      return fmt::format("the gradient of input '{}' in the memory of that of output {} is not what it is out of place",
+      return fmt::format("the gradient of input '{}', computed in the memory of that of output {}, differs from the out-of-place result",
                          info.inputs[input].name, output);
   }
   return {};
@@ -57,7 +58,8 @@ void call_twice(const LoadedOperator& op, const TestInput& sample, std::uint64_t
   TestCall(call, sample, seed, Placement::before_guard).run(threads);
 }
 
-/// Behind a forward of the same object, whose memory and call are forbidden, too. What the kernel refuses is the check of gradients' part.
+/// Runs backward after a forward of the same object, whose memory and call are forbidden as well.
+/// Errors of the kernel are left to the check `gradient`.
 void call_backward_twice(const LoadedOperator& op, const TestInput& sample, std::uint64_t seed) {
   Threads threads(1);
   const CallContext context{.threads = threads, .seed = seed, .training = true};
@@ -81,7 +83,8 @@ void call_backward_twice(const LoadedOperator& op, const TestInput& sample, std:
 
 }  // namespace
 
-// A touch of a guard page, or of what an earlier call had, ends this process with its sentence: see report_crashes().
+// An access to a guard page or to the data of an earlier call ends this process with a report: see
+// report_crashes().
 Outcome check_guard(const CheckedOperator& subject) {
   constexpr TestInputKind kinds[] = {TestInputKind::odd, TestInputKind::ordinary, TestInputKind::empty};
   return each_sample(subject, kinds, [&](const OperatorCall&, const TestInput& sample) {
@@ -123,14 +126,13 @@ Outcome check_inputs(const CheckedOperator& subject) {
     TestCall trial(call, sample, subject.seed);
     trial.run(threads);
     const int changed = first_difference(before.inputs, trial.inputs);
-    if (changed >= 0) return fmt::format("input {} is changed by the call", changed);
+    if (changed >= 0) return fmt::format("the call modifies input {}", changed);
     return look_backward(subject.op, sample, subject.seed, [&](const BackwardTrial& backward) {
       const auto read = backward.memory(), untouched = backward.memory();
       backward.run(read, threads);
       for (const auto& [name, group] : tensor_groups)
         if (group != &CallMemory::input_grads && group != &CallMemory::states)
-          if (const int i = first_difference(untouched.*group, read.*group); i >= 0)
-            return fmt::format("{} {} is changed by backward", name, i);
+          if (const int i = first_difference(untouched.*group, read.*group); i >= 0) return fmt::format("backward modifies {} {}", name, i);
       return std::string();
     });
   });
@@ -140,7 +142,7 @@ Outcome check_in_place(const CheckedOperator& subject) {
   const auto& info = *subject.op.info;
   const bool sometimes = std::any_of(info.conditions.begin(), info.conditions.end(), [](const auto& c) { return c.of == "inplace"; });
   if (info.inplace.empty() && info.backward_inplace.empty() && !sometimes)
-    return skipped("it does not declare that an output may use an input's memory");
+    return skipped("it does not declare that an output may reuse an input's memory");
   Threads threads(1);
   int shared = 0;
   auto outcome = each_sample(subject, TestInputKind::ordinary, [&](const OperatorCall& call, const TestInput& sample) {
@@ -156,13 +158,14 @@ Outcome check_in_place(const CheckedOperator& subject) {
       trial.run(threads);
       ++shared;
       if (const int differs = first_difference(apart.outputs, trial.outputs); differs >= 0)
-        return fmt::format("output {} in the memory of input '{}' is not what it is out of place", differs, info.inputs[input].name);
+        return fmt::format("output {}, computed in the memory of input '{}', differs from the out-of-place result", differs,
+                           info.inputs[input].name);
     }
     return look_backward(subject.op, sample, subject.seed,
                          [&](const BackwardTrial& backward) { return backward_in_place(backward, call.info(), threads, shared); });
   });
   if (outcome.verdict == Verdict::passed && shared == 0)
-    return {Verdict::untried, "nothing could be checked: no inputs were found whose memory is as large as the output's"};
+    return {Verdict::untried, "nothing could be checked: no inputs were found that are as large as the output"};
   return outcome;
 }
 

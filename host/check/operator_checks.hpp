@@ -1,4 +1,4 @@
-// The watching side of an operator's checks.
+// The parent process's side of an operator's checks.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -12,10 +12,11 @@
 
 namespace tenon::checks {
 
-/// Runs the checks in a child, one after another, and reports each as soon as it has ended. The child loads the operator first, by `load`.
-/// After a fault the rest runs in a new child. A check at which the child died runs again as the first of a new one, so that it answers for
-/// nothing but itself, and so that one that dies of what infer() is asked tells that. After one that did not end in time the rest is
-/// skipped. Use while this process has no threads.
+/// Runs the checks one after another in a child process and reports each as soon as it ends. The
+/// child first loads the operator by `load`. After a fault the remaining checks run in a new child.
+/// A check during which the child died is repeated first in a new child, so that it is not affected
+/// by earlier checks and, if infer() crashed, reports the inputs. After a timeout the remaining
+/// checks are skipped. Use only while this process has no threads.
 class OperatorChecks {
  public:
   OperatorChecks(std::span<const Check> checks, std::function<CheckedOperator()> load, const CheckLimits& limits,
@@ -23,7 +24,7 @@ class OperatorChecks {
       : checks_(checks), load_(std::move(load)), limits_(limits), report_(std::move(report)) {}
 
   bool done() const { return next_ == checks_.size(); }
-  /// Waits for up to `wait_ms` for what the child says next; whether it has said something.
+  /// Waits up to `wait_ms` for a line from the child; returns whether one was handled.
   bool step(int wait_ms);
 
  private:
@@ -41,12 +42,13 @@ class OperatorChecks {
   std::optional<Child> child_;
   std::chrono::steady_clock::time_point deadline_;
   bool first_of_child_ = true;
-  std::vector<std::string> calls_;  // of the check that runs
-  std::string call_, question_;     // the one of them that was told last
-  std::string crash_place_;         // of the child that is about to die
-  std::string death_;               // at this check, of a child that had run others before it or was asked something unknown
-  bool has_died_ = false;           // some child; those that follow tell more
-  std::string rest_;                // why all others are skipped
+  std::vector<std::string> calls_;  // of the current check
+  std::string call_, question_;     // the last call or query that was reported
+  std::string crash_place_;         // backtrace reported by a crashing child
+  // how an earlier child died at this check, after other checks or during an unknown query
+  std::string death_;
+  bool has_died_ = false;  // whether any child has died; later children report more
+  std::string rest_;       // why the remaining checks are skipped
 };
 
 }  // namespace tenon::checks

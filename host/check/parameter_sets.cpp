@@ -11,7 +11,7 @@ namespace {
 
 constexpr int base_sets = 7;
 constexpr std::size_t most_of_number = 5, most_of_list = 8, most_varied = 48, mixed_sets = 4;
-constexpr double most_worth_trying = 1e6;  // memory follows from many numbers
+constexpr double most_worth_trying = 1e6;  // large numbers may imply large allocations
 
 using List = std::vector<double>;
 
@@ -53,7 +53,8 @@ List numbers_of(const AttributeValue& value) {
       value.variant());
 }
 
-/// Of a parameter of kind tensor, each number within its bounds; there are as many as the shape has elements.
+/// A tensor parameter with each number clamped to its bounds; the shape has as many elements as
+/// there are numbers.
 Tensor table_of(const ParamInfo& param, const List& numbers, const Shape& shape) {
   return visit<table_types>(*param.dtype, [&]<class T>() {
     std::vector<T> elements;
@@ -62,7 +63,7 @@ Tensor table_of(const ParamInfo& param, const List& numbers, const Shape& shape)
   });
 }
 
-/// As the parameter's kind, each within its bounds.
+/// Converts to the parameter's kind, with each number clamped to its bounds.
 AttributeValue value_of(const ParamInfo& param, List numbers) {
   for (auto& number : numbers) number = within(param, number);
   if (!is_list(param.kind)) return is_whole(param.kind) ? AttributeValue(std::llround(numbers.at(0))) : AttributeValue(numbers.at(0));
@@ -72,7 +73,8 @@ AttributeValue value_of(const ParamInfo& param, List numbers) {
   return whole;
 }
 
-// Lists that belong together (a begin and an end) have one length and grow from one parameter to the next.
+// Lists that belong together, such as begin and end, get the same length, and values grow from one
+// parameter to the next.
 List list_for(int set, int position) {
   static const List choices[base_sets] = {{1, 2}, {1}, {-1}, {2, 2, 2}, {}, {5, 3}, {1, 2, 1, 2}};
   auto values = choices[set];
@@ -80,7 +82,7 @@ List list_for(int set, int position) {
   return values;
 }
 
-/// Each text, or the choice in its stead.
+/// Replaces each text by a choice if the parameter has choices.
 std::vector<std::string> among_choices(const ParamInfo& param, std::vector<std::string> texts) {
   for (auto& text : texts)
     if (!param.choices.empty()) text = param.choices[static_cast<unsigned char>(text[0]) % param.choices.size()];
@@ -90,7 +92,8 @@ std::vector<std::string> among_choices(const ParamInfo& param, std::vector<std::
 AttributeValue value_for(const ParamInfo& param, int set, int position) {
   static const std::vector<std::string> texts[base_sets] = {{"a", "b"}, {"a"}, {}, {"b", "a", "c"}, {"a", "a"}, {"text"}, {"c", "b"}};
   static const Shape shapes[base_sets] = {{2}, {1}, {1}, {3}, {0}, {2}, {2, 2}};  // of list_for()
-  static constexpr double numbers[base_sets] = {2, 3, 4, 5, 6, 1, 8};             // not 1 first: indices below such a number are 0 and 1
+  // does not start with 1: valid indices then include 0 and 1
+  static constexpr double numbers[base_sets] = {2, 3, 4, 5, 6, 1, 8};
   if (is_list(param.kind)) return value_of(param, list_for(set, position));
   if (param.kind == ParamKind::tensor) return table_of(param, list_for(set, position), shapes[set]);
   if (param.kind == ParamKind::texts) return among_choices(param, texts[set]);
@@ -100,7 +103,7 @@ AttributeValue value_for(const ParamInfo& param, int set, int position) {
   return param.choices.empty() ? std::string("text") : param.choices[static_cast<std::size_t>(set) % param.choices.size()];
 }
 
-/// Candidates that differ from each other and from `now`, up to `most`.
+/// Up to `most` candidates that differ from each other and from `now`.
 class Distinct {
  public:
   Distinct(const ParamInfo& param, const AttributeValue& now, std::size_t most) : param_(param), now_(now), most_(most) {}
@@ -173,7 +176,7 @@ void add_tables(const ParamInfo& param, const Tensor& now, Distinct& found) {
   }
 }
 
-// None, one more and one fewer, the other way round, and the choices.
+// An empty list, one element more and one fewer, the reversed list, and the choices.
 void add_texts(const ParamInfo& param, const std::vector<std::string>& now, Distinct& found) {
   using Texts = std::vector<std::string>;
   auto longer = now;
@@ -205,7 +208,7 @@ std::vector<AttributeValue> alternatives(const OperatorInfo& info, const ParamIn
   else if (!numbers.empty() && std::abs(numbers[0]) <= most_worth_trying)
     add_numbers(param, numbers[0], found);
   else
-    add_numbers(param, 2, found);  // a default such as the largest int64 stands for all that there is
+    add_numbers(param, 2, found);  // defaults such as the largest int64 mean "everything"
   return found.values;
 }
 
@@ -217,14 +220,15 @@ Attributes replaced(const Attributes& set, const std::string& name, AttributeVal
   return result;
 }
 
-/// A number that keeps `relation` to `number`, on its right or on its left.
+/// A number on the right or left side of `relation` that satisfies it together with `number`.
 double partner(const std::string& relation, double number, bool on_right) {
   if (relation == "less_than") return on_right ? number + 1 : number - 1;
   if (relation == "greater_than") return on_right ? number - 1 : number + 1;
   return number;
 }
 
-// The other side of each rule that names the changed parameter, where it is set or its default breaks the rule's length.
+// Adjusts the other side of each rule that names the changed parameter, if it is set or its default
+// violates the rule.
 void follow_rules(const OperatorInfo& info, const std::string& changed, Attributes& set) {
   const auto& from = info.params[static_cast<std::size_t>(info.find_param(changed))];
   for (const auto& rule : info.rules) {
@@ -235,7 +239,8 @@ void follow_rules(const OperatorInfo& info, const std::string& changed, Attribut
     const auto& to = info.params[static_cast<std::size_t>(found)];
     auto numbers = numbers_of(value_in(set, from));
     const auto old = numbers_of(value_in(set, to));
-    if (!is_number(to.kind) || numbers.empty() || (is_list(to.kind) && old.empty())) continue;  // an empty list keeps every rule
+    // an empty list satisfies every rule
+    if (!is_number(to.kind) || numbers.empty() || (is_list(to.kind) && old.empty())) continue;
     if (rule.relation == "same_length") {
       const auto size = numbers.size();
       numbers = old;
@@ -274,7 +279,7 @@ Attributes with_parameter(const OperatorInfo& info, const Attributes& set, const
   return result;
 }
 
-// The first alternative of each parameter, then the second of each.
+// The first alternative of each parameter, then the second of each, and so on.
 std::vector<Attributes> varied_sets(const OperatorInfo& info, const Attributes& base) {
   std::vector<Attributes> sets;
   std::vector<std::vector<AttributeValue>> all;

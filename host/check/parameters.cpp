@@ -1,4 +1,4 @@
-// What an operator's own factory says to parameters, past the host's checks.
+// Checks an operator's own validation of parameters, bypassing the host's.
 #include "graph/parameters.hpp"
 
 #include <fmt/format.h>
@@ -19,10 +19,11 @@
 namespace tenon::checks {
 namespace {
 
-/// Parameters that the operator accepts, as they cross the boundary.
+/// Parameters that the operator accepts, in the form of the ABI.
 class AcceptedAttributes {
  public:
-  /// The first set of parameters that makes an object. If none does, refusals() says why.
+  /// Uses the first set of parameters for which an object can be created. If there is none,
+  /// refusals() says why.
   explicit AcceptedAttributes(const LoadedOperator& op) : op_(op) {
     for (const auto& set : parameter_sets(*op.info)) {
       tell_question(describe_parameters(set));
@@ -49,7 +50,7 @@ class AcceptedAttributes {
   const Refusals& refusals() const { return refusals_; }
   const std::vector<tenon_attribute>& all() const { return attributes_; }
 
-  /// Nothing where an object can be made.
+  /// Nothing if an object can be created.
   std::optional<std::string> error_of(const std::vector<tenon_attribute>& attributes) const {
     try {
       const Instance instance(op_, *op_.table, attributes);
@@ -78,7 +79,7 @@ tenon_attribute text_attribute(const char* name) {
   return attribute;
 }
 
-/// Of a text, or a list of one.
+/// A text, or a list of one text.
 tenon_attribute wrong_choice(const char* name, const ParamInfo& param) {
   auto attribute = text_attribute(name);
   if (param.kind != ParamKind::texts) return attribute;
@@ -87,7 +88,7 @@ tenon_attribute wrong_choice(const char* name, const ParamInfo& param) {
   return attribute;
 }
 
-/// Text for what is no text, a number for what is.
+/// A number for text parameters, a text for all others.
 tenon_attribute mistyped(const char* name, const ParamInfo& param) {
   auto attribute = text_attribute(name);
   if (param.kind != ParamKind::text && param.kind != ParamKind::choice) return attribute;
@@ -109,7 +110,7 @@ Tensor one_element(DType dtype, double number) {
   return visit<table_types>(dtype, [&]<class T>() { return Tensor::from({static_cast<T>(number)}, {1}); });
 }
 
-/// Numbers just outside the bounds.
+/// Numbers just outside of the bounds.
 std::vector<double> outside(const ParamInfo& param) {
   const auto step = [&](double bound) { return is_integer(param) ? 1.0 : 1e-3 * (1 + std::abs(bound)); };
   std::vector<double> numbers;
@@ -128,7 +129,7 @@ Outcome check_parameters(const CheckedOperator& subject) {
   auto unknown = accepted.all();
   unknown.push_back(text_attribute("no_such_parameter"));
   tell_question("no_such_parameter");
-  if (!accepted.error_of(unknown)) return failed("a parameter 'no_such_parameter', which it does not have, is accepted");
+  if (!accepted.error_of(unknown)) return failed("the unknown parameter 'no_such_parameter' is accepted");
   int count = 1;
   for (std::size_t i = 0; i < accepted.all().size(); ++i) {
     const auto* name = accepted.all()[i].name;
@@ -137,7 +138,7 @@ Outcome check_parameters(const CheckedOperator& subject) {
     wrong[i] = mistyped(name, param);
     tell_question(fmt::format("{} of another kind", name));
     if (!accepted.error_of(wrong))
-      return failed(fmt::format("parameter '{}' is of kind {}, but a value of another kind is accepted", name, name_of(param.kind)));
+      return failed(fmt::format("parameter '{}' has kind {}, but a value of another kind is accepted", name, name_of(param.kind)));
     ++count;
     if (param.choices.empty()) continue;
     wrong[i] = wrong_choice(name, param);
@@ -169,12 +170,12 @@ Outcome check_bounds(const CheckedOperator& subject) {
       }
       tell_question(fmt::format("{}={}", param.name, number));
       if (!accepted.error_of(attributes))
-        return failed(fmt::format("parameter '{}' is outside its bounds with {}, but it is accepted", param.name, number));
+        return failed(fmt::format("parameter '{}' accepts {}, which is out of its bounds", param.name, number));
       ++count;
     }
   }
   if (count == 0) return skipped("no parameter has a bound");
-  return passed(counted(count, "number") + " outside refused");
+  return passed(counted(count, "value") + " out of bounds refused");
 }
 
 }  // namespace tenon::checks

@@ -11,7 +11,8 @@
 namespace tenon::checks {
 namespace {
 
-/// Of the largest number: twice what two factors, each rounded to the eight bits of bfloat16, make of a product.
+/// Relative to the largest number: twice the error of a product of two factors rounded to
+/// bfloat16's eight bits.
 constexpr double rounding_error = 0x1p-7;
 
 std::vector<Tensor> outputs_of(const CheckedOperator& subject, const OperatorCall& call, const TestInput& sample) {
@@ -39,7 +40,7 @@ std::string compare_rounded(const std::vector<Tensor>& rounded, const std::vecto
     for (const double number : expected) largest = std::isfinite(number) ? std::max(largest, std::abs(number)) : largest;
     for (std::size_t k = 0; k < expected.size(); ++k)
       if (std::isfinite(expected[k]) && !(std::abs(found[k] - expected[k]) <= rounding_error * largest))
-        return fmt::format("element {} of {} {} is {} where bfloat16 is asked for, but {} otherwise", k, what, i, found[k], expected[k]);
+        return fmt::format("element {} of {} {} is {} with precision bfloat16, but {} without", k, what, i, found[k], expected[k]);
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// Kernels that compute in a lower precision where a session asks for it, beside those that do not.
+// Compares kernels for a session's lower precision with those for full precision.
 #pragma once
 #include <string>
 
@@ -7,14 +7,15 @@
 namespace tenon::checks {
 
 struct PrecisionCheck {
-  int calls = 0;      ///< that such a kernel computes on this machine
+  int calls = 0;      ///< calls that such a kernel supports on this machine
   std::string fault;  ///< empty: none
 };
 
-/// Describes the first element that differs by more than products in bfloat16 may; empty if none does. `what` names the tensors.
+/// Describes the first element whose error exceeds that of bfloat16 products; empty if there is
+/// none. `what` names the tensors.
 std::string compare_rounded(const std::vector<Tensor>& rounded, const std::vector<Tensor>& usual, const char* what);
 
-/// Outputs and gradients in bfloat16, of positive numbers, so that nothing cancels out.
+/// Checks outputs and gradients in precision bfloat16, with positive numbers to avoid cancellation.
 PrecisionCheck check_precision(const CheckedOperator& subject);
 
 }  // namespace tenon::checks

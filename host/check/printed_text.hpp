@@ -1,11 +1,12 @@
-// What is printed while code of a plugin runs.
+// Captures what plugin code prints.
 #pragma once
 #include <array>
 #include <string>
 
 namespace tenon::checks {
 
-/// While it lives, descriptors 1 and 2 lead to memory. Where that cannot be had, they stay what they are and nothing is found.
+/// Redirects descriptors 1 and 2 to memory during its lifetime. If that fails, they are unchanged
+/// and nothing is captured.
 class PrintedText {
  public:
   PrintedText();
@@ -16,7 +17,8 @@ class PrintedText {
   struct Texts {
     std::string out, err;
   };
-  /// What was printed since the last call. It also goes to the real stderr, for whoever looks for the printing code.
+  /// What was printed since the last call. It is also copied to the real stderr, to help locate the
+  /// code.
   Texts take();
 
  private:

@@ -1,4 +1,4 @@
-// What a plugin leaves otherwise in its process, for everything else that runs there.
+// Checks that plugin code leaves the process as it was.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -21,18 +21,18 @@ namespace {
 
 constexpr std::size_t watched_samples = 4;
 
-/// `prints "text" to stdout`, of the first line; empty where there is none.
+/// As in `it prints 'text' to stdout`, with the first line; empty if there is none.
 std::string about_printed(const std::string& text, const char* where) {
   if (text.empty()) return {};
   return fmt::format("it prints '{}' to {}", printable(text.substr(0, std::min<std::size_t>(text.find('\n'), 60))), where);
 }
 
-/// Looks after each step whether the process is as it was before the first one.
+/// Compares the process with its initial state after each step.
 class Watch {
  public:
-  /// After `step`, as in "forward()". Nothing is looked for after the first fault.
+  /// Call after `step`, as in "forward()". Ignored after the first fault.
   void look(const char* step) {
-    if (getpid() != own_) _exit(0);  // a copy of this process that the step made and that came back from it
+    if (getpid() != own_) _exit(0);  // a child process forked by the step
     if (!fault_.empty()) return;
     const auto printed = printed_.take();
     auto changes = ProcessState::now().changes_since(before_);
@@ -51,7 +51,8 @@ class Watch {
   std::string fault_, warning_;
 };
 
-/// All that an object of the operator goes through. Whether its kernel accepts the call.
+/// Exercises an object of the operator through its lifetime. Returns whether its kernel accepts the
+/// call.
 bool live_once(const CheckedOperator& subject, const TestInput& sample, Watch& watch, Refusals& refusals) {
   bool accepted = false;
   Threads threads(1);
@@ -75,7 +76,7 @@ bool live_once(const CheckedOperator& subject, const TestInput& sample, Watch& w
   return accepted;
 }
 
-/// Threads that are ending get a moment to do so.
+/// Gives ending threads a moment to exit.
 ProcessState settled(const ProcessState& before) {
   auto state = ProcessState::now();
   for (int i = 0; i < 50 && state.new_threads_since(before) > 0; ++i) {
@@ -85,7 +86,7 @@ ProcessState settled(const ProcessState& before) {
   return state;
 }
 
-/// Whether its own code starts threads, and not a library that it uses.
+/// Whether the plugin's own code starts threads, rather than a library it uses.
 bool starts_threads(const std::filesystem::path& plugin) {
   const InputFile file(plugin);
   const ElfFile elf(file);
@@ -95,14 +96,15 @@ bool starts_threads(const std::filesystem::path& plugin) {
 Outcome judge_leftovers(const CheckedOperator& subject, const ProcessState& first, const ProcessState& second, Outcome outcome) {
   if (const auto left = second.new_descriptors_since(first); !left.empty())
     return failed(fmt::format("each call leaves descriptors open: {}", fmt::join(left, ", ")));
-  const char* advice = "the host's threads are for that: Call::parallel_for";
+  const char* advice = "use the host's threads instead: Call::parallel_for";
   if (const auto more = second.new_threads_since(first); more > 0)
-    return failed(fmt::format("calls start {} that go on after them; {}", counted(more, "thread"), advice));
+    return failed(fmt::format("calls leave {} running; {}", counted(more, "thread"), advice));
   const auto all = second.new_threads_since(*subject.before_loading);
   if (all == 0) return outcome;
   if (!subject.add_own && starts_threads(subject.plugins.back()))
-    return failed(fmt::format("it starts {} that goes on after its calls; {}", counted(all, "thread"), advice));
-  if (outcome.verdict == Verdict::passed) outcome.sentence += fmt::format("; libraries that it uses keep {}", counted(all, "thread"));
+    return failed(fmt::format("its code leaves {} running; {}", counted(all, "thread"), advice));
+  if (outcome.verdict == Verdict::passed)
+    outcome.sentence += fmt::format("; libraries that it uses keep {} running", counted(all, "thread"));
   return outcome;
 }
 

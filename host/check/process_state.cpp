@@ -24,7 +24,7 @@
 namespace tenon::checks {
 namespace {
 
-/// The names in a folder of /proc, and the descriptor that it was read through.
+/// The entries of a folder in /proc, and the descriptor that was used to read it.
 std::pair<std::set<std::string>, int> names_in(const char* folder) {
   std::set<std::string> names;
   const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder), closedir);
@@ -37,7 +37,7 @@ std::pair<std::set<std::string>, int> names_in(const char* folder) {
 std::string link_target(const std::string& path) {
   char target[4096];
   const auto length = readlink(path.c_str(), target, sizeof target);
-  return length < 0 ? "nothing known" : std::string(target, static_cast<std::size_t>(length));
+  return length < 0 ? "unknown" : std::string(target, static_cast<std::size_t>(length));
 }
 
 std::string octal_umask() {
@@ -74,7 +74,7 @@ std::string timers() {
     if (getitimer(which, &value) == 0 && (value.it_value.tv_sec != 0 || value.it_value.tv_usec != 0))
       set += std::string(set.empty() ? "" : " ") + name;
   }
-  std::ifstream lines("/proc/self/timers");  // those of timer_create(); not every kernel lists them
+  std::ifstream lines("/proc/self/timers");  // timers of timer_create(); not all kernels list them
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with("ID:")) set += std::string(set.empty() ? "" : " ") + line;
   return set.empty() ? "none" : set;
@@ -98,7 +98,7 @@ std::string cores() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? fmt::format("{} cores", CPU_COUNT(&set)) : "unknown";
 }
 
-/// Running or ended, as long as nobody has waited for it.
+/// Running or terminated children that have not been waited for.
 std::string children() {
   siginfo_t info{};
   return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ? "left behind" : "none";
@@ -114,7 +114,7 @@ std::string thread_locale() {
   return current == LC_GLOBAL_LOCALE ? "the process's" : fmt::format("at {}", static_cast<const void*>(current));
 }
 
-/// Each of them as what stands in front of "is".
+/// Keys are the subjects of clauses such as "umask is 077".
 std::map<std::string, std::string> read_texts() {
   std::map<std::string, std::string> texts{{"the working folder", link_target("/proc/self/cwd")},
                                            {"the root folder", link_target("/proc/self/root")},
@@ -161,7 +161,7 @@ ProcessState ProcessState::now() {
   state.environment_ = read_environment();
   for (int signal = 1; signal <= SIGRTMAX; ++signal) {
     struct sigaction action {};
-    if (sigaction(signal, nullptr, &action) != 0) continue;  // the C library's own
+    if (sigaction(signal, nullptr, &action) != 0) continue;  // reserved by the C library
     state.actions_[signal] = {(action.sa_flags & SA_SIGINFO) != 0 ? reinterpret_cast<std::uintptr_t>(action.sa_sigaction)
                                                                   : reinterpret_cast<std::uintptr_t>(action.sa_handler),
                               action.sa_flags};
@@ -194,7 +194,7 @@ std::vector<std::string> ProcessState::changes_since(const ProcessState& before)
     if (!before.environment_.contains(name)) add(fmt::format("environment variable {} is set", name));
   for (const auto& [signal, action] : before.actions_)
     if (const auto now = actions_.find(signal); now != actions_.end() && now->second != action)
-      add(fmt::format("{} has another handler", name_of_signal(signal)));
+      add(fmt::format("the handler of {} is changed", name_of_signal(signal)));
   return changes;
 }
 

@@ -1,4 +1,4 @@
-// What code of a plugin could change for everything else in its process.
+// Process state that plugin code could change.
 #pragma once
 #include <sys/types.h>
 
@@ -10,19 +10,19 @@
 
 namespace tenon::checks {
 
-/// Descriptors, working folder, umask, locale, environment, signals, timers, limits, threads and children. Floating-point modes are
-/// check_float_modes()'s.
+/// Descriptors, working folder, umask, locale, environment, signals, timers, limits, threads and
+/// children. Floating-point modes are covered by check_float_modes().
 class ProcessState {
  public:
-  /// Of this process and the calling thread, which runs no code of the plugin meanwhile.
+  /// The state of this process and the calling thread; no plugin code may run meanwhile.
   static ProcessState now();
 
-  /// What is otherwise than `before`, each as a clause: `descriptor 1 is closed`, `umask is 077, not 022`. Descriptors that are new and
-  /// threads are reported by the two functions below.
+  /// Differences from `before`, each as a clause: `descriptor 1 is closed`, `umask is 077, not
+  /// 022`. New descriptors and threads are reported by the two functions below.
   std::vector<std::string> changes_since(const ProcessState& before) const;
-  /// What the descriptors are open on that were not there before.
+  /// Targets of descriptors that were opened since `before`.
   std::vector<std::string> new_descriptors_since(const ProcessState& before) const;
-  /// How many threads run that did not run before.
+  /// Number of threads started since `before` that are still running.
   std::size_t new_threads_since(const ProcessState& before) const;
 
  private:
@@ -31,7 +31,7 @@ class ProcessState {
     int flags = 0;
     bool operator==(const Descriptor&) const = default;
   };
-  /// Of one signal, as numbers.
+  /// The action of one signal, as numbers.
   struct Action {
     std::uintptr_t handler = 0;
     int flags = 0;
@@ -39,7 +39,7 @@ class ProcessState {
   };
 
   std::map<int, Descriptor> descriptors_;
-  std::map<std::string, std::string> texts_;  // by what each of them is: `working folder`, `umask` ...
+  std::map<std::string, std::string> texts_;  // by subject: `working folder`, `umask` and so on
   std::map<std::string, std::string> environment_;
   std::map<int, Action> actions_;
   std::set<std::string> threads_;

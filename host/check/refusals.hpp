@@ -1,4 +1,4 @@
-// What an operator refused while calls were looked for: of all tries, the one that got furthest.
+// Collects rejections during the search for calls and remembers the attempt that got furthest.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -9,7 +9,8 @@ namespace tenon::checks {
 
 class Refusals {
  public:
-  /// How far a try came, as a number: no object of the operator, then the number of inputs that infer() had accepted before it refused.
+  /// Progress of an attempt: no object could be created, else the number of inputs that infer()
+  /// accepted before the error.
   static constexpr int no_object = 0, inference = 1, unknown_outputs = 1000, kernel = 2000;
 
   void add(int reached, const std::string& sentence) {
@@ -32,7 +33,8 @@ class Refusals {
   std::size_t count_ = 0;
 };
 
-/// Whether a call failed because its kernel does something wrong. Otherwise the author gave the reason: a refusal, of elements mostly.
+/// Whether a call failed because of a bug in its kernel. Otherwise the author rejected the call,
+/// usually because of its elements.
 bool is_mistake(std::string_view sentence);
 inline bool is_mistake(const Failure& failure) {
   return is_mistake(failure.what());

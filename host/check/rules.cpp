@@ -1,4 +1,4 @@
-// Rules of rewriting: both sides of each on random inputs.
+// Compares both sides of each rewrite rule on random inputs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace tenon::checks {
 namespace {
 
-// Of the largest element: what two ways to the same sums may differ by.
+// Tolerance relative to the largest element, for different orders of summation.
 double rule_tolerance(DType dtype) {
   return dtype == DType::f64 || dtype == DType::c128 ? 1e-10 : dtype == DType::f16 || dtype == DType::bf16 ? 5e-2 : 1e-4;
 }
@@ -25,36 +25,38 @@ DType dtype_for(const OperatorInfo& info) {
   return DType::f32;
 }
 
-/// What a variable of which nothing tells the shape is, seen from what it stands beside: as large, as long as the last axis, or one
-/// element.
+/// Assumed shape of a variable whose shape is not determined, relative to the value it is combined
+/// with: the same shape, a vector along the last axis, or one element.
 enum class Beside { whole, row, element };
 
-/// What a graph of a rule's pattern is made with.
+/// How the graph of a rule's pattern is built.
 struct Trial {
   bool with_optional = true;
   Draws draws = Draws::positive;
-  Shape innermost{};  // of the variables of calls that hold no other, where no example of their operators fits
+  // shape of the variables of innermost calls whose operators have no fitting example
+  Shape innermost{};
   Beside untold = Beside::whole;
-  std::map<std::size_t, Shape> shapes{};  // of variables, as far as they are known
+  std::map<std::size_t, Shape> shapes{};  // known shapes of variables
 };
 
-/// The pattern of a rule as a graph.
+/// A graph of a rule's pattern.
 class PatternGraph {
  public:
   PatternGraph(Host& host, const ResolvedRule& rule, const Trial& trial, std::uint64_t seed)
       : graph(host), rule_(rule), trial_(trial), seed_(seed), values_(rule.rule.variables.size()) {
     for (std::size_t call = 0; call < rule.pattern.size(); ++call) add(call);
-    graph.output("checked", graph.add("tenon.stop_gradient", {results_.back()}));  // outputs are made by nodes, and values are replaced
+    // makes the result a node's output, as rules replace values
+    graph.output("checked", graph.add("tenon.stop_gradient", {results_.back()}));
   }
 
-  /// Of variables that are connected.
+  /// Shapes of the connected variables.
   std::map<std::size_t, Shape> shapes() const {
     std::map<std::size_t, Shape> found;
     for (std::size_t i = 0; i < values_.size(); ++i)
       if (!values_[i].empty()) found[i] = graph.shape(values_[i]);
     return found;
   }
-  /// The shape that an inner call's result has beside a variable.
+  /// Shape of the inner call's result that is combined with the variable.
   Shape beside(std::size_t variable) const {
     const auto found = beside_.find(variable);
     return found == beside_.end() ? Shape() : graph.shape(found->second);
@@ -81,7 +83,7 @@ class PatternGraph {
         if (!input.operand.call && other.operand.call) beside_[input.operand.index] = results_[other.operand.index];
   }
 
-  // What the pattern says, what an example of the operator says, and small legal values.
+  // Parameters from the pattern, then from an example of the operator, then small legal values.
   Attributes parameters(const RewriteRule::Call& text, const ResolvedRule::Call& resolved) const {
     const auto& info = *resolved.op;
     Attributes said;
@@ -144,7 +146,7 @@ class PatternGraph {
   std::map<std::size_t, Value> beside_;
 };
 
-/// With all shapes known: those that nothing tells are what an inner call gives beside them.
+/// Builds the graph with all shapes known; undetermined ones follow from the inner call's result.
 std::optional<PatternGraph> complete_graph(Host& host, const ResolvedRule& rule, Trial& trial, std::uint64_t seed) {
   for (int round = 0; round < 3; ++round) {
     PatternGraph pattern(host, rule, trial, seed);
@@ -161,7 +163,7 @@ std::optional<PatternGraph> complete_graph(Host& host, const ResolvedRule& rule,
   return std::nullopt;
 }
 
-/// What the rule alone makes of the graph; nothing where it does not act.
+/// Applies only this rule to the graph; nothing if it does not match.
 std::optional<Graph> replaced(Host& host, const Graph& graph, const RuleSet& rule) {
   const auto& impl = impl_of(graph);
   std::vector<Tensor> tensors = tensors_of(impl.model());
@@ -192,14 +194,15 @@ std::string compare_sides(const Tensor& written, const Tensor& made, bool exact)
     if (apart > most || std::isnan(apart)) most = std::isnan(apart) ? INFINITY : apart, where = i;
   }
   if (exact && !same_bits(written, made))
-    return fmt::format("element {} is {} as written and {} replaced, but an exact rule changes no bit", where, left[where], right[where]);
+    return fmt::format("element {} is {} in the pattern and {} in the replacement, but an exact rule must not change any bit", where,
+                       left[where], right[where]);
   const auto allowed = rule_tolerance(written.dtype()) * largest;
   if (most <= allowed) return {};
-  return fmt::format("element {} is {} as written and {} replaced, which differ by {:.3g}, more than the {:.3g} that a rule may", where,
-                     left[where], right[where], most, allowed);
+  return fmt::format("element {} is {} in the pattern and {} in the replacement; the difference of {:.3g} exceeds the tolerance of {:.3g}",
+                     where, left[where], right[where], most, allowed);
 }
 
-// Empty: it could not be tried.
+// The results of trying a rule; empty if it could not be tried.
 struct Tried {
   int graphs = 0;
   std::string fault, refusal;
@@ -209,11 +212,11 @@ void try_rule(Host& host, const ResolvedRule& rule, const RuleSet& alone, Trial 
   try {
     auto pattern = complete_graph(host, rule, trial, seed);
     if (!pattern) {
-      tried.refusal = "the shapes of its inputs are not known";
+      tried.refusal = "the shapes of its inputs are unknown";
       return;
     }
     auto graph = pattern->graph;
-    if (!graph.states().empty()) {  // whatever they are
+    if (!graph.states().empty()) {  // initializes them
       Session training(graph, {.training = true});
       training.run(pattern->inputs);
       graph = training.graph();
@@ -221,7 +224,7 @@ void try_rule(Host& host, const ResolvedRule& rule, const RuleSet& alone, Trial 
     graph.bind();
     const auto made = replaced(host, graph, alone);
     if (!made) {
-      tried.refusal = "it does not act on its own pattern, since its replacement does not take these inputs or gives other types";
+      tried.refusal = "it does not apply to its own pattern, because its replacement rejects these inputs or has other output types";
       return;
     }
     const SessionOptions as_is{.optimize = Optimize::none};
@@ -238,11 +241,11 @@ void try_rule(Host& host, const ResolvedRule& rule, const RuleSet& alone, Trial 
 
 Outcome check_rules(const CheckedOperator& subject) {
   const auto& info = *subject.op.info;
-  if (info.rewrites.empty()) return skipped("it has no rules of rewriting");
+  if (info.rewrites.empty()) return skipped("it has no rewrite rules");
   Host host(host_options(subject));
   add_operators(host, subject);
   int graphs = 0;
-  std::string missing;  // an operator of another plugin
+  std::string missing;  // the error if a rule needs an operator of another plugin
   for (const auto& each : info.rewrites) {
     const RuleSet alone(host.catalog(), info.full_name(), each.name);
     if (!alone.faults().empty() && alone.faults().front().lacks_operator) {

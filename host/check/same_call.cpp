@@ -12,7 +12,7 @@
 namespace tenon::checks {
 namespace {
 
-// Whole numbers and quarters from -4 to 4.
+// Integers, and quarters from -4 to 4.
 void fill_with_both_signs(const Tensor& tensor, std::uint64_t seed) {
   RandomBits generator(seed);
   visit<every_type>(tensor.dtype(), [&]<class T>() {
@@ -72,7 +72,7 @@ std::string difference(const std::string& name, const Tensor& here, const Tensor
 }
 
 bool has_backward(const LoadedOperator& op, const TestInput& sample) {
-  const auto* const kernel = op.kernel(TENON_CPU);  // null of a graph of other operators
+  const auto* const kernel = op.kernel(TENON_CPU);  // null for an operator composed of others
   return kernel != nullptr && kernel->backward != nullptr && !sample.types.outputs.empty() && is_floating(sample.types.outputs[0]);
 }
 
@@ -119,7 +119,7 @@ CallMemory SameCall::backward_memory(Numbers numbers, const std::vector<bool>& w
 }
 
 std::string SameCall::compare(const CallMemory& memory, bool backward, Lie lie, bool training) const {
-  if (here_.info().allocates()) return {};  // no memory of a device is given for that
+  if (here_.info().allocates()) return {};  // device memory for such outputs is not supported
   Threads threads(1);
   const CallContext context{.threads = threads, .seed = seed_, .training = training};
   const auto here = memory.with([](const Tensor& tensor, bool) { return tensor.clone(); });

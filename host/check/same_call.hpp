@@ -1,4 +1,4 @@
-// The same call on the CPU and on a device.
+// Runs the same call on the CPU and on a device.
 #pragma once
 #include <string>
 
@@ -12,31 +12,36 @@ enum class Numbers : std::uint8_t { positive, both_signs };
 
 class SameCall {
  public:
-  /// Throws Failure where either has no kernel or refuses the parameters.
+  /// Throws Failure if either has no kernel or rejects the parameters.
   SameCall(const LoadedOperator& op, const TestInput& sample, Device& device, std::uint64_t seed)
       : sample_(sample), here_(op, sample.attributes), there_(op, sample.attributes, device), seed_(seed) {}
   const OperatorCall& here() const { return here_; }
   const OperatorCall& there() const { return there_; }
-  /// Whether the device's kernel says that it computes these types; sessions leave the others to the CPU. Throws Failure (failed).
+  /// Whether the device's kernel supports these types; sessions run the others on the CPU. Throws
+  /// Failure (failed).
   bool is_computed_there(bool backward) const {
     auto types = sample_.types;
     return there_.kernel(types, backward) != nullptr;
   }
 
-  /// Tensors of the CPU with numbers in them: what is written, too, holds some. Writes are `to`.
+  /// CPU tensors filled with numbers, including those that are written. Write modes are `to`.
   CallMemory forward_memory(Numbers numbers) const;
-  /// And of the gradients, after a forward on the CPU; `wanted` says of which inputs. Throws Failure where that refuses.
+  /// Includes the gradients, after a forward on the CPU; `wanted` selects the inputs. Throws
+  /// Failure if forward rejects the call.
   CallMemory backward_memory(Numbers numbers, const std::vector<bool>& wanted, bool training) const;
 
-  /// What differs, or what the device's kernel refuses; empty where nothing does, or where the CPU's refuses, too.
+  /// What differs, or why the device's kernel rejects the call; empty if nothing, or if the CPU's
+  /// kernel rejects the call, too.
   std::string compare(const CallMemory& memory, bool backward, Lie lie, bool training) const;
-  /// The same of a call that is captured in `first`, as sessions capture it, and replayed with what `second` holds.
+  /// Like compare(), with a call that is captured with `first`, as sessions do, and replayed with
+  /// the contents of `second`.
   std::string compare_replayed(const CallMemory& first, CallMemory second, bool backward, bool training) const;
 
  private:
   DeviceMemory memory_for(const CallMemory& memory, Lie lie) const;
   bool stays(std::size_t input) const { return here_.info().inputs[declared_input(here_.info(), input)].on_cpu; }
-  /// The tensors in the device's memory, those that are read alone as `read` says; inputs for which stays() are copied on the CPU.
+  /// The tensors in device memory; read-only ones have the layout `read`. Inputs for which stays()
+  /// is true are copied on the CPU.
   CallMemory in(DeviceMemory& far, const CallMemory& memory, Lie read) const;
   std::string differences(const CallMemory& here, const CallMemory& there, const DeviceMemory& far) const;
 
@@ -45,11 +50,11 @@ class SameCall {
   std::uint64_t seed_;
 };
 
-/// Whether the CPU's kernel has one, and an output to begin with.
+/// Whether the CPU has a backward kernel, and the sample a floating-point first output.
 bool has_backward(const LoadedOperator& op, const TestInput& sample);
 
-/// A sentence about the first element in which a tensor of the device is not near enough to the CPU's, or to another reference; empty where
-/// all are.
+/// Describes the first element in which a device's tensor differs too much from the CPU's, or from
+/// another reference; empty if there is none.
 std::string difference(const std::string& name, const Tensor& here, const Tensor& there, const std::string& device,
                        const std::string& reference = "cpu");
 

@@ -7,9 +7,9 @@ namespace tenon::checks {
 namespace {
 
 constexpr std::size_t most_ordinary = 64, most_unusual = 24, most_bases = 2;
-constexpr std::size_t patience = 20'000;  // refusals until parameters are not varied further
+constexpr std::size_t patience = 20'000;  // rejections after which parameters are no longer varied
 
-// The first ones of a kind are tried with every set of parameters.
+// The first shapes of a kind are tried with every set of parameters.
 std::vector<Shape> first_shapes(TestInputKind kind) {
   switch (kind) {
     case TestInputKind::ordinary:
@@ -50,7 +50,7 @@ TestInputs SampleSearch::named(const std::vector<CheckCall>& calls) {
   return std::move(result_);
 }
 
-/// Each example with what is named in the place of what it says, unless all inputs are named.
+/// Combines each example with the user-provided inputs, unless these cover all inputs.
 void SampleSearch::find_as_in_examples(const Attributes& parameters, const FixedInputs& fixed) {
   for (const auto& example : info_.examples) {
     auto both = fixed_inputs(info_, example);
@@ -74,7 +74,7 @@ TestInputs SampleSearch::with_value(const std::string& parameter, const Attribut
     for (auto& sample : with_shapes(set(base.parameters))) add(std::move(sample));
     if (result_.found.size() >= enough) return std::move(result_);
   }
-  for (const auto& base : found)  // it may need others of another parameter
+  for (const auto& base : found)  // other parameters may have to change, too
     for (const auto& varied : varied_sets(info_, base.parameters)) {
       if (result_.found.size() >= enough || result_.refusals.count() > patience) return std::move(result_);
       if (!base.fixed.empty()) find_fixed(set(varied), base.fixed);
@@ -95,8 +95,9 @@ TestInputs SampleSearch::first() {
   return std::move(result_);
 }
 
-// The first sample of each set of parameters, those with one of them changed, then the second of each set: every set has its turn before
-// there are enough.
+// Round-robin: the first sample of each set of parameters, then the sets with one parameter
+// changed, then the second sample of each set, so that every set gets a turn before the limit is
+// reached.
 TestInputs SampleSearch::all() {
   auto found = bases();
   for (auto& base : found) {
@@ -148,11 +149,11 @@ std::optional<TestInput> SampleSearch::find(const Attributes& parameters, const 
   }
 }
 
-/// Leaves out optional inputs that the call does not name.
+/// Omits optional inputs that the call does not name.
 bool SampleSearch::find_fixed(const Attributes& parameters, const FixedInputs& fixed) {
   Connected named(info_.inputs.size(), true);
   for (std::size_t i = 0; i < named.size(); ++i) named[i] = !info_.inputs[i].optional || fixed.contains(i);
-  bool open = false;  // whether something of the inputs is left to look for
+  bool open = false;  // whether a property of an input is left to search for
   for (std::size_t i = 0; i < named.size(); ++i) open = open || (named[i] && (!fixed.contains(i) || !fixed.at(i).shape.has_rank()));
   for (const auto& shape : shapes_) {
     if (auto found = find(parameters, shape, named, 0, fixed)) return add(std::move(*found)), true;
@@ -179,7 +180,8 @@ void SampleSearch::vary(const CallBase& base) {
     if (result_.refusals.count() > patience || result_.found.size() == most()) return;
     ++turn;
     const bool as_in_example = kind_ == TestInputKind::ordinary && !base.fixed.empty() && find_fixed(parameters, base.fixed);
-    if (as_in_example && !has_elements(base.fixed)) continue;  // elements may be legal with the example's own parameters alone
+    // elements may be legal only with the example's own parameters
+    if (as_in_example && !has_elements(base.fixed)) continue;
     for (std::size_t i = 0; i < shapes_.size(); ++i)
       if (auto found = find(parameters, shapes_[(turn + i) % shapes_.size()], ways_[turn % ways_.size()], turn % 3)) {
         add(std::move(*found));

@@ -1,11 +1,11 @@
-// Calls that an operator accepts, searched for by what it says of them.
+// Searches for calls that an operator accepts, using its declarations.
 #pragma once
 #include "check/check.hpp"
 #include "check/input_search.hpp"
 
 namespace tenon::checks {
 
-/// Parameters, and what an author or a user says of the inputs.
+/// Parameters, and the user-provided properties of the inputs.
 struct CallBase {
   Attributes parameters;
   FixedInputs fixed{};
@@ -16,15 +16,15 @@ class SampleSearch {
  public:
   SampleSearch(const LoadedOperator& op, DType shared, TestInputKind kind);
 
-  /// Those of examples and of small legal parameters, and with those varied.
+  /// Samples with parameters from examples, small legal parameters, and variations of both.
   TestInputs all();
-  /// The first of them, or none.
+  /// The first such sample, if any.
   TestInputs first();
-  /// Only these calls; what they leave open is as in an example that fits, and is looked for.
+  /// Only these calls; anything unspecified is taken from a matching example or searched for.
   TestInputs named(const std::vector<CheckCall>& calls);
-  /// What infer() accepts of one example, or nothing.
+  /// Samples that infer() accepts for one example.
   TestInputs of_example(const ExampleInfo& example);
-  /// Some with this value of a parameter.
+  /// Some samples with this value of a parameter.
   TestInputs with_value(const std::string& parameter, const AttributeValue& value);
 
  private:

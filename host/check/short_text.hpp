@@ -1,4 +1,4 @@
-// A text of limited length, put together without the heap: for signal handlers.
+// A text of limited length, built without the heap, for signal handlers.
 #pragma once
 #include <charconv>
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace tenon::checks {
 
-/// Async-signal-safe. What does not fit is left out.
+/// Async-signal-safe. Text beyond the limit is dropped.
 class ShortText {
  public:
   ShortText& operator<<(std::string_view text) {

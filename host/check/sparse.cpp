@@ -20,7 +20,8 @@ namespace {
 
 using Storages = std::vector<std::uint8_t>;  // of a call's inputs, or of its output gradients
 
-constexpr std::size_t most_ordinary_ones = 16, most_odd_ones = 5, most_on_device = 4;  // samples of a kind
+// samples per kind
+constexpr std::size_t most_ordinary_ones = 16, most_odd_ones = 5, most_on_device = 4;
 
 /// Which elements of a sparse tensor are stored.
 enum class Content : std::uint8_t { half, every, nothing, one, some_rows };
@@ -45,7 +46,7 @@ bool is_kept(Content content, std::int64_t row, std::uint64_t random) {
   return false;
 }
 
-// The places that are stored follow `content`; a zero or -0 among the numbers is stored, too.
+// `content` determines which elements are stored; a zero or -0 among the numbers is stored, too.
 Tensor numbers_at(const tenon_type& type, Storage storage, Content content, std::uint64_t seed) {
   auto places = Tensor::zeros(static_cast<DType>(type.dtype), shape_of(type));
   RandomBits generator(seed + 1);
@@ -59,7 +60,7 @@ Tensor numbers_at(const tenon_type& type, Storage storage, Content content, std:
   return cast_storage(places, storage);
 }
 
-/// Copies the elements so that each part ends right before a page that may not be accessed.
+/// Copies the elements so that each component ends right before a guard page.
 Tensor guarded(const Tensor& tensor, const std::string& words) {
   const auto part = [&](const Tensor& from, const char* what) {
     auto copy = guarded_tensor(from.dtype(), from.shape(), Placement::before_guard, 0, what + words);
@@ -74,13 +75,13 @@ Tensor guarded(const Tensor& tensor, const std::string& words) {
   return part(tensor, "");
 }
 
-/// What kernels allocate lies there, too, and is no number until it is written.
+/// Memory that kernels allocate ends at a guard page, too, and holds NaN until written.
 class GuardedAllocations {
  public:
   explicit GuardedAllocations(bool on) {
     if (on)
       SparseMemory::use_for_all([](const tenon_tensor&, std::int64_t bytes) {
-        return guarded_tensor(DType::u8, {bytes}, Placement::before_guard, 0xff, "the bytes that the kernel allocates");
+        return guarded_tensor(DType::u8, {bytes}, Placement::before_guard, 0xff, "the memory that the kernel allocates");
       });
   }
   ~GuardedAllocations() { SparseMemory::use_for_all({}); }
@@ -88,7 +89,7 @@ class GuardedAllocations {
   GuardedAllocations& operator=(const GuardedAllocations&) = delete;
 };
 
-/// The magnitudes of even inputs and of odd ones.
+/// Magnitudes of the inputs with even and odd index.
 struct Draw {
   Magnitude even, odd;
   const char* words;
@@ -100,22 +101,24 @@ constexpr Draw positive{Magnitude::positive, Magnitude::positive, "small positiv
 constexpr Draw ordinary{Magnitude::ordinary, Magnitude::ordinary, "numbers of both signs"};
 constexpr Draw large{Magnitude::large, Magnitude::large, "all numbers large"};
 constexpr Draw small{Magnitude::small, Magnitude::small, "all numbers small"};
-constexpr Draw large_first{Magnitude::large, Magnitude::small, "large numbers beside small ones"};
-constexpr Draw small_first{Magnitude::small, Magnitude::large, "small numbers beside large ones"};
+constexpr Draw large_first{Magnitude::large, Magnitude::small, "large numbers next to small ones"};
+constexpr Draw small_first{Magnitude::small, Magnitude::large, "small numbers next to large ones"};
 constexpr Draw special{Magnitude::special, Magnitude::special, "infinities and nan among the numbers"};
 
 struct NumbersOfInputs {
   Content content;
   const char* places;
   Draw draw;
-  Content of_gradients = Content::half;  // other halves than of the inputs
+  Content of_gradients = Content::half;  // halves other than those of the inputs
   const char* places_of_gradients = contents[0].second;
 };
 
-// Sums of numbers whose magnitudes differ say nothing of kernels that add in another order; and what is not stored is 0 also where 0 times
-// infinity makes a dense result nan.
+// Sums of numbers of different magnitude cannot be compared between kernels that add in another
+// order. Likewise, elements that are not stored count as 0 even if 0 times infinity makes a dense
+// result nan.
 std::vector<NumbersOfInputs> all_numbers(const OperatorInfo& info) {
-  std::vector<NumbersOfInputs> all{{Content::one, "one element stored", positive}};  // an ordinary number may be 0, which hides a fault
+  // an ordinary number may be 0, which would hide a fault
+  std::vector<NumbersOfInputs> all{{Content::one, "one element stored", positive}};
   for (const auto& [content, words] : contents) all.push_back({content, words, ordinary});
   std::vector<Draw> draws{positive, large, small};
   if (info.elementwise) draws.insert(draws.end(), {large_first, small_first});
@@ -124,7 +127,8 @@ std::vector<NumbersOfInputs> all_numbers(const OperatorInfo& info) {
   return all;
 }
 
-// A kernel may take the places of an output gradient for those of an input, or think that there are as many: fewer, more and other ones.
+// A kernel may confuse the indices of an output gradient with those of an input, or assume equal
+// counts; so the gradients have fewer, more and other indices.
 std::vector<NumbersOfInputs> numbers_with_sparse_gradients() {
   std::vector<NumbersOfInputs> all;
   for (const auto& [content, words] : contents) all.push_back({contents[0].first, contents[0].second, ordinary, content, words});
@@ -139,9 +143,10 @@ bool without_elements(const TestInput& sample) {
                      [](const tenon_type& type) { return type.present && element_count(type) == 0; });
 }
 
-// Every way to store the inputs that may be sparse: those with rows.
+// Every combination of storages for the inputs that may be sparse, that is, those with rows.
 std::vector<Storages> all_storages(const TestInput& sample) {
-  constexpr std::size_t most = 81;  // four inputs; of more, the first ones
+  // all combinations for four inputs; of more inputs, the first combinations
+  constexpr std::size_t most = 81;
   std::vector<Storages> all{{}};
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
     const auto& type = sample.types.inputs[i];
@@ -165,7 +170,7 @@ bool has_gradient(const LoadedOperator& op) {
   return (kernel != nullptr && kernel->backward != nullptr) || op.table->gradient != nullptr;
 }
 
-/// How a call's tensors are stored.
+/// Storages of a call's tensors.
 struct CallStorages {
   Storages inputs, output_grads;
   bool has_sparse_gradient() const {
@@ -173,7 +178,8 @@ struct CallStorages {
   }
 };
 
-/// One call with dense inputs, on the CPU, and with the same ones stored otherwise, on the device, and its gradients.
+/// Compares a call with dense inputs on the CPU and with sparse ones on the device, including
+/// gradients.
 class Comparison {
  public:
   Comparison(Host& host, const CheckedOperator& subject, const TestInput& sample)
@@ -186,7 +192,7 @@ class Comparison {
 
   bool has_gradients() const { return !seed_types_.empty(); }
 
-  /// What is wrong, or an empty text; nothing where the operator refuses the numbers.
+  /// Returns what is wrong, or an empty text; nothing if the operator rejects the numbers.
   std::optional<std::string> look(const CallStorages& storages, const NumbersOfInputs& numbers_of) {
     NamedTensors stored = seeds(storages.output_grads, numbers_of), dense;
     for (std::size_t i = 0; i < storages.inputs.size(); ++i)
@@ -209,7 +215,7 @@ class Comparison {
   const std::string& refusal() const { return refusal_; }  ///< the last one
 
  private:
-  /// Names a graph input: `input 'x'`.
+  /// Names a graph input in messages, as in `input 'x'`.
   std::string words_for_input(const std::string& name) const {
     const auto number = std::stoul(name.substr(name.find('_') + 1));
     return name.starts_with("input_") ? input_words(*subject_.op.info, number) : fmt::format("the gradient of output {}", number);
@@ -229,7 +235,7 @@ class Comparison {
       if (!gradients[k].empty()) node_.graph.output(fmt::format("gradient {} of output {}", k, i), gradients[k]);
   }
 
-  // Optimizers differ on purpose where they are lazy.
+  // Lazy optimizer updates differ on purpose, so they are turned off.
   static TestInput with_dense_result(const LoadedOperator& op, TestInput sample) {
     const std::string lazy = "lazy_update";
     if (std::none_of(op.info->params.begin(), op.info->params.end(), [&](const ParamInfo& param) { return param.name == lazy; }))
@@ -241,7 +247,7 @@ class Comparison {
     return sample;
   }
 
-  // From the same states each time.
+  // Starts from the same states each time.
   NamedTensors run(const NamedTensors& inputs, const std::string& device) const {
     SessionOptions options;
     options.optimize = Optimize::none;
@@ -277,7 +283,8 @@ class Comparison {
     return tensor;
   }
 
-  // Where a dense result is not finite, a sparse kernel may refuse, for it cannot store that everywhere.
+  // If the dense result is not finite, a sparse kernel may reject the call, because it cannot store
+  // such values everywhere.
   template <class Run>
   std::string compare_all(const NamedTensors& wanted, Run&& run) const {
     NamedTensors found;
@@ -307,7 +314,8 @@ class Comparison {
     return found;
   }
 
-  // Sums are as exact as their largest terms. A gradient is 0 where nothing is stored, also where 0 times something makes a dense one nan.
+  // Sums are as precise as their largest terms. Gradients of elements that are not stored are 0,
+  // even if a dense gradient is nan because of 0 times infinity.
   std::string compare(const std::string& name, const Tensor& wanted, const Tensor& found) const {
     const auto dtype = wanted.dtype();
     const double tolerance = dtype == DType::f64 ? 1e-9 : dtype == DType::f32 ? 1e-4 : 2e-2;
@@ -328,11 +336,12 @@ class Comparison {
   const CheckedOperator& subject_;
   const TestInput sample_;
   SingleNode node_;
-  std::map<std::string, std::size_t> seed_types_;  // the output of each gradient that the graph is given
+  std::map<std::string, std::size_t> seed_types_;  // output of each gradient that is a graph input
   std::string refusal_;
 };
 
-// Whether a sparse kernel takes these. Of sparse output gradients backward alone is of interest.
+// Whether a sparse kernel supports these storages. For sparse output gradients, only backward
+// matters.
 bool is_claimed(const CheckedOperator& subject, const OperatorCall& call, const CallTypes& known, const CallStorages& storages) {
   auto whole = known;
   whole.storages = storages.inputs;
@@ -355,7 +364,7 @@ std::string describe(const OperatorCall& call, const CallStorages& storages) {
   return text;
 }
 
-/// Each with one sparse output gradient at most, since the graph makes one gradient after the other.
+/// At most one output gradient is sparse, because the graph computes one gradient at a time.
 std::vector<Storages> all_gradient_storages(const OperatorCall& call, const TestInput& sample) {
   std::vector<Storages> all{Storages(call.outputs(), TENON_DENSE)};
   for (std::size_t i = 0; i < sample.types.outputs.size(); ++i) {
@@ -370,7 +379,7 @@ std::vector<Storages> all_gradient_storages(const OperatorCall& call, const Test
   return all;
 }
 
-/// The inputs' ways to be stored with dense output gradients, and the few with sparse ones.
+/// All storages of the inputs with dense output gradients, and some with sparse ones.
 std::vector<CallStorages> storages_of_calls(const OperatorCall& call, const TestInput& sample) {
   constexpr std::size_t most = 120;
   std::vector<CallStorages> all;
@@ -392,8 +401,8 @@ Outcome check_sparse(const CheckedOperator& subject) {
   const auto& kernel = *kernel_on(subject.op, device);
   if (kernel.forward_sparse == nullptr && kernel.backward_sparse == nullptr) return skipped("it has no sparse kernel");
   auto options = host_options(subject);
-  options.search_defaults = true;  // a gradient that is a graph may use any operator
-  std::string changed_modes;       // what else the host warns of is of no matter here
+  options.search_defaults = true;  // the gradient may be a graph of any operators
+  std::string changed_modes;       // other warnings of the host are ignored
   options.warn = [&](const std::string& warning) {
     if (is_about_float_modes(warning)) changed_modes = warning;
   };
@@ -433,7 +442,7 @@ Outcome check_sparse(const CheckedOperator& subject) {
   }
   if (count == 0) {
     if (find_samples(subject, TestInputKind::ordinary).found.empty()) return untried(refusals);
-    return skipped("its sparse kernel takes none of the inputs that the operator accepts");
+    return skipped("its sparse kernel supports none of the inputs that the operator accepts");
   }
   return passed(counted(count, "call"));
 }

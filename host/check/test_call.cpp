@@ -74,7 +74,8 @@ void fill_input(const Tensor& tensor, const OperatorInfo& info, const TestInput&
   }
 }
 
-// One number in all places of an input, each combination for the first few inputs; then counting up.
+// A constant in all elements of an input, in every combination for the first few inputs; then
+// ascending numbers.
 std::vector<TestInput> with_other_elements(const OperatorInfo& info, const TestInput& sample) {
   constexpr std::size_t most_combined = 3;
   constexpr std::size_t choices = 4;
@@ -194,7 +195,8 @@ TestCall::TestCall(const OperatorCall& call, const TestInput& sample, std::uint6
 
 SparseMemory::Source guarded_source(const OperatorCall& call, std::span<tenon_tensor* const> outputs, Placement placement,
                                     std::uint8_t fill) {
-  if (placement == Placement::unaligned) placement = Placement::apart;  // kernels get memory from the host aligned
+  // kernels get aligned memory from the host
+  if (placement == Placement::unaligned) placement = Placement::apart;
   return [=, &call](const tenon_tensor& tensor, std::int64_t bytes) {
     const auto output = static_cast<std::size_t>(std::find(outputs.begin(), outputs.end(), &tensor) - outputs.begin());
     const auto memory = guarded_tensor(DType::u8, {bytes}, placement, fill, output_words(call, output));
@@ -206,7 +208,7 @@ SparseMemory::Source guarded_source(const OperatorCall& call, std::span<tenon_te
 void TestCall::run(Threads& threads, tenon_write write) {
   CallTensors tensors;
   std::vector<tenon_tensor> changed;
-  auto allocated = types_.outputs;  // whose shapes the kernel writes
+  auto allocated = types_.outputs;  // the kernel writes their shapes
   for (const auto* group : {&outputs, &states})
     for (const auto& tensor : *group)
       changed.push_back(group == &outputs && call_.info().allocates(changed.size())
@@ -256,7 +258,8 @@ HostOptions host_options(const CheckedOperator& subject) {
   HostOptions options;
   options.threads = 1;
   options.trust_writable = subject.trust_writable;
-  options.search_defaults = subject.search_defaults || is_composed(subject.op);  // of any operators
+  // a composed operator may use any others
+  options.search_defaults = subject.search_defaults || is_composed(subject.op);
   return options;
 }
 
@@ -288,7 +291,7 @@ void SingleNode::add_gradients(const TestInput& sample) {
     for (const auto value : graph.gradient(output, by))
       if (!value.empty()) graph.output(fmt::format("gradient_{}", number++), value);
   } catch (const Failure&) {
-    // it has none
+    // It has no gradient.
   }
 }
 

@@ -1,4 +1,4 @@
-// One call of a sample, in memory that the check chose.
+// One call of a sample, in memory controlled by the check.
 #pragma once
 #include <optional>
 #include <string>
@@ -15,8 +15,8 @@
 
 namespace tenon::checks {
 
-/// Random bits, from a generator that begins in no time: most tensors of trials have a few elements. SplitMix64; source: Steele, Lea and
-/// Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+/// SplitMix64, which is cheap to seed: most tensors of checks have few elements. Source: Steele,
+/// Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 class RandomBits {
  public:
   explicit RandomBits(std::uint64_t seed) : state_(seed) {}
@@ -33,16 +33,16 @@ class RandomBits {
 
 class TestCall {
  public:
-  /// Inputs hold what fill_input() says of `seed`. Outputs hold `fill`.
+  /// Inputs are filled by fill_input() with `seed`, outputs with `fill`.
   TestCall(const OperatorCall& call, const TestInput& sample, std::uint64_t seed, Placement placement = Placement::apart,
            std::uint8_t fill = 0xc3);
 
-  /// Throws Failure where the kernel refuses.
+  /// Throws Failure if the kernel rejects the call.
   void run(Threads& threads, tenon_write write = TENON_WRITE_TO);
-  /// Output `output` becomes the memory of input `input`.
+  /// Makes output `output` share the memory of input `input`.
   void share(std::size_t input, std::size_t output) { outputs[output] = inputs[input]; }
 
-  std::vector<Tensor> inputs, outputs, states;  ///< empty: an input that is left out
+  std::vector<Tensor> inputs, outputs, states;  ///< empty for omitted inputs
 
  private:
   const OperatorCall& call_;
@@ -52,38 +52,43 @@ class TestCall {
   std::uint8_t fill_;
 };
 
-/// `input 'x'`, `output 'y'`.
+/// As in `input 'x'`, `output 'y'`.
 std::string input_words(const OperatorInfo& info, std::size_t i);
 std::string output_words(const OperatorCall& call, std::size_t i);
-/// Memory for outputs that the kernel allocates; `outputs` are the tensors of the call, which must live as long.
+/// Memory for outputs that the kernel allocates. `outputs`, the tensors of the call, must outlive
+/// the result.
 SparseMemory::Source guarded_source(const OperatorCall& call, std::span<tenon_tensor* const> outputs, Placement placement,
                                     std::uint8_t fill);
 
-/// indices: numbers from 0 to below that; 0: no indices.
+/// `indices`: if not 0, numbers are indices below it.
 void fill_with_numbers(const Tensor& tensor, std::uint64_t seed, int indices = 0);
-/// What input i of a sample is filled with: indices 0 and 1 where they may point to rows or classes, 0 alone where some tensor has only
-/// one.
+/// Number of valid indices for input i of a sample: 2 if it may index rows or classes, 1 if some
+/// tensor has only one; 0 if it holds no indices.
 int indices_of(const OperatorInfo& info, const CallTypes& types, std::size_t i);
-/// Input i of the sample: the elements that it has, or numbers of its magnitude made from `seed`.
+/// Fills with input i of the sample: its elements, or numbers of its magnitude generated from
+/// `seed`.
 void fill_input(const Tensor& tensor, const OperatorInfo& info, const TestInput& sample, std::size_t i, std::uint64_t seed);
-/// `, numbers of both signs`, of inputs; empty for small positive ones.
+/// As in `, numbers of both signs`; empty for small positive ones.
 const char* words_for(Magnitude numbers);
 /// All elements, stored or not.
 std::vector<double> doubles_of(const Tensor& tensor);
-/// Index of the first pair that differs; -1 where none does. A tensor that is left out equals another.
+/// Index of the first pair that differs; -1 if none does. Absent tensors are equal.
 int first_difference(const std::vector<Tensor>& left, const std::vector<Tensor>& right);
 
-/// Which numbers the inputs of samples hold: small positive ones, then both signs for all and large ones for some.
+/// Distribution of the inputs: small positive numbers, or numbers of both signs with large ones
+/// among them.
 enum class Draws : std::uint8_t { positive, mixed };
 
-/// The sample, and it with other indices where elements are made up: what is legal may follow from a parameter.
+/// The sample, and variants with other generated indices, because legal values may depend on a
+/// parameter.
 std::vector<TestInput> with_other_elements(const OperatorInfo& info, const TestInput& sample);
 
-/// The first of them that the CPU's kernel accepts; nothing where it refuses all. Throws Failure for mistakes (see is_mistake()).
+/// The first of these that the CPU's kernel accepts; nothing if it rejects all. Throws Failure for
+/// mistakes (see is_mistake()).
 std::optional<TestInput> accepted_by_kernel(const CheckedOperator& subject, const TestInput& sample, Refusals& refusals);
 
-/// `look(call, sample)` returns what is wrong, or nothing. The first fault is reported with its inputs. What a kernel refuses with a reason
-/// is no fault; it is tried with other elements.
+/// `look(call, sample)` returns what is wrong, or nothing. The first fault is reported with its
+/// inputs. If a kernel rejects a call with a reason, that is not a fault; other elements are tried.
 template <class Look>
 Outcome each_sample(const CheckedOperator& subject, std::span<const TestInputKind> kinds, Look&& look, std::size_t most = 64,
                     Draws draws = Draws::mixed) {
@@ -127,28 +132,31 @@ template <class Look>
 Outcome each_sample(const CheckedOperator& subject, TestInputKind kind, Look&& look, std::size_t most = 64, Draws draws = Draws::mixed) {
   return each_sample(subject, std::span(&kind, 1), look, most, draws);
 }
-/// All kinds but the large.
+/// All kinds except `large`.
 inline constexpr TestInputKind all_kinds[] = {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::scalar, TestInputKind::empty};
 
-/// Fills the stored values. Integers are whole numbers from -16 to 16, or from 0, whatever the magnitude.
+/// Fills the stored values. For integers, uses -16 to 16, or 0 to 16 if unsigned, whatever the
+/// magnitude.
 void fill_with_mixed_numbers(const Tensor& tensor, Magnitude magnitude, std::uint64_t seed);
 
-/// Whether a warning of the host says that a function left them changed.
+/// Whether the host warns that a function changed the floating-point modes.
 inline bool is_about_float_modes(const std::string& warning) {
   return warning.find("floating-point modes") != std::string::npos;
 }
 
-/// A host with the subject's plugins, on one thread.
+/// Options of a single-threaded host for the subject's plugins.
 HostOptions host_options(const CheckedOperator& subject);
-/// Gives the host the subject, and what it may need besides.
+/// Adds the subject and its dependencies to the host.
 void add_operators(Host& host, const CheckedOperator& subject);
 
-/// Its inputs are `input_0`, `input_1` ... as graph inputs; those that the sample leaves out are empty, and those whose elements it has are
-/// constants, unless they are floating. The node is called `node`.
+/// A graph with a single node, called `node`. Inputs are graph inputs `input_0`, `input_1` and so
+/// on; omitted inputs are empty, and inputs with user-provided elements are constants unless they
+/// are floating-point.
 struct SingleNode {
   /// `fixed`: elements of inputs that are variables instead; empty tensors for the others.
   SingleNode(Host& host, const LoadedOperator& op, const TestInput& sample, const std::vector<Tensor>& fixed = {});
-  /// Outputs `gradient_0` ... by all floating inputs, if the operator has a gradient.
+  /// Adds outputs `gradient_0` and so on, for all floating-point inputs, if the operator has a
+  /// gradient.
   void add_gradients(const TestInput& sample);
   static bool is_input(const TestInput& sample, std::size_t i) {
     return sample.types.inputs[i].present && (!sample.has_elements(i) || is_floating(sample.types.inputs[i]));

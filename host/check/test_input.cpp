@@ -12,7 +12,7 @@
 namespace tenon::checks {
 namespace {
 
-/// ` k=3 mode=same`
+/// As in ` k=3 mode=same`.
 std::string values_of(const Attributes& parameters) {
   std::string text;
   for (const auto& [name, value] : parameters) text += fmt::format(" {}={}", name, tenon::to_string(value));

@@ -1,4 +1,5 @@
-// Calls that an operator accepts: those that authors and users name, and those that are found by trying, for a manifest names no shapes.
+// Calls that an operator accepts: from examples, from users, or found by search, because a manifest
+// does not declare shapes.
 #pragma once
 #include <memory>
 #include <span>
@@ -15,18 +16,18 @@ namespace tenon::checks {
 struct CheckedOperator;
 
 enum class Magnitude : std::uint8_t {
-  positive,  ///< as fill_with_numbers() has them: (0.1, 0.9)
+  positive,  ///< as of fill_with_numbers(): (0.1, 0.9)
   ordinary,  ///< quarters from -16 to 16
-  large,     ///< 1024 times those
-  small,     ///< a 1024th of those
-  special    ///< those, and infinities, nan, the largest and the least numbers
+  large,     ///< 1024 times `ordinary`
+  small,     ///< 1/1024 of `ordinary`
+  special    ///< `ordinary`, and infinities, nan, the largest and smallest numbers
 };
 
 struct TestInput {
   Attributes attributes;
   CallTypes types;                          ///< all known
-  std::vector<Tensor> given;                ///< the elements of inputs, on the CPU; empty: the check makes numbers up
-  Magnitude numbers = Magnitude::positive;  ///< of those that it makes up
+  std::vector<Tensor> given;                ///< elements of inputs, on the CPU; empty ones are generated
+  Magnitude numbers = Magnitude::positive;  ///< of the generated ones
 
   bool has_elements(std::size_t input) const { return input < given.size() && given[input]; }
 };
@@ -37,37 +38,38 @@ enum class TestInputKind : std::uint8_t {
   empty,
   scalar,
   large,
-  round  ///< powers of two, as kernels for wide vectors and tiles need them
+  round  ///< powers of two, as needed by vectorized and tiled kernels
 };
 
 struct TestInputs {
   std::vector<TestInput> found;
-  Refusals refusals;  ///< what was refused meanwhile
+  Refusals refusals;  ///< rejections during the search
 };
 
-/// `shared` is the dtype of the inputs that have none of their own. They are searched for once in a process.
+/// `shared` is the dtype of inputs without declared dtypes. The result is cached per process.
 const TestInputs& find_samples(const CheckedOperator& subject, DType shared, TestInputKind kind);
-/// The dtype that says most: float32, else the first that the operator has.
+/// The most informative dtype: float32, else the first that the operator supports.
 DType most_telling(const OperatorInfo& info);
-/// All dtypes that inputs without one of their own may share; that one comes first.
+/// All dtypes that inputs without declared dtypes may share, most_telling() first.
 std::vector<DType> shared_dtypes(const OperatorInfo& info);
-/// With that one.
+/// With most_telling().
 const TestInputs& find_samples(const CheckedOperator& subject, TestInputKind kind);
-/// The same without a plugin file around the operator, and anew.
+/// For an operator that is not in a plugin file; not cached.
 TestInputs find_samples(const LoadedOperator& op, TestInputKind kind);
-/// One ordinary sample with that dtype, or none.
+/// One ordinary sample with that dtype, if any.
 TestInputs find_sample(const CheckedOperator& subject, DType shared);
 
-/// Whether the tensor is there and its dtype is floating.
+/// Whether the tensor is present and its dtype is floating-point.
 inline bool is_floating(const tenon_type& type) {
   return type.present && floating.has(static_cast<DType>(type.dtype));
 }
 
-/// Whether kernels for GPUs must have the dtypes of its inputs and outputs: those of 0.2 they need not.
+/// Whether GPU kernels must support the dtypes of its inputs and outputs, which is optional for
+/// those that version 0.2 added.
 bool is_for_devices(const TestInput& sample);
 
 std::string describe_parameters(const Attributes& parameters);
-/// As far as inputs are known.
+/// Describes the inputs as far as they are known.
 std::string describe_call(const OperatorInfo& info, std::span<const tenon_type> inputs, const Attributes& parameters);
 inline std::string describe_sample(const OperatorInfo& info, const TestInput& sample) {
   return describe_call(info, sample.types.inputs, sample.attributes);

@@ -12,7 +12,7 @@ constexpr char goes_on = ' ', ends = '.';
 int told_through = -1;
 bool inputs_asked = false;
 
-/// One line of what may be several.
+/// Flattens a text, which may have several lines, to one line.
 std::string as_line(std::string text, std::size_t most) {
   if (text.size() > most) text.resize(most);
   std::replace_if(

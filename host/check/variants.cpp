@@ -1,4 +1,4 @@
-// Kernel variants: what each gives, compared with the operator's own kernel.
+// Compares kernel variants with the operator's own kernel.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,7 +13,7 @@
 namespace tenon::checks {
 namespace {
 
-/// The operator as if it had this kernel for the CPU only.
+/// The operator with this kernel as its only CPU kernel.
 LoadedOperator with_kernel(const LoadedOperator& op, const tenon_operator& table) {
   auto only = op;
   only.kernels[TENON_CPU] = &table;
@@ -28,7 +28,7 @@ bool computes(const LoadedOperator& op, const TestInput& sample, DType precision
   return OperatorCall(op, sample.attributes).kernel(types, backward) != nullptr;
 }
 
-/// Calls that both a variant and the operator's own kernel compute.
+/// Calls that both a variant and the operator's own kernel support.
 class VariantCalls {
  public:
   VariantCalls(const CheckedOperator& subject, const tenon_operator& own, const LoadedOperator::Variant& variant)
@@ -57,7 +57,8 @@ class VariantCalls {
       if (left == 0 || !fault_.empty()) return;
       bool supported = false;
       for (const auto precision : {f32, bf16}) {
-        if (precision == bf16 && kind != TestInputKind::ordinary) continue;  // longer sums differ more
+        // larger sums accumulate larger errors
+        if (precision == bf16 && kind != TestInputKind::ordinary) continue;
         if (!fault_.empty() || !computes(variant_, sample, precision, false) || !computes(own_, sample, f32, false)) continue;
         supported = true;
         if (try_sample(sample, precision) && kind != TestInputKind::empty) ++compared_;
@@ -69,7 +70,7 @@ class VariantCalls {
     }
   }
 
-  /// Whether the operator's own kernel accepts it.
+  /// Returns whether the operator's own kernel accepts the sample.
   bool try_sample(const TestInput& sample, DType precision) {
     tell_call(*subject_.op.info, sample, ", on " + name_);
     const CheckedOperator reference{own_, subject_.plugins, subject_.trust_writable, subject_.seed};
@@ -77,7 +78,8 @@ class VariantCalls {
     if (!accepted) return false;
     const bool backward = has_backward(own_, sample) && computes(variant_, sample, precision, true);
     for (const auto numbers : {Numbers::positive, Numbers::both_signs}) {
-      if (precision == bf16 && numbers == Numbers::both_signs) continue;  // what cancels out is not near
+      // cancellation would amplify the rounding errors
+      if (precision == bf16 && numbers == Numbers::both_signs) continue;
       for (const bool training : {false, true}) compare(*accepted, precision, numbers, false, training);
       if (backward) compare(*accepted, precision, numbers, true, true);
     }
@@ -100,7 +102,7 @@ class VariantCalls {
       expected =
           run_call(own.here(), sample.types, memory.with([](const Tensor& tensor, bool) { return tensor.clone(); }), backward, context);
     } catch (const Failure&) {
-      return;  // these elements are not legal
+      return;  // the kernel rejects these elements
     }
     auto types = sample.types;
     types.precision = precision;
@@ -111,7 +113,7 @@ class VariantCalls {
         const auto found = run_call(call, types, guarded_copy(call, memory, placement), backward, context, placement);
         fault_ = guarded.fault().empty() ? differences(expected, found, precision) : name_ + " " + guarded.fault();
       } catch (const Failure& failure) {
-        fault_ = fmt::format("{} refuses what the operator's own does: {}", name_, failure.what());
+        fault_ = fmt::format("{} refuses a call that the operator's own kernel accepts: {}", name_, failure.what());
       }
       if (!fault_.empty()) return;
     }
@@ -149,7 +151,7 @@ Outcome check_variants(const CheckedOperator& subject) {
   for (const auto* table : subject.op.candidates[TENON_CPU])
     if (const auto* variant = subject.op.variant_of(*table); variant != nullptr && table != own) variants.push_back(variant);
   if (own == nullptr || own->forward == nullptr || variants.empty()) return skipped("it has no kernel variant for the CPU");
-  if (subject.op.info->communicates) return skipped("its variants reach other processes, of which there are none here");
+  if (subject.op.info->communicates) return skipped("its variants communicate with other processes, and there are none here");
   int compared = 0;
   std::vector<std::string> unsupported;
   std::size_t tried = 0;
@@ -161,7 +163,7 @@ Outcome check_variants(const CheckedOperator& subject) {
     if (calls.compared() == 0) unsupported.push_back(calls.name()), tried = calls.unsupported();
     compared += calls.compared();
   }
-  // Most often the processor lacks their instructions, which is no fault of the plugin.
+  // Usually the processor lacks the required instructions, which is not the plugin's fault.
   const auto rest = unsupported.empty() ? std::string()
                                         : fmt::format("{} supports none of {} on this machine", fmt::join(unsupported, ", "),
                                                       counted(tried, "call that was tried", "calls that were tried"));

@@ -87,7 +87,8 @@ TEST_CASE("check_gradient: a wrong gradient is reported with input, output and p
   const auto left = random_tensor(f64, {2, 3}), right = random_tensor(f64, {2, 3}, {.stream = 1});
   const auto result = check_gradient(host, "two_results", {left, right}, {{"wrong", 0.01}});
   CHECK_FALSE(result);
-  CHECK(result.text.starts_with("gradient of input 'right' by output 0 against differences: 1 of 6 elements differs: at [1, 0] "));
+  CHECK(result.text.starts_with(
+      "gradient of input 'right' for output 0 differs from finite differences: 1 of 6 elements differs: at [1, 0] "));
   CHECK(check_gradient(host, "two_results", {left, right}, {{"wrong", 0.01}}, {.atol = 0.02}));
 }
 
@@ -111,7 +112,7 @@ TEST_CASE("check_gradient: what cannot be checked") {
   const auto half = random_tensor(f16, {2});
   CHECK(failure_of([&] {
           check_gradient(host, "two_results", {half, half});
-        }).message == "input 'left' is float16, which has too few digits for differences");
+        }).message == "input 'left' is float16, which is not precise enough for finite differences");
   CHECK(failure_of([&] { check_gradient(host, "two_results", {x}); }).message.find("'right' is missing") != std::string::npos);
   CHECK_FALSE(failure_of([&] { check_gradient(host, "no_such_operator", {x}); }).message.empty());
 }

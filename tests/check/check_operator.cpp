@@ -77,6 +77,5 @@ TEST_CASE("check_operator: options of checks, calls and devices") {
   CHECK(failure_of([&] { check_with(0, options); }).kind == 2);
   options.calls.clear();
   options.device = "cuda";
-  CHECK(failure_of([&] { check_with(0, options); }).message ==
-        "operators of the application have kernels for the CPU alone, but the device is cuda");
+  CHECK(failure_of([&] { check_with(0, options); }).message == "application operators have only CPU kernels, but the device is cuda");
 }

@@ -37,7 +37,7 @@ TEST_CASE("check: a crash during the search for calls is reported with the quest
   for (std::string line; std::getline(lines, line);) {
     if (line.find("died of signal 8") == std::string::npos) continue;
     ++crashes;
-    CHECK(line.find(", while calls were looked for, with (x float32 [") != std::string::npos);
+    CHECK(line.find(", while searching for calls, with (x float32 [") != std::string::npos);
     CHECK(line.ends_with("]) parts=0"));
   }
   CHECK(crashes > 0);

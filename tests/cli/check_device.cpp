@@ -32,10 +32,10 @@ TEST_CASE("each wrong CUDA kernel fails the check that is for it") {
       {"wrong_for_negative_there", "forward", "with numbers of both signs"},
       {"wrong_in_place_there", "forward", "in place"},
       {"wrong_gradient_in_place", "backward", "in place"},
-      {"needs_alignment", "forward", "with inputs that are not aligned"},
+      {"needs_alignment", "forward", "with unaligned inputs"},
       {"stops_early", "forward", "of output 0 is"},
-      {"writes_before", "forward", "the byte 4 before a tensor is written"},
-      {"writes_behind", "forward", "the byte 3 behind a tensor is written"},
+      {"writes_before", "forward", "byte 4 before a tensor is written"},
+      {"writes_behind", "forward", "byte 3 after a tensor is written"},
       {"wrong_in_double", "forward", "x float64"},
       {"wrong_gradient_there", "backward", "of gradient 0 is"},
       {"wrong_csr", "sparse", "with dense inputs"},
@@ -61,9 +61,10 @@ TEST_CASE("a kernel that says capturable and is not is found, though its calls a
     const char *op, *capture;
   } cases[] = {
       {"same", "PASSED   capture      "},
-      {"waits", "FAILED   capture      its kernel says capturable, but cannot be captured: CUDA: cudaErrorStreamCapture"},
-      {"waits_unheard", "FAILED   capture      its kernel says capturable, but cannot be captured: capturing work on cuda:0 failed: "},
-      {"bakes_a_number", "FAILED   capture      replayed from a capture, with other inputs than then, element 0 of output 0 is "},
+      {"waits", "FAILED   capture      its kernel is declared capturable, but cannot be captured: CUDA: cudaErrorStreamCapture"},
+      {"waits_unheard",
+       "FAILED   capture      its kernel is declared capturable, but cannot be captured: capturing work on cuda:0 failed: "},
+      {"bakes_a_number", "FAILED   capture      replayed from a capture with other inputs, element 0 of output 0 is "},
   };
   for (const auto& test : cases) {
     CAPTURE(test.op);

@@ -59,7 +59,7 @@ TEST_CASE("check: second derivatives, however they are declared") {
        1,
        "second",
        {{"drops_slope", "FAILED"}, {"linear_squares", "FAILED"}, {"third_of_cube", "FAILED"}},
-       "of the second gradient of input 0 is 0, but differences of the gradient give"},
+       "of the second gradient of input 0 is 0, but finite differences of the gradient give"},
       {{TENON_TEST_EXAMPLES "/outer_product.so"}, 0, "second", {{"outer_product", "PASSED"}, {"length", "PASSED"}}, "0 failed, 0 crashed"},
       {{TENON_TEST_PLUGINS "/tenon_linalg.so", "--op", "matmul"}, 0, "second", {{"matmul", "PASSED"}}, "0 failed, 0 crashed"},
       {{TENON_TEST_EXAMPLES "/swiglu.so"}, 0, "second", {{"swiglu", "SKIPPED"}}, "second       it declares no second derivative"},
@@ -73,7 +73,11 @@ TEST_CASE("check: gradients of complex numbers") {
   const auto plugin = fault("wrong_complex");
   const Case cases[] = {
       {{plugin}, 1, "gradient", {{"forgets_conj", "FAILED"}, {"turns_on", "FAILED"}}, "part of element"},
-      {{plugin, "--op", "turns_on", "--shape", "z=50x50"}, 5, "gradient", {{"turns_on", "UNTRIED"}}, "too many elements for differences"},
+      {{plugin, "--op", "turns_on", "--shape", "z=50x50"},
+       5,
+       "gradient",
+       {{"turns_on", "UNTRIED"}},
+       "too many elements for finite differences"},
       {{TENON_TEST_PLUGINS "/tenon_elementwise.so", "--op", "conj"}, 0, "gradient", {{"conj", "PASSED"}}, "0 failed, 0 crashed"},
       {{TENON_TEST_PLUGINS "/tenon_elementwise.so", "--op", "imag"}, 0, "gradient", {{"imag", "PASSED"}}, "0 failed, 0 crashed"},
   };
@@ -87,7 +91,7 @@ TEST_CASE("check: a gradient that is no derivative on purpose is compared with n
        1,
        "gradient",
        {{"said_quantize", "SKIPPED"}, {"silent_quantize", "FAILED"}},
-       "is not the derivative of forward, on purpose"},
+       "its gradient is intentionally not the derivative of forward"},
       {{plugin, "--op", "said_quantize"}, 0, "second", {{"said_quantize", "SKIPPED"}}, "0 failed, 0 crashed, 0 untried"},
   };
   for (const auto& test : cases) look(test);

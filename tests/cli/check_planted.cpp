@@ -53,12 +53,12 @@ TEST_CASE("check examples: those that are refused, and parameters without any ca
       {"unknown_switch", CheckVerdict::failed, "no call works, with scalar=true: infer() leaves output 'y' unknown (x "},
       {"rank_example", CheckVerdict::failed, "op.example() 2, with (x [2, 2]), is refused: input 'x' is [2, 2] but needs [?]"},
       {"kernel_example", CheckVerdict::failed, "op.example() 1, with (x [5]), is refused: a multiple of five"},
-      {"refused_choice", CheckVerdict::untried, "no call was found that works with mode=\"fancy\": "},
-      {"refused_number", CheckVerdict::untried, "no call was found that works with level=3: "},
+      {"refused_choice", CheckVerdict::untried, "no working call was found with mode=\"fancy\": "},
+      {"refused_number", CheckVerdict::untried, "no working call was found with level=3: "},
       {"dtype_example", CheckVerdict::failed,
-       "op.example() 2, with (x float16 [3]), is refused: the operator does not take float16 for input 'x'"},
-      {"refused_text", CheckVerdict::untried, "no call was found that works with modes=[\"fancy\"]: "},
-      {"refused_by_kernel", CheckVerdict::untried, "the nearest one with: fancy is not written yet (x "},
+       "op.example() 2, with (x float16 [3]), is refused: the operator does not accept float16 for input 'x'"},
+      {"refused_text", CheckVerdict::untried, "no working call was found with modes=[\"fancy\"]: "},
+      {"refused_by_kernel", CheckVerdict::untried, "the closest one with: fancy is not written yet (x "},
   };
   for (const auto& test : cases) {
     CAPTURE(test.op);
@@ -147,7 +147,7 @@ TEST_CASE("check sparse: gradients that store other elements than the input, few
 }
 
 TEST_CASE("check sparse: what sparse kernels allocate and read is guarded") {
-  for (const auto& [op, words] : {std::pair{"writes_beyond_sparse", "of the bytes that the kernel allocates, which has "},
+  for (const auto& [op, words] : {std::pair{"writes_beyond_sparse", "of the memory that the kernel allocates, which has "},
                                   {"reads_beyond_sparse", "reads element "}}) {
     const std::string tried = op;
     CAPTURE(tried);
@@ -245,8 +245,9 @@ TEST_CASE("check: operators that a plugin has kernels for are found among those 
   const auto two = run_tenon({"--plugins", fault("kernel_elsewhere"), "check", fault("kernels_of_two")});
   CAPTURE(two.out);
   CHECK(two.code == 5);
-  CHECK(has(two.out,
-            "bolt.missing\n  UNTRIED  manifest     nothing could be checked: no plugin has this operator, which kernels_of_two.so has"));
+  CHECK(
+      has(two.out,
+          "bolt.missing\n  UNTRIED  manifest     nothing could be checked: no plugin has this operator, for which kernels_of_two.so has"));
   CHECK(has(two.out, " 1 untried; "));
   CHECK(
       has(two.err, "no plugin that was given has the operator bolt.missing\nhint: tenon --plugins DIR check ... takes it from the plugin"));
@@ -273,7 +274,7 @@ TEST_CASE("check variants: each gives what the operator's own kernel gives, wher
       {"variant_writes_beyond", CheckVerdict::failed, "of output 'y', which has "},
       {"variant_scratches_beyond", CheckVerdict::failed,
        "kernel BeyondItsWorkspace writes element 24 of the workspace, which has 24 elements"},
-      {"variant_refuses", CheckVerdict::failed, "kernel RefusesSome refuses what the operator's own does: no float64"},
+      {"variant_refuses", CheckVerdict::failed, "kernel RefusesSome refuses a call that the operator's own kernel accepts: no float64"},
       {"variant_nowhere", CheckVerdict::skipped, "kernel Nowhere supports none of "},
   };
   CheckOptions options;

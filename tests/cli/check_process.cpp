@@ -39,13 +39,13 @@ TEST_CASE("check process: what an operator changes in its process is told") {
       {"changes_process", "changes_umask", "after forward(), umask is 000, not 0"},
       {"changes_process", "changes_locale", "after forward(), the locale is C.UTF-8, not C"},
       {"changes_process", "changes_environment", "after forward(), environment variable TENON_FAULT is set"},
-      {"changes_process", "handles_signal", "after forward(), SIGUSR1 has another handler"},
+      {"changes_process", "handles_signal", "after forward(), the handler of SIGUSR1 is changed"},
       {"changes_process", "blocks_signal", "after forward(), the signal mask is USR2, not "},
       {"changes_process", "moves_signal_stack", "after forward(), the alternate signal stack is 65536 bytes at "},
       {"changes_process", "closes_input", "after forward(), descriptor 0 is closed"},
       {"changes_process", "redirects_output", "after forward(), descriptor 1 is /dev/null, not "},
-      {"changes_process", "closes_all", "closed the pipe through which the checks report", tenon::CheckVerdict::crashed},
-      {"changes_process", "starts_thread", "that go on after them; the host's threads are for that: Call::parallel_for"},
+      {"changes_process", "closes_all", "closed the pipe on which the checks report", tenon::CheckVerdict::crashed},
+      {"changes_process", "starts_thread", " running; use the host's threads instead: Call::parallel_for"},
       {"changes_process", "sets_alarm", "after forward(), the running timer is alarm"},
       {"changes_process", "lowers_limit", "after forward(), the limit of open files is 200 (hard: "},
       {"changes_process", "forks", "after forward(), a child process is left behind"},
@@ -53,7 +53,7 @@ TEST_CASE("check process: what an operator changes in its process is told") {
       {"changes_process", "changes_at_its_end", "after destroy(), umask is 000, not 0"},
       {"changes_process", "changes_in_backward", "after backward(), umask is 000, not 0"},
       {"changes_at_load", "changes_at_load", "after it is loaded, the running timer is alarm, umask is 000, not 0"},
-      {"prints", "prints", "after it is loaded, it has printed to stdout"},
+      {"prints", "prints", "after it is loaded, it printed to stdout"},
       {"prints_when_called", "prints_when_called", "after forward(), it prints 'twice' to stdout"},
   };
   for (const auto& test : cases) {
@@ -80,7 +80,7 @@ TEST_CASE("check guard: what a kernel looks at of an earlier call is found, of i
     if (op == "keeps_object" && results[0].verdict == tenon::CheckVerdict::crashed) continue;
 #endif
     CHECK(results[0].verdict == tenon::CheckVerdict::failed);
-    CHECK(has(results[0].sentence, " of an earlier call; call and tensors are gone when the call returns"));
+    CHECK(has(results[0].sentence, " of an earlier call; a call and its tensors are invalid after it returns"));
   }
 }
 
@@ -138,5 +138,5 @@ TEST_CASE("check: an operator gets no more memory than the limit says") {
 TEST_CASE("check: a plugin that crashes beside the library, and not in the process that tries it first, is named") {
   const auto failure = failure_of([] { check("crashes_in_host", "crashes_in_host", {}); });
   CHECK(failure.kind == 3);
-  CHECK(failure.message == fault("crashes_in_host") + " crashes with signal 11 when it is loaded beside Tenon's library");
+  CHECK(failure.message == fault("crashes_in_host") + " crashes with signal 11 when it is loaded together with Tenon's library");
 }

@@ -147,7 +147,7 @@ TEST_CASE("crashes: a plugin that ends the process when it is loaded, though not
     check_named(site.run({"build", "g.json", "-o", "g.tenon"}), fault(plugin) + ' ' + words);
     const auto check = run_tenon({"check", fault(plugin), "--trust-writable"});  // tries it in a process of its own first
     CHECK(check.code == 3);
-    CHECK(check.err == "error: " + fault(plugin) + ' ' + words_of_check + " when it is loaded beside Tenon's library\n");
+    CHECK(check.err == "error: " + fault(plugin) + ' ' + words_of_check + " when it is loaded together with Tenon's library\n");
   }
 }
 

@@ -324,7 +324,7 @@ TEST_CASE("exported windows: same padding that follows from no known size is not
   CHECK(notes("same_upper", 3, 2, 1) == Texts());
   CHECK(notes("same_lower", 3, 1, 2) == Texts());  // plain pads
   const Texts noted{
-      "node 'node' has an auto_pad that some programs refuse or compute differently, because the sizes of its data are not known"};
+      "node 'node' has an auto_pad that some programs reject or compute differently, because the sizes of its data are unknown"};
   CHECK(notes("same_upper", 3, 2, 2) == noted);
   CHECK(notes("same_upper", 1, 2, 1) == noted);
   CHECK(notes("same_lower", 3, 2, 1) == noted);

@@ -394,7 +394,7 @@ TEST_CASE("a plugin that tells nonsense has no body either") {
     CHECK(note.find("other programs do not have; it has no function body, because ") != std::string::npos);
     CHECK(note.ends_with(reasons[lie]));
   }
-  CHECK(note_of(TypedLiar()).ends_with("because its inputs are not those of a function of one element each"));
+  CHECK(note_of(TypedLiar()).ends_with("because it is not a function of one element of each input"));
 }
 
 }  // namespace traced_tests
