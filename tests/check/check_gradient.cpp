@@ -10,7 +10,7 @@ using namespace tenon;
 
 namespace {
 
-/// Its gradient by right is wrong by `wrong`.
+/// Its gradient with respect to `right` is off by `wrong`.
 struct TwoResults : Operator {
   double wrong = 0;
   static constexpr void describe(auto& op) {
@@ -49,7 +49,7 @@ struct TwoResults : Operator {
   }
 };
 
-/// abs, whose gradient is that of x for negative numbers, too.
+/// Absolute value with a wrong gradient: that of x, also for negative numbers.
 struct WrongAbs : Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("the absolute value");
@@ -68,7 +68,7 @@ struct WrongAbs : Elementwise {
 
 }  // namespace
 
-TEST_CASE("check_gradient: right gradients of every floating input and output pass") {
+TEST_CASE("check_gradient: correct gradients of all floating-point inputs and outputs pass") {
   ApplicationHost host;
   host.add<TwoResults>();
   for (const auto dtype : {f32, f64}) {
@@ -81,7 +81,7 @@ TEST_CASE("check_gradient: right gradients of every floating input and output pa
   CHECK(check_gradient(host, "dropout", {random_tensor(f32, {50})}, {{"p", 0.5}}, {.training = true, .seed = 3}));
 }
 
-TEST_CASE("check_gradient: a wrong gradient is reported with input, output and place") {
+TEST_CASE("check_gradient: a wrong gradient is reported with input, output and index") {
   ApplicationHost host;
   host.add<TwoResults>();
   const auto left = random_tensor(f64, {2, 3}), right = random_tensor(f64, {2, 3}, {.stream = 1});
@@ -92,20 +92,21 @@ TEST_CASE("check_gradient: a wrong gradient is reported with input, output and p
   CHECK(check_gradient(host, "two_results", {left, right}, {{"wrong", 0.01}}, {.atol = 0.02}));
 }
 
-TEST_CASE("check_gradient: of sparse inputs, what is stored is moved") {
+TEST_CASE("check_gradient: only stored elements of sparse inputs are perturbed") {
   ApplicationHost host;
   host.add<WrongAbs>();
   for (const auto storage : {Storage::dense, Storage::csr, Storage::row_sparse}) {
     CAPTURE(static_cast<int>(storage));
     const auto positive = random_tensor(f64, {4, 5}, {.storage = storage, .density = 0.5, .low = 0.1});
     const auto both = random_tensor(f64, {4, 5}, {.storage = storage, .density = 0.5});
-    if (storage != Storage::dense) CHECK(check_gradient(host, "wrong_abs", {positive}));  // dense: half are at the corner
+    // with dense inputs, half of the elements are at the corner
+    if (storage != Storage::dense) CHECK(check_gradient(host, "wrong_abs", {positive}));
     CHECK_FALSE(check_gradient(host, "wrong_abs", {both}));
     CHECK(check_gradient(host, "quadratic", {both}, {{"a", 2.0}}));
   }
 }
 
-TEST_CASE("check_gradient: what cannot be checked") {
+TEST_CASE("check_gradient: rejects what it cannot check") {
   ApplicationHost host;
   host.add<TwoResults>();
   const auto x = random_tensor(f32, {2});

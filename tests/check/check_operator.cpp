@@ -1,4 +1,4 @@
-// check_operator() as an application calls it for classes of its own.
+// check_operator() as an application calls it for its own classes.
 #include <doctest/doctest.h>
 
 #include <tenon/host/check.hpp>
@@ -10,7 +10,7 @@ using namespace tenon;
 
 namespace {
 
-/// Its gradient is wrong by `wrong`, which no parameter tells.
+/// Its gradient is off by `wrong`, which is not a parameter.
 struct Tripled : Operator {
   double scale = 3, wrong = 0;
   static constexpr void describe(auto& op) {
@@ -49,7 +49,7 @@ std::vector<CheckResult> check_with(double wrong, const CheckOptions& options = 
 
 }  // namespace
 
-TEST_CASE("check_operator: an operator of the application passes every check that concerns it, or fails the right one") {
+TEST_CASE("check_operator: an application operator passes every applicable check, or fails the right one") {
   for (const double wrong : {0.0, 0.5}) {
     std::size_t reported = 0;
     for (const auto& result : check_with(wrong)) {
@@ -64,7 +64,7 @@ TEST_CASE("check_operator: an operator of the application passes every check tha
   }
 }
 
-TEST_CASE("check_operator: options of checks, calls and devices") {
+TEST_CASE("check_operator: options for checks, calls and devices") {
   CheckOptions options;
   options.checks = {"gradient", "bounds"};
   options.calls = {{{{"scale", 2.0}}, {{"x", Shape{3}}}, {}}};

@@ -1,4 +1,5 @@
-// What a reader may do with any bytes: return something, or throw a Failure of the kind that is meant for it.
+// What a reader may do with arbitrary bytes: return something, or throw a Failure of the expected
+// kind.
 #pragma once
 #include <cstdlib>
 #include <tenon/host/failure.hpp>

@@ -1,5 +1,5 @@
-// Bytes as parameters of operators that have one of each kind: a node whose parameters come back from both forms of files, or a Failure
-// and a graph as before.
+// Bytes as parameters of operators with a parameter of each kind: either the node's parameters
+// survive both file formats, or there is a Failure and the graph is unchanged.
 #include "../file/odd_operator.hpp"
 #include "accepts.hpp"
 #include "choices.hpp"
@@ -7,7 +7,7 @@
 
 namespace {
 
-/// What Odd has none of.
+/// Has the parameter kinds that Odd lacks.
 struct Tabled : tenon::Operator {
   tenon::Texts names = {"a", "b"}, chosen = {"soft"};
   tenon::Table<float> singles = {0.5F};

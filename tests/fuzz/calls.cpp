@@ -1,5 +1,6 @@
-// Bytes as a program of calls into the library: tensors of any kind, eager calls, graphs, gradients, sessions, files in memory. Every call
-// returns or throws a Failure, and nothing is read or written out of bounds: the sanitizers look on.
+// Bytes as a program of library calls: tensors of any kind, eager calls, graphs, gradients,
+// sessions, files in memory. Every call returns or throws a Failure, and the sanitizers detect
+// accesses out of bounds.
 #include <limits>
 #include <tenon/tenon.hpp>
 #include <vector>
@@ -14,7 +15,8 @@ using tenon::DType;
 using tenon::Shape;
 using tenon::Tensor;
 
-constexpr std::int64_t most_elements = 1 << 12;  // what exists is small; what is larger is far too large
+// actual tensors are small; larger shapes are far too large
+constexpr std::int64_t most_elements = 1 << 12;
 
 class Program {
  public:
@@ -85,7 +87,8 @@ class Program {
 
   Tensor dense() {
     const auto wanted = shape();
-    if (!wanted.known() || wanted.size() > most_elements) return Tensor::empty(dtype(), {std::int64_t{1} << 61});  // refused
+    // an error
+    if (!wanted.known() || wanted.size() > most_elements) return Tensor::empty(dtype(), {std::int64_t{1} << 61});
     auto tensor = Tensor::zeros(dtype(), wanted);
     auto* const bytes = static_cast<std::uint8_t*>(tensor.data());
     const bool flags = tensor.dtype() == DType::boolean;

@@ -1,4 +1,5 @@
-// Decisions made of bytes: the same bytes make the same decisions, and where they end, all further ones are 0.
+// Decisions derived from bytes: equal bytes give equal decisions, and after the last byte all
+// decisions are 0.
 #pragma once
 #include <cstdint>
 #include <cstring>

@@ -1,3 +1,3 @@
-// doctest without a main(): the tests' host is compiled with its header.
+// doctest without main(): the tests' host code includes its header.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>

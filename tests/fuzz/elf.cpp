@@ -1,4 +1,5 @@
-// Any bytes as a file in a plugin folder: it gets a status and, unless it is usable, a reason. Nothing of it is run.
+// Arbitrary bytes as a file in a plugin folder: it gets a status and, unless it is usable, a
+// reason. None of its code runs.
 #include "accepts.hpp"
 #include "file_of.hpp"
 #include "plugin/discovery/candidate.hpp"

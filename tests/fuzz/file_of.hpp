@@ -1,4 +1,4 @@
-// Any bytes as a file that exists in memory alone.
+// Arbitrary bytes as a file that exists only in memory.
 #pragma once
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// Graph files whose metadata say something else than the graph they were made of, and what runs them. The bundled plugins are needed.
+// Graph files whose metadata contradicts the original graph, and a function that runs them. Needs
+// the bundled plugins.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -28,7 +29,7 @@ inline Tensor eighths(const tenon::Shape& shape) {
   return Tensor::from(values, shape);
 }
 
-/// Operators that move bytes, on a constant and on an input.
+/// Data movement operators, on a constant and on an input.
 inline Graph shapes(tenon::Host& host) {
   Graph graph(host);
   const auto table = graph.constant("table", eighths({8, 6})), x = graph.input("x", tenon::f32, {-1, 6});
@@ -47,7 +48,7 @@ inline Graph shapes(tenon::Host& host) {
   return graph;
 }
 
-/// A step of training: kernels' backward, updates of variables in place and by copy, states.
+/// A training step: backward kernels, updates of variables in place and by copy, states.
 inline Graph training(tenon::Host& host) {
   Graph graph(host);
   const auto image = graph.input("image", tenon::f32, {-1, 1, 6, 6}), label = graph.input("label", tenon::i64, {-1});
@@ -86,7 +87,7 @@ struct Sample {
 };
 inline constexpr Sample samples[] = {{"shapes", shapes, false}, {"training", training, true}, {"sparse", sparse, false}};
 
-/// Changes a file's numbers where they may be changed and still mean something.
+/// Mutates numbers of a file so that the result often remains meaningful.
 class Forger {
  public:
   explicit Forger(unsigned seed) : random_(seed) {}
@@ -123,7 +124,7 @@ class Forger {
     }
   }
 
-  /// One to three changes.
+  /// Applies one to three mutations.
   FileParts changed(const FileParts& from) {
     auto parts = from;
     parts.change([&](ModelT& model) {
@@ -137,7 +138,8 @@ class Forger {
   void pick(std::vector<T>& list, Change&& change) {
     if (!list.empty()) change(list[below(list.size())]);
   }
-  std::uint32_t index(std::size_t count) { return static_cast<std::uint32_t>(below(16) == 0 ? count : below(count)); }  // at times none
+  // occasionally out of range
+  std::uint32_t index(std::size_t count) { return static_cast<std::uint32_t>(below(16) == 0 ? count : below(count)); }
   std::int64_t number() {
     static constexpr std::int64_t numbers[] = {-1, 0, 1, 2, 3, 4, 5, 6, 8, 24, 64, 1000, -2, INT64_MAX, INT64_MIN};
     return numbers[below(std::size(numbers))];
@@ -148,7 +150,7 @@ class Forger {
 
 enum class Outcome : std::uint8_t { ran, refused, too_large };
 
-/// The types of inputs to run with, unknown dimensions being 2.
+/// Input types for a run, with 2 for unknown dimensions.
 inline std::map<tenon::ValueId, tenon_type> input_types(const Graph& graph) {
   std::map<tenon::ValueId, tenon_type> types;
   for (const auto id : model_of(graph).inputs) {
@@ -160,7 +162,7 @@ inline std::map<tenon::ValueId, tenon_type> input_types(const Graph& graph) {
   return types;
 }
 
-/// Looks at every byte.
+/// Reads every byte.
 inline void look_at(const tenon::NamedTensors& outputs) {
   for (const auto& [name, tensor] : outputs) {
     const Tensor values = tensor.stored_values();
@@ -169,7 +171,8 @@ inline void look_at(const tenon::NamedTensors& outputs) {
   }
 }
 
-/// Everything that nodes make becomes an output that ends where memory ends that may be touched, or begins there; so do the inputs.
+/// Makes all node outputs graph outputs, in memory that ends or begins at a guard page, and places
+/// the inputs likewise.
 inline void run_guarded(Graph& graph, const std::vector<tenon_type>& types, const std::map<tenon::ValueId, tenon_type>& given,
                         tenon::SessionOptions options, tenon::checks::Placement placement) {
   const auto guarded = [&](const tenon_type& type) {
@@ -191,13 +194,14 @@ inline void run_guarded(Graph& graph, const std::vector<tenon_type>& types, cons
     auto next = impl_of(session).first_stage({});
     return impl_of(session).plan(next, [&](const auto&) { return tenon::Session::Impl::Request{given}; }).plan;
   }();
-  for (const auto& [name, id] : plan->model().outputs)  // of sparse ones the memory is the host's
+  // the memory of sparse outputs belongs to the host
+  for (const auto& [name, id] : plan->model().outputs)
     if (plan->types()[id].storage != TENON_DENSE) request.destinations.erase(std::string(plan->model().strings[name]));
   look_at(session.run(inputs, request));
 }
 
-/// Loads, binds, plans and runs what the reader accepts, as long as it is small: twice as it is, then between pages that may not be
-/// touched. Anything but a result or a Failure ends the process.
+/// Loads, binds, plans and runs a file that the reader accepts, if the graph is small: twice as it
+/// is, then in memory between guard pages. Anything but a result or a Failure ends the process.
 inline Outcome run(tenon::Host& host, const std::string& bytes, bool training) {
   constexpr std::int64_t limit = 1 << 20;
   try {

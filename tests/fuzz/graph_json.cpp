@@ -1,4 +1,5 @@
-// Any bytes as a graph.json: a graph or a Failure, nothing else. A graph is written, and what was written comes back as it is.
+// Arbitrary bytes as a graph.json: the result is a graph or a Failure. A graph survives writing and
+// reading.
 #include <cstdlib>
 #include <tenon/host/graph.hpp>
 
@@ -8,7 +9,7 @@
 TENON_FUZZ_TARGET(graph_json)(const std::uint8_t* bytes, std::size_t size) {
   static JsonHost host;
   const std::string_view text(reinterpret_cast<const char*>(bytes), size);
-  if (text.find("npy") != std::string_view::npos) return 0;  // no files but this one
+  if (text.find("npy") != std::string_view::npos) return 0;  // do not read other files
   std::string first;
   try {
     first = tenon::Graph::from_json(host, text).to_json();

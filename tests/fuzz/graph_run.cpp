@@ -1,5 +1,6 @@
-// Any bytes as the metadata of a file whose checksums are right: it is loaded, bound to the bundled plugins, planned and run, or refused by
-// a Failure; nothing else, and no kernel leaves its tensors.
+// Arbitrary bytes as the metadata of a file with correct checksums: it is loaded, bound to the
+// bundled plugins, planned and run, or there is a Failure. No kernel accesses memory outside of its
+// tensors.
 #include <cstring>
 
 #include "built.hpp"
@@ -20,7 +21,7 @@ FileParts parts_of(const std::uint8_t* bytes, std::size_t size) {
   return parts;
 }
 
-/// Of each sample's graph: tensors of other lengths are refused.
+/// The data of each sample's graph, because tensors of other lengths are rejected.
 const std::vector<std::string>& data_of_samples() {
   static const auto data = [] {
     std::vector<std::string> all;
@@ -30,7 +31,8 @@ const std::vector<std::string>& data_of_samples() {
   return data;
 }
 
-/// Others may have numbers where a processor that reads them at once must not find them, which FlatBuffers' verifier does not see.
+/// Other files may contain numbers at addresses that trap when read, which FlatBuffers' verifier
+/// does not detect.
 [[maybe_unused]] bool is_read(FileParts parts) {
   return std::any_of(data_of_samples().begin(), data_of_samples().end(), [&](const std::string& data) {
     parts.data = data;
@@ -57,7 +59,7 @@ TENON_FUZZ_TARGET(graph_run)(const std::uint8_t* bytes, std::size_t size) {
 #if defined(TENON_LIBFUZZER)
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* bytes, std::size_t size, std::size_t most);
 
-/// Mostly changes that the reader does not refuse at once.
+/// Prefers mutations that the reader does not reject immediately.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* bytes, std::size_t size, std::size_t most, unsigned seed) {
   const auto parts = parts_of(bytes, size);
   if (seed % 8 == 0 || !is_read(parts)) return LLVMFuzzerMutate(bytes, size, most);

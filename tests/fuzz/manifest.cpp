@@ -1,4 +1,4 @@
-// Any bytes as the manifest of an operator.
+// Arbitrary bytes as the manifest of an operator.
 #include <tenon/host/operator_info.hpp>
 
 #include "accepts.hpp"

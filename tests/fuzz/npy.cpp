@@ -1,4 +1,4 @@
-// Any bytes as a .npy file. What is read is written, and read again as it was.
+// Arbitrary bytes as a .npy file. An accepted array survives writing and reading.
 #include "file/array/npy.hpp"
 
 #include "../temporary_folder.hpp"

@@ -1,4 +1,5 @@
-// Any bytes as a .npz archive, of numpy or of scipy. Sparse matrices that are accepted keep their rules: their indices are followed.
+// Arbitrary bytes as a .npz archive of numpy or scipy. The indices of accepted sparse matrices are
+// followed, to verify that they are valid.
 #include "file/array/npz.hpp"
 
 #include <tenon/host/cast_storage.hpp>

@@ -1,5 +1,5 @@
-// Any bytes as an ONNX model: it is imported by what the bundled plugins' manifests say, kept where they say nothing, saved and shown, or
-// refused by a Failure.
+// Arbitrary bytes as an ONNX model: it is imported with the bundled plugins' manifests, with
+// unknown nodes kept, then saved and shown, or there is a Failure.
 #include <tenon/host/onnx.hpp>
 
 #include "accepts.hpp"

@@ -1,5 +1,5 @@
-// Any bytes as an ONNX model: it is read, or a Failure says what is wrong. What was read is described, and its tensors' elements are read;
-// no file beside it is.
+// Arbitrary bytes as an ONNX model: it is read, or a Failure says what is wrong. A model that was
+// read is described, and its tensors' elements are read, but no external data file.
 #include "accepts.hpp"
 #include "onnx/operators.hpp"
 #include "onnx/tensor_data.hpp"
@@ -22,7 +22,7 @@ void read_tensors(TensorReader& reader, const proto::Graph& graph) {
 }  // namespace
 
 TENON_FUZZ_TARGET(onnx_model)(const std::uint8_t* bytes, std::size_t size) {
-  // Its own memory, of exactly these bytes.
+  // An allocation of exactly this size.
   const std::shared_ptr<std::byte[]> copy(new std::byte[size]);
   std::copy(bytes, bytes + size, reinterpret_cast<std::uint8_t*>(copy.get()));
   accepts([&] {

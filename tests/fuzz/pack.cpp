@@ -1,4 +1,5 @@
-// Any bytes as a pack whose hash somebody says: its files lie in its folder, or nothing does.
+// Arbitrary bytes as a pack with a matching hash: either its files are in its folder, or nothing
+// is.
 #include <tenon/host/pack.hpp>
 
 #include "accepts.hpp"

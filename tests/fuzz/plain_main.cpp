@@ -1,5 +1,6 @@
-// Runs a fuzz target without libFuzzer: fuzz_plain NAME FOLDER [COUNT [SEED [FIRST]]] feeds it every file of the folder, then COUNT mutants
-// of them, which the seed determines. What ends it is told with the number of the mutant: COUNT 1, SEED and FIRST run that one alone.
+// Runs a fuzz target without libFuzzer: fuzz_plain NAME FOLDER [COUNT [SEED [FIRST]]] feeds it
+// every file of the folder, then COUNT mutants, which the seed determines. A fault is reported with
+// the number of the mutant: COUNT 1, SEED and FIRST reproduce only that one.
 #include <csignal>
 #include <cstdint>
 #include <cstdio>

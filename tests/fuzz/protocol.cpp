@@ -1,5 +1,5 @@
-// Any bytes as what a worker process asks while a gradient is made: it is read whole, or refused. Names, inputs and parameters are followed
-// to their ends.
+// Arbitrary bytes as the request of a worker process while a gradient is built: it is read
+// completely or rejected. Names, inputs and parameters are traversed to their ends.
 #include <numeric>
 #include <tenon/host/tensor.hpp>
 
@@ -9,7 +9,7 @@
 using namespace tenon::isolate;
 
 TENON_FUZZ_TARGET(protocol)(const std::uint8_t* bytes, std::size_t size) {
-  std::vector<std::uint64_t> aligned(size / 8 + 1);  // as messages are
+  std::vector<std::uint64_t> aligned(size / 8 + 1);  // like real messages
   if (size > 0) std::memcpy(aligned.data(), bytes, size);
   std::uint64_t sum = 0;
   try {
@@ -31,5 +31,6 @@ TENON_FUZZ_TARGET(protocol)(const std::uint8_t* bytes, std::size_t size) {
   } catch (const ProtocolError&) {
     sum = 0;
   }
-  return sum == 1 ? -1 : 0;  // so that all that is read is needed; libFuzzer keeps no input that gives -1
+  // uses everything that is read; libFuzzer does not keep inputs that return -1
+  return sum == 1 ? -1 : 0;
 }

@@ -1,5 +1,6 @@
-// Any bytes as what a worker process of an isolated plugin answers, in the memory that it shares with the host: each function of the plugin
-// ends with a result or an error. A thread answers for a process that only lives.
+// Arbitrary bytes as the replies of an isolated plugin's worker process, in the memory that it
+// shares with the host: each function of the plugin ends with a result or an error. A thread
+// replies in place of a process that does nothing.
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -24,10 +25,11 @@ namespace {
 
 constexpr std::uint32_t all_functions = 0x3ff;
 
-/// Answers in the conversation that the plugin's worker has next, until this is destroyed.
+/// Replies in the next conversation with the plugin's worker, until this object is destroyed.
 class Answers {
  public:
-  /// The first `honest` answers are what a worker would say, and so are all once there are no bytes left.
+  /// The first `honest` replies are those of a real worker, and so are all replies after the bytes
+  /// are used up.
   Answers(IsolatedPlugin& plugin, Choices& choices, int honest) : worker_(plugin.worker()), choices_(choices), honest_(honest) {
     auto channel = worker_->borrow_channel();
     control_ = &channel->control();
@@ -101,7 +103,7 @@ class Answers {
   std::thread thread_;
 };
 
-/// Its workers say that they are ready, and nothing else.
+/// Its workers report that they are ready and do nothing else.
 IsolatedPlugin& silent_plugin() {
   static const TemporaryFolder folder;
   static const auto plugin = [] {
@@ -115,7 +117,7 @@ IsolatedPlugin& silent_plugin() {
   return *plugin;
 }
 
-/// Of float32 [2, 3], dense and csr, with memory that ends where the tensor does.
+/// For float32 [2, 3], dense and csr, in memory that ends with the tensor.
 struct Call {
   tenon_type type = type_of(f32, {2, 3});
   std::vector<float> numbers = std::vector<float>(6), results = numbers, kept = numbers;
@@ -208,7 +210,7 @@ std::int32_t run_function(const tenon_operator& table, void* object, HostError& 
 
 }  // namespace
 
-// `dishonest`: from which answer on; the first are those to look and create.
+// `dishonest`: index of the first forged reply; the earlier ones load and create the operator.
 TENON_FUZZ_TARGET(replies)(const std::uint8_t* bytes, std::size_t size) {
   Choices choices(bytes, size);
   auto& plugin = silent_plugin();

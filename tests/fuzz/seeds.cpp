@@ -1,5 +1,5 @@
-// What fuzzing begins with: fuzz_seeds FOLDER KEPT writes FOLDER/NAME/* for each target, and copies KEPT/NAME/* there, inputs that once
-// broke something.
+// Creates the initial corpora: fuzz_seeds FOLDER KEPT writes FOLDER/NAME/* for each target, and
+// adds KEPT/NAME/*, inputs that once triggered a fault.
 #include <cstdio>
 #include <filesystem>
 #include <random>
@@ -108,7 +108,7 @@ void write_lists(const fs::path& folder) {
   write_bytes(folder / "trust_lists/signers", "ali namespaces=\"tenon-plugin\" ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8=\n");
 }
 
-// As zip -0 would make it.
+// In the format of zip -0.
 void write_pack(const fs::path& folder) {
   const BuiltMember graph{"graph.tenon", "a graph"};
   const auto list_with = [&](const std::string& hash) {
@@ -122,7 +122,7 @@ void write_pack(const fs::path& folder) {
   write_bytes(folder / "pack/wrong", zip_of({list_with(std::string(64, 'a')), graph}));
 }
 
-// Programs and parameters have no shape that bytes at random lack.
+// Programs and parameters are unstructured, so random bytes are as good as any.
 void write_random(const fs::path& folder) {
   std::mt19937 random(1);
   for (const auto& [name, size] : {std::pair("calls", 600), std::pair("attributes", 64), std::pair("replies", 200)})

@@ -1,4 +1,4 @@
-// Any bytes as examples in svmlight's form, counted in each of the three ways.
+// Arbitrary bytes as examples in svmlight format, counted in each of the three ways.
 #include "file/array/svmlight.hpp"
 
 #include <tenon/host/cast_storage.hpp>

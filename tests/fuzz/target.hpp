@@ -1,4 +1,4 @@
-// A fuzz target: what libFuzzer calls, or an entry of the plain program's table.
+// A fuzz target: the function that libFuzzer calls, or an entry in the plain program's table.
 #pragma once
 #include <cstddef>
 #include <cstdint>

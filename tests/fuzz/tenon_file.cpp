@@ -1,5 +1,5 @@
-// Any bytes as the metadata of a file whose checksums are right: a graph or a Failure, nothing else. A graph is written again, and what was
-// written is read to the same bytes.
+// Arbitrary bytes as the metadata of a file with correct checksums: the result is a graph or a
+// Failure. A graph that is written again can be read and gives the same bytes.
 #include <cstdlib>
 #include <tenon/host/failure.hpp>
 
@@ -28,7 +28,8 @@ TENON_FUZZ_TARGET(tenon_file)(const std::uint8_t* bytes, std::size_t size) {
   FileParts parts;
   parts.metadata.assign(reinterpret_cast<const char*>(bytes), size);
   static const std::string sparse =
-      FileParts::of(sparse_graph()).data;  // indices that are right; of the other samples the length is enough
+      // with valid indices; for the other samples only the length matters
+      FileParts::of(sparse_graph()).data;
   for (const auto& data : {std::string(), std::string(136, '\0'), std::string(65696, '\0'), sparse}) {
     parts.data = data;
     try {

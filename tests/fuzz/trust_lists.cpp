@@ -1,4 +1,4 @@
-// Any bytes as the user's lists of trust: each line is understood, or a Failure names the file.
+// Arbitrary bytes as the user's trust lists: each line is parsed, or a Failure names the file.
 #include <sys/stat.h>
 
 #include <tenon/host/trust.hpp>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""All node tests of PyPI's onnx package, run by test_onnx: backend.py BUILD_FOLDER, with a Python that has onnx.
+"""Runs all node tests of the onnx package with test_onnx: backend.py BUILD_FOLDER, in a Python with onnx.
 
-Not in CI. Prints how many pass and which reasons refuse the others; exits with 1 where a result is wrong.
+Not part of CI. Prints how many tests pass and why others are rejected; exits with 1 if a result is wrong.
 """
 
 import collections
@@ -16,9 +16,10 @@ from pathlib import Path
 from onnx import TensorProto, numpy_helper, save
 from onnx.backend.test.case.node import collect_testcases
 
-# Where the recorded result is less exact than what is tested: relative and absolute tolerance.
+# Looser tolerances (relative, absolute), for recorded results that are less precise than Tenon's.
 LOOSER = {
-    "test_dft_inverse": (1e-3, 1e-4),  # numpy's transform of complex64 leaves noise beside 0 to 99
+    # numpy's complex64 transform leaves noise next to values of 0 to 99
+    "test_dft_inverse": (1e-3, 1e-4),
     "test_dft_inverse_opset19": (1e-3, 1e-4),
     "test_attention_4d_causal_fp16_expanded": (2**-9, 1e-3),  # each node rounds to float16
 }

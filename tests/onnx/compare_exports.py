@@ -22,29 +22,29 @@ import onnx
 import onnxruntime
 from onnx.reference import ReferenceEvaluator
 
-# What onnxruntime and onnx.reference say of models that are right, and that they do not run.
+# Errors of onnxruntime and onnx.reference for valid models that they do not support.
 LIMITS = (
     "NOT_IMPLEMENTED",
     "No implementation for",
     "is not currently registered or supported",
     "does not support double yet",
 )
-# Relative to the larger number or 1; of float64, because attributes are float32.
+# Relative to the larger of the number and 1; for float64 limited by attributes, which are float32.
 TOLERANCES = {"float64": 1e-6, "float32": 1e-4, "float16": 4e-3, "bfloat16": 3e-2}
 
 
 @dataclasses.dataclass
 class Known:
-    """A difference, and why it is not Tenon's."""
+    """A difference that is not Tenon's fault, and its reason."""
 
-    operator: str  # Tenon's
+    operator: str  # name in Tenon
     who: str
     why: str
-    words: str = ""  # of the message
-    dtypes: str = ""  # else any
-    extreme: bool = True  # only from extreme inputs
+    words: str = ""  # part of the message
+    dtypes: str = ""  # any if empty
+    extreme: bool = True  # only with extreme inputs
     opsets: range = range(13, 100)
-    having: str = ""  # an attribute, or its value
+    having: str = ""  # an attribute or its value
 
     def explains(self, path: pathlib.Path, model: onnx.ModelProto, who: str, extreme: bool, words: str) -> bool:
         operator, _, dtype = path.stem.rsplit("_", 2)
@@ -208,7 +208,7 @@ def arrays_of(path: pathlib.Path, model: onnx.ModelProto) -> tuple[dict, dict]:
 
 
 def by_onnxruntime(path: pathlib.Path):
-    """Its results of bfloat16 have no numpy arrays: they leave the model as float32."""
+    """onnx.reference cannot return bfloat16 as numpy arrays, so the model casts such outputs to float32."""
     model = onnx.load(path)
     for output in model.graph.output:
         if output.type.tensor_type.elem_type == onnx.TensorProto.BFLOAT16:
@@ -240,7 +240,7 @@ def by_reference(path: pathlib.Path):
 
 
 def difference(found, wanted: np.ndarray) -> str:
-    """Empty: the same, but for rounding."""
+    """Returns the difference; empty if equal except for rounding."""
     found = np.asarray(found)
     if wanted.dtype == ml_dtypes.bfloat16 and found.dtype == np.uint16:
         found = found.view(ml_dtypes.bfloat16)
@@ -249,7 +249,7 @@ def difference(found, wanted: np.ndarray) -> str:
     if wanted.dtype.kind in "biu":
         same = found == wanted
     else:
-        tolerance = TOLERANCES.get(wanted.dtype.name, 1e-4)  # complex numbers, too
+        tolerance = TOLERANCES.get(wanted.dtype.name, 1e-4)  # also for complex numbers
         wide = np.complex128 if wanted.dtype.kind == "c" else np.float64
         left, right = found.astype(wide), wanted.astype(wide)
         same = np.isclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True)
@@ -270,7 +270,7 @@ def only_ours(model: onnx.ModelProto) -> bool:
 
 
 def compare(path: pathlib.Path) -> list[tuple[str, str]]:
-    """(kind, words) for each comparison; the kinds are same, ours, random, not there, known and WRONG."""
+    """Yields (kind, message) for each comparison; the kinds are same, ours, random, not there, known and WRONG."""
     warnings.simplefilter("ignore")
     onnxruntime.set_default_logger_severity(4)
     label = f"{path.parent.name}/{path.stem}"
@@ -278,7 +278,7 @@ def compare(path: pathlib.Path) -> list[tuple[str, str]]:
     try:
         onnx.checker.check_model(str(path), full_check=True)
     except Exception as error:
-        if "Field 'shape' of 'type'" not in str(error):  # an output whose number of dimensions is not known
+        if "Field 'shape' of 'type'" not in str(error):  # an output of unknown rank
             return [("WRONG", f"{label}: checker: {error}")]
     if only_ours(model):
         return [("ours", label)]

@@ -1,5 +1,5 @@
-// ONNX's own tests, as Debian's libonnx-testdata has them: each model with its inputs and what an implementation must give. A model runs
-// and gives that, or it is refused: nothing between.
+// ONNX's own tests from Debian's libonnx-testdata: each model comes with inputs and expected
+// outputs. A model must either give the expected outputs or be rejected.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 namespace conformance {
 namespace {
 
-/// TENON_ONNX_CASES: others of that form, as backend.py writes them.
+/// TENON_ONNX_CASES: further cases in that format, as written by backend.py.
 const char* const elsewhere = std::getenv("TENON_ONNX_CASES");
 const fs::path data = elsewhere == nullptr ? "/usr/share/libonnx-testdata/data" : elsewhere;
 
@@ -36,7 +36,7 @@ std::string bytes_of(const fs::path& path) {
   return text.str();
 }
 
-/// A file that holds a tensor alone is read as the one initializer of a model.
+/// Reads a file with a single tensor as the only initializer of a model.
 tenon::Tensor tensor_of(const fs::path& path) {
   const auto graph = onnx_bytes::message([&](auto& to) { to.add_message(5, bytes_of(path)); });
   const auto bytes = onnx_bytes::message([&](auto& to) {
@@ -54,7 +54,7 @@ tenon::Tensor numbers(tenon::Host& host, const tenon::Tensor& tensor) {
   return tensor.dtype() == tenon::f64 ? tensor : host.call("tenon.cast", {tensor}, {{"dtype", "float64"}});
 }
 
-/// Of a case; it has a file for others than onnx.backend.test's usual ones.
+/// Tolerance of a case; a file in its folder overrides the default of onnx.backend.test.
 struct Tolerance {
   explicit Tolerance(const fs::path& folder) {
     std::ifstream file(folder / "tolerance.txt");
@@ -63,7 +63,7 @@ struct Tolerance {
   double relative = 1e-3, absolute = 1e-7;
 };
 
-/// As onnx.backend.test compares them.
+/// The comparison of onnx.backend.test.
 bool is_near(tenon::Host& host, const tenon::Tensor& made, const tenon::Tensor& wanted, const Tolerance& tolerance) {
   if (made.dtype() != wanted.dtype() || made.shape() != wanted.shape()) return false;
   const auto left = numbers(host, made), right = numbers(host, wanted);
@@ -81,7 +81,7 @@ struct Result {
   std::string reason{};
 };
 
-/// `fixes`: inputs of integers are constants, as files that people have say axes and shapes.
+/// `fixes`: make integer inputs constants, because real models have constant axes and shapes.
 Result result_of(tenon::Host& host, const fs::path& folder, bool fixes) {
   Result result;
   try {
@@ -116,7 +116,7 @@ Result result_of(tenon::Host& host, const fs::path& folder, bool fixes) {
   return result;
 }
 
-// Behind the first line, which says what they are.
+// Skips the first line, which is a header.
 std::set<std::string> names_in(const fs::path& path) {
   std::ifstream file(path);
   std::string line;
@@ -126,15 +126,17 @@ std::set<std::string> names_in(const fs::path& path) {
 
 }  // namespace
 
-// TENON_ONNX_REPORT=FILE: every case and what became of it, to write tests/onnx/passing.txt from.
-TEST_CASE("ONNX's own tests run and give the right results, or are refused" * doctest::skip(!fs::exists(data))) {
+// TENON_ONNX_REPORT=FILE: writes every case and its result, from which tests/onnx/passing.txt is
+// made.
+TEST_CASE("ONNX's own tests give the right results or are rejected" * doctest::skip(!fs::exists(data))) {
   tenon::HostOptions options;
   options.search_defaults = false;
   options.warn = [](const std::string&) {};
   tenon::Host host(options);
   host.add_plugins(built("plugins"));
   const auto passing = names_in(fs::path(__FILE__).parent_path() / "passing.txt");
-  // Version 1.12's files cut bits off where ONNX rounds to the nearest since, and leave out the epsilon that their numbers have.
+  // The files of version 1.12 truncate where ONNX now rounds to nearest, and lack the epsilon that
+  // their numbers include.
   const std::set<std::string> outdated{"node/test_cast_FLOAT_to_BFLOAT16", "node/test_adam_multiple"};
   const auto random = [](const std::string& name) {
     return name.find("bernoulli") != std::string::npos || name.find("training_dropout") != std::string::npos;

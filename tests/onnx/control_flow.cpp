@@ -1,4 +1,4 @@
-// If, Loop and Scan. Expected numbers are worked out by hand from ONNX's text.
+// If, Loop and Scan. Expected numbers are derived by hand from the ONNX specification.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -42,7 +42,7 @@ Texts named(const Texts& names) {
   return values;
 }
 
-/// From x to y, of opset 17.
+/// Loads models of opset 17 with input x and output y.
 struct FlowHost {
   FlowHost() : host(options()) { host.add_plugins(built("plugins")); }
   static tenon::HostOptions options() {
@@ -76,7 +76,7 @@ std::size_t count_of(const tenon::Graph& graph, const std::string& op) {
   return count;
 }
 
-/// c: the sum of x is positive.
+/// c: whether the sum of x is positive.
 const NodeParts sum{"ReduceSum", {"x"}, {"s"}, {onnx_bytes::int_attribute("keepdims", 0)}};
 const NodeParts positive{"Greater", {"s", "zero"}, {"c"}};
 const std::string zero = numbers("zero", {}, {0});
@@ -87,7 +87,7 @@ NodeParts choice(const GraphParts& then, const GraphParts& otherwise, const std:
 
 }  // namespace
 
-TEST_CASE("an If runs one of its branches, which see the names around them; weights stay variables") {
+TEST_CASE("import If: runs one branch; branches see outer names; weights stay variables") {
   FlowHost on;
   const GraphParts then{{{"Add", {"x", "w"}, {"a"}}, {"Mul", {"a", "two"}, {"r"}}}, {}, named({"r"}), {numbers("two", {}, {2})}};
   const GraphParts otherwise{{{"Neg", {"x"}, {"r2"}}}, {}, named({"r2"})};
@@ -103,7 +103,7 @@ TEST_CASE("an If runs one of its branches, which see the names around them; weig
   CHECK(elements_of(on.run(as_it_is, {1, 2, 3, 4})) == Values{1, 2, 3, 4});
 }
 
-TEST_CASE("branches may return other sizes, and what follows has them") {
+TEST_CASE("import If: branches may return different sizes, which later nodes use") {
   FlowHost on;
   const GraphParts then{{{"Identity", {"x"}, {"r"}}}, {}, named({"r"})};
   const GraphParts otherwise{{{"Slice", {"x", "begin", "end"}, {"r2"}}}, {}, named({"r2"})};
@@ -118,7 +118,7 @@ TEST_CASE("branches may return other sizes, and what follows has them") {
   CHECK(elements_of(small) == Values{2, 4});
 }
 
-TEST_CASE("a condition that is known leaves the nodes of its branch, whose names are good inside alone") {
+TEST_CASE("import If: a constant condition inlines its branch, whose names stay local") {
   FlowHost on;
   const GraphParts then{{{"Neg", {"x"}, {"r"}}}, {}, named({"r"})};
   const GraphParts again{{{"Exp", {"x"}, {"r"}}}, {}, named({"r"})};
@@ -129,9 +129,9 @@ TEST_CASE("a condition that is known leaves the nodes of its branch, whose names
   CHECK(elements_of(on.run(graph, {1, 2, 3, 4})) == Values{-2, -4, -6, -8});
 }
 
-TEST_CASE("a Loop whose number of runs is known is a scan; one that data stops is a loop, and its values may grow") {
+TEST_CASE("import Loop: a known trip count gives a scan, a data-dependent one a loop whose values may grow") {
   FlowHost on;
-  // v = v + x, and each v stacked
+  // v = v + x, with every v stacked
   const auto keep = named({"i", "again", "v"});
   const GraphParts counted{
       {{"Identity", {"again"}, {"c2"}}, {"Add", {"v", "x"}, {"v2"}}, {"Identity", {"v2"}, {"out"}}}, keep, named({"c2", "v2", "out"})};
@@ -140,7 +140,7 @@ TEST_CASE("a Loop whose number of runs is known is a scan; one that data stops i
   CHECK(count_of(scan, "scan") == 1);
   CHECK(elements_of(on.run(scan, {1, 2, 3, 4})) == Values{1, 2, 3, 5, 2, 4, 6, 9, 3, 6, 9, 13});
 
-  // doubles v in length as long as the sum of it is below 20
+  // doubles the length of v while its sum is below 20
   const GraphParts growing{{{"Concat", {"v", "v"}, {"v2"}, {onnx_bytes::int_attribute("axis", 0)}},
                             {"ReduceSum", {"v2"}, {"s"}, {onnx_bytes::int_attribute("keepdims", 0)}},
                             {"Less", {"s", "twenty"}, {"c2"}}},
@@ -153,7 +153,7 @@ TEST_CASE("a Loop whose number of runs is known is a scan; one that data stops i
   CHECK(on.run(loop, {1, 1, 1, 0}).shape() == tenon::Shape{16, 2});
 }
 
-TEST_CASE("a Loop that never runs returns what it was given, and nothing stacked; an If in a Loop sees both graphs around it") {
+TEST_CASE("import Loop: zero iterations return the initial values; an If inside sees both enclosing graphs") {
   FlowHost on;
   const auto keep = named({"i", "again", "v"});
   const GraphParts up{{{"Add", {"v", "x"}, {"r"}}}, {}, named({"r"})}, down{{{"Sub", {"v", "one"}, {"r2"}}}, {}, named({"r2"})};
@@ -168,7 +168,7 @@ TEST_CASE("a Loop that never runs returns what it was given, and nothing stacked
   CHECK(elements_of(on.run(load(0), {1, 2, 3, 4})) == Values{1, 2, 3, 4});
 }
 
-TEST_CASE("a Scan runs along any axis, either way") {
+TEST_CASE("import Scan: any axis, in both directions") {
   FlowHost on;
   const GraphParts body{{{"Add", {"h", "row"}, {"h2"}}, {"Identity", {"h2"}, {"out"}}}, named({"h", "row"}), named({"h2", "out"})};
   const auto load = [&](const Texts& attributes) {
@@ -183,7 +183,7 @@ TEST_CASE("a Scan runs along any axis, either way") {
   CHECK(elements_of(on.run(load({ints("scan_input_axes", {1}), ints("scan_output_axes", {-1})}), {1, 2, 3, 4})) == Values{1, 3, 103, 107});
 }
 
-TEST_CASE("control flow that cannot be had is refused by the node") {
+TEST_CASE("import control flow: errors name the node") {
   FlowHost on;
   const auto refused = [&](const NodeParts& node) {
     const auto failure = failure_of([&] {
@@ -210,7 +210,7 @@ TEST_CASE("control flow that cannot be had is refused by the node") {
   CHECK(random.find("RandomNormal node that produces 'r': subgraphs cannot draw random numbers") != std::string::npos);
 }
 
-TEST_CASE("a branch that cannot be computed fails where it is taken, and nowhere else") {
+TEST_CASE("import If: a branch that cannot be computed fails only if it is taken") {
   FlowHost on;
   const GraphParts otherwise{{{"Neg", {"x"}, {"r2"}}}, {}, named({"r2"})};
   const GraphParts missed{{{"Gather", {"k", "seven"}, {"r"}}}, {}, named({"r"})};
@@ -251,7 +251,7 @@ TEST_CASE("a branch that cannot be computed fails where it is taken, and nowhere
   }
 }
 
-TEST_CASE("graphs that lie deep in each other are refused in one sentence, by the node that is too deep") {
+TEST_CASE("import control flow: too deeply nested graphs are rejected, naming the node") {
   FlowHost on;
   GraphParts graph{{{"Neg", {"x"}, {"r0"}}}, {}, named({"r0"})};
   for (int depth = 1; depth <= 20; ++depth) {

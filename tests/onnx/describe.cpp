@@ -1,4 +1,4 @@
-// What is told of a model, and which files are taken for models.
+// The description of a model, and which files are recognized as models.
 #include <doctest/doctest.h>
 
 #include <tenon/host/onnx.hpp>
@@ -10,7 +10,7 @@
 using namespace onnx_bytes;
 namespace fs = std::filesystem;
 
-TEST_CASE("a model is described") {
+TEST_CASE("describe: all fields of a model") {
   const TemporaryFolder folder;
   auto parts = sample();
   parts.graph.initializers.push_back(tensor("far", 10, {3}, external_data({{"location", "nowhere.bin"}})));
@@ -45,7 +45,7 @@ TEST_CASE("a model is described") {
   CHECK(info.functions[0].attributes == std::vector<std::string>{"k", "n"});
 }
 
-TEST_CASE("initializers that are listed as inputs are constants before IR 4") {
+TEST_CASE("describe: before IR 4, initializers listed as inputs are constants") {
   const TemporaryFolder folder;
   auto parts = sample();
   parts.ir = 3;
@@ -55,7 +55,7 @@ TEST_CASE("initializers that are listed as inputs are constants before IR 4") {
   CHECK(info.defaults.empty());
 }
 
-TEST_CASE("types in words") {
+TEST_CASE("describe: type names") {
   const TemporaryFolder folder;
   const auto element = [](std::uint32_t kind, const std::string& type) {
     return message([&](auto& to) { to.add_message(kind, message([&](auto& inner) { inner.add_message(1, type); })); });
@@ -89,7 +89,7 @@ TEST_CASE("types in words") {
   CHECK(info.inputs[7].bytes == 2);
 }
 
-TEST_CASE("models are known by their content, or by their name") {
+TEST_CASE("is_model: detects models by content or by file name") {
   const TemporaryFolder folder;
   const auto is_model = [&](const char* name, const std::string& bytes) {
     write_bytes(folder / name, bytes);
@@ -106,8 +106,9 @@ TEST_CASE("models are known by their content, or by their name") {
   CHECK(failure_of([&] { tenon::onnx::is_model(folder / "none.onnx"); }).kind == 4);
 }
 
-// Debian's libonnx-testdata, where it is installed: 1,072 models of 2017 to 2022, made by another program.
-TEST_CASE("models of ONNX's own tests are read" * doctest::skip(!fs::exists("/usr/share/libonnx-testdata"))) {
+// Debian's libonnx-testdata, if installed: 1,072 models from 2017 to 2022, written by other
+// programs.
+TEST_CASE("describe: reads the models of ONNX's own tests" * doctest::skip(!fs::exists("/usr/share/libonnx-testdata"))) {
   int models = 0;
   for (const auto& entry : fs::recursive_directory_iterator("/usr/share/libonnx-testdata")) {
     if (entry.path().extension() != ".onnx") continue;

@@ -1,4 +1,4 @@
-// Names of dimensions: equal names mean equal sizes.
+// Dimension names: equal names mean equal sizes.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 using namespace imported;
 
-TEST_CASE("names of dimensions are kept, shown and saved, and equal names want equal sizes") {
+TEST_CASE("dimension names: imported, shown and saved; equal names need equal sizes") {
   OnnxHost on;
   onnx_bytes::ModelParts model;
   model.graph.nodes = {{"ReduceSum", {"x"}, {"a"}}, {"ReduceSum", {"z"}, {"b"}}, {"Add", {"a", "b"}, {"y"}}};
@@ -43,7 +43,7 @@ TEST_CASE("names of dimensions are kept, shown and saved, and equal names want e
   CHECK(tenon::type_text(tenon::onnx::load(on.host, path, options).inputs()[1]) == "float32 [3, 7]");
 }
 
-TEST_CASE("dimensions whose names are placeholders may differ, in every kind of file") {
+TEST_CASE("dimension names: placeholders may differ in size, in every file format") {
   OnnxHost on;
   for (const auto* name :
        {"?", "-1", " ", "??", "*", "None", "none", "null", "unk", "unk__0", "unk__17", "Unknown", "unknown_3", "any", "-", "0"}) {
@@ -72,7 +72,7 @@ TEST_CASE("dimensions whose names are placeholders may differ, in every kind of 
     CHECK_FALSE(tenon::is_placeholder(name));
 }
 
-TEST_CASE("a .tenon file whose dimensions have placeholders for names") {  // as older versions wrote them
+TEST_CASE("dimension names: a .tenon file with placeholders") {  // as written by older versions
   OnnxHost on;
   tenon::Graph graph(on.host);
   graph.output("y", graph.add("relu", {graph.input("x", tenon::f32, {-1, -1})}));

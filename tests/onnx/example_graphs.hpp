@@ -1,4 +1,5 @@
-// The examples of bundled operators as graphs of one node, in any dtype, with ordinary inputs and with those at the ends of their dtypes.
+// Examples of bundled operators as graphs of one node, in any dtype, with ordinary and with extreme
+// inputs.
 #pragma once
 #include <fmt/format.h>
 
@@ -24,7 +25,7 @@ inline DType dtype_named(const std::string& name) {
   return tenon::f32;
 }
 
-/// The dtypes of a set; float32 alone where the set is empty.
+/// The dtypes of a set; only float32 if the set is empty.
 inline std::vector<DType> dtypes_of(tenon::DTypeMask mask) {
   std::vector<DType> all;
   for (int i = 0; i < 16; ++i)
@@ -37,7 +38,8 @@ inline DType preferred(tenon::DTypeMask mask) {
   return std::find(all.begin(), all.end(), tenon::f32) == all.end() ? all.front() : tenon::f32;
 }
 
-/// Zeros of both signs, infinities, nan, the ends of all ranges, and what lies between two whole numbers.
+/// Zeros of both signs, infinities, nan, the limits of all ranges, and numbers between two
+/// integers.
 inline std::vector<double> special_numbers(DType dtype) {
   if (dtype == tenon::boolean) return {0, 1};
   const bool is_signed = dtype == tenon::i8 || dtype == tenon::i16 || dtype == tenon::i32 || dtype == tenon::i64;
@@ -53,14 +55,15 @@ inline std::vector<double> special_numbers(DType dtype) {
   return all;
 }
 
-/// The same for operators that add up what they read: sums of these do not depend on the order, but for rounding.
+/// Special numbers for operators that sum: their sums do not depend on the order, except for
+/// rounding.
 inline std::vector<double> special_summands() {
   const auto infinity = std::numeric_limits<double>::infinity();
   return {0.0, -0.0, 1, -1,  0.5,  -2.5, 3.75, 1e-3, 20,        -7,    2,  6e-8, -6e-5, 0.25, infinity, 1,   -0.5,
           5,   3,    0, -12, 0.75, 8,    -4,   1.5,  -infinity, 0.125, -1, 2.25, 7,     -0.0, 1.25,     NAN, 0.375};
 }
 
-/// A tensor of the numbers, again and again, from `first` on.
+/// A tensor filled cyclically with the numbers, starting at `first`.
 inline Tensor filled(DType dtype, const tenon::Shape& shape, const std::vector<double>& numbers, std::size_t first = 0) {
   auto tensor = Tensor::empty(dtype, shape);
   tenon::visit<tenon::every_type>(dtype, [&]<class T>() {
@@ -78,7 +81,8 @@ inline Tensor filled(DType dtype, const tenon::Shape& shape, const std::vector<d
   return tensor;
 }
 
-/// Elementwise operators get one in which each special number meets each other, with the parameters of the first example.
+/// For elementwise operators, an example that combines all special numbers with each other, with
+/// the parameters of the first example.
 inline std::vector<tenon::ExampleInfo> examples_of(const tenon::OperatorInfo& info, DType dtype) {
   auto all = info.examples;
   if (!info.elementwise) return all;
@@ -95,7 +99,7 @@ inline std::vector<tenon::ExampleInfo> examples_of(const tenon::OperatorInfo& in
   return all;
 }
 
-/// Other values of a parameter.
+/// Alternative values of a parameter.
 inline std::vector<tenon::AttributeValue> other_values(const tenon::ParamInfo& param) {
   using Ints = std::vector<std::int64_t>;
   switch (param.kind) {
@@ -116,7 +120,8 @@ inline std::vector<tenon::AttributeValue> other_values(const tenon::ParamInfo& p
   }
 }
 
-/// The example with each parameter changed, each optional input left out, and each input of dtypes of its own in the others.
+/// The example with each parameter changed, each optional input omitted, and each input with
+/// declared dtypes in each of the others.
 inline std::vector<tenon::ExampleInfo> variants_of(const tenon::OperatorInfo& info, const tenon::ExampleInfo& example) {
   std::vector<tenon::ExampleInfo> all;
   for (const auto& param : info.params)
@@ -161,7 +166,8 @@ inline bool is_hidden(const tenon::OperatorInfo& info, const tenon::OutputInfo& 
   return output.hidden;
 }
 
-/// A graph of one node, as the example has it; `late`: a run decides the sizes. Throws Failure where the dtype is none of the example's.
+/// A graph of one node, built from the example; `late`: sizes are known only at run time. Throws
+/// Failure if the example does not support the dtype.
 struct ExampleGraph {
   ExampleGraph(tenon::Host& host, const tenon::CatalogOperator& op, const tenon::ExampleInfo& example, DType shared, bool late)
       : graph(host) {
@@ -177,16 +183,18 @@ struct ExampleGraph {
                                      : shared;
       const tenon::Shape shape(input.shape.data(), static_cast<int>(input.shape.size()));
       tenon::RandomOptions random{.seed = 5, .stream = inputs.size()};
-      if (info.elementwise && tenon::any_integer.has(dtype)) random.low = 1, random.high = 9;  // none divides by zero
+      // avoids division by zero
+      if (info.elementwise && tenon::any_integer.has(dtype)) random.low = 1, random.high = 9;
       const auto tensor = input.values.empty() ? tenon::random_tensor(dtype, shape, random) : filled(dtype, shape, input.values);
       auto numbers = info.elementwise ? special_numbers(dtype) : special_summands();
-      // Quotients by 0, and of the least integer by -1, are open.
+      // Division by 0, and of the smallest integer by -1, is undefined.
       if (tenon::any_integer.has(dtype) && !inputs.empty())
         std::erase_if(numbers, [](double number) { return number == 0 || number == -1; });
       const bool any = input.values.empty() && (info.elementwise || tenon::floating.has(dtype));
       extreme.emplace(input.name, any ? filled(dtype, shape, numbers, 7 * inputs.size()) : tensor);
       inputs.emplace(input.name, tensor);
-      const bool known = !late || !input.values.empty() || input.name == "weight";  // filters have sizes everywhere
+      // sizes of filters are always known
+      const bool known = !late || !input.values.empty() || input.name == "weight";
       values.emplace_back(input.name, graph.input(input.name, dtype, known ? shape : tenon::Shape::of_rank(shape.rank())));
     }
     if (info.variadic()) {
@@ -207,8 +215,9 @@ struct ExampleGraph {
   Inputs inputs{}, extreme{};
 };
 
-/// visit(name, operator, ExampleGraph) for each example of each operator, in the dtypes that `choose` gives for a set of them; in one of
-/// them with variants, and with sizes that a run decides.
+/// Calls visit(name, operator, ExampleGraph) for each example of each operator, in the dtypes that
+/// `choose` selects from a set; in one of them also with variants, and with sizes known only at run
+/// time.
 template <class Choose, class Visit>
 void for_each_example(tenon::Host& host, const Choose& choose, const Visit& visit) {
   const auto catalog = host.catalog();
@@ -230,7 +239,7 @@ void for_each_example(tenon::Host& host, const Choose& choose, const Visit& visi
             graph.emplace(host, op, all[i], dtype, late);
           } catch (const tenon::Failure&) {
             if (first && i < plain && !late) throw;
-            continue;  // the operator refuses it
+            continue;  // the operator rejects the example
           }
           visit(name, op, *graph);
         }

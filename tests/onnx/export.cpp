@@ -1,4 +1,5 @@
-// Graphs become ONNX models: what nodes they have, what they compute, and which graph they become again.
+// Export of graphs as ONNX models: their nodes, what they compute, and the graphs they are imported
+// as.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -34,7 +35,7 @@ struct SquaredMean : tenon::Operator {
   }
 };
 
-/// Whatever it computes, nobody else knows it.
+/// A custom operator without an ONNX equivalent.
 struct Unknown : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("x as it is");
@@ -47,14 +48,14 @@ struct Unknown : tenon::Operator {
   }
 };
 
-/// Has a member that is no parameter.
+/// Has a member that is not a parameter.
 struct Held : SquaredMean {
   double hidden = 1;
   static constexpr void describe(auto& op) { SquaredMean::describe(op); }
   void forward(tenon::Compose& c) const { c.set_output("y", c.add("quadratic", {c.add("mean", {c.input("x")})}, {{"b", hidden}})); }
 };
 
-/// ONNX's TopK takes no bfloat16 before opset 24.
+/// ONNX's TopK does not support bfloat16 before opset 24.
 struct TwoLargest : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("the two largest of x, twice");
@@ -68,7 +69,7 @@ struct TwoLargest : tenon::Operator {
   }
 };
 
-/// The author says what it is in ONNX, where its factor is 1.
+/// The author declares an ONNX form for a factor of 1.
 struct Gate : Unknown {
   double factor = 1, slope = 0.5;
   static constexpr void describe(auto& op) {
@@ -92,7 +93,7 @@ tenon::Graph dense_net(tenon::Host& host) {
 
 }  // namespace
 
-TEST_CASE("layers are written as ONNX's, run as before, and become the same graph again") {
+TEST_CASE("export: layers become ONNX operators, give the same results, and are imported as the same graph") {
   ExportHost on;
   auto graph = dense_net(on.host);
   on.save(graph);
@@ -100,7 +101,7 @@ TEST_CASE("layers are written as ONNX's, run as before, and become the same grap
   CHECK(on.notes.empty());
   const Inputs inputs{{"image", tenon::random_uniform(tenon::f32, {2, 1, 4, 4}, 1)}};
   check_same(on.import(on.host), graph, inputs);
-  tenon::Host bare(ExportHost::options());  // no plugins
+  tenon::Host bare(ExportHost::options());  // without plugins
   CHECK(tenon::onnx::load(bare, on.path).to_bytes() == graph.to_bytes());
   const auto info = tenon::onnx::describe(on.path);
   CHECK(info.ir_version == 8);
@@ -109,7 +110,7 @@ TEST_CASE("layers are written as ONNX's, run as before, and become the same grap
   CHECK(info.outputs[0].name == "scores");
 }
 
-TEST_CASE("a model that somebody changed is read by its nodes, and changed weights are taken") {
+TEST_CASE("embedded graph: a modified model is imported from its nodes; modified weights are used") {
   ExportHost on;
   tenon::Graph graph(on.host);
   const auto x = graph.input("x", tenon::f32, {2});
@@ -134,7 +135,7 @@ TEST_CASE("a model that somebody changed is read by its nodes, and changed weigh
   CHECK(damaged.nodes()[0].op == "add");
 }
 
-TEST_CASE("a kept graph that is not what it seems to be does no harm") {
+TEST_CASE("embedded graph: a forged one does no harm") {
   ExportHost on;
   auto graph = dense_net(on.host);
   on.save(graph);
@@ -150,7 +151,7 @@ TEST_CASE("a kept graph that is not what it seems to be does no harm") {
   }
 }
 
-TEST_CASE("what ONNX has no operator for in an opset is written as its parts") {
+TEST_CASE("export: operators that an opset lacks are written as several nodes") {
   ExportHost on;
   tenon::Graph graph(on.host);
   const auto x = graph.input("x", tenon::f32, {2, 6});
@@ -178,7 +179,7 @@ TEST_CASE("what ONNX has no operator for in an opset is written as its parts") {
   CHECK(tenon::onnx::load(on.host, on.path).to_bytes() == graph.to_bytes());
 }
 
-TEST_CASE("an operator that is a graph of others is a function, which runs without it") {
+TEST_CASE("export: a composed operator becomes a function, which runs without the plugin") {
   ExportHost on;
   tenon::Graph graph(on.host);
   const auto x = graph.input("x", tenon::f32, {3});
@@ -197,7 +198,7 @@ TEST_CASE("an operator that is a graph of others is a function, which runs witho
   check_same(on.import(without.host), graph, random_inputs(graph));
 }
 
-TEST_CASE("objects of one class that hold different members have functions of their own") {
+TEST_CASE("export: instances with different members get separate functions") {
   ExportHost on;
   tenon::Graph graph(on.host);
   const auto x = graph.input("x", tenon::f32, {3});
@@ -209,7 +210,7 @@ TEST_CASE("objects of one class that hold different members have functions of th
   check_same(on.import(without.host), graph, random_inputs(graph));
 }
 
-TEST_CASE("indices that ONNX does not take become int64") {
+TEST_CASE("export: index types that ONNX does not support become int64") {
   ExportHost on;
   tenon::Graph graph(on.host);
   const auto x = graph.input("x", tenon::f32, {3, 2}), u = graph.input("u", tenon::f32, {1, 2});
@@ -226,7 +227,7 @@ TEST_CASE("indices that ONNX does not take become int64") {
   check_same(on.import(on.host), graph, random_inputs(graph));
 }
 
-TEST_CASE("an input or a word that ONNX has only in a later opset is not written before it") {
+TEST_CASE("export: inputs and attribute values of later opsets are not used in earlier ones") {
   ExportHost on;
   const auto type_in = [&](const tenon::Graph& graph, std::int64_t opset) {
     on.save(graph, {.opset = opset});
@@ -264,7 +265,7 @@ TEST_CASE("an input or a word that ONNX has only in a later opset is not written
   }
 }
 
-TEST_CASE("types and sizes that parts cannot take are left to the operator itself") {
+TEST_CASE("export: unsupported types and sizes fall back to the custom operator") {
   ExportHost on;
   tenon::Graph graph(on.host);
   graph.output("place", graph.add("argmax", {graph.input("b", tenon::boolean, {2, 2})}));
@@ -278,7 +279,7 @@ TEST_CASE("types and sizes that parts cannot take are left to the operator itsel
   CHECK(on.types() == Types{"Unsqueeze", "Reshape", "Less", "Where", "Cast", "OneHot", "Squeeze"});
 }
 
-TEST_CASE("no two nodes of a model have one name") {
+TEST_CASE("export: node names are unique") {
   ExportHost on;
   tenon::Graph graph(on.host);
   const auto x = graph.input("x", tenon::f32, {2});
@@ -290,7 +291,7 @@ TEST_CASE("no two nodes of a model have one name") {
   for (const auto& node : model.graph.nodes) CHECK(names.emplace(node.name).second);
 }
 
-TEST_CASE("what is tried and does not fit leaves nothing behind") {
+TEST_CASE("export: an attempt that fails leaves no nodes behind") {
   ExportHost on;
   tenon::Graph graph(on.host);
   graph.output("y", graph.udf(TwoLargest(), {graph.input("x", tenon::f32, {4})}, "a"));
@@ -304,7 +305,7 @@ TEST_CASE("what is tried and does not fit leaves nothing behind") {
   check_same(on.import(without.host), graph, random_inputs(graph));
 }
 
-TEST_CASE("an operator that only its plugin knows is a node of its domain, with its parameters") {
+TEST_CASE("export: a custom operator becomes a node of its domain, with its parameters") {
   ExportHost on;
   tenon::Graph graph(on.host);
   const auto x = graph.input("x", tenon::f32, {3});
@@ -314,7 +315,7 @@ TEST_CASE("an operator that only its plugin knows is a node of its domain, with 
   check_same(on.import(on.host), graph, random_inputs(graph));
 }
 
-TEST_CASE("an author's form is written where it says all that matters") {
+TEST_CASE("export: an author's form is used if it covers everything") {
   ExportHost on;
   tenon::Graph graph(on.host);
   Gate gate, other;
@@ -331,7 +332,7 @@ TEST_CASE("an author's form is written where it says all that matters") {
   CHECK(model.graph.nodes[1].domain == "tenon.app");
 }
 
-TEST_CASE("many weights stand in a file beside the model, at multiples of 4096") {
+TEST_CASE("export: large weights go to an external data file, aligned to 4096") {
   ExportHost on;
   tenon::Graph graph(on.host);
   const auto x = graph.input("x", tenon::f32, {1000});
@@ -349,7 +350,7 @@ TEST_CASE("many weights stand in a file beside the model, at multiples of 4096")
   check_same(on.import(on.host), graph, random_inputs(graph));
 }
 
-TEST_CASE("gradients and updates are left out, sparse tensors and unknown opsets refused") {
+TEST_CASE("export: omits gradients and updates, rejects sparse tensors and unknown opsets") {
   ExportHost on;
   tenon::Graph graph(on.host);
   const auto x = graph.input("x", tenon::f32, {2});

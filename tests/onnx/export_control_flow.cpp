@@ -1,4 +1,5 @@
-// Graphs that are parameters become If, Loop and Scan. With TENON_EXPORT_TO=FOLDER the models stay there, for other programs to run.
+// Export of graph parameters as If, Loop and Scan. With TENON_EXPORT_TO=FOLDER the models are kept
+// there for other programs.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -36,7 +37,8 @@ const char* const steps = R"({"tenon": 1, "inputs": {"h": {"dtype": "float32", "
   "nodes": [{"op": "mul", "name": "m", "inputs": ["h", "w"]}, {"op": "add", "name": "a", "inputs": ["m", "r"]}], "outputs": {"h": "a", "o": "a"}})";
 
 struct FlowExportHost : ExportHost {
-  /// Written as this one type, read again by its nodes, and run with these inputs.
+  /// Exports the graph as nodes of these types, imports it from its nodes, and runs it with these
+  /// inputs.
   void check(const char* name, tenon::Graph& graph, const Texts& types, const std::vector<exported::Inputs>& all) {
     notes.clear();
     save(graph);
@@ -62,7 +64,7 @@ Tensor truth(bool value) {
 
 }  // namespace
 
-TEST_CASE("if and branch are an If, whose graphs see the values around them") {
+TEST_CASE("export If: if and branch, whose subgraphs see outer values") {
   FlowExportHost on;
   for (const auto& [op, otherwise] : {std::pair{"if", same}, {"branch", first_row}}) {
     tenon::Graph graph(on.host);
@@ -74,7 +76,7 @@ TEST_CASE("if and branch are an If, whose graphs see the values around them") {
   }
 }
 
-TEST_CASE("a branch that cannot run fails in the file, too, and only where it is taken") {
+TEST_CASE("export If: a branch that cannot run fails in the file, too, only if it is taken") {
   FlowExportHost on;
   const char* const failing = R"({"tenon": 1, "inputs": {"x": {"dtype": "float32"}, "w": {"dtype": "float32"}},
     "nodes": [{"op": "tenon.fail", "name": "f", "attrs": {"message": "no such row"}}], "outputs": {"y": "f"}})";
@@ -102,7 +104,7 @@ TEST_CASE("a branch that cannot run fails in the file, too, and only where it is
   }
 }
 
-TEST_CASE("while is a Loop whose condition runs before it and in it; one with a limit is left as it is") {
+TEST_CASE("export Loop: while evaluates its condition before and in the Loop; one with a limit becomes custom") {
   FlowExportHost on;
   tenon::Graph graph(on.host);
   const auto x = graph.input("x", tenon::f32, {2}), n = graph.input("n", tenon::f32, tenon::Shape::scalar());
@@ -121,7 +123,7 @@ TEST_CASE("while is a Loop whose condition runs before it and in it; one with a 
   CHECK(on.notes == Texts{"node 'w' is written as tenon::while, which other programs do not have"});
 }
 
-TEST_CASE("loop is a Loop, and its carried values may grow") {
+TEST_CASE("export Loop: loop, whose carried values may grow") {
   FlowExportHost on;
   tenon::Graph graph(on.host);
   const auto runs = graph.input("runs", tenon::i64, tenon::Shape::scalar());
@@ -133,7 +135,7 @@ TEST_CASE("loop is a Loop, and its carried values may grow") {
   on.check("loop", graph, {"Loop"}, {times(3), times(1), times(0)});
 }
 
-TEST_CASE("scan over no rows passes its carried values on, because onnxruntime runs no Scan of length 0") {
+TEST_CASE("export Scan: zero steps pass the carried values on, because onnxruntime does not support them") {
   FlowExportHost on;
   tenon::Graph graph(on.host);
   const auto x = graph.input("x", tenon::f32, {2}), rows = graph.input("rows", tenon::f32, {0, 2}), w = graph.input("w", tenon::f32, {2});
@@ -145,7 +147,7 @@ TEST_CASE("scan over no rows passes its carried values on, because onnxruntime r
   check_same(on.import(on.host), graph, with("rows", Tensor::zeros(tenon::f32, {0, 2})));
 }
 
-TEST_CASE("scan is a Scan, either way") {
+TEST_CASE("export Scan: scan in both directions") {
   FlowExportHost on;
   for (const bool reverse : {false, true}) {
     tenon::Graph graph(on.host);
@@ -159,7 +161,7 @@ TEST_CASE("scan is a Scan, either way") {
   }
 }
 
-TEST_CASE("graphs in graphs have names of their own, and see both graphs around them") {
+TEST_CASE("export control flow: nested subgraphs have unique names and see both enclosing graphs") {
   FlowExportHost on;
   tenon::Graph body(on.host);
   const auto h = body.input("h", tenon::f32, {2}), r = body.input("r", tenon::f32, {2}), w = body.input("w", tenon::f32, {2});

@@ -1,5 +1,6 @@
-// The examples of all bundled operators, written as ONNX models of several opsets and read again. With TENON_EXPORT_TO=FOLDER the models
-// stay there, with their inputs and outputs, for other programs to compare (tests/onnx/compare_exports.py).
+// Exports the examples of all bundled operators as ONNX models of several opsets, and imports them
+// again. With TENON_EXPORT_TO=FOLDER the models are kept there with their inputs and outputs, for
+// comparison with other programs (tests/onnx/compare_exports.py).
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -21,7 +22,8 @@ using tenon::Tensor;
 
 constexpr std::int64_t opsets[] = {13, 17, 18, 21, 24};
 
-/// Whether the graph was written; `notes` gets the notes. Sparse results are refused, and states whose sizes a run decides.
+/// Returns whether the graph was written; `notes` receives the notes. Sparse results, and states
+/// whose sizes are known only at run time, are errors.
 bool save(const ExampleGraph& example, const std::filesystem::path& path, std::int64_t opset, std::vector<std::string>& notes) {
   tenon::onnx::ExportOptions options;
   options.opset = opset;
@@ -41,7 +43,7 @@ tenon::CloseOptions tolerance(DType dtype) {
   return {.rtol = dtype == tenon::f16 ? 2e-3 : dtype == tenon::bf16 ? 1e-2 : 1e-4, .atol = 1e-5, .equal_nan = true};
 }
 
-/// False: the operator refuses these inputs, and nothing is written.
+/// Returns false, and writes nothing, if the operator rejects these inputs.
 bool save_run(const ExampleGraph& example, const Inputs& inputs, const std::string& path) {
   Inputs arrays, wanted;
   try {
@@ -59,7 +61,7 @@ bool save_run(const ExampleGraph& example, const Inputs& inputs, const std::stri
 
 }  // namespace
 
-TEST_CASE("every bundled operator's example computes the same behind its ONNX model, and becomes the same graph again") {
+TEST_CASE("exported examples: give the same results after a round trip, and are imported as the same graph") {
   exported::ExportHost on;
   int known = 0;
   examples::for_each_example(
@@ -77,7 +79,7 @@ TEST_CASE("every bundled operator's example computes the same behind its ONNX mo
         try {
           wanted = tenon::Session(made.graph).run(made.inputs);
         } catch (const tenon::Failure&) {
-          return;  // a changed parameter that the operator refuses
+          return;  // the operator rejects a changed parameter
         }
         tenon::onnx::ImportOptions by_nodes;
         by_nodes.map.emplace("Nothing", "relu");
@@ -94,7 +96,7 @@ TEST_CASE("every bundled operator's example computes the same behind its ONNX mo
   CHECK(known > 90);
 }
 
-TEST_CASE("exported models: every operator's examples, in all dtypes, are valid in each opset") {
+TEST_CASE("exported models: all examples in all dtypes are valid in each opset") {
   exported::ExportHost on;
   std::set<std::string> operators;
   examples::for_each_example(on.host, examples::dtypes_of,
@@ -110,7 +112,7 @@ TEST_CASE("exported models: every operator's examples, in all dtypes, are valid 
   CHECK(operators.size() > 150);
 }
 
-TEST_CASE("exported models: written for other programs, where TENON_EXPORT_TO says so") {
+TEST_CASE("exported models: written for other programs, if TENON_EXPORT_TO is set") {
   const char* const to = std::getenv("TENON_EXPORT_TO");
   if (to == nullptr) return;
   exported::ExportHost on;

@@ -1,5 +1,5 @@
-// Nodes whose meaning ONNX says otherwise than Tenon: what is written for them. Whether other programs compute the same from it,
-// compare_exports.py shows.
+// Export of nodes whose semantics differ between ONNX and Tenon. compare_exports.py checks that
+// other programs compute the same.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ using NamedValues = std::vector<std::pair<std::string, tenon::Value>>;
 constexpr std::int64_t opsets[] = {13, 17, 18, 21, 23, 24};
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-/// An elementwise operator that its author calls my.domain::Scaled, with its inputs the other way round.
+/// An elementwise operator that its author maps to my.domain::Scaled with the inputs reversed.
 struct Scaled : tenon::Elementwise {
   double factor = 2;
   static constexpr void describe(auto& op) {
@@ -45,7 +45,7 @@ struct Scaled : tenon::Elementwise {
   }
 };
 
-/// Its parameter is an input there.
+/// Its parameter is an input in ONNX.
 struct Raised : tenon::Operator {
   double by = 1;
   static constexpr void describe(auto& op) {
@@ -58,7 +58,7 @@ struct Raised : tenon::Operator {
   void forward(tenon::Compose& c) const { c.set_output("y", c.add("quadratic", {c.input("x")}, {{"b", 1.0}, {"c", by}})); }
 };
 
-/// Nobody can see what it computes.
+/// Its function cannot be traced.
 struct Sealed : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("x + 1");
@@ -96,7 +96,7 @@ Tensor floats(const std::vector<float>& numbers) {
 
 }  // namespace
 
-TEST_CASE("exported cast: floats are limited to the integers' range before ONNX's Cast, and nan is 0") {
+TEST_CASE("exported cast: floats are clamped to the integer range, and nan becomes 0") {
   ExportHost on;
   struct Case {
     DType from, to;
@@ -110,7 +110,7 @@ TEST_CASE("exported cast: floats are limited to the integers' range before ONNX'
                         {tenon::f64, tenon::u64, {"IsNaN", "Where", "Clip", "GreaterOrEqual", "Cast", "Cast", "Where", "Cast"}},
                         {tenon::f32, tenon::boolean, {"Cast"}},
                         {tenon::f64, tenon::f16, {"Cast"}},
-                        {tenon::i32, tenon::u8, {"Cast"}}};  // wraps around, as ONNX's does
+                        {tenon::i32, tenon::u8, {"Cast"}}};  // wraps around, as in ONNX
   for (const auto& one : cases) {
     CAPTURE(tenon::name_of(one.from));
     CAPTURE(tenon::name_of(one.to));
@@ -121,7 +121,7 @@ TEST_CASE("exported cast: floats are limited to the integers' range before ONNX'
   }
 }
 
-TEST_CASE("exported cast: the limits are the ends of the integers") {
+TEST_CASE("exported cast: the limits are the smallest and largest integers") {
   ExportHost on;
   on.save(graph_of(on.host, "cast", {{tenon::f32, {2}}}, {{"dtype", "int8"}}));
   const auto model = tenon::onnx::read_model(on.path);
@@ -135,7 +135,7 @@ TEST_CASE("exported cast: the limits are the ends of the integers") {
   CHECK(limits == std::set<float>{-128, 0, 127});
 }
 
-TEST_CASE("exported clip: has both bounds, infinite ones too") {
+TEST_CASE("exported clip: has both bounds, even infinite ones") {
   ExportHost on;
   for (const auto& [low, high] : {std::pair<double, double>{-infinity, infinity}, {-1, infinity}, {-infinity, 1}, {-1e300, 1e300}}) {
     const auto graph = graph_of(on.host, "clip", {{tenon::f32, {5}}}, {{"low", low}, {"high", high}});
@@ -149,7 +149,7 @@ TEST_CASE("exported clip: has both bounds, infinite ones too") {
   check_same(on.import(on.host), whole, {{"x0", Tensor::from({std::int8_t{-128}, std::int8_t{3}, std::int8_t{0}}, {3})}});
 }
 
-TEST_CASE("exported nodes: an input that ONNX requires is written although the parameter has its default") {
+TEST_CASE("exported nodes: an input that ONNX requires is written even if the parameter has its default") {
   ExportHost on;
   const std::tuple<const char*, tenon::Attributes, std::size_t> cases[] = {
       {"cumsum", {{"axis", 0}}, 2}, {"cumsum", {{"axis", 1}}, 2}, {"slice", {}, 3}};
@@ -165,7 +165,7 @@ TEST_CASE("exported nodes: an input that ONNX requires is written although the p
   }
 }
 
-TEST_CASE("exported split: sizes or num_outputs, and uneven parts in every opset") {
+TEST_CASE("exported split: sizes or num_outputs, and uneven segments in every opset") {
   ExportHost on;
   const auto unknown = tenon::unknown;
   struct Case {
@@ -199,7 +199,7 @@ TEST_CASE("exported split: sizes or num_outputs, and uneven parts in every opset
   CHECK(on.notes.empty());
 }
 
-TEST_CASE("exported quantize and dequantize: all dtypes in every opset, as formulas where ONNX's operators lack them") {
+TEST_CASE("exported quantize and dequantize: all dtypes in every opset, as formulas if ONNX's operators lack them") {
   ExportHost on;
   using tenon::f16, tenon::bf16, tenon::f32, tenon::i32;
   const Shape x{2, 3}, several{3};
@@ -228,7 +228,7 @@ TEST_CASE("exported quantize and dequantize: all dtypes in every opset, as formu
   CHECK(on.notes.empty());
 }
 
-TEST_CASE("an author's form: brings a function of what the operator computes, or a note") {
+TEST_CASE("an author's form: comes with a function body, or a note") {
   ExportHost on;
   tenon::Graph graph(on.host);
   const auto x = graph.input("x", tenon::f32, {3}), y = graph.input("y", tenon::f32, {2, 1});
@@ -254,7 +254,7 @@ TEST_CASE("an author's form: brings a function of what the operator computes, or
   check_same(on.import(without.host), graph, exported::random_inputs(graph));
 }
 
-TEST_CASE("an author's form: what nobody can see into is noted") {
+TEST_CASE("an author's form: an operator that cannot be traced is noted") {
   ExportHost on;
   tenon::Graph graph(on.host);
   graph.output("y", graph.udf(Sealed(), {graph.input("x", tenon::f32, {3})}, "a"));
@@ -264,7 +264,7 @@ TEST_CASE("an author's form: what nobody can see into is noted") {
         0);
 }
 
-TEST_CASE("exported windows: same padding and dropped windows are plain pads") {
+TEST_CASE("exported windows: same padding and dropped windows become explicit pads") {
   ExportHost on;
   struct Case {
     const char* op;
@@ -310,7 +310,7 @@ TEST_CASE("exported windows: same padding and dropped windows are plain pads") {
     }
 }
 
-TEST_CASE("exported windows: same padding that follows from no known size is noted where programs differ") {
+TEST_CASE("exported windows: same padding for unknown sizes is noted if programs differ") {
   ExportHost on;
   using Ints = std::vector<std::int64_t>;
   const auto notes = [&](const char* mode, std::int64_t kernel, std::int64_t stride, std::int64_t dilate) {
@@ -322,7 +322,7 @@ TEST_CASE("exported windows: same padding that follows from no known size is not
     return on.notes;
   };
   CHECK(notes("same_upper", 3, 2, 1) == Texts());
-  CHECK(notes("same_lower", 3, 1, 2) == Texts());  // plain pads
+  CHECK(notes("same_lower", 3, 1, 2) == Texts());  // explicit pads
   const Texts noted{
       "node 'node' has an auto_pad that some programs reject or compute differently, because the sizes of its data are unknown"};
   CHECK(notes("same_upper", 3, 2, 2) == noted);
@@ -330,7 +330,7 @@ TEST_CASE("exported windows: same padding that follows from no known size is not
   CHECK(notes("same_lower", 3, 2, 1) == noted);
 }
 
-TEST_CASE("exported prelu: a slope that makes the result larger is a formula") {
+TEST_CASE("exported prelu: a slope that enlarges the result becomes a formula") {
   ExportHost on;
   const auto one_way = graph_of(on.host, "prelu", {{tenon::f32, {2, 3, 4}}, {tenon::f32, {3, 1}}}, {});
   CHECK(written_types(on, one_way, 17) == Texts{"PRelu"});
@@ -344,7 +344,7 @@ TEST_CASE("exported prelu: a slope that makes the result larger is a formula") {
   }
 }
 
-TEST_CASE("export: what has no elements because its shape is not known is refused") {
+TEST_CASE("export: a value without elements because of its unknown shape is an error") {
   ExportHost on;
   tenon::Graph graph(on.host);
   graph.output("y", graph.add("batch_norm", {graph.input("x", tenon::f32, {-1, -1})}, {}, "norm"));

@@ -1,4 +1,4 @@
-// What of a graph is written to an ONNX model, under which names, and with which numbers.
+// Which parts of a graph are exported, under which names, and with which numbers.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct Doubled : tenon::Operator {
   }
 };
 
-/// Is called what a second function of Doubled would be called.
+/// Its name is the one that a second function of Doubled would get.
 struct Doubled1 : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("x as it is");
@@ -53,7 +53,7 @@ Texts names_of(const std::vector<tenon::onnx::ValueInfo>& values) {
 
 }  // namespace
 
-TEST_CASE("inputs, variables and constants that no output needs are not written") {
+TEST_CASE("export: omits inputs, variables and constants that no output needs") {
   ExportHost on;
   tenon::Graph graph(on.host);
   const auto x = graph.input("x", tenon::f32, {2}), label = graph.input("label", tenon::f32, {2});
@@ -74,7 +74,7 @@ TEST_CASE("inputs, variables and constants that no output needs are not written"
                           "input 'label' is not written, because no exported output needs it"});
 }
 
-TEST_CASE("a number that no float32 holds is kept by the operator's own node") {
+TEST_CASE("export: a number that does not fit float32 needs the custom operator") {
   ExportHost on;
   const auto written = [&](tenon::DType dtype, const char* op, const char* name, double value) {
     tenon::Graph graph(on.host);
@@ -91,7 +91,7 @@ TEST_CASE("a number that no float32 holds is kept by the operator's own node") {
     CHECK(written(tenon::f64, "leaky_relu", "slope", value) == Texts{"leaky_relu"});
   }
   CHECK(written(tenon::f32, "quadratic", "a", 1e-300) == Texts{"quadratic"});
-  CHECK(on.notes.empty());  // it has a function, whose numbers are float32 as the node's are
+  CHECK(on.notes.empty());  // its function uses float32 numbers, as the node does
   CHECK(written(tenon::f32, "elu", "alpha", 0.1) == Texts{"Elu"});
   CHECK(on.notes.empty());
   CHECK(written(tenon::f64, "elu", "alpha", 0.5) == Texts{"Elu"});
@@ -101,7 +101,7 @@ TEST_CASE("a number that no float32 holds is kept by the operator's own node") {
                           "file, because ONNX attributes are float32"});
 }
 
-TEST_CASE("no output takes another's name, and one that is called otherwise is noted") {
+TEST_CASE("export: output names are unique, and renamed outputs are noted") {
   ExportHost on;
   tenon::Graph graph(on.host);
   const auto x = graph.input("x", tenon::f32, {2});
@@ -112,7 +112,7 @@ TEST_CASE("no output takes another's name, and one that is called otherwise is n
   CHECK(on.notes == Texts{"output 'x' is renamed to 'x_2', because ONNX needs distinct names for inputs and outputs"});
 }
 
-TEST_CASE("a function has no name that another operator of its domain has") {
+TEST_CASE("export: a function is not named like another operator of its domain") {
   ExportHost on;
   on.host.add<Doubled1>("doubled_1");
   tenon::Graph graph(on.host);
@@ -126,7 +126,7 @@ TEST_CASE("a function has no name that another operator of its domain has") {
   check_same(on.import(on.host), graph, random_inputs(graph));
 }
 
-TEST_CASE("names of inputs' dimensions come back") {
+TEST_CASE("export: dimension names of inputs survive a round trip") {
   ExportHost on;
   const auto graph = tenon::Graph::from_json(on.host, R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": ["batch", 2, -1]}},
     "nodes": [{"op": "relu", "name": "r", "inputs": ["x"]}], "outputs": {"y": "r"}})");
@@ -135,7 +135,7 @@ TEST_CASE("names of inputs' dimensions come back") {
   CHECK(tenon::type_text(on.import(on.host).inputs()[0]) == "float32 [batch, 2, ?]");
 }
 
-TEST_CASE("one_hot of a scalar has an axis more while ONNX's runs, which wants one") {
+TEST_CASE("exported one_hot: a scalar gets a temporary axis, which ONNX needs") {
   ExportHost on;
   for (const std::int64_t axis : {-1, 0}) {
     tenon::Graph graph(on.host);

@@ -1,4 +1,5 @@
-// Elementwise operators become functions of ONNX's operators, traced from their own: a host without them computes the same.
+// Export of elementwise operators as functions of ONNX operators, traced from the author's
+// function: a host without the plugin computes the same.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -30,7 +31,7 @@ struct TracedHost {
     options.note = [this](const std::string& text) { notes.push_back(text); };
     tenon::onnx::save(graph, path, options);
   }
-  /// By its nodes and functions, not as the graph that it keeps.
+  /// From its nodes and functions, not from the embedded graph.
   tenon::Graph import(tenon::Host& by) const {
     tenon::onnx::ImportOptions options;
     options.prefer_functions = true;
@@ -58,7 +59,8 @@ struct TwoInputs : tenon::Elementwise {
   }
 };
 
-/// Arithmetic, functions, literals of another type, a parameter that counts, and one that configure() makes.
+/// Arithmetic, functions, literals of another type, an integer parameter, and a member computed by
+/// configure().
 struct Mixture : TwoInputs {
   float scale = 1.5F;
   std::int32_t terms = 3;
@@ -78,7 +80,8 @@ struct Mixture : TwoInputs {
   }
 };
 
-/// Branches in branches, a branch by a parameter, one whose ends are equal, a choice, and signs as people write them.
+/// Nested branches, a branch on a parameter, one with equal results, a conditional expression, and
+/// common idioms for signs.
 struct Bands : OneInput {
   bool mirrored = true;
   static constexpr void describe(auto& op) {
@@ -98,7 +101,7 @@ struct Bands : OneInput {
   }
 };
 
-/// In float, x <= 0.1 asks whether the double of x is, and 0.1F is not.
+/// With float x, `x <= 0.1` compares in double, unlike `x <= 0.1F`.
 struct Edge : OneInput {
   template <class T>
   TENON_FN T operator()(T x) const {
@@ -106,7 +109,7 @@ struct Edge : OneInput {
   }
 };
 
-/// Does not look at y.
+/// Ignores y.
 struct First : TwoInputs {
   template <class T>
   TENON_FN T operator()(T x, T) const {
@@ -190,7 +193,7 @@ struct Silent : OneInput {
   }
 };
 
-/// What a broken plugin may tell.
+/// Nonsense that a broken plugin may record.
 struct Liar : tenon::Operator {
   std::int32_t lie = 0;
   mutable int calls = 0;
@@ -231,7 +234,7 @@ struct Liar : tenon::Operator {
   }
 };
 
-/// Elementwise, and none of its inputs has the type that is computed in.
+/// Elementwise, but none of its inputs has the dtype of the computation.
 struct TypedLiar : Liar {
   static constexpr void describe(auto& op) {
     op.doc("x as it is");
@@ -241,12 +244,12 @@ struct TypedLiar : Liar {
   }
 };
 
-/// Numbers around all that the functions above ask for.
+/// Numbers around all thresholds of the functions above.
 Tensor interesting() {
   return Tensor::from({-2.0F, -0.75F, -0.3F, -0.0F, 0.0F, 1e-6F, 0.1F, 0.2F, 0.25F, 0.3F, 0.5F, 0.6F, 0.7F, 1.0F, 1.5F, 4.0F}, {16});
 }
 
-/// What the operator gives, and what a host without it makes of its function.
+/// The operator's result, and that of its function on a host without the plugin.
 struct Pair {
   Tensor kernel, function;
 };
@@ -285,7 +288,7 @@ std::string note_of(const Op& op, tenon::DType dtype = tenon::f32) {
 
 }  // namespace
 
-TEST_CASE("a function of arithmetic and mathematics is traced from the author's own, with its parameters") {
+TEST_CASE("traced functions: arithmetic and math functions, with parameters") {
   const auto x = interesting();
   const auto y = Tensor::from({-1.5F, 0.5F, 2.0F}, {3, 1});
   check_function(Mixture(), {{"x", x}, {"y", y}});
@@ -293,10 +296,11 @@ TEST_CASE("a function of arithmetic and mathematics is traced from the author's 
   other.scale = -0.5F, other.terms = 0;
   check_function(other, {{"x", x}, {"y", y}});
   const auto found = both(Mixture(), {{"x", Tensor::from({0.3F, -1.2F}, {2})}, {"y", Tensor::from({0.7F, -0.4F}, {2})}}).kernel;
-  CHECK(tenon::all_close(found, Tensor::from({0.024237213F, -3.3039522F}, {2}), {.rtol = 1e-6}));  // by Python in float64
+  // computed by Python in float64
+  CHECK(tenon::all_close(found, Tensor::from({0.024237213F, -3.3039522F}, {2}), {.rtol = 1e-6}));
 }
 
-TEST_CASE("branches are traced each way and joined by choices") {
+TEST_CASE("traced functions: all ways through branches are traced and joined by Where") {
   const tenon::CloseOptions exactly{.rtol = 0, .atol = 0};
   Bands plain;
   plain.mirrored = false;
@@ -305,7 +309,7 @@ TEST_CASE("branches are traced each way and joined by choices") {
   check_function(Edge(), {{"x", interesting()}}, exactly);
 }
 
-TEST_CASE("the body computes in the type that the kernel computes in, and rounds once") {
+TEST_CASE("traced functions: compute in the kernel's dtype and round once") {
   const tenon::CloseOptions exactly{.rtol = 0, .atol = 0};
   for (const auto dtype : {tenon::f16, tenon::bf16, tenon::f64}) {
     TracedHost on;
@@ -315,13 +319,13 @@ TEST_CASE("the body computes in the type that the kernel computes in, and rounds
   }
 }
 
-TEST_CASE("the result has the shape that all inputs broadcast to, whatever it depends on") {
+TEST_CASE("traced functions: the result has the broadcast shape of all inputs") {
   check_function(First(), {{"x", Tensor::from({1.0F, 2.0F}, {2, 1})}, {"y", Tensor::zeros(tenon::f32, {3})}});
   check_function(OwnTraced(), {{"x", interesting()}});
   check_function(Above(), {{"x", interesting()}, {"y", Tensor::from({0.25F}, {1})}});
 }
 
-TEST_CASE("nodes of one operator share a function where parameters and types are the same") {
+TEST_CASE("traced functions: nodes with equal parameters and types share a function") {
   TracedHost on;
   tenon::Graph graph(on.host);
   const auto x = graph.input("x", tenon::f32, {3});
@@ -340,7 +344,7 @@ TEST_CASE("nodes of one operator share a function where parameters and types are
                                             "Not", "Or", "Where"});
 }
 
-TEST_CASE("a function that nobody can trace has no body, and a note says why") {
+TEST_CASE("traced functions: without a trace there is no body, and a note with the reason") {
   const auto because = [](const std::string& name, const std::string& reason) {
     return "node 'a' is written as tenon.app::" + name + ", which other programs do not have; it has no function body, because " + reason;
   };
@@ -356,7 +360,7 @@ TEST_CASE("a function that nobody can trace has no body, and a note says why") {
 }
 
 #if defined(__x86_64__)
-TEST_CASE("plugins of 0.1.0, and those in worker processes, are written as nodes without a body") {
+TEST_CASE("traced functions: plugins of 0.1.0 and isolated plugins have no body") {
   for (const bool isolated : {false, true}) {
     tenon::HostOptions how;
     how.trust_writable = true;
@@ -375,7 +379,7 @@ TEST_CASE("plugins of 0.1.0, and those in worker processes, are written as nodes
 }
 #endif
 
-TEST_CASE("a plugin that tells nonsense has no body either") {
+TEST_CASE("traced functions: a plugin that records nonsense has no body") {
   const char* const reasons[] = {"it calls 'magic' with 1 operands",
                                  "it calls 'add' with 3 operands",
                                  "it calls '' with 1 operands",

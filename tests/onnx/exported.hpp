@@ -1,4 +1,4 @@
-// Graphs written as ONNX models, and what was written.
+// Exports graphs as ONNX models and inspects them.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -34,7 +34,7 @@ struct ExportHost {
     for (const auto& node : model.graph.nodes) found.emplace_back(node.type);
     return found;
   }
-  /// By its nodes, not as the graph that it keeps.
+  /// From its nodes, not from the embedded graph.
   tenon::Graph import(tenon::Host& by) const {
     tenon::onnx::ImportOptions options;
     options.map.emplace("Nothing", "relu");

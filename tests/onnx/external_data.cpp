@@ -1,4 +1,4 @@
-// Elements in files beside the model, and which files are not read.
+// External data files, and files that must not be read.
 #include "onnx/external_data.hpp"
 
 #include <doctest/doctest.h>
@@ -31,7 +31,7 @@ tenon::onnx::Model model_with(const fs::path& path, const Texts& tensors) {
 
 }  // namespace
 
-TEST_CASE("tensors in a file beside the model") {
+TEST_CASE("external data: tensors in a file next to the model") {
   const TemporaryFolder folder;
   fs::create_directories(folder / "deep/er");
   write_bytes(folder / "deep/er/w.bin", std::string(3, 'x') + raw<float>({9, 1, 2, 3, 4}));
@@ -49,11 +49,11 @@ TEST_CASE("tensors in a file beside the model") {
   CHECK(tensors[2].to_string() == "float32 [4]  1 2 3 4");
   CHECK(tensors[3].to_string() == "float32 [0]");
   CHECK(tensors[4].to_string() == "float32 [2]  2 3");
-  tensors[0].data<float>()[1] = 7;  // nobody else sees it
+  tensors[0].data<float>()[1] = 7;  // not visible elsewhere
   CHECK(tensors[4].to_string() == "float32 [2]  2 3");
 }
 
-TEST_CASE("a model in the current folder") {
+TEST_CASE("external data: of a model in the current folder") {
   const TemporaryFolder folder;
   write_bytes(folder / "w.bin", raw<float>({1}));
   const auto before = fs::current_path();
@@ -64,7 +64,7 @@ TEST_CASE("a model in the current folder") {
   CHECK(text == "float32 [1]  1");
 }
 
-TEST_CASE("a large file is mapped, and whoever changes it is found") {
+TEST_CASE("external data: a large file is mapped, and changes to it are detected") {
   const TemporaryFolder folder;
   write_bytes(folder / "w.bin", std::string(4 << 20, '\0'));
   const auto model = model_with(folder / "m.onnx", {outside("a", {1 << 20}, {{"location", "w.bin"}})});
@@ -76,7 +76,7 @@ TEST_CASE("a large file is mapped, and whoever changes it is found") {
   CHECK(failure_of([&] { memory->require_unchanged(); }).message.find("w.bin") != std::string::npos);
 }
 
-TEST_CASE("parts that are outside of the file, or too many of them, are refused") {
+TEST_CASE("external data: ranges outside of the file, and too many ranges, are rejected") {
   const TemporaryFolder folder;
   write_bytes(folder / "w.bin", raw<float>({1, 2}));
   struct Case {
@@ -95,7 +95,7 @@ TEST_CASE("parts that are outside of the file, or too many of them, are refused"
     CHECK(found.kind == 4);
     CHECK_MESSAGE(found.message.find(one.sentence) != std::string::npos, found.message);
   }
-  // A thousand tensors of one file's bytes would be a gigabyte.
+  // A thousand tensors over the same bytes of a file would take a gigabyte.
   write_bytes(folder / "w.bin", std::string(1 << 20, '\0'));
   const auto model = model_with(folder / "m.onnx", Texts());
   Texts tensors;
@@ -109,7 +109,7 @@ TEST_CASE("parts that are outside of the file, or too many of them, are refused"
   CHECK_MESSAGE(found.message.find("the file is damaged or malicious") != std::string::npos, found.message);
 }
 
-TEST_CASE("files that a model may not read") {
+TEST_CASE("external data: files that a model may not read") {
   const TemporaryFolder folder;
   fs::create_directories(folder / "model/sub");
   const auto model = folder / "model/m.onnx";
@@ -130,7 +130,8 @@ TEST_CASE("files that a model may not read") {
   fs::create_symlink("hard", folder / "model/to_hard");
   fs::create_directories(folder / "blobs");
   write_bytes(folder / "blobs/own", "own");
-  fs::create_symlink("../blobs/own", folder / "model/blob");  // no cache: the folder has no snapshots
+  // not a cache: the folder has no snapshots
+  fs::create_symlink("../blobs/own", folder / "model/blob");
   fs::create_hard_link(folder / "secret", folder / "model/hard");
   REQUIRE(::mkfifo((folder / "model/pipe").c_str(), 0600) == 0);
   using namespace std::string_literals;
@@ -186,7 +187,7 @@ TEST_CASE("files that a model may not read") {
   }
 }
 
-TEST_CASE("Hugging Face's cache: links to the blobs of the same repository, and no others, are followed") {
+TEST_CASE("external data: in a Hugging Face cache, only links to the same repository's blobs are followed") {
   const TemporaryFolder folder;
   const auto home = folder / "hub/models--a--b";
   const auto revision = home / "snapshots/1234/onnx";

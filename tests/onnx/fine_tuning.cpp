@@ -1,4 +1,4 @@
-// An imported network is trained on.
+// Fine-tuning of an imported network.
 #include <doctest/doctest.h>
 
 #include <tenon/host/trainer.hpp>
@@ -45,7 +45,7 @@ std::string network() {
   return parts.bytes();
 }
 
-/// Class 0 has a bright left half, class 1 a bright top.
+/// Images of class 0 have a bright left half, those of class 1 a bright top half.
 tenon::NamedTensors images(std::int64_t count) {
   std::vector<float> pixels;
   std::vector<std::int64_t> labels;
@@ -60,7 +60,7 @@ tenon::NamedTensors images(std::int64_t count) {
 
 }  // namespace
 
-TEST_CASE("an imported network is trained on, with its normalization's states and its dropout, and saved") {
+TEST_CASE("fine-tuning: an imported network with normalization states and dropout is trained and saved") {
   OnnxHost on;
   std::ofstream(on.folder / "net.onnx", std::ios::binary) << network();
   auto graph = tenon::onnx::load(on.host, on.folder / "net.onnx");
@@ -91,7 +91,7 @@ TEST_CASE("an imported network is trained on, with its normalization's states an
   for (std::size_t i = 0; i < 8; ++i) CHECK(there.values<float>()[i] == doctest::Approx(here.values<float>()[i]).epsilon(1e-4));
 }
 
-TEST_CASE("a model that was exported for training drops in every run, which no graph does") {
+TEST_CASE("fine-tuning: rejects a model exported for training, which drops in every run") {
   const auto failure = failure_of([] {
     OnnxHost on;
     const auto yes = onnx_bytes::tensor("yes", 9, {}, onnx_bytes::raw_data(std::string(1, '\1')));

@@ -1,4 +1,4 @@
-// Files that somebody damaged or made to do harm: a model or a Failure, and nothing else.
+// Damaged and malicious files: the result is a model or a Failure.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -13,7 +13,7 @@ using namespace onnx_bytes;
 
 namespace {
 
-/// Everything that can be asked of a model. True where it is one.
+/// Uses everything that a model offers. Returns whether it is one.
 bool read_all(const std::string& bytes) {
   const auto failure = failure_of([&] {
     const auto model = read(bytes);
@@ -28,15 +28,16 @@ bool read_all(const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("a model that is cut off anywhere") {
+TEST_CASE("hostile models: truncation at any byte") {
   const auto bytes = sample().bytes();
   REQUIRE(read_all(bytes));
   int models = 0;
   for (std::size_t size = 0; size < bytes.size(); ++size) models += read_all(bytes.substr(0, size));
-  CHECK(models <= 4);  // between fields of the model itself that may be left out: opsets of other domains, the function
+  // between optional fields of the model: opsets of other domains, the function
+  CHECK(models <= 4);
 }
 
-TEST_CASE("a model with a wrong bit") {
+TEST_CASE("hostile models: any flipped bit") {
   auto bytes = sample().bytes();
   int models = 0;
   for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
@@ -48,7 +49,7 @@ TEST_CASE("a model with a wrong bit") {
   CHECK(models > 100);  // in names and elements
 }
 
-TEST_CASE("bombs are refused before they take memory") {
+TEST_CASE("hostile models: bombs are rejected before they use memory") {
   for (const auto& bomb : onnx_bombs::all(8 << 20)) {
     CAPTURE(bomb.what);
     const auto failure = failure_of([&] { read(bomb.bytes); });
@@ -58,8 +59,8 @@ TEST_CASE("bombs are refused before they take memory") {
   }
 }
 
-TEST_CASE("many honest entries are read") {
-  // What writers write at least: 20 bytes for a node.
+TEST_CASE("hostile models: many legitimate entries are accepted") {
+  // The least that exporters write: 20 bytes per node.
   ModelParts parts;
   parts.graph.nodes.assign(100'000, {"Relu", {"x12345"}, {""}});
   CHECK(read(parts.bytes()).graph.nodes.size() == 100'000);

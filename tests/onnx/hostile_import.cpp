@@ -1,4 +1,5 @@
-// Models that somebody damaged or made to do harm, through the whole importer: a graph or a Failure, in little memory.
+// Damaged and malicious models through the whole importer: the result is a graph or a Failure,
+// within little memory.
 #include <doctest/doctest.h>
 
 #include <tenon/host/evaluator.hpp>
@@ -14,7 +15,7 @@ using namespace imported;
 namespace hostile_import_tests {
 namespace {
 
-/// True where it is one.
+/// Returns whether the model can be imported.
 bool imports(tenon::Host& host, const std::string& bytes) {
   const auto failure = failure_of([&] {
     const auto model = onnx_bytes::read(bytes);
@@ -24,7 +25,7 @@ bool imports(tenon::Host& host, const std::string& bytes) {
   return failure.kind == 0;
 }
 
-/// What is said of a model, or nothing.
+/// The error message; empty if there is none.
 std::string refusal(const onnx_bytes::ModelParts& parts) {
   static OnnxHost on;
   return failure_of([&] {
@@ -46,7 +47,7 @@ onnx_bytes::ModelParts from_x(std::vector<NodeParts> nodes, onnx_bytes::Texts in
 
 }  // namespace
 
-TEST_CASE("models that are cut off or have a wrong bit are imported or refused") {
+TEST_CASE("hostile import: truncated models and flipped bits") {
   OnnxHost on;
   for (const auto& model : small_models::all()) {
     const auto& whole = model.second;
@@ -69,7 +70,7 @@ TEST_CASE("models that are cut off or have a wrong bit are imported or refused")
   }
 }
 
-TEST_CASE("functions that double are bounded by the file's size") {
+TEST_CASE("hostile import: exponential functions are bounded by the file's size") {
   auto parts = from_x({{"F0", {"x"}, {"y"}, {}, "", "local"}});
   for (int i = 0; i < 40; ++i) {
     const auto next = i == 39 ? NodeParts{"Relu", {"a"}, {"b"}} : NodeParts{"F" + std::to_string(i + 1), {"a"}, {"b"}, {}, "", "local"};
@@ -82,14 +83,14 @@ TEST_CASE("functions that double are bounded by the file's size") {
   CHECK(refusal(parts).find("recursive functions: ") != std::string::npos);
 }
 
-TEST_CASE("a function's attribute that nobody gives is absent, or missed") {
+TEST_CASE("hostile import: missing function attributes") {
   const auto refer = onnx_bytes::attribute("axis", 2, onnx_bytes::message([](auto& to) { to.add_string(21, "nowhere"); }));
   auto parts = from_x({{"F", {"x"}, {"y"}, {}, "", "local"}});
   parts.functions = {{"local", "F", {"a"}, {"b"}, {}, {{"Softmax", {"a"}, {"b"}, {refer}}}}};
   CHECK(refusal(parts).find("'nowhere'") != std::string::npos);
 }
 
-TEST_CASE("small files do not become large tensors") {
+TEST_CASE("hostile import: small files do not become large tensors") {
   const auto sizes = small_models::int64s("sizes", {1 << 15, 1 << 15});
   const auto ones = small_models::zeros("one", {1, 1});
   CHECK(refusal(from_x({{"Expand", {"one", "sizes"}, {"e"}}, {"Add", {"x", "x"}, {"y"}}}, {ones, sizes})).empty());
@@ -100,7 +101,7 @@ TEST_CASE("small files do not become large tensors") {
   CHECK(refusal(parts).empty());
 }
 
-TEST_CASE("loops in loops whose values grow one after the other are inferred so often, and not more") {
+TEST_CASE("hostile import: the number of inferences of nested loops is bounded") {
   constexpr int values = 10, depth = 4;
   onnx_bytes::GraphParts body;
   for (int level = 0; level < depth; ++level) {
@@ -133,7 +134,7 @@ TEST_CASE("loops in loops whose values grow one after the other are inferred so 
                 message);
 }
 
-TEST_CASE("what contradicts itself is refused by a sentence") {
+TEST_CASE("hostile import: contradictions are errors") {
   CHECK(refusal(from_x({{"Relu", {"x"}, {"y"}}, {"Relu", {"x"}, {"y"}}})).find("'y'") != std::string::npos);
   CHECK(refusal(from_x({{"Relu", {"z"}, {"y"}}})).find("'z' is used before it is produced") != std::string::npos);
   CHECK(refusal(from_x({{"Add", {"x", "w"}, {"y"}}}, {small_models::zeros("w", {3})})).find("Add node that produces 'y'") !=
@@ -148,7 +149,7 @@ TEST_CASE("what contradicts itself is refused by a sentence") {
   CHECK(refusal(parts).find("'x'") != std::string::npos);
 }
 
-TEST_CASE("names that no graph can have are changed, and told") {
+TEST_CASE("import names: names that a graph does not allow are changed and reported") {
   OnnxHost on;
   onnx_bytes::ModelParts parts;
   parts.graph.nodes = {{"Relu", {"in:0"}, {"a/b:0"}, {}, "layer:1\n"}, {"Add", {"a/b:0", "k:0"}, {"out:0"}}};
@@ -167,10 +168,10 @@ TEST_CASE("names that no graph can have are changed, and told") {
   CHECK(notes.size() == 3);
 }
 
-TEST_CASE("names that a graph can have stay, and those that change are found by the model's name") {
+TEST_CASE("import names: allowed names stay, and changed ones can be used by their original name") {
   OnnxHost on;
   onnx_bytes::ModelParts parts;
-  // nodes and the first reader of a weight come before the names that they would take
+  // nodes and the first use of a weight precede the names that they would otherwise take
   parts.graph.nodes = {{"Mul", {"x:0", "w:0"}, {"a"}, {}, "w_0"},
                        {"Sub", {"a", "x_0"}, {"b"}},
                        {"Add", {"b", "w_0"}, {"y:0"}},

@@ -1,4 +1,5 @@
-// Models written by hand become graphs. Expected numbers are worked out by hand from ONNX's text.
+// Import of models written by hand. Expected numbers are derived by hand from the ONNX
+// specification.
 #include <doctest/doctest.h>
 
 #include "../failure_of.hpp"
@@ -12,7 +13,7 @@ using Floats = std::vector<float>;
 
 }  // namespace
 
-TEST_CASE("a Gemm is a fully connected layer where it is one, and its weights are variables") {
+TEST_CASE("import: a Gemm becomes a fully connected layer if possible, with variables for weights") {
   OnnxHost on;
   const auto graph = on.load(
       {{NodeParts{"Gemm", {"x", "w", "b"}, {"y"}, {integer("transB", 1)}}}, {floats("w", {1, 2}, {10, 1}), floats("b", {1}, {0.5F})}});
@@ -23,13 +24,13 @@ TEST_CASE("a Gemm is a fully connected layer where it is one, and its weights ar
   CHECK(graph.variables()[0].name == "w");
 }
 
-TEST_CASE("a Gemm of other kinds is a product, and a sum") {
+TEST_CASE("import: other forms of Gemm become a product and a sum") {
   OnnxHost on;
   CHECK(on.run(on.load({{NodeParts{"Gemm", {"x", "w", "b"}, {"y"}, {integer("transA", 1)}}},
                         {floats("w", {2, 1}, {10, 1}), floats("b", {1}, {0.5F})}})) == Floats{13.5F, 24.5F});
 }
 
-TEST_CASE("constants are computed while a model is read, and the same elements are one value") {
+TEST_CASE("import: constants are folded, and equal elements become one value") {
   OnnxHost on;
   const auto graph =
       on.load({{NodeParts{"Add", {"two", "two"}, {"four"}}, NodeParts{"Mul", {"x", "four"}, {"z"}}, NodeParts{"Add", {"z", "four"}, {"y"}}},
@@ -39,7 +40,7 @@ TEST_CASE("constants are computed while a model is read, and the same elements a
   CHECK(graph.constants().size() == 1);
 }
 
-TEST_CASE("all operators that are missing are named at once, with how often they occur") {
+TEST_CASE("import: all missing operators are reported at once, with counts") {
   OnnxHost on;
   const auto failure = failure_of([&] {
     on.load({{NodeParts{"Strange", {"x"}, {"a"}, {}, "", "my.ops"}, NodeParts{"Strange", {"a"}, {"b"}, {}, "", "my.ops"},
@@ -50,7 +51,7 @@ TEST_CASE("all operators that are missing are named at once, with how often they
   CHECK(failure.hint.find("name the operator that computes") != std::string::npos);
 }
 
-TEST_CASE("an operator is found by the user's word, and by its name, which is told") {
+TEST_CASE("import: an operator is found by the user's mapping, and by name, which is noted") {
   OnnxHost on;
   tenon::onnx::ImportOptions options;
   options.map.emplace("my.ops::Strange", "relu");
@@ -64,14 +65,14 @@ TEST_CASE("an operator is found by the user's word, and by its name, which is to
   CHECK(notes[0].find("my.ops::LeakyRelu is computed by tenon.leaky_relu") != std::string::npos);
 }
 
-TEST_CASE("an attribute without a place is refused by name, with the node") {
+TEST_CASE("import: an unsupported attribute is an error that names the attribute and the node") {
   OnnxHost on;
   const auto failure = failure_of([&] { on.load({{NodeParts{"Relu", {"x"}, {"y"}, {integer("colour", 3)}}}, {}}); });
   CHECK(failure.message.find("Relu node that produces 'y'") != std::string::npos);
   CHECK(failure.message.find("'colour'") != std::string::npos);
 }
 
-TEST_CASE("functions are written out, with the attributes that their callers give") {
+TEST_CASE("import: functions are inlined with their callers' attributes") {
   OnnxHost on;
   const onnx_bytes::FunctionParts function{"my.ops",
                                            "Rows",
@@ -87,7 +88,7 @@ TEST_CASE("functions are written out, with the attributes that their callers giv
   CHECK(failure.message.find("'which' is missing; its function requires it") != std::string::npos);
 }
 
-TEST_CASE("shapes that a model computes are known when a run is planned, for any sizes") {
+TEST_CASE("import: computed shapes are known to the plan, for any sizes") {
   OnnxHost on;
   // x [n, m] -> [m, n], by Shape, Gather, Concat and Reshape
   const auto indices = onnx_bytes::tensor("swap", 7, {2}, onnx_bytes::raw_data(onnx_bytes::raw(std::vector<std::int64_t>{1, 0})));
@@ -101,7 +102,7 @@ TEST_CASE("shapes that a model computes are known when a run is planned, for any
   CHECK(session.plan({{"x", {4, 5}}}).steps.size() == 1);
 }
 
-TEST_CASE("inputs get shapes and become constants as the user says, and no others") {
+TEST_CASE("import: user-provided input shapes and constants") {
   OnnxHost on;
   const Written written{{NodeParts{"Relu", {"x"}, {"y"}}}, {}, {}, {{-1, "n"}, {2, ""}}};
   tenon::onnx::ImportOptions options;

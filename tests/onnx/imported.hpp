@@ -1,4 +1,4 @@
-// Models written by hand, from x to y, imported and run.
+// Imports and runs hand-written models with input x and output y.
 #pragma once
 #include <fstream>
 #include <string>
@@ -15,7 +15,7 @@ namespace imported {
 
 using onnx_bytes::NodeParts;
 
-/// What the function's caller says under another name.
+/// An attribute that refers to the function caller's attribute of another name.
 inline std::string reference(const std::string& name, const std::string& outer) {
   return onnx_bytes::attribute(name, 2, onnx_bytes::message([&](auto& to) { to.add_string(21, outer); }));
 }
@@ -26,7 +26,7 @@ inline std::string floats(const std::string& name, const onnx_bytes::Dims& dims,
   return onnx_bytes::tensor(name, 1, dims, onnx_bytes::raw_data(onnx_bytes::raw(elements)));
 }
 
-/// From x, [2, 2], to y.
+/// A model from x, [2, 2], to y.
 struct Written {
   std::vector<NodeParts> nodes;
   onnx_bytes::Texts initializers{};

@@ -1,4 +1,4 @@
-// Nodes that nothing computes are kept on request.
+// Unknown nodes are kept on request.
 #include <doctest/doctest.h>
 
 #include "../failure_of.hpp"
@@ -9,7 +9,7 @@ using namespace imported;
 namespace keep_unknown_tests {
 namespace {
 
-/// Relu, two nodes of an operator that nobody has, and a node that reads a value of no known type.
+/// Relu, two nodes of an unknown operator, and a node that reads a value of unknown type.
 Written strange() {
   const auto small = onnx_bytes::tensor("", 7, {2}, onnx_bytes::raw_data(onnx_bytes::raw(std::vector<std::int64_t>{3, -4})));
   const onnx_bytes::Texts attributes = {integer("k", 7),
@@ -22,7 +22,7 @@ Written strange() {
 
 }  // namespace
 
-TEST_CASE("nodes that nothing computes are kept, shown, saved and loaded, and do not run") {
+TEST_CASE("keep unknown: unknown nodes are kept, shown, saved and loaded, but do not run") {
   OnnxHost on;
   tenon::onnx::ImportOptions options;
   options.keep_unknown = true;
@@ -51,7 +51,7 @@ TEST_CASE("nodes that nothing computes are kept, shown, saved and loaded, and do
   CHECK(graph.to_bytes() == tenon::Graph::load(on.host, on.folder / "kept.tenon").to_bytes());
 }
 
-TEST_CASE("what reads a kept node's value is imported where the model says its type") {
+TEST_CASE("keep unknown: consumers are imported if the model declares the value's type") {
   OnnxHost on;
   tenon::onnx::ImportOptions options;
   options.keep_unknown = true;
@@ -67,7 +67,7 @@ TEST_CASE("what reads a kept node's value is imported where the model says its t
   CHECK(graph.operators()[0].version == 3);
 }
 
-TEST_CASE("a node with a graph in it cannot be kept") {
+TEST_CASE("keep unknown: a node with a subgraph cannot be kept") {
   OnnxHost on;
   tenon::onnx::ImportOptions options;
   options.keep_unknown = true;
@@ -80,7 +80,7 @@ TEST_CASE("a node with a graph in it cannot be kept") {
       failure.message);
 }
 
-TEST_CASE("an unknown node in a node's graph is refused alone, with the reason that it cannot be kept") {
+TEST_CASE("keep unknown: only unknown nodes in subgraphs are errors, with the reason") {
   OnnxHost on;
   tenon::onnx::ImportOptions options;
   options.keep_unknown = true;
@@ -100,7 +100,7 @@ TEST_CASE("an unknown node in a node's graph is refused alone, with the reason t
   CHECK(failure.hint.find("inside If, Loop and Scan cannot be kept") != std::string::npos);
 }
 
-TEST_CASE("the model's function is taken instead of a plugin's operator where the user says so") {
+TEST_CASE("import: prefers the model's function to a plugin's operator on request") {
   OnnxHost on;
   const onnx_bytes::FunctionParts relu{"", "Relu", {"in"}, {"out"}, {}, {NodeParts{"Add", {"in", "in"}, {"out"}}}};
   const Written written{{NodeParts{"Relu", {"x"}, {"y"}}}, {}, {relu}};

@@ -1,4 +1,4 @@
-// com.microsoft's attention with a past. Numbers were recorded from onnxruntime 1.32.
+// com.microsoft's attention with a past. Expected numbers were recorded from onnxruntime 1.32.
 #include <doctest/doctest.h>
 
 #include "../failure_of.hpp"
@@ -41,8 +41,8 @@ void check(const Written& written, const Values& wanted) {
   for (std::size_t i = 0; i < made.size(); ++i) CHECK(made[i] == doctest::Approx(wanted[i]).epsilon(1e-5));
 }
 
-/// Two samples of one step. Of their pasts' three rows, 1 and 3 count, which the run's own x says; it says also that there are 4 rows at
-/// most.
+/// Two samples of one step. Of the three rows of their pasts, 1 and 3 are valid, which the input x
+/// determines, as well as the maximum of 4 rows.
 Written decoder(const std::string& y, const Texts& attributes, const std::string& total = "total") {
   auto all = attributes;
   for (const auto* heads : {"num_heads", "kv_num_heads"}) all.push_back(integer(heads, 1));
@@ -59,7 +59,7 @@ Written decoder(const std::string& y, const Texts& attributes, const std::string
                            floats("v", {2, 1, 3, 8}, pattern(7)), int32s("three", {1}, {3})}};
 }
 
-/// One sample of two steps, from x, with `more` of what a node takes.
+/// One sample of two steps, from x, with additional inputs `more`.
 Written steps(const NodeParts& node, const Texts& more) {
   Written written{.nodes = {{"Unsqueeze", {"x", "zeros"}, {"q"}}, {"Unsqueeze", {"q", "zeros"}, {"heads"}}, node}, .initializers = more};
   written.initializers.push_back(longs("zeros", {1}, {0}));
@@ -68,7 +68,7 @@ Written steps(const NodeParts& node, const Texts& more) {
 
 }  // namespace
 
-TEST_CASE("GroupQueryAttention puts each sample's step behind its own past") {
+TEST_CASE("GroupQueryAttention: appends each sample's step to its own past") {
   const auto scale = number("scale", 0.0625F);
   check(decoder("y", {scale}), {0.6063476F, 1.507934F, 0.8031738F, 1.704761F, 1, 1.901587F, 1.196826F, 1.409521F, 2.988476F, 3.985637F,
                                 2.989391F, 3.977369F, 2.979958F, 3.977119F, 2.985637F, 3.982798F});
@@ -81,7 +81,7 @@ TEST_CASE("GroupQueryAttention puts each sample's step behind its own past") {
          -0.5F, 0,     0.5F, 1,    1.5F, 2,    -1, -0.5F, 0, 0.5F, 1,   1.5F, 3,    4, 3,  4,     3, 4,    3, 4});
 }
 
-TEST_CASE("GroupQueryAttention refuses lengths that contradict each other, and what it does not compute") {
+TEST_CASE("GroupQueryAttention: rejects inconsistent lengths and unsupported options") {
   OnnxHost on;
   CHECK(failure_of([&] { on.run(on.load(decoder("y", {}, "three"))); }).message.find("but the axis has size 4") != std::string::npos);
   const auto refused = [&](const Texts& attributes) { return failure_of([&] { on.load(decoder("y", attributes)); }).message; };
@@ -90,7 +90,7 @@ TEST_CASE("GroupQueryAttention refuses lengths that contradict each other, and w
   CHECK(refused({integer("qk_output", 1)}).find("its qk_output is not supported") != std::string::npos);
 }
 
-TEST_CASE("Attention and MultiHeadAttention of com.microsoft go on from a past") {
+TEST_CASE("Attention and MultiHeadAttention of com.microsoft: continue from a past") {
   const auto heads = integer("num_heads", 1), scale = number("scale", 0.25F);
   const Texts weights{floats("w", {2, 6}, {1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1}), floats("past", {2, 1, 1, 1, 2}, {1, -1, 0.5F, 2})};
   const Texts told{heads, scale, integer("unidirectional", 1)};
@@ -101,7 +101,7 @@ TEST_CASE("Attention and MultiHeadAttention of com.microsoft go on from a past")
         {0.9087872F, 2, 2.941375F, 3.941375F});
 }
 
-TEST_CASE("masks say where keys end, and another attention's keys have their bias") {
+TEST_CASE("Attention and MultiHeadAttention of com.microsoft: masks by length, and keys that already have their bias") {
   const auto heads = integer("num_heads", 1), scale = number("scale", 0.25F);
   check(steps(microsoft("MultiHeadAttention", {"q", "q", "q", "", "ends"}, {"y"}, {heads, scale, number("mask_filter_value", -1)}),
               {int32s("ends", {1}, {1})}),

@@ -1,4 +1,4 @@
-// Every field that is read, from bytes written by hand.
+// Every field that is read, from hand-written bytes.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -12,7 +12,7 @@ using namespace onnx_bytes;
 using tenon::onnx::List;
 namespace proto = tenon::onnx::proto;
 
-TEST_CASE("a model's fields") {
+TEST_CASE("read_model: fields of a model") {
   const auto model = read(sample().bytes());
   CHECK(model.ir_version == 8);
   CHECK(model.producer_name == "tests");
@@ -43,7 +43,7 @@ TEST_CASE("a model's fields") {
   CHECK(graph.sparse_initializers[0].dims[1] == 2);
 }
 
-TEST_CASE("nodes and attributes of every kind") {
+TEST_CASE("read_model: nodes, and attributes of every kind") {
   const auto model = read(sample().bytes());
   const auto& conv = model.graph.nodes[0];
   CHECK(conv.name == "conv");
@@ -71,7 +71,7 @@ TEST_CASE("nodes and attributes of every kind") {
   for (const auto& attribute : odd.attributes) CHECK(attribute.value.index() == static_cast<std::size_t>(attribute.kind));
 }
 
-TEST_CASE("functions and what calls them") {
+TEST_CASE("read_model: functions and their callers") {
   const auto model = read(sample().bytes());
   const auto* const twice = model.function("local", "Twice", "");
   REQUIRE(twice != nullptr);
@@ -92,7 +92,7 @@ TEST_CASE("functions and what calls them") {
   CHECK(uses == "::Add 1, ::Conv 1, ::Identity 2, ::If 1, local::Twice 1, my.ops::Odd 1, ");
 }
 
-TEST_CASE("types of values that are no tensors") {
+TEST_CASE("read_model: types of values other than tensors") {
   const auto wrap = [](std::uint32_t kind, const std::string& element) {
     return message([&](auto& to) { to.add_message(kind, message([&](auto& inner) { inner.add_message(1, element); })); });
   };
@@ -117,7 +117,7 @@ TEST_CASE("types of values that are no tensors") {
   CHECK(inputs[3].type == nullptr);
 }
 
-TEST_CASE("what protobuf allows: fields in any order, unknown ones, the last of several, numbers not packed") {
+TEST_CASE("read_model: protobuf allows any field order, unknown and repeated fields, unpacked numbers") {
   const auto unknown_field = message([](auto& to) {
     to.add_int64(100, 5);
     to.add_fixed64(101, 5);
@@ -147,7 +147,7 @@ TEST_CASE("what protobuf allows: fields in any order, unknown ones, the last of 
   CHECK(axes[1] == 5);
 }
 
-TEST_CASE("a mapped file is read in place") {
+TEST_CASE("read_model: a mapped file is used in place") {
   const TemporaryFolder folder;
   write_bytes(folder / "m.onnx", sample().bytes());
   const auto model = tenon::onnx::read_model(folder / "m.onnx", 0);

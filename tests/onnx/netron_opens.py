@@ -17,7 +17,8 @@ import threading
 import netron
 import onnx
 
-# Netron asks for consent to cookies first, and remembers the answer in one. Cookies hold for all ports of a machine.
+# Netron asks for consent to cookies first, and stores the answer in a cookie. Cookies apply to all
+# ports of a machine.
 CONSENT = "<script>document.cookie = 'consent=1;path=/'; location.replace('http://localhost:{port}/');</script>"
 
 
@@ -61,7 +62,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as profile:
         for path in map(pathlib.Path, sys.argv[1:]):
             nodes = collections.Counter(node.op_type for node in onnx.load(path, load_external_data=False).graph.node)
-            for _ in range(8):  # virtual time runs out now and then while the page still waits for the server
+            # virtual time sometimes runs out while the page still waits for the server
+            for _ in range(8):
                 if not (missing := nodes - drawn(path, f"http://localhost:{server.server_port}/", profile)):
                     break
             print(

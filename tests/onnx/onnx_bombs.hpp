@@ -1,4 +1,4 @@
-// Small in a file, large in memory.
+// Models that are small as files but large in memory.
 #pragma once
 #include "onnx_bytes.hpp"
 
@@ -6,10 +6,10 @@ namespace onnx_bombs {
 
 struct Bomb {
   std::string what, bytes;
-  bool exhausts = true;  // else it fits, or something else is wrong with it, too
+  bool exhausts = true;  // else it fits, or it is invalid for another reason, too
 };
 
-/// A message's field of one byte's number, without content, over and over: two bytes each.
+/// Repeats a field with a one-byte key: two bytes per occurrence if it has no content.
 inline std::string repeated(std::uint32_t field, std::size_t bytes, const std::string& content = {}) {
   const auto one = onnx_bytes::message([&](auto& to) { to.add_message(field, content); });
   std::string all;
@@ -18,7 +18,7 @@ inline std::string repeated(std::uint32_t field, std::size_t bytes, const std::s
   return all;
 }
 
-/// Models of about so many bytes.
+/// Models of about this size.
 inline std::vector<Bomb> all(std::size_t bytes) {
   using namespace onnx_bytes;
   const auto graph = [](const std::string& fields) { return ModelParts().around(fields); };

@@ -1,4 +1,4 @@
-// ONNX models written by hand, field by field, with protozero's writer.
+// Hand-written ONNX models, field by field, with protozero's writer.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -30,7 +30,7 @@ std::string raw(const std::vector<T>& values) {
   return bytes;
 }
 
-/// `fields`: more of them, serialized.
+/// `fields`: further fields, serialized.
 inline std::string tensor(const std::string& name, std::int32_t dtype, const Dims& dims, const std::string& fields) {
   return message([&](auto& to) {
            to.add_packed_int64(1, dims.begin(), dims.end());
@@ -61,7 +61,7 @@ inline std::string sparse(const std::string& values, const std::string& indices,
   });
 }
 
-/// A dimension of -1 is left unknown; a text is a name.
+/// A dimension of -1 is unknown; a text is a name.
 struct Dim {
   std::int64_t size = -1;
   std::string name{};
@@ -90,7 +90,7 @@ inline std::string value(const std::string& name) {
   return value(name, tensor_type(1, {{2}}));
 }
 
-/// `field`: the value's, serialized; none for a reference.
+/// `field`: the value's field, serialized; empty for a reference.
 inline std::string attribute(const std::string& name, std::int32_t kind, const std::string& field) {
   return message([&](auto& to) { to.add_string(1, name); }) + field + message([&](auto& to) { to.add_int32(20, kind); });
 }
@@ -181,7 +181,7 @@ struct ModelParts {
   }
 };
 
-/// Memory of exactly these bytes, so that AddressSanitizer sees who looks behind them.
+/// An allocation of exactly these bytes, so that AddressSanitizer detects reads past the end.
 struct Memory {
   std::shared_ptr<std::byte[]> bytes;
   std::size_t size;
@@ -196,7 +196,7 @@ inline tenon::onnx::Model read(const std::string& bytes, const std::filesystem::
   return tenon::onnx::read_model(Memory(bytes).file(path));
 }
 
-/// One with something of everything.
+/// A model with something of everything.
 inline ModelParts sample() {
   using namespace std::string_literals;
   const GraphParts branch{{{"Identity", {"x"}, {"branch_y"}}}, {}, {value("branch_y")}, {}, {}, "branch"};

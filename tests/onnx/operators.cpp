@@ -1,5 +1,5 @@
-// Operators of ONNX and com.microsoft that are several of Tenon's. Numbers of com.microsoft were recorded from onnxruntime 1.32, others
-// from onnx's reference and numpy.
+// Operators of ONNX and com.microsoft that become several Tenon operators. Expected numbers for
+// com.microsoft were recorded from onnxruntime 1.32, others come from onnx.reference and numpy.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -43,7 +43,7 @@ std::string list(const std::string& name, const std::vector<std::int64_t>& value
   return onnx_bytes::attribute(name, 7, onnx_bytes::message([&](auto& to) { to.add_packed_int64(8, values.begin(), values.end()); }));
 }
 
-/// From x, float32 [2, 2], to y.
+/// Runs models from x, float32 [2, 2], to y.
 struct OperatorHost {
   OperatorHost() : host(options()) { host.add_plugins(built("plugins")); }
   static tenon::HostOptions options() {
@@ -91,7 +91,7 @@ void check_all(const std::vector<Recorded>& cases, const std::string& domain) {
 
 }  // namespace
 
-TEST_CASE("com.microsoft's operators give what onnxruntime gives") {
+TEST_CASE("com.microsoft: operators match onnxruntime") {
   check_all({{"SkipLayerNormalization",
               {"x", "skip", "gamma", "beta"},
               {real("epsilon", 0.5F)},
@@ -112,7 +112,7 @@ TEST_CASE("com.microsoft's operators give what onnxruntime gives") {
             "com.microsoft");
 }
 
-TEST_CASE("attention and rotary embeddings of com.microsoft give what onnxruntime gives") {
+TEST_CASE("com.microsoft: attention and rotary embeddings match onnxruntime") {
   OperatorHost on;
   const NodeParts batch{"Unsqueeze", {"x", "first"}, {"q"}};
   const auto first = integers("first", {1}, {0});
@@ -127,7 +127,7 @@ TEST_CASE("attention and rotary embeddings of com.microsoft give what onnxruntim
   CHECK(std::vector<float>(turned.values<float>().begin(), turned.values<float>().end()) == Values{-1, 1.75F, 4.75F, -2});
 }
 
-TEST_CASE("Einsum is a product, a sum, a diagonal") {
+TEST_CASE("import Einsum: products, sums and diagonals") {
   const auto einsum = [](const std::string& equation, const Texts& inputs, const Values& wanted) {
     return Recorded{"Einsum", inputs, {text("equation", equation)}, {reals("w", {2, 2}, {1, 0, 2, 1}), reals("v", {2}, {1, -1})}, wanted};
   };
@@ -145,7 +145,7 @@ TEST_CASE("Einsum is a product, a sum, a diagonal") {
   CHECK(refused("ij,j1->i").find("'1' in place of a letter") != std::string::npos);
 }
 
-TEST_CASE("norms, windows and parts around the middle") {
+TEST_CASE("import: norms, windows and center crops") {
   check_all({{"MeanVarianceNormalization", {"x"}, {list("axes", {0})}, {}, {-1, -1, 1, 1}},
              {"LpNormalization", {"x"}, {integer("axis", 0), integer("p", 1)}, {}, {0.25F, 0.3333333F, 0.75F, 0.6666667F}},
              {"CenterCropPad", {"x", "s"}, {list("axes", {1})}, {integers("s", {1}, {5})}, {0, 1, 2, 0, 0, 0, 3, 4, 0, 0}},
@@ -154,16 +154,16 @@ TEST_CASE("norms, windows and parts around the middle") {
             "");
 }
 
-TEST_CASE("convolutions of integers are exact where float32 is not") {
+TEST_CASE("import: integer convolutions are exact beyond float32's precision") {
   OperatorHost on;
-  for (const std::int64_t channels : {300, 5000}) {  // the second takes data apart, too
+  for (const std::int64_t channels : {300, 5000}) {  // the second one also splits the data
     std::vector<std::uint8_t> x(static_cast<std::size_t>(channels), 255), w(x);
     w[0] = 254;
     const auto made =
         on.run({{"ConvInteger", {"a", "w"}, {"y"}}}, {bytes("a", {1, channels, 1, 1}, x), bytes("w", {1, channels, 1, 1}, w)});
     CHECK(made.values<std::int32_t>()[0] == 255 * 255 * channels - 255);
   }
-  // (3 - 10) 3 + 3, times 2 0.5 / 4, is -4.5, which rounds to -4
+  // (3 - 10) * 3 + 3, times 2 * 0.5 / 4, is -4.5, which rounds to -4
   const auto made = on.run({{"QLinearConv", {"a", "two", "ten", "w", "half", "zero", "four", "ten", "b"}, {"y"}}},
                            {bytes("a", {1, 1, 1, 1}, {3}), bytes("w", {1, 1, 1, 1}, {3}), reals("two", {}, {2}), reals("half", {}, {0.5F}),
                             reals("four", {}, {4}), bytes("ten", {}, {10}), bytes("zero", {}, {0}),
@@ -171,7 +171,7 @@ TEST_CASE("convolutions of integers are exact where float32 is not") {
   CHECK(int{made.values<std::uint8_t>()[0]} == 6);
 }
 
-TEST_CASE("what draws takes the shape of its input, and what is certain is certain") {
+TEST_CASE("import: random operators take the input's shape; probabilities of 0 and 1 are certain") {
   OperatorHost on;
   const auto certain = on.run({{"Greater", {"x", "two"}, {"c"}}, {"Cast", {"c"}, {"p"}, {integer("to", 1)}}, {"Bernoulli", {"p"}, {"y"}}},
                               {reals("two", {}, {2})});
@@ -181,7 +181,7 @@ TEST_CASE("what draws takes the shape of its input, and what is certain is certa
   for (const auto value : drawn.values<float>()) CHECK((value >= 5 && value < 6));
 }
 
-TEST_CASE("large integers, hidden classes and masks of any number mean what ONNX says") {
+TEST_CASE("import: large integers, ignored classes and numeric masks follow ONNX") {
   OperatorHost on;
   const std::int64_t large = (std::int64_t{1} << 60) + 1;
   const auto counted = on.run({{"Range", {"from", "to", "one"}, {"y"}}},
@@ -204,7 +204,7 @@ TEST_CASE("large integers, hidden classes and masks of any number mean what ONNX
   for (std::size_t i = 0; i < 4; ++i) CHECK(one.values<float>()[i] == other.values<float>()[i]);
 }
 
-TEST_CASE("what a small file would have made large, or of no size, is refused") {
+TEST_CASE("import: sizes that are too large for the file, or invalid, are rejected") {
   OperatorHost on;
   const auto refused = [&](const NodeParts& node, const Texts& initializers) {
     return failure_of([&] { on.load({node}, initializers); }).message;
@@ -226,7 +226,7 @@ TEST_CASE("what a small file would have made large, or of no size, is refused") 
   CHECK(refused({"Einsum", {"x"}, {"y"}, {text("equation", "......->")}}, {}).find("two ellipses") != std::string::npos);
 }
 
-TEST_CASE("MeanVarianceNormalization loses nothing of numbers that are large beside their differences") {
+TEST_CASE("import MeanVarianceNormalization: precise for numbers that are large compared with their differences") {
   OperatorHost on;
   const NodeParts even{"MeanVarianceNormalization", {"a"}, {"y"}, {list("axes", {0, 1})}};
   const auto check = [&](const tenon::Tensor& made, const Values& wanted) {
@@ -243,7 +243,7 @@ TEST_CASE("MeanVarianceNormalization loses nothing of numbers that are large bes
   }
 }
 
-TEST_CASE("GroupNormalization of before version 21 has a scale for each group, and later ones for each channel") {
+TEST_CASE("import GroupNormalization: one scale per group before opset 21, then one per channel") {
   OperatorHost on;
   const auto made = [&](std::int64_t opset, const Texts& initializers, const Texts& attributes = {}) {
     on.opset = opset;

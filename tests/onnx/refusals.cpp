@@ -1,4 +1,4 @@
-// Bad models, and the sentence that each gets.
+// Invalid models, and the error for each.
 #include <doctest/doctest.h>
 
 #include "../failure_of.hpp"
@@ -11,8 +11,8 @@ namespace {
 struct Refusal {
   std::string what;
   std::string bytes;
-  std::string sentence;  // a part of it
-  std::string hint{};    // the same
+  std::string sentence;  // part of the message
+  std::string hint{};    // part of the hint
 };
 
 void check_all(const std::vector<Refusal>& refusals) {
@@ -50,7 +50,7 @@ std::string versions(std::int64_t ir, std::int64_t opset) {
 
 }  // namespace
 
-TEST_CASE("files that are no ONNX models are refused") {
+TEST_CASE("invalid models: other kinds of files") {
   const auto fields = [](std::initializer_list<int> wanted) {
     return message([&](auto& to) {
       for (const int field : wanted)
@@ -76,7 +76,7 @@ TEST_CASE("files that are no ONNX models are refused") {
   });
 }
 
-TEST_CASE("messages that are not written as protobuf are refused") {
+TEST_CASE("invalid models: malformed protobuf") {
   using namespace std::string_literals;
   check_all({
       {"cut length", "\x3a"s, "a varint extends past the end of its message: the file is truncated or damaged (the model at byte 0)"},
@@ -100,7 +100,7 @@ TEST_CASE("messages that are not written as protobuf are refused") {
   });
 }
 
-TEST_CASE("nodes, attributes and names that contradict are refused") {
+TEST_CASE("invalid models: inconsistent nodes, attributes and names") {
   const auto reference = message([](auto& to) { to.add_string(21, "k"); });
   const auto number = [](std::uint32_t field) { return message([&](auto& to) { to.add_int64(field, 5); }); };
   GraphParts twice;
@@ -145,7 +145,7 @@ TEST_CASE("nodes, attributes and names that contradict are refused") {
   });
 }
 
-TEST_CASE("tensors whose parts do not fit are refused") {
+TEST_CASE("invalid models: inconsistent tensors") {
   const auto ints = message([](auto& to) { to.add_int64(7, 5); });
   const auto segment = message([](auto& to) { to.add_message(3, std::string()); });
   const auto location = message([](auto& to) { to.add_int32(14, 1); });
@@ -190,7 +190,7 @@ TEST_CASE("tensors whose parts do not fit are refused") {
   });
 }
 
-TEST_CASE("types, and nesting without end, are refused") {
+TEST_CASE("invalid models: types, and excessive nesting") {
   std::string type = tensor_type(1, {});
   for (int i = 0; i < 100; ++i)
     type = message([&](auto& to) { to.add_message(4, message([&](auto& inner) { inner.add_message(1, type); })); });
@@ -214,7 +214,7 @@ TEST_CASE("types, and nesting without end, are refused") {
   });
 }
 
-TEST_CASE("functions that cannot be told apart, and those that call themselves, are refused") {
+TEST_CASE("invalid models: duplicate and recursive functions") {
   const auto with = [](std::vector<FunctionParts> functions) {
     ModelParts parts;
     parts.functions = std::move(functions);
@@ -232,7 +232,7 @@ TEST_CASE("functions that cannot be told apart, and those that call themselves, 
   ring.back().nodes[0].type = "0";
   CHECK(failure_of([&] { read(with(chain)); }).kind == 0);
   auto overloaded = calls("A", "A");
-  overloaded.overload = "1";  // calls f::A, which is another
+  overloaded.overload = "1";  // calls f::A, which is another overload
   CHECK(failure_of([&] { read(with({overloaded, calls("A", "B")})); }).kind == 0);
   auto old_opset = calls("A", "B");
   check_all({

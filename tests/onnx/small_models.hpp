@@ -1,4 +1,4 @@
-// Small models that use much of what the importer knows, for those who damage them.
+// Small models that exercise much of the importer, for tests that mutate them.
 #pragma once
 #include "onnx_bytes.hpp"
 
@@ -35,7 +35,7 @@ inline std::string network() {
   return parts.bytes();
 }
 
-/// Sizes that are computed, on known shapes and on others.
+/// Computed sizes, of known and unknown shapes.
 inline std::string shapes() {
   ModelParts parts;
   parts.graph.nodes = {{"Shape", {"x"}, {"s"}},
@@ -64,7 +64,7 @@ inline std::string shapes() {
   return parts.bytes();
 }
 
-/// Functions in functions, with attributes.
+/// Nested functions with attributes.
 inline std::string functions() {
   const auto refer = [](const std::string& name, const std::string& outer) {
     return attribute(name, 2, message([&](auto& to) { to.add_string(21, outer); }));

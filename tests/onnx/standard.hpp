@@ -1,4 +1,5 @@
-// Whether a model is valid by the standard's words about its operators: schemas.txt, which write_schemas.py makes of the package onnx.
+// Checks whether a model is valid according to the standard's operator schemas: schemas.txt, which
+// write_schemas.py generates from the package onnx.
 #pragma once
 #include <fmt/format.h>
 
@@ -16,7 +17,8 @@ namespace standard {
 using tenon::DType;
 namespace proto = tenon::onnx::proto;
 using Texts = std::vector<std::string>;
-using ElementTypes = std::map<std::string, DType, std::less<>>;  // of values; unknown_dtype: not known
+// of values; unknown_dtype: unknown
+using ElementTypes = std::map<std::string, DType, std::less<>>;
 
 inline Texts split(const std::string& text, char by) {
   Texts parts;
@@ -38,7 +40,7 @@ struct Schema {
   std::int64_t since = 0;
   bool deprecated = false;
   std::size_t least_inputs = 0, most_inputs = 0, least_outputs = 0, most_outputs = 0;
-  Texts inputs{}, outputs{};  ///< their type variables; `=f32`: one type
+  Texts inputs{}, outputs{};  ///< their type variables; `=f32` is a fixed type
   std::map<std::string, Texts> types{};
   std::map<std::string, std::string> attributes{};  ///< their kinds
   Texts required{};
@@ -74,7 +76,7 @@ inline std::multimap<std::string, Schema> read_schemas() {
   return all;
 }
 
-/// Null: the standard has no such operator in that opset.
+/// Null if the standard has no such operator in that opset.
 inline const Schema* schema_of(std::string_view type, std::int64_t opset) {
   static const auto all = read_schemas();
   const Schema* newest = nullptr;
@@ -84,7 +86,7 @@ inline const Schema* schema_of(std::string_view type, std::int64_t opset) {
   return newest;
 }
 
-/// Checks one model's nodes, and follows element types from node to node.
+/// Checks a model's nodes and propagates element types from node to node.
 class ModelCheck {
  public:
   explicit ModelCheck(const tenon::onnx::Model& model) : opset_(model.opset("")) {
@@ -194,7 +196,7 @@ class ModelCheck {
   Texts faults_;
 };
 
-/// What is wrong in the file, one sentence each.
+/// The faults of a file, one sentence each.
 inline Texts faults_of(const std::filesystem::path& path) {
   const auto model = tenon::onnx::read_model(path);
   return ModelCheck(model).faults();

@@ -1,4 +1,4 @@
-// Elements of tensors, from each way to write them.
+// Elements of tensors, in every encoding.
 #include "onnx/tensor_data.hpp"
 
 #include <doctest/doctest.h>
@@ -45,7 +45,7 @@ std::string packed(std::uint32_t field, const std::vector<T>& values) {
 
 }  // namespace
 
-TEST_CASE("raw data of every element type") {
+TEST_CASE("tensor data: raw data of every element type") {
   using namespace std::string_literals;
   struct Case {
     std::int32_t dtype;
@@ -71,7 +71,7 @@ TEST_CASE("raw data of every element type") {
   for (const auto& one : cases) CHECK(text_of(tensor("w", one.dtype, {2}, raw_data(one.bytes))) == one.text);
 }
 
-TEST_CASE("typed data of every element type") {
+TEST_CASE("tensor data: typed data of every element type") {
   using I32 = std::vector<std::int32_t>;
   using U64 = std::vector<std::uint64_t>;
   struct Case {
@@ -96,7 +96,7 @@ TEST_CASE("typed data of every element type") {
       {16, packed(5, I32{0x3f80, 0xc000}), "bfloat16 [2]  1 -2"},
   };
   for (const auto& one : cases) CHECK(text_of(tensor("w", one.dtype, {2}, one.field)) == one.text);
-  // In parts, packed and not.
+  // In several chunks, packed and unpacked.
   CHECK(text_of(tensor("w", 7, {4}, packed(7, std::vector<std::int64_t>{1, 2}) + message([](auto& to) {
                                       to.add_int64(7, 3);
                                       to.add_int64(7, 4);
@@ -106,7 +106,7 @@ TEST_CASE("typed data of every element type") {
   CHECK(text_of(tensor("w", 1, {0}, raw_data(""))) == "float32 [0]");
 }
 
-TEST_CASE("what no tensor of Tenon can be is refused") {
+TEST_CASE("tensor data: unsupported tensors are rejected") {
   using I32 = std::vector<std::int32_t>;
   struct Case {
     std::string tensor, sentence;
@@ -140,7 +140,7 @@ TEST_CASE("what no tensor of Tenon can be is refused") {
   }
 }
 
-TEST_CASE("aligned raw data is used where it is, and keeps the file") {
+TEST_CASE("tensor data: aligned raw data is used in place and keeps the file alive") {
   const auto bytes = model_of(tensor("w", 1, {3}, raw_data(raw<float>({1, 2, 3}))));
   int in_place = 0;
   for (std::size_t shift = 0; shift < 4; ++shift) {
@@ -157,7 +157,7 @@ TEST_CASE("aligned raw data is used where it is, and keeps the file") {
   CHECK(in_place == 1);
 }
 
-TEST_CASE("sparse initializers become csr") {
+TEST_CASE("tensor data: sparse initializers become csr") {
   const auto values = tensor("s", 1, {3}, raw_data(raw<float>({5, 6, 7})));
   const auto read_sparse = [](const std::string& bytes, bool text) {
     ModelParts parts;

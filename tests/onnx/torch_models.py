@@ -1,9 +1,9 @@
-"""Networks that torch.onnx exports, with dynamic batch and length, run by Tenon as torch runs them: within 1e-4.
+"""Compares networks exported by torch.onnx, with dynamic batch and length: Tenon and torch must agree within 1e-4.
 
     python tests/onnx/torch_models.py TENON [NAME]...
 
 TENON is the program. Needs torch and onnx. A transformer's encoder and decoder (with a cache of keys and values), and a detector that ends in
-non-maximum suppression. Ends with 1 where one is refused or differs.
+non-maximum suppression. Exits with 1 if one is rejected or differs.
 """
 
 import math
@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 LIMIT = 1e-4
-BOXES = "boxes"  # of a detector, by the number that suppression keeps
+BOXES = "boxes"  # of the detector, indexed by the number of boxes that suppression keeps
 
 
 class Attention(nn.Module):
@@ -53,7 +53,7 @@ class Block(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Tokens [batch, length], and which of them count."""
+    """Tokens [batch, length], and a mask of the valid ones."""
 
     def __init__(self):
         super().__init__()
@@ -72,7 +72,7 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Tokens [batch, new], keys and values of those before; the logits, and both with the new ones."""
+    """Tokens [batch, new] and past keys and values; returns the logits, and keys and values including the new ones."""
 
     def __init__(self):
         super().__init__()
@@ -91,7 +91,7 @@ class Decoder(nn.Module):
 
 
 class Detector(nn.Module):
-    """Images [batch, 3, height, width]: boxes around each place, and those that suppression keeps."""
+    """Images [batch, 3, height, width]; returns boxes around each position, and those that suppression keeps."""
 
     def __init__(self):
         super().__init__()
@@ -133,7 +133,8 @@ def decoder_inputs(batch, new, before):
     return tokens(batch, new), cache(batch, before), cache(batch, before)
 
 
-# The module; what makes inputs; its names and dynamic dimensions; outputs; arguments of each run, the first for the export.
+# The module; a function that makes inputs; their names and dynamic dimensions; outputs; arguments
+# of each run, the first ones for the export.
 MODELS = {
     "encoder": (
         Encoder,
@@ -164,7 +165,7 @@ MODELS = {
 
 
 def add_suppression(path):
-    """NonMaxSuppression behind the detector, as exporters of detectors put it there."""
+    """Appends NonMaxSuppression to the detector, as exporters of detectors do."""
     import onnx
     from onnx import helper, numpy_helper
 
@@ -178,7 +179,7 @@ def add_suppression(path):
 
 
 def suppress(boxes, scores, most=5, overlap=0.4, least=0.5):
-    """The same by hand: [batch, class, box] of each that is kept."""
+    """Reference implementation: [batch, class, box] of each box that is kept."""
     kept_all = []
     for batch, kind in np.ndindex(*scores.shape[:2]):
         kept = []

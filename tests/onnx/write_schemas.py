@@ -1,4 +1,4 @@
-"""Writes schemas.txt: what the ONNX standard says of its operators' inputs, outputs, attributes and element types, for opsets 13 and later.
+"""Writes schemas.txt: inputs, outputs, attributes and element types of the ONNX standard's operators, for opsets 13 and later.
 
     write_schemas.py > tests/onnx/schemas.txt
 
@@ -26,7 +26,7 @@ CODES = {
     "complex64": "c64",
     "complex128": "c128",
 }
-NO_TENSORS = {  # operators of sequences, optional values and texts
+NO_TENSORS = {  # operators on sequences, optional values and strings
     "ConcatFromSequence",
     "ImageDecoder",
     "Optional",
@@ -50,13 +50,13 @@ MANY = 2**31 - 1
 
 
 def codes(types: list[str]) -> str:
-    """The element types of tensors that Tenon has; '-': none of them."""
+    """The tensor element types that Tenon supports; '-': none."""
     names = {text[len("tensor(") : -1] for text in types if text.startswith("tensor(")}
     return ",".join(code for name, code in CODES.items() if name in names) or "-"
 
 
 def variables(schema: onnx.defs.OpSchema, formals: list) -> str:
-    """Inputs or outputs; a type without a variable is one of its own. '*': any number more of the last one, which may differ in type."""
+    """Inputs or outputs; a type without a variable stands for itself. '*': any number of further ones like the last, which may differ in type."""
     texts = []
     known = {constraint.type_param_str for constraint in schema.type_constraints}
     for formal in formals:
@@ -95,7 +95,7 @@ def main() -> None:
         if schema.since_version < newest.get(schema.name, 0) or schema.name in NO_TENSORS:
             continue
         this = (schema.name, "deprecated" if schema.deprecated else meaning(schema))
-        if this != last:  # what changed may be about element types that Tenon lacks
+        if this != last:  # the change may only concern element types that Tenon lacks
             print(schema.name, schema.since_version, this[1])
         last = this
 
