@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Compares the C boundary with that of version 0.1.0 by libabigail: structs may have grown at their ends and numbers may have been added,
-# nothing else. abi.sh C_COMPILER. Exits 77 (skipped) without abidiff. sdk/abi_layout.cpp checks places and sizes without a tool.
+# Compares the C ABI with that of version 0.1.0, using libabigail: structs may only have grown at
+# their ends, and enumerators may have been added. abi.sh C_COMPILER. Exits with 77 (skipped)
+# without abidiff. sdk/abi_layout.cpp checks offsets and sizes without a tool.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 compiler=$1
@@ -26,7 +27,7 @@ done
 
 status=0
 abidiff --harmless --leaf-changes-only --no-show-locs "$folder/sources.so" "$folder/tenon.so" > "$folder/report" || status=$?
-# 4: something changed. 1 and 2: it could not compare.
+# 4: something changed. 1 and 2: the comparison failed.
 ((status == 0 || status == 4)) || { cat "$folder/report"; echo "abidiff failed with $status"; exit 1; }
 grep -q '^Leaf changes summary\|^Functions changes summary' "$folder/report" || ((status == 0)) || { echo "abidiff says nothing"; exit 1; }
 allowed="^(Leaf|Changed leaf|Removed/)|^$|type size (changed from|hasn't changed)|^ +[0-9]+ data member insertions?:$"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# deb.sh BUILD: makes the two packages; together they hold what an installation does, and no file twice.
+# deb.sh BUILD: builds the two packages; together they contain exactly what an installation
+# installs, each file once.
 set -euo pipefail
 build=$(realpath "$1")
 work=$(mktemp -d)

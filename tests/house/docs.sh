@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# docs.sh BUILD: the target docs makes the reference without a warning, and the classes that applications use are in it.
+# docs.sh BUILD: the target docs generates the reference without warnings, including the classes
+# that applications use.
 set -euo pipefail
 command -v doxygen >/dev/null || { echo "skipped: doxygen is missing"; exit 77; }
 build=$(realpath "$1")

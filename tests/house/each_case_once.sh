@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# each_case_once.sh PROGRAM FILTER...: the source filters, which ctest's entries are made of, have all cases of a doctest program together,
-# and each case once.
+# each_case_once.sh PROGRAM FILTER...: the source filters that ctest's entries use cover every case
+# of a doctest program exactly once.
 set -euo pipefail
 program=$1
 shift

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""exports.py LIBRARY HEADERS: libtenon exports what its public headers declare, and all of it.
+"""exports.py LIBRARY HEADERS: libtenon exports exactly what its public headers declare.
 
-Reads declarations from the headers' text, whatever they are marked with, and compares them with the library's symbols."""
+Reads declarations from the text of the headers, regardless of their attributes, and compares them with the library's symbols."""
 
 import pathlib
 import re
@@ -18,7 +18,7 @@ def plain(text):
 
 
 def end_of_braces(text, at):
-    """Behind the brace that closes the one at `at`."""
+    """Index after the brace that closes the one at `at`."""
     depth = 0
     for i in range(at, len(text)):
         depth += {"{": 1, "}": -1}.get(text[i], 0)
@@ -28,7 +28,7 @@ def end_of_braces(text, at):
 
 
 def function_name(statement):
-    """The name before the first parenthesis that is not in angle brackets; nothing if the statement declares no function."""
+    """The name before the first parenthesis that is not in angle brackets; None if the statement does not declare a function."""
     angles = 0
     for i, letter in enumerate(statement):
         if letter == "<":
@@ -69,7 +69,7 @@ class Declared:
                     self.read(text[at + 1 : end - 1], scope + (kind[1],))
                 elif function_name(head):
                     self.statement(head, scope, body=True)
-                else:  # an enumeration, or a member with its first value
+                else:  # an enumeration, or a member with an initializer
                     at = end
                     continue
                 start = at = end
@@ -89,7 +89,7 @@ class Declared:
 
 
 def qualified_name(symbol):
-    """The name in a demangled symbol, without the arguments of templates and functions."""
+    """The qualified name in a demangled symbol, without the arguments of templates and functions."""
     depth, kept = 0, ""
     for letter in re.sub(r"\[abi:\w+\]", "", symbol):
         if letter == "<" and not kept.endswith("operator"):
@@ -111,12 +111,12 @@ def symbols_of(library, *options):
 
 
 def foreign(mangled):
-    """What is not of tenon::. A template of the standard library, say, would replace what plugins have compiled of it."""
+    """Symbols outside of tenon::. For example, an exported template of the standard library would replace plugins' own instances."""
     return sorted(name for name in mangled if not re.match(r"_Z(?:T[ISV]|GV)?N[KVRO]*5tenon", name))
 
 
 def exported(symbols):
-    """Qualified names of what is exported from tenon::; of type information, the class's."""
+    """Qualified names of exported symbols in tenon::; for type information, the name of the class."""
     names = (qualified_name(symbol) for symbol in symbols)
     found = (re.search(r"(?:^| )(tenon::\S+(?: bool)?)$", name) for name in names)
     return {match[1] for match in found if match}

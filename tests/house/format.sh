@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# ruff format over Python, where there is a ruff, and clang-format over everything but the examples, which are kept as they were given, and the template, which is not C++ yet. Exits 77 (skipped) without clang-format 14.
+# ruff format for Python, if ruff is installed, and clang-format for everything except the examples,
+# which keep their original formatting, and the template, which is not C++ yet. Exits with 77
+# (skipped) without clang-format 14.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 ruff=$(command -v ruff || compgen -G 'build*/venv/bin/ruff' | head -n 1) || true

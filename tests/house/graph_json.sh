@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# graph_json.sh BUILD: each example in the reference of graph.json is a graph that tenon validates and shows, and shows again from its own
-# output; each key that the reader accepts stands in the table and in an example of its section.
+# graph_json.sh BUILD: each example in the graph.json reference is a graph that tenon validates and
+# shows, and whose output it shows again; each key that the reader accepts is in the table and in an
+# example of its section.
 set -euo pipefail
 build=$(realpath "$1")
 cd "$(dirname "$0")/../.."
@@ -10,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache PATH="$build:$PATH"
 cp tests/data/*.np[yz] "$work"
 cd "$work"
-# The files that an example reads as states.
+# Files that an example reads as states.
 echo '{"tenon": 1, "constants": {"four": {"values": [1, 2, 3, 4]}}, "outputs": {"y": "four"}}' >four.json
 tenon run four.json --output y=mean.npy
 tenon run four.json --output y=variance.npz
@@ -22,7 +23,7 @@ fault() {
   faults=$((faults + 1))
 }
 
-# The examples: SECTION.N.json, a section being a heading of the second level.
+# The examples: SECTION.N.json, where a section is a second-level heading.
 awk '/^## / {section = tolower($2)} /^```json$/ {inside = 1; name = (section == "" ? "first" : section) "." ++n ".json"; next}
      /^```$/ {inside = 0} inside {print >name}' "$page"
 examples=(*.json)
@@ -35,12 +36,12 @@ for example in "${examples[@]}"; do
   rm shown.json
 done
 
-# hint JSON: what the reader says instead of a word that it does not know.
+# hint JSON: the reader's suggestion for an unknown word.
 hint() {
   printf '%s' "$1" >probe.json
   tenon validate probe.json 2>&1 >/dev/null || true
 }
-# The table of a section, and what stands for a key in it.
+# The table of a section, and the entry for a key in it.
 rows() { awk -v section="## $1" '/^## / {inside = tolower($0) == section} inside && /^\| `/' "$page"; }
 
 unknown=no_such_key_anywhere
@@ -59,7 +60,7 @@ for section in "${!probes[@]}"; do
   done
 done
 
-needs() {  # needs SECTION WHAT WORD...: each stands in the table
+needs() {  # needs SECTION WHAT WORD...: each word is in the table
   local section=$1 what=$2
   shift 2
   (($#)) || fault "tenon does not say which $what there are"

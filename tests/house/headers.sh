@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# headers.sh COMPILER: every public header compiles when it is included alone, and abi.h as C11 too; all but those that need CUDA. The old
-# paths of headers, which do no more than include the new ones, compile together.
+# headers.sh COMPILER: every public header compiles on its own, and abi.h also as C11, except those
+# that need CUDA. The old paths of headers, which only include the new ones, compile together.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 compiler=$1

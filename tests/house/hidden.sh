@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# hidden.sh COMPILER [FOLDER]: every header of the SDK hides what it defines, and has it in the SDK's versioned namespace, unless the host's
-# headers use it too: then it is in namespace tenon itself. FOLDER: the repository, or a copy of it.
+# hidden.sh COMPILER [FOLDER]: every SDK header gives its definitions hidden visibility and puts
+# them into the SDK's versioned namespace, or into namespace tenon if the host's headers use it,
+# too. FOLDER: the repository, or a copy of it.
 set -euo pipefail
 cd "${2:-$(dirname "$0")/../..}"
 shared=$(for header in host/include/tenon/host/*.hpp; do
-  [[ $header == */udf.hpp ]] || "$1" -std=c++20 -MM -Isdk/include -Ihost/include "$header"  # these are for applications that are authors, too
+  # these are for applications that define operators
+  [[ $header == */udf.hpp ]] || "$1" -std=c++20 -MM -Isdk/include -Ihost/include "$header"
 done | grep -oE 'sdk/include/tenon/[a-z_/]*\.hpp' | sort -u)
 
 faults=0

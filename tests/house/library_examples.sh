@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# library_examples.sh COMPILER BUILD: the programs in host/README.md compile, and each prints what stands below it. One file for all of them,
-# each in a namespace of its own.
+# library_examples.sh COMPILER BUILD: the programs in host/README.md compile, and each prints the
+# output shown below it. All are compiled as one file, each in a separate namespace.
 set -euo pipefail
 compiler=$1
 build=$(realpath "$2")

@@ -1,6 +1,7 @@
-# onnx_forms.py BUILD: holds what the bundled operators say of ONNX against the schemas of the package `onnx`, version by version: every
-# attribute of a schema has a place, every attribute that a form names exists, defaults are ONNX's, required inputs and outputs have places.
-# --missing also lists the versions that no form covers.
+# onnx_forms.py BUILD: compares the ONNX forms of the bundled operators with the schemas of the
+# package `onnx`, version by version: every attribute of a schema is mapped, every attribute in a
+# form exists, defaults match ONNX's, and required inputs and outputs are mapped. --missing also
+# lists versions that no form covers.
 import json
 import pathlib
 import subprocess
@@ -44,7 +45,7 @@ def same(left, right):
 
 
 def without_it(form, mapped, params):
-    """What ONNX's value is where the attribute is absent."""
+    """ONNX's value if the attribute is absent."""
     if mapped["absent"] is not None:
         return mapped["absent"]
     default = params[mapped["param"]]["default"]

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# package.sh BUILD: installs the build into a folder of its own, moves that folder, and builds the scaffold of `tenon new` against it
-# and against the build tree; then a plugin by pkg-config; manual, completions, documents, examples, licence and schema are in their places;
-# and the installed program finds the installed plugins.
+# package.sh BUILD: installs the build into a separate folder, moves that folder, and builds the
+# scaffold of `tenon new` against it and against the build tree, then a plugin with pkg-config.
+# Manual, completions, documents, examples, licence and schema are in their places, and the
+# installed program finds the installed plugins.
 set -euo pipefail
 build=$(realpath "$1")
 source=$(realpath "$(dirname "$0")/../..")
@@ -27,7 +28,7 @@ echo "== pkg-config"
 export PKG_CONFIG_PATH
 PKG_CONFIG_PATH=$(dirname "$(find "$work/usr" -name tenon-sdk.pc)")
 if command -v pkg-config >/dev/null; then
-  mkdir plugins  # the file's name is the operator's space
+  mkdir plugins  # the operator's space is the file's name
   g++ -std=c++20 -O2 -fPIC -shared $(pkg-config --cflags tenon-sdk) my_operator.cpp -o plugins/my_operator.so
   g++ -std=c++20 $(pkg-config --cflags tenon) my_operator_test.cpp -o by_hand $(pkg-config --libs tenon)
   LD_LIBRARY_PATH=$(pkg-config --variable=libdir tenon) ./by_hand plugins/my_operator.so
@@ -51,7 +52,7 @@ for example in doc/tenon/examples/*.cpp; do echo "#include \"$PWD/$example\""; d
   g++ -std=c++20 -fsyntax-only -I"$work/usr/include" -x c++ - || { echo "the examples do not compile with the installed headers"; exit 1; }
 if [[ -z $sanitized ]]; then
   grep -q '^\.TH TENON 1' man/man1/tenon.1
-  # Each text names each command.
+  # Each text mentions each command.
   "$work/usr/bin/tenon" --help | sed -n 's/^  \([a-z]\{2,\}\) .*/\1/p' | sort -u >"$work/commands"
   [[ $(wc -l <"$work/commands") -ge 10 ]] || { echo "tenon --help lists too few commands"; exit 1; }
   for file in man/man1/tenon.1 bash-completion/completions/tenon zsh/{site-functions,vendor-completions}/_tenon fish/vendor_completions.d/tenon.fish; do

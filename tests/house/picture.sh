@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# picture.sh BUILD: the README's picture of a graph is the demo's perceptron as `tenon show --svg` draws it today. Places differ between versions of
-# graphviz, so words and edges are compared. Exits 77 (skipped) without graphviz.
+# picture.sh BUILD: the README's picture of a graph shows the demo's perceptron as `tenon show
+# --svg` draws it now. Positions differ between versions of graphviz, so only words and edges are
+# compared. Exits with 77 (skipped) without graphviz.
 set -euo pipefail
 command -v dot >/dev/null || { echo "skipped: dot is missing (apt install graphviz)"; exit 77; }
 build=$(realpath "$1")

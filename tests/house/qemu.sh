@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# qemu.sh BUILD: every bundled plugin computes on emulated processors without AVX (Nehalem) and without AVX-512 (Haswell), where a wider
-# instruction ends the program. What runs in loops that are compiled for several of them (tenon/wide.hpp) gives the bits of this machine.
-# It needs qemu-user, and a compiler for the proof that the emulation refuses what those processors lack.
+# qemu.sh BUILD: every bundled plugin computes on emulated processors without AVX (Nehalem) and
+# without AVX-512 (Haswell), where a wider instruction ends the program. Multi-versioned loops
+# (tenon/wide.hpp) give the same bits as on this machine. Needs qemu-user, and a compiler to verify
+# that the emulator traps on unsupported instructions.
 set -euo pipefail
 build=$(realpath "$1")
 folder=$(mktemp -d)
@@ -12,11 +13,12 @@ emulated() { qemu-x86_64 -cpu "$@" 2> >(grep -v 'TCG doesn.t support requested f
 # A learning rate of 0.5, 0-d.
 { printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (), }" && printf '\x00\x00\x00\x3f'; } >"$folder/rate.npy"
 
-# One call a line: arguments of `tenon call`, after "same" where bits are those of this machine: where no library, and no product with fused
-# multiply-add, takes part.
+# One call per line: arguments of `tenon call`, after "same" if the bits must equal those of this
+# machine, that is, if neither a library nor a product with fused multiply-add is involved.
 calls=$(for dtype in float32 float16 bfloat16 float64; do
   for name in exp log tanh sigmoid gelu erf sqrt rsqrt sin cos softplus relu abs square; do
-    [[ $dtype == float64 ]] && [[ $name != relu && $name != abs && $name != square ]] && continue  # the C library's, by its own choice
+    # chosen by the C library
+    [[ $dtype == float64 ]] && [[ $name != relu && $name != abs && $name != square ]] && continue
     echo "same $name --input x=random:3x133:$dtype --gradient"
   done
   for name in add mul div maximum less; do echo "same $name --input left=random:5x67:$dtype --input right=random:67:$dtype"; done

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# readme.sh: the README's plugin is ten lines, and compiles by the README's own g++ line; no link of a page leads nowhere.
+# readme.sh: the README's plugin has ten lines and compiles with the README's g++ command; no page
+# has a dead link.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)

@@ -29,7 +29,7 @@ gpu=none
 tenon doctor --json | grep -q '"cuda:0"' && gpu=here
 while read -r command; do
   echo "$command"
-  [[ $command == 'tenon train '* ]] && export TENON_PLUGIN_PATH=$work  # where the demo has it, too
+  [[ $command == 'tenon train '* ]] && export TENON_PLUGIN_PATH=$work  # as in the demo
   eval "$command" >output 2>&1 </dev/null && continue
   # Without a GPU, commands that need one fail with this error.
   [[ $command == *'--device cuda'* && $gpu == none ]] && grep -q "^error: there is no device 'cuda'" output && continue

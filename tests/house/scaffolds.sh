@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# scaffolds.sh BUILD: what `tenon new` writes, of each kind, builds against the build tree and passes its own tests, with warnings as errors.
-# An operator's scaffold has its own test and tenon check, and the one for CUDA is compiled by nvcc where there is one.
+# scaffolds.sh BUILD: each kind of scaffold of `tenon new` builds against the build tree, with
+# warnings as errors, and passes its own tests. An operator's scaffold has a test and runs tenon
+# check; the CUDA scaffold is compiled if nvcc is available.
 set -euo pipefail
 build=$(realpath "$1")
 work=$(mktemp -d)
@@ -10,7 +11,9 @@ cd "$work"
 
 kinds=$("$build/tenon" new --help | sed -n 's/.*--kind KIND [^:]*: \(.*\) (default.*/\1/p' | sed 's/ or / /; s/,//g')
 (($(wc -w <<<"$kinds") >= 6)) || { echo "tenon new --help names fewer kinds than there were: $kinds"; exit 1; }
-build_type=()  # the first is optimized, as it is by itself; the others take half the time without
+# the first one uses the default, which is optimized; the others use half the time without
+# optimization
+build_type=()
 for kind in $kinds; do
   echo "== $kind"
   "$build/tenon" new "my_$kind" --kind "$kind"

@@ -1,6 +1,7 @@
-# site.py COMPILER BUILD: makes a site of the bundled plugins and of the examples, and checks that each of its links leads somewhere, that it
-# needs nothing from elsewhere, that every operator of Tenon's but those of graphs shows an example, and that each example runs: the graphs by
-# `tenon run`, the programs in C++ compiled as one, and those in Python as far as Python's compiler goes.
+# site.py COMPILER BUILD: generates a site of the bundled plugins and the examples. Checks that all
+# links work, that nothing external is needed, that every bundled operator except those of graphs
+# shows an example, and that each example runs: graphs with `tenon run`, C++ programs compiled as
+# one, and Python programs as far as Python's compiler.
 import concurrent.futures
 import html.parser
 import os
@@ -12,7 +13,7 @@ import tempfile
 compiler, build = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
 source = pathlib.Path(__file__).resolve().parent.parent.parent
 examples = build / "tests" / "examples"
-# Their parameters are graphs; fail always fails.
+# Operators with graph parameters; fail always fails.
 without_example = {"if", "while", "scan", "branch", "loop", "onnx_node", "fail"}
 
 

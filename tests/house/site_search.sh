@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# site_search.sh BUILD: a browser opens the site of `tenon docs -o` from its folder, without a server: the search in the index finds, nothing
-# that a plugin says becomes part of a page, and pages have their parts. Exits 77 (skipped) without a Chromium.
+# site_search.sh BUILD: a browser opens the site of `tenon docs -o` from its folder, without a
+# server: the search finds entries of the index, texts of plugins are escaped, and pages are
+# complete. Exits with 77 (skipped) without Chromium.
 set -euo pipefail
 build=$(realpath "$1")
 source=$(realpath "$(dirname "$0")/../..")
@@ -15,7 +16,7 @@ export XDG_CACHE_HOME=$work/cache
 "${CXX:-g++}" -std=c++20 -fPIC -shared -fvisibility=hidden -I"$source/sdk/include" "$source/tests/faults/speaks_markup.cpp" -o "$work/speaks_markup.so"
 "$build/tenon" --plugins "$work/speaks_markup.so" docs -o "$work/site"
 
-page() {  # page ADDRESS: what the browser has made of it
+page() {  # page ADDRESS: the DOM that the browser renders
   timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" --virtual-time-budget=5000 \
     --dump-dom "file://$work/site/$1" 2>"$work/browser"
 }
@@ -34,7 +35,8 @@ needs 'index.html?q=relu' has '<ol id="results" aria-live="polite"><li><a href="
 needs 'index.html?q=relu' lacks '<li><a href="tanh.html"><code>tanh</code></a> x</li></ol>'
 needs 'index.html?q=no+such+words' has 'No operator has these words.'
 needs 'index.html' has '<ol id="results" aria-live="polite"></ol>' '<div id="everything">' '<li><a href="tanh.html">'
-needs 'index.html?q=global' has '<li><a href="lambda.html"><code>lambda</code></a> &lt;script&gt;document.title'  # by its alias
+# by its alias
+needs 'index.html?q=global' has '<li><a href="lambda.html"><code>lambda</code></a> &lt;script&gt;document.title'
 needs 'index.html?q=global' lacks '<title>forged'
 needs 'lambda.html' lacks '<title>forged' '<b>' '<i>'
 needs 'fully_connected.html' has '<h2 id="Inputs">' '<h2 id="Outputs">' '<h2 id="Parameters">' '<h3 id="Python">' '<h3 id="C++">' \

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks what the compiler cannot: that includes follow the order of the house, that files stay small, that nothing is left half done.
-# structure.sh [FOLDER]: the repository, or a copy of it. Prints each fault and its place; exits 1 where there is one.
+# Checks what the compiler cannot: includes respect the layering, files stay small, and nothing is
+# unfinished. structure.sh [FOLDER]: the repository, or a copy of it. Prints each fault with its
+# location; exits with 1 if there is one.
 set -euo pipefail
 cd "${1:-$(dirname "$0")/../..}"
 shopt -s nullglob globstar
@@ -11,28 +12,30 @@ fault() {
   faults=$((faults + 1))
 }
 
-# What may stand at the top, besides dot-files.
+# Allowed at the top level, besides dot-files.
 top=" CMakeLists.txt CMakePresets.json README.md LICENSE host sdk plugins schemas tests "
 for entry in $(git ls-files 2>/dev/null | cut -d/ -f1 | sort -u); do
   [[ $entry == .* || $top == *" $entry "* ]] || fault "$entry: only the four files and the five folders stand at the top"
 done
 
-# A folder of the host includes itself and what stands before it; folders of the same number do not see each other.
+# Layers: a folder of the host may include itself and the folders before it; folders of the same
+# number must not include each other.
 declare -A place=([io]=1 [device]=2 [tensor]=3 [isolate]=4 [plugin]=5 [graph]=6 [file]=7 [plan]=7 [run]=8 [pack]=9 [train]=9 [check]=9 [draw]=10 [onnx]=11 [serve]=12 [cli]=13 [python]=13)
 for folder in host/*/; do
   folder=$(basename "$folder")
   [[ -n ${place[$folder]:-} || " include cmake demo docs " == *" $folder "* ]] || fault "host/$folder: this folder is not in the order of the house"
 done
 
-# The program uses the library as any application does. These alone it compiles into itself, as host/CMakeLists.txt says.
+# The program uses the library like any application. Only these are compiled into it, as in
+# host/CMakeLists.txt.
 in_program=" serve/config_text.hpp serve/model_folder.hpp serve/signature.hpp io/atomic_file.hpp io/child.hpp io/counted.hpp io/json_text.hpp io/listed.hpp io/open_file.hpp io/readable_bytes.hpp io/system_reason.hpp io/utf8.hpp "
 
-includes() {  # file:line:<name> or file:line:"name" of every include in the files given
+includes() {  # file:line:<name> or file:line:"name" of every include in these files
   grep -HnoP '^\s*#\s*include\s*\K[<"][^>"]*[>"]' "$@" /dev/null || true
 }
 
 sources=(host/**/*.{hpp,cpp,h,cu})
-# Paths of before 0.2 are for applications.
+# Paths older than 0.2 are for applications only.
 while IFS=: read -r file line name; do
   [[ $name != "<tenon/"* || $name == "<tenon/"*/* || $name == "<tenon/tenon.hpp>" || ! -e host/include/${name:1:-1} ]] || fault "$file:$line: $name is an old path; write <tenon/host/...>"
 done < <(includes "${sources[@]}" tests/**/*.{hpp,cpp})
@@ -42,7 +45,7 @@ while IFS=: read -r file line name; do
   to=${name:1:-1}
   to=${to%%/*}
   if [[ $from == include ]]; then
-    # Nothing of the libraries that the host uses may show in its public headers.
+    # The host's public headers must not expose the libraries that it uses.
     [[ $name == "<tenon/"* || $name != */* && $name == "<"* && $name != *.h* ]] ||
       fault "$file:$line: public headers include <tenon/...> and the standard library, not $name"
   elif [[ $from == cli && $name == \"* && $to != cli && $name != '"template_files.hpp"' && $in_program != *" ${name:1:-1} "* ]]; then
@@ -58,12 +61,14 @@ while IFS=: read -r file line name; do
   fi
 done < <(includes "${sources[@]}")
 
-# Its hints are for applications and the Python package, too. The loader's options are not the program's.
+# Its hints are for applications and the Python package, too. The loader's options do not belong to
+# the program.
 while IFS=: read -r file line text; do
   fault "$file:$line: options are the program's: say it in words that are good everywhere; host/cli/print/report.cpp adds the option"
 done < <(grep -nE '^[^/]*"[^"]*--[a-z]' "${sources[@]}" | grep -vE '^host/(cli/|plugin/loading/loader_rules\.cpp:)' || true)
 
-# The SDK: the standard library, itself, CUDA's own headers, and the loader's dladdr() for plugin_folder().
+# The SDK may use the standard library, itself, CUDA's headers, and the loader's dladdr() for
+# plugin_folder().
 while IFS=: read -r file line name; do
   target=${name:1:-1}
   [[ $name == "<tenon/"* && -e sdk/include/$target || $name == \"* && -e ${file%/*}/$target ||
@@ -85,8 +90,9 @@ while IFS=: read -r file line name; do
   fi
 done < <(includes plugins/**/*.{hpp,cpp,h,cu})
 
-# The headers that authors of operators read explain themselves: 30 % of the lines that are not blank are comments or end with one. Not
-# those that only the SDK reads, nor those that do no more than include another one.
+# Headers for operator authors must be documented: 30 % of the non-blank lines are comments or end
+# with one. This excludes headers that only the SDK reads, and headers that only include another
+# one.
 inner=" attribute_layout.hpp checks.hpp description.hpp description_checks.hpp members.hpp parallel.hpp vector_level.hpp written_attribute.hpp gpu/sort_and_scan.hpp "
 read_by_authors=()
 for file in sdk/include/tenon/{,gpu/}*.{h,hpp} sdk/include/tenon/elementwise/math/{functions,math}.hpp; do
@@ -120,7 +126,7 @@ while read -r file; do
   fault "$file: no #pragma once"
 done < <(printf '%s\n' "${ours[@]}" | grep '\.hpp$' | xargs grep -L '^#pragma once')
 
-# Anything that says it is not finished.
+# Markers of unfinished work.
 while IFS=: read -r file line text; do
   fault "$file:$line: unfinished: $text"
 done < <(grep -rnwiE 'TODO|FIXME|XXX|HACK|WIP|stubs?|unimplemented|not (yet )?implemented' host sdk plugins schemas 2>/dev/null || true)

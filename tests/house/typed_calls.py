@@ -1,4 +1,4 @@
-"""Calls that a type checker accepts, but for the lines that end in `# refused`."""
+"""Calls that a type checker accepts, except for the lines that end in `# refused`."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tenon._graph import Value
 
 
 class Tensor:
-    """An array of another library."""
+    """An array type of another library."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -24,7 +24,7 @@ x: NDArray[np.float32] = np.zeros((2, 3), np.float32)
 
 
 def values(v: Value) -> list[Value]:
-    """A value anywhere gives a value."""
+    """A graph value among the arguments gives a graph value."""
     first, second = ops.split(v, sections=2)
     return [
         ops.relu(v),
@@ -48,7 +48,7 @@ def values(v: Value) -> list[Value]:
 
 
 def arrays(t: Tensor) -> None:
-    """What comes out is what went in."""
+    """Results have the type of the inputs."""
     same: list[Tensor] = [ops.relu(t), ops.add(t, 1.0), ops.add(t, x), ops.concat(t, x), ops.relu(t, out=t)]
     numbers: list[NDArray[Any]] = [
         ops.relu(x),

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# typing.sh BUILD: mypy --strict accepts what `tenon typing` writes, and of typed_calls.py all but the lines that say so. Exits 77 (skipped)
-# without mypy, or where it sees no numpy.
+# typing.sh BUILD: mypy --strict accepts what `tenon typing` writes, and all of typed_calls.py
+# except the marked lines. Exits with 77 (skipped) without mypy, or if mypy cannot find numpy.
 set -euo pipefail
-PATH=$(realpath "$1")/venv/bin:$PATH  # where run.sh has a mypy
+PATH=$(realpath "$1")/venv/bin:$PATH  # mypy as installed by run.sh
 command -v mypy >/dev/null || { echo "skipped: mypy is missing (pip install mypy numpy)"; exit 77; }
 build=$(realpath "$1")
 cd "$(dirname "$0")/../.."
@@ -23,7 +23,8 @@ touch "$work/tenon/py.typed"
 "$build/tenon" --plugins "$work/speaks_markup.so" typing -o "$work/all.pyi"
 for plugin in "$build"/tests/examples/*.so "$build"/plugins/*.so "$work/speaks_markup.so"; do
   name=made_$(basename "$plugin" .so)
-  "$build/tenon" typing "$plugin" -o "$work/$name.py" 2>/dev/null || rm -f "$work/$name.py"  # some have kernels alone
+  # some plugins have only kernels
+  "$build/tenon" typing "$plugin" -o "$work/$name.py" 2>/dev/null || rm -f "$work/$name.py"
 done
 cd "$work"
 (($(ls made_*.py | wc -l) >= 15)) || { echo "fewer modules than there were"; exit 1; }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# wheel.sh FOLDER TOOLS: makes sdist and wheel in FOLDER, as one would upload them, by the tools of that virtual environment, and tries the
-# wheel where nothing else is: in environments of the oldest and the newest Python that are installed besides the tools' own, and with the
-# oldest numpy. TENON_PYTHONS names them, where neither the PATH nor pyenv does.
+# wheel.sh FOLDER TOOLS: builds sdist and wheel in FOLDER as for an upload, with the tools of that
+# virtual environment, and tests the wheel in clean environments: with the oldest and the newest
+# installed Python besides that of the tools, and with the oldest numpy. TENON_PYTHONS names Pythons
+# that are neither on the PATH nor in pyenv.
 set -euo pipefail
 mkdir -p "$1"
 folder=$(realpath "$1") tools=$(realpath "$2")
@@ -18,7 +19,7 @@ mkdir "$folder/source"
 tar -x -f "$folder"/sdist/tenon-*.tar.gz -C "$folder/source"
 
 say "wheel of the sdist"
-# Where it was unpacked the last time, too, so that a compiler cache knows the sources.
+# Always unpacked to the same folder, so that a compiler cache recognizes the sources.
 python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir "$folder/plain" "$folder"/source/tenon-*
 
 say "with the libraries that a machine may lack"
@@ -44,7 +45,8 @@ pythons() {
   done | sort -n -u -k 1,1
 }
 
-# test_in NAME FILE...: Python's tests, or some of them, by the Python of that environment, with nothing of the repository beside them.
+# test_in NAME FILE...: runs the Python tests, or some of them, in that environment, without the
+# repository on the path.
 test_in() {
   local python=$folder/$1/bin/python
   shift
@@ -53,7 +55,7 @@ test_in() {
   (cd "$folder/empty" && "$python" -m pytest -q -p no:cacheprovider "${@/#/$source/tests/python/}")
 }
 
-# try_in NAME PYTHON: the wheel in an environment of its own, and there everything that Python's tests say.
+# try_in NAME PYTHON: installs the wheel in a separate environment and runs the Python tests there.
 try_in() {
   local name=$1 python=$2
   local env=$folder/$name
@@ -74,13 +76,14 @@ if ((!${#others[@]})); then
 fi
 try_in oldest "${others[0]#* }"
 ((${#others[@]} == 1)) || try_in newest "${others[-1]#* }"
-if [[ ${others[0]%% *} == 10 ]]; then  # numpy 1.22 knows no newer Python
+if [[ ${others[0]%% *} == 10 ]]; then  # numpy 1.22 does not support newer Pythons
   say "the oldest numpy"
   "$folder/oldest/bin/python" -m pip install --quiet --disable-pip-version-check 'numpy==1.22.*' scipy
   test_in oldest test_{define,graph,install,ops,session}.py
 fi
 
-# An environment that an administrator made, or that a group shares: whoever can replace the library may bring plugins, too.
+# An environment created by an administrator or shared by a group: whoever can replace the library
+# may also provide plugins.
 if ((EUID == 0)); then
   say "in somebody else's environment"
   chown -R daemon "$folder/oldest"

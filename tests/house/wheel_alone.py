@@ -1,5 +1,5 @@
-"""Run where a wheel is installed: what its operators bring into the process comes out of the wheel or belongs to every Linux, and importing
-Tenon takes no longer than it may."""
+"""Runs with an installed wheel: shared objects that its operators load are from the wheel or available on every Linux, and importing
+Tenon stays within its time limit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import sysconfig
 
-LIMIT = 0.020  # seconds that `import tenon` may take besides numpy's
+LIMIT = 0.020  # seconds that `import tenon` may take in addition to numpy
 TIMES = 60
 MEASURE = """
 import time, numpy
@@ -18,14 +18,14 @@ begin = time.process_time()
 import tenon
 print(time.process_time() - begin)
 """
-# Those of glibc and g++ that manylinux takes for granted, and what Python itself may have loaded.
+# Libraries of glibc and g++ that manylinux assumes, and what Python itself may have loaded.
 EVERYWHERE = (
     r"(ld-linux-x86-64|lib(c|m|dl|rt|pthread|util|gcc_s|stdc\+\+|python[\d.]*|z|ffi|bz2|lzma|ssl|crypto))\.so[\d.]*$"
 )
 
 
 def libraries() -> set[str]:
-    """The shared objects that this process has open, each by its path."""
+    """Paths of the shared objects that this process has loaded."""
     with open("/proc/self/maps", encoding="utf-8") as maps:
         return set(re.findall(r"/\S+\.so[\w.]*", maps.read()))
 
@@ -49,7 +49,7 @@ def foreign_libraries() -> list[str]:
 
 
 def import_seconds() -> float:
-    """Of the processor, in the fastest of many runs: others use this machine, too, and its caches."""
+    """CPU time of the fastest of many runs, because other processes share the machine and its caches."""
     fastest = math.inf
     for run in range(TIMES):
         done = subprocess.run([sys.executable, "-c", MEASURE], check=True, capture_output=True, text=True)

@@ -52,7 +52,7 @@ def write(case, folder: Path) -> None:
 def reason_of(text: str) -> str:
     text = re.sub(r"^\S*\.(onnx|pb): ", "", text)
     return re.sub(
-        r" ?\(\d+ nodes?, the first [^)]*\)", "", re.sub(r"(node '[^']*'|node that makes '[^']*')", "node", text)
+        r" ?\(\d+ nodes?, the first [^)]*\)", "", re.sub(r"(node '[^']*'|node that produces '[^']*')", "node", text)
     )
 
 

@@ -1,12 +1,12 @@
-"""Compares ONNX models that Tenon wrote with what Tenon computed: onnx.checker must accept each, and onnxruntime and onnx.reference must
-compute the same, also from zeros of both signs, infinities, nan and the ends of all ranges.
+"""Compares exported ONNX models with Tenon's results: onnx.checker must accept each model, and onnxruntime and onnx.reference must compute
+the same, also for zeros of both signs, infinities, nan and the limits of all ranges.
 
-    compare_exports.py FOLDER [WORDS]   FOLDER has OPSET/NAME.onnx, and in_NAME and out_NAME of each in NAME.npz and NAME.extreme.npz, as
-                                        test_onnx writes them; WORDS: only models whose names have them:
+    compare_exports.py FOLDER [WORDS]   FOLDER contains OPSET/NAME.onnx, and arrays in_NAME and out_NAME in NAME.npz and NAME.extreme.npz,
+                                        as written by test_onnx; WORDS selects models by a part of their names:
                                         TENON_EXPORT_TO=FOLDER build/tests/test_onnx -tc='*written for other programs*'
 
-Needs the packages onnx, onnxruntime and ml_dtypes. Models with nodes that only Tenon knows are checked, but not run. KNOWN lists where the
-others differ, and why that is not Tenon's. Exits 1 where something else differs.
+Needs the packages onnx, onnxruntime and ml_dtypes. Models with nodes that only Tenon implements are checked but not run. KNOWN lists differences that
+are not Tenon's fault, with the reasons. Exits with 1 if anything else differs.
 """
 
 import collections
@@ -270,7 +270,7 @@ def only_ours(model: onnx.ModelProto) -> bool:
 
 
 def compare(path: pathlib.Path) -> list[tuple[str, str]]:
-    """Yields (kind, message) for each comparison; the kinds are same, ours, random, not there, known and WRONG."""
+    """Returns (kind, message) for each comparison; the kinds are same, ours, random, not there, known and WRONG."""
     warnings.simplefilter("ignore")
     onnxruntime.set_default_logger_severity(4)
     label = f"{path.parent.name}/{path.stem}"

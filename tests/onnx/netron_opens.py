@@ -1,8 +1,8 @@
-"""Opens ONNX models that Tenon wrote in Netron, in a headless browser: it must show every node.
+"""Opens exported ONNX models in Netron, in a headless browser, which must show every node.
 
     netron_opens.py MODEL...
 
-Needs the packages onnx and netron, and the program chromium. Exits 1 where a node is missing.
+Needs the packages onnx and netron, and the program chromium. Exits with 1 if a node is missing.
 """
 
 import collections

@@ -2,8 +2,8 @@
 
     write_schemas.py > tests/onnx/schemas.txt
 
-A line is an operator since one opset: its name, the opset, how many inputs and outputs it has at least and at most, inputs and outputs with
-their type variables, the variables with their element types, and attributes with their kinds; a required one ends with '!'. Needs the
+A line describes an operator from one opset on: name, opset, minimum and maximum numbers of inputs and outputs, inputs and outputs with
+their type variables, the variables with their element types, and attributes with their kinds; a required attribute ends with '!'. Needs the
 package onnx, whose schemas are the standard's.
 """
 

@@ -31,8 +31,7 @@ bool stays_inside(const Operand& operand) {
   return !weight && operand.elements.storage() == Storage::dense && operand.elements.size() <= 512;
 }
 
-// Returns an empty name if the graph cannot have it: a changed name could collide with another
-// dimension's.
+// Empty if a graph does not allow it: a changed name could collide with another dimension's.
 std::string dim_name(std::string_view name) {
   return !name.empty() && allowed_name(name) == name ? std::string(name) : std::string();
 }
@@ -207,8 +206,7 @@ std::string Importer::free_name(std::string_view wanted) const {
   return name;
 }
 
-// Names that a graph allows are kept; others are changed, and the mapping is noted if it would not
-// be obvious.
+// Names that a graph allows are kept; others are changed, and the change is noted unless obvious.
 void Importer::choose_names() {
   std::vector<std::string_view> values, all;
   for (const auto& input : model_.graph.inputs) values.push_back(input.name);
@@ -217,8 +215,7 @@ void Importer::choose_names() {
   all = values;
   for (const auto& output : model_.graph.outputs) all.push_back(output.name);
   std::unordered_set<std::string> taken;
-  // how many names equal this one, with or without a numeric suffix
-  std::unordered_map<std::string, std::size_t> alike;
+  std::unordered_map<std::string, std::size_t> alike;  // count by name and by name without suffix
   const auto take = [&](const std::string& name) {
     if (!taken.insert(name).second) return false;
     ++alike[name];
@@ -260,8 +257,7 @@ tenon_type Importer::type_of(const Operand& operand) const {
   return type;
 }
 
-// Floating-point initializers become trainable variables; everything else becomes constants. Equal
-// memory becomes one value.
+// Floating-point initializers become variables, others constants. Equal memory becomes one value.
 ValueId Importer::value_of(Operand& operand) {
   if (operand.value != none) return operand.value;
   const auto& elements = operand.elements;
