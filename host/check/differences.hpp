@@ -54,7 +54,7 @@ class Differences {
 
  private:
   struct LookedAt {
-    std::string input, words;              ///< a graph input, and the name of its gradient in messages
+    std::string input, words;              ///< a graph input, and its gradient in messages
     std::vector<std::string> gradients{};  ///< graph outputs whose sum is the gradient
   };
 

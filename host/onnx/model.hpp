@@ -157,7 +157,7 @@ struct Model {
   std::filesystem::path path;
   std::shared_ptr<const void> owner;  ///< keeps the file's bytes alive
   std::shared_ptr<Arena> arena;       ///< holds the lists
-  bool may_change = false;            ///< others may write to the bytes: copy indices before validating them
+  bool may_change = false;            ///< others may write: copy indices before validating them
   std::string_view bytes;             ///< the whole file
 
   std::int64_t ir_version = 0, model_version = 0;
@@ -167,7 +167,7 @@ struct Model {
   proto::Graph graph;
   List<proto::Function> functions;
   List<const proto::Function*> functions_by_name;  ///< for function()
-  bool has_training = false;                       ///< whether it has training_info, which Tenon ignores
+  bool has_training = false;                       ///< has training_info, which is ignored
 
   /// Returns 0 if the model does not import the domain.
   std::int64_t opset(std::string_view domain) const;

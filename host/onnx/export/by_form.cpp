@@ -164,7 +164,7 @@ class FormExport {
 // Whether ONNX's default for the absent attribute or input equals this value.
 bool FormExport::is_absent(const ParamInfo& param, const AttributeValue& ours, const std::optional<AttributeValue>& absent) const {
   const auto* real = std::get_if<double>(&ours.variant());
-  if (real != nullptr && *real == 0 && std::signbit(*real)) return false;  // -0 equals a default of 0
+  if (real != nullptr && *real == 0 && std::signbit(*real)) return false;  // -0 == 0
   if (!absent) return !param.required && ours == param.default_value;
   const auto value = form_.value_of(param, *absent);
   return value && *value == ours;

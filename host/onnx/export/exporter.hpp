@@ -29,7 +29,7 @@ class Functions {
   void choose_names(const Catalog& catalog);
 
   std::map<std::string, Entry> by_use;  ///< key: operator, parameters, types
-  std::set<std::string> operators;      ///< domain and name of custom operators written without a body
+  std::set<std::string> operators;      ///< domain and name of operators without a body
   std::vector<written::Function> list;
   std::size_t graphs = 0;  ///< number of graphs exported so far
 };

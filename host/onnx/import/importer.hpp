@@ -155,7 +155,7 @@ class Importer {
   std::size_t made_ = 0;     // bytes of tensors that are in no file
   std::unordered_map<const proto::Function*, std::size_t> function_sizes_;
   std::unordered_map<const proto::Tensor*, Tensor> attribute_tensors_;
-  const proto::Function* function_ = nullptr;                      // the function whose nodes are being imported
+  const proto::Function* function_ = nullptr;                      // being imported
   std::map<std::string_view, const proto::Attribute*> arguments_;  // of that function
   // values by the address of their elements, which are kept alive
   std::unordered_map<const void*, std::pair<ValueId, Tensor>> placed_;
