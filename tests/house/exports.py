@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """exports.py LIBRARY HEADERS: libtenon exports exactly what its public headers declare.
 
-Reads declarations from the text of the headers, regardless of their attributes, and compares them with the library's symbols."""
+Reads declarations from the text of the headers, regardless of their attributes, and compares them
+with the library's symbols."""
 
 import pathlib
 import re
@@ -28,7 +29,10 @@ def end_of_braces(text, at):
 
 
 def function_name(statement):
-    """The name before the first parenthesis that is not in angle brackets; None if the statement does not declare a function."""
+    """The name before the first parenthesis that is not in angle brackets.
+
+    None if the statement does not declare a function.
+    """
     angles = 0
     for i, letter in enumerate(statement):
         if letter == "<":
@@ -111,7 +115,10 @@ def symbols_of(library, *options):
 
 
 def foreign(mangled):
-    """Symbols outside of tenon::. For example, an exported template of the standard library would replace plugins' own instances."""
+    """Symbols outside of tenon::.
+
+    For example, an exported template of the standard library would replace plugins' own instances.
+    """
     return sorted(name for name in mangled if not re.match(r"_Z(?:T[ISV]|GV)?N[KVRO]*5tenon", name))
 
 

@@ -1,5 +1,5 @@
-"""Runs with an installed wheel: shared objects that its operators load are from the wheel or available on every Linux, and importing
-Tenon stays within its time limit."""
+"""Runs with an installed wheel: shared objects that its operators load are from the wheel or available
+on every Linux, and importing Tenon stays within its time limit."""
 
 from __future__ import annotations
 

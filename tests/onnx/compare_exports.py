@@ -1,11 +1,16 @@
-"""Compares exported ONNX models with Tenon's results: onnx.checker must accept each model, and onnxruntime and onnx.reference must compute
-the same, also for zeros of both signs, infinities, nan and the limits of all ranges.
+"""Compares exported ONNX models with Tenon's results: onnx.checker must accept each model, and
+onnxruntime and onnx.reference must compute the same, also for zeros of both signs, infinities, nan
+and the limits of all ranges.
 
-    compare_exports.py FOLDER [WORDS]   FOLDER contains OPSET/NAME.onnx, and arrays in_NAME and out_NAME in NAME.npz and NAME.extreme.npz,
-                                        as written by test_onnx; WORDS selects models by a part of their names:
-                                        TENON_EXPORT_TO=FOLDER build/tests/test_onnx -tc='*written for other programs*'
+    compare_exports.py FOLDER [WORDS]
 
-Needs the packages onnx, onnxruntime and ml_dtypes. Models with nodes that only Tenon implements are checked but not run. KNOWN lists differences that
+FOLDER contains OPSET/NAME.onnx, and arrays in_NAME and out_NAME in NAME.npz and NAME.extreme.npz,
+as written by test_onnx:
+
+    TENON_EXPORT_TO=FOLDER build/tests/test_onnx -tc='*written for other programs*'
+
+WORDS selects models by a part of their names. Needs the packages onnx, onnxruntime and ml_dtypes.
+Models with nodes that only Tenon implements are checked but not run. KNOWN lists differences that
 are not Tenon's fault, with the reasons. Exits with 1 if anything else differs.
 """
 
@@ -68,7 +73,7 @@ KNOWN = (
     Known("avg_pool", ORT, "compares pads with kernels without dilations", "PoolAttributes", "", False),
     Known("avg_pool", REFERENCE, "ignores nan when counting padding", "instead of nan", having="dilations"),
     Known(
-        "batch_norm", REFERENCE, "before opset 14 updates mean and variance as in training", "", "", False, range(13, 14)
+        "batch_norm", REFERENCE, "updates mean and variance before opset 14", "", "", False, range(13, 14)
     ),
     Known("celu", ORT, "0 for -0", "0.0 instead of -0.0"),
     Known("celu", ORT, "divides by an alpha of 0", "", "", False, having="alpha: float = 0"),

@@ -1,9 +1,11 @@
-"""Compares networks exported by torch.onnx, with dynamic batch and length: Tenon and torch must agree within 1e-4.
+"""Compares networks exported by torch.onnx, with dynamic batch and length: Tenon and torch must agree
+within 1e-4.
 
     python tests/onnx/torch_models.py TENON [NAME]...
 
-TENON is the program. Needs torch and onnx. A transformer's encoder and decoder (with a cache of keys and values), and a detector that ends in
-non-maximum suppression. Exits with 1 if one is rejected or differs.
+TENON is the program. Needs torch and onnx. A transformer's encoder and decoder (with a cache of keys
+and values), and a detector that ends in non-maximum suppression. Exits with 1 if one is rejected or
+differs.
 """
 
 import math

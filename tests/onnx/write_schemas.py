@@ -1,10 +1,12 @@
-"""Writes schemas.txt: inputs, outputs, attributes and element types of the ONNX standard's operators, for opsets 13 and later.
+"""Writes schemas.txt: inputs, outputs, attributes and element types of the ONNX standard's operators,
+for opsets 13 and later.
 
     write_schemas.py > tests/onnx/schemas.txt
 
-A line describes an operator from one opset on: name, opset, minimum and maximum numbers of inputs and outputs, inputs and outputs with
-their type variables, the variables with their element types, and attributes with their kinds; a required attribute ends with '!'. Needs the
-package onnx, whose schemas are the standard's.
+A line describes an operator from one opset on: name, opset, minimum and maximum numbers of inputs
+and outputs, inputs and outputs with their type variables, the variables with their element types,
+and attributes with their kinds; a required attribute ends with '!'. Needs the package onnx, whose
+schemas are the standard's.
 """
 
 import onnx
@@ -56,7 +58,10 @@ def codes(types: list[str]) -> str:
 
 
 def variables(schema: onnx.defs.OpSchema, formals: list) -> str:
-    """Inputs or outputs; a type without a variable stands for itself. '*': any number of further ones like the last, which may differ in type."""
+    """Inputs or outputs; a type without a variable stands for itself.
+
+    '*': any number of further ones like the last, which may differ in type.
+    """
     texts = []
     known = {constraint.type_param_str for constraint in schema.type_constraints}
     for formal in formals:

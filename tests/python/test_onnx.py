@@ -150,6 +150,6 @@ def test_links(tmp_path):
     (tmp_path / "model" / "real.bin").rename(tmp_path / "real.bin")
     (tmp_path / "model" / "w.bin").unlink()
     (tmp_path / "model" / "w.bin").symlink_to("../real.bin")
-    with pytest.raises(tenon.FileError, match="resolves through a symbolic link to '.*/real.bin', outside the model's folder"):
+    with pytest.raises(tenon.FileError, match="symbolic link to '.*/real.bin', outside the model's folder"):
         tenon.load(path)
     np.testing.assert_array_equal(tenon.load(path, trust_links=True)(x=X).y, X * np.array([2, 3], np.float32))
