@@ -21,13 +21,13 @@ std::vector<Command>& list() {
   throw Failure(FailureKind::usage, fmt::format("--{} is '{}' but must be {}", option.name, text, needed), hint);
 }
 
-/// `constant, step or cosine`
+/// Returns the words as a phrase: `constant, step or cosine`.
 std::string words_of(const Choice& choice) {
   const auto& words = choice.words;
   return fmt::format("{} or {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back());
 }
 
-// An option's value, if it has a number, and its check.
+// Parse and check an option's value; they return the number for numeric types, else 0.
 int read(const Text&, const Option&, const std::string&) {
   return 0;
 }
@@ -42,7 +42,7 @@ int read(const Named& type, const Option& option, const std::string& text) {
 std::int64_t read(const Integer& type, const Option& option, const std::string& text) {
   const auto number = parse_number<std::int64_t>(text);
   if (!number || *number < type.least || *number > type.most)
-    refuse(option, text, fmt::format("a whole number from {} to {}", type.least, type.most));
+    refuse(option, text, fmt::format("an integer from {} to {}", type.least, type.most));
   return *number;
 }
 
@@ -51,7 +51,7 @@ double read(const Real& type, const Option& option, const std::string& text) {
   const bool bounded = type.least != Real().least;
   if (type.or_zero && number == 0.0) return 0;
   if (!number || *number < type.least)
-    refuse(option, text, (type.or_zero ? "0 or " : "") + (bounded ? fmt::format("a number, {} or more", type.least) : "a number"));
+    refuse(option, text, (type.or_zero ? "0 or " : "") + (bounded ? fmt::format("a number of at least {}", type.least) : "a number"));
   return *number;
 }
 
@@ -60,7 +60,7 @@ std::int64_t read(const Bytes&, const Option& option, const std::string& text) {
   const bool has_unit = unit != std::string::npos;
   const auto number = parse_number<double>(has_unit ? text.substr(0, text.size() - 1) : text);
   const double bytes = number.value_or(-1) * static_cast<double>(std::int64_t{1} << (has_unit ? 10 * (unit + 1) : 0));
-  if (!(bytes >= 0 && bytes < 1e18)) refuse(option, text, "a number of bytes, like 64M");
+  if (!(bytes >= 0 && bytes < 1e18)) refuse(option, text, "a number of bytes such as 64M");
   return static_cast<std::int64_t>(bytes);
 }
 
@@ -75,7 +75,7 @@ std::int64_t read(const Choice& type, const Option& option, const std::string& t
 bool add_command(Command command) {
   if (command.plugins == Plugins::runs)
     command.options.push_back(
-        {"timeout", "SECONDS", "end the program, and name the operator, if one call of an operator takes longer", Real{0.001}});
+        {"timeout", "SECONDS", "end the program if a single operator call takes longer, and report the operator", Real{0.001}});
   auto& all = list();
   const auto place =
       std::lower_bound(all.begin(), all.end(), command.name, [](const Command& c, const auto& name) { return c.name < name; });
@@ -90,30 +90,29 @@ const std::vector<Command>& commands() {
 const std::vector<Option>& global_options() {
   static const std::vector<Option> options{
       {"plugins", "DIR",
-       "a folder of plugins, or one plugin file; it replaces operators of the same full name in TENON_PLUGIN_PATH, the installed folder "
-       "and "
-       "earlier --plugins",
+       "plugin folder or plugin file; its operators replace those with the same full name from TENON_PLUGIN_PATH, the installed folder "
+       "and earlier --plugins",
        Text{true}},
-      {"prefer", "PLUGIN",
-       "let short names of operators mean those of this plugin, by its name or file, or of this space, where others have them, too",
-       Text{true}},
+      {"prefer", "PLUGIN", "resolve ambiguous short operator names to this plugin (name or file) or namespace", Text{true}},
       {"json", "", "print results as JSON"},
-      {"threads", "N", "threads for kernels; 0: as many as this process may use", Integer{0, most_threads}, "0"},
-      {"device", "D", "device for nodes that name none: cpu, cuda, cuda:1 ...", Text{}, "cpu"},
+      {"threads", "N", "number of kernel threads; 0: all CPUs available to this process", Integer{0, most_threads}, "0"},
+      {"device", "D", "default device for nodes without one: cpu, cuda, cuda:1 ...", Text{}, "cpu"},
       {"memory-limit", "BYTES",
-       "refuse runs whose values and outputs would make the program use more memory, such as 2G; ulimit -v and --isolate-memory bound what "
-       "kernels allocate themselves",
+       "limit on the program's memory, for example 2G: runs whose values and outputs would exceed it are refused; use ulimit -v or "
+       "--isolate-memory to limit what kernels allocate themselves",
        Bytes{}},
-      {"trust-writable", "", "accept plugins in files or folders that other users may write to"},
-      {"trusted-only", "", "load only installed plugins, those that tenon trust add put on your list, and those that a key on it signed"},
-      {"trust", "HASH", "the SHA-256 of GRAPH, which is a pack: what tenon pack printed when it was made"},
-      {"trust-links", "", "read an ONNX model's weights behind links that lead out of its folder, too"},
-      {"strict-storage", "", "fail instead of warning if a sparse tensor must be converted to dense"},
+      {"trust-writable", "", "load plugins even if other users can write to their file or folder"},
+      {"trusted-only", "",
+       "load only installed plugins, plugins on your trust list, and plugins signed with a trusted key (see tenon trust)"},
+      {"trust", "HASH", "SHA-256 of the pack GRAPH, as printed by tenon pack"},
+      {"trust-links", "", "follow symbolic links out of an ONNX model's folder when reading its weights"},
+      {"strict-storage", "", "fail instead of warning when a sparse tensor is converted to dense"},
       {"isolate", "PLUGIN",
-       "run this plugin, by its name or file, in a worker process without files, network and this program's memory; all: every plugin",
+       "run this plugin (name or file) in a sandboxed worker process without access to files, network or this process's memory; all: every "
+       "plugin",
        Text{true}},
-      {"isolate-timeout", "SECONDS", "end an isolated call that takes longer; 0: no limit", Real{0.001, true}, "0"},
-      {"isolate-memory", "BYTES", "memory of an isolated plugin, like 2G; 0: half of this machine's", Bytes{}, "0"},
+      {"isolate-timeout", "SECONDS", "time limit for a call of an isolated plugin; 0: no limit", Real{0.001, true}, "0"},
+      {"isolate-memory", "BYTES", "memory limit of an isolated plugin, for example 2G; 0: half of this machine's memory", Bytes{}, "0"},
   };
   return options;
 }
@@ -189,7 +188,7 @@ static Isolation isolation(const Arguments& global) {
   return isolation;
 }
 
-/// A name that no plugin has isolates or prefers nothing, which is not what its user wants.
+/// Rejects names that match no plugin: isolating or preferring nothing is not what the user meant.
 static void require_plugins(const char* option, const Catalog& catalog, const std::vector<std::string>& wanted, bool spaces) {
   std::vector<std::string> names;
   for (const auto& file : catalog.files()) names.push_back(file.path.stem().string());
@@ -198,8 +197,8 @@ static void require_plugins(const char* option, const Catalog& catalog, const st
     const auto has_space = [&](const CatalogOperator& op) { return spaces && op.info.space == name; };
     if (std::none_of(catalog.files().begin(), catalog.files().end(), has_name) &&
         std::none_of(catalog.operators().begin(), catalog.operators().end(), has_space))
-      throw Failure(FailureKind::usage, fmt::format("--{} names '{}', but there is no such plugin", option, name),
-                    did_you_mean(near_names(name, names), "tenon list names the plugins"));
+      throw Failure(FailureKind::usage, fmt::format("--{}: there is no plugin '{}'", option, name),
+                    did_you_mean(near_names(name, names), "tenon list shows the plugins"));
   }
 }
 
@@ -216,7 +215,7 @@ Host& Context::host(const std::function<void(const Failure&)>& report) {
       report(failure);
     }
   };
-  try_to([&] { device(); });  // CUDA starts before the first plugin is loaded
+  try_to([&] { device(); });  // initialize CUDA before the first plugin is loaded
   HostOptions options;
   options.threads = static_cast<int>(global_.integer("threads"));
   options.memory_limit = global_.count("memory-limit");

@@ -1,5 +1,5 @@
-// A command of the program tenon: what it is called with, and the function that does it. Parser, help, man page and completion are all made
-// from these descriptions.
+// A command of the program tenon: its arguments and the function that runs it. The parser, help,
+// man page and shell completion are all generated from these descriptions.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -18,11 +18,11 @@ struct Positional {
   std::string name, doc;
   bool required = true;
 };
-// What an option's value must be. Values are checked while the command line is read.
+// Types of option values. Values are checked while the command line is parsed.
 struct Text {
   bool repeatable = false;
 };
-struct Named {  ///< NAME=VALUE; Option::value tells the user what these are
+struct Named {  ///< `NAME=VALUE`; Option::value is the placeholder shown to the user
   std::string example;
   bool repeatable = true;
 };
@@ -31,7 +31,7 @@ struct Integer {
 };
 struct Real {  ///< finite
   double least = std::numeric_limits<double>::lowest();
-  bool or_zero = false;  ///< also below `least`
+  bool or_zero = false;  ///< also accept 0 if it is below `least`
 };
 struct Bytes {};  ///< `1000`, `512K`, `64M`, `2G`
 struct Choice {
@@ -40,35 +40,36 @@ struct Choice {
 
 struct Option {
   std::string name;   ///< without dashes
-  std::string value;  ///< what stands for its value in the help; empty: a flag
+  std::string value;  ///< placeholder for the value in the help; empty for a flag
   std::string doc;
   std::variant<Text, Named, Integer, Real, Bytes, Choice> type{};
-  std::string otherwise{};  ///< the value where it is not given
-  char letter = 0;          ///< a one-letter name besides; 0: none
+  std::string otherwise{};  ///< default value
+  char letter = 0;          ///< one-letter alias; 0 if there is none
 
   bool repeatable() const;
   /// `doc (default: otherwise); may be given more than once`
   std::string help() const;
 };
 
-/// What the user gave, by name.
+/// Arguments of a command, by name.
 class Arguments {
  public:
-  /// Throws Failure (usage) for what the option's type does not allow.
+  /// Throws Failure (usage) if the value does not match the option's type.
   void add(const Option& option, std::string value);
   void add(const Positional& positional, std::string value) { values_[positional.name].push_back(std::move(value)); }
-  /// Those that may be given: their defaults hold where they are not.
+  /// Sets the command's options, whose defaults apply when they are not given.
   void set_options(const std::vector<Option>& options) { options_ = &options; }
 
   bool has(const std::string& name) const { return values_.contains(name); }
-  /// The last value; the option's default where it was not given.
+  /// Returns the last value, or the option's default if it was not given.
   std::string get(const std::string& name) const;
-  /// Of an Integer, of Bytes, or the place of a Choice among its words; 0 where there is neither value nor default.
+  /// Returns the value of an Integer or Bytes option, or the index of a Choice among its words; 0
+  /// if there is neither a value nor a default.
   std::int64_t integer(const std::string& name) const;
   std::uint64_t count(const std::string& name) const { return static_cast<std::uint64_t>(integer(name)); }
   double real(const std::string& name) const;
   const std::vector<std::string>& all(const std::string& name) const;
-  /// Of a Named. Throws Failure (usage) where a name comes twice.
+  /// Returns the names and values of a Named option. Throws Failure (usage) if a name occurs twice.
   std::map<std::string, std::string> named(const std::string& name) const;
 
  private:
@@ -78,18 +79,20 @@ class Arguments {
   const std::vector<Option>* options_ = nullptr;
 };
 
-/// The options that every command knows, and the host made from them at first use.
+/// The global options, and the host that is created from them on first use.
 class Context {
  public:
   explicit Context(const Arguments& global) : global_(global) {}
   bool json() const { return global_.has("json"); }
   bool trust_writable() const { return global_.has("trust-writable"); }
   bool trusted_only() const { return global_.has("trusted-only"); }
-  /// Its full name; empty where none was asked for. Throws Failure (usage) where this machine has no such device.
+  /// Returns the device's full name, or an empty string if none was requested. Throws Failure
+  /// (usage) if this machine has no such device.
   std::string device() const;
   const Arguments& global() const { return global_; }
   Host& host();
-  /// The same, but what --plugins, --isolate and --prefer name wrongly is passed to `report` and left out.
+  /// Like host(), but passes errors in --plugins, --isolate and --prefer to `report` and ignores
+  /// those values.
   Host& host(const std::function<void(const Failure&)>& report);
 
  private:
@@ -97,25 +100,25 @@ class Context {
   std::unique_ptr<Host> host_;
 };
 
-/// Whether a command has the code of plugins in its process.
+/// Whether a command runs code of plugins in its own process.
 enum class Plugins : std::uint8_t {
   apart,
-  loads,  ///< below a parent process, which tells how a plugin ended it
-  runs    ///< the same, with --timeout
+  loads,  ///< runs in a child process; the parent reports how a plugin ended it
+  runs    ///< like `loads`, with --timeout
 };
 
 struct Command {
-  std::string name, doc;  ///< doc: one line, without a full stop
-  std::string details;    ///< for its own help and the man page
+  std::string name, doc;  ///< doc: one line without a final period
+  std::string details;    ///< shown in the command's help and in the man page
   std::vector<Positional> positionals;
   std::vector<Option> options;
-  std::function<int(Context&, const Arguments&)> run;  ///< the exit code; throws Failure
+  std::function<int(Context&, const Arguments&)> run;  ///< returns the exit code; throws Failure
   Plugins plugins = Plugins::apart;
 };
 
-/// Called by each command's file before main begins.
+/// Called by each command's file during static initialization.
 bool add_command(Command command);
-/// Sorted by name.
+/// Returns the commands, sorted by name.
 const std::vector<Command>& commands();
 const std::vector<Option>& global_options();
 

@@ -1,4 +1,5 @@
-// The program tenon: reads the command line, runs one command, turns what it throws into a message and an exit code.
+// The program tenon: parses the command line, runs one command, and turns exceptions into a message
+// and an exit code.
 #include <cxxabi.h>
 
 #include <CLI/CLI.hpp>
@@ -27,12 +28,12 @@ std::string called(const CLI::App& app) {
   return subs.empty() ? "tenon" : "tenon " + subs.front()->get_name();
 }
 
-// `sentence` about what the command was called with.
+// Returns a usage failure: the command's name followed by `sentence`.
 tenon::Failure misuse(const CLI::App& app, const std::string& sentence) {
-  return {tenon::FailureKind::usage, called(app) + sentence, called(app) + " --help says how it is called"};
+  return {tenon::FailureKind::usage, called(app) + sentence, called(app) + " --help shows the usage"};
 }
 
-// CLI11 gives each option's values to the callback in the order they were written.
+// CLI11 passes each option's values to the callback in command-line order.
 void add_option(CLI::App& app, const CLI::App& whole, const Option& option, Arguments& into) {
   const auto dashed = (option.letter == 0 ? "" : std::string("-") + option.letter + ",") + "--" + option.name;
   if (option.value.empty()) {
@@ -60,7 +61,8 @@ void add_positional(CLI::App& app, const Positional& positional, Arguments& into
   app.add_option(positional.name, keep, positional.doc)->type_name("")->required(positional.required);
 }
 
-// A mistyped command is the first word that is no option and no option's value.
+// Treats the first word that is neither an option nor an option's value as the command, and
+// suggests near names if there is no such command.
 void suggest_command(int argc, char** argv) {
   std::vector<std::string> names;
   for (const auto& command : commands()) names.push_back(command.name);
@@ -77,7 +79,7 @@ void suggest_command(int argc, char** argv) {
   }
 }
 
-// Of the program and of the command, those for which `wanted`.
+// Returns the options of the program and of the command that satisfy `wanted`.
 template <class Wanted>
 std::vector<const CLI::Option*> options_of(const CLI::App& app, const Wanted& wanted) {
   auto found = app.get_options(wanted);
@@ -86,7 +88,8 @@ std::vector<const CLI::Option*> options_of(const CLI::App& app, const Wanted& wa
   return found;
 }
 
-// What the parser found wrong, as a sentence of ours: CLI11's exceptions tell the kind of error, and its options what they were given.
+// Converts a parser error to a Failure: CLI11's exceptions carry the kind of error, its options
+// what they received.
 tenon::Failure explain(const CLI::ParseError& error, const CLI::App& app, const std::string& last_word) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     const auto extra = app.remaining(true).front();
@@ -103,7 +106,8 @@ tenon::Failure explain(const CLI::ParseError& error, const CLI::App& app, const 
     if (missing.empty()) return {tenon::FailureKind::usage, "a command is missing", "tenon --help lists the commands"};
     return misuse(app, ": " + missing.front()->get_name() + " is required");
   }
-  // An option takes any word after it as its value, so only the last word can lack one. Of flags, one was given a value.
+  // Any word after an option is taken as its value, so only the last word can lack one. For flags,
+  // look for one that received a value.
   const bool lacks_value = dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr;
   const auto name = last_word.substr(0, last_word.find('='));
   const auto at_fault = options_of(app, [&](const CLI::Option* option) {
@@ -114,7 +118,7 @@ tenon::Failure explain(const CLI::ParseError& error, const CLI::App& app, const 
   return misuse(app, ": " + at_fault.front()->get_name() + (lacks_value ? " needs a value" : " takes no value"));
 }
 
-// What --help and --version ask for.
+// Prints the text of --help or --version.
 int print_help(const CLI::App& app, const CLI::ParseError& asked) {
   std::ostringstream text;
   app.exit(asked, text, text);
@@ -122,7 +126,8 @@ int print_help(const CLI::App& app, const CLI::ParseError& asked) {
   return 0;
 }
 
-// Whoever ends this process is named. From here on it may be a child of the process that was started.
+// Makes crashes of plugins reported by name. After this call, the process may be a child of the
+// original one.
 void name_crashes(const Command& command, const Arguments& own, bool json) {
   if (command.plugins == Plugins::apart) return tenon::name_crashes();
   tenon::continue_below_parent([json](const tenon::Failure& failure) { report(failure, json); });
@@ -168,12 +173,12 @@ int run(int argc, char** argv) {
   }
 }
 
-// The command line may be what is wrong, so it is not asked in order.
+// The command line itself may be invalid, so search the raw arguments.
 bool wants_json(int argc, char** argv) {
   return std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
 }
 
-// What run() gives, or what went wrong, reported.
+// Returns the exit code of run(); reports exceptions.
 int status_of(int argc, char** argv) {
   try {
     return run(argc, argv);
@@ -183,11 +188,11 @@ int status_of(int argc, char** argv) {
   } catch (const abi::__forced_unwind&) {
     tenon::end_unwound_process();
   } catch (const std::bad_alloc&) {
-    tell("error: memory ran out\n");
+    tell("error: out of memory\n");
   } catch (const std::exception& error) {
     tell("error: {}\n", error.what());
   } catch (...) {
-    tell("error: something was thrown that is not a std::exception\n");
+    tell("error: caught an exception that is not a std::exception\n");
   }
   return static_cast<int>(tenon::FailureKind::failed);
 }
@@ -196,10 +201,11 @@ int status_of(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   open_streams();
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit of files' sizes is an error as a full disk is
+  // report an exceeded file size limit as a write error, like a full disk
+  std::signal(SIGXFSZ, SIG_IGN);
   tenon::guard_mapped_files();
   const int status = status_of(argc, argv);
   const int code = finish_results(status, wants_json(argc, argv));
   tenon::end_workers();
-  tenon::end_process(code);  // without the destructors of plugins
+  tenon::end_process(code);  // without running plugins' destructors
 }

@@ -1,4 +1,4 @@
-// tenon man and tenon completion: both made from the commands' own descriptions.
+// tenon man and tenon completion, generated from the commands' descriptions.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +8,7 @@
 namespace tenon::cli {
 namespace {
 
-/// These texts are the program's own, and have lines.
+/// Writes the program's own text as is, including newlines.
 void put(std::string_view text) {
   write_result(text);
 }
@@ -17,7 +17,7 @@ void put(fmt::format_string<First, T...> form, First&& first, T&&... rest) {
   write_result(fmt::format(form, std::forward<First>(first), std::forward<T>(rest)...));
 }
 
-// A dash at the start of a word and a leading dot mean something to troff.
+// Escapes dashes, backslashes and a leading dot or quote, which are special in troff.
 std::string troff(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -36,7 +36,7 @@ void print_option(const Option& option) {
 int print_manual(Context&, const Arguments&) {
   put(".TH TENON 1 \"\" \"tenon {}\" \"User Commands\"\n.SH NAME\ntenon \\- run operators from plugins, in graphs and in training\n",
       TENON_VERSION);
-  put(".SH SYNOPSIS\n.B tenon\n[\\fIoptions\\fR] \\fIcommand\\fR [\\fIarguments\\fR]\n.SH OPTIONS\nThey may stand before or after the "
+  put(".SH SYNOPSIS\n.B tenon\n[\\fIoptions\\fR] \\fIcommand\\fR [\\fIarguments\\fR]\n.SH OPTIONS\nOptions may appear before or after the "
       "command.\n");
   for (const auto& option : global_options()) print_option(option);
   put(".SH COMMANDS\n");
@@ -48,13 +48,13 @@ int print_manual(Context&, const Arguments&) {
     for (const auto& positional : command.positionals) put(".TP\n.I {}\n{}.\n", positional.name, troff(positional.doc));
     for (const auto& option : command.options) print_option(option);
   }
-  put(".SH EXIT STATUS\n0: done. 1: the work failed. 2: wrong usage. 3: a plugin is missing or refused. 4: a file is broken or refused. "
-      "5: nothing could be checked. 128 + N: signal N ended the work (130: SIGINT, 143: SIGTERM). A plugin that crashes or ends the "
-      "process "
-      "is named, and the exit status is 1.\n");
-  put(".SH ENVIRONMENT\n.TP\n.B TENON_PLUGIN_PATH\nfolders of plugins, and plugin files, with colons between them.\n");
-  put(".TP\n.B TENON_NO_PARENT\nif set, commands that load plugins run in the process that was started, and not in a child of it that it "
-      "watches. It is so under a debugger in any case.\n");
+  put(".SH EXIT STATUS\n0: success. 1: the work failed. 2: wrong usage. 3: a plugin is missing or refused. 4: a file is damaged or "
+      "refused. "
+      "5: nothing could be checked. 128 + N: ended by signal N (130: SIGINT, 143: SIGTERM). If a plugin crashes or ends the process, an "
+      "error names it and the exit status is 1.\n");
+  put(".SH ENVIRONMENT\n.TP\n.B TENON_PLUGIN_PATH\ncolon-separated list of plugin folders and plugin files.\n");
+  put(".TP\n.B TENON_NO_PARENT\nif set, commands that load plugins run in the initial process instead of in a supervised child process. "
+      "This is always so under a debugger.\n");
   return 0;
 }
 
@@ -105,19 +105,19 @@ int print_completion(Context&, const Arguments& arguments) {
   } else if (shell == "fish") {
     print_fish();
   } else {
-    throw Failure(FailureKind::usage, fmt::format("there is no completion for '{}'", shell), "it is there for bash, zsh and fish");
+    throw Failure(FailureKind::usage, fmt::format("there is no completion for '{}'", shell), "supported shells: bash, zsh, fish");
   }
   return 0;
 }
 
 const bool added_manual = add_command({.name = "man",
                                        .doc = "print the manual page",
-                                       .details = "tenon man | man -l - shows it.",
+                                       .details = "To view it: tenon man | man -l -",
                                        .positionals = {},
                                        .options = {},
                                        .run = print_manual});
 const bool added_completion = add_command({.name = "completion",
-                                           .doc = "print the completion script of a shell",
+                                           .doc = "print a shell completion script",
                                            .details = "For bash: source <(tenon completion bash).",
                                            .positionals = {{"SHELL", "bash, zsh or fish"}},
                                            .options = {},

@@ -1,4 +1,4 @@
-// tenon bench: how long a graph takes.
+// tenon bench: measures a graph's run time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,8 +25,8 @@ double milliseconds(Clock::duration time) {
 }
 
 struct Times {
-  double first = 0;            // planning included
-  std::vector<double> sorted;  // the others
+  double first = 0;            // includes planning
+  std::vector<double> sorted;  // the other runs, ascending
   double at(double share) const { return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))]; }
 };
 
@@ -57,7 +57,7 @@ int run_bench(Context& context, const Arguments& arguments) {
   read.push_back({"GRAPH", arguments.get("GRAPH")});
   refuse_lost_inputs({{"--profile-html", arguments.get("profile-html")}}, read);
   auto graph = load_graph(context, arguments.get("GRAPH"), load_options(arguments));
-  graph.initialize();  // the time of a run does not depend on the numbers
+  graph.initialize();  // run time does not depend on the values
   const auto inputs = read_inputs(graph, arguments);
   SessionOptions options;
   options.device = context.device();
@@ -72,8 +72,9 @@ int run_bench(Context& context, const Arguments& arguments) {
                       times.at(0.5), "p90", times.at(0.9), "max", times.at(1), "profile",
                       arguments.has("profile") ? profile_json(session.times(), measure_machine(context.host())) : JsonItem()));
   else
-    write_result("first {:.4f} ms (with planning), then {} on {}: median {:.4f} ms, min {:.4f}, 90 % {:.4f}, max {:.4f}\n", times.first,
-                 counted(runs, "run"), counted(context.host().threads(), "thread"), times.at(0.5), times.at(0), times.at(0.9), times.at(1));
+    write_result("first {:.4f} ms (including planning), then {} on {}: median {:.4f} ms, min {:.4f}, 90 % {:.4f}, max {:.4f}\n",
+                 times.first, counted(runs, "run"), counted(context.host().threads(), "thread"), times.at(0.5), times.at(0), times.at(0.9),
+                 times.at(1));
   if (options.profile) give_profile(context, arguments, session.times(), context.json() ? say_nothing : write_profile);
   flush_results();
   return 0;
@@ -81,8 +82,8 @@ int run_bench(Context& context, const Arguments& arguments) {
 
 std::vector<Option> bench_options() {
   auto all = input_options();
-  all.push_back({"runs", "N", "timed runs after the first", Integer{1, 1'000'000'000}, "100"});
-  all.push_back({"no-capture", "", "launch kernels one by one instead of as captured CUDA graphs"});
+  all.push_back({"runs", "N", "number of timed runs after the first", Integer{1, 1'000'000'000}, "100"});
+  all.push_back({"no-capture", "", "launch kernels individually instead of as captured CUDA graphs"});
   for (auto& option : profile_options()) all.push_back(std::move(option));
   for (auto& option : optimize_options()) all.push_back(std::move(option));
   all.push_back(precision_option());
@@ -92,10 +93,10 @@ std::vector<Option> bench_options() {
 
 const bool added_bench = add_command(
     {.name = "bench",
-     .doc = "measure how long a graph takes",
-     .details = "The first run makes the plan and is reported separately; the others give median and spread. With --profile, tables "
-                "follow of the time that each operator and node took in these, without the first run, of the bytes that it moved a second "
-                "and the operations that it computed, where it says them, next to what this machine does in a copy and in a product.",
+     .doc = "measure a graph's run time",
+     .details = "The first run includes planning and is reported separately; median and spread are of the other runs. --profile adds "
+                "tables of the time that each operator and node took in those runs, with the bytes moved and operations computed per "
+                "second if the operator declares them, next to this machine's memory copy and matrix product speed.",
      .positionals = {{"GRAPH", graph_doc}},
      .options = bench_options(),
      .run = run_bench,

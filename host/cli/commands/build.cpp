@@ -1,4 +1,4 @@
-// tenon build: a graph.json becomes a .tenon file, weights included.
+// tenon build: converts a graph.json to a .tenon file that includes the weights.
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 int run_build(Context& context, const Arguments& arguments) {
   const auto to = arguments.get("output");
-  if (to.empty()) throw Failure(FailureKind::usage, "there is no --output to write to", "tenon build graph.json -o graph.tenon");
+  if (to.empty()) throw Failure(FailureKind::usage, "--output is required", "tenon build graph.json -o graph.tenon");
   if (!to.ends_with(".tenon")) throw Failure(FailureKind::usage, fmt::format("--output is '{}' but must end in .tenon", to));
   auto graph = Graph::load(context.host(), arguments.get("GRAPH"), load_options(arguments));
   graph.save(to, arguments.count("seed"));
@@ -21,10 +21,10 @@ int run_build(Context& context, const Arguments& arguments) {
 
 const bool added_build = add_command({.name = "build",
                                       .doc = "build a .tenon file from a graph.json",
-                                      .details = "Variables get their first values here, drawn from the seed.",
-                                      .positionals = {{"GRAPH", "a graph.json file (or a .tenon file, to write it again)"}},
+                                      .details = "Variables are initialized here, from the seed.",
+                                      .positionals = {{"GRAPH", "a graph.json file (or a .tenon file, which is rewritten)"}},
                                       .options = {{"output", "FILE", "the .tenon file to write", Text{}, "", 'o'},
-                                                  {"seed", "N", "seed of the variables' first values", Integer{}, "0"},
+                                                  {"seed", "N", "seed for the variables' initial values", Integer{}, "0"},
                                                   no_verify_option()},
                                       .run = run_build,
                                       .plugins = Plugins::runs});

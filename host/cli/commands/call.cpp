@@ -1,4 +1,4 @@
-// tenon call: one operator, without a graph.
+// tenon call: calls one operator without a graph.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,7 +23,8 @@ const OperatorInfo& operator_called(const Catalog& catalog, const std::string& n
                 step.empty() ? did_you_mean(catalog.near(name), "tenon list shows the operators") : step);
 }
 
-// The position of each input that is given: declared ones by their names, of a variadic one name0, name1 ... from its place on.
+// Returns the name of the input at each position, empty if it was not given. Declared inputs go by
+// their names; a variadic input `name` takes name0, name1 ... from its position on.
 std::vector<std::string> placed_names(const OperatorInfo& info, const NamedTensors& inputs) {
   std::vector<std::string> names;
   std::size_t known = 0;
@@ -53,7 +54,7 @@ std::vector<std::string> placed_names(const OperatorInfo& info, const NamedTenso
   return names;
 }
 
-// A graph of one node: weights that are left out become its variables, and it has gradients.
+// A graph of one node. Missing weights become variables, and gradients can be computed.
 struct OneNode {
   Graph graph;
   NodeInfo node;
@@ -61,7 +62,8 @@ struct OneNode {
   OneNode(Host& host, const std::string& name, const OperatorInfo& info, const NamedTensors& inputs, const Attributes& attributes)
       : graph(host) {
     std::map<std::string, Value> values;
-    const auto decides_sizes = [&](const std::string& input) {  // nothing is trained by sizes and the like
+    // inputs that determine sizes need no gradient
+    const auto decides_sizes = [&](const std::string& input) {
       return std::any_of(info.inputs.begin(), info.inputs.end(),
                          [&](const InputInfo& declared) { return declared.on_cpu && declared.name == input; });
     };
@@ -73,13 +75,13 @@ struct OneNode {
     node = graph.nodes().back();
   }
 
-  // What the graph says of an input that is missing ends in advice for graphs.
+  // Checks required inputs first: the graph's own error would give advice for graphs.
   void add(const std::string& name, const OperatorInfo& info, const std::vector<Value>& placed, const Attributes& attributes) {
     for (std::size_t i = 0; i < info.inputs.size(); ++i) {
       const auto& input = info.inputs[i];
       if (input.optional || input.variadic || input.weight.value_or(true) || (i < placed.size() && !placed[i].empty())) continue;
       throw Failure(FailureKind::usage, fmt::format("[{}] input '{}' is missing: {}", info.name, input.name, input.doc),
-                    fmt::format("give it by --input {}=FILE or --input {}=random:2x3", input.name, input.name));
+                    fmt::format("add --input {}=FILE or --input {}=random:2x3", input.name, input.name));
     }
     graph.add(name, placed, attributes);
   }
@@ -89,7 +91,7 @@ struct OneNode {
       if (const auto value = graph.info(graph.find(name)); !value.hidden) graph.output(value.output, graph.find(name));
   }
 
-  // Of the sum of the first output's elements.
+  // Adds the gradients of the sum of the first output's elements.
   void add_gradients(const NamedTensors& inputs) {
     std::vector<Value> wrt;
     std::vector<std::string> names;
@@ -123,7 +125,7 @@ int run_call(Context& context, const Arguments& arguments) {
   RunOptions request;
   for (const auto& [output, file] : wanted) request.outputs.push_back(output);
   Session session(call.graph, options);
-  // Inputs that nothing needs are no mistake here.
+  // Inputs that no requested output needs are not an error here.
   NamedTensors needed;
   for (const auto& input : call.graph.needed_inputs(request.outputs, options.training)) needed.emplace(input.name, inputs.at(input.name));
   give_outputs(context, call.graph, session.run(needed, request), wanted);
@@ -132,19 +134,19 @@ int run_call(Context& context, const Arguments& arguments) {
 
 const bool added_call = add_command(
     {.name = "call",
-     .doc = "call one operator, without a graph",
+     .doc = "call one operator without a graph",
      .details =
-         "tenon inspect OPERATOR lists inputs, outputs and parameters. Missing optional inputs stay missing, and missing weights are "
-         "random. --gradient also computes grad_NAME, the gradient of the sum of the first output's elements by input NAME. "
-         "random:SHAPE stands for float32 numbers in [-1, 1), and for 0 to 9 if :DTYPE is an integer.",
-     .positionals = {{"OPERATOR", "an operator, as tenon list shows it"}},
+         "tenon inspect OPERATOR lists the inputs, outputs and parameters. Optional inputs may be left out; missing weights are random. "
+         "--gradient also computes grad_NAME, the gradient of the sum of the first output's elements with respect to input NAME. "
+         "random:SHAPE is a float32 tensor uniform in [-1, 1); with an integer :DTYPE, the values are 0 to 9.",
+     .positionals = {{"OPERATOR", "operator name, as shown by tenon list"}},
      .options = {call_input_option(),
-                 {"set", "NAME=VALUE", "a parameter of the operator; a list is a,b,c, a tensor a list or a file", Named{"axis=1"}},
+                 {"set", "NAME=VALUE", "operator parameter; lists are written a,b,c, tensors as a list or a file", Named{"axis=1"}},
                  output_option(),
-                 {"gradient", "", "compute the gradients of the floating and complex inputs, too"},
-                 {"training", "", "run as in training: dropout drops"},
+                 {"gradient", "", "also compute the gradients with respect to floating-point and complex inputs"},
+                 {"training", "", "run in training mode (dropout is active, for example)"},
                  density_option(),
-                 {"seed", "N", "seed of random inputs, weights and operators", Integer{}, "0"}},
+                 {"seed", "N", "seed for random inputs, weights and operators", Integer{}, "0"}},
      .run = run_call,
      .plugins = Plugins::runs});
 

@@ -1,4 +1,4 @@
-// tenon check: whether a plugin does what it declares.
+// tenon check: checks that a plugin does what it declares.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -26,7 +26,7 @@ using Verdict = CheckVerdict;
 constexpr std::array<const char*, 6> verdict_names = {"PASSED", "SKIPPED", "WARNING", "FAILED", "CRASHED", "UNTRIED"};
 constexpr int nothing_checked = 5;  // exit code
 
-/// Prints while it goes, but for --json, which is one object at the end.
+/// Prints results as they arrive; with --json, one object at the end.
 class Results {
  public:
   Results(const Context& context, const Arguments& arguments)
@@ -53,7 +53,7 @@ class Results {
     write_result("  {:<8} {:<12} {}\n", word, check, sentence);
     if (verbose_)
       for (const auto& call : calls) write_result("             {}\n", call);
-    flush_results();  // whoever ends this program early still learns what was checked
+    flush_results();  // results so far survive if the program is terminated
   }
 
   void finish(std::uint64_t seed) const {
@@ -67,14 +67,15 @@ class Results {
                  tally(Verdict::untried), seed);
     if (!untried_.empty())
       tell(
-          "some checks found nothing to try with {}\nhint: describe() can give calls: op.example(...); or give them with --shape, --set "
+          "some checks had no calls to try for {}\nhint: add calls in describe() with op.example(...), or pass them with --shape, --set "
           "and --input\n",
           fmt::join(untried_, ", "));
     if (!without_kernel_.empty())
-      tell("no plugin that was given has a kernel of {} for the CPU\nhint: tenon --plugins DIR check ... takes it from the plugin in DIR\n",
+      tell("none of the plugins has a CPU kernel for {}\nhint: add the plugin that has it with tenon --plugins DIR check ...\n",
            fmt::join(without_kernel_, ", "));
     if (!missing_.empty())
-      tell("no plugin that was given has the operator {}\nhint: tenon --plugins DIR check ... takes it from the plugin in DIR\n",
+      tell("none of the plugins has the operator {}\nhint: add the plugin that has it with tenon --plugins DIR check ...\n",
+           fmt::join(missing_, ", "));
            fmt::join(missing_, ", "));
   }
   int exit_code() const {
@@ -91,7 +92,7 @@ class Results {
   std::vector<JsonItem> items_;
 };
 
-/// The texts of a Named option that may give several to one name.
+/// Returns the values of a Named option by name; a name may have several.
 std::map<std::string, std::vector<std::string>> texts_by_name(const Arguments& arguments, const std::string& option) {
   std::map<std::string, std::vector<std::string>> texts;
   for (const auto& text : arguments.all(option)) {
@@ -101,7 +102,7 @@ std::map<std::string, std::vector<std::string>> texts_by_name(const Arguments& a
   return texts;
 }
 
-/// Each call once for each of the texts.
+/// Replaces each call by one copy per text, with `apply` called on it.
 template <class Apply>
 void multiply(std::vector<CheckCall>& calls, const std::vector<std::string>& texts, Apply&& apply) {
   std::vector<CheckCall> more;
@@ -113,7 +114,7 @@ void multiply(std::vector<CheckCall>& calls, const std::vector<std::string>& tex
   calls = std::move(more);
 }
 
-/// The operator that the calls are of. Its manifest is read, and its plugin not loaded.
+/// Returns the operator under test, from its manifest; its plugin is not loaded.
 std::shared_ptr<const OperatorInfo> operator_of(const Arguments& arguments, Host& host) {
   const auto plugin = arguments.get("PLUGIN");
   host.add_plugins(plugin);
@@ -130,10 +131,10 @@ std::shared_ptr<const OperatorInfo> operator_of(const Arguments& arguments, Host
   const auto catalog = host.catalog();
   const auto* found = op.empty() ? nullptr : catalog.find(op);
   if (found == nullptr)
-    throw Failure(
-        FailureKind::usage,
-        fmt::format("--set is for one operator, but {} has {}", plugin, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))),
-        "name one with --op");
+    throw Failure(FailureKind::usage,
+                  fmt::format("--set needs a single operator, but {} has {}", plugin,
+                              names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))),
+                  "select one with --op");
   return found->description;
 }
 
@@ -161,13 +162,14 @@ std::vector<CheckCall> calls_to_try(const Arguments& arguments, const Context& c
   return calls;
 }
 
-// A plugin of kernels for devices has nothing to check on the CPU.
+// Suggests --device for a plugin that has only device kernels and therefore nothing to check on the
+// CPU.
 std::string hint_for(const std::filesystem::path& plugin, Context& context) {
   context.host().add_plugins(plugin);
   for (const auto& file : context.host().catalog().files())
     if (is_at(file, plugin) && file.operators.empty())
       for (const auto& kernel : file.kernels)
-        if (kernel.device != "cpu") return fmt::format("--device {} compares its kernels with the CPU's", kernel.device);
+        if (kernel.device != "cpu") return fmt::format("check its kernels against the CPU kernels with --device {}", kernel.device);
   return {};
 }
 
@@ -197,21 +199,19 @@ int run_check(Context& context, const Arguments& arguments) {
 }
 
 std::string details() {
-  std::string text = "The checks of an operator run in a child process, on inputs that the operator accepts:";
+  std::string text = "Each operator is checked in a child process, on inputs that it accepts:";
   for (const auto& check : list_checks()) text += fmt::format("\n  {:<12} {}", check.name, check.doc);
   text +=
-      "\nWith --device cuda, the GPU kernels in PLUGIN are compared with the CPU's instead. Operators of other plugins are found with\n"
-      "--plugins:";
+      "\nWith --device cuda, the GPU kernels in PLUGIN are compared with the CPU kernels instead. Use --plugins to add the plugins that\n"
+      "have their operators:";
   for (const auto& check : list_checks("cuda")) text += fmt::format("\n  {:<12} {}", check.name, check.doc);
   return text +
-         "\nCalls come from the examples in the manifest, and from infer(): shapes of rank 0 to 6 and of several sizes, and parameters "
-         "varied.\n"
-         "--shape, --set and --input name the calls to try instead; given again for the same name, they make another call. What they "
-         "leave\n"
-         "open is as in the manifest's examples where that fits, and searched for. What a kernel refuses with a reason of its own is no\n"
-         "fault. A check that found no call is UNTRIED.\n"
-         "A plugin of kernels only is checked with the operators that they are for, and an operator with kernels that are elsewhere: name\n"
-         "the other plugin with --plugins.\n"
+         "\nCalls come from the manifest's examples and from infer(): shapes of rank 0 to 6 in several sizes, and varied parameters.\n"
+         "--shape, --set and --input specify the calls to try instead; repeating one for the same name adds a call. Unspecified inputs\n"
+         "and parameters come from the manifest's examples if these fit, else from a search. A kernel that refuses a call with an error\n"
+         "message of its own does not fail the check. A check without a call to try is UNTRIED.\n"
+         "A plugin that has only kernels is checked with the operators they belong to, and an operator with kernels from other plugins:\n"
+         "add those plugins with --plugins.\n"
          "The exit code is 1 if a check failed or crashed, else 5 if one was untried.";
 }
 
@@ -219,17 +219,17 @@ const bool added_check = add_command(
     {.name = "check",
      .doc = "check that a plugin does what it declares",
      .details = details(),
-     .positionals = {{"PLUGIN", "the shared object"}},
-     .options = {{"op", "NAME", "only this operator"},
+     .positionals = {{"PLUGIN", "plugin file (.so)"}},
+     .options = {{"op", "NAME", "check only this operator"},
                  {"only-failed", "", "print only the checks that failed or crashed"},
-                 {"shape", "NAME=DIMS", "try an input of this shape", Named{"data=2x4x6x6"}},
-                 {"set", "NAME=VALUE", "try this value of a parameter", Named{"groups=2"}},
-                 {"input", "NAME=FILE", fmt::format("try these elements of an input, from a {} file", array_suffixes()),
-                  Named{"boxes=boxes.npy"}},
-                 {"verbose", "", "list the calls that each check makes"},
-                 {"timeout", "SECONDS", "end a check that takes longer; the operator's others are then skipped", Real{0.001}, "60"},
-                 {"jobs", "N", "operators to check at once", Integer{1, 256}, "1"},
-                 {"reproduce", "SEED", "repeat an earlier run's random numbers", Integer{0, 1'000'000'000}}},
+                 {"shape", "NAME=DIMS", "shape of an input to try", Named{"data=2x4x6x6"}},
+                 {"set", "NAME=VALUE", "parameter value to try", Named{"groups=2"}},
+                 {"input", "NAME=FILE", fmt::format("input values to try, from a {} file", array_suffixes()), Named{"boxes=boxes.npy"}},
+                 {"verbose", "", "list the calls of each check"},
+                 {"timeout", "SECONDS", "time limit for one check; if exceeded, the operator's other checks are skipped", Real{0.001},
+                  "60"},
+                 {"jobs", "N", "number of operators to check in parallel", Integer{1, 256}, "1"},
+                 {"reproduce", "SEED", "use the seed of an earlier run", Integer{0, 1'000'000'000}}},
      .run = run_check,
      .plugins = Plugins::loads});
 

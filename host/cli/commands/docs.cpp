@@ -1,4 +1,4 @@
-// tenon docs: a page about operators, or a site, from their manifests.
+// tenon docs: writes a page or a site about operators from their manifests.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -28,7 +28,7 @@ bool is_of_plugin(const Catalog& catalog, const CatalogOperator& op, const std::
   return op.file >= 0 && is_called(catalog.files()[static_cast<std::size_t>(op.file)], plugin);
 }
 
-// All, or those that are meant. Throws Failure (plugin) where there are none.
+// Returns all operators, or those that `what` names. Throws Failure (plugin) if there are none.
 std::vector<const CatalogOperator*> meant_operators(const Catalog& catalog, const std::string& what) {
   std::vector<const CatalogOperator*> operators;
   for (const auto& op : catalog.operators())
@@ -41,7 +41,7 @@ std::vector<const CatalogOperator*> meant_operators(const Catalog& catalog, cons
                    : did_you_mean(catalog.near(what), "tenon list shows the operators"));
 }
 
-// Those of each file under its name, and then those that are part of Tenon itself.
+// Adds the operators of each file under its name, then the built-in ones.
 void add_files(Page& page, const Catalog& catalog, const std::vector<const CatalogOperator*>& operators) {
   const auto& files = catalog.files();
   for (std::size_t i = 0; i <= files.size(); ++i) {
@@ -49,7 +49,7 @@ void add_files(Page& page, const Catalog& catalog, const std::vector<const Catal
     for (const auto* op : operators) {
       if (op->file != (i < files.size() ? static_cast<int>(i) : -1)) continue;
       if (!has_heading)
-        page.heading(1, i == files.size()          ? "Tenon itself"
+        page.heading(1, i == files.size()          ? "Built-in operators"
                         : files[i].version.empty() ? files[i].name
                                                    : files[i].name + " " + files[i].version);
       has_heading = true;
@@ -81,17 +81,16 @@ int run_docs(Context& context, const Arguments& arguments) {
   return 0;
 }
 
-const bool added_docs =
-    add_command({.name = "docs",
-                 .doc = "write a page or a site about operators: inputs, outputs, parameters, rules and examples",
-                 .details = "The page is Markdown, or HTML with --html, on stdout. With -o it is a site: an index with a search that needs "
-                            "no server, and a page "
-                            "for each operator, with its call in Python, C++ and graph.json. A site takes the place of an earlier one, and "
-                            "of no other folder. "
-                            "Nothing of a plugin runs: all of it is in its manifests.",
-                 .positionals = {{"WHAT", "an operator, a plugin, or a plugin's file (default: all operators)", false}},
-                 .options = {{"html", "", "write HTML"}, {"output", "FOLDER", "write a site into this folder", Text{}, "", 'o'}},
-                 .run = run_docs});
+const bool added_docs = add_command(
+    {.name = "docs",
+     .doc = "generate operator documentation: inputs, outputs, parameters, rules and examples",
+     .details = "Prints a page in Markdown, or in HTML with --html. With -o, writes a static site: an index with a search that "
+                "needs no server, and a page for each operator with example calls in Python, C++ and graph.json. A site replaces "
+                "an earlier site, but no other folder. "
+                "No plugin code runs; everything comes from the manifests.",
+     .positionals = {{"WHAT", "operator, plugin name or plugin file (default: all operators)", false}},
+     .options = {{"html", "", "write HTML"}, {"output", "FOLDER", "write a site to this folder", Text{}, "", 'o'}},
+     .run = run_docs});
 
 }  // namespace
 }  // namespace tenon::cli

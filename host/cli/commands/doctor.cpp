@@ -1,4 +1,4 @@
-// tenon doctor: what this machine has, and what could keep Tenon from working on it.
+// tenon doctor: reports this machine's devices and tools, and what could keep Tenon from working.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <tenon/abi.h>
@@ -59,16 +59,16 @@ Finding isolation() {
   const auto info = isolation_info();
   if (!info.error.empty()) return {"isolation", info.error + "; plugins cannot be isolated", true};
   const bool all = info.limits.find("seccomp") != std::string::npos;
-  return {"isolation", info.limits + (all ? "" : "; without seccomp, isolated plugins can open connections")};
+  return {"isolation", info.limits + (all ? "" : "; without seccomp, isolated plugins can open network connections")};
 }
 
-/// Who else runs this, and which plugins can reach them.
+/// Reports this process's rank and the plugins that can reach the other processes.
 Finding processes(const Catalog& catalog) {
   std::set<std::string> transports;
   if (const auto* op = catalog.find("tenon.all_reduce"))
     for (const auto& variant : op->variants)
       transports.insert(catalog.files()[static_cast<std::size_t>(variant.file)].path.filename().string());
-  const auto reach = transports.empty() ? std::string("no plugin reaches other processes, as tenon_comm_mpi.so does")
+  const auto reach = transports.empty() ? std::string("no plugin for communication between processes (such as tenon_comm_mpi.so)")
                                         : fmt::format("{}", fmt::join(transports, ", "));
   const auto started = launcher();
   if (started.size == 1) return {"processes", fmt::format("one, without a launcher; {}", reach)};
@@ -91,7 +91,7 @@ std::vector<Finding> examine(Context& context) {
   for (const auto& folder : catalog.searched()) findings.push_back({"plugin folder", folder.string()});
   for (const auto& sentence : catalog.not_searched()) findings.push_back({"plugin folder", sentence, true});
   findings.insert(findings.end(), refused.begin(), refused.end());
-  if (catalog.searched().empty()) findings.push_back({"plugin folder", "none; name one with --plugins or TENON_PLUGIN_PATH", true});
+  if (catalog.searched().empty()) findings.push_back({"plugin folder", "none; add one with --plugins or TENON_PLUGIN_PATH", true});
   for (const auto& file : catalog.files()) {
     if (file.usable())
       ++usable;
@@ -116,8 +116,8 @@ int run_doctor(Context& context, const Arguments&) {
 }
 
 const bool added_doctor = add_command({.name = "doctor",
-                                       .doc = "report this machine's devices and tools, and any errors",
-                                       .details = "The exit code is 1 if something needs attention.",
+                                       .doc = "report this machine's devices, tools and plugins, and any problems",
+                                       .details = "The exit code is 1 if there is a problem.",
                                        .positionals = {},
                                        .options = {},
                                        .run = run_doctor});

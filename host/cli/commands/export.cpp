@@ -1,4 +1,4 @@
-// tenon export: a graph becomes an ONNX model.
+// tenon export: converts a graph to an ONNX model.
 #include <fmt/format.h>
 
 #include <tenon/host/onnx.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 int run_export(Context& context, const Arguments& arguments) {
   const auto to = arguments.get("output");
-  if (to.empty()) throw Failure(FailureKind::usage, "there is no --output to write to", "tenon export net.tenon -o net.onnx");
+  if (to.empty()) throw Failure(FailureKind::usage, "--output is required", "tenon export net.tenon -o net.onnx");
   if (!to.ends_with(".onnx")) throw Failure(FailureKind::usage, fmt::format("--output is '{}' but must end in .onnx", to));
   onnx::ExportOptions options;
   options.opset = arguments.integer("opset");
@@ -26,14 +26,14 @@ int run_export(Context& context, const Arguments& arguments) {
 
 const bool added_export = add_command(
     {.name = "export",
-     .doc = "turn a graph into an ONNX model",
+     .doc = "convert a graph to an ONNX model",
      .details =
-         "Each node becomes one ONNX operator, several, or a node in a custom domain. A custom node brings a function body where its "
-         "operator is composed of others or elementwise. Weights above 256 MiB go to FILE.data. Tenon restores the original graph from "
-         "it, unless a note says otherwise.",
+         "Each node becomes one or several ONNX operators, or a node in a custom domain. Custom nodes have a function body if their "
+         "operator is composite or elementwise. Weights beyond 256 MiB are stored in FILE.data. Importing the model restores the original "
+         "graph, unless a note says otherwise.",
      .positionals = {{"GRAPH", "a .tenon, graph.json or ONNX file"}},
      .options = {{"output", "FILE", "the .onnx file to write", Text{}, "", 'o'},
-                 {"opset", "N", "the version of ONNX's operators", Integer{13, 24}, "17"}},
+                 {"opset", "N", "ONNX opset version", Integer{13, 24}, "17"}},
      .run = run_export,
      .plugins = Plugins::runs});
 

@@ -1,4 +1,4 @@
-// tenon import: an ONNX model becomes a .tenon file.
+// tenon import: converts an ONNX model to a .tenon file.
 #include <fmt/format.h>
 
 #include <tenon/host/arrays.hpp>
@@ -12,7 +12,8 @@
 namespace tenon::cli {
 namespace {
 
-// A number, numbers with commas between them, or a file of an array; the importer converts them to the input's dtype.
+// Parses a number, comma-separated numbers, or the name of an array file; the importer converts
+// them to the input's dtype.
 Tensor fixed_value(const std::string& text) {
   std::vector<double> numbers;
   std::size_t begin = 0;
@@ -42,7 +43,7 @@ onnx::ImportOptions read_options(const Context& context, const Arguments& argume
 
 int run_import(Context& context, const Arguments& arguments) {
   const auto to = arguments.get("output");
-  if (to.empty()) throw Failure(FailureKind::usage, "there is no --output to write to", "tenon import model.onnx -o model.tenon");
+  if (to.empty()) throw Failure(FailureKind::usage, "--output is required", "tenon import model.onnx -o model.tenon");
   if (!to.ends_with(".tenon")) throw Failure(FailureKind::usage, fmt::format("--output is '{}' but must end in .tenon", to));
   auto graph = onnx::load(context.host(), arguments.get("MODEL"), read_options(context, arguments));
   graph.save(to);
@@ -52,17 +53,17 @@ int run_import(Context& context, const Arguments& arguments) {
 
 const bool added_import = add_command(
     {.name = "import",
-     .doc = "turn an ONNX model into a .tenon file",
-     .details = "Every node is computed as ONNX says, or the model is refused with all operators that are missing. Weights become "
-                "variables, so that the graph can be trained. The other commands read ONNX models, too, without this one.",
-     .positionals = {{"MODEL", "an .onnx file of IR 3 to 14 and opsets 7 to 28"}},
+     .doc = "convert an ONNX model to a .tenon file",
+     .details = "Every node is computed as ONNX specifies; otherwise the import fails and lists all missing operators. Weights become "
+                "variables, so the graph can be trained. Other commands also read ONNX models directly.",
+     .positionals = {{"MODEL", "an .onnx file with IR version 3 to 14 and opset 7 to 28"}},
      .options = {{"output", "FILE", "the .tenon file to write", Text{}, "", 'o'},
-                 {"shape", "NAME=DIMS", "an input's shape where the model leaves dimensions open", Named{"image=1x3x224x224"}},
-                 {"fix", "NAME=VALUE", "make an input a constant: a number, numbers with commas, or a file", Named{"k=5"}},
-                 {"map", "DOMAIN::TYPE=OPERATOR", "which operator computes nodes of a type", Named{"my.ops::Foo=foo"}},
-                 {"functions", "WHICH", "what computes a node of a function of the model where a plugin can, too",
-                  Choice{{"plugin", "body"}}, "plugin"},
-                 {"keep-unknown", "", "keep nodes that nothing here computes: the graph can be shown, edited and saved, but does not run"}},
+                 {"shape", "NAME=DIMS", "shape of an input whose dimensions the model leaves open", Named{"image=1x3x224x224"}},
+                 {"fix", "NAME=VALUE", "replace an input by a constant: a number, comma-separated numbers, or a file", Named{"k=5"}},
+                 {"map", "DOMAIN::TYPE=OPERATOR", "operator that computes nodes of this type", Named{"my.ops::Foo=foo"}},
+                 {"functions", "WHICH", "what computes a model function's nodes if a plugin supports them, too", Choice{{"plugin", "body"}},
+                  "plugin"},
+                 {"keep-unknown", "", "keep nodes without an operator; the graph can be shown, edited and saved, but not run"}},
      .run = run_import,
      .plugins = Plugins::runs});
 

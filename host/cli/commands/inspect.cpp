@@ -1,4 +1,4 @@
-// tenon inspect: everything about one operator, plugin file or graph.
+// tenon inspect: shows everything about one operator, plugin file or graph.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -21,7 +21,7 @@ void print_arguments(const OperatorInfo& info) {
   write_result("\nOutputs\n");
   for (const auto& output : info.outputs) write_result("  {:<16} {}\n", output.name, output_text(output));
   if (!info.states.empty()) write_result("\nStates\n");
-  for (const auto& state : info.states) write_result("  {:<16} at first {}\n  {:<16} {}\n", state.name, state.initial, "", state.doc);
+  for (const auto& state : info.states) write_result("  {:<16} initially {}\n  {:<16} {}\n", state.name, state.initial, "", state.doc);
   if (!info.params.empty()) write_result("\nParameters\n");
   for (const auto& param : info.params)
     write_result("  {:<16} {}{}, {}\n  {:<16} {}\n", param.name, kind_text(param), range_of(param), default_of(param), "", param.doc);
@@ -35,7 +35,7 @@ void print_traits(const OperatorInfo& info) {
 void print_rules(const OperatorInfo& info) {
   if (!info.rules.empty()) write_result("\nRules\n");
   for (const auto& rule : info.rules) write_result("  {}\n", rule_text(rule));
-  if (!info.rewrites.empty()) write_result("\nRules of rewriting\n");
+  if (!info.rewrites.empty()) write_result("\nRewrite rules\n");
   for (const auto& rule : info.rewrites) write_result("  {}\n", rewrite_text(rule));
   if (!info.onnx.empty()) write_result("\nONNX\n");
   for (const auto& form : info.onnx) write_result("  {}\n", onnx_text(info, form));
@@ -57,7 +57,7 @@ void print_operator(const Catalog& catalog, const CatalogOperator& op) {
     if (const int file = op.kernel_files[i]; file >= 0 && file != op.file)
       write_result("  {:<16} {} (plugin {})\n", "kernel", op.devices[i], plugin(file));
     else if (file != op.file)
-      continue;  // it has variants alone
+      continue;  // only variants
     else if (op.devices[i] != "cpu" || op.info.has("forward"))
       write_result("  {:<16} {}\n", "kernel", op.devices[i]);
   for (const auto& variant : op.variants)
@@ -82,7 +82,7 @@ void print_plugin(const PluginFile& file) {
 int inspect_file(Context& context, const std::filesystem::path& path) {
   if (std::filesystem::is_directory(path))
     throw Failure(FailureKind::usage,
-                  fmt::format("'{}' is a folder, and inspect takes an operator, a plugin file or a graph", path.string()),
+                  fmt::format("'{}' is a folder, but inspect needs an operator, a plugin file or a graph", path.string()),
                   fmt::format("tenon --plugins {} list shows the plugins in it", path.string()));
   HostOptions options;
   options.threads = 1;
@@ -103,8 +103,7 @@ int run_inspect(Context& context, const Arguments& arguments) {
   if (is_graph_name(what)) return show_graph(context, load_graph(context, what, {.verify = context.json()}));
   if (std::filesystem::exists(what) && what.find_first_of("./") != std::string::npos) return inspect_file(context, what);
   if (what.ends_with(".so"))
-    throw Failure(FailureKind::file, fmt::format("cannot read {}: there is no such file", what),
-                  "tenon list shows the plugins that are found");
+    throw Failure(FailureKind::file, fmt::format("cannot read {}: there is no such file", what), "tenon list shows the available plugins");
   const auto catalog = context.host().catalog();
   const auto* op = catalog.find(what);
   if (const auto why = catalog.why_missing(what); !why.empty())
@@ -122,7 +121,7 @@ int run_inspect(Context& context, const Arguments& arguments) {
 const bool added_inspect =
     add_command({.name = "inspect",
                  .doc = "show everything about an operator, a plugin file or a graph",
-                 .details = "An operator is named as tenon list shows it; a plugin by its path; a graph by a .tenon or .json file.",
+                 .details = "WHAT is an operator name as shown by tenon list, the path of a plugin, or a .tenon or .json file.",
                  .positionals = {{"WHAT", "operator, plugin file or graph"}},
                  .options = {},
                  .run = run_inspect});

@@ -1,4 +1,4 @@
-// tenon list: every operator and every file that was looked at.
+// tenon list: lists every operator, and every file that was examined.
 #include <fmt/format.h>
 #include <fnmatch.h>
 
@@ -57,13 +57,13 @@ void print_operators(const Catalog& catalog, const std::vector<const CatalogOper
     write_result("{:<{}}  {:<{}}  {}\n", catalog.shortest_name(*op), name_width, origin_of(catalog, *op), origin_width, op->info.doc);
 }
 
-// Files that bring nothing are never passed over in silence.
+// Reports files without usable operators, so that they do not vanish silently.
 void print_errors(const Catalog& catalog) {
   for (const auto& file : catalog.files())
     if (!file.usable()) tell("{}: {}: {}\n", file.path.string(), name_of(file.status), file.reason);
   for (const auto& note : catalog.notes()) tell("note: {}\n", note);
   if (!catalog.operators().empty()) return;
-  tell("no operators were found; searched {}\n", counted(catalog.searched().size(), "folder"));
+  tell("no operators found; searched {}\n", counted(catalog.searched().size(), "folder"));
   for (const auto& folder : catalog.searched()) tell("  {}\n", folder.string());
 }
 
@@ -79,13 +79,12 @@ int run_list(Context& context, const Arguments& arguments) {
   return 0;
 }
 
-const bool added_list =
-    add_command({.name = "list",
-                 .doc = "list the operators that were found, and the files that could not be used",
-                 .details = "Files are read, not loaded: nothing of a plugin runs.",
-                 .positionals = {{"PATTERN", "only operators whose name contains this, or matches it if it has *, ? or [...]", false}},
-                 .options = {{"plugin", "NAME", "only operators of this plugin"}},
-                 .run = run_list});
+const bool added_list = add_command({.name = "list",
+                                     .doc = "list available operators, and plugin files that could not be used",
+                                     .details = "Plugin files are read but not loaded; no plugin code runs.",
+                                     .positionals = {{"PATTERN", "substring of the names to list, or a pattern with *, ? or [...]", false}},
+                                     .options = {{"plugin", "NAME", "list only operators of this plugin"}},
+                                     .run = run_list});
 
 }  // namespace
 }  // namespace tenon::cli

@@ -1,4 +1,4 @@
-// tenon pack: a graph and the plugins that it needs become one file.
+// tenon pack: puts a graph and the plugins it needs into one file.
 #include <fmt/format.h>
 
 #include <tenon/host/pack.hpp>
@@ -16,7 +16,7 @@ namespace {
 
 int run_pack(Context& context, const Arguments& arguments) {
   const auto to = arguments.get("output");
-  if (to.empty()) throw Failure(FailureKind::usage, "there is no --output to write to", "tenon pack net.tenon -o net.pack");
+  if (to.empty()) throw Failure(FailureKind::usage, "--output is required", "tenon pack net.tenon -o net.pack");
   std::vector<NamedFile> inputs{{"GRAPH", arguments.get("GRAPH")}};
   PackOptions options;
   options.seed = arguments.count("seed");
@@ -43,18 +43,18 @@ int run_pack(Context& context, const Arguments& arguments) {
 
 const bool added_pack = add_command(
     {.name = "pack",
-     .doc = "put a graph and the plugins that it needs into one file",
+     .doc = "put a graph and the plugins it needs into one file",
      .details =
-         "The pack holds the graph with its weights, the plugins that it needs besides those that come with Tenon, their signatures, "
-         "and libraries that these plugins find beside themselves. What plugins open by themselves is named by --with. The pack's "
-         "SHA-256 is printed; the same graph and plugins give the same. A pack is code: it is opened only by who says that hash, "
-         "`tenon run net.pack --trust sha256:HASH`, or who put the file on the list of what is trusted, `tenon trust add net.pack`. "
-         "It is unpacked once on each machine, to the user's cache folder, where it may be deleted at any time. It is a zip archive "
-         "that compresses nothing, and its first member, pack.json, lists names, sizes and hashes of the others.",
+         "A pack contains the graph with its weights, the plugins it needs except those that come with Tenon, their signatures, and the "
+         "libraries that these plugins load from their own folder. Use --with for files that plugins open themselves. The pack's SHA-256 "
+         "is printed; the same graph and plugins give the same hash. A pack contains code, so it is opened only with that hash, `tenon "
+         "run net.pack --trust sha256:HASH`, or if the file is on the user's trust list, `tenon trust add net.pack`. It is unpacked once "
+         "per machine into the user's cache folder, which may be deleted at any time. The format is an uncompressed zip archive whose "
+         "first member, pack.json, lists the names, sizes and hashes of the others.",
      .positionals = {{"GRAPH", "a .tenon, graph.json or .onnx file"}},
      .options = {{"output", "FILE", "the pack to write", Text{}, "", 'o'},
-                 {"with", "FILE", "a file to lie beside the plugins, which open it by themselves", Text{true}},
-                 {"seed", "N", "of the initial values of weights that have none", Integer{}, "0"}},
+                 {"with", "FILE", "additional file to place in the plugins' folder", Text{true}},
+                 {"seed", "N", "seed for the initial values of uninitialized weights", Integer{}, "0"}},
      .run = run_pack,
      .plugins = Plugins::loads});
 

@@ -1,4 +1,4 @@
-// tenon run: a graph on arrays from files.
+// tenon run: runs a graph on arrays from files.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -20,7 +20,7 @@
 namespace tenon::cli {
 namespace {
 
-/// Files that would overwrite each other, or what is read, are refused before any work.
+/// Refuses output files that would overwrite each other or an input, before any work.
 void check_files(const Arguments& arguments, const WantedOutputs& wanted) {
   std::vector<NamedFile> outputs{{"--trace", arguments.get("trace")}, {"--profile-html", arguments.get("profile-html")}};
   add_output_files(outputs, wanted);
@@ -30,7 +30,8 @@ void check_files(const Arguments& arguments, const WantedOutputs& wanted) {
   refuse_lost_inputs(outputs, inputs);
 }
 
-// By each floating or complex input and variable, as further outputs.
+// Adds the gradients with respect to each floating-point or complex input and variable as further
+// outputs.
 void add_gradients(Graph& graph, const std::string& loss) {
   auto of = loss;
   const auto outputs = graph.outputs();
@@ -47,21 +48,21 @@ void add_gradients(Graph& graph, const std::string& loss) {
   add_gradient_outputs(graph, graph.gradient(graph.find(of), wrt), names, fmt::format("'{}'", loss));
 }
 
-// Each batch has a loss of its own, whose gradients are not those of all rows.
+// Each batch has its own loss, so gradients of batches are not those of all rows.
 void check_gradient(const Arguments& arguments, const WantedOutputs& wanted) {
   if (!arguments.has("gradient")) return;
   if (arguments.integer("batch") != 0)
-    throw Failure(FailureKind::usage, "--gradient and --batch cannot be used together: each batch has a loss of its own",
-                  "run all rows at once, or gradients of batches one by one");
+    throw Failure(FailureKind::usage, "--gradient and --batch cannot be used together: each batch has its own loss",
+                  "run all rows at once, or one batch per run");
   require_wanted_gradient(wanted);
 }
 
-// `2/8`: the second of eight.
+// Parses `2/8`, the second of eight shards.
 Shard read_shard(const Arguments& arguments) {
   const auto text = arguments.get("shard");
   if (text.empty()) return {};
   if (arguments.integer("batch") == 0)
-    throw Failure(FailureKind::usage, "--shard needs --batch: the pieces of a run are whole batches", "for example --batch 256");
+    throw Failure(FailureKind::usage, "--shard needs --batch: shards consist of whole batches", "for example --batch 256");
   const auto slash = text.find('/');
   Shard shard;
   const auto number = [&](std::string_view part, std::int64_t& to) {
@@ -76,7 +77,7 @@ Shard read_shard(const Arguments& arguments) {
   return shard;
 }
 
-// Kernels get ready in first runs, which take longer; these are measured instead.
+// First runs include kernel warm-up, so these further runs are measured instead.
 void run_warm(Session& session, const NamedTensors& inputs, const RunOptions& request) {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::milliseconds(300);
@@ -126,14 +127,17 @@ int run_graph(Context& context, const Arguments& arguments) {
 std::vector<Option> run_options() {
   auto all = input_options();
   all.push_back(output_option());
-  all.push_back({"batch", "N", "run N rows at a time and join the outputs, so that inputs may have any length", Integer{1, INT32_MAX}});
   all.push_back(
-      {"shard", "I/N", "run the I-th of N pieces of the batches, from 1 to N; joined, the outputs of all are those of one run", Text{}});
+      {"batch", "N", "run N rows at a time and concatenate the outputs; inputs may have any number of rows", Integer{1, INT32_MAX}});
+  all.push_back({"shard", "I/N",
+                 "run only shard I (1 to N) of N shards of the batches; the shards' outputs, concatenated, equal those of one run",
+                 Text{}});
   all.push_back({"gradient", "LOSS",
-                 "compute the gradients of the sum of this output or value, too, by each floating input and variable: outputs grad_NAME"});
-  all.push_back({"training", "", "run as in training: dropout drops, states change"});
-  all.push_back({"debug", "", "fill outputs with NaN before each kernel on the CPU, and name the node that leaves some of them unwritten"});
-  all.push_back({"trace", "FILE", "write when each node ran, in Chrome's trace format"});
+                 "also compute the gradients of the sum of this output or value with respect to each floating-point input and variable, as "
+                 "outputs grad_NAME"});
+  all.push_back({"training", "", "run in training mode: dropout is active, states are updated"});
+  all.push_back({"debug", "", "fill outputs with NaN before each CPU kernel, and report nodes that leave elements unwritten"});
+  all.push_back({"trace", "FILE", "write a timeline of the nodes in Chrome's trace format"});
   for (auto& option : profile_options()) all.push_back(std::move(option));
   for (auto& option : optimize_options()) all.push_back(std::move(option));
   all.push_back(precision_option());
@@ -144,19 +148,16 @@ std::vector<Option> run_options() {
 const bool added_run = add_command(
     {.name = "run",
      .doc = "run a graph once",
-     .details = "Inputs are arrays as numpy saves them, csr matrices as scipy.sparse.save_npz does, or texts of svmlight and libsvm: "
-                "FILE.svm is the features, FILE.svm:labels the labels. Features count from 0 where any line has a feature 0, else from 1; "
-                "FILE.svm:from-0 and FILE.svm:from-1 say it. A dtype is widened where nothing is lost, and a sparse input stays sparse as "
-                "long as the operators have kernels for it. With --output, only the outputs named are computed, and only the inputs "
-                "that they need are read or made up: a classifier that was trained on labels needs none to classify. --batch takes rows of "
-                "the inputs whose first dimension the graph leaves open, and needs outputs with one row for each of them; operators "
-                "that look at several rows at once see those of one batch. Where every output goes to a .npy file, each batch is written "
-                "there at once, "
-                "so that inputs and outputs may be longer than memory; the files are there whole or not at all. --shard lets several "
-                "processes, such "
-                "as those of a batch system's array job, run some of the batches each. --profile prints on stderr how long each operator "
-                "and node took in "
-                "further runs, as tenon bench does.",
+     .details = "Inputs are arrays saved by numpy, csr matrices saved by scipy.sparse.save_npz, or svmlight/libsvm text files: FILE.svm "
+                "is the features, FILE.svm:labels the labels. Features are numbered from 0 if any line has a feature 0, else from 1; "
+                "FILE.svm:from-0 and FILE.svm:from-1 set this explicitly. Dtypes are widened if no value is lost, and sparse inputs stay "
+                "sparse as long as the operators have kernels for them. With --output, only the named outputs are computed, and only the "
+                "inputs they need are read or generated: a classifier that was trained with labels does not need them for inference. "
+                "--batch splits the inputs with an open first dimension into batches of rows, and requires outputs with one row per input "
+                "row; operators that combine rows see only the rows of one batch. If every output goes to a .npy file, batches are written "
+                "as they finish, so inputs and outputs may exceed memory; the files appear complete or not at all. --shard splits the "
+                "batches between processes, for example those of an array job. --profile prints to stderr how long each operator and node "
+                "took in further runs, like tenon bench.",
      .positionals = {{"GRAPH", graph_doc}},
      .options = run_options(),
      .run = run_graph,

@@ -1,4 +1,4 @@
-// tenon show: a graph as text, JSON, DOT or SVG, or its plan.
+// tenon show: prints a graph as text, JSON, DOT or SVG, or its plan.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/mman.h>
@@ -30,25 +30,25 @@ namespace tenon::cli {
 namespace {
 
 std::string run_graphviz(const std::string& dot) {
-  const Child::StartError no_program{"the graph cannot be drawn: graphviz's program dot cannot be started",
-                                     "install graphviz, or write the drawing's text with --dot and draw it elsewhere"};
-  // Its input is a file, and no second pipe: two would fill up while each side waits for the other.
+  const Child::StartError no_program{"cannot draw the graph: cannot start graphviz's dot",
+                                     "install graphviz, or print the graph with --dot and draw it elsewhere"};
+  // The input is a file because two pipes could deadlock: both fill up while each side waits for
+  // the other.
   OpenFile input(memfd_create("graph.dot", MFD_CLOEXEC));
   const auto written = write(input.descriptor(), dot.data(), dot.size());
   if (written != static_cast<ssize_t>(dot.size()) || lseek(input.descriptor(), 0, SEEK_SET) != 0)
-    throw Failure(FailureKind::failed, "the graph cannot be drawn: " + system_reason(errno), no_program.hint);
+    throw Failure(FailureKind::failed, "cannot draw the graph: " + system_reason(errno), no_program.hint);
   const auto [svg, status] = Child({"dot", "-Tsvg"}, {input.descriptor(), Child::report, STDERR_FILENO}, no_program).read_all();
-  if (status != 0 || svg.empty())
-    throw Failure(FailureKind::failed, "the graph cannot be drawn: graphviz's program dot failed", no_program.hint);
+  if (status != 0 || svg.empty()) throw Failure(FailureKind::failed, "cannot draw the graph: graphviz's dot failed", no_program.hint);
   return svg;
 }
 
-/// What processes send each other in a step of training.
+/// Describes the gradient exchange between processes in a training step.
 std::string buckets_text(const std::vector<PlannedBucket>& buckets, std::size_t steps, std::int64_t ranks) {
   std::int64_t bytes = 0;
   for (const auto& bucket : buckets) bytes += bucket.bytes;
   const auto sent = static_cast<std::uint64_t>(2 * (ranks - 1) * bytes / ranks);
-  auto text = fmt::format("\n{} processes add {} of gradients in {}; each sends and receives about {} a step\n", ranks,
+  auto text = fmt::format("\n{} processes reduce {} of gradients in {}; each sends and receives about {} per step\n", ranks,
                           readable_bytes(static_cast<std::uint64_t>(bytes)), counted(buckets.size(), "bucket"), readable_bytes(sent));
   for (const auto& bucket : buckets)
     text += fmt::format("  {:>10} {:<8} after step {} of {}: {}\n", readable_bytes(static_cast<std::uint64_t>(bucket.bytes)),
@@ -56,7 +56,7 @@ std::string buckets_text(const std::vector<PlannedBucket>& buckets, std::size_t 
   return text;
 }
 
-// Dimensions that nobody gives are 1, as in tenon run. With a loss, the graph is what training runs for each batch.
+// Unspecified dimensions are 1, as in tenon run. With a loss, shows the plan of a training batch.
 void show_plan(const Context& context, Graph graph, const Arguments& arguments) {
   const auto inputs = read_inputs(graph, arguments);
   std::map<std::string, Shape> shapes;
@@ -67,7 +67,9 @@ void show_plan(const Context& context, Graph graph, const Arguments& arguments) 
   options.optimize = read_optimize(arguments);
   options.precision = read_precision(arguments);
   options.training = arguments.has("loss");
-  std::vector<Tensor> trained;  // handles, as the trainer has them, so that nothing is kept of what it changes
+  // handles, as in the trainer, so that the plan packs no constants from variables that training
+  // changes
+  std::vector<Tensor> trained;
   if (options.training) {
     TrainerOptions training;
     training.loss = arguments.get("loss");
@@ -100,34 +102,31 @@ void check_one_form(const Context& context, const Arguments& arguments) {
   for (std::size_t i = 0; i < forms.size(); ++i)
     for (std::size_t j = i + 1; j < forms.size(); ++j)
       if (!together(forms[i], forms[j]))
-        throw Failure(FailureKind::usage, fmt::format("{} and {} ask for different forms of the graph", forms[i], forms[j]),
-                      "give one of them; --plan and --memory go with --json, and --memory with --svg");
+        throw Failure(FailureKind::usage, fmt::format("{} and {} cannot be used together", forms[i], forms[j]),
+                      "choose one; --plan and --memory can be combined with --json, and --memory with --svg");
   const bool plans = arguments.has("plan") || arguments.has("memory");
   for (const std::string option : {"shape", "loss"})
-    if (arguments.has(option) && !plans)
-      throw Failure(FailureKind::usage, fmt::format("--{} is for --plan and --memory, and neither is given", option));
-  if (arguments.has("passes") && !arguments.has("plan"))
-    throw Failure(FailureKind::usage, "--passes is for --plan, and that is not given", "add --plan");
+    if (arguments.has(option) && !plans) throw Failure(FailureKind::usage, fmt::format("--{} needs --plan or --memory", option));
+  if (arguments.has("passes") && !arguments.has("plan")) throw Failure(FailureKind::usage, "--passes needs --plan", "add --plan");
   if (arguments.has("ranks") && (!arguments.has("plan") || !arguments.has("loss") || context.json()))
-    throw Failure(FailureKind::usage, "--ranks is for --plan with --loss, as text");
+    throw Failure(FailureKind::usage, "--ranks needs --plan and --loss, without --json");
   for (const std::string option : {"no-optimize", "exact"})
     if (arguments.has(option) && !plans && !arguments.has("optimized"))
-      throw Failure(FailureKind::usage, fmt::format("--{} is for --optimized, --plan and --memory, and none is given", option));
-  if (read_precision(arguments) != f32 && !plans)
-    throw Failure(FailureKind::usage, "--precision is for --plan and --memory, and neither is given");
+      throw Failure(FailureKind::usage, fmt::format("--{} needs --optimized, --plan or --memory", option));
+  if (read_precision(arguments) != f32 && !plans) throw Failure(FailureKind::usage, "--precision needs --plan or --memory");
   if (plans && arguments.has("optimized"))
-    throw Failure(FailureKind::usage, "--optimized shows a graph, and --plan and --memory show the plan of an optimized one anyway",
-                  "leave --optimized out");
+    throw Failure(FailureKind::usage, "--optimized cannot be used with --plan or --memory, which always show the optimized graph's plan",
+                  "remove --optimized");
 }
 
-// A model is described as it is; drawings and plans are of the graph that it becomes.
+// Models are described directly; drawings and plans are of the imported graph.
 bool describes_model(const Arguments& arguments) {
   const auto given = [&](const char* option) { return arguments.has(option); };
   constexpr const char* of_graphs[] = {"dot", "svg", "optimized", "plan", "memory"};
   return std::none_of(std::begin(of_graphs), std::end(of_graphs), given) && onnx::is_model(arguments.get("GRAPH"));
 }
 
-// What a run would refuse of the model besides operators that are missing.
+// Returns the error that would keep the model from running, other than missing operators.
 std::optional<Failure> refusal_of(Context& context, const std::string& path, const onnx::ModelInfo& model) {
   onnx::ImportOptions options;
   options.keep_unknown = !model.missing.empty();
@@ -141,7 +140,7 @@ std::optional<Failure> refusal_of(Context& context, const std::string& path, con
   return {};
 }
 
-// As it is written, or as a session runs it.
+// Returns the original graph, or the one that a session executes.
 Graph wanted_graph(Context& context, const Arguments& arguments, const LoadOptions& options) {
   auto graph = load_graph(context, arguments.get("GRAPH"), options);
   if (!arguments.has("optimized")) return graph;
@@ -160,7 +159,7 @@ int run_show(Context& context, const Arguments& arguments) {
     const auto model = onnx::describe(context.host(), path);
     return show_onnx(context, model, refusal_of(context, path, model));
   }
-  const LoadOptions unread{.verify = false};  // only JSON has the weights in it
+  const LoadOptions unread{.verify = false};  // only JSON output contains the weights
   if (arguments.has("plan") || arguments.has("memory")) {
     show_plan(context, load_graph(context, path, unread), arguments);
   } else if (arguments.has("dot")) {
@@ -175,27 +174,25 @@ int run_show(Context& context, const Arguments& arguments) {
 
 const bool added_show = add_command(
     {.name = "show",
-     .doc = "show a graph: as text, as graph.json with --json, drawn, as its plan, or its plan's memory",
+     .doc = "show a graph as text, graph.json (--json) or drawing, or show its plan or the plan's memory",
      .details =
-         "Text, JSON and drawings of a .tenon file need no plugin; --plan and --memory need them all. Both can be had as "
-         "JSON with --json, the memory as a picture with --svg: steps across, offset up, a box for each value. Inputs, "
-         "variables and outputs are not part of a plan's memory. No plan can need less than the lower bound, the largest "
-         "sum of bytes that are alive at one step. Of an ONNX model, text and JSON tell versions, inputs, outputs, operators, "
-         "functions, the size of its weights, all operators that are missing, and the first other reason for which it cannot run; the "
-         "exit code is 3 where an operator is missing, and 4 where the model is refused. The other forms show the graph that it becomes.",
+         "Text, JSON and drawings of a .tenon file need no plugins; --plan and --memory need all of them. Both can be printed as JSON with "
+         "--json; --memory --svg draws the memory, with steps on the horizontal axis, offsets on the vertical axis and a box per value. "
+         "A plan's memory does not include inputs, variables and outputs. The lower bound is the largest sum of bytes alive at one step. "
+         "For an ONNX model, text and JSON list versions, inputs, outputs, operators, functions, the size of the weights, all missing "
+         "operators, and the first other error that prevents a run; the exit code is 3 if an operator is missing and 4 if the model is "
+         "refused. The other options show the imported graph.",
      .positionals = {{"GRAPH", "a .tenon, graph.json or ONNX file"}},
-     .options = {{"dot", "", "print the graph in graphviz's language"},
-                 {"svg", "FILE", "draw the graph into FILE (needs graphviz), or with --memory its plan's memory (needs nothing)"},
-                 {"optimized", "",
-                  "show what a session makes of the graph before it runs it: fused steps, constants that are computed once"},
-                 {"plan", "", "print the steps, where each output lies and how much memory it takes"},
-                 {"passes", "", "with --plan: first print what each pass of planning changed"},
-                 {"memory", "", "print each value in memory: bytes, offset, first and last step, and the value whose memory it reuses"},
-                 {"shape", "NAME=DIMS", "an input's shape for --plan and --memory, like image=8x64", Named{"image=8x64"}},
-                 {"no-capture", "", "with --plan: without captured graphs of kernels on GPUs"},
-                 {"loss", "NAME", "with --plan or --memory: of what training by this output or value runs for each batch"},
-                 {"ranks", "N", "with --plan and --loss: what N processes that train together send, and when (tenon train by mpirun)",
-                  Integer{2, 1 << 24}},
+     .options = {{"dot", "", "print the graph in graphviz's DOT language"},
+                 {"svg", "FILE", "draw the graph to FILE (needs graphviz), or with --memory the plan's memory (does not need it)"},
+                 {"optimized", "", "show the graph that a session executes, after fusion and constant folding"},
+                 {"plan", "", "print the steps, and the memory offset and size of each output"},
+                 {"passes", "", "with --plan: first print what each planning pass changed"},
+                 {"memory", "", "print each value's memory: bytes, offset, first and last step, and the value whose memory it reuses"},
+                 {"shape", "NAME=DIMS", "input shape for --plan and --memory", Named{"image=8x64"}},
+                 {"no-capture", "", "with --plan: do not capture CUDA graphs"},
+                 {"loss", "NAME", "with --plan or --memory: show what a training batch runs to minimize this output or value"},
+                 {"ranks", "N", "with --plan and --loss: what N processes exchange in distributed training, and when", Integer{2, 1 << 24}},
                  optimize_options()[0],
                  optimize_options()[1],
                  precision_option(),

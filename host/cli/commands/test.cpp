@@ -1,4 +1,4 @@
-// tenon test: how well a graph does on examples.
+// tenon test: measures a graph's loss and accuracy.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,8 +33,8 @@ EvaluatorOptions parse_options(Context& context, const Arguments& arguments, con
   options.loss = arguments.has("loss") || !has_value(graph, "loss") ? arguments.get("loss") : "loss";
   for (const auto& [scores, label] : arguments.named("accuracy")) options.scores = scores, options.label = label;
   if (options.loss.empty() && options.scores.empty())
-    throw Failure(FailureKind::usage, "there is nothing to measure: the graph has no 'loss', and no --accuracy is given",
-                  "name a loss with --loss NAME, or scores and labels with --accuracy SCORES=LABEL");
+    throw Failure(FailureKind::usage, "nothing to measure: the graph has no 'loss', and --accuracy is missing",
+                  "add --loss NAME or --accuracy SCORES=LABEL");
   options.batch = arguments.integer("batch");
   options.seed = arguments.count("seed");
   options.device = context.device();
@@ -45,7 +45,7 @@ EvaluatorOptions parse_options(Context& context, const Arguments& arguments, con
 void print_text(const Evaluation& found) {
   write_result("{}", counted(found.examples, "example"));
   if (found.loss) write_result("  loss {:.5g}", *found.loss);
-  if (found.right) write_result("  accuracy {:.4f}  ({} right)", *found.accuracy(), *found.right);
+  if (found.right) write_result("  accuracy {:.4f}  ({} correct)", *found.accuracy(), *found.right);
   write_result("\n");
 }
 
@@ -64,18 +64,17 @@ int run_test(Context& context, const Arguments& arguments) {
 const bool added_test = add_command(
     {.name = "test",
      .doc = "measure a graph's loss and accuracy on examples",
-     .details = "The loss is the mean over all examples, and each batch counts by its examples. Only the inputs that loss and scores need "
-                "are asked for. Arrays are given as to tenon train, and the graph runs as it does outside of training.",
+     .details = "The loss is the mean over all examples: batches are weighted by their size. Only the inputs that loss and scores need are "
+                "required. Arrays are passed as to tenon train; the graph runs in inference mode.",
      .positionals = {{"GRAPH", graph_doc}},
-     .options = {{"data", "NAME=FILE",
-                  fmt::format("an input's examples, from a {} file, or FILE[BEGIN:END] for some of its rows", array_suffixes()),
+     .options = {{"data", "NAME=FILE", fmt::format("examples for an input, from a {} file; FILE[BEGIN:END] selects rows", array_suffixes()),
                   Named{"image=image.npy"}},
-                 {"accuracy", "SCORES=LABEL", "count right answers: the output with scores, the input with labels",
+                 {"accuracy", "SCORES=LABEL", "measure accuracy: the output with scores, the input with labels",
                   Named{"scores=label", false}},
-                 {"loss", "NAME", "the output or value to measure (default: loss, if the graph has one)"},
+                 {"loss", "NAME", "output or value to measure (default: loss, if the graph has one)"},
                  precision_option(),
-                 {"batch", "N", "examples that are run at once", Integer{1, INT32_MAX}, fmt::to_string(EvaluatorOptions().batch)},
-                 {"seed", "N", "seed of random operators", Integer{}, "0"}},
+                 {"batch", "N", "number of examples per batch", Integer{1, INT32_MAX}, fmt::to_string(EvaluatorOptions().batch)},
+                 {"seed", "N", "seed for random operators", Integer{}, "0"}},
      .run = run_test,
      .plugins = Plugins::runs});
 

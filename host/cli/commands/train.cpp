@@ -1,4 +1,4 @@
-// tenon train: a graph, data and an optimizer give a trained graph.
+// tenon train: trains a graph's variables on data and writes the trained graph.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -25,14 +25,15 @@
 namespace tenon::cli {
 namespace {
 
-// That end a training as Ctrl-C does: a terminal or a connection is gone, or a batch system says that time is up.
+// Signals that end training like Ctrl-C: a closed terminal or connection, or a batch system's time
+// limit.
 constexpr int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGUSR1};
-volatile std::sig_atomic_t interrupted = 0;  // by which; 0: by none
+volatile std::sig_atomic_t interrupted = 0;  // the signal number; 0 if there was none
 
-std::atomic<std::int64_t> interrupted_at = 0;  // in milliseconds
+std::atomic<std::int64_t> interrupted_at = 0;  // milliseconds, monotonic clock
 
-/// The first signal lets the step come to its end; a second one ends the program at once. Those of one moment count as one: `timeout` sends
-/// its signal to the process and to the group.
+/// The first signal lets the current step finish; a second one ends the program at once. Signals
+/// within 100 ms count as one, because `timeout` signals both the process and its group.
 void note_signal(int signal) {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -46,7 +47,7 @@ void note_signal(int signal) {
   }
 }
 
-/// What is ignored from the start, as by nohup, stays ignored.
+/// Signals that were ignored at startup, for example by nohup, stay ignored.
 void note_signals() {
   for (const int signal : ending_signals)
     if (std::signal(signal, note_signal) == SIG_IGN) std::signal(signal, SIG_IGN);
@@ -120,7 +121,7 @@ class Training {
  private:
   bool is_done() const { return trainer_.epoch() >= options_.epochs; }
 
-  /// Several processes stop after the same step.
+  /// All processes stop after the same step.
   bool stops() {
     if (trainer_.processes() == 1) return interrupted != 0;
     if (interrupted != 0) trainer_.ask_to_stop();
@@ -129,14 +130,14 @@ class Training {
 
   void resume() {
     if (!std::filesystem::exists(files_.checkpoint())) {
-      tell("there is no {} yet: beginning at the start\n", files_.checkpoint().string());
+      tell("checkpoint {} does not exist yet; starting from the beginning\n", files_.checkpoint().string());
       return;
     }
     trainer_.resume(files_.checkpoint());
-    tell("going on after step {}, in epoch {}\n", trainer_.steps(), trainer_.epoch() + 1);
+    tell("resuming after step {}, in epoch {}\n", trainer_.steps(), trainer_.epoch() + 1);
   }
 
-  /// Writes what a training can do without. A failure is reported once, and again if it comes back after all went well.
+  /// Runs an optional write. A failure is reported once, and again if it recurs after a success.
   template <class Write>
   void attempt(bool& failing, const char* then, Write&& write) {
     try {
@@ -151,19 +152,20 @@ class Training {
 
   template <class Write>
   void log(Write&& write) {
-    if (!metrics_failing_) attempt(metrics_failing_, "the training goes on without metrics", write);
+    if (!metrics_failing_) attempt(metrics_failing_, "training continues without metrics", write);
   }
 
   void checkpoint() {
-    attempt(checkpoint_failing_, "the training goes on", [&] { trainer_.save_checkpoint(files_.checkpoint()); });
+    attempt(checkpoint_failing_, "training continues", [&] { trainer_.save_checkpoint(files_.checkpoint()); });
   }
 
-  /// In the end, or if it was not drawn for a second: drawing takes longer than many an epoch.
+  /// Draws at the end, or if the last drawing is at least a second old, because drawing takes
+  /// longer than many epochs.
   void draw(bool end) {
     const auto now = std::chrono::steady_clock::now();
     if (files_.plot().empty() || (!end && now - drawn_ < std::chrono::seconds(1))) return;
     drawn_ = now;
-    attempt(plot_failing_, "the training goes on", [&] { write_plot(files_.plot(), curves_); });
+    attempt(plot_failing_, "training continues", [&] { write_plot(files_.plot(), curves_); });
   }
 
   void take_step() {
@@ -187,7 +189,7 @@ class Training {
     progress_->epoch(report.step, trainer_.epoch(), validated_);
   }
 
-  /// Where it fails, the steps before it are kept.
+  /// If `work` fails, saves a checkpoint of the steps before it.
   template <class Work>
   std::invoke_result_t<Work> keep_if_failing(Work&& work) {
     try {
@@ -200,12 +202,12 @@ class Training {
     }
   }
 
-  /// What was trained, for --resume. False where it cannot be written.
+  /// Writes a checkpoint for --resume. Returns false if it cannot be written.
   bool keep(const char* how) {
     try {
       const auto path = files_.keep(trainer_);
-      tell("{} after step {}, in epoch {}; {} keeps everything\n", how, trainer_.steps(), trainer_.epoch() + 1, path.string());
-      tell("hint: the same command with --resume goes on from there\n");
+      tell("{} after step {}, in epoch {}; saved {}\n", how, trainer_.steps(), trainer_.epoch() + 1, path.string());
+      tell("hint: run the same command with --resume to continue\n");
       return true;
     } catch (const Failure& failure) {
       report(failure, json_);
@@ -223,16 +225,17 @@ class Training {
     return failed ? static_cast<int>(FailureKind::failed) : 0;
   }
 
-  /// The trained graph. Where it cannot be written, a checkpoint keeps it.
+  /// Writes the trained graph. If that fails, saves a checkpoint instead.
   bool save() {
     if (files_.output().empty()) return true;
     try {
       trainer_.graph().save(files_.output(), options_.seed);
       return true;
-    } catch (const std::exception& failure) {  // memory may run out, too
+    } catch (const std::exception& failure) {  // including std::bad_alloc
       report({FailureKind::failed, failure.what()}, json_);
       if (!files_.always_checkpoint()) checkpoint();
-      if (!checkpoint_failing_) tell("hint: {} keeps what was trained; tenon build writes it again\n", files_.checkpoint().string());
+      if (!checkpoint_failing_)
+        tell("hint: the trained variables are saved in {}; write the graph from it with tenon build\n", files_.checkpoint().string());
       return false;
     }
   }
@@ -255,10 +258,10 @@ class Training {
   std::optional<MetricsFile> metrics_;
   LearningCurves curves_;
   std::optional<Progress> progress_;
-  std::uint64_t first_step_ = 0;                // that were done before
-  std::optional<Metrics> trained_, validated_;  // of the last whole epoch
+  std::uint64_t first_step_ = 0;                // steps done before this run
+  std::optional<Metrics> trained_, validated_;  // of the last complete epoch
   std::chrono::steady_clock::time_point drawn_{};
-  bool stopped_ = false;  // one of the processes wanted to
+  bool stopped_ = false;  // a process requested to stop
   bool metrics_failing_ = false, plot_failing_ = false, checkpoint_failing_ = false;
 };
 
@@ -270,8 +273,9 @@ int train(Context& context, const Arguments& arguments) {
   return code;
 }
 
-/// Of several processes, rank 0 writes and tells. The others speak where they alone fail; what all of them fail of, it tells, and they end
-/// in order, so that the launcher lets it finish.
+/// In distributed training, rank 0 writes files and reports. Other ranks report only failures of
+/// their own; a failure that all ranks share is reported by rank 0, while the others exit with 0 so
+/// that the launcher lets it finish.
 int run_train(Context& context, const Arguments& arguments) {
   const int rank = launcher().rank;
   if (rank == 0) return train(context, arguments);
@@ -290,42 +294,45 @@ std::vector<Option> train_options() {
   const auto& schedule = defaults.schedule;
   const auto text = [](auto number) { return fmt::to_string(number); };
   constexpr Integer steps{0, INT64_MAX / 2}, some_steps{1, INT64_MAX / 2}, some{1, INT32_MAX};
-  return {{"data", "NAME=FILE", fmt::format("an input's examples, from a {} file", array_suffixes()), Named{"image=image.npy"}},
-          {"validate", "NAME=FILE", "the same for examples that are not trained on; loss and accuracy on them are printed after each epoch",
+  return {{"data", "NAME=FILE", fmt::format("examples for an input, from a {} file", array_suffixes()), Named{"image=image.npy"}},
+          {"validate", "NAME=FILE", "validation examples for an input; their loss and accuracy are printed after each epoch",
            Named{"image=image.npy"}},
-          {"output", "FILE", "the .tenon file to write in the end", Text{}, "", 'o'},
+          {"output", "FILE", "the .tenon file to write at the end", Text{}, "", 'o'},
           {"loss", "NAME", "output or value to minimize", Text{}, "loss"},
-          {"accuracy", "SCORES=LABEL", "count right answers: the output with scores, the input with labels", Named{"scores=label", false}},
-          {"optimizer", "NAME", "an operator that updates a variable", Text{}, defaults.optimizer},
-          {"set", "NAME=VALUE", "a parameter of the optimizer (tenon inspect NAME lists them)", Named{"beta1=0.9"}},
+          {"accuracy", "SCORES=LABEL", "measure accuracy: the output with scores, the input with labels", Named{"scores=label", false}},
+          {"optimizer", "NAME", "operator that updates the variables", Text{}, defaults.optimizer},
+          {"set", "NAME=VALUE", "optimizer parameter (tenon inspect NAME lists them)", Named{"beta1=0.9"}},
           {"learning-rate", "R", "learning rate after the warm-up", Real{0}, text(schedule.rate)},
-          {"schedule", "KIND", "how the learning rate changes", Choice{{"constant", "step", "cosine"}}, "constant"},
-          {"warm-up", "STEPS", "steps over which the learning rate grows evenly", steps, text(schedule.warm_up)},
-          {"decay-every", "STEPS", "step schedule: steps between decays", some_steps, text(schedule.every)},
-          {"decay", "FACTOR", "step schedule: factor of each decay", Real{0}, text(schedule.factor)},
-          {"end-rate", "R", "cosine schedule: the last learning rate", Real{0}, text(schedule.end)},
-          {"epochs", "N", "how often all examples are used", steps, text(defaults.epochs)},
-          {"batch", "N", "examples in a batch", some, text(defaults.batch)},
-          {"accumulate", "N", "batches whose gradients are averaged for one step, in each lane", some, text(defaults.accumulate)},
+          {"schedule", "KIND", "learning rate schedule", Choice{{"constant", "step", "cosine"}}, "constant"},
+          {"warm-up", "STEPS", "number of steps of linear learning rate warm-up", steps, text(schedule.warm_up)},
+          {"decay-every", "STEPS", "step schedule: number of steps between decays", some_steps, text(schedule.every)},
+          {"decay", "FACTOR", "step schedule: factor applied at each decay", Real{0}, text(schedule.factor)},
+          {"end-rate", "R", "cosine schedule: final learning rate", Real{0}, text(schedule.end)},
+          {"epochs", "N", "number of passes over all examples", steps, text(defaults.epochs)},
+          {"batch", "N", "number of examples per batch", some, text(defaults.batch)},
+          {"accumulate", "N", "gradient accumulation: number of batches whose gradients each micro-batch averages in a step", some,
+           text(defaults.accumulate)},
           {"lanes", "S",
-           "a step has S times as many batches; each of S lanes adds the gradients of its own in order, and a balanced tree adds the lanes",
+           "number of micro-batches per step; each accumulates the gradients of its own batches in order, and a fixed balanced tree adds "
+           "the micro-batches, so the result does not depend on the number of processes",
            some, text(defaults.lanes)},
-          {"comm-timeout", "SECONDS", "started by mpirun or srun: how long a process waits for another one before all end", Real{0},
+          {"comm-timeout", "SECONDS", "distributed training: how long a process waits for another one before all of them fail", Real{0},
            text(defaults.comm_timeout)},
-          {"check-replicas", "STEPS", "started by mpirun or srun: compare the processes' variables every STEPS steps; 0: never", steps,
+          {"check-replicas", "STEPS", "distributed training: compare the processes' variables every STEPS steps; 0: never", steps,
            text(defaults.check_replicas)},
           precision_option(),
-          {"no-capture", "", "launch kernels one by one instead of as captured CUDA graphs"},
-          {"clip-norm", "X", "largest norm of all gradients together; 0: no limit", Real{0}, text(defaults.clip_norm)},
-          {"memory-budget", "BYTES", "memory for the values of one batch, like 64M; values that do not fit are recomputed", Bytes{}},
-          {"seed", "N", "seed of first values, shuffling and random operators", steps, text(defaults.seed)},
-          {"no-shuffle", "", "take the examples in their order"},
-          {"metrics", "FILE", "write loss and accuracy of each step as JSON lines"},
+          {"no-capture", "", "launch kernels individually instead of as captured CUDA graphs"},
+          {"clip-norm", "X", "maximum global gradient norm; 0: no clipping", Real{0}, text(defaults.clip_norm)},
+          {"memory-budget", "BYTES", "memory for the activations of one batch, for example 64M; values that do not fit are recomputed",
+           Bytes{}},
+          {"seed", "N", "seed for initial values, shuffling and random operators", steps, text(defaults.seed)},
+          {"no-shuffle", "", "use the examples in file order"},
+          {"metrics", "FILE", "write the loss and accuracy of each step as JSON lines"},
           {"plot", "FILE",
-           "draw loss and accuracy as an .svg file, at most once a second and at the end; a resumed training draws earlier epochs if it "
-           "has --metrics"},
+           "plot loss and accuracy to an .svg file, at most once per second and at the end; a resumed training plots earlier epochs only "
+           "with --metrics"},
           {"checkpoint", "FILE",
-           "the checkpoint, a .tenon file, written at the end and when interrupted (default: beside the output, if interrupted)"},
+           "checkpoint (.tenon) to write at the end and when interrupted (default: next to the output, only if interrupted)"},
           {"checkpoint-every", "STEPS", "also write the checkpoint every STEPS steps", some_steps},
           {"resume", "", "continue from the checkpoint if there is one"}};
 }
@@ -334,17 +341,15 @@ const bool added_train = add_command(
     {.name = "train",
      .doc = "train a graph's variables on examples",
      .details =
-         "Every input gets an array whose first dimension counts the examples; FILE[BEGIN:END] takes some of its rows. "
-         "FILE.svm is the features of a text of svmlight or libsvm, FILE.svm:labels its labels (tenon run --help says more). The same seed "
-         "gives "
-         "the same bits on any number of threads, also if the training was interrupted and resumed. Ctrl-C, and the signals TERM, HUP, "
-         "XCPU "
-         "and USR1, finish the current step and save a checkpoint; --resume continues from it. A metrics file, picture or checkpoint that "
-         "cannot be written is reported, and the training goes on; the exit code is 1 then. While it runs, FILE.lock beside each file that "
-         "it "
-         "writes keeps other trainings away from it. Where a step fails, the steps before it are saved as a checkpoint. `mpirun -n N tenon "
-         "train ...` trains with N processes, each of which has some of the lanes: --lanes is N or more. The file has the same bytes for "
-         "every N, and --resume goes on with any; only the first process writes.",
+         "Every input needs an array whose first dimension is the number of examples; FILE[BEGIN:END] selects rows. FILE.svm is the "
+         "features of an svmlight or libsvm text file, FILE.svm:labels its labels (see tenon run --help). The same seed gives "
+         "bit-identical "
+         "results on any number of threads, even if training was interrupted and resumed. Ctrl-C and the signals TERM, HUP, XCPU and USR1 "
+         "finish the current step and save a checkpoint; --resume continues from it. If a metrics file, plot or checkpoint cannot be "
+         "written, training reports it and continues; the exit code is then 1. During training, FILE.lock next to each file being written "
+         "keeps other trainings from writing it. If a step fails, the steps before it are saved as a checkpoint. `mpirun -n N tenon train "
+         "...` trains with N processes that share the micro-batches: --lanes must be N or more. The output has the same bytes for every N, "
+         "and --resume continues with any N; only the first process writes files.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file that computes a loss"}},
      .options = train_options(),
      .run = run_train,

@@ -1,4 +1,4 @@
-// tenon triton: a model that Triton Inference Server serves.
+// tenon triton: writes a model repository for Triton Inference Server.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -20,9 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t most_rows = 64;  // of a run, where nobody says
+constexpr std::int64_t most_rows = 64;  // default for --max-batch
 
-/// The global options that mean something to a server's host.
+/// Returns the global options that apply to the server's host.
 serve::Parameters parameters_of(const Context& context) {
   const auto& global = context.global();
   serve::Parameters parameters;
@@ -30,7 +30,8 @@ serve::Parameters parameters_of(const Context& context) {
   std::string isolated;
   for (const auto& plugin : global.all("isolate")) {
     if (plugin.find(',') != std::string::npos)
-      throw Failure(FailureKind::usage, fmt::format("--isolate names '{}', but in a model's parameters commas separate plugins", plugin),
+      throw Failure(FailureKind::usage,
+                    fmt::format("--isolate is '{}' but a model's parameters cannot contain plugin names with commas", plugin),
                     "rename the plugin, or isolate all");
     if (plugin == "all") isolated = "true";
     if (isolated != "true") isolated += (isolated.empty() ? "" : ",") + fs::path(plugin).filename().string();
@@ -42,22 +43,21 @@ serve::Parameters parameters_of(const Context& context) {
   return parameters;
 }
 
-/// Rows of a run; 0: requests are not joined.
+/// Returns the maximum number of rows per run; 0 if requests are not batched.
 std::int64_t choose_max_batch(const Arguments& arguments, Session& session, const serve::Signature& signature) {
   const auto wanted = arguments.has("max-batch") ? arguments.integer("max-batch") : most_rows;
   if (wanted == 0) return 0;
   const auto refuse = [&](const std::string& why) {
     if (arguments.has("max-batch"))
-      throw Failure(FailureKind::usage, "requests cannot be joined to batches: " + why, "--max-batch 0 serves each request by itself");
-    tell("note: each request is served by itself: {}\n", why);
+      throw Failure(FailureKind::usage, "requests cannot be batched: " + why, "--max-batch 0 runs each request separately");
+    tell("note: requests are not batched: {}\n", why);
     return std::int64_t{0};
   };
   if (!signature.may_have_rows) return refuse("not every input and output has an open first dimension");
   const auto trial = try_rows(session, signature);
   if (!trial.dependent.empty()) return refuse(trial.dependent);
   if (!trial.untried.empty())
-    tell("note: whether a row depends on the rows beside it could not be tried ({}); --max-batch 0 serves each request by itself\n",
-         trial.untried);
+    tell("note: could not test whether rows are independent ({}); --max-batch 0 runs each request separately\n", trial.untried);
   return wanted;
 }
 
@@ -65,17 +65,18 @@ void write_version(const fs::path& folder, Graph& graph) {
   for (const auto& file : backend_files(graph.host().catalog())) copy_whole(file.from, folder / file.to, file.runs);
   std::error_code error;
   fs::create_directory(folder / serve::plugins_folder, error);
-  fs::create_directories(folder / serve::installation_folder / serve::plugins_folder, error);  // else the other would pass for it
+  // else the server's installation is used
+  fs::create_directories(folder / serve::installation_folder / serve::plugins_folder, error);
   const auto copies = plugin_files(graph);
   for (const auto* files : {&copies.plugins, &copies.companions})
     for (const auto& file : *files) {
-      trust_plugin(file.from, folder);  // the copy is refused when it is opened if it is another file by then
+      trust_plugin(file.from, folder);  // opening the copy fails if the file has changed since
       copy_whole(file.from, folder / file.to, file.runs);
     }
   graph.save(folder / serve::model_file);
 }
 
-/// As the server will. Who warns here has warned already.
+/// Opens the model as the server will. Warnings are dropped: they were already reported.
 void try_to_open(const fs::path& folder, const serve::Parameters& parameters) {
   auto options = serve::host_options(parameters);
   options.warn = [](const std::string&) {};
@@ -92,11 +93,10 @@ std::string server_command(const fs::path& repository) {
 int run_triton(Context& context, const Arguments& arguments) {
   const auto to = arguments.get("output");
   const auto from = arguments.get("GRAPH");
-  if (to.empty()) throw Failure(FailureKind::usage, "there is no --output to write to", "tenon triton net.tenon -o repository");
+  if (to.empty()) throw Failure(FailureKind::usage, "--output is required", "tenon triton net.tenon -o repository");
   if (!context.device().empty() && context.device() != "cpu")
-    throw Failure(FailureKind::usage,
-                  fmt::format("the model is for the device '{}', but the server runs Tenon's models on the CPU", context.device()),
-                  "leave out --device");
+    throw Failure(FailureKind::usage, fmt::format("--device is '{}' but the server runs Tenon models on the CPU", context.device()),
+                  "remove --device");
   const auto name = arguments.has("name") ? arguments.get("name") : fs::path(from).stem().string();
   check_model_name(name);
 
@@ -117,31 +117,28 @@ int run_triton(Context& context, const Arguments& arguments) {
     return 0;
   }
   write_result("wrote {}: version {}, {}; next:\n  {}\n", model.place(), arguments.integer("version"),
-               max_batch == 0 ? std::string("a run for each request") : "runs of up to " + counted(max_batch, "row"), server_command(to));
+               max_batch == 0 ? std::string("one run per request") : "runs of up to " + counted(max_batch, "row"), server_command(to));
   return 0;
 }
 
 const bool added_triton = add_command(
     {.name = "triton",
-     .doc = "write a model that Triton Inference Server serves by HTTP and gRPC",
+     .doc = "write a model repository for Triton Inference Server",
      .details =
-         "Makes REPOSITORY/NAME: config.pbtxt, and in the version's folder the graph, the plugins that it needs with their SHA-256, and "
-         "Tenon's backend; or adds a version to a model with the same config.pbtxt. The server loads no other plugin and none that was "
-         "changed. "
-         "Requests that wait together become one run where every input and output has an open first dimension and a trial finds that no "
-         "row "
-         "depends on others. --threads, --isolate, --isolate-timeout, --isolate-memory and --trust-writable hold in the server, too. A "
-         "server "
-         "asks nobody who he is: keep it on this machine, as the printed command does, behind a proxy that knows users, without "
-         "--model-control-mode=explicit, with which clients load models, that is, code.",
+         "Creates REPOSITORY/NAME with config.pbtxt and a version folder that contains the graph, the plugins it needs with their SHA-256, "
+         "and Tenon's backend; or adds a version to a model with the same config.pbtxt. The server loads no other plugins, and refuses "
+         "changed ones. Waiting requests are batched into one run if every input and output has an open first dimension and a test run "
+         "finds that rows are independent. --threads, --isolate, --isolate-timeout, --isolate-memory and --trust-writable also apply in "
+         "the server. The server has no authentication: bind it to this machine, as the printed command does, behind a proxy that "
+         "authenticates users, and never use --model-control-mode=explicit, which lets clients load models, that is, code.",
      .positionals = {{"GRAPH", graph_doc}},
-     .options = {{"output", "REPOSITORY", "the folder of models to write to", Text{}, "", 'o'},
-                 {"name", "NAME", "the model's name (default: the file's)"},
-                 {"version", "N", "the model's version", Integer{1}, "1"},
-                 {"serve", "OUTPUT", "an output to serve, without the inputs that only others need; default: all outputs", Text{true}},
-                 {"max-batch", "N", "rows of a run at most; 0: each request by itself (default: 64 where requests may be joined)",
+     .options = {{"output", "REPOSITORY", "model repository folder to write to", Text{}, "", 'o'},
+                 {"name", "NAME", "model name (default: the file's name)"},
+                 {"version", "N", "model version", Integer{1}, "1"},
+                 {"serve", "OUTPUT", "output to serve; inputs that no served output needs are dropped (default: all outputs)", Text{true}},
+                 {"max-batch", "N", "maximum number of rows per run; 0: no batching (default: 64 if requests can be batched)",
                   Integer{0, 1 << 20}},
-                 {"instances", "N", "runs at once", Integer{1, 1024}, "1"}},
+                 {"instances", "N", "number of concurrent runs", Integer{1, 1024}, "1"}},
      .run = run_triton,
      .plugins = Plugins::runs});
 

@@ -1,4 +1,5 @@
-// tenon trust: plugins that are not loaded because they crashed once, others may write to them, or nobody said that they are trusted.
+// tenon trust: manages plugins that are refused because they crashed, are writable by others, or
+// are not on the trust list.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,24 +16,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* rights_hint =
-    "take the right to write away from others (chmod go-w), or say --trust-writable where they may be trusted";
+constexpr const char* rights_hint = "remove other users' write permission (chmod go-w), or use --trust-writable if they can be trusted";
 
 struct Entry {
   std::string state;  // "quarantined", "refused", "released", "trusted", "key" or "removed"
   fs::path path;
-  std::string reason;  // reads on after the path
+  std::string reason;  // the sentence's continuation after the path
   std::string sha256{}, key{};
 };
 
 fs::path whole_path(const std::string& text) {
   const auto path = fs::absolute(text).lexically_normal();
-  return path.has_filename() ? path : path.parent_path();  // dir/ is dir
+  return path.has_filename() ? path : path.parent_path();  // "dir/" means "dir"
 }
 
 const char* state_today(QuarantinedPlugin::File file) {
-  if (file == QuarantinedPlugin::File::changed) return " (it is another file now, and will be tried)";
-  return file == QuarantinedPlugin::File::missing ? " (the file is not there now)" : "";
+  if (file == QuarantinedPlugin::File::changed) return " (the file has changed and will be tried again)";
+  return file == QuarantinedPlugin::File::missing ? " (the file no longer exists)" : "";
 }
 
 Entry entry_of(const char* state, const TrustedPlugin& plugin) {
@@ -74,9 +74,9 @@ int list(Context& context, const std::string&, const Arguments&) {
   const auto has = [&](const char* state) {
     return std::any_of(found.begin(), found.end(), [&](const Entry& entry) { return entry.state == state; });
   };
-  if (!has("quarantined") && !has("refused")) tell("no plugin is in quarantine or refused\n");
-  if (has("quarantined")) tell("tenon trust FILE lets a file in quarantine be tried again; one that is built anew is tried anyway\n");
-  if (has("refused") && context.trusted_only()) tell("tenon trust add FILE puts a file on your list\n");
+  if (!has("quarantined") && !has("refused")) tell("no plugin is quarantined or refused\n");
+  if (has("quarantined")) tell("tenon trust FILE releases a quarantined file; a rebuilt plugin is tried again automatically\n");
+  if (has("refused") && context.trusted_only()) tell("tenon trust add FILE adds a file to your trust list\n");
   if (has("refused") && !context.trusted_only()) tell("{}\n", rights_hint);
   return 0;
 }
@@ -87,11 +87,11 @@ int release(Context& context, const std::string& file, const Arguments&) {
   for (const auto& plugin : release_plugins(path)) released.push_back({"released", plugin.path, plugin.reason});
   if (released.empty() && !fs::exists(path))
     throw Failure(FailureKind::file, fmt::format("cannot read {}: there is no such file", path.string()),
-                  "tenon trust lists the files in quarantine");
+                  "tenon trust lists the quarantined files");
   print(context, released);
   if (const auto reason = distrust_reason(path); !reason.empty() && !context.trust_writable())
     throw Failure(FailureKind::plugin, fmt::format("{} {}", path.string(), reason), rights_hint);
-  if (released.empty()) tell("{} is not quarantined, and only you may write to it\n", path);
+  if (released.empty()) tell("{} is not quarantined, and only you can write to it\n", path);
   return 0;
 }
 
@@ -102,7 +102,7 @@ int add(Context& context, const std::string& file, const Arguments&) {
 
 template <class Removed>
 int print_removed(Context& context, const Removed& removed, const std::string& what) {
-  if (removed.empty()) throw Failure(FailureKind::usage, what + " is not on your list", "tenon trust lists what is on it");
+  if (removed.empty()) throw Failure(FailureKind::usage, what + " is not on your trust list", "tenon trust shows the list");
   std::vector<Entry> entries;
   entries.reserve(removed.size());
   for (const auto& entry : removed) entries.push_back(entry_of("removed", entry));
@@ -124,7 +124,7 @@ int remove_key(Context& context, const std::string& name, const Arguments&) {
 }
 
 struct Action {
-  const char* needs;  // what its second word is
+  const char* needs;  // what the second argument is; null if there is none
   int (*run)(Context&, const std::string&, const Arguments&);
 };
 
@@ -143,28 +143,28 @@ int run_trust(Context& context, const Arguments& arguments) {
   const bool acts = found != actions().end();
   const auto* needs = acts ? found->second.needs : nullptr;
   if (needs != nullptr && !arguments.has("FILE"))
-    throw Failure(FailureKind::usage, fmt::format("tenon trust {} needs {}", word, needs), "tenon trust --help says how it is called");
+    throw Failure(FailureKind::usage, fmt::format("tenon trust {} needs {}", word, needs), "tenon trust --help shows the usage");
   if (needs == nullptr && arguments.has("FILE"))
     throw Failure(FailureKind::usage, fmt::format("tenon trust: unexpected argument '{}'", arguments.get("FILE")),
-                  "tenon trust --help says how it is called");
-  if (arguments.has("name") && word != "add-key") throw Failure(FailureKind::usage, "--name is for tenon trust add-key");
+                  "tenon trust --help shows the usage");
+  if (arguments.has("name") && word != "add-key") throw Failure(FailureKind::usage, "--name needs tenon trust add-key");
   return acts ? found->second.run(context, arguments.get("FILE"), arguments) : release(context, word, arguments);
 }
 
 const bool added_trust = add_command(
     {.name = "trust",
-     .doc = "say which plugins are trusted, list those that are not, or let one be tried again",
+     .doc = "manage trusted plugins and keys, list refused plugins, release quarantined ones",
      .details =
-         "A plugin that crashed or hung while it was loaded is in quarantine: it is not loaded again until it is built anew or "
-         "named here (tenon trust FILE). A plugin that other users may write to is refused unless --trust-writable is given with each "
-         "command. With --trusted-only, no plugin is loaded but those of the installed folder, those on your list, and those that a "
-         "key on it signed. `tenon trust add FILE` puts a plugin on the list by the SHA-256 of its content, `remove` takes it off. "
-         "`tenon trust add-key KEY.pub` trusts a key of OpenSSH, `remove-key NAME` ends that; `ssh-keygen -Y sign -n tenon-plugin -f "
-         "KEY PLUGIN.so` signs a plugin, and its signature PLUGIN.so.sig lies beside it. The lists are trusted_plugins and "
-         "trusted_signers in ~/.config/tenon, in the formats of sha256sum and of ssh-keygen's allowed signers.",
-     .positionals = {{"ACTION", "list, add, remove, add-key, remove-key; or a quarantined plugin, or a folder of them (default: list)",
+         "A plugin that crashed or hung while being loaded is quarantined: it is not loaded again until it is rebuilt or released with "
+         "tenon trust FILE. A plugin that other users can write to is refused unless --trust-writable is passed to each command. With "
+         "--trusted-only, only plugins in the installed folder, on your trust list, or signed with a key on it are loaded. `tenon trust "
+         "add FILE` adds a plugin to the list by the SHA-256 of its content, `remove` removes it. `tenon trust add-key KEY.pub` trusts an "
+         "OpenSSH key, `remove-key NAME` revokes that; `ssh-keygen -Y sign -n tenon-plugin -f KEY PLUGIN.so` signs a plugin, whose "
+         "signature PLUGIN.so.sig must be in the same folder. The lists are trusted_plugins and trusted_signers in ~/.config/tenon, in "
+         "the formats of sha256sum and of ssh-keygen's allowed signers.",
+     .positionals = {{"ACTION", "list, add, remove, add-key, remove-key; or a quarantined plugin or a folder of them (default: list)",
                       false},
-                     {"FILE", "what add and remove need: a plugin, for keys KEY.pub or NAME", false}},
+                     {"FILE", "for add and remove: a plugin; for keys: KEY.pub or NAME", false}},
      .options = {{"name", "NAME", "add-key: the key's name (default: its comment)"}},
      .run = run_trust});
 

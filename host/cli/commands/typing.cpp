@@ -1,4 +1,4 @@
-// tenon typing: operators as typed Python functions, from their manifests.
+// tenon typing: writes operators as typed Python functions, from their manifests.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The plugin alone: what else is installed changes neither its names nor the file.
+// Loads only this plugin, so other installed plugins affect neither its names nor the file.
 std::string file_of_plugin(const Context& context, const fs::path& path, PythonForm form) {
   HostOptions options;
   options.threads = 1;
@@ -29,7 +29,8 @@ std::string file_of_plugin(const Context& context, const fs::path& path, PythonF
   for (const auto& op : catalog.operators())
     if (op.file == 0) operators.push_back(&op);
   if (operators.empty())
-    throw Failure(FailureKind::plugin, fmt::format("{} has no operators", path.string()), "a plugin of kernels alone needs no Python");
+    throw Failure(FailureKind::plugin, fmt::format("{} has no operators", path.string()),
+                  "a plugin that has only kernels needs no Python types");
   return python_module(file, operators, form);
 }
 
@@ -51,21 +52,20 @@ int run_typing(Context& context, const Arguments& arguments) {
   const fs::path output = arguments.get("output");
   const bool is_plugin = what.ends_with(".so"), is_module = output.extension() == ".py";
   if (arguments.has("output") && !is_module && output.extension() != ".pyi")
-    throw Failure(FailureKind::usage, fmt::format("-o is '{}' but must end with .pyi or .py", output.string()),
-                  "a .pyi file has types; a .py file is a module that adds the plugin beside it");
+    throw Failure(FailureKind::usage, fmt::format("-o is '{}' but must end in .pyi or .py", output.string()),
+                  "use .pyi for types, .py for a module that loads the plugin next to it");
   if (is_module && !is_plugin)
-    throw Failure(FailureKind::usage, "a module is made of a plugin's file, which it adds when it is imported",
-                  "name the file: tenon typing my_op.so -o my_op_ops.py; or write types with -o ops.pyi");
+    throw Failure(FailureKind::usage, "a .py module needs a plugin file, which it loads on import",
+                  "for example tenon typing my_op.so -o my_op_ops.py; or write types with -o ops.pyi");
   if (is_plugin && arguments.has("output") && output.stem() == fs::path(what).stem())
     throw Failure(FailureKind::usage,
-                  fmt::format("Python cannot import {} beside {}: it takes the plugin for a module of its own", output.filename().string(),
+                  fmt::format("Python cannot import {} next to {}: it would import the plugin instead", output.filename().string(),
                               fs::path(what).filename().string()),
-                  fmt::format("give the module another name: -o {}",
+                  fmt::format("use another name, for example -o {}",
                               (output.parent_path() / (output.stem().string() + "_ops" + output.extension().string())).string()));
   std::error_code ignored;
   if (is_plugin && !fs::exists(what, ignored))
-    throw Failure(FailureKind::file, fmt::format("cannot read {}: there is no such file", what),
-                  "tenon list shows the plugins that are found");
+    throw Failure(FailureKind::file, fmt::format("cannot read {}: there is no such file", what), "tenon list shows the available plugins");
   const auto text =
       is_plugin ? file_of_plugin(context, what, is_module ? PythonForm::module : PythonForm::type_file) : file_of_catalog(context, what);
   if (!arguments.has("output")) {
@@ -75,20 +75,19 @@ int run_typing(Context& context, const Arguments& arguments) {
   AtomicFile::write_text(output, text);
   const auto beside = [](const fs::path& file) { return final_path(file).parent_path(); };
   if (is_module && beside(output) != beside(what))
-    tell("note: {} adds the plugin that lies beside it: put {} there, too\n", output, fs::path(what).filename());
+    tell("note: {} loads the plugin from its own folder: copy {} there\n", output, fs::path(what).filename());
   return 0;
 }
 
 const bool added_typing = add_command(
     {.name = "typing",
-     .doc = "write operators as typed Python functions: a type file, or a module that goes with a plugin",
+     .doc = "write operators as typed Python functions: a type stub file, or a module for a plugin",
      .details =
-         "tenon typing -o ops.pyi writes the types of tenon.ops, for all operators that are found. tenon typing my_op.so -o my_op_ops.py "
-         "writes a module to ship with the plugin: it adds the plugin that lies beside it, and has a typed and documented function for "
-         "each "
-         "operator; with -o my_op_ops.pyi its types alone. Nothing of a plugin runs: all of it is in its manifests.",
-     .positionals = {{"WHAT", "an operator, a plugin, or a plugin's file (default: all operators)", false}},
-     .options = {{"output", "FILE", "the file to write, .pyi or .py (default: types on stdout)", Text{}, "", 'o'}},
+         "tenon typing -o ops.pyi writes type stubs of tenon.ops for all available operators. tenon typing my_op.so -o my_op_ops.py "
+         "writes a module to ship with the plugin: it loads the plugin from its own folder and has a typed, documented function for each "
+         "operator; -o my_op_ops.pyi writes only the stubs. No plugin code runs; everything comes from the manifests.",
+     .positionals = {{"WHAT", "operator, plugin name or plugin file (default: all operators)", false}},
+     .options = {{"output", "FILE", "the .pyi or .py file to write (default: print the stubs)", Text{}, "", 'o'}},
      .run = run_typing});
 
 }  // namespace

@@ -1,4 +1,4 @@
-// tenon validate: everything that can be checked of a graph file.
+// tenon validate: checks everything about a graph file.
 #include <fmt/format.h>
 
 #include <tenon/host/graph.hpp>
@@ -39,18 +39,18 @@ int run_validate(Context& context, const Arguments& arguments) {
                       tensors));
     return 0;
   }
-  write_result("{}: sound{}; {}, {}, {}\n", path, arguments.has("file-only") ? " as a file" : ", and every operator is here",
+  write_result("{}: valid{}; {}, {}, {}\n", path, arguments.has("file-only") ? " (file only)" : ", all operators available",
                counted(nodes, "node"), counted(values, "value"), counted(tensors, "tensor"));
   return 0;
 }
 
 const bool added_validate = add_command(
     {.name = "validate",
-     .doc = "check a graph file: structure, checksums of all tensors, operators, parameters, shapes",
-     .details = "Where all shapes of inputs are known, the graph is planned, too, as for a run. The exit code says what is wrong: 4 the "
-                "file, 3 a plugin is missing, 2 a parameter, 1 shapes.",
+     .doc = "check a graph file: structure, tensor checksums, operators, parameters, shapes",
+     .details = "If the shapes of all inputs are known, the graph is also planned, as for a run. The exit code gives the reason: 4 for the "
+                "file, 3 for a missing plugin, 2 for a parameter, 1 for shapes.",
      .positionals = {{"GRAPH", graph_doc}},
-     .options = {{"file-only", "", "only the file itself; needs no plugin"}},
+     .options = {{"file-only", "", "check only the file; needs no plugins"}},
      .run = run_validate,
      .plugins = Plugins::loads});
 

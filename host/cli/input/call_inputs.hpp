@@ -9,7 +9,8 @@ namespace tenon::cli {
 
 /// The option --input NAME=FILE or NAME=random:SHAPE[:DTYPE[:STORAGE]].
 Option call_input_option();
-/// What it asks for, by name. Throws Failure: (usage) for what is no shape, dtype or storage, and as load_array().
+/// Returns the inputs by name. Throws Failure (usage) for an invalid shape, dtype or storage, and
+/// whatever load_array() throws.
 NamedTensors read_call_inputs(const Arguments& arguments);
 
 }  // namespace tenon::cli

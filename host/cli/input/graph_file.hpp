@@ -1,4 +1,4 @@
-// Graphs from the files that commands are given.
+// Graph files that commands take as arguments.
 #pragma once
 #include <tenon/host/graph.hpp>
 
@@ -6,14 +6,15 @@
 
 namespace tenon::cli {
 
-/// A .tenon file, a graph.json, an ONNX model, or a pack that --trust or the user's list names: what is in the file decides. Throws
-/// Failure.
+/// Loads a .tenon file, a graph.json, an ONNX model, or a pack trusted by --trust or by the user's
+/// list; the content decides which it is. Throws Failure.
 Graph load_graph(Context& context, const std::string& path, const LoadOptions& options = {});
 
-/// Plans a run if the shapes of all inputs are known; nothing runs. Throws Failure for what a run would refuse.
+/// Plans a run if the shapes of all inputs are known, without running anything. Throws Failure if a
+/// run would be refused.
 void plan_if_known(const Context& context, const Graph& graph);
 
-/// What GRAPH is, for the commands' descriptions.
+/// Describes GRAPH in the commands' help.
 inline constexpr const char* graph_doc = "a .tenon, graph.json or .onnx file, or a pack";
 
 }  // namespace tenon::cli

@@ -19,7 +19,7 @@ Shape fill_unknown(const ValueInfo& input, const std::map<std::string, std::stri
   if (const auto given = shapes.find(input.name); given != shapes.end()) return parse_shape(given->second);
   if (!input.shape.has_rank())
     throw Failure(FailureKind::usage, fmt::format("the shape of input '{}' is not known", input.name),
-                  fmt::format("give it with --shape {}=DIMS", input.name));
+                  fmt::format("add --shape {}=DIMS", input.name));
   auto shape = input.shape;
   for (int axis = 0; axis < shape.rank(); ++axis)
     if (shape[axis] == unknown) shape.set(axis, 1);
@@ -33,7 +33,8 @@ std::vector<std::string> value_names(const std::vector<ValueInfo>& values) {
   return names;
 }
 
-/// By the graph's own names. Throws Failure (usage) for a name that is no input of the graph, with near ones in the hint.
+/// Maps the graph's own input names to their texts. Throws Failure (usage) for a name that is not
+/// an input of the graph, with near names in the hint.
 std::map<std::string, std::string> by_own_names(const Graph& graph, const std::map<std::string, std::string>& given) {
   const auto names = value_names(graph.inputs());
   const auto changed = graph.changed_names();
@@ -49,7 +50,7 @@ std::map<std::string, std::string> by_own_names(const Graph& graph, const std::m
   return own;
 }
 
-// What `tenon call` takes.
+// Refuses `random:...`, which only tenon call supports.
 void refuse_random(const std::string& input, const std::string& text) {
   std::error_code ignored;
   if (!text.starts_with("random:") || std::filesystem::exists(text, ignored)) return;
@@ -58,7 +59,7 @@ void refuse_random(const std::string& input, const std::string& text) {
                 fmt::format("inputs without --input are random: --shape {}={}", input, shape));
 }
 
-// The files of an option. All svmlight files of a command count their features alike.
+// Returns the files of an option. All svmlight files of a command share one feature numbering.
 std::map<std::string, std::string> files_of(const Arguments& arguments, const std::string& option) {
   std::vector<std::string> sources;
   std::vector<std::string*> found;
@@ -75,15 +76,15 @@ std::map<std::string, std::string> files_of(const Arguments& arguments, const st
 
 std::vector<Option> input_options() {
   return {{"input", "NAME=FILE",
-           fmt::format("an input's values, from a {} file, or FILE[BEGIN:END] for some of its rows (default: random)", array_suffixes()),
+           fmt::format("values of an input, from a {} file; FILE[BEGIN:END] selects rows (default: random)", array_suffixes()),
            Named{"image=image.npy"}},
-          {"shape", "NAME=DIMS", "the shape of a random input, like image=8x64", Named{"image=8x64"}},
+          {"shape", "NAME=DIMS", "shape of a random input", Named{"image=8x64"}},
           density_option(),
-          {"seed", "N", "seed of random inputs and of random operators", Integer{}, "0"}};
+          {"seed", "N", "seed for random inputs and random operators", Integer{}, "0"}};
 }
 
 Option density_option() {
-  return {"density", "PART", "the part of random csr and row_sparse inputs that is stored, from 0 to 1", Real{0}, "0.1"};
+  return {"density", "PART", "fraction of stored elements in random csr and row_sparse inputs, from 0 to 1", Real{0}, "0.1"};
 }
 
 Tensor random_input(const Arguments& arguments, DType dtype, const Shape& shape, Storage storage, std::uint64_t number) {
@@ -133,8 +134,7 @@ NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const 
   for (const auto& name : inputs) {
     const auto found = given.find(name);
     if (found == given.end())
-      throw Failure(FailureKind::usage, fmt::format("there are no data for input '{}'", name),
-                    fmt::format("give them with --{} {}=FILE.npy", option, name));
+      throw Failure(FailureKind::usage, fmt::format("no data for input '{}'", name), fmt::format("add --{} {}=FILE.npy", option, name));
     examples.emplace(name, load_input(found->second, *known.at(name)));
   }
   return examples;

@@ -1,4 +1,4 @@
-// Inputs for a graph from files, or made up by shape.
+// Inputs for a graph, from files or random.
 #pragma once
 #include <string>
 #include <tenon/host/graph.hpp>
@@ -8,25 +8,27 @@
 
 namespace tenon::cli {
 
-/// What --input NAME=FILE (see load_input()), --shape NAME=DIMS and --seed ask for, one tensor for each of these inputs of the graph.
-/// Inputs without a file are random: floats uniform in [-1, 1), whole numbers 0 to 9; dimensions nobody gives are 1, told on stderr. Throws
-/// Failure for names the graph does not have (near ones in the hint).
+/// Returns one tensor for each of the inputs, according to --input NAME=FILE (see load_input()),
+/// --shape NAME=DIMS and --seed. Inputs without a file are random: floats uniform in [-1, 1),
+/// integers 0 to 9; unspecified dimensions are 1. Random inputs are reported on stderr. Throws
+/// Failure for names that the graph does not have, with near names in the hint.
 NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const std::vector<ValueInfo>& inputs, bool widen = true);
-/// The same for all of the graph's inputs.
+/// Like the above, for all inputs of the graph.
 NamedTensors read_inputs(const Graph& graph, const Arguments& arguments);
 
-/// The options that read_inputs() reads, for the commands' descriptions.
+/// Options of read_inputs(), for the commands' descriptions.
 std::vector<Option> input_options();
 Option density_option();
 
-/// As --seed and, for sparse ones, --density say; `number` tells the inputs of one command apart. Throws Failure (usage).
+/// Uses --seed and, for sparse tensors, --density; `number` makes the inputs of one command differ.
+/// Throws Failure (usage).
 Tensor random_input(const Arguments& arguments, DType dtype, const Shape& shape, Storage storage, std::uint64_t number);
 
-/// Examples for training: what the repeated option NAME=FILE gives for these inputs of the graph. Throws Failure (usage) for unknown and
-/// missing inputs, and for rows that are not there.
+/// Returns the examples for these inputs of the graph, from the repeated option NAME=FILE. Throws
+/// Failure (usage) for unknown and missing inputs, and for rows out of range.
 NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const std::string& option,
                           const std::vector<std::string>& inputs);
-/// The same for all of the graph's inputs.
+/// Like the above, for all inputs of the graph.
 NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const std::string& option);
 
 }  // namespace tenon::cli

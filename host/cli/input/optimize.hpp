@@ -1,4 +1,4 @@
-// How much a command lets its session do to the graph.
+// Options that control a session's optimization of the graph.
 #pragma once
 #include <tenon/host/optimize.hpp>
 #include <vector>
@@ -7,12 +7,12 @@
 
 namespace tenon::cli {
 
-/// The options that read_optimize() reads, for the commands' descriptions.
+/// Options of read_optimize(), for the commands' descriptions.
 std::vector<Option> optimize_options();
-/// Throws Failure (usage) where both options are given.
+/// Throws Failure (usage) if both options are given.
 Optimize read_optimize(const Arguments& arguments);
 
-/// --precision, and what it says: f32 without it.
+/// --precision; f32 by default.
 Option precision_option();
 DType read_precision(const Arguments& arguments);
 

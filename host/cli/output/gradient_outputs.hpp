@@ -1,4 +1,4 @@
-// --gradient: gradients as further outputs grad_NAME.
+// --gradient: gradients as additional outputs grad_NAME.
 #pragma once
 #include <string>
 #include <tenon/host/graph.hpp>
@@ -8,11 +8,12 @@
 
 namespace tenon::cli {
 
-/// Whether inputs of that dtype have gradients.
+/// Returns whether inputs of the dtype have gradients.
 bool has_gradient(DType dtype);
-/// Those that are not empty, under these names. Throws Failure (usage) if all are: `of` says what the gradients are of.
+/// Adds the gradients that are not empty as outputs with these names. Throws Failure (usage) if all
+/// are empty; `of` names the differentiated value in the error.
 void add_gradient_outputs(Graph& graph, const std::vector<Value>& gradients, const std::vector<std::string>& names, const std::string& of);
-/// Throws Failure (usage) if --output names other outputs alone.
+/// Throws Failure (usage) if --output names only outputs that are not gradients.
 void require_wanted_gradient(const WantedOutputs& wanted);
 
 }  // namespace tenon::cli

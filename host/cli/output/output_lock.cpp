@@ -27,7 +27,7 @@ std::string text_in(int descriptor) {
   return {text, static_cast<std::size_t>(size < 0 ? 0 : size)};
 }
 
-/// What take() writes, and nothing more.
+/// Returns whether `text` is exactly what take() writes.
 bool is_holder(std::string_view text) {
   if (!text.starts_with(begin_of_text)) return false;
   const auto number = text.substr(begin_of_text.size());
@@ -39,7 +39,7 @@ bool is_regular(int descriptor) {
   return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/// Waits a moment: one that was killed lets go when its last system call has ended.
+/// Retries briefly: a killed process releases the lock only when its last system call has ended.
 bool lock(int descriptor) {
   using namespace std::chrono_literals;
   for (int tries = 0; flock(descriptor, LOCK_EX | LOCK_NB) != 0; ++tries) {
@@ -51,13 +51,13 @@ bool lock(int descriptor) {
 
 Failure is_taken(const std::filesystem::path& output, const std::string& holder) {
   const auto who = is_holder(holder) ? fmt::format(" ({})", holder.substr(holder.find(' ') + 1)) : "";
-  return {FailureKind::file, fmt::format("{} is being written by another training{}", output.string(), who),
-          "wait until it has ended, or name another file"};
+  return {FailureKind::file, fmt::format("{} is in use by another training{}", output.string(), who),
+          "wait until it ends, or choose another file"};
 }
 
 Failure is_foreign(const std::filesystem::path& path) {
-  return {FailureKind::file, fmt::format("{} is another program's file, and a lock is needed there", path.string()),
-          "remove it, or name another output"};
+  return {FailureKind::file, fmt::format("{} is needed as a lock file, but another program's file has that name", path.string()),
+          "remove it, or choose another output"};
 }
 
 }  // namespace
@@ -70,21 +70,22 @@ OutputLock::OutputLock(const std::filesystem::path& output) : path_(lock_path(ou
   while (!take(output)) continue;
 }
 
-/// False where whoever held the lock removed the file before this process got it.
+/// Returns false if the previous holder removed the file before this process acquired the lock.
 bool OutputLock::take(const std::filesystem::path& output) {
   OpenFile file(open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
   if (file.descriptor() >= 0 && !is_regular(file.descriptor())) throw is_foreign(path_);
   if (file.descriptor() < 0 || !lock(file.descriptor())) {
     const int error = errno;
     if (file.descriptor() >= 0 && error == EWOULDBLOCK) throw is_taken(output, text_in(file.descriptor()));
-    tell("note: {} cannot be locked ({}): make sure that no other training writes it\n", output.string(), system_reason(error));
+    tell("note: cannot lock {} ({}): make sure that no other training writes it\n", output.string(), system_reason(error));
     if (file.descriptor() >= 0 && text_in(file.descriptor()).empty()) unlink(path_.c_str());
     return true;
   }
   if (!file.is_at(path_)) return false;
   if (const auto text = text_in(file.descriptor()); !text.empty() && !is_holder(text)) throw is_foreign(path_);
   const auto holder = fmt::format("{}{}", begin_of_text, getpid());
-  if (ftruncate(file.descriptor(), 0) == 0) {  // on a full disk the lock holds without a name
+  // on a full disk the lock works without the process number
+  if (ftruncate(file.descriptor(), 0) == 0) {
     [[maybe_unused]] const auto written = pwrite(file.descriptor(), holder.data(), holder.size(), 0);
   }
   file_ = std::move(file);

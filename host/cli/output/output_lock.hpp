@@ -1,4 +1,4 @@
-// Two trainings never write the same file.
+// Keeps two trainings from writing the same file.
 #pragma once
 #include <filesystem>
 
@@ -6,15 +6,17 @@
 
 namespace tenon::cli {
 
-/// FILE.lock for a FILE, with links followed.
+/// Returns FILE.lock for FILE after following links.
 std::filesystem::path lock_path(const std::filesystem::path& output);
 
-/// Holds lock_path() for a file that this process is going to write again and again. The kernel releases the lock when the process ends,
-/// however it ends; a lock file that a kill left behind keeps nobody out, and the next one to take it removes it in the end.
+/// Holds lock_path() for a file that this process rewrites repeatedly. The kernel releases the lock
+/// however the process ends; a lock file left behind by a kill locks nothing, and the next holder
+/// removes it when done.
 class OutputLock {
  public:
-  /// Throws Failure (file) where another process holds it, and where something else is there, but for an empty file. Where the file system
-  /// has no locks, it says so on stderr and holds nothing.
+  /// Throws Failure (file) if another process holds the lock, or if the path exists and is neither
+  /// a lock file nor empty. If the file system does not support locks, prints a note to stderr and
+  /// holds none.
   explicit OutputLock(const std::filesystem::path& output);
   ~OutputLock();
   OutputLock(OutputLock&&) noexcept = default;
@@ -24,7 +26,7 @@ class OutputLock {
   bool take(const std::filesystem::path& output);
 
   std::filesystem::path path_;
-  OpenFile file_{-1};  // no descriptor: nothing is held
+  OpenFile file_{-1};  // no descriptor: no lock is held
 };
 
 }  // namespace tenon::cli

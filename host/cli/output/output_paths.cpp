@@ -28,7 +28,7 @@ void refuse_same_outputs(const std::vector<NamedFile>& outputs) {
     for (auto other = outputs.begin(); other != one; ++other)
       if (!one->path.empty() && !other->path.empty() && is_same(one->path, other->path))
         throw Failure(FailureKind::usage, fmt::format("{} and {} are the same file, '{}'", other->name, one->name, one->path.string()),
-                      "give each a file of its own");
+                      "use a different file for each");
 }
 
 void refuse_lost_inputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {

@@ -26,7 +26,7 @@ TrainingFiles::TrainingFiles(const Arguments& arguments, bool writes)
       every_(arguments.count("checkpoint-every")),
       always_(!checkpoint_.empty()) {
   if (output_.empty() && checkpoint_.empty())
-    throw Failure(FailureKind::usage, "there is no --output to write to", "tenon train graph.json --data x=x.npy -o model.tenon");
+    throw Failure(FailureKind::usage, "--output is required", "tenon train graph.json --data x=x.npy -o model.tenon");
   if (checkpoint_.empty()) checkpoint_ = beside(output_);
   if (!writes) {
     for (auto* path : {&output_, &metrics_, &plot_}) path->clear();
@@ -40,7 +40,7 @@ TrainingFiles::TrainingFiles(const Arguments& arguments, bool writes)
   auto written = outputs;
   for (const auto& [name, path] : outputs) written.push_back({"the lock of " + name, lock_path(path)});
   refuse_same_outputs(written);
-  // A graph may be trained further in its own file.
+  // Training may continue in the graph's own file, so --output may be GRAPH.
   std::vector<NamedFile> inputs{{"GRAPH", arguments.get("GRAPH")}};
   for (const auto* option : {"data", "validate"})
     for (auto& file : array_files(arguments, option)) inputs.push_back(std::move(file));
@@ -52,10 +52,10 @@ void TrainingFiles::check() const {
   for (const auto& path : {output_, checkpoint_}) {
     if (path.empty()) continue;
     if (path.extension() != ".tenon")
-      throw Failure(FailureKind::usage, fmt::format("'{}' must end in .tenon to be written", path.string()));
+      throw Failure(FailureKind::usage, fmt::format("output is '{}' but must end in .tenon", path.string()));
     if (const auto folder = path.parent_path(); !folder.empty() && !fs::is_directory(folder))
-      throw Failure(FailureKind::file, fmt::format("{} cannot be written: there is no folder {}", path.string(), folder.string()));
-    const AtomicFile tried(path);  // not committed: nothing is there yet
+      throw Failure(FailureKind::file, fmt::format("cannot write {}: there is no folder {}", path.string(), folder.string()));
+    const AtomicFile tried(path);  // not committed: only tests that the file can be written
   }
   if (!plot_.empty()) check_plot_path("--plot", plot_);
   if (!metrics_.empty()) const AtomicFile tried(metrics_);

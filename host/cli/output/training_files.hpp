@@ -1,4 +1,4 @@
-// Where the files of a training go.
+// Files of a training.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -12,22 +12,25 @@
 
 namespace tenon::cli {
 
-/// Checked before any work: the paths can be written, differ from each other and from what is read, and belong to no other training as
-/// long as this object lives. Without --checkpoint, an interrupted training is kept beside the output.
+/// Checks all paths before any work: they can be written, differ from each other and from the
+/// inputs, and are locked against other trainings for the lifetime of this object. Without
+/// --checkpoint, an interrupted training is saved next to the output.
 class TrainingFiles {
  public:
-  /// writes: false for one of several processes that train together, of which another one writes: only the checkpoint is known then.
-  /// Throws Failure.
+  /// `writes` is false for the processes of a distributed training that write nothing; they know
+  /// only the checkpoint. Throws Failure.
   TrainingFiles(const Arguments& arguments, bool writes);
 
-  const std::filesystem::path& output() const { return output_; }  ///< empty: none
+  const std::filesystem::path& output() const { return output_; }  ///< empty if there is none
   const std::filesystem::path& checkpoint() const { return checkpoint_; }
-  const std::filesystem::path& metrics() const { return metrics_; }  ///< empty: none
-  const std::filesystem::path& plot() const { return plot_; }        ///< empty: none
-  bool always_checkpoint() const { return always_ || every_ > 0; }   ///< also at the end of a training that nothing disturbed
+  const std::filesystem::path& metrics() const { return metrics_; }  ///< empty if there is none
+  const std::filesystem::path& plot() const { return plot_; }        ///< empty if there is none
+  /// also at the end of an uninterrupted training
+  bool always_checkpoint() const { return always_ || every_ > 0; }
   bool wants_checkpoint(std::uint64_t step) const { return every_ > 0 && step % every_ == 0; }
 
-  /// Writes the checkpoint; where that fails, beside the output. Returns the path. Throws the first Failure where neither can be written.
+  /// Writes the checkpoint, or if that fails, one next to the output. Returns its path. Throws the
+  /// first Failure if both fail.
   std::filesystem::path keep(const Trainer& trainer) const;
 
  private:
@@ -35,7 +38,7 @@ class TrainingFiles {
 
   std::filesystem::path output_, checkpoint_, metrics_, plot_;
   std::uint64_t every_;
-  bool always_;  // the checkpoint was asked for
+  bool always_;  // --checkpoint was given
   std::vector<OutputLock> locks_;
 };
 

@@ -25,7 +25,7 @@ void write_files(const NamedTensors& outputs, const WantedOutputs& wanted) {
 
 Option output_option() {
   return {"output", "NAME[=FILE]",
-          "compute this output, and write it to a .npy or .npz file, or print it if =FILE is missing (default: all outputs)", Text{true}};
+          "output to compute, written to a .npy or .npz file, or printed if =FILE is missing (default: print all outputs)", Text{true}};
 }
 
 WantedOutputs wanted_outputs(const Arguments& arguments) {
@@ -69,7 +69,7 @@ void give_outputs(const Context& context, const Graph& graph, const NamedTensors
   OrderedTensors ordered;
   for (const auto& output : graph.outputs())
     if (const auto found = outputs.find(output.name); found != outputs.end()) ordered.push_back(*found);
-  for (const auto& output : outputs)  // under other names that the caller gave
+  for (const auto& output : outputs)  // outputs under other names that the user gave
     if (std::none_of(ordered.begin(), ordered.end(), [&](const auto& one) { return one.first == output.first; })) ordered.push_back(output);
   if (context.json()) {
     write_result(json_text(ordered) + '\n');

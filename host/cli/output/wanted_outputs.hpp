@@ -1,4 +1,4 @@
-// --output NAME[=FILE]: the outputs to compute, and where they go.
+// --output NAME[=FILE]: outputs to compute and the files to write them to.
 #pragma once
 #include <map>
 #include <string>
@@ -11,16 +11,19 @@
 
 namespace tenon::cli {
 
-/// Names of outputs, and the file of each; an empty one: it is printed. None: all outputs are printed.
+/// Names of outputs and their files; outputs with an empty file name are printed. If the map is
+/// empty, all outputs are printed.
 using WantedOutputs = std::map<std::string, std::string>;
 
 Option output_option();
-/// Throws Failure (usage) for what is not NAME or NAME=FILE, and for a name that comes twice.
+/// Throws Failure (usage) for values that are not NAME or NAME=FILE, and for repeated names.
 WantedOutputs wanted_outputs(const Arguments& arguments);
 void add_output_files(std::vector<NamedFile>& files, const WantedOutputs& wanted);
-/// Whether every output goes to a .npy file, so that none needs to be held as a whole.
+/// Returns whether every output goes to a .npy file, so that none needs to be held in memory as a
+/// whole.
 bool all_to_npy(const Context& context, const WantedOutputs& wanted);
-/// Takes the outputs of batches, as run_each_batch() gives them, to their .npy files. None is there before commit().
+/// Writes the outputs of batches, as delivered by run_each_batch(), to their .npy files. The files
+/// do not exist before commit().
 class BatchFiles {
  public:
   explicit BatchFiles(const WantedOutputs& wanted) : wanted_(wanted) {}
@@ -29,9 +32,10 @@ class BatchFiles {
 
  private:
   const WantedOutputs& wanted_;
-  std::map<std::string, NpyWriter> files_;  // by output
+  std::map<std::string, NpyWriter> files_;  // by output name
 };
-/// Writes files, and prints the other outputs, or all as JSON, in the graph's order. Throws Failure if a file cannot be written.
+/// Writes files, and prints the other outputs (with --json, all of them) in the graph's order.
+/// Throws Failure if a file cannot be written.
 void give_outputs(const Context& context, const Graph& graph, const NamedTensors& outputs, const WantedOutputs& wanted);
 
 }  // namespace tenon::cli
