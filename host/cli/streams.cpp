@@ -13,14 +13,15 @@
 namespace tenon::cli {
 namespace {
 
-std::FILE* results = nullptr;  // stdout as the program got it
-int lost_results = 0;          // the first error number of stdout; 0: none
+std::FILE* results = nullptr;  // the original stdout
+int lost_results = 0;          // first error number of stdout; 0 if there was none
 
 void keep_error(int error) {
   if (lost_results == 0) lost_results = error == 0 ? EIO : error;
 }
 
-/// Descriptor 1 becomes stderr, for whatever else prints; without a descriptor to spare, everything stays as it is.
+/// Redirects descriptor 1 to stderr for anything else that prints; if no descriptor is free,
+/// nothing changes.
 void keep_results_apart() {
   results = stdout;
   const int own = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -32,7 +33,7 @@ void keep_results_apart() {
     std::fclose(stream);
   } else {
     results = stream;
-    std::setvbuf(stdout, nullptr, _IOLBF, 0);  // in order with what goes to stderr itself
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);  // keeps the order with direct writes to stderr
   }
 }
 
@@ -43,7 +44,8 @@ bool quiet = false;
 void open_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The lowest number that is free, which is this one. Without /dev, a folder holds the number.
+    // open() returns the lowest free number, which is this one. Without /dev, a folder takes the
+    // number.
     if (open("/dev/null", O_RDWR) < 0) open("/", O_PATH | O_DIRECTORY);
   }
   std::signal(SIGPIPE, SIG_IGN);
@@ -52,7 +54,7 @@ void open_streams() {
 
 std::string output_file(std::string value) {
   if (results == stdout) return value;
-  const auto begin = value.find('=') + 1;  // of FILE in NAME=FILE, else 0
+  const auto begin = value.find('=') + 1;  // start of FILE in NAME=FILE, else 0
   for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
     if (value.compare(begin, std::string::npos, name) == 0) return value.substr(0, begin) + "/dev/fd/" + std::to_string(fileno(results));
   return value;

@@ -1,4 +1,5 @@
-// Descriptors 0, 1 and 2 of the program: results on stdout, talk on stderr. Everything that the commands print goes through here.
+// The program's standard streams: results on stdout, everything else on stderr. All output of the
+// commands goes through these functions.
 #pragma once
 #include <fmt/format.h>
 
@@ -12,21 +13,24 @@
 
 namespace tenon::cli {
 
-/// First in main(). Opens /dev/null where 0, 1 or 2 is closed, so that no file that is written gets their numbers and with them what is
-/// printed. From here on a reader that went away is an error of the writer, and no signal that ends the work; and what code of plugins
-/// prints to stdout goes to stderr: only write_result() reaches stdout.
+/// Must be called first in main(). Opens /dev/null for 0, 1 or 2 if closed, so that files opened
+/// later cannot get these numbers and receive printed output. From here on, a closed pipe is a
+/// write error instead of SIGPIPE, and what plugin code prints to stdout goes to stderr: only
+/// write_result() reaches stdout.
 void open_streams();
 
-/// An option's value, FILE or NAME=FILE: where FILE is `/dev/stdout` or another name of descriptor 1, the file that results go to.
+/// Rewrites an option's value, FILE or NAME=FILE: if FILE is `/dev/stdout` or another name of
+/// descriptor 1, returns the file that results go to.
 std::string output_file(std::string value);
 
-/// Writes a result to stdout. Never throws for what cannot be written: finish_results() tells it.
+/// Writes a result to stdout. Never throws on write errors: finish_results() reports them.
 void write_result(std::string_view text);
 
-/// Writes talk to stderr. Never throws: what cannot be told is lost, and the work goes on.
+/// Writes a message to stderr. Never throws: messages that cannot be written are lost, and work
+/// continues.
 void tell(std::string_view text);
 
-/// While it lives, nothing is told and no results are written: another process does that.
+/// Suppresses messages and results during its lifetime, because another process prints them.
 class Quiet {
  public:
   Quiet();
@@ -35,8 +39,9 @@ class Quiet {
   Quiet& operator=(const Quiet&) = delete;
 };
 
-/// What is put into a line may come from plugins, files and other people's folders: texts and paths are printable() there. What is a whole
-/// text of the program's own making is written as it is, by the functions above.
+/// Arguments of formatted lines may come from plugins, files and other people's folders, so texts
+/// and paths are made printable(). Complete texts of the program's own are written unchanged by the
+/// functions above.
 template <class T>
 concept LineText = std::is_convertible_v<const T&, std::string_view>;
 template <class T>
@@ -65,11 +70,12 @@ void tell(fmt::format_string<Shown<First>, Shown<T>...> format, const First& fir
   tell(std::string_view(line_of(format, first, rest...)));
 }
 
-/// After the last result of a command, before what may still go wrong: objects of plugins are freed.
+/// Call after a command's last result and before plugin objects are freed, which may still fail.
 void flush_results();
 
-/// Last in main(), with the command's exit code. Flushes stdout; where results were lost, tells why once (as JSON with `json`), and 0
-/// becomes 1. If the reader only went away (`tenon list | head`), that is quiet, and 0 becomes 128 + SIGPIPE.
+/// Must be called last in main(), with the command's exit code. Flushes stdout; if results were
+/// lost, reports why once (as JSON with `json`) and turns 0 into 1. If the reader only closed the
+/// pipe (`tenon list | head`), reports nothing and turns 0 into 128 + SIGPIPE.
 int finish_results(int status, bool json);
 
 }  // namespace tenon::cli

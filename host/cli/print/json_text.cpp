@@ -11,7 +11,7 @@
 namespace tenon::cli {
 namespace {
 
-// Two spaces for each level, one member or element a line.
+// Indents JSON by two spaces per level, with one member or element per line.
 std::string indented(const JsonItem& item) {
   std::string out;
   std::size_t level = 0;
@@ -49,7 +49,7 @@ JsonItem list_of(const auto& values) {
   return json_list(items);
 }
 
-// null is what a manifest does not say, and an infinity what it does.
+// null marks what a manifest leaves out; infinities are explicit values, so they become strings.
 JsonItem attribute_json(const auto& value) {
   if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>)
     if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
@@ -112,7 +112,7 @@ JsonItem describe(const PluginFile& file) {
                      file.cuda_version, "operators", list_of(file.operators), "kernels", json_list(kernels));
 }
 
-// Nothing where a value is negative.
+// Returns null for negative values, which mean unknown.
 JsonItem known(std::int64_t value) {
   return value < 0 ? JsonItem::null() : value;
 }
@@ -151,7 +151,7 @@ JsonItem list_of_passes(const PlanInfo& plan) {
   return json_list(passes);
 }
 
-// Elements up to a number that people may want to read.
+// Lists the elements of tensors up to a size that people can read.
 JsonItem values_of(const Tensor& tensor) {
   if (tensor.size() > 4096) return {};
   return visit<every_type>(tensor.dtype(), [contiguous = tensor.make_contiguous()]<class T>() {

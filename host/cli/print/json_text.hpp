@@ -1,4 +1,4 @@
-// What --json prints.
+// Output of --json.
 #pragma once
 #include <fmt/format.h>
 
@@ -19,26 +19,27 @@ std::vector<std::string_view> names_of(DTypeMask mask);
 
 /// A value as JSON.
 struct JsonItem {
-  std::string text;  ///< empty: nothing, which objects leave out
+  std::string text;  ///< empty: no value; objects leave such members out
 
   JsonItem() = default;
   static JsonItem null() { return std::nan(""); }
-  JsonItem(std::string_view value);  ///< quoted and escaped; U+FFFD for what is not UTF-8
+  JsonItem(std::string_view value);  ///< quoted and escaped; invalid UTF-8 becomes U+FFFD
   JsonItem(const std::string& value) : JsonItem(std::string_view(value)) {}
   JsonItem(const char* value) : JsonItem(std::string_view(value)) {}
-  JsonItem(double value);  ///< null where it is not finite: JSON has no nan
+  JsonItem(double value);  ///< null if the value is not finite: JSON has no NaN or infinity
   template <std::integral T>
   JsonItem(T value) : text(fmt::to_string(value)) {}
   template <class T>
   JsonItem(const std::optional<T>& value) : JsonItem(value ? JsonItem(*value) : JsonItem()) {}
 };
-JsonItem json_members(const std::vector<JsonItem>& keys_and_values);  ///< in turns; members without a value are left out
-/// `{"a": 1, "b": "x"}` of "a", 1, "b", "x".
+/// alternating; members without a value are left out
+JsonItem json_members(const std::vector<JsonItem>& keys_and_values);
+/// Example: json_object("a", 1, "b", "x") is `{"a": 1, "b": "x"}`.
 template <class... Parts>
 JsonItem json_object(const Parts&... keys_and_values) {
   return json_members({JsonItem(keys_and_values)...});
 }
-JsonItem json_list(const std::vector<JsonItem>& items);  ///< one a line
+JsonItem json_list(const std::vector<JsonItem>& items);  ///< one item per line
 void print(const JsonItem& item);
 
 std::string json_text(const Failure& failure);

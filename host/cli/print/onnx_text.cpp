@@ -1,4 +1,4 @@
-// Forms of ONNX as people read them.
+// Texts that describe ONNX mappings of operators.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -26,7 +26,8 @@ std::vector<std::string> shown(std::vector<std::string> names) {
 
 }  // namespace
 
-// `ReduceSum since 13: input 1 is axis, keepdims is keepdims (without it 1), noop_with_empty_axes must be 0`
+// Example: `ReduceSum since 13: input 1 is axis, keepdims is keepdims (without it 1),
+// noop_with_empty_axes must be 0`.
 std::string onnx_text(const OperatorInfo& info, const OnnxForm& form) {
   std::vector<std::string> own_inputs, own_outputs, parts;
   for (const auto& input : info.inputs) own_inputs.push_back(input.name);

@@ -12,7 +12,7 @@ void add_tables(Page& page, const OperatorInfo& info, bool titles) {
   Rows inputs, outputs, states, params;
   for (const auto& input : info.inputs) inputs.push_back({input.name, input_text(info, input), input.doc});
   for (const auto& output : info.outputs) outputs.push_back({output.name, output_text(output)});
-  for (const auto& state : info.states) states.push_back({state.name, fmt::format("at first {}", state.initial), state.doc});
+  for (const auto& state : info.states) states.push_back({state.name, fmt::format("initially {}", state.initial), state.doc});
   for (const auto& param : info.params)
     params.push_back({param.name, fmt::format("{}{}", kind_text(param), range_of(param)), default_value_of(param), param.doc});
   const auto add = [&](const char* title, const std::vector<std::string>& columns, const Rows& rows) {
@@ -32,7 +32,7 @@ void add_lists(Page& page, const OperatorInfo& info) {
   for (const auto& example : info.examples) examples.push_back(example_text(example));
   page.list("Rules", rules);
   for (const auto& rule : info.rewrites) rewrites.push_back(rewrite_text(rule));
-  page.list("Rules of rewriting", rewrites);
+  page.list("Rewrite rules", rewrites);
   for (const auto& form : info.onnx) onnx.push_back(onnx_text(info, form));
   page.list("ONNX", onnx);
   page.list("Examples", examples);
@@ -40,7 +40,7 @@ void add_lists(Page& page, const OperatorInfo& info) {
 
 std::string kernels_of(const CatalogOperator& op) {
   if (!op.devices.empty()) return fmt::format("kernels for {}", fmt::join(op.devices, ", "));
-  return op.info.has("compose") ? "a graph of other operators" : "kernels in other plugins";
+  return op.info.has("compose") ? "a composite of other operators" : "kernels in other plugins";
 }
 
 }  // namespace tenon::cli

@@ -1,4 +1,4 @@
-// The parts of a page that say what an operator takes and gives.
+// Sections of a documentation page about an operator.
 #pragma once
 #include <string>
 #include <tenon/host/catalog.hpp>
@@ -7,11 +7,12 @@
 
 namespace tenon::cli {
 
-/// Tables of inputs, outputs, states and parameters; with titles, a heading of the second level above each.
+/// Adds tables of inputs, outputs, states and parameters, with a level-2 heading above each if
+/// `titles` is set.
 void add_tables(Page& page, const OperatorInfo& info, bool titles = false);
-/// Traits, rules and examples, as lists.
+/// Adds traits, rules and examples as lists.
 void add_lists(Page& page, const OperatorInfo& info);
-/// `kernels for cpu, cuda`
+/// Example: `kernels for cpu, cuda`.
 std::string kernels_of(const CatalogOperator& op);
 
 }  // namespace tenon::cli

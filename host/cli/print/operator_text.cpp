@@ -10,11 +10,11 @@
 namespace tenon::cli {
 namespace {
 
-// A kernel of another file is known only when it is loaded, and nothing is loaded to be looked at.
+// Kernels in other files are known only after loading, and these commands load no plugins.
 const char* gradient_of(const OperatorInfo& info) {
   if (info.has("backward") || info.has("gradient")) return "has a gradient";
-  if (info.has("compose")) return "is a graph of other operators, with their gradients";
-  return info.kernels_elsewhere ? "has a gradient where its kernels have one" : "has no gradient";
+  if (info.has("compose")) return "is a composite of other operators, with their gradients";
+  return info.kernels_elsewhere ? "has a gradient if its kernels have one" : "has no gradient";
 }
 
 std::string_view relation_text(std::string_view relation) {
@@ -26,7 +26,7 @@ std::string_view relation_text(std::string_view relation) {
                                       : "is a multiple of";
 }
 
-// `only if kind is "max" or "mean"`
+// Example: `only if kind is "max" or "mean"`.
 std::string condition_text(const ConditionInfo& condition) {
   std::vector<std::string> values;
   for (const auto& value : condition.values) values.push_back(to_string(value));
@@ -40,7 +40,7 @@ std::string condition_text(const ConditionInfo& condition) {
   return fmt::format("{} only if {} is {}", what, condition.param, fmt::join(values, " or "));
 }
 
-// A list as people write it, tensors of rank 1 included.
+// Formats lists, and tensors of rank 1, as `[1, 2, 3]`.
 std::string value_text(const AttributeValue& value) {
   const auto* table = std::get_if<Tensor>(&value.variant());
   if (table == nullptr || table->shape().rank() != 1) return to_string(value);
@@ -51,15 +51,15 @@ std::string value_text(const AttributeValue& value) {
 
 std::string input_text(const OperatorInfo& info, const InputInfo& input) {
   return fmt::format("{}{}{}{}{}{}{}", fmt::join(names_of(input.types.value_or(info.types)), " "), input.optional ? ", optional" : "",
-                     input.variadic ? ", any number" : "", input.weight.value_or(false) ? ", a weight" : "",
-                     input.on_cpu ? ", in the CPU's memory" : "", input.shape_only ? ", its shape alone" : "",
-                     input.initial ? fmt::format(", at first {}", *input.initial) : "");
+                     input.variadic ? ", variadic" : "", input.weight.value_or(false) ? ", a weight" : "",
+                     input.on_cpu ? ", in CPU memory" : "", input.shape_only ? ", shape only" : "",
+                     input.initial ? fmt::format(", initially {}", *input.initial) : "");
 }
 
 std::string output_text(const OutputInfo& output) {
   return fmt::format("{}{}{}{}", output.doc, output.hidden ? " (hidden: for the gradient)" : "",
-                     output.allocated ? " (of a shape that only the kernel knows)" : "",
-                     output.count.empty() ? "" : fmt::format(" (as many as parameter {} says)", output.count));
+                     output.allocated ? " (shape determined by the kernel)" : "",
+                     output.count.empty() ? "" : fmt::format(" (count: parameter {})", output.count));
 }
 
 std::string kind_text(const ParamInfo& param) {
@@ -76,7 +76,7 @@ std::string range_of(const ParamInfo& param) {
   return fmt::format("{}{}", fmt::join(bounds, " and"), choices);
 }
 
-// float32 defaults are exact doubles; as the float they were written as, they read 0.1 and not 0.10000000149.
+// Prints a float32 default as float, so that it reads 0.1 instead of 0.10000000149.
 std::string default_value_of(const ParamInfo& param) {
   if (param.required) return "required";
   const auto* real = std::get_if<double>(&param.default_value.variant());
@@ -88,7 +88,7 @@ std::string default_of(const ParamInfo& param) {
   return (param.required ? "" : "default ") + default_value_of(param);
 }
 
-// `data [2, 4, 6, 6], index int64 [3]; groups=2`
+// Example: `data [2, 4, 6, 6], index int64 [3]; groups=2`.
 std::string example_text(const ExampleInfo& example) {
   std::vector<std::string> inputs, params;
   for (const auto& input : example.inputs) {
@@ -123,7 +123,7 @@ std::vector<std::string> traits_of(const OperatorInfo& info) {
     traits.push_back(right < 0 ? fmt::format("it is linear in {}", input_at(left))
                                : fmt::format("it is linear in {} and in {}", input_at(left), input_at(right)));
   if (!info.channels_last.empty())
-    traits.push_back(fmt::format("{} may be channels-last, all or none", fmt::join(info.channels_last, ", ")));
+    traits.push_back(fmt::format("{} may be channels-last (all of them or none)", fmt::join(info.channels_last, ", ")));
   if (info.has("forward_sparse")) traits.emplace_back("has kernels for sparse tensors");
   if (info.has("backward_sparse")) traits.emplace_back("has gradients for sparse tensors");
   traits.emplace_back(gradient_of(info));
@@ -136,7 +136,7 @@ std::vector<std::string> traits_of(const OperatorInfo& info) {
     if (!names.empty())
       traits.push_back(fmt::format("its gradient reads {}", fmt::join(names, ", ")));
     else if (!conditional)
-      traits.emplace_back("its gradient reads the outputs' gradients alone");
+      traits.emplace_back("its gradient reads only the outputs' gradients");
   }
   for (const auto& condition : info.conditions) traits.push_back(condition_text(condition));
   return traits;

@@ -1,4 +1,4 @@
-// What a manifest says, in words: for tenon inspect and tenon docs.
+// Descriptions of manifests' content, for tenon inspect and tenon docs.
 #pragma once
 #include <string>
 #include <tenon/host/operator_info.hpp>
@@ -8,8 +8,9 @@ namespace tenon::cli {
 
 std::string input_text(const OperatorInfo& info, const InputInfo& input);  ///< `float32 float64, optional`
 std::string output_text(const OutputInfo& output);
-std::string kind_text(const ParamInfo& param);         ///< `a whole number`, `float32 tensor`
-std::string range_of(const ParamInfo& param);          ///< ` >= 0 and < 1`; empty if anything goes
+std::string kind_text(const ParamInfo& param);  ///< `an integer`, `float32 tensor`
+/// ` >= 0 and < 1`; empty if there are no bounds
+std::string range_of(const ParamInfo& param);
 std::string default_value_of(const ParamInfo& param);  ///< `required`, `0.5`
 std::string default_of(const ParamInfo& param);        ///< `required`, `default 0.1`
 std::string rule_text(const RuleInfo& rule);

@@ -15,8 +15,8 @@ bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
-// Whether Markdown would take the character for markup: some anywhere, others at a line's beginning, at the ends of words, or before a
-// link.
+// Returns whether Markdown would treat the character as markup: some anywhere, others only at a
+// line's beginning, at a word's end, or before a link.
 bool is_markup(std::string_view text, std::size_t at) {
   const char c = text[at], before = at == 0 ? ' ' : text[at - 1], next = at + 1 < text.size() ? text[at + 1] : ' ';
   if (std::string_view("\\`*<|~").find(c) != std::string_view::npos) return true;

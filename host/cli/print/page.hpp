@@ -1,4 +1,5 @@
-// A page of headings, paragraphs, lists and tables, in Markdown or HTML. Texts are anybody's: what would be markup is escaped.
+// A page of headings, paragraphs, lists and tables, in Markdown or HTML. Texts may be untrusted, so
+// markup in them is escaped.
 #pragma once
 #include <string>
 #include <utility>
@@ -6,7 +7,7 @@
 
 namespace tenon::cli {
 
-/// A text as HTML shows it, also between quotes. Of lines, each is printable().
+/// Escapes a text for HTML content and quoted attributes. Each line is made printable().
 std::string html_text(const std::string& text);
 
 class Page {
@@ -16,16 +17,16 @@ class Page {
 
   void heading(int level, const std::string& text);
   void paragraph(const std::string& text);
-  /// The first column is code. Nothing without rows.
+  /// Adds a table whose first column is code; adds nothing if there are no rows.
   void table(const std::vector<std::string>& titles, const std::vector<std::vector<std::string>>& rows);
   void list(const std::string& title, const std::vector<std::string>& items);
-  /// Names and what is to be said of each.
+  /// Adds pairs of names and descriptions.
   void facts(const std::vector<std::pair<std::string, std::string>>& rows);
-  /// Lines of source.
+  /// Adds a block of source code.
   void source(const std::string& lines);
-  /// What was added so far.
+  /// Returns what was added so far.
   const std::string& body() const { return body_; }
-  /// The whole page.
+  /// Returns the complete page.
   std::string text(const std::string& title) const;
 
  private:

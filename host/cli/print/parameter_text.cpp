@@ -22,13 +22,13 @@ T parse_as(const std::string& what, const std::string& text, const char* needed)
   return *number;
 }
 
-/// What stands between the two, if they stand there: messages print lists as [1, 2] and choices as "max".
+/// Strips the delimiters if both are present: messages print lists as [1, 2] and choices as "max".
 std::string inside(const std::string& text, char first, char last) {
   const bool stands = text.size() >= 2 && text.front() == first && text.back() == last;
   return stands ? text.substr(1, text.size() - 2) : text;
 }
 
-/// `1,2,3` or `[1, 2, 3]`; nothing for an empty text.
+/// Parses `1,2,3` or `[1, 2, 3]`; an empty text is an empty list.
 template <class T, class Parse>
 std::vector<T> parse_list(const std::string& written, Parse parse) {
   const auto text = inside(written, '[', ']');
@@ -42,19 +42,19 @@ std::vector<T> parse_list(const std::string& written, Parse parse) {
   return list;
 }
 
-/// `1,2,1`, or the file of an array: one word that is no number.
+/// Parses `1,2,1`, or loads an array file if the text is a single word that is not a number.
 AttributeValue parse_table(const ParamInfo& param, const std::string& what, const std::string& text) {
   const auto bare = inside(text, '[', ']');
   if (!bare.empty() && bare.find(',') == std::string::npos && !parse_number<double>(bare)) return load_array(text);
   if (any_integer.has(*param.dtype))
-    return parse_list<std::int64_t>(text, [&](const auto& part) { return parse_as<std::int64_t>(what, part, "a whole number"); });
+    return parse_list<std::int64_t>(text, [&](const auto& part) { return parse_as<std::int64_t>(what, part, "an integer"); });
   return parse_list<double>(text, [&](const auto& part) { return parse_as<double>(what, part, "a number"); });
 }
 
 AttributeValue parse(const ParamInfo& param, const std::string& what, const std::string& text) {
   const bool one = param.kind != ParamKind::ints && param.kind != ParamKind::floats;
   const auto whole = [&](const std::string& part) {
-    return parse_as<std::int64_t>(what, part, one ? "a whole number" : "whole numbers separated by commas, such as 3,3");
+    return parse_as<std::int64_t>(what, part, one ? "an integer" : "integers separated by commas, such as 3,3");
   };
   const auto real = [&](const std::string& part) {
     return parse_as<double>(what, part, one ? "a number" : "numbers separated by commas, such as 0.5,2");
@@ -84,7 +84,7 @@ AttributeValue parse(const ParamInfo& param, const std::string& what, const std:
   }
 }
 
-// A parameter goes by the names of older versions, too.
+// Maps parameter names of older versions to the current ones.
 std::string todays_name(const OperatorInfo& info, std::string name) {
   auto renamed = info.renamed;
   std::stable_sort(renamed.begin(), renamed.end(), [](const auto& left, const auto& right) { return left.version < right.version; });
@@ -104,7 +104,7 @@ Attributes parse_parameters(const OperatorInfo& info, const std::map<std::string
     if (found == names.end())
       throw Failure(FailureKind::usage, fmt::format("'{}' has no parameter '{}'", info.name, name),
                     did_you_mean(near_names(name, names),
-                                 names.empty() ? "it has no parameters" : fmt::format("its parameters are {}", fmt::join(names, ", "))));
+                                 names.empty() ? "it has no parameters" : fmt::format("available parameters: {}", fmt::join(names, ", "))));
     const auto& param = info.params[static_cast<std::size_t>(found - names.begin())];
     parameters.set(name, parse(param, fmt::format("parameter '{}'", name), text));
   }

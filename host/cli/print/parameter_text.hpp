@@ -1,4 +1,4 @@
-// Parameters of operators as they are written on the command line.
+// Parsing of operator parameters from the command line.
 #pragma once
 #include <charconv>
 #include <cmath>
@@ -11,11 +11,12 @@
 
 namespace tenon::cli {
 
-/// name -> text: numbers, true and false, names of choices, lists with commas. Throws Failure (usage) for unknown names (near ones in the
-/// hint) and for texts that are no value of the declared kind; ranges are checked where the operator is made.
+/// Parses parameter values by name: numbers, true and false, names of choices, comma-separated
+/// lists. Throws Failure (usage) for unknown names, with near names in the hint, and for texts that
+/// are not values of the declared kind; ranges are checked when the operator is created.
 Attributes parse_parameters(const OperatorInfo& info, const std::map<std::string, std::string>& texts);
 
-/// A whole text as a number of this type, if it is a finite one.
+/// Returns the number if the whole text is a finite number of this type.
 template <class T>
 std::optional<T> parse_number(const std::string& text) {
   T number = 0;

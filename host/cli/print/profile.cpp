@@ -9,13 +9,13 @@
 namespace tenon::cli {
 namespace {
 
-constexpr std::size_t most_nodes = 40;  // in a table of lines: the longest
+constexpr std::size_t most_nodes = 40;  // longest-running nodes shown in the text table
 
 std::string per_second(double amount, double seconds) {
   return amount > 0 && seconds > 0 ? fmt::format("{:.2f}", amount / seconds / 1e9) : std::string("-");
 }
 
-// draw_profile() is a part of one.
+// draw_profile() returns only the page's body.
 std::string profile_page(const std::vector<NodeTime>& times, const MachineSpeed& machine) {
   return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Profile</title></head><body>\n" +
          draw_profile(times, machine) + "</body></html>\n";
@@ -23,7 +23,7 @@ std::string profile_page(const std::vector<NodeTime>& times, const MachineSpeed&
 
 void add_titles(std::string& text, const char* what, const char* second) {
   fmt::format_to(std::back_inserter(text), "{:<32} {:>24} {:>8} {:>12} {:>12} {:>7} {:>9} {:>9}\n", what, second, "calls", "ms",
-                 "us a call", "share", "GB/s", "GFLOP/s");
+                 "us per call", "share", "GB/s", "GFLOP/s");
 }
 
 void add_line(std::string& text, const std::string& name, const std::string& second, const NodeTime& time, double whole) {
@@ -35,8 +35,8 @@ void add_line(std::string& text, const std::string& name, const std::string& sec
 }  // namespace
 
 std::vector<Option> profile_options() {
-  return {{"profile", "", "measure each node and operator: each step is waited for, which makes runs slower"},
-          {"profile-html", "FILE", "write the same, and the last run as a timeline, as a page by itself"}};
+  return {{"profile", "", "measure each node and operator; runs are slower because each step is synchronized"},
+          {"profile-html", "FILE", "write the profile and a timeline of the last run to a self-contained HTML page"}};
 }
 
 void give_profile(Context& context, const Arguments& arguments, const std::vector<NodeTime>& times, void (*told)(std::string_view)) {
@@ -55,9 +55,9 @@ std::string profile_text(const std::vector<NodeTime>& times, const MachineSpeed&
   add_titles(text, "node", "operator");
   for (std::size_t i = 0; i < std::min(times.size(), most_nodes); ++i) add_line(text, times[i].node, times[i].op, times[i], whole);
   if (times.size() > most_nodes)
-    text += fmt::format("and {} that took less: --json and --profile-html have them\n", counted(times.size() - most_nodes, "node"));
-  text += fmt::format("\nthis machine on {}: a copy moves {:.1f} GB/s", counted(machine.threads, "thread"), machine.copy / 1e9);
-  if (machine.product > 0) text += fmt::format(", a float32 product computes {:.1f} GFLOP/s", machine.product / 1e9);
+    text += fmt::format("{} with less time omitted; use --json or --profile-html to see all\n", counted(times.size() - most_nodes, "node"));
+  text += fmt::format("\nthis machine on {}: copy {:.1f} GB/s", counted(machine.threads, "thread"), machine.copy / 1e9);
+  if (machine.product > 0) text += fmt::format(", float32 matrix product {:.1f} GFLOP/s", machine.product / 1e9);
   return text + '\n';
 }
 

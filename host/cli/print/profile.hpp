@@ -1,4 +1,4 @@
-// How long nodes and operators took.
+// Profiles of nodes and operators.
 #pragma once
 #include <string>
 #include <tenon/host/profile.hpp>
@@ -9,16 +9,17 @@
 
 namespace tenon::cli {
 
-/// --profile and --profile-html, each of which asks for a profile.
+/// --profile and --profile-html, each of which enables profiling.
 std::vector<Option> profile_options();
 inline bool wants_profile(const Arguments& arguments) {
   return arguments.has("profile") || arguments.has("profile-html");
 }
 
-/// What is measured is written where it was asked for: the page, and with --profile the text given to `told`.
+/// Writes the page of --profile-html and, with --profile, passes the text to `told`.
 void give_profile(Context& context, const Arguments& arguments, const std::vector<NodeTime>& times, void (*told)(std::string_view));
 
-/// A line for each operator and for the nodes that took longest: calls, milliseconds, part of the whole, bytes and operations a second.
+/// Returns tables of operators and of the slowest nodes: calls, milliseconds, share of the total,
+/// GB/s and GFLOP/s.
 std::string profile_text(const std::vector<NodeTime>& times, const MachineSpeed& machine);
 JsonItem profile_json(const std::vector<NodeTime>& times, const MachineSpeed& machine);
 

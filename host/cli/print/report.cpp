@@ -12,7 +12,7 @@
 namespace tenon::cli {
 namespace {
 
-// Red for people at a terminal, unless they said no (NO_COLOR).
+// Colours the word on a terminal unless NO_COLOR is set.
 std::string title(const char* word, const char* colour) {
   if (!interactive() || std::getenv("NO_COLOR") != nullptr) return word;
   return std::string("\033[") + colour + 'm' + word + "\033[0m";

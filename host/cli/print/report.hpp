@@ -1,17 +1,19 @@
-// How the program tells of a failure.
+// Reporting of failures.
 #pragma once
 #include <string>
 #include <tenon/host/failure.hpp>
 
 namespace tenon::cli {
 
-/// With the option that does what it says, where the library's hint is for all who use the library.
+/// Returns the failure's hint. If it is a library hint that a command-line option satisfies, the
+/// option is appended.
 std::string hint_of(const Failure& failure);
 
-/// `error: ...` and, where there is one, `hint: ...` on stderr; one JSON object where `json` is asked for.
+/// Prints `error: ...` and, if there is a hint, `hint: ...` to stderr; with `json`, one JSON
+/// object.
 void report(const Failure& failure, bool json);
 
-/// What follows is for people only: nothing where stderr is no terminal.
+/// Whether stderr is a terminal. Progress and colours are printed only then.
 bool interactive();
 
 }  // namespace tenon::cli

@@ -15,7 +15,7 @@ namespace {
 
 void print_values(const Graph& graph) {
   const auto print = [](const char* role, const ValueInfo& value, bool has_values) {
-    write_result("{:<9} {:<24} {}{}\n", role, value.name, type_text(value), has_values ? "" : "  (no values yet)");
+    write_result("{:<9} {:<24} {}{}\n", role, value.name, type_text(value), has_values ? "" : "  (uninitialized)");
   };
   for (const auto& value : graph.inputs()) print("input", value, true);
   for (const auto& [role, values] :
@@ -23,13 +23,13 @@ void print_values(const Graph& graph) {
     for (const auto& value : values) print(role, value, static_cast<bool>(graph.tensor(value.name)));
 }
 
-// What training changes: elements of all variables, stored or not.
+// Prints the size of the trainable weights: all elements of all variables, whether stored or not.
 void print_size(const Graph& graph) {
   const auto variables = graph.variables();
   std::uint64_t elements = 0, bytes = 0;
   for (const auto& value : variables) {
     const auto size = value.shape.size();
-    if (size < 0 || !value.dtype) return;  // not all are known yet
+    if (size < 0 || !value.dtype) return;  // some sizes are unknown
     elements += static_cast<std::uint64_t>(size), bytes += static_cast<std::uint64_t>(size) * size_of(*value.dtype);
   }
   if (!variables.empty())
@@ -43,7 +43,7 @@ std::string text_of(const Attributes& attributes) {
   return text;
 }
 
-// Dimensions that nobody gives are 1, as in tenon run.
+// Unspecified dimensions are 1, as in tenon run.
 std::map<std::string, Shape> shapes_to_plan(const Graph& graph) {
   std::map<std::string, Shape> shapes;
   for (auto input : graph.inputs()) {
@@ -61,7 +61,8 @@ bool is_any_sparse(const Graph& graph) {
   return false;
 }
 
-// Of nodes' outputs, what inference finds, where something that is given is sparse and the plugins are there to ask. Others are dense.
+// Returns the storage of nodes' outputs by inference, if an input is sparse and the plugins are
+// available. Values not listed are dense.
 std::map<std::string, Storage> storages_of(const Graph& graph) {
   std::map<std::string, Storage> found;
   if (!is_any_sparse(graph)) return found;
@@ -70,7 +71,7 @@ std::map<std::string, Storage> storages_of(const Graph& graph) {
     for (const auto& step : session.plan(shapes_to_plan(graph)).steps)
       for (const auto& output : step.outputs) found.emplace(output.value, output.storage);
   } catch (const Failure& failure) {
-    tell("note: which outputs of nodes are sparse is not known: {}\n", failure.what());
+    tell("note: cannot determine which outputs are sparse: {}\n", failure.what());
   }
   return found;
 }
@@ -123,7 +124,7 @@ bool is_graph_name(const std::string& text) {
 }
 
 Option no_verify_option() {
-  return {"no-verify", "", "skip the comparison of weights with their checksums, so that a file of any size opens at once"};
+  return {"no-verify", "", "do not verify the weights' checksums, so that large files open immediately"};
 }
 
 LoadOptions load_options(const Arguments& arguments) {
@@ -149,7 +150,7 @@ Shape parse_shape(const std::string& text) {
     const auto [stop, error] = std::from_chars(at, end, dim);
     const bool separator = stop != end && (*stop == 'x' || *stop == ',') && stop + 1 != end;
     if (error != std::errc() || dim < 0 || dims.size() == max_rank || (stop != end && !separator))
-      throw Failure(FailureKind::usage, fmt::format("'{}' is not a shape", text), "write it like 8x64, or scalar; at most 8 dimensions");
+      throw Failure(FailureKind::usage, fmt::format("'{}' is not a shape", text), "for example 8x64, or scalar; at most 8 dimensions");
     dims.push_back(dim);
     if (stop == end) return {dims.data(), static_cast<int>(dims.size())};
     at = stop + 1;

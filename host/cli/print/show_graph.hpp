@@ -1,4 +1,4 @@
-// What several commands do with graph files.
+// Functions that several commands use for graph files.
 #pragma once
 #include <map>
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace tenon::cli {
 
-/// Whether the text names a graph file: it ends in .tenon or .json.
+/// Returns whether the text names a graph file, that is, ends in .tenon or .json.
 bool is_graph_name(const std::string& text);
 
-/// `--no-verify`, and what it asks for.
+/// The option `--no-verify` and the load options it implies.
 Option no_verify_option();
 LoadOptions load_options(const Arguments& arguments);
 
-/// Prints a graph for people, or as JSON where that was asked for. Needs no plugin for a .tenon file.
+/// Prints a graph as text, or as JSON with --json. Needs no plugins for a .tenon file.
 int show_graph(const Context& context, const Graph& graph);
 
-/// `8x64`, `8,64` or `scalar`. Throws Failure (usage).
+/// Parses `8x64`, `8,64` or `scalar`. Throws Failure (usage).
 Shape parse_shape(const std::string& text);
 
 }  // namespace tenon::cli

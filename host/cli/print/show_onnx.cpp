@@ -91,7 +91,8 @@ void print_text(const onnx::ModelInfo& model, const std::optional<Failure>& refu
   if (!model.producer_version.empty()) made += " " + model.producer_version;
   line("model", model.graph, fmt::format("ONNX, IR {}{}", model.ir_version, made));
   for (const auto& [domain, version] : model.opsets) line("opset", domain.empty() ? "ai.onnx" : domain, fmt::format("{}", version));
-  constexpr std::size_t most_shown = 60;  // of an exported graph's own form, for one; --json has all
+  // embedded graphs of exported models are long, for example; --json shows everything
+  constexpr std::size_t most_shown = 60;
   for (const auto& [key, value] : model.metadata) line("metadata", key, value.size() <= most_shown ? value : counted(value.size(), "byte"));
   print_values("input", model.inputs);
   print_values("default", model.defaults);

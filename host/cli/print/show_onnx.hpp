@@ -1,4 +1,4 @@
-// What an ONNX model consists of, for people or as JSON.
+// Descriptions of ONNX models, as text or JSON.
 #pragma once
 #include <optional>
 #include <tenon/host/failure.hpp>
@@ -8,7 +8,8 @@
 
 namespace tenon::cli {
 
-/// `refusal`: what else a run would refuse. Returns 3 where operators are missing, else the refusal's kind, or 0.
+/// `refusal` is the first error other than missing operators that would prevent a run. Returns 3 if
+/// operators are missing, else the refusal's exit code, or 0.
 int show_onnx(const Context& context, const onnx::ModelInfo& model, const std::optional<Failure>& refusal);
 
 }  // namespace tenon::cli

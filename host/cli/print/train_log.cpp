@@ -24,7 +24,7 @@ std::string lines_up_to(const std::filesystem::path& path, std::uint64_t step) {
   std::string kept;
   constexpr std::string_view begin = "{\"step\": ";
   for (std::string line; std::getline(old, line);) {
-    if (!line.starts_with(begin) || !line.ends_with('}')) continue;  // a kill cut it short
+    if (!line.starts_with(begin) || !line.ends_with('}')) continue;  // truncated by a kill
     const auto found = parse_number<std::uint64_t>(line.substr(begin.size(), line.find(',') - begin.size()));
     if (found && *found <= step) kept += line + '\n';
   }
@@ -51,7 +51,7 @@ JsonItem json_of(const Metrics& metrics) {
 
 void check_plot_path(const std::string& option, const std::filesystem::path& path) {
   if (path.extension() != ".svg") throw Failure(FailureKind::usage, fmt::format("{} is '{}' but must end in .svg", option, path.string()));
-  const AtomicFile tried(path);  // not committed: nothing is there yet
+  const AtomicFile tried(path);  // not committed: only tests that the file can be written
 }
 
 void write_plot(const std::filesystem::path& path, const LearningCurves& curves) {

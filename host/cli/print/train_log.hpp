@@ -1,4 +1,4 @@
-// What a training tells while it runs: progress for people, JSON lines for programs.
+// Output of a running training: progress for people, JSON lines for programs.
 #pragma once
 #include <chrono>
 #include <filesystem>
@@ -12,14 +12,15 @@
 
 namespace tenon::cli {
 
-/// One JSON object a line: {"step": 1, "epoch": 0, "loss": ...} for each step, {"step": 24, "epoch": 0, "validation": {...}} after an
-/// epoch. Each line is one write, so that a checkpoint never comes before the lines of its steps.
+/// Writes one JSON object per line: {"step": 1, "epoch": 0, "loss": ...} for each step, {"step":
+/// 24, "epoch": 0, "validation": {...}} after an epoch. Each line is a single write, so a
+/// checkpoint never precedes the lines of its steps.
 class MetricsFile {
  public:
-  /// Keeps the lines up to `step` of a file that is there, so that a resumed training's file is that of one that never stopped. An empty
-  /// path: nothing is written. Throws Failure (file).
+  /// Keeps the lines up to `step` of an existing file, so that a resumed training produces the same
+  /// file as an uninterrupted one. Writes nothing if the path is empty. Throws Failure (file).
   MetricsFile(const std::filesystem::path& path, std::uint64_t step);
-  /// These throw Failure (failed); a line that did not fit is taken away again.
+  /// These throw Failure (failed); a partially written line is removed.
   void write(const StepReport& report);
   void write_validation(std::uint64_t step, std::uint64_t epoch, const Metrics& metrics);
 
@@ -30,17 +31,17 @@ class MetricsFile {
   OpenFile file_{-1};
 };
 
-/// Progress on stderr: a line that is written over at a terminal, else one line for each epoch.
+/// Progress on stderr: on a terminal one line that is updated in place, else one line per epoch.
 class Progress {
  public:
   Progress(std::uint64_t epochs, std::uint64_t steps_per_epoch, std::uint64_t first_step);
   void step(const StepReport& report);
-  /// `step` steps have been taken.
+  /// `step` is the number of steps taken.
   void epoch(std::uint64_t step, std::uint64_t epoch, const std::optional<Metrics>& validation);
-  /// Leaves the line that is written over.
+  /// Ends the line that is updated in place.
   void end();
 
-  /// Means over the steps of the epoch that were taken here.
+  /// Returns means over this process's steps in the current epoch.
   Metrics means() const;
 
  private:
@@ -51,17 +52,18 @@ class Progress {
   bool terminal_, open_ = false;
   Clock::time_point begin_ = Clock::now(), shown_{};
   std::int64_t examples_ = 0;
-  LearningCurves epoch_;  // that one alone
+  LearningCurves epoch_;  // the current epoch only
 };
 
-/// Before the training: throws Failure where `path`, given by `option`, does not end in .svg (usage) or cannot be written (file).
+/// Checks the path before training. Throws Failure if `path`, the value of `option`, does not end
+/// in .svg (usage) or cannot be written (file).
 void check_plot_path(const std::string& option, const std::filesystem::path& path);
-/// Writes it whole or not at all. Throws Failure (file).
+/// Writes the file atomically. Throws Failure (file).
 void write_plot(const std::filesystem::path& path, const LearningCurves& curves);
 
-/// `loss 0.1234  accuracy 0.987`
+/// Example: `loss 0.1234  accuracy 0.987`.
 std::string text_of(const Metrics& metrics);
-/// `{"loss": 0.1234, "accuracy": 0.987}`
+/// Example: `{"loss": 0.1234, "accuracy": 0.987}`.
 JsonItem json_of(const Metrics& metrics);
 
 }  // namespace tenon::cli

@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where the library lies. In a build the rest lies beside it; where it is installed, in tenon/ beside it.
+/// Returns the folder of the library. In a build tree, the other files are next to it; when
+/// installed, they are in tenon/ next to it.
 fs::path library_folder() {
   Dl_info info{};
   std::error_code error;
@@ -30,7 +31,7 @@ fs::path beside_library(const char* name) {
   for (const auto& place : {library_folder() / "tenon" / name, library_folder() / name})
     if (fs::exists(place, error)) return place;
   throw Failure(FailureKind::file, fmt::format("this installation of Tenon has no {}", name),
-                "the package tenon and `cmake --install` bring it; the Python package does not");
+                "install the package tenon or use `cmake --install`; the Python package does not contain it");
 }
 
 bool is_bundled(const PluginFile& file) {
@@ -59,7 +60,7 @@ std::vector<fs::path> loaded_files() {
   return files;
 }
 
-/// Of an operator and its kernels for the CPU.
+/// Adds the files of an operator and of its CPU kernels.
 void add_files_of(const CatalogOperator& op, std::set<int>& files) {
   files.insert(op.file);
   for (std::size_t i = 0; i < op.kernel_files.size(); ++i)
@@ -98,7 +99,7 @@ PluginCopies plugin_files(const Graph& graph) {
     if (is_bundled(catalog.files()[static_cast<std::size_t>(i)])) continue;
     if (!taken.insert(path.filename()).second)
       throw Failure(FailureKind::plugin,
-                    fmt::format("two plugins of the graph have the file name '{}', and the model's folder has room for one",
+                    fmt::format("two plugins of the graph have the file name '{}', but the model's folder can hold only one",
                                 path.filename().string()),
                     "rename one of them");
     copies.plugins.push_back({path, place / path.filename()});

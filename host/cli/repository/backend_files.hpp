@@ -1,5 +1,5 @@
-// What a model's folder needs besides the graph: the backend, the library and its programs, plugins and the libraries that they bring
-// along.
+// Files that a model's folder needs in addition to the graph: the backend, the library and its
+// programs, plugins and the libraries bundled with them.
 #pragma once
 #include <filesystem>
 #include <tenon/host/graph.hpp>
@@ -10,19 +10,21 @@ namespace tenon::cli {
 
 struct FileCopy {
   std::filesystem::path from;
-  std::filesystem::path to;  ///< in the version's folder
-  bool runs = false;         ///< a program
+  std::filesystem::path to;  ///< relative to the version's folder
+  bool runs = false;         ///< whether it is executable
 };
 
-/// Of this installation: the backend, its programs, and all of Tenon's own plugins for the CPU. Throws Failure (file) where one is missing.
+/// Returns this installation's backend, its programs, and Tenon's own CPU plugins. Throws Failure
+/// (file) if one is missing.
 std::vector<FileCopy> backend_files(const Catalog& catalog);
 
 struct PluginCopies {
   std::vector<FileCopy> plugins, companions;
 };
 
-/// The other plugins that the graph names, those that a session of it has loaded in their place, and libraries that lie beside or below one
-/// and were loaded with it. Throws Failure (plugin) where two have one file name.
+/// Returns the other plugins that the graph names, those that its sessions loaded instead, and
+/// libraries in or below a plugin's folder that were loaded with it. Throws Failure (plugin) if two
+/// have the same file name.
 PluginCopies plugin_files(const Graph& graph);
 
 }  // namespace tenon::cli

@@ -21,7 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In one step where the file system can: nothing that came meanwhile is replaced.
+/// Renames without replacing an existing file, atomically if the file system supports it. Returns
+/// an error number.
 int move_to_free_name(const fs::path& from, const fs::path& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;
@@ -33,7 +34,7 @@ int move_to_free_name(const fs::path& from, const fs::path& to) {
 
 void sync_folder(const fs::path& folder) {
   const OpenFile opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  ::fsync(opened.descriptor());  // where folders cannot be synced, they are as safe as they can be
+  ::fsync(opened.descriptor());  // best effort: some file systems cannot sync folders
 }
 
 bool lock(const OpenFile& folder) {
@@ -53,7 +54,7 @@ void check_model_name(const std::string& name) {
   };
   if (!name.empty() && name.size() <= 128 && name[0] != '.' && name[0] != '-' && std::all_of(name.begin(), name.end(), fits)) return;
   throw Failure(FailureKind::usage, fmt::format("'{}' cannot be a model's name", name),
-                "names are letters, digits and _-., begin with none of -. and have at most 128 characters; --name gives one");
+                "use at most 128 letters, digits, _, - and ., not beginning with - or .; set the name with --name");
 }
 
 void copy_whole(const fs::path& from, const fs::path& to, bool runs) {
@@ -79,7 +80,7 @@ NewModel::NewModel(const fs::path& repository, const std::string& name, std::int
     : repository_(repository), place_(repository / name), version_(version) {
   std::error_code error;
   if (fs::exists(repository_, error) && !fs::is_directory(repository_, error))
-    throw Failure(FailureKind::usage, fmt::format("'{}' is a file, and a model repository is a folder", repository_.string()),
+    throw Failure(FailureKind::usage, fmt::format("'{}' is a file, but a model repository is a folder", repository_.string()),
                   "choose another with -o");
   if (fs::exists(place_ / std::to_string(version), error)) refuse_version();
   made_repository_ = fs::create_directory(repository_, error);
@@ -107,11 +108,11 @@ void NewModel::commit(const std::string& config) {
     if (committed_) return sync_folder(repository_);
     if (failed != EEXIST) fail(failed);
   }
-  // perhaps since a moment ago: another process writes this model, too
+  // the model may have appeared just now: another process may write it, too
   if (text_of(place_ / "config.pbtxt") != config)
     throw Failure(FailureKind::usage,
-                  fmt::format("'{}' is there already, with another config.pbtxt than version {} needs", place_.string(), version_),
-                  "choose another with --name, or remove it first");
+                  fmt::format("'{}' already exists with a different config.pbtxt than version {} needs", place_.string(), version_),
+                  "choose another name with --name, or remove the model first");
   const int failed = move_to_free_name(folder(), place_ / std::to_string(version_));
   if (failed == EEXIST) refuse_version();
   if (failed != 0) fail(failed);
@@ -119,7 +120,7 @@ void NewModel::commit(const std::string& config) {
   sync_folder(place_);
 }
 
-/// Those whose process is gone.
+/// Removes folders of processes that no longer exist.
 void NewModel::remove_leftovers(const std::string& beginning) const {
   std::error_code error;
   std::vector<fs::path> left;
@@ -129,15 +130,16 @@ void NewModel::remove_leftovers(const std::string& beginning) const {
     const auto process = std::atol(name.c_str() + beginning.size());
     if (process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH) left.push_back(entry.path());
   }
-  for (const auto& path : left) {  // gone here: in another container it may run, and hold its lock
+  // the process may still run in another container and hold its lock
+  for (const auto& path : left) {
     const OpenFile folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
     if (lock(folder) || errno != EWOULDBLOCK) fs::remove_all(path, error);
   }
 }
 
 void NewModel::refuse_version() const {
-  throw Failure(FailureKind::usage, fmt::format("'{}' has a version {} already", place_.string(), version_),
-                "write another one with --version, or remove it first");
+  throw Failure(FailureKind::usage, fmt::format("'{}' already has a version {}", place_.string(), version_),
+                "choose another with --version, or remove it first");
 }
 
 void NewModel::fail(int error) const {

@@ -1,4 +1,5 @@
-// A model repository of Triton Inference Server: a folder of models, each with a configuration and a folder for each version.
+// Model repositories of Triton Inference Server: a folder of models, each with a configuration and
+// a folder per version.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -9,20 +10,24 @@
 
 namespace tenon::cli {
 
-/// A model's version in the making, beside the models under a name that begins with a dot. What kills left is removed by the next one of
-/// that model. Functions throw Failure: (usage) for what is there already, (file) and (failed) for what cannot be written.
+/// A model version being written, under a hidden name next to the models. Leftovers of killed
+/// processes are removed when the same model is written again. Functions throw Failure: (usage) if
+/// the model or version exists, (file) and (failed) on write errors.
 class NewModel {
  public:
-  /// Makes the repository's folder where there is none.
+  /// Creates the repository's folder if it does not exist.
   NewModel(const std::filesystem::path& repository, const std::string& name, std::int64_t version);
   ~NewModel();
   NewModel(const NewModel&) = delete;
   NewModel& operator=(const NewModel&) = delete;
 
-  std::filesystem::path folder() const { return made_ / std::to_string(version_); }  ///< of the version, to be filled
-  const std::filesystem::path& place() const { return place_; }                      ///< of the model, when it is there
+  /// the version's folder, to be filled
+  std::filesystem::path folder() const { return made_ / std::to_string(version_); }
+  /// the model's final folder
+  const std::filesystem::path& place() const { return place_; }
 
-  /// Puts it into its place: a new model, or another version of one that has this configuration. The last call.
+  /// Moves the version to its final path, as a new model or as another version of a model with the
+  /// same configuration. Must be the last call.
   void commit(const std::string& config);
 
  private:
@@ -31,15 +36,16 @@ class NewModel {
   [[noreturn]] void fail(int error) const;
 
   std::filesystem::path repository_, place_, made_;
-  OpenFile in_use_{-1};  // made_, locked
+  OpenFile in_use_{-1};  // the folder made_, locked
   std::int64_t version_;
   bool made_repository_ = false, committed_ = false;
 };
 
-/// A name that is a folder, a part of a URL and no number, as versions are. Throws Failure (usage).
+/// Checks that the name works as a folder and in a URL, and is not a number like versions are.
+/// Throws Failure (usage).
 void check_model_name(const std::string& name);
 
-/// Copies a file, synced, with its right to be run.
+/// Copies a file and syncs it; makes it executable if `runs` is set.
 void copy_whole(const std::filesystem::path& from, const std::filesystem::path& to, bool runs);
 
 }  // namespace tenon::cli

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t tried_rows = 3, open_size = 8;
 
-/// Numbers that most graphs take: where those of integers are indices, 0 is one at least.
+/// Creates inputs that most graphs accept. Integers may be indices, for which 0 is usually valid.
 NamedTensors made_up(const serve::Signature& signature, bool zero_integers) {
   NamedTensors inputs;
   std::uint64_t stream = 0;
@@ -33,9 +33,9 @@ NamedTensors row_of(const NamedTensors& inputs, std::int64_t row) {
 
 std::string difference(const std::string& name, const Tensor& all, const Tensor& alone, std::int64_t row) {
   if (all.shape().rank() == 0 || all.shape()[0] != tried_rows)
-    return fmt::format("output '{}' is {} for {} rows of input", name, to_string(all.shape()), tried_rows);
+    return fmt::format("output '{}' has shape {} for {} input rows", name, to_string(all.shape()), tried_rows);
   const auto same = all_close(alone, rows(all, row, row + 1));
-  return same ? "" : fmt::format("a row of output '{}' depends on the rows beside it: alone, {}", name, same.text);
+  return same ? "" : fmt::format("a row of output '{}' depends on the other rows: run separately, {}", name, same.text);
 }
 
 RowTrial compare(Session& session, const serve::Signature& signature, const NamedTensors& inputs) {

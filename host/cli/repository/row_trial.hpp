@@ -1,4 +1,5 @@
-// Whether requests may be joined: a graph may look at all rows of its input, as a sum over the batch does, and no shape says so.
+// Tests whether requests can be batched: a graph may combine rows, for example in a sum over the
+// batch, which shapes do not show.
 #pragma once
 #include <string>
 #include <tenon/host/session.hpp>
@@ -8,11 +9,12 @@
 namespace tenon::cli {
 
 struct RowTrial {
-  std::string dependent;  ///< why rows cannot be joined, a sentence; empty: nothing was found
-  std::string untried;    ///< why it could not be tried, a sentence; mostly empty
+  std::string dependent;  ///< why rows cannot be batched; empty if no dependence was found
+  std::string untried;    ///< why the test could not run; usually empty
 };
 
-/// Runs three rows of random numbers together, and each by itself, and compares. The signature must have rows.
+/// Runs three random rows together and each one separately, and compares the results. The signature
+/// must have rows.
 RowTrial try_rows(Session& session, const serve::Signature& signature);
 
 }  // namespace tenon::cli

@@ -21,7 +21,7 @@ const std::set<std::string> cpp_taken = {
     "NULL"};
 const std::set<std::string> python_taken = {"np", "ops", "tenon", "random", "print"};
 
-// The output's, or a name for several.
+// Returns the output's name, or "results" for several outputs.
 std::string name_of_result(const OperatorInfo& info) {
   std::string name;
   for (const auto& output : info.outputs) {

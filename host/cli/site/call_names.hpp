@@ -1,4 +1,5 @@
-// Names of variables in the examples: those of inputs and outputs, unless the language or the example has taken them.
+// Variable names in example calls: those of inputs and outputs, unless the language or the example
+// already uses them.
 #pragma once
 #include <set>
 #include <string>
@@ -8,7 +9,7 @@
 namespace tenon::cli {
 
 struct ExampleNames {
-  std::vector<std::string> inputs;  ///< in the order of the given tensors' names
+  std::vector<std::string> inputs;  ///< in the order of `tensors`
   std::string result;
 };
 ExampleNames names_in_cpp(const OperatorInfo& info, const std::vector<std::string>& tensors);

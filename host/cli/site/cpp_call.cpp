@@ -1,4 +1,4 @@
-// An operator's call in C++.
+// C++ example calls.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,7 +11,7 @@ namespace tenon::cli {
 namespace {
 
 std::string cpp_string(std::string_view text) {
-  return JsonItem(text).text;  // what JSON escapes, C++ does
+  return JsonItem(text).text;  // C++ string literals need the same escapes as JSON
 }
 
 std::string cpp_dtype(DType dtype) {
@@ -51,7 +51,7 @@ std::string cpp_value(const AttributeValue& value) {
         else if constexpr (std::is_same_v<T, std::vector<std::string>>)
           return fmt::format("std::vector<std::string>{{{}}}", list(held, cpp_string));
         else if constexpr (std::is_same_v<T, Tensor>)
-          return "...";  // example_call() makes lists of tables
+          return "...";  // not reached: example_call() turns tables into lists
         else
           return fmt::to_string(held);
       },

@@ -8,7 +8,7 @@
 namespace tenon::cli {
 namespace {
 
-// The first that people would take.
+// Returns the first allowed dtype in order of familiarity.
 DType usual_dtype(DTypeMask types) {
   for (const auto dtype : {DType::f32, DType::f64, DType::i64, DType::i32, DType::boolean})
     if (allows(types, dtype)) return dtype;
@@ -17,7 +17,7 @@ DType usual_dtype(DTypeMask types) {
   return DType::f32;
 }
 
-// Elements of other dtypes have no plain form in every language, and numpy has no bfloat16.
+// Elements of other dtypes have no literals in every language, and numpy has no bfloat16.
 bool can_be_written(DType dtype) {
   return dtype == DType::boolean || dtype == DType::f32 || dtype == DType::f64 || any_integer.has(dtype);
 }
@@ -35,7 +35,8 @@ std::optional<ExampleTensor> tensor_of(const OperatorInfo& info, const InputInfo
   return tensor;
 }
 
-// The parameter as its author wrote it: a table of one axis becomes a list. Nothing for tables of other ranks.
+// Returns the parameter as written in the example: tables of rank 1 become lists. Returns
+// std::nullopt for other ranks.
 std::optional<ExampleInfo::Param> param_of(const ExampleInfo::Param& given) {
   const auto* table = std::get_if<Tensor>(&given.value.variant());
   if (table == nullptr) return given;
@@ -46,7 +47,7 @@ std::optional<ExampleInfo::Param> param_of(const ExampleInfo::Param& given) {
   });
 }
 
-// The author's, if it leaves no input open that a call must have.
+// Returns the manifest's example if it sets every required input.
 std::optional<ExampleCall> written_call(const OperatorInfo& info, const ExampleInfo& example) {
   ExampleCall call;
   for (const auto& given : example.params) {

@@ -1,4 +1,4 @@
-// A call of an operator that it accepts, as far as its manifest shows one.
+// Example calls of operators, from their manifests.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,19 +10,20 @@
 namespace tenon::cli {
 
 struct ExampleTensor {
-  std::string name;  ///< the input's; part0 of a variadic input part
+  std::string name;  ///< the input's name; for a variadic input `part`, part0, part1 ...
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
-  std::vector<double> values;  ///< all elements; empty: any
+  std::vector<double> values;  ///< all elements; empty if any values will do
 };
 
 struct ExampleCall {
-  std::vector<std::optional<ExampleTensor>> inputs;  ///< at their places; nothing where an optional one is left out
+  /// by input position; std::nullopt for an omitted optional input
+  std::vector<std::optional<ExampleTensor>> inputs;
   std::vector<ExampleInfo::Param> params;
 };
 
-/// The first of the author's examples that is whole, or one made up for an operator that takes any shape: element by element, and of
-/// parameters that have defaults. Nothing where the manifest shows neither.
+/// Returns the first complete example of the manifest, or else a generated call if the operator is
+/// elementwise and all its parameters have defaults; std::nullopt otherwise.
 std::optional<ExampleCall> example_call(const OperatorInfo& info);
 
 }  // namespace tenon::cli

@@ -1,4 +1,4 @@
-// Parts of an example that several languages write alike.
+// Pieces of example calls that several languages share.
 #pragma once
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,17 +12,17 @@ namespace tenon::cli {
 
 using Strings = std::vector<std::string>;
 
-/// `2, 3`
+/// Example: `2, 3`.
 std::string shape_text(const ExampleTensor& tensor);
-/// A number of a dtype: with a point where the dtype has one.
+/// Formats a number of a dtype, with a decimal point for floating-point dtypes.
 std::string number_text(double value, DType dtype);
-/// The names of the tensors that are given.
+/// Returns the names of the tensors that the call passes.
 Strings tensor_names(const ExampleCall& call);
 ParamKind kind_of(const OperatorInfo& info, const std::string& param);
-/// The names of all inputs; part0 and `more` of a variadic one.
+/// Returns the names of all inputs; for a variadic input `part`, part0 and `more`.
 Strings input_names(const OperatorInfo& info, const std::string& more);
 
-/// Elements in brackets within brackets, as the shape says; a scalar's alone.
+/// Formats elements in brackets nested like the shape; a scalar has none.
 template <class Form>
 std::string nested_values(const ExampleTensor& tensor, const Form& form, std::size_t& at, std::size_t axis = 0) {
   if (axis == tensor.shape.size()) return form(tensor.values[at++]);
@@ -31,7 +31,7 @@ std::string nested_values(const ExampleTensor& tensor, const Form& form, std::si
   return fmt::format("[{}]", fmt::join(items, ", "));
 }
 
-/// All elements so, with these words for those of dtype bool.
+/// Formats all elements, with the given words for bool elements.
 inline std::string nested_values(const ExampleTensor& tensor, const char* true_word, const char* false_word) {
   std::size_t at = 0;
   const auto form = [&](double value) {

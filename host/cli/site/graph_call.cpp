@@ -1,4 +1,4 @@
-// An operator's call as a graph, and what calls of all languages need to know.
+// Example calls as graphs, and functions shared by the languages.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,7 +25,7 @@ std::string json_value(const AttributeValue& value, ParamKind kind) {
           return kind == ParamKind::float32 || kind == ParamKind::float64 ? number_text(static_cast<double>(held), DType::f64)
                                                                           : fmt::to_string(held);
         else if constexpr (std::is_same_v<T, Tensor>)
-          return "...";  // example_call() makes lists of tables
+          return "...";  // not reached: example_call() turns tables into lists
         else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>)
           return JsonItem(held).text;
         else
@@ -55,7 +55,7 @@ std::int64_t integer_of(const OperatorInfo& info, const ExampleCall& call, const
   return number == nullptr ? 0 : *number;
 }
 
-// The node's outputs that are not hidden, by name and place.
+// Returns the node's visible outputs, by name and index.
 Strings json_outputs(const OperatorInfo& info, const ExampleCall& call, const std::string& node) {
   Strings outputs;
   std::int64_t place = 0;

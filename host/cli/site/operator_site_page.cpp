@@ -14,34 +14,34 @@ namespace tenon::cli {
 namespace {
 
 std::string plugin_of(const Catalog& catalog, const CatalogOperator& op) {
-  if (op.file < 0) return "none: it is part of Tenon itself";
+  if (op.file < 0) return "none (built in)";
   const auto& file = catalog.files()[static_cast<std::size_t>(op.file)];
   return file.version.empty() ? file.name : file.name + ' ' + file.version;
 }
 
-// A manifest says which functions there are, and not which of the sparse storages they take.
+// A manifest lists the functions, but not which sparse storages they accept.
 std::string storage_of(const OperatorInfo& info) {
-  if (info.has("compose")) return "as of the operators that it is a graph of";
-  if (info.kernels_elsewhere && info.functions.empty()) return "as its kernels in other plugins have it";
+  if (info.has("compose")) return "as for the operators it is composed of";
+  if (info.kernels_elsewhere && info.functions.empty()) return "depends on its kernels in other plugins";
   std::vector<std::string> parts;
-  if (!info.has("forward_sparse")) parts.emplace_back("dense; the host makes sparse inputs dense, and says so");
-  if (info.has("forward_sparse")) parts.emplace_back("dense, and csr or row_sparse where its sparse kernel takes them");
+  if (!info.has("forward_sparse")) parts.emplace_back("dense; sparse inputs are converted to dense with a warning");
+  if (info.has("forward_sparse")) parts.emplace_back("dense, and csr or row_sparse if its sparse kernel supports them");
   if (info.has("backward_sparse")) parts.emplace_back("gradients may be sparse");
-  if (info.has("infer_storage")) parts.emplace_back("it chooses the storage of what it returns");
+  if (info.has("infer_storage")) parts.emplace_back("output storage chosen by the operator");
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 std::string gradient_kind(const OperatorInfo& info) {
-  const std::string purpose = info.surrogate_gradient ? "; on purpose not the derivative of forward" : "";
+  const std::string purpose = info.surrogate_gradient ? "; intentionally not the derivative of forward" : "";
   if (info.has("backward")) {
     const auto reads = info.read_by_backward();
-    return fmt::format("{}{}{}", info.elementwise && info.derivative ? "derived from forward, element by element" : "a kernel of its own",
-                       reads.empty() ? "; it reads the outputs' gradients alone" : fmt::format("; it reads {}", fmt::join(reads, ", ")),
+    return fmt::format("{}{}{}", info.elementwise && info.derivative ? "derived from forward, elementwise" : "its own kernel",
+                       reads.empty() ? "; it reads only the outputs' gradients" : fmt::format("; it reads {}", fmt::join(reads, ", ")),
                        purpose);
   }
-  if (info.has("gradient")) return "a graph of other operators" + purpose;
-  if (info.has("compose")) return "those of the operators that it is a graph of";
-  return info.kernels_elsewhere ? "as its kernels in other plugins have it" : "none";
+  if (info.has("gradient")) return "a composite of other operators" + purpose;
+  if (info.has("compose")) return "those of the operators it is composed of";
+  return info.kernels_elsewhere ? "depends on its kernels in other plugins" : "none";
 }
 
 std::string devices_of(const CatalogOperator& op) {
@@ -64,9 +64,7 @@ void add_calls(Page& page, const Catalog& catalog, const CatalogOperator& op) {
   const CalledOperator of{catalog, op};
   const auto call = example_call(op.info);
   page.heading(2, "Calls");
-  if (!call)
-    page.paragraph(
-        "The manifest shows no call that can be run as it is; these are the forms of one. What stands for ... is yours to give.");
+  if (!call) page.paragraph("The manifest has no complete example. These are templates of calls; replace each ... with a value.");
   page.heading(3, "Python");
   page.source(call ? python_program(of, *call) : python_form(of));
   page.heading(3, "C++");
@@ -75,7 +73,7 @@ void add_calls(Page& page, const Catalog& catalog, const CatalogOperator& op) {
   page.source(call ? graph_text(of, *call) : graph_form(of));
   if (!call) return;
   const auto plugin = of.plugin().empty() ? "" : fmt::format("--plugins {} ", of.plugin());
-  page.paragraph(fmt::format("In a file graph.json, it runs with: tenon {}run graph.json", plugin));
+  page.paragraph(fmt::format("To run it, save it as graph.json: tenon {}run graph.json", plugin));
 }
 
 }  // namespace

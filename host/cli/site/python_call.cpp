@@ -1,4 +1,4 @@
-// An operator's call in Python.
+// Python example calls.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,7 +23,7 @@ std::string python_tensor(const ExampleTensor& tensor) {
   return fmt::format("np.asarray(random.standard_normal({}), {})", shape, dtype);
 }
 
-/// `ops.acme.rope`; `ops["acme.rope"]` where an operator is called acme, too.
+/// Returns `ops.acme.rope`, or `ops["acme.rope"]` if there is an operator called acme.
 std::string python_operator(const CalledOperator& of) {
   const auto name = of.name();
   const auto dot = name.find('.');

@@ -15,14 +15,14 @@ namespace {
 
 constexpr const char* index_page = "index.html";
 
-// The shortest name; the full one where the short one is the index's.
+// Uses the shortest name, or the full name if the short one would collide with the index page.
 std::string page_of(const Catalog& catalog, const CatalogOperator& op) {
   const auto page = catalog.shortest_name(op) + ".html";
   return page == index_page ? op.full_name() + ".html" : page;
 }
 
 std::string origin_in_site(const Catalog& catalog, const CatalogOperator& op) {
-  return op.file < 0 ? "Tenon itself" : catalog.files()[static_cast<std::size_t>(op.file)].name;
+  return op.file < 0 ? "Built-in operators" : catalog.files()[static_cast<std::size_t>(op.file)].name;
 }
 
 std::string whole_page(const std::string& title, const std::string& body) {

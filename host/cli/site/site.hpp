@@ -1,4 +1,5 @@
-// The site of `tenon docs -o`: a page for each operator, an index, and a search that needs no server.
+// The site written by `tenon docs -o`: a page per operator, an index, and a search that needs no
+// server.
 #pragma once
 #include <string>
 #include <tenon/host/catalog.hpp>
@@ -8,7 +9,7 @@
 
 namespace tenon::cli {
 
-/// All files of the site. The same catalog gives the same bytes.
+/// Returns all files of the site. The same catalog gives the same bytes.
 std::vector<SiteFile> site_files(const Catalog& catalog, const std::vector<const CatalogOperator*>& operators);
 
 }  // namespace tenon::cli

@@ -1,4 +1,4 @@
-// The site's style sheet, and the part of its script that is always the same.
+// The site's style sheet, and the constant part of its script.
 #pragma once
 #include <string_view>
 
@@ -32,15 +32,15 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: .9em; }
 @media (max-width: 34rem) { dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .5rem; } }
 )css";
 
-/// After `const operators = [...]`. Texts become text nodes, never markup.
+/// Follows `const operators = [...]`. Texts become text nodes, never markup.
 inline constexpr std::string_view site_script = R"js(
 (function () {
   const box = document.querySelector("input[name=q]");
   const results = document.getElementById("results");
-  if (!results) return;  // pages of operators send what is searched to the index
+  if (!results) return;  // operator pages send searches to the index page
   const everything = document.getElementById("everything");
 
-  // The smaller, the nearer; -1 where a word is nowhere.
+  // Returns the match's rank, 0 for the best; -1 if a word does not match.
   function rank(op, query) {
     const name = op.name.toLowerCase();
     const text = (op.name + " " + op.more + " " + op.doc).toLowerCase();
@@ -62,7 +62,7 @@ inline constexpr std::string_view site_script = R"js(
     const found = operators.map(function (op) { return [rank(op, query), op]; }).filter(function (pair) { return pair[0] >= 0; });
     found.sort(function (left, right) { return left[0] - right[0]; });
     results.replaceChildren(...(query ? found.map(function (pair) { return line(pair[1]); }) : []));
-    if (query && found.length === 0) results.textContent = "No operator has these words.";
+    if (query && found.length === 0) results.textContent = "No operators match.";
     everything.hidden = query !== "";
   }
 

@@ -37,20 +37,20 @@ void require_replaceable(const fs::path& shown, const fs::path& folder) {
     throw Failure(FailureKind::usage, fmt::format("'{}' {}", shown.string(), why), "choose another folder with -o");
   };
   std::error_code error;
-  if (fs::exists(folder, error) && !fs::is_directory(folder, error)) refuse("is a file, and the site is a folder");
+  if (fs::exists(folder, error) && !fs::is_directory(folder, error)) refuse("is a file, but a folder is needed");
   if (!fs::exists(folder, error)) return;
-  if (fs::equivalent(folder, fs::current_path(error), error))
-    refuse("is the folder that the program runs in, which the site would replace");
+  if (fs::equivalent(folder, fs::current_path(error), error)) refuse("is the current folder, which the site would replace");
   for (const auto& entry : fs::directory_iterator(folder, error))
     if (!is_of_site(entry))
-      refuse(fmt::format("has a file '{}' that is not of such a site, which would replace all of it", entry.path().filename().string()));
+      refuse(fmt::format("contains '{}', which is not part of an earlier site; the site would replace the whole folder",
+                         entry.path().filename().string()));
   if (error) fail(shown, error.value());
 }
 
-// Both names at once where the file system can; one after the other where it cannot.
+// Swaps the two names atomically if the file system supports it, else one after the other.
 void take_place(const fs::path& made, const fs::path& folder) {
   std::error_code error;
-  fs::rename(made, folder, error);  // of nothing, or of an empty folder
+  fs::rename(made, folder, error);  // succeeds if `folder` is missing or empty
   if (!error) return;
   if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) {
     fs::remove_all(made, error);

@@ -1,4 +1,4 @@
-// A folder of pages that is there whole or not at all.
+// Atomic replacement of a folder of pages.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -8,15 +8,15 @@
 namespace tenon::cli {
 
 struct SiteFile {
-  std::string name, text;  ///< the text has site_mark in its first lines
+  std::string name, text;  ///< the first lines contain site_mark
 };
 
-/// What tells a site's files from all others.
+/// Identifies files of a site.
 inline constexpr std::string_view site_mark = "made by tenon docs";
 
-/// Puts the files into a new folder, which then takes the place of `folder`. Throws Failure: (usage) where that is a file, the folder that
-/// the program runs in, or a folder with anything else in it than such a site; (file) and (failed) as AtomicFile. What was there before
-/// stays as it was unless everything is written.
+/// Writes the files to a new folder that then replaces `folder`. Throws Failure: (usage) if that is
+/// a file, the current folder, or contains anything but an earlier site; (file) and (failed) as
+/// AtomicFile does. Existing files stay unchanged unless everything is written.
 void write_site(const std::filesystem::path& folder, const std::vector<SiteFile>& files);
 
 }  // namespace tenon::cli

@@ -25,7 +25,7 @@ bool is_keyword(const std::string& name) {
   return std::find(keywords.begin(), keywords.end(), name) != keywords.end();
 }
 
-// A trailing point makes a whole number a float, and Python has no words for what is no number.
+// Whole floats need a trailing ".0", and Python has no literals for infinities and NaN.
 std::string float_literal(double value, bool single) {
   if (!std::isfinite(value)) return fmt::format("float(\"{}\")", value);
   auto text = single ? fmt::to_string(static_cast<float>(value)) : fmt::to_string(value);
@@ -37,7 +37,7 @@ std::string tuple_of(const std::vector<std::string>& items) {
   return fmt::format("({}{})", fmt::join(items, ", "), items.size() == 1 ? "," : "");
 }
 
-// The elements from `at` on, as tuples of tuples along the axes from `axis` on.
+// Formats the elements from index `at` on as nested tuples along the axes from `axis` on.
 template <class T>
 std::string nested(const Tensor& table, int axis, std::size_t& at) {
   if (axis == table.shape().rank()) {
@@ -152,7 +152,8 @@ std::string python_docstring(const std::vector<std::string>& lines, std::size_t 
   const std::string margin(indent, ' ');
   std::string text;
   for (const auto& line : lines) {
-    // Broken at spaces; what follows stands as far in as the line, and four more if it is one of a list.
+    // Long lines are broken at spaces; continuation lines keep the indentation, plus four for list
+    // items.
     const auto begin = std::min(line.find_first_not_of(' '), line.size());
     const std::string hang(begin == 0 ? 0 : begin + 4, ' ');
     std::string rest = line;
@@ -164,7 +165,7 @@ std::string python_docstring(const std::vector<std::string>& lines, std::size_t 
     }
     text += rest.empty() ? "\n" : margin + rest + '\n';
   }
-  std::string escaped;  // of quotes those that could be part of the closing ones
+  std::string escaped;  // escapes only quotes that could be part of the closing ones
   const auto last = text.find_last_not_of('\n');
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\\' || (text[i] == '"' && (i == last || escaped.ends_with('"')))) escaped += '\\';

@@ -12,16 +12,17 @@
 namespace tenon::cli {
 namespace {
 
-// What an overload takes at one place.
+// What an overload accepts for one input.
 enum class Taken { value, value_or_array, array, numpy, kind, anything };
 
-// Of one overload: what each input may be, the result, and which of the calls' own options it has.
+// One overload: the type of each input and of the result, and which of the common call options it
+// has.
 struct Overload {
-  std::vector<Taken> inputs;  // declared ones; the last stands for all of a variadic one
+  std::vector<Taken> inputs;  // per declared input; the last one covers all of a variadic input
   std::string result, out;
   bool names = false, computes = false;
-  std::vector<Taken> first{};    // of a variadic input, tensors before the others
-  std::size_t keyword_only = 0;  // inputs from here on; 0: none
+  std::vector<Taken> first{};    // positional tensors before a variadic input's others
+  std::size_t keyword_only = 0;  // index of the first keyword-only input; 0 if there is none
 };
 
 class Writer {
@@ -29,7 +30,8 @@ class Writer {
   Writer(const PythonFunction& function, PythonForm form, PythonWords& words)
       : function_(function), info_(*function.info), form_(form), words_(words), names_(info_) {
     fixed_ = info_.inputs.size() - (info_.variadic() ? 1 : 0);
-    defaulted_ = fixed_;  // in Python none without a default may follow one with it
+    // in Python, a parameter without a default cannot follow one with a default
+    defaulted_ = fixed_;
     while (defaulted_ > 0 && may_be_left_out(defaulted_ - 1)) --defaulted_;
   }
 
@@ -80,7 +82,7 @@ class Writer {
     return {std::vector(info_.inputs.size(), Taken::anything), any, any, true, true};
   }
 
-  // Of the outputs that are not hidden, each of this type.
+  // Returns the type of the visible outputs, each of type `type`.
   std::string result_of(const std::string& type) {
     std::size_t count = 0;
     bool counted = false, may_hide = false;
@@ -165,7 +167,7 @@ class Writer {
     parts.push_back({fmt::format("*{}: {}", names_.inputs.back(), type_of(overload.inputs.back()))});
   }
 
-  // As the host calls it: part0.
+  // Names a tensor of a variadic input as the host does: part0.
   std::string name_of_one(std::size_t i) const { return unlike_arguments(fmt::format("{}{}", info_.inputs.back().name, i)); }
 
   std::string unlike_arguments(std::string name) const {
@@ -174,7 +176,7 @@ class Writer {
     return name;
   }
 
-  // The value that an overload is for must be given, and so must what stands before it.
+  // The overload's Value argument is required, and so are the arguments before it.
   static bool value_follows(const Overload& overload, std::size_t i) {
     return std::find(overload.inputs.begin() + static_cast<std::ptrdiff_t>(i), overload.inputs.end(), Taken::value) !=
            overload.inputs.end();
@@ -229,7 +231,7 @@ class Writer {
 
   std::string body() { return call_after("return "); }
 
-  // Of what has one signature: its result has a type.
+  // Returns the body for a single signature, whose result type is known.
   std::string made_body() {
     const auto made = unlike_arguments("made");
     return call_after(fmt::format("{}: {} = ", made, result_of(words_("Numpy")))) +
@@ -252,7 +254,9 @@ class Writer {
   PythonForm form_;
   PythonWords& words_;
   PythonNames names_;
-  std::size_t fixed_ = 0, defaulted_ = 0;  // inputs that are not variadic; the first of those at their end that have a default
+  // number of inputs that are not variadic; index of the first of the trailing ones that have a
+  // default
+  std::size_t fixed_ = 0, defaulted_ = 0;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// An operator as a function in Python: its overloads, its docstring and, for modules, its body.
+// Operators as Python functions: overloads, docstring and, for modules, the body.
 #pragma once
 #include <set>
 #include <string>
@@ -6,13 +6,14 @@
 
 namespace tenon::cli {
 
-/// The names of other modules that a file uses. Where a function of the file has such a name, the file imports it as `_name`.
+/// Imported names that a file uses. If a function of the file has the same name, it is imported as
+/// `_name`.
 class PythonWords {
  public:
   explicit PythonWords(std::set<std::string> functions) : functions_(std::move(functions)) {}
-  /// The name as the file writes it; from here on it is among those used.
+  /// Returns the name as written in the file, and marks it as used.
   std::string operator()(const std::string& word);
-  /// `Sequence` or `Sequence as _Sequence`; empty where the file does not use the word.
+  /// Returns `Sequence` or `Sequence as _Sequence`; empty if the file does not use the word.
   std::string import_of(const std::string& word) const;
   bool is_taken(const std::string& word) const { return functions_.contains(word); }
 
@@ -21,18 +22,19 @@ class PythonWords {
 };
 
 enum class PythonForm {
-  type_file,  ///< overloads alone; the first has the docstring
-  module      ///< and a function that calls the operator
+  type_file,  ///< only overloads; the first has the docstring
+  module      ///< also a function that calls the operator
 };
 
 struct PythonFunction {
   const OperatorInfo* info;
-  std::string name;  ///< in Python
+  std::string name;  ///< the Python name
   bool in_class = false;
 };
 
-/// The lines of the function, each overload of which says what comes out for what goes in: a graph's value wherever an input is one, a
-/// numpy array of numpy arrays, numbers and lists, or else what the first input is.
+/// Returns the function's source. Overloads map argument types to the result type: a graph Value if
+/// any input is one, numpy arrays for numpy arrays, numbers and lists, else the type of the first
+/// input.
 std::string python_function(const PythonFunction& function, PythonForm form, PythonWords& words);
 
 }  // namespace tenon::cli

@@ -1,4 +1,4 @@
-// A Python file about operators: a type file for tenon.ops, or the module that goes with a plugin.
+// Python files for operators: a type stub file for tenon.ops, or the module of a plugin.
 #pragma once
 #include <string>
 #include <tenon/host/catalog.hpp>
@@ -8,12 +8,13 @@
 
 namespace tenon::cli {
 
-/// Of tenon.ops as far as these operators are in it: a function for each short name that means one of them, and a class for each space but
-/// Tenon's. The same operators give the same bytes.
+/// Returns the stub file of tenon.ops for these operators: a function for each short name that
+/// refers to one of them, and a class for each namespace except Tenon's. The same operators give
+/// the same bytes.
 std::string python_type_file(const Catalog& catalog, const std::vector<const CatalogOperator*>& operators);
 
-/// Of the operators of one plugin, under their short names; a class has those whose short name another one has. A module adds the plugin
-/// that lies beside it.
+/// Returns the file for the operators of one plugin, under their short names; operators whose short
+/// name is already used are in a class. A module loads the plugin from its own folder.
 std::string python_module(const PluginFile& file, const std::vector<const CatalogOperator*>& operators, PythonForm form);
 
 }  // namespace tenon::cli
