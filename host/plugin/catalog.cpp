@@ -107,8 +107,8 @@ std::vector<std::string> Catalog::near(std::string_view name) const {
   return near_names(name, names);
 }
 
-// Another vendor's operator is not what a full name means, however alike the whole names are: one part is right, the other one near. A
-// space that is the name of a file may be another one tomorrow.
+// A full name does not suggest another vendor's operator just because the whole names look alike:
+// one part must match exactly, the other nearly. Namespaces taken from file names may change.
 std::vector<std::string> Catalog::near_full_name(std::string_view name) const {
   const auto space = space_in(name), own = short_name(name);
   std::vector<std::string> spaces, names, found;
@@ -128,7 +128,7 @@ std::vector<std::string> Catalog::near_full_name(std::string_view name) const {
 }
 
 const PluginFile* Catalog::refused_file(std::string_view name) const {
-  // The last one: a file that was read again comes after what it was before.
+  // Use the last one: a file that was read again comes after its earlier record.
   const auto found = std::find_if(files_->rbegin(), files_->rend(), [&](const PluginFile& file) {
     return !file.usable() && std::find(file.operators.begin(), file.operators.end(), short_name(name)) != file.operators.end();
   });
@@ -141,7 +141,7 @@ std::string Catalog::ambiguity(std::string_view name) const {
   std::string texts;
   for (const auto i : found->second.operators) {
     const auto& op = index_->operators[i];
-    texts += texts.empty() ? "it may be " : i == found->second.operators.back() ? " or " : ", ";
+    texts += texts.empty() ? "it may refer to " : i == found->second.operators.back() ? " or " : ", ";
     texts += op.full_name();
     if (op.file >= 0) texts += " of " + (*files_)[static_cast<std::size_t>(op.file)].path.string();
     if (op.file < 0 && op.info.space != bundled_space) texts += " of the application";
@@ -161,7 +161,7 @@ std::string Catalog::next_step(std::string_view name) const {
   if (find(name)) return {};
   if (!ambiguity(name).empty()) {
     const auto& several = index_->names.find(name)->second.operators;
-    const auto hint = "write the full name, or prefer a plugin or space, such as '" + index_->operators[several.front()].info.space + "'";
+    const auto hint = "use the full name, or prefer a plugin or namespace, such as '" + index_->operators[several.front()].info.space + "'";
     const bool by_file = std::any_of(several.begin(), several.end(), [&](auto i) { return index_->operators[i].has_file_space(); });
     return (by_file ? file_space_hint + ("; " + hint) : hint);
   }

@@ -11,7 +11,7 @@
 namespace tenon {
 namespace {
 
-/// One catalog in the making.
+/// Builds one catalog.
 class Building {
  public:
   Building(const PluginSources& sources, const std::set<int>& named, const CatalogIndex& before, CatalogIndex& index)
@@ -35,7 +35,8 @@ class Building {
   CatalogIndex& index_;
   Winners winners_;
   KernelTable kernels_;
-  std::map<int, int> other_files_;  // those that only have other versions, and one that they have
+  // files that only provide other versions, and one version of each
+  std::map<int, int> other_files_;
 };
 
 void Building::settle(const Claims& claims) {
@@ -52,7 +53,7 @@ void Building::settle(const Claims& claims) {
   }
 }
 
-// Of each version the claim that would win without those of other versions.
+// For each other version, finds the candidate that would win among those of that version.
 void Building::find_other_versions(const std::vector<Winner>& claims, const Winner& winner) {
   std::map<int, std::vector<Winner>> by_version;
   const bool only_named = named_.contains(winner.file);
@@ -66,7 +67,8 @@ void Building::find_other_versions(const std::vector<Winner>& claims, const Winn
   }
 }
 
-// It has the kernels of its own file, and those of its folder if the operator that the name stands for is in another one.
+// It gets the kernels of its own file, and those of its folder if the operator that the name refers
+// to is in another folder.
 void Building::define_other_version(Winner other, const Winner& winner) {
   auto sources = sources_;
   for (std::size_t i = 0; i < sources.files.size(); ++i)
@@ -111,14 +113,14 @@ void Building::list(const std::function<OwnOperator(const std::string&)>& own_of
   }
 }
 
-/// The operator's definition, where it had the name already; null where it did not.
+/// Returns the operator's earlier definition if the name already referred to it, else null.
 std::shared_ptr<const Definition> Building::before(const Winner& winner) const {
   const auto known = before_.find(winner.info->full_name());
   if (known == CatalogIndex::nowhere || before_.definitions[known]->info != winner.info) return nullptr;
   return before_.definitions[known];
 }
 
-// What is the same stays the same object, which knows whether it is loaded.
+// Unchanged definitions stay the same object, because it records whether the operator is loaded.
 std::shared_ptr<const Definition> Building::define(const Winner& winner, OwnOperator own, const KernelTable& table,
                                                    std::shared_ptr<const Definition> old) const {
   const auto name = winner.info->full_name();
@@ -151,11 +153,11 @@ std::vector<std::string> Building::unused() const {
 
 std::string Building::reason_unused(std::size_t number) const {
   const PluginSource& file = sources_.files[number];
-  if (file.changed) return "is not used: it has changed since, and was read again";
-  if (file.operators.empty()) return "has only kernels that other files have too, or of operators that were replaced";
+  if (file.changed) return "is not used: it has changed and was read again";
+  if (file.operators.empty()) return "has only kernels that other files also have, or kernels of replaced operators";
   const auto name = file.operators[0]->full_name();
   if (const auto dispute = index_.disputed.find(name); dispute != index_.disputed.end()) return "is not used: " + dispute->second;
-  const std::string rest = file.operators.size() > 1 ? ", and likewise all else in it" : "";
+  const std::string rest = file.operators.size() > 1 ? ", and so is everything else in it" : "";
   if (const auto other = other_files_.find(static_cast<int>(number)); other != other_files_.end())
     return "is used only for graphs that need version " + std::to_string(other->second) + ": operator '" + name + "' is taken from " +
            sources_.path_of(winners_.at(name).file) + rest;
@@ -212,10 +214,10 @@ void CatalogBuilder::add_named(const std::vector<int>& files) {
 std::string CatalogBuilder::add_own(OperatorInfo info, OwnOperator own) {
   if (info.space.empty()) info.space = application_space;
   if (info.space == bundled_space) {
-    throw Failure(
-        FailureKind::usage,
-        "operator '" + info.full_name() + "' cannot be added: the space '" + info.space + "' is for operators that come with Tenon",
-        "give op.space() another name, or leave it out");
+    throw Failure(FailureKind::usage,
+                  "operator '" + info.full_name() + "' cannot be added: the namespace '" + info.space +
+                      "' is reserved for operators that come with Tenon",
+                  "choose another op.space(), or leave it out");
   }
   auto name = info.full_name();
   own_[name] = {std::make_shared<const OperatorInfo>(std::move(info)), std::move(own), {++layers_, 0}};

@@ -1,10 +1,12 @@
-// Puts what files and the application bring into a catalog and settles who wins where two bring the same thing.
+// Builds a catalog from files and the application, and resolves conflicts.
 //
-// Operators of different spaces live side by side, whatever their names; ShortNames settles what a short name means. Of one full name, what
-// a later call brings replaces what an earlier one brought, whatever its version. Of one call, the first folder wins. Within a folder the
-// highest version of an operator wins; of the same version, identical manifests: the first file wins; different ones: neither does, and
-// what other folders or earlier calls brought stays. The default folders count as the earliest call, whenever they are read. Nothing
-// replaces the host's own operators. Kernels: see KernelTable.
+// Operators of different namespaces coexist, whatever their names; ShortNames resolves short names.
+// For one full name, a later call replaces what an earlier one added, whatever its version. Within
+// one call, the first folder wins. Within a folder, the highest version wins; if several files have
+// that version with identical manifests, the first file wins, and with different manifests none
+// does, and what other folders or earlier calls added stays. The default folders count as the
+// earliest call, whenever they are read. Nothing replaces the host's own operators. For kernels,
+// see KernelTable.
 #pragma once
 #include <map>
 #include <memory>
@@ -20,40 +22,44 @@
 
 namespace tenon {
 
-/// Threads: one.
+/// Not thread-safe.
 class CatalogBuilder {
  public:
   enum class Layer { defaults, latest };
 
-  /// Takes a file in under the next number, or in the place of `old`, which must be a file that was refused when it was read. It counts
-  /// once a layer has it.
+  /// Adds a file under the next number, or under `old`, which must be a file that was refused when
+  /// read. The file takes effect once it is part of a layer.
   int add_file(Candidate candidate, int old = -1);
-  /// The file of that number when it was last read, for others to compare with.
+  /// Returns the file as it was when last read, for comparisons.
   const PluginSource& file(int number) const { return sources_.files[static_cast<std::size_t>(number)]; }
-  /// The path leads to that file, too.
+  /// Records another path of the same file.
   void add_path(int number, const std::filesystem::path& path);
-  /// The file has changed and was read again under another number.
+  /// Marks a file that has changed and was read again under another number.
   void supersede(int number);
-  /// What one call brings: folders of files, by their numbers. A file that was there already moves.
+  /// Adds the files of one call, by folder and number. A file that already belongs to a layer
+  /// moves.
   void add_layer(const std::vector<std::vector<int>>& folders, Layer layer = Layer::latest);
-  /// These files were given one by one, as those of a pack are: where a name stands for an operator of theirs, versions in folders do not
-  /// count, whatever a graph's file needs.
+  /// Adds files that were passed individually, such as those of a pack. If a name resolves to one
+  /// of their operators, versions in folders are ignored, whatever version a graph file needs.
   void add_named(const std::vector<int>& files);
-  /// Whose operators short names mean where several have them; the first that has one.
+  /// Preferred plugins or namespaces for ambiguous short names; the first one that has the name
+  /// wins.
   void prefer(std::vector<std::string> plugins) { preferred_ = std::move(plugins); }
   void add_searched(std::filesystem::path folder) { searched_.push_back(std::move(folder)); }
   void add_not_searched(std::string sentence) { not_searched_.push_back(std::move(sentence)); }
   int file_count() const { return static_cast<int>(sources_.files.size()); }
-  /// An operator of the application; returns its full name. Throws Failure (usage) where it claims the space of those that come with Tenon.
+  /// Adds an operator of the application and returns its full name. Throws Failure (usage) if it
+  /// claims the namespace of the bundled operators.
   std::string add_own(OperatorInfo info, OwnOperator own);
-  /// One of the host's own.
+  /// Adds one of the host's own operators.
   void add_builtin(OperatorInfo info, OwnOperator own);
 
   struct Built {
     std::shared_ptr<const CatalogIndex> index;
-    std::vector<std::string> unused;  ///< of each file: why it is not used, as words that follow its path; empty: it is
+    /// by file: why it is not used, as text that follows its path; empty if it is used
+    std::vector<std::string> unused;
   };
-  /// Operators that are as they were `before` keep their definitions.
+  /// Operators that are unchanged since `before` keep their definitions.
   Built build(const CatalogIndex& before) const;
 
  private:
@@ -69,7 +75,7 @@ class CatalogBuilder {
   std::vector<std::string> not_searched_;
   std::vector<std::string> preferred_;
   std::set<int> named_;
-  int layers_ = 0;  // 0: the default folders
+  int layers_ = 0;  // 0 for the default folders
 };
 
 }  // namespace tenon

@@ -20,7 +20,7 @@ Failure no_kernel_on(const LoadedOperator& op, const Device& device) {
   for (const auto& other : device_types)
     if (runs(op.kernel(other.number)))
       return {FailureKind::plugin, fmt::format("there is no kernel for {} in any plugin, but one for {}", wanted, other.name),
-              device.is_cpu() ? "" : fmt::format(".to(\"{}\") brings its inputs to where it runs", other.name)};
+              device.is_cpu() ? "" : fmt::format("move its inputs with .to(\"{}\")", other.name)};
   return {FailureKind::plugin, fmt::format("there is no kernel for {} in any plugin", wanted)};
 }
 

@@ -1,4 +1,4 @@
-// Which of an operator's kernels runs on a device.
+// Selection of an operator's kernel for a device.
 #pragma once
 #include <tenon/host/failure.hpp>
 
@@ -7,10 +7,11 @@
 
 namespace tenon {
 
-/// Null where the operator has no kernel that computes forward there.
+/// Returns null if the operator has no kernel with a forward function for the device.
 const tenon_operator* kernel_on(const LoadedOperator& op, const Device& device);
 
-/// What to say of an operator without one: which kernels there are, or why the one there is cannot be used.
+/// Returns the error for an operator without such a kernel: which kernels there are, or why the
+/// existing one cannot be used.
 Failure no_kernel_on(const LoadedOperator& op, const Device& device);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// What became of each plugin file.
+// The state of each plugin file.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -11,23 +11,23 @@
 
 namespace tenon {
 
-/// By number. Threads: any.
+/// Records of files by number. Thread-safe.
 class FileRecords {
  public:
-  /// Under that number: the next one, or one that is there.
+  /// Stores a record under an existing number or the next one.
   void put(int number, PluginFile file, PluginLoader::Operators operators);
   PluginFile file(int number) const;
   PluginLoader::Operators operators(int number) const;
-  /// What came of loading it: status, reason and content hash.
+  /// Updates a file's status, reason and content hash after a load.
   void came_to(int number, const PluginFile& after);
-  /// The file is read again under another number: why it could not be loaded no longer counts.
+  /// Clears a load failure, because the file was read again under another number.
   void forget_failure(int number);
   void set_hash(int number, std::uint64_t hash);
   void add_path(int number, const std::filesystem::path& path);
-  /// Of each file why it is not used, or nothing, for those that were neither refused nor loaded.
+  /// Sets why each file is not used, or clears it, for files that were neither refused nor loaded.
   void judge(const std::vector<std::string>& unused);
 
-  /// All as they are now; the same object until something changes.
+  /// Returns a snapshot of all files; the same object until something changes.
   std::shared_ptr<const std::vector<PluginFile>> all() const;
 
  private:
@@ -40,7 +40,7 @@ class FileRecords {
 
   mutable std::mutex mutex_;
   std::vector<Record> records_;
-  mutable std::shared_ptr<const std::vector<PluginFile>> all_;  // null: they have changed
+  mutable std::shared_ptr<const std::vector<PluginFile>> all_;  // null after a change
 };
 
 }  // namespace tenon

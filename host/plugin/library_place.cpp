@@ -11,7 +11,7 @@ namespace tenon {
 
 namespace fs = std::filesystem;
 
-// As the loader was told it.
+// Returns the path that was passed to the loader.
 static fs::path loaded_from() {
   Dl_info info{};
   return dladdr(reinterpret_cast<const void*>(&find_beside_library), &info) != 0 && info.dli_fname ? info.dli_fname : fs::path();

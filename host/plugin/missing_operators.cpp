@@ -26,8 +26,8 @@ Failure missing_operators(const Catalog& catalog, std::span<const MissingOperato
   const auto malformed = std::find_if(missing.begin(), missing.end(), [](const auto& op) { return !is_operator_name(op.name); });
   if (malformed != missing.end())
     return {FailureKind::plugin, "operator " + label(*malformed) +
-                                     " cannot exist: a name is NAME or SPACE.NAME, each of letters, digits and "
-                                     "underscores, no digit first, at most 128"};
+                                     " cannot exist: a name is NAME or SPACE.NAME; each part has at most 128 letters, digits and "
+                                     "underscores and does not begin with a digit"};
   std::string texts;
   std::vector<std::string> near;
   for (const auto& op : missing) {
@@ -36,11 +36,11 @@ Failure missing_operators(const Catalog& catalog, std::span<const MissingOperato
     for (auto& name : catalog.near(op.name)) near.push_back(std::move(name));
   }
   return {FailureKind::plugin,
-          std::string("no plugin has the operator") + (missing.size() == 1 ? "" : "s") + texts + "; searched " + searched_in(catalog) +
+          std::string("no plugin provides the operator") + (missing.size() == 1 ? "" : "s") + texts + "; searched " + searched_in(catalog) +
               catalog.not_searched_text(),
           space_in(first.name) == application_space
-              ? "the application's own operators are added before a graph that has them is loaded: by host.add<T>() in C++, by the module "
-                "with their @tenon.operator in Python"
+              ? "the application must add its own operators before loading a graph that uses them: with host.add<T>() in C++, or by "
+                "importing the module that defines them with @tenon.operator in Python"
               : did_you_mean(near, "add the folder of its plugin")};
 }
 

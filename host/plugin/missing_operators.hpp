@@ -1,4 +1,4 @@
-// What is said of operators that no plugin has, or only one that cannot be used.
+// Errors about operators that are missing or cannot be used.
 #pragma once
 #include <span>
 #include <string>
@@ -8,10 +8,11 @@
 namespace tenon {
 
 struct MissingOperator {
-  std::string name, use;  ///< use: "of node 'a'", what follows the name; may be empty
+  std::string name, use;  ///< use: text that follows the name, such as "of node 'a'"; may be empty
 };
 
-/// All of them in one sentence: why each cannot be used, or else the folders that were searched; near names as a hint. Kind: plugin.
+/// Returns one Failure (plugin) for all of them: why each cannot be used, or else the folders that
+/// were searched, with near names in the hint.
 Failure missing_operators(const Catalog& catalog, std::span<const MissingOperator> missing);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Values of ONNX as values of an operator's parameters, and back.
+// Conversion between ONNX attribute values and operator parameters.
 #include <algorithm>
 #include <tenon/host/operator_info.hpp>
 
@@ -11,7 +11,7 @@ bool is_list(ParamKind kind) {
   return kind == ParamKind::ints || kind == ParamKind::floats || kind == ParamKind::texts;
 }
 
-// Nothing where a double has not the value: of large integers.
+// Returns std::nullopt if a double cannot represent the integer exactly.
 std::optional<double> as_double(std::int64_t value) {
   const auto number = static_cast<double>(value);
   const bool exact = number >= -0x1p63 && number < 0x1p63 && static_cast<std::int64_t>(number) == value;
@@ -46,7 +46,8 @@ Value from_value(const ParamInfo& param, const Tensor& value) {
   return param.kind == ParamKind::tensor ? Value(value) : Value();
 }
 
-// A list of a list parameter, whose elements all have values; or one element for a parameter that is none.
+// Converts a list for a list parameter, if all elements are valid; or a single element for a scalar
+// parameter.
 template <class T>
 Value from_value(const ParamInfo& param, const std::vector<T>& values) {
   if (!is_list(param.kind)) return values.size() == 1 ? from_value(param, values[0]) : Value();
@@ -57,7 +58,8 @@ Value from_value(const ParamInfo& param, const std::vector<T>& values) {
   return sound ? Value(values) : Value();
 }
 
-// The entry of `values` for this parameter with this value on one side; whether there is any entry for the parameter.
+// Returns the translation of this value of the parameter, from one side of `values` to the other;
+// `any` tells whether `values` has entries for the parameter at all.
 Value translated(const OnnxForm& form, const ParamInfo& param, const AttributeValue& value, AttributeValue OnnxForm::Value::*from,
                  AttributeValue OnnxForm::Value::*to, bool& any) {
   any = false;

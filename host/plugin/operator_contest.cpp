@@ -26,10 +26,11 @@ void OperatorContest::settle_folder(const Winner* begin, const Winner* end) {
   winner_.reset();
   std::string sentence = versioned(disputed_[0]) + " is in ";
   for (std::size_t i = 0; i < disputed_.size(); ++i) sentence += (i == 0 ? "" : " and in ") + place(disputed_[i]);
-  dispute_ = sentence + " with different manifests, so that none is used: remove one of the files";
+  dispute_ = sentence + " with different manifests, so neither is used: remove one of the files";
 }
 
-// The highest version so far is winner_, and disputed_ where it is not alone.
+// winner_ is the highest version so far; disputed_ has all candidates of that version if there are
+// several.
 void OperatorContest::take(const Winner& claim) {
   if (!winner_) {
     winner_ = claim;
@@ -59,11 +60,11 @@ void OperatorContest::meet_equal(const Winner& claim) {
 void OperatorContest::lose(const Winner& claim) {
   const std::string begin = versioned(claim) + " of " + place(claim) + " is not used: ";
   if (winner_->rank.layer == Rank::own_layer)
-    notes_.push_back(begin + "the host itself has it");
+    notes_.push_back(begin + "it is built into the host");
   else if (winner_->rank.layer == claim.rank.layer)
-    notes_.push_back(begin + "it is also in " + place(*winner_) + ", whose folder comes first");
+    notes_.push_back(begin + "the folder of " + place(*winner_) + ", which also has it, comes first");
   else
-    notes_.push_back(begin + place(*winner_) + ", which was added later, has it too");
+    notes_.push_back(begin + place(*winner_) + ", which was added later, also has it");
 }
 
 std::string OperatorContest::versioned(const Winner& claim) const {

@@ -1,4 +1,4 @@
-// Who wins an operator's full name.
+// Resolution of conflicts over an operator's full name.
 #pragma once
 #include <map>
 #include <optional>
@@ -10,16 +10,17 @@
 
 namespace tenon {
 
-/// Everybody who brings an operator, by its full name, in the order of files.
+/// All candidates for each full name, in the order of files.
 using Claims = std::map<std::string, std::vector<Winner>, std::less<>>;
 
-/// Settles one name by the rules of CatalogBuilder; what loses gets a note.
+/// Resolves one name by the rules of CatalogBuilder and adds a note for each losing candidate.
 class OperatorContest {
  public:
   OperatorContest(std::vector<Winner> claims, const PluginSources& sources, std::vector<std::string>& notes);
 
-  const std::optional<Winner>& winner() const { return winner_; }  ///< nothing: all of them are disputed
-  const std::string& dispute() const { return dispute_; }          ///< why, as a sentence
+  /// std::nullopt if all candidates are disputed
+  const std::optional<Winner>& winner() const { return winner_; }
+  const std::string& dispute() const { return dispute_; }  ///< the reason, as a sentence
 
  private:
   void settle_folder(const Winner* begin, const Winner* end);
@@ -32,7 +33,7 @@ class OperatorContest {
   const PluginSources& sources_;
   std::vector<std::string>& notes_;
   std::optional<Winner> winner_;
-  std::vector<Winner> disputed_;  // of the highest version in the folder that is being settled
+  std::vector<Winner> disputed_;  // candidates with the highest version in the current folder
   std::string dispute_;
 };
 

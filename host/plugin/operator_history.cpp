@@ -9,7 +9,8 @@
 namespace tenon {
 namespace {
 
-// As the parameter's kind has it: a float32 that was set to 0.1 is stored as the double of either.
+// Compares as the parameter's kind does: a float32 set to 0.1 may be stored as the double of
+// either.
 bool same_number(double left, double right) {
   return left == right || static_cast<double>(static_cast<float>(left)) == right || left == static_cast<double>(static_cast<float>(right));
 }
@@ -38,9 +39,9 @@ bool same_value(const AttributeValue& left, const AttributeValue& right) {
 void require_droppable(const OperatorInfo::Removed& removed, const std::string& name, const AttributeValue& value) {
   if (!removed.was || same_value(*removed.was, value)) return;
   throw Failure(FailureKind::plugin,
-                fmt::format("parameter '{}' is {}, but version {} of the operator has it no more and computes what it did for {}", name,
+                fmt::format("parameter '{}' is {}, but version {} of the operator removed it and always computes as for {}", name,
                             to_string(value), removed.version, to_string(*removed.was)),
-                "use a plugin with an older version of the operator");
+                "use a plugin that has an older version of the operator");
 }
 
 template <class Entries>
@@ -48,7 +49,7 @@ bool names(const Entries& entries, std::string_view name) {
   return std::any_of(entries.begin(), entries.end(), [&](const auto& entry) { return entry.name == name; });
 }
 
-// Tensors are known by their order, so that new ones come last. A pure change of a name matters to nothing.
+// Tensors are matched by position, so new ones must come last. A renamed tensor is not a change.
 bool may_be_left_out(const InputInfo& input) {
   return input.optional || input.variadic;
 }
@@ -62,7 +63,7 @@ std::optional<Change> change_of(const char* kind, const Entries& stored, const E
     const auto& name = stored[i].name;
     if (i < here.size() && here[i].name == name) continue;
     if (names(here, name)) return Change{fmt::format("has {} '{}' in another position", kind, name), {}};
-    if (i >= here.size() || names(stored, here[i].name)) return Change{fmt::format("has no {} '{}' any more", kind, name), {}};
+    if (i >= here.size() || names(stored, here[i].name)) return Change{fmt::format("no longer has {} '{}'", kind, name), {}};
   }
   for (std::size_t i = stored.size(); i < here.size(); ++i) {
     const auto& name = here[i].name;
@@ -79,7 +80,7 @@ std::optional<Change> change_of_parameters(const OperatorInfo& stored, const Ope
     const auto today = todays_name(param.name, stored.version, here);
     if (today.name && here.find_param(*today.name) < 0)
       return Change{
-          fmt::format("has no parameter '{}' any more", param.name),
+          fmt::format("no longer has parameter '{}'", param.name),
           fmt::format("op.removed({}, \"{}\") or op.renamed({}, \"{}\", ...)", here.version, param.name, here.version, param.name)};
     if (today.name) known.push_back(*today.name);
   }
@@ -95,8 +96,8 @@ std::optional<Change> change_of_parameters(const OperatorInfo& stored, const Ope
 
 }  // namespace
 
-// Names change from version to version, so the entries apply in the order of their versions. Within one, a name is free once its parameter
-// is removed.
+// Names change from version to version, so entries are applied in version order. Within one
+// version, a name is free once its parameter is removed.
 TodaysName todays_name(std::string name, int since, const OperatorInfo& info) {
   std::vector<int> versions;
   for (const auto& entry : info.removed) versions.push_back(entry.version);

@@ -1,5 +1,5 @@
-// What changed between versions of an operator, and what that means for files and texts that were made for an older one. Everything here
-// follows from manifests.
+// Changes between versions of an operator, and their effect on files and texts made for an older
+// version. Everything here follows from manifests.
 #pragma once
 #include <optional>
 #include <string>
@@ -7,27 +7,31 @@
 
 namespace tenon {
 
-/// What a parameter that has this name in version `since` is called today; nothing if it was removed since, and then by which entry.
+/// The current name of a parameter that had a given name in version `since`; if it was removed
+/// since, no name and the entry that removed it.
 struct TodaysName {
   std::optional<std::string> name;
   const OperatorInfo::Removed* removed = nullptr;
 };
 TodaysName todays_name(std::string name, int since, const OperatorInfo& info);
 
-/// The version in which a parameter of `added` came; 1 for others.
+/// Returns the version in which a parameter of `added` was added; 1 for other parameters.
 int added_in(const OperatorInfo& info, std::string_view param);
 
-/// The parameters of a node of version `stored` as the operator has them today: renamed, without those that were removed, with the former
-/// values of those that were added. Throws Failure (plugin) for a value that was removed and means something else now.
+/// Converts the parameters of a node of version `stored` to the operator's current ones: renamed,
+/// without removed ones, with the former defaults of added ones. Throws Failure (plugin) for a
+/// removed value that would now compute something else.
 Attributes upgraded(const Attributes& stored_attributes, int stored, const OperatorInfo& info);
 
-/// The same for a text or a call, which names no version: only names that the operator does not have today are those of an older one.
+/// Same for a text or call, which has no version: only names that the operator does not have today
+/// are taken for older ones.
 Attributes with_todays_names(const Attributes& given, const OperatorInfo& info);
 
-/// Why nodes that were made with `stored` cannot run on `here`.
+/// Why nodes made with one version cannot run on another.
 struct Change {
-  std::string what;  ///< follows "version 2 ...": `has the new input 'gain'`
-  std::string word;  ///< by which the author could have said it; may be empty
+  std::string what;  ///< follows "version 2 ...", for example `has the new input 'gain'`
+  /// the declaration by which the author could make them compatible; may be empty
+  std::string word;
 };
 std::optional<Change> change_since(const OperatorInfo& stored, const OperatorInfo& here);
 

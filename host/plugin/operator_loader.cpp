@@ -22,7 +22,7 @@ const LoadedOperator& OperatorLoader::load(const std::shared_ptr<const Definitio
   if (const auto* done = definition->loaded.load(std::memory_order_acquire)) return *done;
   Warnings warnings;
   const auto& op = load(definition, warnings);
-  if (warn_)  // nothing is locked any more: it may do what it likes
+  if (warn_)  // no lock is held here, so the callback may call back into the host
     for (const auto& [key, sentence] : warnings) warn_(key, sentence);
   return op;
 }
@@ -77,7 +77,7 @@ const tenon_operator* OperatorLoader::table_here(int file, PluginFile& plugin, c
   if (!library.left_modes().empty())
     warnings.emplace_back("floating-point modes of " + path, path + " changes floating-point modes when it is loaded (" +
                                                                  library.left_modes() +
-                                                                 "); they are put back: link it without -ffast-math");
+                                                                 "); they were restored: link it without -ffast-math");
   return table;
 }
 
@@ -89,20 +89,20 @@ const IsolatedPlugin* LoadedOperator::isolated_plugin() const {
 
 const tenon_operator* OperatorLoader::isolated_table(LoadedOperator& op, int file, PluginFile& plugin, const std::string& symbol,
                                                      TableRole role, Warnings& warnings) {
-  if (op.info->communicates && launcher().size > 1)  // it would take itself for the only process
-    throw PluginError(PluginStatus::not_loadable, "reaches other processes, which a worker process cannot: do not isolate it");
+  if (op.info->communicates && launcher().size > 1)  // it would see itself as the only process
+    throw PluginError(PluginStatus::not_loadable, "communicates with other processes, which a worker process cannot: do not isolate it");
   auto& isolated = loader_.open_isolated(file, plugin, files_.operators(file));
   const auto table = isolated.table(symbol);
   const auto* functions = table == nullptr ? nullptr : &table->functions();
   if (const char* fault = table_fault(functions, role))
-    throw PluginError(PluginStatus::broken_manifest, "is broken: the table that " + symbol + " returns " + fault);
+    throw PluginError(PluginStatus::broken_manifest, "is broken: the table returned by " + symbol + " " + fault);
   if (const auto limits = isolated.worker()->limits(); limits.find("seccomp") == std::string::npos)
     warnings.emplace_back("limits of workers", "isolated plugins can open files and connections: this kernel has no seccomp filters");
   op.isolated.push_back(table);
   return functions;
 }
 
-/// A kernel that cannot be loaded leaves the operator without it: its other devices go on working.
+/// If a kernel cannot be loaded, the operator keeps working on its other devices.
 void OperatorLoader::load_kernel(LoadedOperator& op, const DeviceType& device, const KernelChoice& choice, Warnings& warnings) {
   const auto*& kernel = op.kernels[device.number];
   if (choice.source == KernelChoice::Source::own && can_run(*op.table)) {
@@ -114,7 +114,7 @@ void OperatorLoader::load_kernel(LoadedOperator& op, const DeviceType& device, c
   try {
     if (device.number != TENON_CPU && loader_.isolates(files_.file(choice.file)))
       throw PluginError(PluginStatus::not_loadable,
-                        "runs in a worker process, where kernels for GPUs do not work: isolate it not, or use the cpu");
+                        "is isolated, but GPU kernels cannot run in a worker process: do not isolate it, or run it on the CPU");
     kernel = table(op, choice.file, kernel_symbol({choice.symbol, device.name}), TableRole::kernel, warnings);
     op.kernel_owners[device.number] = owner_in(choice.file, name);
     distrust_guesses(op, *kernel, choice.file);
@@ -125,7 +125,8 @@ void OperatorLoader::load_kernel(LoadedOperator& op, const DeviceType& device, c
   }
 }
 
-/// The operator does without one that cannot be loaded, or that would run in another process than its own kernel.
+/// Skips a variant that cannot be loaded, or that would run in another process than the operator's
+/// own kernel.
 void OperatorLoader::load_variant(LoadedOperator& op, const DeviceType& device, const KernelChoice& choice, Warnings& warnings) {
   const auto file = files_.file(choice.file);
   const auto left_out = [&](const std::string& why) {
@@ -134,7 +135,7 @@ void OperatorLoader::load_variant(LoadedOperator& op, const DeviceType& device, 
                               "' is not used: " + file.path.string() + " " + why);
   };
   const bool isolated = loader_.isolates(file) || (op.file >= 0 && loader_.isolates(files_.file(op.file)));
-  if (isolated) return left_out("or the operator's plugin is isolated, and variants do not run in worker processes");
+  if (isolated) return left_out("or the operator's plugin is isolated, but variants cannot run in worker processes");
   try {
     const auto symbol = kernel_symbol({choice.symbol, device.name, choice.variant});
     const auto* found = table(op, choice.file, symbol, TableRole::kernel, warnings);
@@ -154,7 +155,7 @@ void OperatorLoader::find_candidates(LoadedOperator& op, const DeviceType& devic
   if (kernel == nullptr && !candidates.empty()) kernel = candidates.back();
 }
 
-/// A record without a version is of a plugin that no SDK made.
+/// A record without a version belongs to a plugin that was not built with an SDK.
 void OperatorLoader::distrust_guesses(LoadedOperator& op, const tenon_operator& kernel, int file) const {
   if (!op.info->elementwise || kernel.backward_sparse == nullptr || file < 0) return;
   const auto plugin = files_.file(file);

@@ -1,4 +1,4 @@
-// From an operator's definition to its functions in this process.
+// Loads an operator's functions into this process, given its definition.
 #pragma once
 #include <functional>
 #include <memory>
@@ -16,16 +16,17 @@
 
 namespace tenon {
 
-/// Threads: any; one loads at a time.
+/// Thread-safe; loads one operator at a time.
 class OperatorLoader {
  public:
   OperatorLoader(const PluginOptions& options, const tenon_host& host, FileRecords& files, PluginSet& plugins)
       : plugins_(plugins), host_(host), wants_cuda_(options.cuda), warn_(options.warn), files_(files), loader_(options) {}
 
-  /// As PluginLoader's.
+  /// See PluginLoader.
   void admit(const std::filesystem::path& path, const InputFile& file) { loader_.admit(path, file); }
   bool has_other_libraries(const std::filesystem::path& path) { return loader_.has_other_libraries(path); }
-  /// Loaded at the first call; stays as long as this. Throws PluginError.
+  /// Loads the operator on the first call; the result lives as long as this object. Throws
+  /// PluginError.
   const LoadedOperator& load(const std::shared_ptr<const Definition>& definition);
 
  private:
@@ -52,7 +53,7 @@ class OperatorLoader {
   std::function<void(const std::string&, const std::string&)> warn_;
   FileRecords& files_;
   std::mutex loading_;
-  std::optional<bool> cuda_;  // known from the first load on
+  std::optional<bool> cuda_;  // determined at the first load
   PluginLoader loader_;
   std::vector<std::unique_ptr<Loaded>> loaded_;
 };

@@ -8,7 +8,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t name_limit = 128;  // of an identifier
+constexpr std::size_t name_limit = 128;  // length of an identifier
 
 bool fits(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -40,7 +40,8 @@ std::string space_of_plugin(std::string_view plugin) {
   std::replace_if(
       space.begin(), space.end(), [](char c) { return !fits(c); }, '_');
   if (space.empty() || (space[0] >= '0' && space[0] <= '9')) space.insert(space.begin(), '_');
-  if (space == bundled_space || space == application_space) space += '_';  // a plugin's name is no claim to these
+  // a plugin's file name does not give it these reserved namespaces
+  if (space == bundled_space || space == application_space) space += '_';
   return space;
 }
 

@@ -11,9 +11,9 @@ void put_back(const FloatModes& before, const FloatModes& left, const LoadedOper
   try {
     (*op.warn)("floating-point modes of " + op.info->name,
                "[" + op.info->name + "] " + name_of(function) + " leaves floating-point modes changed (" +
-                   (left == before ? "in a parallel loop" : left.difference_from(before)) + "); they are put back after it");
+                   (left == before ? "in a parallel loop" : left.difference_from(before)) + "); they were restored");
   } catch (const std::exception&) {
-    // a warning that cannot be given ends no work
+    // failing to warn must not end the work
   }
 }
 

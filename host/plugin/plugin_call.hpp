@@ -1,4 +1,5 @@
-// What stands around every call into a plugin: who runs is known, and floating-point modes stay the host's.
+// Guards around every call into a plugin: they record the running operator and preserve the host's
+// floating-point modes.
 #pragma once
 #include "device/float_modes.hpp"
 #include "io/crash/running.hpp"
@@ -6,11 +7,11 @@
 
 namespace tenon {
 
-/// Warns that a function of the operator left these modes (or, where they are those before, that a loop of it left others), and puts back
-/// those before. Throws nothing.
+/// Restores the modes from before the call, and warns that a function of the operator changed them;
+/// if they are unchanged, that a parallel loop in it did. Never throws.
 void put_back(const FloatModes& before, const FloatModes& left, const LoadedOperator& op, PluginFunction function) noexcept;
 
-/// Around a call into an operator's table. `owner`: of that table, see LoadedOperator.
+/// Wraps a call into an operator's table. `owner` is the owner of that table, see LoadedOperator.
 class PluginCall {
  public:
   PluginCall(const LoadedOperator& op, const CodeOwner* owner, PluginFunction function)

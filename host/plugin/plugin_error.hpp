@@ -1,4 +1,4 @@
-// Why a file is not used as a plugin: a status and a sentence about it.
+// Why a file is not used as a plugin: a status and a sentence.
 #pragma once
 #include <string>
 #include <tenon/host/catalog.hpp>
@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-/// `what()` begins with a verb, so that it reads on after the file's path: "is cut off: ...".
+/// `what()` begins with a verb so that it can follow the file's path: "is truncated: ...".
 class PluginError : public Failure {
  public:
   PluginError(PluginStatus status, const std::string& reason) : Failure(FailureKind::plugin, reason), status_(status) {}

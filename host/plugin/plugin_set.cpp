@@ -34,11 +34,10 @@ OperatorInfo read_own_manifest(std::span<const std::byte> manifest, const tenon_
   try {
     info = read_manifest(manifest);
   } catch (const Failure& failure) {
-    throw Failure(FailureKind::usage,
-                  std::string("an operator of the application cannot be added: its manifest is broken: ") + failure.what());
+    throw Failure(FailureKind::usage, std::string("cannot add an operator of the application: its manifest is broken: ") + failure.what());
   }
   if (const char* fault = table_fault(table, TableRole::op)) {
-    throw Failure(FailureKind::usage, "operator '" + info.name + "' of the application cannot be added: its table " + fault);
+    throw Failure(FailureKind::usage, "cannot add operator '" + info.name + "' of the application: its table " + fault);
   }
   return info;
 }
@@ -75,9 +74,9 @@ struct PluginSet::Impl {
     int number;
     FileStamp stamp;
   };
-  std::map<fs::path, Read> newest;  // what was last read from there
+  std::map<fs::path, Read> newest;  // last file read from each path
 
-  mutable std::mutex swapping;  // held for the pointer alone
+  mutable std::mutex swapping;  // held only while the pointer is copied or replaced
   std::shared_ptr<const CatalogIndex> index = std::make_shared<const CatalogIndex>();
   std::atomic<std::uint64_t> generation = 0;
 };
@@ -115,7 +114,8 @@ void PluginSet::Impl::warn_of_short_name(const LoadedOperator& op, std::string_v
     (*op.warn)("short name " + std::string(name), found->second.warning);
 }
 
-/// Null where the name means another operator by now: what went wrong with the old one is nobody's concern any more.
+/// Returns null if the name refers to another operator by now: errors of the replaced operator are
+/// ignored.
 template <class StillMeant>
 const LoadedOperator* PluginSet::Impl::load(const std::shared_ptr<const Definition>& definition, std::string_view name,
                                             StillMeant still_meant) {
@@ -129,7 +129,8 @@ const LoadedOperator* PluginSet::Impl::load(const std::shared_ptr<const Definiti
   }
 }
 
-/// Whether the file is sound and can be loaded, and neither it nor the libraries that it was loaded with have changed since.
+/// Returns whether the file is valid and can be loaded, and neither it nor the libraries it was
+/// loaded with have changed since.
 bool PluginSet::Impl::is_current(int number) {
   const auto& file = builder.file(number);
   const auto status = files.file(number).status;
@@ -138,7 +139,7 @@ bool PluginSet::Impl::is_current(int number) {
   return status == PluginStatus::indexed || status == PluginStatus::duplicate;
 }
 
-/// The number of what was read from that path, if it is current; -1.
+/// Returns the number of the file read from the path if it is current, else -1.
 int PluginSet::Impl::known_number(const fs::path& path) {
   const auto known = newest.find(path);
   if (known == newest.end() || known->second.stamp != FileStamp::of(path)) return -1;
@@ -150,7 +151,8 @@ void PluginSet::Impl::supersede(int number) {
   files.forget_failure(number);
 }
 
-/// Which candidates are one plugin: of each, the one with the shortest file name, as in rope.so -> rope-1.2.so.
+/// Groups candidates that are the same plugin. Each group is represented by the shortest file name,
+/// for example rope.so -> rope-1.2.so.
 static std::vector<std::size_t> find_same(const std::vector<Candidate>& candidates, SamePlugins& same) {
   const auto length = [&](std::size_t i) { return candidates[i].file.path.filename().native().size(); };
   std::vector<std::size_t> order(candidates.size()), stands_for(candidates.size()), first;
@@ -169,7 +171,8 @@ static std::vector<std::size_t> find_same(const std::vector<Candidate>& candidat
   return stands_for;
 }
 
-/// The number of what was read before and is the same plugin by another path; -1.
+/// Returns the number of a file that was read before and is the same plugin under another path,
+/// else -1.
 int PluginSet::Impl::same_number(const Candidate& candidate, SamePlugins& same) {
   for (int i = 0; candidate.file.usable() && i < builder.file_count(); ++i) {
     const auto& file = builder.file(i);
@@ -178,7 +181,8 @@ int PluginSet::Impl::same_number(const Candidate& candidate, SamePlugins& same) 
   return -1;
 }
 
-/// The numbers of candidates. Those that are one plugin have one number; in a folder, the shorter file name takes its place.
+/// Returns the numbers of the candidates. Candidates that are the same plugin share one number;
+/// within a folder, a shorter file name replaces a longer one.
 std::vector<int> PluginSet::Impl::numbers_of(std::vector<Candidate> candidates) {
   SamePlugins same;
   const auto stands_for = find_same(candidates, same);
@@ -203,7 +207,7 @@ std::vector<int> PluginSet::Impl::numbers_of(std::vector<Candidate> candidates) 
   return numbers;
 }
 
-/// Notes that the path leads to the plugin of that number.
+/// Records that the path leads to the plugin of that number.
 void PluginSet::Impl::place(const fs::path& path, int number, const FileStamp& stamp) {
   const auto known = newest.find(path);
   if (known != newest.end() && known->second.number != number && builder.file(known->second.number).path == path &&
@@ -215,7 +219,8 @@ void PluginSet::Impl::place(const fs::path& path, int number, const FileStamp& s
   files.add_path(number, path);
 }
 
-/// Their numbers. What was read before and has not changed since is not read again, unless it was refused or could not be loaded.
+/// Returns the numbers of the files. Unchanged files are not read again, unless they were refused
+/// or could not be loaded.
 std::vector<int> PluginSet::Impl::read(const std::vector<fs::path>& paths) {
   std::vector<int> numbers;
   std::vector<fs::path> unknown;
@@ -225,7 +230,7 @@ std::vector<int> PluginSet::Impl::read(const std::vector<fs::path>& paths) {
       continue;
     }
     unknown.push_back(path);
-    // By its own path, too, or it would be two plugins.
+    // Also read the plugin's own path, otherwise it would become two plugins.
     if (const auto known = newest.find(path); known != newest.end() && builder.file(known->second.number).sound)
       if (const auto& own = builder.file(known->second.number); own.path != path && own.stamp == FileStamp::of(own.path))
         unknown.push_back(own.path);
@@ -242,7 +247,7 @@ int PluginSet::Impl::number_of(Candidate candidate) {
     if (builder.file(known->second.number).sound)
       supersede(known->second.number);
     else
-      old = known->second.number;  // nothing was ever taken from a file that was refused: its place is free
+      old = known->second.number;  // a refused file provided nothing, so its number can be reused
   }
   auto file = candidate.file;
   auto operators = candidate.operators;
@@ -251,7 +256,7 @@ int PluginSet::Impl::number_of(Candidate candidate) {
   return number;
 }
 
-// The files first: the catalog speaks of them.
+// Updates the files first, because the catalog refers to them.
 void PluginSet::Impl::publish() {
   auto built = builder.build(*current());
   files.judge(built.unused);
@@ -284,7 +289,7 @@ void PluginSet::scan_defaults(const std::vector<fs::path>& places) {
     const bool is_file = fs::is_regular_file(whole, error);
     try {
       auto files = is_file ? std::vector<fs::path>{whole} : list_plugin_files(whole);
-      // What the application added itself stays where that put it.
+      // Files that the application added itself keep their precedence.
       std::erase_if(files, [&](const fs::path& path) { return impl_->newest.contains(path); });
       numbers.push_back(impl_->read(files));
       std::erase_if(numbers.back(), [&](int number) { return number < count; });
@@ -330,7 +335,8 @@ std::string PluginSet::name_of(const tenon_operator* table, std::string_view pre
   return {};
 }
 
-// Files only grow in number, so those that are asked for second have all that the index speaks of.
+// Files are only ever added, so a snapshot taken after the index has all files that the index
+// refers to.
 Catalog PluginSet::catalog() const {
   auto index = impl_->current();
   return {std::move(index), impl_->files.all()};

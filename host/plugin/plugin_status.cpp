@@ -58,14 +58,14 @@ std::string next_step(const PluginFile& file) {
     case PluginStatus::crashed:
     case PluginStatus::hung:
     case PluginStatus::quarantined:
-      return "it stays in quarantine until it, or a library that it needs, is built again; `tenon trust " + file.path.string() +
-             "` lets it be tried again";
+      return "it stays quarantined until it or a library that it needs is rebuilt; `tenon trust " + file.path.string() +
+             "` releases it now";
     case PluginStatus::untrusted:
-      return "take the right to write away from others (chmod go-w), or accept plugins that others may write to";
+      return "remove other users' write permission (chmod go-w), or accept plugins that others can write to";
     case PluginStatus::unlisted:
-      return "if you know where it comes from, `tenon trust add " + file.path.string() + "` adds it, as it is now, to your list";
+      return "if you trust its source, run `tenon trust add " + file.path.string() + "` to add its current content to your list";
     default:
-      return "`tenon list` shows all plugins and what became of them";
+      return "`tenon list` shows all plugins and their status";
   }
 }
 

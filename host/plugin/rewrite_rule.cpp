@@ -18,13 +18,13 @@ bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// Reads one side of a rule; names of the pattern are those of the replacement, too.
+/// Parses one side of a rule. Names from the pattern can be used in the replacement.
 class RuleParser {
  public:
   RuleParser(RewriteRule& rule, const std::string& text, bool is_pattern) : rule_(rule), text_(text), is_pattern_(is_pattern) {}
 
   RewriteRule::Operand parse() {
-    if (text_.size() > longest_rule) refuse(fmt::format("has {} bytes; at most {} are read", text_.size(), longest_rule));
+    if (text_.size() > longest_rule) refuse(fmt::format("has {} bytes; at most {} are allowed", text_.size(), longest_rule));
     const auto found = operand(0);
     skip();
     if (at_ < text_.size()) refuse_here("the end");
@@ -52,7 +52,7 @@ class RuleParser {
   void need(char c) {
     if (!take(std::string_view(&c, 1))) refuse_here(fmt::format("'{}'", c));
   }
-  // A name, or nothing; an operator's may have a dot in it.
+  // Parses a name, or returns an empty string; operator names may contain a dot.
   std::string word(bool dotted = false) {
     skip();
     const auto first = at_;
@@ -74,7 +74,7 @@ class RuleParser {
   }
 
   RewriteRule::Operand variable(const std::string& name) {
-    if (name.find('.') != std::string::npos) refuse(fmt::format("has '{}' where it needs '(' behind an operator's name", name));
+    if (name.find('.') != std::string::npos) refuse(fmt::format("has operator '{}' without '(' after its name", name));
     auto& all = rule_.variables;
     auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
     if (found == all.end()) {
@@ -83,7 +83,7 @@ class RuleParser {
       found = all.insert(all.end(), {name});
     }
     while (at_ < text_.size() && (text_[at_] == '!' || text_[at_] == '?')) {
-      if (!is_pattern_ && text_[at_] == '!') refuse_here("no '!', which belongs to the pattern,");
+      if (!is_pattern_ && text_[at_] == '!') refuse_here("no '!', which is allowed only in the pattern,");
       if (is_pattern_) (text_[at_] == '!' ? found->constant : found->optional) = true;
       ++at_;
     }
@@ -167,7 +167,7 @@ class RuleParser {
   }
   AttributeValue text() {
     const auto end = text_.find('"', at_);
-    if (end == std::string::npos) refuse_here("'\"' behind a text");
+    if (end == std::string::npos) refuse_here("a closing '\"'");
     auto found = text_.substr(at_, end - at_);
     at_ = end + 1;
     return found;
@@ -207,7 +207,8 @@ class RuleParser {
   std::size_t at_ = 0;
 };
 
-// Whether the call of the pattern may match that one of the replacement, as far as texts tell.
+// Returns whether the pattern's call could match this call of the replacement, judging by the
+// texts.
 bool may_match(const RewriteRule& rule, const RewriteRule::Call& pattern, const RewriteRule::Call& made) {
   if (pattern.op != made.op) return false;
   for (const auto& param : pattern.params)
@@ -232,7 +233,7 @@ void check_rests(const RewriteRule& rule) {
     const auto same = std::count_if(rule.pattern.begin(), rule.pattern.end(), [&](const auto& one) { return one.rest == call.rest; });
     if (same == 1) continue;
     refuse_rule(fmt::format("the replacement has '...{}', which {} of the pattern {}", *call.rest, same == 0 ? "no call" : "several calls",
-                            same == 0 ? "has" : "have: give each a name, as in ...a"));
+                            same == 0 ? "has" : "have: give each a label, as in ...a"));
   }
 }
 
@@ -246,13 +247,13 @@ RewriteRule parse_rule(const RewriteInfo& info) {
   RewriteRule rule;
   rule.name = info.name;
   rule.exact = info.exact;
-  if (!RuleParser(rule, info.pattern, true).parse().call) refuse_rule("the pattern is a variable alone, which everything is");
+  if (!RuleParser(rule, info.pattern, true).parse().call) refuse_rule("the pattern matches every value; name at least one operator");
   rule.result = RuleParser(rule, info.replacement, false).parse();
   if (!rule.result.call && rule.variables[rule.result.index].optional)
-    refuse_rule(fmt::format("the replacement is '{}', which need not be connected", rule.variables[rule.result.index].name));
+    refuse_rule(fmt::format("the replacement is '{}', which is optional and may be missing", rule.variables[rule.result.index].name));
   check_rests(rule);
   for (const auto& call : rule.replacement)
-    if (may_match(rule, rule.root(), call)) refuse_rule("the replacement contains the pattern again, so that the rule would never end");
+    if (may_match(rule, rule.root(), call)) refuse_rule("the replacement contains the pattern again, so the rule would never terminate");
   return rule;
 }
 

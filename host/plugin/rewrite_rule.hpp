@@ -1,4 +1,4 @@
-// A rule of rewriting as data: read from the texts that a manifest has.
+// Parsed rewrite rules, from the texts in a manifest.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace tenon {
 
-/// Calls stand in an order in which each comes after those that it reads; the pattern's last one is its root. The SDK's op.rule() explains
-/// the language:
+/// Each call comes after the calls that it reads; the pattern's last call is its root. The SDK's
+/// op.rule() documents the language:
 ///
 ///     EXPRESSION = NAME "(" [OPERAND {"," OPERAND}] [";" PARAM {"," PARAM}] ")"
 ///     OPERAND    = [NAME "="] (EXPRESSION | NAME ["!"] ["?"])
 ///     PARAM      = NAME "=" (LITERAL | "$" NAME) | "..." [NAME]
 struct RewriteRule {
-  /// A parameter and what it is, or which of the captured values.
+  /// A parameter with its literal value, or with the index of a captured value.
   struct Param {
     std::string name;
     std::optional<std::uint32_t> capture;
@@ -24,17 +24,18 @@ struct RewriteRule {
   };
   struct Operand {
     bool call = false;
-    std::uint32_t index = 0;  ///< into variables, or into the calls of its side
+    std::uint32_t index = 0;  ///< index into variables, or into the calls of its side
   };
   struct Input {
-    std::string name;  ///< empty: by position
+    std::string name;  ///< empty for an input by position
     Operand operand;
   };
   struct Call {
     std::string op;
     std::vector<Input> inputs;
     std::vector<Param> params;
-    std::optional<std::string> rest;  ///< `...`, with its label: the parameters that are not mentioned
+    /// label of `...`, which stands for all parameters that are not mentioned
+    std::optional<std::string> rest;
   };
   struct Variable {
     std::string name;
@@ -46,14 +47,14 @@ struct RewriteRule {
   std::vector<Variable> variables;
   std::vector<std::string> captures;
   std::vector<Call> pattern, replacement;
-  Operand result;  ///< of the replacement: a call, or just a variable
+  Operand result;  ///< the replacement's result: a call or a variable
 
   const Call& root() const { return pattern.back(); }
-  /// Of the pattern: the call whose other parameters this label means.
+  /// Returns the call of the pattern whose `...` has this label.
   const Call& rest_of(const std::string& label) const;
 };
 
-/// Throws Failure (plugin) with what is wrong and where in the text.
+/// Throws Failure (plugin) with the fault and its column.
 RewriteRule parse_rule(const RewriteInfo& rule);
 
 }  // namespace tenon

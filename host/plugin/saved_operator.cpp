@@ -7,7 +7,7 @@
 namespace tenon {
 namespace {
 
-/// Whether the operator's plugin has that name, by itself or by a path of it.
+/// Returns whether the operator's plugin has that name, either its own or that of one of its paths.
 bool is_of_plugin(const CatalogOperator& op, const std::vector<PluginFile>& files, std::string_view plugin) {
   if (plugin.empty() || op.file < 0) return false;
   const auto& file = files[static_cast<std::size_t>(op.file)];
@@ -46,8 +46,8 @@ std::size_t find_saved(const CatalogIndex& index, const std::vector<PluginFile>&
   const auto other = same->second.operators[0];
   const auto& op = index.operators[other];
   if (!may_stand_in(op, files, saved)) return CatalogIndex::nowhere;
-  note = "operator '" + std::string(saved.name) + "' is not here, so '" + op.full_name() + "'" +
-         (op.file < 0 ? "" : " of " + files[static_cast<std::size_t>(op.file)].path.string()) + " takes its place";
+  note = "operator '" + std::string(saved.name) + "' is not available; '" + op.full_name() + "'" +
+         (op.file < 0 ? "" : " of " + files[static_cast<std::size_t>(op.file)].path.string()) + " is used instead";
   return other;
 }
 

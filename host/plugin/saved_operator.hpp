@@ -1,4 +1,4 @@
-// Operators as files name them.
+// Operators as referenced by files.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -11,17 +11,21 @@ namespace tenon {
 struct CatalogIndex;
 
 struct SavedOperator {
-  std::string_view name;               ///< full; short in texts that people write, and in files of before 0.2
-  const OperatorInfo* info = nullptr;  ///< from the manifest in the file; null: a text, which has none
-  std::string_view plugin{};           ///< the name of the plugin that it came from; empty: not known, or none
-  bool of_application = false;         ///< the file says that it came from no plugin
+  /// full name; short in texts that people write and in files older than 0.2
+  std::string_view name;
+  /// from the manifest in the file; null for a text, which has none
+  const OperatorInfo* info = nullptr;
+  /// name of the plugin it came from; empty if unknown or none
+  std::string_view plugin{};
+  bool of_application = false;  ///< the file says that it did not come from a plugin
 };
 
-/// Its index among the catalog's operators; nowhere. A full name that is not here falls back to an operator with the short one, if there is
-/// just one, so that nobody loses a file when a shared object gets another name. Not to a stranger's: where both authors say their space,
-/// and differ, and to those that come with Tenon only if the file's was one of them; a text must name a space that an author says. A short
-/// name means the operator of the plugin that the file names, if that has one. `note` becomes a sentence where another operator stands in,
-/// to follow its user's name.
+/// Returns the operator's index in the catalog, or nowhere. If a full name is missing, an operator
+/// with the same short name may stand in if there is exactly one, so that renaming a shared object
+/// does not break files. It may not if both authors declare namespaces and these differ, or if it
+/// is a bundled operator and the file's was not; a text must use a namespace that an author
+/// declared. A short name refers to the operator of the plugin that the file names, if that has
+/// one. If another operator stands in, `note` is set to a sentence that follows the user's name.
 std::size_t find_saved(const CatalogIndex& index, const std::vector<PluginFile>& files, const SavedOperator& saved, std::string& note);
 
 }  // namespace tenon

@@ -28,7 +28,7 @@ std::size_t ShortNames::settle_alias(const std::string& alias, const std::string
   const auto as_alias = [&](std::size_t op) { return "'" + alias + "' is an alias of operator '" + info(op).full_name() + "'"; };
   const auto full = space.empty() ? alias : space + '.' + alias;
   if (winners_.contains(full) || index_.disputed.contains(full)) {
-    for (const auto op : claims) index_.notes.push_back(as_alias(op) + " and an operator's name: it means the operator of that name");
+    for (const auto op : claims) index_.notes.push_back(as_alias(op) + " and the name of another operator: the name wins");
     return CatalogIndex::nowhere;
   }
   const auto layer_of = [&](std::size_t op) { return winners_.at(info(op).full_name()).rank.layer; };
@@ -38,7 +38,7 @@ std::size_t ShortNames::settle_alias(const std::string& alias, const std::string
     if (op == latest) continue;
     const bool loses = layer_of(op) < layer_of(latest);
     clear = clear && loses;
-    index_.notes.push_back(as_alias(op) + " and of operator '" + info(latest).full_name() + "': it means " +
+    index_.notes.push_back(as_alias(op) + " and of operator '" + info(latest).full_name() + "': it refers to " +
                            (loses ? "the latter" : "neither"));
   }
   return clear ? latest : CatalogIndex::nowhere;
@@ -56,12 +56,12 @@ std::string ShortNames::note(const std::string& name, const ShortName& meaning) 
   const bool by_file =
       std::any_of(meaning.operators.begin(), meaning.operators.end(), [&](auto op) { return index_.operators[op].has_file_space(); });
   if (meaning.chosen == CatalogIndex::nowhere)
-    return "'" + name + "' may be " + others + ": graphs write the full name, or a preferred plugin decides" +
+    return "'" + name + "' may refer to " + others + ": use the full name, or prefer a plugin" +
            (by_file ? std::string("; ") + file_space_hint : "");
-  return "'" + name + "' is " + info(meaning.chosen).full_name() + "; write " + others + " in full, or prefer its plugin";
+  return "'" + name + "' refers to " + info(meaning.chosen).full_name() + "; use the full name for " + others + ", or prefer its plugin";
 }
 
-// What lies in the default folders is there for everybody, and says nothing of what this user means.
+// Plugins in the default folders are installed for everyone and do not show what this user means.
 std::string ShortNames::warning(const std::string& name, const ShortName& meaning) const {
   if (meaning.chosen == CatalogIndex::nowhere) return {};
   std::string others;
@@ -74,8 +74,8 @@ std::string ShortNames::warning(const std::string& name, const ShortName& meanin
     others += (others.empty() ? "" : " and ") + info(op).full_name() + " of " + sources_.path_of(file);
   }
   if (others.empty()) return {};
-  return "'" + name + "' is " + info(meaning.chosen).full_name() + ", and " + others +
-         " has that name, too: write the full name of the one that you mean, or prefer its plugin";
+  return "'" + name + "' refers to " + info(meaning.chosen).full_name() + ", but " + others +
+         " also has that name: use the full name of the operator that you mean, or prefer its plugin";
 }
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// What short names and aliases mean.
+// Resolution of short names and aliases.
 #pragma once
 #include <map>
 #include <string>
@@ -9,9 +9,11 @@
 
 namespace tenon {
 
-/// Fills CatalogIndex::names once its operators are listed. In one space a name beats an alias, and of two operators with one alias the
-/// later has it; where one call brought both, neither. Of several spaces, a short name means the operator of the first preferred plugin
-/// that has one, or else the one that comes with Tenon, so that no plugin takes a name from it; otherwise nothing decides.
+/// Fills CatalogIndex::names once its operators are listed. Within a namespace, a name beats an
+/// alias, and of two operators with the same alias the later one has it; if one call added both,
+/// neither does. Across namespaces, a short name refers to the operator of the first preferred
+/// plugin that has one, else to the bundled one, so that plugins cannot take over its name;
+/// otherwise it is ambiguous.
 class ShortNames {
  public:
   ShortNames(const PluginSources& sources, const Winners& winners, const std::vector<std::string>& preferred, CatalogIndex& index)
@@ -20,7 +22,7 @@ class ShortNames {
   void settle();
 
  private:
-  using Claims = std::map<std::string, std::vector<std::size_t>>;  // by space
+  using Claims = std::map<std::string, std::vector<std::size_t>>;  // by namespace
   std::size_t settle_alias(const std::string& alias, const std::string& space, const std::vector<std::size_t>& claims);
   std::size_t choose(const std::vector<std::size_t>& operators) const;
   std::string note(const std::string& name, const ShortName& meaning) const;

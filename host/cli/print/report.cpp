@@ -23,8 +23,8 @@ struct Words {
 };
 constexpr Words words[] = {
     {"add the folder of", "--plugins DIR"},
-    {"prefer a plugin or space", "--prefer NAME"},
-    {"accept plugins that others may write to", "--trust-writable"},
+    {"prefer a plugin or namespace", "--prefer NAME"},
+    {"accept plugins that others can write to", "--trust-writable"},
     {"choose that device", "--device D"},
     {"trust the model's links", "--trust-links"},
     {"pass the pack's hash", "--trust sha256:HASH"},

@@ -18,8 +18,9 @@
 namespace tenon {
 namespace {
 
-constexpr std::uint64_t largest_manifest = std::uint64_t{1} << 16;  // bytes of one manifest
-constexpr std::uint64_t manifests_limit = std::uint64_t{8} << 20;   // bytes of all manifests of a file
+constexpr std::uint64_t largest_manifest = std::uint64_t{1} << 16;  // size of one manifest in bytes
+// size of all manifests of a file in bytes
+constexpr std::uint64_t manifests_limit = std::uint64_t{8} << 20;
 
 [[noreturn]] void refuse_broken(const std::string& reason) {
   throw PluginError(PluginStatus::broken_manifest, reason);
@@ -32,11 +33,13 @@ std::string fixed_text(const char (&field)[Size], const char* what) {
   return text;
 }
 
-/// The record in its first form; newer ones are longer. Written by plugins of every minor version, so it is read before anything else.
+/// Reads the record in its first form; later versions only append fields. Plugins of every minor
+/// version have it, so it is read first.
 void read_record(const ElfFile& elf, const ElfSymbol& symbol, PluginFile& file) {
   constexpr std::uint64_t record_limit = 4096;
   const std::vector<std::byte> bytes = elf.bytes(symbol, record_limit);
-  constexpr std::size_t first_size = offsetof(tenon_plugin, compiler) + sizeof tenon_plugin{}.compiler;  // of ABI 1.0: later ones only add
+  // of ABI 1.0; later versions only append fields
+  constexpr std::size_t first_size = offsetof(tenon_plugin, compiler) + sizeof tenon_plugin{}.compiler;
   tenon_plugin record{};
   if (bytes.size() < first_size) refuse_broken("has a broken tenon_plugin_v1: it has " + counted(bytes.size(), "byte"));
   std::memcpy(&record, bytes.data(), std::min(bytes.size(), sizeof record));
@@ -72,13 +75,13 @@ void check_majors(const PluginSymbols& symbols) {
 OperatorInfo read_operator(const ElfFile& elf, const PluginSymbols::Operator& symbols) {
   if (symbols.manifest.name.empty()) refuse_broken("has no manifest for operator '" + symbols.name + "'");
   if (!elf.is_code(symbols.getter)) {
-    refuse_broken("has no function " + std::string(TENON_GET_SYMBOL_PREFIX) + symbols.name + " beside the operator's manifest");
+    refuse_broken("has no function " + std::string(TENON_GET_SYMBOL_PREFIX) + symbols.name + " for the operator's manifest");
   }
   const std::vector<std::byte> bytes = elf.bytes(symbols.manifest, largest_manifest);
   try {
     OperatorInfo info = read_manifest(bytes);
     if (info.name == symbols.name) return info;
-    refuse_broken("has a broken manifest of operator '" + symbols.name + "': it says that its name is '" + info.name + "'");
+    refuse_broken("has a broken manifest of operator '" + symbols.name + "': its name is '" + info.name + "'");
   } catch (const PluginError&) {
     throw;
   } catch (const Failure& failure) {
@@ -86,15 +89,16 @@ OperatorInfo read_operator(const ElfFile& elf, const PluginSymbols::Operator& sy
   }
 }
 
-/// Operators of a stranger's plugin, and those of Tenon's in another folder than its own, have the space that the plugin's name gives.
+/// Third-party plugins, and Tenon's plugins outside Tenon's own folder, get a namespace from the
+/// plugin's name unless they declare another one.
 void settle_space(OperatorInfo& info, Candidate& candidate, bool bundled) {
   const bool reserved = info.space == application_space || (info.space == bundled_space && !bundled);
   if (info.own_space && !reserved) return;
   const auto given = space_of_plugin(candidate.file.name);
   if (reserved && candidate.note.empty())
-    candidate.note = candidate.file.path.string() + " claims the space '" + info.space + "', which only " +
-                     (info.space == bundled_space ? "the plugins beside Tenon's library have" : "operators of the application have") +
-                     ": its operators are '" + given + "." + info.name + "' and the like";
+    candidate.note = candidate.file.path.string() + " claims the namespace '" + info.space + "', which is reserved for " +
+                     (info.space == bundled_space ? "the plugins installed with Tenon" : "operators of the application") +
+                     ": its operators get names such as '" + given + "." + info.name + "' instead";
   info.space = given;
   info.own_space = false;
 }

@@ -1,4 +1,4 @@
-// One file of a plugin folder, read and checked as far as that goes without running it.
+// Reads a file of a plugin folder and checks it without running it.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -13,13 +13,13 @@ namespace tenon {
 struct Candidate {
   PluginFile file;
   FileStamp stamp;
-  /// Empty where the file is not usable; file.operators has the names then, as far as known.
+  /// Empty if the file is not usable; file.operators then has the names, as far as known.
   std::vector<std::shared_ptr<const OperatorInfo>> operators;
-  std::string note;  ///< what is to be said of a file that is used nevertheless; a sentence, mostly empty
+  std::string note;  ///< a note about a file that is used nevertheless; usually empty
 };
 
-/// Never throws for what is in the file: that becomes its status. Once the file is found sound, `admit` is asked about it, which refuses by
-/// throwing a PluginError.
+/// Never throws because of the file's content, which becomes its status. `admit` is called once the
+/// file is found to be valid, and refuses it by throwing a PluginError.
 Candidate read_candidate(const std::filesystem::path& path, const std::function<void(const InputFile&)>& admit);
 
 }  // namespace tenon

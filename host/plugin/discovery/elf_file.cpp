@@ -14,14 +14,15 @@
 namespace tenon {
 namespace {
 
-constexpr std::uint64_t table_limit = std::uint64_t{64} << 20;  // bytes of a symbol or string table; a large plugin's have 1 % of it
+// limit for a symbol or string table in bytes; large plugins use 1 % of it
+constexpr std::uint64_t table_limit = std::uint64_t{64} << 20;
 constexpr std::size_t export_limit = 8192;
 
 [[noreturn]] void refuse_object(const std::string& what) {
   throw PluginError(PluginStatus::not_a_plugin, "is a broken shared object: " + what);
 }
 
-/// The data of a section that lies in the file, however large it claims to be.
+/// Returns the section's data after checking that it lies in the file, whatever size it claims.
 Elf_Data* section_data(Elf_Scn* section, const GElf_Shdr& header, std::uint64_t file_size) {
   if (header.sh_size > table_limit) refuse_object("its symbol table has " + std::to_string(header.sh_size) + " bytes");
   if (header.sh_offset > file_size || header.sh_size > file_size - header.sh_offset) {
@@ -105,7 +106,7 @@ std::vector<ElfSymbol> ElfFile::exports(std::string_view prefix) const {
     if (!is_visible(symbol)) continue;
     const std::string_view name = name_at(symbol.st_name);
     if (!name.starts_with(prefix)) continue;
-    if (found.size() == export_limit) refuse_object("it exports more than " + std::to_string(export_limit) + " symbols of Tenon");
+    if (found.size() == export_limit) refuse_object("it exports more than " + std::to_string(export_limit) + " Tenon symbols");
     found.push_back({std::string(name), symbol.st_value, symbol.st_size, GELF_ST_TYPE(symbol.st_info) == STT_FUNC});
   }
   return found;
@@ -137,7 +138,7 @@ bool ElfFile::defines_any(std::string_view prefix) const {
 std::vector<std::byte> ElfFile::bytes(const ElfSymbol& symbol, std::uint64_t limit) const {
   const auto refuse = [&](const std::string& what) { throw PluginError(PluginStatus::broken_manifest, "has a broken symbol: " + what); };
   if (symbol.size == 0 || symbol.size > limit) {
-    refuse(symbol.name + " has " + counted(symbol.size, "byte") + "; needed are 1 to " + std::to_string(limit));
+    refuse(symbol.name + " has " + counted(symbol.size, "byte") + " but needs 1 to " + std::to_string(limit));
   }
   for (const Segment& segment : segments_) {
     if (symbol.address < segment.address || symbol.address - segment.address >= segment.size) continue;
@@ -147,7 +148,7 @@ std::vector<std::byte> ElfFile::bytes(const ElfSymbol& symbol, std::uint64_t lim
     file_.read_at(segment.offset + before, bytes);
     return bytes;
   }
-  refuse(symbol.name + " lies outside of what is in the file");
+  refuse(symbol.name + " lies outside the file");
   return {};
 }
 
@@ -164,7 +165,7 @@ std::vector<ElfFile::UniqueSymbol> ElfFile::unique_symbols() const {
   std::vector<UniqueSymbol> found;
   std::uint64_t index = 0;
   has_symbol([&](const GElf_Sym& symbol, std::string_view name) {
-    ++index;  // the first symbol is passed over
+    ++index;  // the first symbol is skipped
     if (is_visible(symbol) && GELF_ST_BIND(symbol.st_info) == STB_GNU_UNIQUE)
       found.push_back({name, symbols_offset_ + index * sizeof(Elf64_Sym) + offsetof(Elf64_Sym, st_info), symbol.st_info});
     return false;

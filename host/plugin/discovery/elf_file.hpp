@@ -1,5 +1,5 @@
-// A shared object as bytes in a file: what it exports and what stands at an address. Nothing of it is run, nothing in it is believed:
-// offsets, counts and names are all checked against the file, so any file at all may be given.
+// Reads a shared object as a file: its exports and the bytes at an address. Nothing in it is run or
+// trusted: offsets, counts and names are checked against the file, so any file may be passed.
 #pragma once
 #include <libelf.h>
 
@@ -21,38 +21,43 @@ struct ElfSymbol {
 
 class ElfFile {
  public:
-  /// Throws PluginError: not a plugin (no shared object, or a broken one) or wrong machine. `file` must outlive this.
+  /// Throws PluginError: not a plugin (not a shared object, or a broken one) or wrong machine.
+  /// `file` must outlive this object.
   explicit ElfFile(const InputFile& file);
 
-  /// Symbols of the dynamic symbol table that others can see and whose names begin with `prefix`.
+  /// Returns visible symbols of the dynamic symbol table whose names begin with `prefix`.
   std::vector<ElfSymbol> exports(std::string_view prefix) const;
 
-  /// Whether it needs a symbol from elsewhere whose name begins so.
+  /// Returns whether it imports a symbol whose name begins with `prefix`.
   bool imports(std::string_view prefix) const;
-  /// Whether others can see a symbol of it that has this name, or whose name begins so.
+  /// Returns whether it exports a symbol with this name, or whose name begins with `prefix`.
   bool defines(std::string_view name) const;
   bool defines_any(std::string_view prefix) const;
 
-  /// Where the loader finds the dynamic section in the file; all of it lies in the file. Size 0: nowhere.
+  /// Location of the dynamic section in the file; it lies entirely in the file. Size 0 if there is
+  /// none.
   struct Place {
     std::uint64_t offset = 0, size = 0;
   };
   Place dynamic_section() const { return dynamic_; }
 
-  /// The symbol's bytes, as the loader would put them into memory (relocations aside). Throws PluginError (broken manifest) where they are
-  /// not in the file, or are more than `limit`.
+  /// Returns the symbol's bytes as the loader would map them, before relocation. Throws PluginError
+  /// (broken manifest) if they are not in the file or exceed `limit`.
   std::vector<std::byte> bytes(const ElfSymbol& symbol, std::uint64_t limit) const;
 
-  /// The dynamic section's entries, those after its end included; empty if it has no such section.
+  /// Returns the dynamic section's entries, including those after its end; empty if there is no
+  /// such section.
   std::vector<Elf64_Dyn> dynamic_entries() const;
-  /// What the dynamic section says under a tag that stands for a text, like DT_NEEDED; in the file's order.
+  /// Returns the strings of entries with a tag such as DT_NEEDED, in file order.
   std::vector<std::string> dynamic_texts(std::int64_t tag) const;
-  /// The text that a dynamic entry's value stands for; empty if it lies outside of the file's texts.
+  /// Returns the string at the offset in a dynamic entry; empty if it lies outside the string
+  /// table.
   std::string_view text_at(std::uint64_t offset) const { return name_at(offset, text_limit); }
 
-  /// Names of all symbols that others can see.
+  /// Returns the names of all visible symbols.
   std::vector<std::string_view> visible_names() const;
-  /// A symbol that is one for the whole process (STB_GNU_UNIQUE), and where its Elf64_Sym::st_info lies in the file.
+  /// A symbol that is unique in the process (STB_GNU_UNIQUE), and the file offset of its
+  /// Elf64_Sym::st_info.
   struct UniqueSymbol {
     std::string_view name;
     std::uint64_t info_offset;
@@ -60,7 +65,7 @@ class ElfFile {
   };
   std::vector<UniqueSymbol> unique_symbols() const;
 
-  /// Whether the symbol's address can be run as code.
+  /// Returns whether the symbol's address is in an executable segment.
   bool is_code(const ElfSymbol& symbol) const;
 
  private:
@@ -84,8 +89,8 @@ class ElfFile {
 
   std::vector<Segment> segments_;
   Place dynamic_;
-  Elf_Data* symbols_ = nullptr;  // owned by elf_; null where there is no table
-  std::string_view names_;       // the string table, also elf_'s
+  Elf_Data* symbols_ = nullptr;  // owned by elf_; null if there is no table
+  std::string_view names_;       // the string table, owned by elf_
   std::uint64_t symbol_count_ = 0, symbols_offset_ = 0;
 };
 

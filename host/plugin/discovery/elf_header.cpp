@@ -25,7 +25,7 @@ constexpr unsigned own_machine = EM_PPC64;
 #elif defined(__s390x__)
 constexpr unsigned own_machine = EM_S390;
 #else
-#error "the machine's number in ELF files is not known here: add it"
+#error "unknown ELF machine number for this architecture: add it here"
 #endif
 static_assert(sizeof(void*) == 8, "plugins are read as 64-bit ELF files");
 
@@ -59,7 +59,7 @@ std::string machine_name(unsigned machine) {
 }
 
 void check_identity(const Elf64_Ehdr& header) {
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) refuse_header("is not a shared object: it does not begin as an ELF file does");
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) refuse_header("is not a shared object: it has no ELF header");
   if (header.e_ident[EI_DATA] != (std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB)) {
     refuse_machine("a machine of the other byte order");
   }
@@ -76,14 +76,15 @@ void check_kind(const Elf64_Ehdr& header) {
   if (header.e_type != ET_DYN) refuse_header("is an ELF file, but not a shared object");
 }
 
-/// Says how much is missing, which libelf would not. A table of more than 65,279 sections (its count stands elsewhere then) is refused:
-/// no plugin has it, and reading it would cost as much memory as the file cares to claim.
+/// Reports how much is missing, which libelf does not. Refuses tables with more than 65,279
+/// sections, whose count is stored elsewhere: no plugin needs that many, and reading them would use
+/// as much memory as the file claims.
 void check_section_table(const Elf64_Ehdr& header, std::uint64_t size) {
-  if (header.e_shoff == 0) refuse_header("has no section table, so its symbols cannot be read: it was stripped by more than strip");
+  if (header.e_shoff == 0) refuse_header("has no section table, so its symbols cannot be read: it was stripped too far");
   if (header.e_shnum == 0 || header.e_shnum >= SHN_LORESERVE) refuse_header("has a broken section table");
   const std::uint64_t length = std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr);
   if (header.e_shoff > size || length > size - header.e_shoff) {
-    refuse_header("is cut off or broken: it has " + counted(size, "byte") + ", but its section table should stand at byte " +
+    refuse_header("is truncated or broken: it has " + counted(size, "byte") + ", but its section table should be at byte " +
                   std::to_string(header.e_shoff) + " with " + std::to_string(length) + " bytes");
   }
 }
@@ -99,9 +100,9 @@ void check_elf_header(const InputFile& file) {
   std::memcpy(&header, bytes.data(), sizeof header);
   if (there < sizeof header) {
     if (there >= SELFMAG && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0) {
-      refuse_header("is cut off: it has " + counted(there, "byte") + ", less than the header of an ELF file");
+      refuse_header("is truncated: it has " + counted(there, "byte") + ", less than the header of an ELF file");
     }
-    refuse_header("is not a shared object: it does not begin as an ELF file does");
+    refuse_header("is not a shared object: it has no ELF header");
   }
   check_identity(header);
   check_kind(header);

@@ -1,4 +1,5 @@
-// The first 64 bytes of a shared object: is it one, is it for this machine, is it all there.
+// Checks the first 64 bytes of a shared object: its type, its machine, and that the file is
+// complete.
 #pragma once
 #include "plugin/discovery/input_file.hpp"
 

@@ -36,7 +36,7 @@ const char* kind_of(mode_t mode) {
 InputFile::InputFile(const std::filesystem::path& path, const char* needed) : file_(OpenFile::anything(path)) {
   if (descriptor() < 0) refuse_file("cannot be read: " + reason_of(errno));
   if (!S_ISREG(status().st_mode)) refuse_file(std::string("is ") + kind_of(status().st_mode) + ", not " + needed);
-  // A few pages far apart are read of each file; reading on after each of them would be most of the work.
+  // Only a few distant pages of each file are read; read-ahead would cause most of the work.
   posix_fadvise(descriptor(), 0, 0, POSIX_FADV_RANDOM);
 }
 
@@ -45,7 +45,7 @@ void InputFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) const 
     const ssize_t got = pread(descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) refuse_file("cannot be read: " + reason_of(errno));
-    if (got == 0) refuse_file("is cut off: it ends at byte " + std::to_string(offset) + ", within something that it says it has");
+    if (got == 0) refuse_file("is truncated at byte " + std::to_string(offset));
     bytes = bytes.subspan(static_cast<std::size_t>(got));
     offset += static_cast<std::uint64_t>(got);
   }

@@ -1,4 +1,5 @@
-// A candidate file, open for reading. It is read with pread and never mapped: a mapped file that somebody cuts off is a SIGBUS.
+// A candidate file, open for reading. It is read with pread and never mapped, because truncating a
+// mapped file raises SIGBUS.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,26 +14,27 @@ namespace tenon {
 
 class InputFile {
  public:
-  /// Throws PluginError (not a plugin) where the path cannot be opened or is no regular file, as what is `needed` is. Never waits, not even
-  /// on a pipe.
+  /// Throws PluginError (not a plugin) if the path cannot be opened or is not a regular file;
+  /// `needed` names what the caller expects. Never blocks, not even on a pipe.
   explicit InputFile(const std::filesystem::path& path, const char* needed = "a shared object");
 
   int descriptor() const { return file_.descriptor(); }
   const struct stat& status() const { return file_.status(); }
   std::uint64_t size() const { return file_.size(); }
 
-  /// Fills `bytes` from `offset` on. Throws PluginError where the file ends before, or cannot be read.
+  /// Fills `bytes` starting at `offset`. Throws PluginError if the file ends before that or cannot
+  /// be read.
   void read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
 
  private:
   OpenFile file_;
 };
 
-/// What tells a file from one that took its place or was written to.
+/// Identifies a file's state, to detect that it was replaced or written to.
 struct FileStamp {
   FileStamp() = default;
   explicit FileStamp(const struct stat& status);
-  /// Of the file at the path now; an empty one where there is none.
+  /// Returns the stamp of the file currently at the path; an empty one if there is none.
   static FileStamp of(const std::filesystem::path& path);
   bool operator==(const FileStamp&) const = default;
 
@@ -40,11 +42,11 @@ struct FileStamp {
   std::int64_t written_s = 0, written_ns = 0, changed_s = 0, changed_ns = 0;
 };
 
-/// XXH3 (64 bits) of everything in the file. `also` gets each part that is hashed, in order: who copies in it has the hash of the copy,
-/// whatever happens to the file meanwhile.
+/// Returns the XXH3 (64 bits) of the file's content. `also` gets each chunk that is hashed, in
+/// order, so that a copy made there has exactly this hash even if the file changes meanwhile.
 std::uint64_t content_hash(const InputFile& file, const std::function<void(std::span<const std::byte>)>& also = {});
 
-/// SHA-256 of everything in the file, in hexadecimal.
+/// Returns the SHA-256 of the file's content in hexadecimal.
 std::string sha256_of(const InputFile& file);
 
 }  // namespace tenon

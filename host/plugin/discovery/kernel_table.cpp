@@ -18,7 +18,7 @@ bool same_bytes(const PluginSource& left, const PluginSource& right) {
   }
 }
 
-/// A kernel of another operator that had the name before does not fit the one that has it now.
+/// A kernel made for an operator that previously had the name does not fit the current one.
 bool serves(const PluginSource& file, const Winner& winner, const PluginSources& sources) {
   return winner.rank.layer == Rank::own_layer || file.rank.layer >= winner.since ||
          sources.first_layer.at(winner.info->full_name()) == winner.since;
@@ -26,7 +26,8 @@ bool serves(const PluginSource& file, const Winner& winner, const PluginSources&
 
 using Meant = std::vector<const Winner*>;
 
-/// The operators that kernels may mean, by what stands in their symbols: `rope` and `acme__rope`.
+/// Returns the operators that kernels may refer to, by the name in their symbols: `rope` and
+/// `acme__rope`.
 std::map<std::string, Meant> by_symbol(const Winners& winners) {
   std::map<std::string, Meant> found;
   for (const auto& [full, op] : winners) found[op.info->name].push_back(&op);
@@ -35,7 +36,8 @@ std::map<std::string, Meant> by_symbol(const Winners& winners) {
   return found;
 }
 
-/// Of several operators with a name those that were there when the file was brought, or came first after it.
+/// Among operators with the same name, returns those that existed when the file was added, or else
+/// the first added after it.
 Meant at_its_time(Meant meant, const PluginSource& file, const PluginSources& sources) {
   const auto since = [&](const Winner* op) {
     return op->rank.layer == Rank::own_layer ? 0 : std::max(file.rank.layer, sources.first_layer.at(op->info->full_name()));
@@ -75,7 +77,7 @@ void KernelTable::collect(const PluginSources& sources, const Winners& winners, 
       const KernelChoice choice{KernelChoice::Source::file, number, kernel.op, kernel.variant};
       auto& list = kernel.variant.empty() ? claims : variants_;
       const auto found = operators.find(kernel.op);
-      if (found == operators.end()) {  // it waits for its operator
+      if (found == operators.end()) {  // the operator has not been added yet
         if (!file.brings(kernel.op)) list[{kernel.op, kernel.device}].push_back({choice, file.rank});
         continue;
       }
@@ -86,13 +88,13 @@ void KernelTable::collect(const PluginSources& sources, const Winners& winners, 
       const auto chosen = sources.choose(meant, preferred, [](const Winner* op) { return std::pair(op->info.get(), op->file); });
       if (chosen == meant.end()) {
         notes.push_back("the " + kernel.device + " kernel of operator '" + kernel.op + "' in " + file.path.string() +
-                        " is not used: it does not say whether it is for " + meant[0]->info->full_name() + " or " +
-                        meant[1]->info->full_name() + "; TENON_KERNEL_IN does");
+                        " is not used: it is ambiguous between " + meant[0]->info->full_name() + " and " + meant[1]->info->full_name() +
+                        "; specify the namespace with TENON_KERNEL_IN");
         continue;
       }
       if (!is_beside && !serves(file, **chosen, sources)) continue;
       auto& rivals = list[{(*chosen)->info->full_name(), kernel.device}];
-      // The author of both means the operator's own functions as what there is without the kernel.
+      // The author of both intends the operator's own functions as fallback.
       if (is_beside) std::erase_if(rivals, [](const Claim& rival) { return rival.choice.source == KernelChoice::Source::own; });
       rivals.push_back({choice, file.rank});
     }
@@ -107,13 +109,13 @@ KernelChoice KernelTable::decide(const Key& key, std::vector<Claim> claims, cons
     const auto& [choice, rank] = claims[i];
     if (chosen.source == KernelChoice::Source::none) {
       chosen = choice;
-      // those of the same folder
+      // candidates in the same folder
       for (; i + 1 < claims.size() && claims[i + 1].rank == rank; ++i) {
         const int other = claims[i + 1].choice.file;
         const std::string both = what + sources.path_of(choice.file) + " and in " + sources.path_of(other);
         const auto at = [&](int file) -> const PluginSource& { return sources.files[static_cast<std::size_t>(file)]; };
         if (choice.file >= 0 && same_bytes(at(choice.file), at(other))) {
-          notes.push_back(both + ", the same file twice: the first is used");
+          notes.push_back(both + ", which are identical: the first is used");
         } else {
           notes.push_back(both + ": neither is used; remove one of the files");
           chosen = {};

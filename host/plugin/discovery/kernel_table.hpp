@@ -1,4 +1,4 @@
-// Which file's kernel an operator gets on a device.
+// Selection of the file that provides an operator's kernel for a device.
 #pragma once
 #include <map>
 #include <memory>
@@ -16,37 +16,42 @@ struct KernelChoice {
   enum class Source { none, own, file };  ///< own: the functions of the operator's own table
   Source source = Source::none;
   int file = -1;
-  std::string symbol{};   ///< its operator's name in the symbol of a file's kernel
-  std::string variant{};  ///< its class; empty: the one kernel
+  std::string symbol{};   ///< the operator's name in the kernel's symbol
+  std::string variant{};  ///< the variant's class; empty for the plain kernel
   bool operator==(const KernelChoice&) const = default;
 };
 
-/// An operator that a name stands for, by whom it was brought.
+/// The operator that a name refers to, and who added it.
 struct Winner {
   std::shared_ptr<const OperatorInfo> info;
   int file = -1;
   Rank rank;
-  int since = 0;  ///< the layer from which on the name has stood for it; of one that is brought again unchanged the first
+  /// first layer in which the name has referred to it, also if it was added again unchanged
+  int since = 0;
 };
 using Winners = std::map<std::string, Winner, std::less<>>;  // by full name
 
-/// Threads: reading is safe once settle() is done.
+/// Reading is thread-safe once settle() has returned.
 class KernelTable {
  public:
-  /// Decides from all files. What was brought later wins; of the same call, the folder that comes first; within a folder the same file
-  /// twice is one, and kernels that differ are none. A kernel serves the operator that its name stood for when it was brought, or the
-  /// first that came after it: never one that replaced it. Returns one sentence for each two kernels that met. Aliases are no names here:
-  /// a kernel names its operator by the operator's own.
+  /// Selects kernels from all files. Later calls win; within a call, the first folder wins; within
+  /// a folder, identical files count once, and different kernels exclude each other. A kernel
+  /// serves the operator that its name referred to when it was added, or the first one added after
+  /// it, and never one that replaced it. Returns one note per conflict. Aliases do not count: a
+  /// kernel uses its operator's own name.
   ///
-  /// A kernel names its operator by SPACE__NAME, or NAME alone: then it means the one of its own file, or else of those that were there
-  /// when it was brought, or came first after it, the one that the name stands for among them; none where nothing decides.
+  /// A kernel names its operator as SPACE__NAME or just NAME. NAME refers to the operator of its
+  /// own file, or else, among the operators that existed when it was added or were the first added
+  /// after it, to the one that the name refers to; to none if that is ambiguous.
   std::vector<std::string> settle(const PluginSources& sources, const Winners& winners, const std::vector<std::string>& preferred = {});
 
   KernelChoice find(std::string_view op, std::string_view device) const;
-  /// Kernels beside that one, what was brought later first; those of the same call by folder, then by file and class.
+  /// Returns the variants, latest call first; those of the same call by folder, then by file and
+  /// class.
   std::vector<KernelChoice> variants(std::string_view op, std::string_view device) const;
   std::vector<std::string> devices(const std::string& op) const;
-  bool uses(int file) const;  ///< whether a kernel of the file was chosen, or waits for its operator
+  /// whether a kernel of the file was selected, or waits for its operator
+  bool uses(int file) const;
 
  private:
   struct Claim {

@@ -1,5 +1,5 @@
-// Reads a manifest: the values of every key here, parameters in manifest_params.cpp, and what must hold between them in
-// manifest_references.cpp.
+// Reads a manifest's keys; manifest_params.cpp reads parameters, and manifest_references.cpp checks
+// what must hold between keys.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,7 +15,7 @@ namespace tenon {
 namespace {
 
 constexpr std::size_t manifest_limit = std::size_t{1} << 16;
-/// Of SDK 0.2 and later: what hosts before could not do.
+/// Features of SDK 0.2 and later that older hosts lack.
 constexpr std::array known_needs = {"allocate", "communicate", "compose", "dtypes", "parameters", "was"};
 constexpr std::array known_functions = {"forward", "forward_sparse", "backward", "backward_sparse", "gradient", "infer_storage", "compose"};
 
@@ -46,7 +46,7 @@ std::string read_function(const JsonField& field) {
   return name;
 }
 
-// Fields by their types, and where one type has several meanings, by their keys.
+// Reads fields by their types, and by their keys if a type has several meanings.
 class FieldReader {
  public:
   explicit FieldReader(const JsonField& from) : from_(from) {}
@@ -69,14 +69,14 @@ class FieldReader {
   void operator()(const char* key, std::optional<DTypeMask>& types) const {
     if (const auto field = from_[key]; !field.is_null()) types = read_types(field);
   }
-  // The first manifests have no numbers.
+  // Optional because the first manifests have no numbers.
   void operator()(const char* key, double& number) const {
     if (const auto field = from_.find(key)) number = finite_number(*field);
   }
   void operator()(const char* key, std::optional<double>& number) const {
     if (const auto field = from_.find(key); field && !field->is_null()) number = finite_number(*field);
   }
-  // Nor do those of SDKs before 0.2 tell weights.
+  // Optional because SDKs older than 0.2 do not mark weights.
   void operator()(const char* key, std::optional<bool>& flag) const {
     if (const auto field = from_.find(key)) flag = field->boolean();
   }
@@ -85,7 +85,7 @@ class FieldReader {
     names = read_list(from_[key], std::string_view(key) == "functions" ? read_function : identifier);
   }
   void operator()(const char* key, std::vector<ParamInfo>& params) const { params = read_list(from_[key], read_param); }
-  // These refer to parameters: read_references() reads them.
+  // These refer to parameters, so read_references() reads them.
   void operator()(const char*, std::vector<ConditionInfo>&) const {}
   void operator()(const char*, std::vector<RuleInfo>&) const {}
   void operator()(const char*, std::vector<RewriteInfo>&) const {}
@@ -149,14 +149,14 @@ void require_entries(const JsonField& list, std::size_t count) {
 
 OperatorInfo read_manifest(std::span<const std::byte> bytes) {
   if (bytes.size() > manifest_limit)
-    throw Failure(FailureKind::plugin, fmt::format("it has {}; at most {} are read", counted(bytes.size(), "byte"), manifest_limit));
+    throw Failure(FailureKind::plugin, fmt::format("it has {}; at most {} are allowed", counted(bytes.size(), "byte"), manifest_limit));
   const auto document = parse_cbor(bytes);
   const JsonField root(document);
   root["tenon"].integer({}, 1, 2);
   if (const auto needs = root.find("needs"))
     for (const auto& need : needs->list())
       if (const auto name = plain_text(need); std::find(known_needs.begin(), known_needs.end(), name) == known_needs.end())
-        need.refuse("is {}, which this Tenon lacks: update Tenon", in_quotes(name));
+        need.refuse("is {}, which this version of Tenon does not support: update Tenon", in_quotes(name));
   OperatorInfo info;
   OperatorInfo::each_field(info, FieldReader(root));
   info.own_space = !info.space.empty();

@@ -1,4 +1,4 @@
-// Reads what a manifest says about parameters since SDK 0.2: conditions, rules and examples.
+// Reads what manifests since SDK 0.2 declare about parameters: conditions, rules and examples.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -14,18 +14,19 @@ constexpr std::array<std::string_view, 6> relations = {"same_length", "less_than
 const ParamInfo& param_at(const JsonField& field, const OperatorInfo& info) {
   const std::string name = identifier(field);
   const int found = info.find_param(name);
-  if (found < 0) field.refuse("is '{}', but there is no such parameter", name);
+  if (found < 0) field.refuse("is '{}', which is not a parameter", name);
   return info.params[static_cast<std::size_t>(found)];
 }
 
 template <std::size_t N>
 std::string one_of(const JsonField& field, const std::array<std::string_view, N>& known) {
   std::string name = plain_text(field);
-  if (std::find(known.begin(), known.end(), name) == known.end()) field.refuse("is {}, which this Tenon does not know", in_quotes(name));
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    field.refuse("is {}, which this version of Tenon does not support", in_quotes(name));
   return name;
 }
 
-// The names of a condition are checked by what they say of them.
+// Checks the condition's names according to the property that it is about.
 void check_condition_names(const JsonField& names, const ConditionInfo& condition, const OperatorInfo& info) {
   const bool pair = condition.of == "inplace" || condition.of == "backward_inplace";
   if (condition.of == "linear") return static_cast<void>(read_term(names, info));
@@ -76,7 +77,7 @@ RuleInfo read_rule(const JsonField& entry, const OperatorInfo& info) {
   return rule;
 }
 
-// "data", or "data2" of a variadic input.
+// Returns whether the name is an input such as "data", or "data2" of a variadic input.
 bool names_input(const OperatorInfo& info, std::string_view name) {
   if (info.find_input(name) >= 0) return true;
   return std::any_of(info.inputs.begin(), info.inputs.end(), [&](const InputInfo& input) {
@@ -89,9 +90,9 @@ bool names_input(const OperatorInfo& info, std::string_view name) {
 ExampleInfo::Input read_example_input(const JsonField::Entry& entry, const OperatorInfo& info) {
   ExampleInfo::Input input;
   input.name = entry.key;
-  if (!names_input(info, input.name)) entry.value.refuse("is of '{}', which is not an input", input.name);
+  if (!names_input(info, input.name)) entry.value.refuse("is for '{}', which is not an input", input.name);
   const auto shape = entry.value["shape"];
-  if (shape.size() > TENON_MAX_RANK) shape.refuse("has {} dimensions; at most {} are possible", shape.size(), TENON_MAX_RANK);
+  if (shape.size() > TENON_MAX_RANK) shape.refuse("has {} dimensions; at most {} are allowed", shape.size(), TENON_MAX_RANK);
   std::int64_t size = 1;
   for (const auto& dim : shape.list()) {
     input.shape.push_back(dim.integer({}, 0, std::numeric_limits<std::int32_t>::max()));
@@ -111,7 +112,7 @@ ExampleInfo read_example(const JsonField& entry, const OperatorInfo& info) {
   for (const auto& input : entry["inputs"].object({})) example.inputs.push_back(read_example_input(input, info));
   for (const auto& param : entry["params"].object({})) {
     const int found = info.find_param(param.key);
-    if (found < 0) param.value.refuse("is of '{}', but there is no such parameter", param.key);
+    if (found < 0) param.value.refuse("is for '{}', which is not a parameter", param.key);
     example.params.push_back({std::string(param.key), read_param_value(param.value, info.params[static_cast<std::size_t>(found)])});
   }
   return example;

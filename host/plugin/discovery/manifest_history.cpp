@@ -1,4 +1,4 @@
-// What changed since older versions of an operator.
+// Reads changes since older versions of an operator.
 #include <algorithm>
 
 #include "plugin/discovery/manifest_parts.hpp"
@@ -28,7 +28,7 @@ std::vector<OperatorInfo::Renamed> read_renamed(const JsonField& list) {
   return renamed;
 }
 
-// The value of a parameter that exists no more, so that nothing says of which kind it is.
+// Reads the value of a removed parameter, whose kind is unknown.
 AttributeValue read_value(const JsonField& field) {
   if (const auto* flag = field.get<bool>()) return *flag;
   if (const auto* integer = field.get<std::int64_t>()) return *integer;
@@ -56,7 +56,8 @@ std::vector<OperatorInfo::Removed> read_removed(const std::optional<JsonField>& 
   return removed;
 }
 
-/// A parameter has this name now, or had it until it was renamed (which may happen more than once) or removed.
+/// Returns whether a parameter has this name now, or had it until it was renamed (possibly
+/// repeatedly) or removed.
 bool was_ever_known(const OperatorInfo& info, std::string_view name) {
   return info.find_param(name) >= 0 ||
          std::any_of(info.renamed.begin(), info.renamed.end(), [&](const auto& entry) { return entry.from == name; }) ||
@@ -64,7 +65,7 @@ bool was_ever_known(const OperatorInfo& info, std::string_view name) {
 }
 
 void check_version(const JsonField& entry, int version, const OperatorInfo& info) {
-  if (version > info.version) entry.at(0).refuse("is {}; the operator's own version is {}", version, info.version);
+  if (version > info.version) entry.at(0).refuse("is {}, but the operator's version is {}", version, info.version);
 }
 
 void check_parameters(const JsonField& root, const OperatorInfo& info) {
@@ -72,14 +73,14 @@ void check_parameters(const JsonField& root, const OperatorInfo& info) {
     const auto& [version, from, to] = info.renamed[i];
     const auto entry = root["renamed"].at(i);
     check_version(entry, version, info);
-    if (!was_ever_known(info, to)) entry.at(2).refuse("is '{}', but there is no such parameter", to);
+    if (!was_ever_known(info, to)) entry.at(2).refuse("is '{}', which is not a parameter", to);
     if (from == to) entry.refuse("renames '{}' to itself", from);
   }
   for (std::size_t i = 0; i < info.added.size(); ++i) {
     const auto& [version, name] = info.added[i];
     const auto entry = root["added"].at(i);
     check_version(entry, version, info);
-    if (!was_ever_known(info, name)) entry.at(1).refuse("is '{}', but there is no such parameter", name);
+    if (!was_ever_known(info, name)) entry.at(1).refuse("is '{}', which is not a parameter", name);
   }
   for (std::size_t i = 0; i < info.removed.size(); ++i) check_version(root["removed"].at(i), info.removed[i].version, info);
 }
@@ -91,7 +92,7 @@ void check_tensors(const JsonField& root, const char* key, const char* what, con
     const auto entry = root[key].at(i);
     check_version(entry, added[i].first, info);
     if (std::none_of(entries.begin(), entries.end(), [&](const auto& tensor) { return tensor.name == added[i].second; }))
-      entry.at(1).refuse("is '{}', but there is no such {}", added[i].second, what);
+      entry.at(1).refuse("is '{}', but there is no {} of that name", added[i].second, what);
   }
   int before = 1;
   for (const auto& tensor : entries) {
@@ -110,7 +111,7 @@ void read_former_values(const JsonField& root, OperatorInfo& info) {
     const auto name = identifier(entry.at(0));
     const auto today = todays_name(name, added_in(info, name), info).name;
     const int param = today ? info.find_param(*today) : -1;
-    if (param < 0 || added_in(info, name) == 1) entry.at(0).refuse("is '{}', but no such parameter was added", name);
+    if (param < 0 || added_in(info, name) == 1) entry.at(0).refuse("is '{}', which is not an added parameter", name);
     info.was.emplace_back(name, read_param_value(entry.at(1), info.params[static_cast<std::size_t>(param)]));
   }
 }
@@ -131,7 +132,7 @@ void read_history(const JsonField& root, OperatorInfo& info) {
   for (std::size_t i = 0; i < info.added_inputs.size(); ++i)
     if (const auto& input = info.inputs[static_cast<std::size_t>(info.find_input(info.added_inputs[i].second))];
         !input.optional && !input.variadic)
-      root["added_inputs"].at(i).refuse("names input '{}', which is not optional", input.name);
+      root["added_inputs"].at(i).refuse("lists input '{}', which is not optional", input.name);
   read_former_values(root, info);
 }
 

@@ -1,5 +1,5 @@
-// Reads the forms of ONNX of a manifest. Everything that op.onnx() checks at compile time is checked again, and values are compared with
-// the parameters' kinds.
+// Reads the ONNX mappings of a manifest. Repeats all checks that op.onnx() makes at compile time,
+// and checks values against the parameters' kinds.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 15> known_keys = {"domain", "type",      
                                                          "inputs", "outputs",   "attributes", "values", "inputs_as",
                                                          "halves", "constants", "without",    "only",   "ignored"};
 
-/// One form. What it takes twice is refused where it stands the second time.
+/// Reads one mapping. Duplicate uses are refused at the second occurrence.
 class FormReader {
  public:
   FormReader(const JsonField& entry, const OperatorInfo& info) : entry_(entry), info_(info) {}
@@ -26,7 +26,8 @@ class FormReader {
   OnnxForm read() {
     read_head();
     read_names("outputs", form_.outputs, outputs_);
-    each("values", [&](const JsonField& item) { read_value(item); });  // which defaults are translated by
+    // read first, because defaults are translated with them
+    each("values", [&](const JsonField& item) { read_value(item); });
     each("attributes", [&](const JsonField& item) { read_attribute(item); });
     each("inputs_as", [&](const JsonField& item) { read_input_as(item); });
     each("halves", [&](const JsonField& item) { read_halves(item); });
@@ -47,12 +48,12 @@ class FormReader {
   void each(const char* key, Read read) {
     const auto list = entry_.find(key);
     if (!list) return;
-    if (list->size() > most_entries) list->refuse("has {} entries; at most {} are read", list->size(), most_entries);
+    if (list->size() > most_entries) list->refuse("has {} entries; at most {} are allowed", list->size(), most_entries);
     for (const auto& item : list->list()) read(item);
   }
   static std::string name(const JsonField& field) {
     auto text = plain_text(field);
-    if (text.size() > longest_name) field.refuse("has {} bytes; at most {} are read", text.size(), longest_name);
+    if (text.size() > longest_name) field.refuse("has {} bytes; at most {} are allowed", text.size(), longest_name);
     return text;
   }
   static std::string full_name(const JsonField& field) {
@@ -72,48 +73,48 @@ class FormReader {
     form_.since = version(entry_["since"]);
     if (const auto until = entry_.find("until")) {
       form_.until = version(*until);
-      if (*form_.until < form_.since) until->refuse("is {}, before since, which is {}", *form_.until, form_.since);
+      if (*form_.until < form_.since) until->refuse("is {}, which is less than since ({})", *form_.until, form_.since);
     }
     if (const auto types = entry_.find("types")) {
       DTypeMask mask = 0;
       for (const auto& item : types->list()) mask = static_cast<DTypeMask>(mask | 1U << static_cast<unsigned>(read_dtype(item)));
-      if ((mask & info_.types) == 0) types->refuse("has no dtype of the operator's");
+      if ((mask & info_.types) == 0) types->refuse("has no dtype that the operator supports");
       form_.types = static_cast<DTypeMask>(mask & info_.types);
     }
   }
   static int version(const JsonField& field) { return static_cast<int>(field.integer({}, 1, std::numeric_limits<std::int32_t>::max())); }
 
-  /// An attribute's name that no other part of the form has.
+  /// Reads an attribute's name, which must be new to the mapping.
   std::string attribute(const JsonField& field) {
     auto text = full_name(field);
-    if (!attributes_.insert(text).second) field.refuse("is '{}', an attribute that the form has already", text);
+    if (!attributes_.insert(text).second) field.refuse("is '{}', an attribute that the mapping already uses", text);
     return text;
   }
   const ParamInfo& param_at(const JsonField& field) const {
     const std::string text = identifier(field);
     const int found = info_.find_param(text);
-    if (found < 0) field.refuse("is '{}', but there is no such parameter", text);
+    if (found < 0) field.refuse("is '{}', which is not a parameter", text);
     return info_.params[static_cast<std::size_t>(found)];
   }
   const ParamInfo& set_param(const JsonField& field) {
     const ParamInfo& found = param_at(field);
-    if (!set_.insert(found.name).second) field.refuse("is '{}', a parameter that the form sets already", found.name);
+    if (!set_.insert(found.name).second) field.refuse("is '{}', a parameter that the mapping already sets", found.name);
     return found;
   }
   std::size_t place(const JsonField& field) {
     const auto index = field.integer({}, 0, most_inputs - 1);
-    if (!places_.insert(static_cast<std::size_t>(index)).second) field.refuse("is {}, a place that is taken already", index);
+    if (!places_.insert(static_cast<std::size_t>(index)).second) field.refuse("is {}, an input position that is already used", index);
     return static_cast<std::size_t>(index);
   }
 
   void read_names(const char* key, std::vector<std::string>& names, std::set<std::string>& taken) {
     each(key, [&](const JsonField& item) {
-      if (names.size() == most_inputs) item.refuse("is one too many; at most {} are read", most_inputs);
+      if (names.size() == most_inputs) item.refuse("is one too many; at most {} are allowed", most_inputs);
       auto text = plain_text(item);
       const bool output = std::string_view(key) == "outputs";
       const bool known = output ? info_.find_output(text) >= 0 : info_.find_input(text) >= 0 || is_state(text);
       if (!text.empty() && !known) item.refuse("is {}, which is not {}", in_quotes(text), output ? "an output" : "an input or a state");
-      if (!text.empty() && !taken.insert(text).second) item.refuse("is '{}', which the list has already", text);
+      if (!text.empty() && !taken.insert(text).second) item.refuse("is '{}', which the list already has", text);
       names.push_back(std::move(text));
     });
   }
@@ -121,7 +122,8 @@ class FormReader {
     return std::any_of(info_.states.begin(), info_.states.end(), [&](const StateInfo& state) { return state.name == text; });
   }
 
-  /// ONNX's: a number, a text, or a list of integers or texts. Not a bool, which ONNX has not.
+  /// Reads an ONNX value: a number, a string, or a list of integers or strings, but not a bool,
+  /// which ONNX lacks.
   static AttributeValue theirs(const JsonField& field) {
     if (field.get<std::int64_t>() != nullptr) return field.integer();
     if (field.get<double>() != nullptr) return not_nan(field);
@@ -135,7 +137,7 @@ class FormReader {
   }
   AttributeValue absent(const JsonField& field, const ParamInfo& of) const {
     auto value = theirs(field);
-    if (!form_.value_of(of, value)) field.refuse("is {}, which is no value of parameter '{}'", to_string(value), of.name);
+    if (!form_.value_of(of, value)) field.refuse("is {}, which is not a valid value of parameter '{}'", to_string(value), of.name);
     return value;
   }
 
@@ -144,9 +146,10 @@ class FormReader {
     const ParamInfo& of = param_at(item.at(0));
     auto from = theirs(item.at(1));
     if (item.at(1).get<std::int64_t>() == nullptr && item.at(1).get<std::string>() == nullptr)
-      item.at(1).refuse("is neither an integer nor a text");
+      item.at(1).refuse("is neither an integer nor a string");
     for (const auto& before : form_.values)
-      if (before.param == of.name && before.theirs == from) item.at(1).refuse("is {}, which the form translates already", to_string(from));
+      if (before.param == of.name && before.theirs == from)
+        item.at(1).refuse("is {}, which the mapping already translates", to_string(from));
     form_.values.push_back({of.name, std::move(from), read_param_value(item.at(2), of)});
   }
   void read_attribute(const JsonField& item) {
@@ -171,7 +174,7 @@ class FormReader {
     if (second.name != first.name) set_param(item.at(2));
     for (const auto* half : {&first, &second})
       if (half->kind != ParamKind::ints && half->kind != ParamKind::floats)
-        item.refuse("makes two lists of one, but parameter '{}' is no list of numbers", half->name);
+        item.refuse("splits a list in two, but parameter '{}' is not a list of numbers", half->name);
     halves.first = first.name, halves.second = second.name;
     form_.halves.push_back(std::move(halves));
   }
@@ -196,7 +199,7 @@ class FormReader {
     form_.only.push_back({attribute(item.at(0)), {std::move(value)}});
   }
 
-  /// Inputs by name take the places that parameters leave, in their order.
+  /// Inputs by name take the positions that parameters leave free, in order.
   void place_inputs() {
     std::vector<std::string> names;
     std::set<std::string> taken;
@@ -215,8 +218,9 @@ class FormReader {
       skip();
       form_.inputs.push_back(names[i]), ++next;
       if (!info_.variadic() || names[i] != info_.inputs.back().name) continue;
-      if (i + 1 < names.size()) list->refuse("has names behind '{}', which takes all that follow", names[i]);
-      if (!places_.empty() && *places_.rbegin() >= next) entry_.refuse("has an input behind '{}', which takes all that follow", names[i]);
+      if (i + 1 < names.size()) list->refuse("has names after '{}', which takes all remaining inputs", names[i]);
+      if (!places_.empty() && *places_.rbegin() >= next)
+        entry_.refuse("has an input after '{}', which takes all remaining inputs", names[i]);
       return;
     }
     while (!places_.empty() && next <= *places_.rbegin()) {
@@ -225,7 +229,7 @@ class FormReader {
     }
   }
 
-  /// The number of outputs gives the parameter that counts them.
+  /// A parameter that counts outputs is set from the number of outputs.
   void require_params() const {
     for (const auto& param : info_.params) {
       const bool counts =
@@ -241,7 +245,7 @@ class FormReader {
   const OperatorInfo& info_;
   OnnxForm form_;
   std::set<std::string> attributes_, set_, outputs_;
-  std::set<std::size_t> places_;  // of parameters
+  std::set<std::size_t> places_;  // input positions used for parameters
 };
 
 bool is_known(const JsonField& form) {
@@ -261,12 +265,12 @@ bool overlap(const OnnxForm& left, const OnnxForm& right) {
 void read_onnx(const JsonField& root, OperatorInfo& info) {
   const auto list = root.find("onnx");
   if (!list) return;
-  if (list->size() > most_forms) list->refuse("has {} forms; at most {} are read", list->size(), most_forms);
+  if (list->size() > most_forms) list->refuse("has {} mappings; at most {} are allowed", list->size(), most_forms);
   for (const auto& entry : list->list()) {
-    if (!is_known(entry)) continue;  // of a newer SDK: what it says cannot be kept here
+    if (!is_known(entry)) continue;  // of a newer SDK: this version cannot represent it
     auto form = FormReader(entry, info).read();
     for (const auto& before : info.onnx)
-      if (overlap(before, form)) entry.refuse("is '{}', whose versions overlap with those of a form before it", form.type);
+      if (overlap(before, form)) entry.refuse("is '{}', whose versions overlap with those of an earlier mapping", form.type);
     info.onnx.push_back(std::move(form));
   }
 }

@@ -9,7 +9,7 @@
 namespace tenon {
 namespace {
 
-/// In the order of ParamKind.
+/// Indexed by ParamKind.
 constexpr std::array<std::string_view, 11> kinds = {"bool", "int32",  "int64", "float32", "float64", "text",
                                                     "ints", "floats", "enum",  "texts",   "tensor"};
 
@@ -109,24 +109,24 @@ DType read_table_dtype(const JsonField& field) {
 }
 
 std::optional<double> read_bound(const JsonField& field, ParamKind kind) {
-  if (!field.is_null() && !has_bounds(kind)) field.refuse("is a bound of a parameter that is neither a number nor a list of numbers");
+  if (!field.is_null() && !has_bounds(kind)) field.refuse("bounds a parameter that is neither a number nor a list of numbers");
   return field.is_null() ? std::nullopt : std::optional(not_nan(field));
 }
 
 std::vector<std::string> read_choices(const JsonField& list, ParamKind kind) {
-  if (!has_choices(kind) && list.size() > 0) list.refuse("is given for a parameter that is neither an enum nor a text");
-  if (kind == ParamKind::choice && list.size() == 0) list.refuse("is empty; an enum needs at least one");
+  if (!has_choices(kind) && list.size() > 0) list.refuse("needs an enum or text parameter");
+  if (kind == ParamKind::choice && list.size() == 0) list.refuse("is empty; an enum needs at least one choice");
   std::vector<std::string> choices;
   for (const auto& item : list.list()) {
     std::string name = plain_text(item);
     if (name.empty()) item.refuse("is empty");
-    if (std::find(choices.begin(), choices.end(), name) != choices.end()) item.refuse("is {} once more", in_quotes(name));
+    if (std::find(choices.begin(), choices.end(), name) != choices.end()) item.refuse("is {}, which the list already has", in_quotes(name));
     choices.push_back(std::move(name));
   }
   return choices;
 }
 
-/// A NaN meets no bound.
+/// NaN satisfies no bound.
 bool meets_bounds(const ParamInfo& param, double value) {
   return (!param.min || value >= *param.min) && (!param.max || value <= *param.max) && (!param.above || value > *param.above) &&
          (!param.below || value < *param.below);
@@ -151,9 +151,10 @@ void check_bounds(const JsonField& entry, const ParamInfo& param) {
   const double lowest = std::max(param.min.value_or(-HUGE_VAL), param.above.value_or(-HUGE_VAL));
   const double highest = std::min(param.max.value_or(HUGE_VAL), param.below.value_or(HUGE_VAL));
   const bool open = param.above == lowest || param.below == highest;
-  if (lowest > highest || (lowest == highest && open)) entry.refuse("has bounds that no value can meet");
-  // A required parameter has no default that anybody gets: its member may start with anything, often 0.
-  if (!param.required && !default_meets_bounds(param)) entry["default"].refuse("does not meet the parameter's own bounds");
+  if (lowest > highest || (lowest == highest && open)) entry.refuse("has bounds that no value can satisfy");
+  // The default of a required parameter is never used: its member may start with any value, often
+  // 0.
+  if (!param.required && !default_meets_bounds(param)) entry["default"].refuse("does not satisfy the parameter's own bounds");
 }
 
 }  // namespace
@@ -166,7 +167,7 @@ AttributeValue read_param_value(const JsonField& field, const ParamInfo& param) 
   ParamInfo given = param;
   given.required = false;
   given.default_value = read_default(field, given);
-  if (!default_meets_bounds(given)) field.refuse("does not meet the bounds of parameter '{}'", param.name);
+  if (!default_meets_bounds(given)) field.refuse("does not satisfy the bounds of parameter '{}'", param.name);
   return given.default_value;
 }
 

@@ -8,15 +8,15 @@
 namespace tenon {
 namespace {
 
-/// A list of the manifest whose entries have names that nothing else in `taken` has.
+/// Checks that the names of a list's entries are not in `taken`, and adds them.
 template <class Entries>
 void require_unique(const JsonField& root, const char* key, const Entries& entries, std::set<std::string_view>& taken) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (!taken.insert(entries[i].name).second) root[key].at(i).refuse("is called '{}', as something before it", entries[i].name);
+    if (!taken.insert(entries[i].name).second) root[key].at(i).refuse("is called '{}', which is already used", entries[i].name);
   }
 }
 
-/// Inputs and outputs share one set, for backward_reads tells them apart by name alone.
+/// Inputs and outputs share one set, because backward_reads refers to both by name.
 void check_names(const JsonField& root, const OperatorInfo& info) {
   std::set<std::string_view> tensors, states, params;
   require_unique(root, "inputs", info.inputs, tensors);
@@ -27,7 +27,7 @@ void check_names(const JsonField& root, const OperatorInfo& info) {
   std::set<std::string_view> names{info.name};
   for (std::size_t i = 0; i < info.aliases.size(); ++i) {
     if (!names.insert(info.aliases[i]).second)
-      root["aliases"].at(i).refuse("is '{}', a name that the operator has already", info.aliases[i]);
+      root["aliases"].at(i).refuse("is '{}', a name that the operator already has", info.aliases[i]);
   }
 }
 
@@ -43,7 +43,7 @@ void check_counts(const JsonField& root, const OperatorInfo& info) {
     if (count.empty()) continue;
     const int param = info.find_param(count);
     const auto field = root["outputs"].at(i)["count"];
-    if (param < 0) field.refuse("is '{}', but there is no such parameter", count);
+    if (param < 0) field.refuse("is '{}', which is not a parameter", count);
     const ParamKind kind = info.params[static_cast<std::size_t>(param)].kind;
     if (kind != ParamKind::int32 && kind != ParamKind::int64) field.refuse("is '{}', which is not an integer parameter", count);
   }
@@ -67,7 +67,7 @@ int output_at(const JsonField& field, const OperatorInfo& info) {
 
 std::pair<int, int> read_term(const JsonField& names, const OperatorInfo& info) {
   const auto count = names.size();
-  if (count != 1 && count != 2) names.refuse("names {} inputs, but a term has one or two", count);
+  if (count != 1 && count != 2) names.refuse("lists {} inputs, but a term has one or two", count);
   const int left = input_at(names.at(0), info), right = count == 2 ? input_at(names.at(1), info) : -1;
   const auto stands_for_many = [&](int input) { return input >= 0 && info.inputs[static_cast<std::size_t>(input)].variadic; };
   if (left == right) names.refuse("is a product of '{}' with itself", info.inputs[static_cast<std::size_t>(left)].name);
@@ -113,11 +113,10 @@ void read_channels_last(const JsonField& root, OperatorInfo& info) {
     if (output >= 0 && info.allocates(static_cast<std::size_t>(output))) item.refuse("is '{}', which the kernel allocates", name);
     auto taken = output >= 0 ? info.channels_last_output[static_cast<std::size_t>(output)]
                              : info.channels_last_input[static_cast<std::size_t>(input)];
-    if (taken) item.refuse("is '{}', which the list has already", name);
+    if (taken) item.refuse("is '{}', which the list already has", name);
     taken = true;
   }
-  if (info.prefers_channels_last && info.channels_last.empty())
-    root["prefers_channels_last"].refuse("is true, but channels_last names nothing");
+  if (info.prefers_channels_last && info.channels_last.empty()) root["prefers_channels_last"].refuse("is true, but channels_last is empty");
 }
 
 }  // namespace
@@ -136,7 +135,7 @@ void read_references(const JsonField& root, OperatorInfo& info) {
       for (const auto& [left, right] : info.linear)
         for (const int input : {left, right})
           if (input >= 0 && (input == term.first || input == term.second))
-            names.refuse("has '{}', as a term before it", info.inputs[static_cast<std::size_t>(input)].name);
+            names.refuse("has '{}', which an earlier term also has", info.inputs[static_cast<std::size_t>(input)].name);
       info.linear.push_back(term);
     }
   read_history(root, info);

@@ -11,7 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Mostly they wait for the disk, so more than there are cores are of use; a thread for a few files would cost more than it saves.
+// Readers mostly wait for the disk, so more threads than cores help; for a few files, a thread
+// costs more than it saves.
 constexpr std::size_t most_readers = 24, files_per_reader = 32;
 
 }  // namespace
@@ -27,7 +28,7 @@ std::vector<fs::path> list_plugin_files(const fs::path& folder) {
     throw Failure(FailureKind::file,
                   "plugin folder '" + folder.string() +
                       "' cannot be read: " + (error == std::errc::no_such_file_or_directory ? "there is no such folder" : error.message()),
-                  "give the folder that holds the plugins' .so files");
+                  "use the folder that contains the plugins' .so files");
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -46,7 +47,8 @@ std::vector<Candidate> read_candidates(const std::vector<fs::path>& files,
   const std::size_t count = std::min(most_readers, files.size() / files_per_reader);
   try {
     for (std::size_t i = 1; i < count; ++i) readers.push_back(std::async(std::launch::async, read_some));
-  } catch (const std::system_error&) {  // no more threads are to be had: those that are there do it all
+    // no more threads available: the existing ones do all the work
+  } catch (const std::system_error&) {
   }
   read_some();
   for (auto& reader : readers) reader.get();

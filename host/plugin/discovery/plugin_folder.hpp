@@ -1,4 +1,4 @@
-// The candidates in a folder, read by several threads.
+// Reads the candidates of a folder with several threads.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -8,10 +8,12 @@
 
 namespace tenon {
 
-/// The folder's files NAME.so that are not hidden, sorted. Throws Failure (file) where the folder cannot be read.
+/// Returns the folder's NAME.so files that are not hidden, sorted. Throws Failure (file) if the
+/// folder cannot be read.
 std::vector<std::filesystem::path> list_plugin_files(const std::filesystem::path& folder);
 
-/// read_candidate() of each file, in their order. `admit` is called from several threads at once.
+/// Calls read_candidate() for each file and returns the results in order. `admit` is called from
+/// several threads at once.
 std::vector<Candidate> read_candidates(const std::vector<std::filesystem::path>& files,
                                        const std::function<void(const std::filesystem::path&, const InputFile&)>& admit);
 

@@ -12,7 +12,7 @@
 namespace tenon {
 namespace {
 
-/// tenon_WORD_vMAJOR, then nothing or __REST.
+/// tenon_WORD_vMAJOR, optionally followed by __REST.
 struct SymbolName {
   std::string_view word, rest;
   int major = 0;

@@ -1,4 +1,4 @@
-// Whether two paths lead to one plugin.
+// Detects paths that lead to the same plugin.
 #pragma once
 #include <filesystem>
 #include <map>
@@ -10,18 +10,19 @@
 
 namespace tenon {
 
-/// A sound file, as it was when it was read.
+/// A valid file, as it was when read.
 struct KnownPlugin {
   const std::filesystem::path& path;
   const FileStamp& stamp;
   const std::vector<std::shared_ptr<const OperatorInfo>>& operators;
 };
 
-/// Compares files; reads each file at most once. Threads: one.
+/// Compares files; reads each file at most once. Not thread-safe.
 class SamePlugins {
  public:
-  /// One file by two paths; or two files with the same bytes and other names, which would otherwise give the same operators two spaces.
-  /// In different folders only if the plugin brings no libraries along, which may differ.
+  /// Returns true for one file under two paths, or for two files with the same bytes and different
+  /// names, which would otherwise put the same operators into two namespaces. Files in different
+  /// folders are the same only if the plugin bundles no libraries, which may differ.
   bool are_same(const KnownPlugin& one, const KnownPlugin& other);
 
  private:

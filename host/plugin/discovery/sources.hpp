@@ -1,4 +1,5 @@
-// Where operators and kernels come from: the files that were read, in the order of the calls that brought them.
+// Sources of operators and kernels: the files that were read, in the order of the calls that added
+// them.
 #pragma once
 #include <sys/stat.h>
 
@@ -16,9 +17,10 @@
 
 namespace tenon {
 
-/// When something was brought: what has the higher layer replaces what has a lower one; of one layer the first folder wins.
+/// Precedence: a higher layer replaces a lower one; within a layer, the first folder wins.
 struct Rank {
-  static constexpr int own_layer = std::numeric_limits<int>::max();  ///< of the host's own operators, which nothing replaces
+  /// layer of the host's own operators, which nothing replaces
+  static constexpr int own_layer = std::numeric_limits<int>::max();
   int layer = 0, folder = 0;
 
   bool operator==(const Rank&) const = default;
@@ -27,27 +29,30 @@ struct Rank {
 
 struct PluginSource {
   std::filesystem::path path;
-  std::vector<std::filesystem::path> also_at;  ///< as PluginFile::also_at
-  std::string name, note;                      ///< of the plugin; see Candidate::note
+  std::vector<std::filesystem::path> also_at;  ///< see PluginFile::also_at
+  /// name of the plugin; for `note`, see Candidate::note
+  std::string name, note;
   FileStamp stamp;
   std::vector<std::shared_ptr<const OperatorInfo>> operators;
   std::vector<KernelInfo> kernels;
   Rank rank;
-  bool sound = false;    ///< neither refused when it was read nor superseded
-  bool changed = false;  ///< superseded: read again since, because it has changed
+  bool sound = false;    ///< neither refused nor superseded
+  bool changed = false;  ///< superseded: it has changed and was read again
 
   bool brings(std::string_view op) const;
 };
 
-/// Threads: one.
+/// Not thread-safe.
 struct PluginSources {
   std::vector<PluginSource> files;
-  std::map<std::string, int, std::less<>> first_layer;  // in which an operator of that full name was brought
+  // first layer that added an operator of that full name
+  std::map<std::string, int, std::less<>> first_layer;
 
   std::string path_of(int file) const { return file < 0 ? "the application" : files[static_cast<std::size_t>(file)].path.string(); }
   void note_layer(const std::string& op, int layer);
-  /// Which of several operators a short name means: that of the first preferred plugin or space that has one, or else the one that comes
-  /// with Tenon; the end: nothing decides. as_source gives an entry's description and file.
+  /// Selects the operator that a short name refers to: that of the first preferred plugin or
+  /// namespace that has one, else the bundled one; end() if ambiguous. as_source returns an entry's
+  /// description and file.
   template <class Entries, class AsSource>
   auto choose(const Entries& entries, const std::vector<std::string>& preferred, AsSource as_source) const {
     if (entries.size() == 1) return entries.begin();
@@ -56,7 +61,7 @@ struct PluginSources {
         if (const auto [op, file] = as_source(*entry); is_preferred(*op, file, word)) return entry;
     return std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return as_source(entry).first->space == bundled_space; });
   }
-  /// `word` is the operator's space, or its plugin as is_called() takes it.
+  /// `word` is the operator's namespace, or its plugin as accepted by is_called().
   bool is_preferred(const OperatorInfo& op, int file, const std::string& word) const;
 };
 
