@@ -47,8 +47,8 @@ std::vector<Candidate> read_candidates(const std::vector<fs::path>& files,
   const std::size_t count = std::min(most_readers, files.size() / files_per_reader);
   try {
     for (std::size_t i = 1; i < count; ++i) readers.push_back(std::async(std::launch::async, read_some));
-    // no more threads available: the existing ones do all the work
   } catch (const std::system_error&) {
+    // no more threads available: the existing ones do all the work
   }
   read_some();
   for (auto& reader : readers) reader.get();

@@ -26,7 +26,7 @@ bool brings_allocator(const ElfFile& elf) {
   return false;
 }
 
-/// Unique symbols of the file that none of the libraries defines.
+/// Returns the file's unique symbols that none of the libraries defines.
 std::vector<ElfFile::UniqueSymbol> own_unique(const ElfFile& elf, const std::vector<std::filesystem::path>& libraries) {
   auto symbols = elf.unique_symbols();
   for (const auto& path : libraries) {
@@ -38,7 +38,7 @@ std::vector<ElfFile::UniqueSymbol> own_unique(const ElfFile& elf, const std::vec
       const std::set<std::string_view> defined(names.begin(), names.end());
       std::erase_if(symbols, [&](const auto& symbol) { return defined.contains(symbol.name); });
     } catch (const PluginError&) {
-      continue;  // the loader says what is wrong with it
+      continue;  // the loader reports what is wrong with it
     }
   }
   return symbols;
@@ -50,7 +50,7 @@ std::uint64_t round_up(std::uint64_t number, std::uint64_t step) {
   return (number + step - 1) / step * step;
 }
 
-/// Collects changes of a copy's dynamic section, and writes them.
+/// Collects changes to a copy's dynamic section and writes them.
 class Change {
  public:
   Change(int descriptor, const InputFile& copy, const ElfFile& elf)
@@ -58,7 +58,7 @@ class Change {
 
   void look_into_itself_first() {
     const Elf64_Dyn symbolic{DT_SYMBOLIC, {0}};
-    Elf64_Dyn* hint = nullptr;  // DT_RELACOUNT only makes loading faster
+    Elf64_Dyn* hint = nullptr;  // DT_RELACOUNT only speeds up loading, so it can be overwritten
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       auto& entry = entries_[i];
       if (entry.d_tag == DT_SYMBOLIC) return;
@@ -68,7 +68,8 @@ class Change {
       }
       if (entry.d_tag == DT_RELACOUNT) hint = &entry;
       if (entry.d_tag != DT_NULL) continue;
-      const bool has_room = i + 1 < entries_.size() && entries_[i + 1].d_tag == DT_NULL;  // another end follows this one
+      // another terminator follows this one
+      const bool has_room = i + 1 < entries_.size() && entries_[i + 1].d_tag == DT_NULL;
       if (auto* place = has_room ? &entry : hint) *place = symbolic;
       return;
     }
@@ -103,7 +104,8 @@ class Change {
     }
   }
 
-  /// The file has no room for longer texts. A further segment at its end has, with the table of segments that names it.
+  /// The file has no room for longer strings, so they go into an additional segment at its end,
+  /// together with the program header table that lists it.
   void append_texts() {
     const auto texts = std::find_if(entries_.begin(), entries_.end(), [](const auto& entry) { return entry.d_tag == DT_STRTAB; });
     if (new_texts_.empty() || texts == entries_.end()) return;
@@ -118,7 +120,8 @@ class Change {
       alignment = std::max<std::uint64_t>(alignment, segment.p_align);
       end = std::max<std::uint64_t>(end, segment.p_vaddr + segment.p_memsz);
     }
-    if (!std::has_single_bit(alignment) || alignment > most_alignment || end > most_address) return;  // no linker makes such files
+    // no linker produces such files
+    if (!std::has_single_bit(alignment) || alignment > most_alignment || end > most_address) return;
     const auto offset = round_up(copy_.size(), alignment), address = round_up(end, alignment);
     std::string text;
     const auto table_size = (segments.size() + 1) * sizeof(Elf64_Phdr);
@@ -139,14 +142,14 @@ class Change {
 
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes) const {
     if (pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset)) != static_cast<ssize_t>(bytes.size()))
-      throw PluginError(PluginStatus::not_loadable, "cannot be copied for loading: no memory");
+      throw PluginError(PluginStatus::not_loadable, "cannot be copied for loading: out of memory");
   }
 
   const int descriptor_;
   const InputFile& copy_;
   const ElfFile& elf_;
   std::vector<Elf64_Dyn> entries_;
-  std::map<std::size_t, std::string> new_texts_;  // by entry
+  std::map<std::size_t, std::string> new_texts_;  // by entry index
 };
 
 void change(int descriptor, const InputFile& copy, const ElfFile& elf, const CopyChanges& changes) {
@@ -159,7 +162,7 @@ void change(int descriptor, const InputFile& copy, const ElfFile& elf, const Cop
   for (const auto& symbol : own_unique(elf, changes.shared_with)) {
     const auto info = static_cast<unsigned char>(ELF64_ST_INFO(STB_GLOBAL, ELF64_ST_TYPE(symbol.info)));
     if (pwrite(descriptor, &info, 1, static_cast<off_t>(symbol.info_offset)) != 1)
-      throw PluginError(PluginStatus::not_loadable, "cannot be copied for loading: no memory");
+      throw PluginError(PluginStatus::not_loadable, "cannot be copied for loading: out of memory");
   }
 }
 
@@ -171,7 +174,7 @@ void change_copy(int descriptor, const InputFile& copy, const CopyChanges& chang
     elf.emplace(copy);
     if (elf->dynamic_section().size == 0) return;
   } catch (const PluginError&) {
-    return;  // whoever loads it says what is wrong with it
+    return;  // loading it reports what is wrong with it
   }
   change(descriptor, copy, *elf, changes);
 }

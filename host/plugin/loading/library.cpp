@@ -22,10 +22,10 @@ namespace {
 namespace dll = boost::dll;
 
 PluginError threw(const std::string& who, const char* what) {
-  return {PluginStatus::crashed, "is broken: " + who + " threw" + (what ? ": " + printable(what) : std::string(" something"))};
+  return {PluginStatus::crashed, "is broken: " + who + " threw" + (what ? ": " + printable(what) : std::string(" an unknown exception"))};
 }
 
-/// Takes over what is loaded, for good: its destructor would unload the plugin.
+/// Keeps a library loaded for good: destroying the object would unload it.
 const dll::shared_library* keep(dll::shared_library library) {
   static std::mutex keeping;
   static auto& kept = *new std::list<dll::shared_library>;
@@ -33,7 +33,7 @@ const dll::shared_library* keep(dll::shared_library library) {
   return &kept.emplace_back(std::move(library));
 }
 
-/// Puts the modes back when it goes, and keeps as words what they were.
+/// Restores the floating-point modes on destruction, and describes the ones it found.
 class ModesAround {
  public:
   explicit ModesAround(std::string& left) : left_(left) {}
@@ -59,14 +59,14 @@ const dll::shared_library* open_library(const std::filesystem::path& path, const
   try {
     library.load(path, error, dll::load_mode::rtld_now | dll::load_mode::rtld_local);
   } catch (const std::exception& thrown) {
-    throw threw("an initialiser", thrown.what());
+    throw threw("an initializer", thrown.what());
   } catch (...) {
-    throw threw("an initialiser", nullptr);
+    throw threw("an initializer", nullptr);
   }
   guard_exit();
   if (!error) return keep(std::move(library));
   const char* reason = dlerror();
-  throw explain_loader_message(reason ? reason : "for no reason that the system's loader gives");
+  throw explain_loader_message(reason ? reason : "the system's loader gave no reason");
 }
 
 const tenon_operator* call(tenon_get_function get, const std::string& symbol, const tenon_host& host, const CodeOwner* owner,
@@ -90,11 +90,11 @@ Library::Library(const std::filesystem::path& path, const std::filesystem::path&
 }
 
 const tenon_operator* Library::table(const std::string& symbol, TableRole role, const tenon_host& host) {
-  if (!library_->has(symbol)) throw PluginError(PluginStatus::broken_manifest, "is broken: once loaded, it lacks the function " + symbol);
+  if (!library_->has(symbol)) throw PluginError(PluginStatus::broken_manifest, "is broken: after loading, it lacks the function " + symbol);
   const auto get = reinterpret_cast<tenon_get_function>(&library_->get<const tenon_operator*(const tenon_host*)>(symbol));
   const tenon_operator* table = call(get, symbol, host, owner_, left_modes_);
   const char* fault = table_fault(table, role);
-  if (fault) throw PluginError(PluginStatus::broken_manifest, "is broken: the table that " + symbol + " returns " + fault);
+  if (fault) throw PluginError(PluginStatus::broken_manifest, "is broken: the table returned by " + symbol + " " + fault);
   return table;
 }
 

@@ -1,4 +1,4 @@
-// A plugin's code in this process. Boost.DLL is seen by library.cpp alone.
+// A plugin's code in this process. Only library.cpp includes Boost.DLL.
 #pragma once
 #include <tenon/abi.h>
 
@@ -14,18 +14,22 @@ class shared_library;
 
 namespace tenon {
 
-/// Loads at once with all symbols (rtld_now) and shows them to nobody else (rtld_local). Never unloaded: tables, threads and exceptions of
-/// a plugin may outlive every object that knows of them.
+/// Loads a plugin with all symbols resolved (rtld_now) and hidden from others (rtld_local). Never
+/// unloads it: tables, threads and exceptions of a plugin may outlive every object that refers to
+/// them.
 class Library {
  public:
-  /// Throws PluginError: unresolved symbol, not loadable, crashed (an initialiser threw).
-  /// `file`: where it comes from, if `path` is that of a copy; then it has that name, for people and for its own code (dladdr).
+  /// Throws PluginError: unresolved symbol, not loadable, crashed (an initializer threw). If `path`
+  /// is a copy, `file` is the original: the library then has that name for people and for its own
+  /// code (dladdr).
   explicit Library(const std::filesystem::path& path, const std::filesystem::path& file = {});
 
-  /// Calls the function of that name with the host's table. Throws PluginError if there is none, if it throws, or if its table is broken.
+  /// Calls the function of that name with the host's table. Throws PluginError if it does not
+  /// exist, throws, or returns a broken table.
   const tenon_operator* table(const std::string& symbol, TableRole role, const tenon_host& host);
 
-  /// Which floating-point modes its code left changed so far, as words; empty where none. They were put back.
+  /// Describes the floating-point modes that its code left changed so far; empty if none. They were
+  /// restored.
   const std::string& left_modes() const { return left_modes_; }
 
  private:

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr const char* first_line = "tenon plugin record 1";
 constexpr std::uintmax_t size_limit = 16384;
 
-/// Another process sees the whole file or none.
+/// Other processes see the whole file or none.
 bool write_whole(const fs::path& path, const std::string& text) {
   if (!make_user_folder(path.parent_path())) return false;
   try {
@@ -35,7 +35,8 @@ bool write_whole(const fs::path& path, const std::string& text) {
   }
 }
 
-/// Lines: what this is, key, reason; then the plugin's path up to the end, for a path may have lines.
+/// Format: the kind, the key and the reason on a line each, then the plugin's path up to the end,
+/// because a path may contain newlines.
 std::optional<QuarantineEntry> read_entry(const fs::path& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > size_limit || error) return std::nullopt;

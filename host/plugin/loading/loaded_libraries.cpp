@@ -10,17 +10,18 @@
 namespace tenon {
 namespace {
 
-/// A plugin's copy says the whole path instead of a name with a slash.
+/// In a plugin's copy, names with a slash are replaced by the full path.
 std::string name_for_loader(const std::string& name, const NeededLibrary& library) {
   return name.find('/') == std::string::npos ? name : std::filesystem::absolute(library.path).string();
 }
 
-/// The loader leaves out slashes at the end of a folder.
+/// The loader strips slashes at the end of a folder.
 std::filesystem::path comparable(const std::filesystem::path& path) {
   return path.empty() ? path : std::filesystem::absolute(path).lexically_normal();
 }
 
-/// The path of the library that the loader takes for that name without looking for a file; empty if there is none.
+/// Returns the path of the already loaded library that the loader would use for the name; empty if
+/// there is none.
 std::filesystem::path loaded_as(const std::string& name) {
   void* const library = dlopen(name.c_str(), RTLD_NOLOAD | RTLD_LAZY);
   link_map* map = nullptr;
@@ -33,7 +34,7 @@ std::filesystem::path loaded_as(const std::string& name) {
 }  // namespace
 
 LoadedLibraries& LoadedLibraries::of_this_process() {
-  static auto& all = *new LoadedLibraries;  // never destroyed, as what it knows of is not
+  static auto& all = *new LoadedLibraries;  // never destroyed, like the libraries it refers to
   return all;
 }
 
@@ -63,9 +64,9 @@ bool LoadedLibraries::clash(const std::vector<NeededLibrary>& libraries) {
       if (library.found != NeededLibrary::Found::by_system)
         clash = clash || changed || (other && (is_copy || brought != brought_.end()));
       else if (changed)
-        throw PluginError(
-            PluginStatus::not_loadable,
-            "needs the library " + path.string() + ", which has changed since another plugin loaded it in this process: start again");
+        throw PluginError(PluginStatus::not_loadable,
+                          "needs the library " + path.string() +
+                              ", which has changed since another plugin loaded it in this process: restart the program");
     }
   return clash;
 }

@@ -1,4 +1,4 @@
-// The plugins' code in this process.
+// Plugin code loaded in this process.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -13,25 +13,26 @@
 
 namespace tenon {
 
-/// What all hosts together have loaded. Nothing is ever unloaded, so that a second copy of the same file would take its memory for good.
-/// Threads: any, at once.
+/// Libraries loaded by all hosts of the process. Nothing is ever unloaded, so a second copy of the
+/// same file would occupy memory for good. Thread-safe.
 class LoadedLibraries {
  public:
   static LoadedLibraries& of_this_process();
 
-  /// Nothing if no file of that path and key (load_key) was loaded.
+  /// Returns std::nullopt if no file with that path and key (load_key) was loaded.
   std::optional<Library> find(const std::filesystem::path& path, std::uint64_t key);
   void add(const std::filesystem::path& path, std::uint64_t key, const Library& library);
 
-  /// By the path that the loader has for them, and as they were then.
+  /// Libraries by the loader's path, with their stamps at that time.
   using Files = std::map<std::filesystem::path, FileStamp>;
 
-  /// Whether the loader would take a library that another plugin brought, from another file or from this one before it changed, for one
-  /// of these: it compares names only. Throws PluginError (not loadable) for one of the system.
+  /// Returns whether the loader would confuse one of these libraries with one loaded by another
+  /// plugin, from another file or from an earlier version of the same file: it compares names only.
+  /// Throws PluginError (not loadable) if that is a system library.
   bool clash(const std::vector<NeededLibrary>& libraries);
-  /// Those of the libraries that this process has not loaded yet.
+  /// Returns the libraries that this process has not loaded yet.
   static Files missing(const std::vector<NeededLibrary>& libraries);
-  /// A plugin brought these along.
+  /// Records libraries that a plugin loaded.
   void add(Files files);
 
  private:

@@ -8,7 +8,7 @@
 namespace tenon {
 namespace {
 
-/// What stands in `text` between `before` and the next of `ends`; empty where `before` does not.
+/// Returns the text between `before` and the next of `ends`; empty if `before` does not occur.
 std::string_view between(std::string_view text, std::string_view before, std::string_view ends) {
   const auto at = text.find(before);
   if (at == std::string_view::npos) return {};
@@ -16,7 +16,8 @@ std::string_view between(std::string_view text, std::string_view before, std::st
   return text.substr(0, text.find_first_of(ends));
 }
 
-/// Without the private copy's path, which means nothing to anybody: it stands before a colon, or in "required by /proc/self/fd/3)".
+/// Removes the private copy's path, which is meaningless to users. It precedes a colon, or occurs
+/// in "required by /proc/self/fd/3)".
 std::string without_copy(std::string_view message) {
   std::string text(message);
   for (auto at = text.find("/proc/"); at != std::string::npos; at = text.find("/proc/", at)) {
@@ -30,10 +31,10 @@ std::string without_copy(std::string_view message) {
 }  // namespace
 
 PluginError explain_loader_message(std::string_view message) {
-  if (!is_plain_text(message)) return {PluginStatus::not_loadable, "cannot be loaded, for a reason that is not plain text"};
+  if (!is_plain_text(message)) return {PluginStatus::not_loadable, "cannot be loaded: the loader's message is not plain text"};
   if (const auto symbol = between(message, "undefined symbol: ", ", "); !symbol.empty()) {
-    return {PluginStatus::unresolved_symbol, "uses the symbol " + std::string(symbol) +
-                                                 ", which neither it nor the libraries that it names have: link the library that has it"};
+    return {PluginStatus::unresolved_symbol,
+            "uses the symbol " + std::string(symbol) + ", which neither it nor its libraries define: link the library that defines it"};
   }
   if (message.find("open shared object file: Too many open files") != std::string_view::npos)
     return {PluginStatus::not_loadable, too_many_files};
@@ -42,7 +43,7 @@ PluginError explain_loader_message(std::string_view message) {
     const std::string_view name = message.substr(0, at);
     return {PluginStatus::not_loadable,
             "needs the library " + std::string(name.substr(name.rfind(' ') + 1)) +
-                ", which was not found: install it, or put it beside the plugin and link with -Wl,-rpath,'$ORIGIN'"};
+                ", which was not found: install it, or put it next to the plugin and link with -Wl,-rpath,'$ORIGIN'"};
   }
   return {PluginStatus::not_loadable, "cannot be loaded: " + without_copy(message)};
 }

@@ -1,4 +1,4 @@
-// The system loader's message, turned into a status and a sentence.
+// Converts the system loader's message to a status and a sentence.
 #pragma once
 #include <string_view>
 
@@ -6,11 +6,11 @@
 
 namespace tenon {
 
-/// Why a plugin is not loaded when descriptors ran out; follows its path.
+/// Reason for not loading a plugin when file descriptors run out; follows its path.
 inline constexpr const char* too_many_files =
-    "cannot be loaded: too many files are open in this process (ulimit -n), of which each loaded plugin keeps one";
+    "cannot be loaded: this process has too many open files (ulimit -n); each loaded plugin keeps one open";
 
-/// `message` is dlerror()'s, in English; any other text becomes part of a general sentence.
+/// `message` is dlerror()'s English text; unknown messages become part of a general sentence.
 PluginError explain_loader_message(std::string_view message);
 
 }  // namespace tenon

@@ -13,7 +13,7 @@
 namespace tenon {
 namespace {
 
-/// Empty if the program has no loader.
+/// Returns an empty path if the program has no loader.
 std::string loader_path() {
   Dl_info info{};
   const auto* base = reinterpret_cast<const void*>(_r_debug.r_ldbase);
@@ -27,7 +27,7 @@ LoaderRules ask_loader() {
   if (const char* tunables = std::getenv("GLIBC_TUNABLES")) environment.push_back(std::string("GLIBC_TUNABLES=") + tunables);
   const std::vector<std::string> arguments{loader, "--library-path", asked_folders, "--list", "/proc/" + std::to_string(getpid()) + "/exe"};
   try {
-    Child child(arguments, {Child::nothing, Child::nothing, Child::report}, {"the system's loader cannot be asked", ""}, &environment);
+    Child child(arguments, {Child::nothing, Child::nothing, Child::report}, {"cannot run the system's loader", ""}, &environment);
     return rules_in(child.read_all().first);
   } catch (const Failure&) {
     return {};

@@ -1,4 +1,4 @@
-// Where the system's loader looks for a library, besides in the folders that it is given.
+// Folders that the system's loader searches in addition to those it is told.
 #pragma once
 #include <map>
 #include <string>
@@ -7,19 +7,23 @@
 
 namespace tenon {
 
-/// The loader's own answers: they depend on its version, its build, the processor and GLIBC_TUNABLES.
+/// Determined by the loader's own output: they depend on its version, its build, the processor and
+/// GLIBC_TUNABLES.
 struct LoaderRules {
-  /// Of each folder, in its order, as in "glibc-hwcaps/x86-64-v3"; the last one, "", is the folder itself.
+  /// Subfolders searched in each folder, in order, such as "glibc-hwcaps/x86-64-v3"; the last one,
+  /// "", is the folder itself.
   std::vector<std::string> subfolders{""};
-  /// What $LIB and $PLATFORM mean in a run path, by name; one that is missing here means nothing.
+  /// Values of $LIB and $PLATFORM in run paths, by name; names not listed are not expanded.
   std::map<std::string, std::string> tokens{};
 
-  /// Asks the loader at the first call, in a child process that runs none of the program's code. Without an answer there are neither.
+  /// Runs the loader on the first call, in a child process that runs none of the program's code. If
+  /// that fails, only the folders themselves are searched and no token is expanded.
   static const LoaderRules& of_this_machine();
 };
 
-/// From what the loader prints (LD_DEBUG=libs) while it searches `asked_folders` (--library-path).
+/// Parses what the loader prints (LD_DEBUG=libs) when it searches `asked_folders` (--library-path).
 LoaderRules rules_in(std::string_view debug_text);
-inline constexpr const char* asked_folders = "/dev/null/a:/dev/null/b/$LIB:/dev/null/c/$PLATFORM";  // none of which can be there
+// these folders cannot exist
+inline constexpr const char* asked_folders = "/dev/null/a:/dev/null/b/$LIB:/dev/null/c/$PLATFORM";
 
 }  // namespace tenon

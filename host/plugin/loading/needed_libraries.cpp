@@ -22,13 +22,13 @@ namespace {
 namespace fs = std::filesystem;
 using Found = NeededLibrary::Found;
 
-/// A folder that is searched.
+/// A folder to search.
 struct SearchFolder {
   std::string folder;
-  bool by_origin = false;  // of the plugin, or of a bundled library
+  bool by_origin = false;  // from $ORIGIN of the plugin or of a bundled library
 };
 
-/// An empty part is the current folder.
+/// Splits a list of folders; an empty entry is the current folder.
 std::vector<std::string> split(std::string_view list, const char* separators) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= list.size();) {
@@ -39,7 +39,7 @@ std::vector<std::string> split(std::string_view list, const char* separators) {
   return parts;
 }
 
-/// As the loader understands it in an object that lies in `folder`.
+/// Expands tokens as the loader does for an object in `folder`.
 std::string expand(const std::string& text, const std::string& folder) {
   if (text.find('$') == std::string::npos) return text;
   auto values = LoaderRules::of_this_machine().tokens;
@@ -47,7 +47,7 @@ std::string expand(const std::string& text, const std::string& folder) {
   return expand_tokens(text, values);
 }
 
-/// Whether the object names its own folder.
+/// Returns whether the text contains $ORIGIN.
 bool has_origin(const std::string& text) {
   return expand_tokens(text, {{"ORIGIN", ""}}) != text;
 }
@@ -62,14 +62,14 @@ std::vector<SearchFolder> environment_folders() {
   return folders;
 }
 
-/// The libraries of the system's loader, by its cache. Threads: any.
+/// Libraries in the system loader's cache. Thread-safe.
 class SystemLibraries {
  public:
   static SystemLibraries& of_this_machine() {
     static auto& all = *new SystemLibraries;
     return all;
   }
-  /// Empty if it has none of that name for this machine.
+  /// Returns an empty path if there is no library of that name for this machine.
   std::string find(const std::string& name) {
     const std::lock_guard lock(mutex_);
     if (const auto known = found_.find(name); known != found_.end()) return known->second;
@@ -80,7 +80,7 @@ class SystemLibraries {
   }
 
  private:
-  /// Texts are the only part of the cache that looks like paths.
+  /// Only strings in the cache look like paths.
   SystemLibraries() {
     std::ifstream cache("/etc/ld.so.cache", std::ios::binary);
     for (std::string text; std::getline(cache, text, '\0');)
@@ -117,7 +117,7 @@ class Search {
   }
 
  private:
-  /// What the search reads from a file, and which object needed it first.
+  /// What the search reads from a file, and the object that first needed it.
   struct Object {
     std::vector<SearchFolder> rpath, runpath;
     std::vector<std::string> needed;
@@ -143,7 +143,8 @@ class Search {
     return objects_.size() - 1;
   }
 
-  /// Nothing where the loader looks further: no file, or one that is not sound here.
+  /// Returns std::nullopt if the loader would search on: if there is no file, or one that is not
+  /// valid for this machine.
   std::optional<std::size_t> open(const fs::path& path, Found found, std::size_t needed_by) {
     std::error_code error;
     if (!fs::is_regular_file(path, error)) return std::nullopt;
@@ -199,7 +200,7 @@ class Search {
   }
 
   std::vector<SearchFolder> environment_;
-  std::vector<Object> objects_;  // of libraries_
+  std::vector<Object> objects_;  // indexed like libraries_
   std::vector<NeededLibrary> libraries_;
   std::map<std::string, std::size_t> by_name_;
 };
@@ -208,7 +209,7 @@ bool continues_name(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// 0 if `text` does not begin with that token.
+/// Returns the token's length, or 0 if `text` does not begin with it.
 std::size_t token_size(std::string_view text, const std::string& name) {
   if (text.starts_with("${" + name + "}")) return name.size() + 3;
   const auto end = name.size() + 1;

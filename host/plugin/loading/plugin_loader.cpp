@@ -21,7 +21,7 @@ std::vector<std::string> table_symbols(const PluginFile& file) {
   return symbols;
 }
 
-/// The copy was made later than the catalog: it must still say what the catalog says.
+/// The copy is newer than the catalog, so its content must still match.
 void require_unchanged(const PrivateCopy& copy, const PluginFile& file, const PluginLoader::Operators& expected) {
   const Candidate now = read_candidate(copy.path(), [](const InputFile&) {});
   const auto has = [&](const auto& info) {
@@ -31,7 +31,7 @@ void require_unchanged(const PrivateCopy& copy, const PluginFile& file, const Pl
       now.file.usable() && table_symbols(now.file) == table_symbols(file) && std::all_of(expected.begin(), expected.end(), has);
   if (!same)
     throw PluginError(PluginStatus::not_loadable,
-                      "has changed since its folder was read: add the folder again (Host::add_plugins), or start again");
+                      "has changed since its folder was read: add the folder again (Host::add_plugins), or restart the program");
 }
 
 }  // namespace
@@ -63,7 +63,8 @@ void PluginLoader::admit_place(const std::filesystem::path& path, const InputFil
   if (entry) throw PluginError(PluginStatus::quarantined, "is quarantined: it " + entry->reason);
 }
 
-// One that another took the place of meanwhile is a duplicate, which may be loaded: who asks for it began before that.
+// A file that was replaced meanwhile is a duplicate; it may still be loaded for callers that
+// started before that.
 template <class Work>
 void PluginLoader::try_to(PluginFile& file, const Operators& expected, Work work) {
   if (!file.usable() && file.status != PluginStatus::duplicate) throw PluginError(file.status, file.reason);
@@ -92,7 +93,8 @@ bool PluginLoader::isolates(const PluginFile& file) const {
          std::any_of(isolation.plugins.begin(), isolation.plugins.end(), [&](const auto& name) { return is_called(file, name); });
 }
 
-// Its worker is the child process that tries it. That it did no harm there is not remembered: there it may do less than here.
+// The worker itself is the trial in a child process. Success there is not remembered, because code
+// in a worker may do less than here.
 IsolatedPlugin& PluginLoader::open_isolated(int number, PluginFile& file, const Operators& expected) {
   if (const auto loaded = isolated_.find(number); loaded != isolated_.end()) return *loaded->second;
   try_to(file, expected, [&](PrivateCopy& bytes) { isolated_.emplace(number, start_worker(file, bytes)); });
@@ -102,12 +104,12 @@ IsolatedPlugin& PluginLoader::open_isolated(int number, PluginFile& file, const 
 std::shared_ptr<IsolatedPlugin> PluginLoader::start_worker(const PluginFile& file, PrivateCopy& copy) {
   const auto& isolation = options_.isolation;
   if (isolation.program.empty()) {
-    throw Failure(FailureKind::failed, "the program tenon-worker, which runs isolated plugins, is not beside Tenon's library",
-                  "install Tenon whole");
+    throw Failure(FailureKind::failed, "tenon-worker, which runs isolated plugins, is missing next to Tenon's library",
+                  "reinstall Tenon completely");
   }
   const auto libraries = admit_libraries(file, copy);
   const auto key = load_key(copy.content_hash(), libraries);
-  // Kept, because a worker that is started again must run the same code.
+  // Keep the copies, because a restarted worker must run the same code.
   const auto sealed = std::make_shared<Sealed>(seal(file, copy, libraries, Where::worker));
   WorkerPlugin plugin{.path = file.path, .descriptor = copy.descriptor(), .libraries = {}, .readable = {}, .kept = sealed};
   for (const auto& library : *sealed) plugin.libraries.push_back(library->descriptor());
@@ -148,12 +150,13 @@ std::unique_ptr<PrivateCopy> PluginLoader::copy(const PluginFile& file, const Op
   const std::lock_guard lock(admitting_);
   admit_place(file.path, input);
   auto copy = std::make_unique<PrivateCopy>(input, file.path);
-  if (lists_) admit_content(file.path, InputFile(copy->path()));  // the copied bytes: the file may be another by now
+  // check the copied bytes, because the file may have changed
+  if (lists_) admit_content(file.path, InputFile(copy->path()));
   require_unchanged(*copy, file, expected);
   return copy;
 }
 
-/// Throws if there is a fault of the library.
+/// Throws if the library has a fault.
 static void require_none(const std::string& fault, PluginStatus status, const NeededLibrary& library) {
   if (!fault.empty()) throw PluginError(status, "needs the library " + library.path.string() + ", which " + fault);
 }
@@ -182,7 +185,7 @@ bool PluginLoader::has_other_libraries(const std::filesystem::path& path) {
   }
 }
 
-/// In a run path, a colon ends a folder, and a dollar may begin a token.
+/// In run paths, a colon separates folders and a dollar sign may begin a token.
 static bool can_be_searched(const std::filesystem::path& folder) {
   return folder.native().find_first_of(":$") == std::string::npos;
 }
@@ -197,7 +200,7 @@ PluginLoader::Sealed PluginLoader::seal(const PluginFile& file, PrivateCopy& cop
   const auto folder = file.path.parent_path();
   Sealed sealed;
   std::map<std::size_t, PrivateCopy*> copies{{0, &copy}};
-  std::map<std::size_t, std::string> paths;  // of copies, for the loader
+  std::map<std::size_t, std::string> paths;  // paths of copies, as seen by the loader
   for (std::size_t i = 1; i < libraries.size(); ++i) {
     const auto& library = libraries[i];
     if (!is_copied(library, where, folder)) continue;
@@ -206,7 +209,7 @@ PluginLoader::Sealed PluginLoader::seal(const PluginFile& file, PrivateCopy& cop
     if (lists_) {
       const std::lock_guard lock(admitting_);
       require_none(lists_->fault(library.path, InputFile(made->path())), PluginStatus::unlisted,
-                   library);  // the file may be another by now
+                   library);  // the file may have changed
     }
     copies[i] = made.get();
     paths[i] = where == Where::worker ? "/proc/self/fd/" + std::to_string(number) : made->path().string();
@@ -224,7 +227,7 @@ CopyChanges PluginLoader::changes_of(const Libraries& libraries, std::size_t obj
   if (can_be_searched(folder)) changes.origin = folder;
   for (const auto& [name, i] : libraries[object].needs) {
     const auto copied = copies.find(i);
-    // A worker runs in another folder than this process, and paths may be relative.
+    // A worker's current folder differs from this process's, and paths may be relative.
     const bool by_path =
         libraries[i].found != NeededLibrary::Found::by_system && (where == Where::worker || name.find('/') != std::string::npos);
     if (copied != copies.end())
@@ -238,8 +241,8 @@ CopyChanges PluginLoader::changes_of(const Libraries& libraries, std::size_t obj
 void PluginLoader::try_in_child(const PluginFile& file, const PrivateCopy& copy, std::uint64_t key) {
   if (!options_.probe || history_.was_loaded(file.path, key)) return;
   if (options_.probe_program.empty()) {
-    throw Failure(FailureKind::failed, "the program tenon-probe, which tries a plugin before its first load, is not beside Tenon's library",
-                  "install Tenon whole, or give its path as PluginOptions::probe_program");
+    throw Failure(FailureKind::failed, "tenon-probe, which tries a plugin before its first load, is missing next to Tenon's library",
+                  "reinstall Tenon completely, or set PluginOptions::probe_program");
   }
   try {
     probe_library(copy.descriptor(), table_symbols(file), {options_.probe_program, options_.probe_timeout_ms});

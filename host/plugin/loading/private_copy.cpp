@@ -25,8 +25,8 @@ void write_all(int descriptor, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = write(descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EFBIG) refuse("the limit of files' sizes (ulimit -f) holds for it too");
-    if (written <= 0) refuse("no memory");
+    if (written < 0 && errno == EFBIG) refuse("the file size limit (ulimit -f) also applies to the copy");
+    if (written <= 0) refuse("out of memory");
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
 }
@@ -35,12 +35,12 @@ void write_all(int descriptor, std::span<const std::byte> bytes) {
 
 PrivateCopy::PrivateCopy(const InputFile& file, const std::filesystem::path& shown_as) {
   descriptor_ = make_memory_file(shown_as.filename().string().substr(0, 200).c_str());
-  if (descriptor_ < 0) refuse("no memory file");
+  if (descriptor_ < 0) refuse("cannot create a memory file");
   try {
     content_hash_ = tenon::content_hash(file, [this](std::span<const std::byte> part) { write_all(descriptor_, part); });
-    // as the loader will open it
+    // test the path by which the loader will open it
     if (OpenFile::anything(path()).descriptor() < 0)
-      refuse(errno == ENOENT ? "/proc, through which it is loaded, is not mounted" : "it cannot be opened again");
+      refuse(errno == ENOENT ? "/proc, which is needed to load it, is not mounted" : "it cannot be reopened");
   } catch (...) {
     close(descriptor_);
     throw;
@@ -49,7 +49,7 @@ PrivateCopy::PrivateCopy(const InputFile& file, const std::filesystem::path& sho
 
 void PrivateCopy::seal(const CopyChanges& changes) {
   change_copy(descriptor_, InputFile(path()), changes);
-  if (!seal_memory_file(descriptor_, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) refuse("no seal");
+  if (!seal_memory_file(descriptor_, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) refuse("cannot seal it");
 }
 
 PrivateCopy::~PrivateCopy() {

@@ -22,7 +22,7 @@ std::string seconds(int milliseconds) {
 
 PluginError explain_end(const ChildOutcome& outcome, int timeout_ms) {
   if (outcome.timed_out) return {PluginStatus::hung, "hung: loading it in a child process took more than " + seconds(timeout_ms)};
-  const std::string when = " when it was loaded in a child process";
+  const std::string when = " while being loaded in a child process";
   if (!outcome.status) return {PluginStatus::crashed, "ended the process" + when};
   if (WIFSIGNALED(*outcome.status)) {
     const char* name = sigabbrev_np(WTERMSIG(*outcome.status));
@@ -37,11 +37,11 @@ void judge(std::string_view line) {
   const std::string_view word = line.substr(0, blank), text = line.substr(std::min(blank + 1, line.size()));
   if (word == probe::not_opened) throw explain_loader_message(text);
   if (word == probe::no_symbol) {
-    throw PluginError(PluginStatus::broken_manifest, "is broken: once loaded, it lacks the function " + std::string(text));
+    throw PluginError(PluginStatus::broken_manifest, "is broken: after loading, it lacks the function " + std::string(text));
   }
   const auto end = std::min(text.find(' '), text.size());
   throw PluginError(PluginStatus::broken_manifest,
-                    "is broken: the table that " + std::string(text.substr(0, end)) + " returns" + std::string(text.substr(end)));
+                    "is broken: the table returned by " + std::string(text.substr(0, end)) + std::string(text.substr(end)));
 }
 
 }  // namespace
@@ -51,10 +51,10 @@ void probe_library(int library, const std::vector<std::string>& symbols, const P
                                      std::to_string(report_in_child)};
   arguments.insert(arguments.end(), symbols.begin(), symbols.end());
   Child child(arguments, {Child::nothing, Child::nothing, Child::nothing, library, Child::report},
-              {"a plugin cannot be tried in a child process: " + options.program.string(), ""});
+              {"cannot try a plugin in a child process: " + options.program.string(), ""});
   const ChildOutcome outcome = child.watch(options.timeout_ms);
   if (!outcome.line) throw explain_end(outcome, options.timeout_ms);
-  judge(printable(*outcome.line));  // which the plugin may have written
+  judge(printable(*outcome.line));  // the plugin itself may have written the line
 }
 
 }  // namespace tenon

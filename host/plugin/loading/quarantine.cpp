@@ -1,4 +1,4 @@
-// What applications see of the load history and of trust.
+// The public interface to the load history and to trust.
 #include <fmt/format.h>
 
 #include <tenon/host/trust.hpp>
@@ -12,7 +12,7 @@
 namespace tenon {
 namespace {
 
-// What the file is today may be something else than what crashed.
+// The file may have been replaced since the crash.
 QuarantinedPlugin quarantined(const QuarantineEntry& entry) {
   QuarantinedPlugin plugin{.path = entry.plugin, .reason = entry.reason};
   try {
@@ -38,14 +38,14 @@ std::vector<QuarantinedPlugin> quarantined_plugins(const std::filesystem::path& 
 
 std::vector<QuarantinedPlugin> release_plugins(const std::filesystem::path& file_or_folder, const std::filesystem::path& cache) {
   auto path = std::filesystem::absolute(file_or_folder).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();  // dir/ is dir
+  if (!path.has_filename()) path = path.parent_path();  // "dir/" means "dir"
   auto history = history_in(cache);
-  const auto entries = history.quarantine();  // a copy: forgetting changes it
+  const auto entries = history.quarantine();  // a copy, because forget() changes the list
   std::vector<QuarantinedPlugin> released;
   for (const auto& entry : entries) {
     if (entry.plugin != path && entry.plugin.parent_path() != path) continue;
     if (history.forget(entry.plugin) == 0 && history.find_quarantined(entry.plugin, [&] { return entry.key; }) != nullptr)
-      throw Failure(FailureKind::file, fmt::format("{} cannot be taken out of quarantine: its record {} cannot be removed",
+      throw Failure(FailureKind::file, fmt::format("cannot release {} from quarantine: its record {} cannot be removed",
                                                    entry.plugin.string(), entry.record.string()));
     released.push_back(quarantined(entry));
   }
@@ -56,7 +56,7 @@ std::string distrust_reason(const std::filesystem::path& plugin) {
   try {
     return Trust().fault(plugin, InputFile(plugin));
   } catch (const PluginError&) {
-    return {};  // it is not a file; whoever loads it says so
+    return {};  // not a file; loading it reports that
   }
 }
 

@@ -9,7 +9,7 @@
 namespace tenon {
 namespace {
 
-/// ssh-keygen's descriptors 0 (what is signed), 3 (the signers) and 4 (the signature).
+/// Files passed to ssh-keygen as descriptors 0 (content), 3 (signers) and 4 (signature).
 struct SignedFiles {
   const OpenFile& content;
   const InputFile &signers, &signature;
@@ -22,7 +22,7 @@ std::pair<std::string, bool> ssh_keygen(std::vector<std::string> arguments, cons
   arguments.insert(arguments.end(), {"-f", signers_in_child, "-s", signature_in_child});
   const std::vector<int> descriptors{files.content.descriptor(), Child::report, Child::nothing, files.signers.descriptor(),
                                      files.signature.descriptor()};
-  Child child(arguments, descriptors, {"ssh-keygen cannot be started", ""});
+  Child child(arguments, descriptors, {"cannot start ssh-keygen", ""});
   const auto [said, status] = child.read_all();
   return {said, status == 0};
 }
@@ -31,15 +31,16 @@ std::pair<std::string, bool> ssh_keygen(std::vector<std::string> arguments, cons
 
 std::string signature_fault(const InputFile& content, const std::filesystem::path& signature, const std::filesystem::path& signers) {
   try {
-    // opened anew: ssh-keygen reads from the beginning
+    // reopened, because ssh-keygen reads from the beginning
     const auto bytes = OpenFile::anything("/proc/self/fd/" + std::to_string(content.descriptor()));
-    if (bytes.descriptor() < 0) return "cannot be verified: /proc is needed for it";
+    if (bytes.descriptor() < 0) return "cannot be verified: /proc is not available";
     const InputFile signers_file(signers), signature_file(signature);
     const SignedFiles files{bytes, signers_file, signature_file};
     const auto [found, known] = ssh_keygen({"find-principals"}, files);
     const auto name = found.substr(0, found.find('\n'));
-    if (!known || name.empty()) return "is not of a key that you trust";
-    if (!ssh_keygen({"verify", "-n", "tenon-plugin", "-I", name}, files).second) return "is not one of this content for tenon-plugin";
+    if (!known || name.empty()) return "was not made with a key that you trust";
+    if (!ssh_keygen({"verify", "-n", "tenon-plugin", "-I", name}, files).second)
+      return "is not a signature of this content for the namespace tenon-plugin";
     return {};
   } catch (const PluginError& error) {
     return error.what();

@@ -1,4 +1,4 @@
-// Signatures of plugins, as OpenSSH makes them: `ssh-keygen -Y sign -n tenon-plugin -f KEY PLUGIN.so`.
+// Signatures of plugins, made by OpenSSH: `ssh-keygen -Y sign -n tenon-plugin -f KEY PLUGIN.so`.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace tenon {
 
-/// Whether a key in the file `signers` (allowed signers of OpenSSH) made `signature` of what `content` holds. Empty: yes; else why not, as
-/// words that follow the signature's path. ssh-keygen, looked for in PATH, gets open files, no paths.
+/// Checks that `signature` is a signature of `content` by a key in `signers`, an OpenSSH file of
+/// allowed signers. Returns an empty text if so, else the reason, as text that follows the
+/// signature's path. ssh-keygen, searched in PATH, receives open files instead of paths.
 std::string signature_fault(const InputFile& content, const std::filesystem::path& signature, const std::filesystem::path& signers);
 
 }  // namespace tenon

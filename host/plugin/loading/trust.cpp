@@ -15,9 +15,9 @@ namespace tenon {
 namespace {
 
 constexpr auto no_group = static_cast<gid_t>(-1);
-constexpr id_t nobody = 65534;  // stands for all users, or groups, that have no number here
+constexpr id_t nobody = 65534;  // stands for users or groups that have no number in this namespace
 
-/// The user's own group, where it bears the user's name and has no other members.
+/// Returns the user's own group if it has the user's name and no other members.
 gid_t find_private_group(uid_t user) {
   std::vector<char> text(1 << 14);
   passwd account{};
@@ -34,13 +34,14 @@ gid_t find_private_group(uid_t user) {
   return id;
 }
 
-/// Further users that an access control list names show only in the group's bits.
+/// Additional users of an access control list show up only in the group bits.
 bool has_access_list(const std::filesystem::path& path) {
   return getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
 }
 
 const LibraryRights& rights_to_own_library() {
-  static const LibraryRights rights(library_file());  // as early as can be: nothing may have taken the file's place yet
+  // determined early, before the file could be replaced
+  static const LibraryRights rights(library_file());
   return rights;
 }
 
@@ -56,7 +57,8 @@ LibraryRights::LibraryRights(const std::filesystem::path& library) {
     if ((status.st_mode & S_IWGRP) != 0 && status.st_gid != nobody && !has_access_list(path)) groups.push_back(status.st_gid);
   };
   add_group(file, library);
-  if ((folder.st_mode & S_ISVTX) == 0) add_group(folder, place);  // else only owners replace files there
+  // with the sticky bit, only owners can replace files
+  if ((folder.st_mode & S_ISVTX) == 0) add_group(folder, place);
 }
 
 Trust::Trust() : Trust(rights_to_own_library()) {}
@@ -65,13 +67,13 @@ Trust::Trust(LibraryRights library) : user_(geteuid()), private_group_(find_priv
 std::string Trust::status_fault(const struct stat& status, const char* what, const std::filesystem::path& where) const {
   const std::string place = what + (" " + where.string());
   if (status.st_uid != 0 && status.st_uid != user_ && status.st_uid != library_.owner) {
-    return "is not trusted: " + place + " belongs to user number " + std::to_string(status.st_uid) + ", not to you or root";
+    return "is not trusted: " + place + " belongs to user " + std::to_string(status.st_uid) + ", not to you or root";
   }
-  if ((status.st_mode & S_IWOTH) != 0) return "is not trusted: everybody may write to " + place;
+  if ((status.st_mode & S_IWOTH) != 0) return "is not trusted: everyone can write to " + place;
   const bool own_group = status.st_gid == 0 || status.st_gid == private_group_ ||
                          std::find(library_.groups.begin(), library_.groups.end(), status.st_gid) != library_.groups.end();
   if ((status.st_mode & S_IWGRP) != 0 && (!own_group || has_access_list(where))) {
-    return "is not trusted: group number " + std::to_string(status.st_gid) + " may write to " + place;
+    return "is not trusted: group " + std::to_string(status.st_gid) + " can write to " + place;
   }
   return {};
 }
@@ -90,7 +92,7 @@ std::string Trust::fault(const std::filesystem::path& path, const InputFile& fil
   std::error_code error;
   if (std::filesystem::is_symlink(path, error)) {
     const auto target = std::filesystem::canonical(path, error);
-    if (error) return "is not trusted: where it leads to cannot be read";
+    if (error) return "is not trusted: its link target cannot be read";
     if (std::string reason = folder_fault(target.parent_path()); !reason.empty()) return reason;
   }
   return status_fault(file.status(), "the file", path);

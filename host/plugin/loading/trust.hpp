@@ -1,5 +1,5 @@
-// Whether others could have put a plugin where it is than root, the user, and those whose code runs already because Tenon's own library is
-// theirs: loading it would run their code.
+// Checks whether users other than root, the current user, and the owners of Tenon's own library
+// (whose code runs anyway) could have put a plugin in place: loading it would run their code.
 #pragma once
 #include <sys/types.h>
 
@@ -13,23 +13,23 @@
 
 namespace tenon {
 
-/// Who else may change the host's library.
+/// Users and groups that may change the host's library.
 struct LibraryRights {
   LibraryRights() = default;
-  /// The owner of the file at this path; nobody if the file is missing.
+  /// Sets the owner of the file at this path; no owner if the file is missing.
   explicit LibraryRights(const std::filesystem::path& library);
   std::optional<uid_t> owner{};
-  std::vector<gid_t> groups{};  ///< that may write to it, or put another file in its place
+  std::vector<gid_t> groups{};  ///< groups that may write to it or replace the file
 };
 
-/// Threads: one.
+/// Not thread-safe.
 class Trust {
  public:
   Trust();
   explicit Trust(LibraryRights library);
 
-  /// Why the file is not to be trusted, as a sentence that begins with a verb; empty: it may be. Looks at the file and at the folder that
-  /// it lies in; of a symbolic link, at both folders.
+  /// Returns why the file is not trusted, as a sentence that begins with a verb; empty if it is
+  /// trusted. Checks the file and its folder; for a symbolic link, both folders.
   std::string fault(const std::filesystem::path& path, const InputFile& file);
 
  private:
@@ -37,7 +37,8 @@ class Trust {
   std::string folder_fault(const std::filesystem::path& folder);
 
   uid_t user_;
-  gid_t private_group_;  // the group that only the user is in, as most systems make one for everybody; -1: there is none
+  // the group with only this user, which most systems create per user; -1 if there is none
+  gid_t private_group_;
   LibraryRights library_;
   std::map<std::filesystem::path, std::string> folders_;
 };

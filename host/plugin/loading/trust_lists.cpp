@@ -29,8 +29,7 @@ constexpr const char* signed_for = "namespaces=\"tenon-plugin\"";
 fs::path config_folder(const fs::path& config) {
   auto folder = config.empty() ? user_config_folder() : config;
   if (folder.empty())
-    throw Failure(FailureKind::usage,
-                  "there is no place for lists of trusted plugins: neither XDG_CONFIG_HOME nor HOME is an absolute path",
+    throw Failure(FailureKind::usage, "there is no folder for the trust lists: neither XDG_CONFIG_HOME nor HOME is an absolute path",
                   "set HOME, or HostOptions::config");
   return folder;
 }
@@ -43,7 +42,8 @@ fs::path signers_in(const fs::path& config) {
   return config_folder(config) / "trusted_signers";
 }
 
-/// Who may write to a list decides what is loaded. No lines where there is no file.
+/// Reads a list's lines; none if the file does not exist. Refuses lists that others can write to,
+/// because they decide what is loaded.
 std::vector<std::string> lines_of(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return {};
@@ -51,7 +51,7 @@ std::vector<std::string> lines_of(const fs::path& path) {
   try {
     const InputFile file(path, "a list");
     if (const auto fault = Trust().fault(path, file); !fault.empty())
-      throw file_failure("use the list", path, "it " + fault, "take the right to write away from others (chmod go-w)");
+      throw file_failure("use the list", path, "it " + fault, "remove other users' write permission (chmod go-w)");
     if (file.size() > list_size_limit) throw file_failure("use the list", path, "it is larger than 16 MiB");
     text.resize(static_cast<std::size_t>(file.size()));
     file.read_at(0, std::as_writable_bytes(std::span(text)));
@@ -70,12 +70,12 @@ std::vector<std::string> lines_of(const fs::path& path) {
 void write_lines(const fs::path& path, const std::vector<std::string>& lines) {
   AtomicFile file(path);
   for (const auto& line : lines) file.write(line + '\n');
-  file.keep_from_others();  // else it would be refused when it is read
+  file.keep_from_others();  // otherwise reading it would be refused
   file.commit();
 }
 
-/// Nobody else changes the lists meanwhile: of two that read, add a line and write, one would lose its own. The folder is what is locked,
-/// for writing replaces the files; where folders cannot be locked, nothing is.
+/// Locks the lists, because two concurrent read-modify-write cycles could lose a line. Locks the
+/// folder, because writing replaces the files; if folders cannot be locked, there is no lock.
 OpenFile lock_lists(const fs::path& list) {
   OpenFile folder(open(list.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   while (flock(folder.descriptor(), LOCK_EX) != 0 && errno == EINTR) continue;
@@ -86,12 +86,12 @@ bool is_comment(const std::string& line) {
   return line.find_first_not_of(" \t") == std::string::npos || line[0] == '#';
 }
 
-/// `HASH  PATH` or `HASH *PATH`.
+/// Parses `HASH  PATH` or `HASH *PATH`.
 TrustedPlugin read_plugin(const std::string& line, const fs::path& list, std::size_t number) {
   constexpr std::size_t digits = 64;
   if (line.size() > digits + 2 && is_sha256(line.substr(0, digits)) && line[digits] == ' ')
     return {line.substr(0, digits), line.substr(digits + 2)};
-  throw file_failure("use the list", list, fmt::format("line {} is not a SHA-256 and a path", number), "sha256sum writes such lines");
+  throw file_failure("use the list", list, fmt::format("line {} is not a SHA-256 and a path", number), "use the format of sha256sum");
 }
 
 std::vector<TrustedPlugin> read_plugins(const fs::path& list) {
@@ -112,7 +112,7 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-/// Of a key of OpenSSH's, `TYPE BASE64`, that begins at one of these words.
+/// Returns whether an OpenSSH key, `TYPE BASE64`, begins at this word.
 bool is_key(const std::vector<std::string>& words, std::size_t at) {
   if (at + 1 >= words.size()) return false;
   const auto& type = words[at];
@@ -128,7 +128,8 @@ TrustedSigner read_signer(const std::string& line) {
   return {};
 }
 
-/// A principal of OpenSSH's file, which is a list of patterns: neither commas nor wildcards nor quotes.
+/// Returns whether the name is a valid principal of OpenSSH's file, which has lists of patterns: no
+/// commas, wildcards or quotes.
 bool is_signer_name(const std::string& name) {
   const auto is_plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("@._+-").find(c) != std::string_view::npos;
@@ -166,7 +167,7 @@ std::string TrustLists::fault(const fs::path& path, const InputFile& content) {
   std::error_code error;
   const std::string unlisted = "is not on your list of trusted plugins";
   if (!fs::exists(signature, error)) return unlisted + " and has no signature";
-  if (!has_signers_) return unlisted + ", and you trust no key that could have signed it";
+  if (!has_signers_) return unlisted + ", and your list of keys is empty";
   const auto fault = signature_fault(content, signature, signers_file_);
   return fault.empty() ? fault : unlisted + ", and its signature " + signature.string() + " " + fault;
 }
@@ -230,12 +231,12 @@ TrustedSigner trust_signer(const fs::path& public_key, const std::string& name, 
   }
   const auto words = words_of(text.substr(0, text.find('\n')));
   if (!is_key(words, 0))
-    throw Failure(FailureKind::file, public_key.string() + " is not a public key of ssh-keygen",
-                  "ssh-keygen -t ed25519 makes a key; its public half is the file NAME.pub");
+    throw Failure(FailureKind::file, public_key.string() + " is not an OpenSSH public key",
+                  "create a key with ssh-keygen -t ed25519; the public key is the file NAME.pub");
   TrustedSigner signer{!name.empty() ? name : words.size() > 2 ? words[2] : public_key.stem().string(), words[0] + ' ' + words[1]};
   if (!is_signer_name(signer.name))
     throw Failure(FailureKind::usage,
-                  fmt::format("a key cannot have the name '{}': a name has letters, digits and @._+- only", printable(signer.name)),
+                  fmt::format("'{}' cannot be a key's name: only letters, digits and @._+- are allowed", printable(signer.name)),
                   "give it another name");
   const auto list = signers_in(config);
   make_user_folder(list.parent_path());

@@ -1,4 +1,4 @@
-// The user's lists of what is trusted: plugins by their content, and keys that sign plugins.
+// The user's trust lists: plugins by their content, and keys that sign plugins.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -10,15 +10,16 @@
 
 namespace tenon {
 
-/// Which plugins HostOptions::trusted_only lets in. The lists are read when they are first asked for, and whenever they have changed since.
-/// Threads: one.
+/// Decides which plugins HostOptions::trusted_only admits. The lists are read on first use, and
+/// again whenever they change. Not thread-safe.
 class TrustLists {
  public:
-  /// `config`: the folder of the lists; empty: the user's.
+  /// `config` is the folder of the lists; empty: the user's.
   explicit TrustLists(const std::filesystem::path& config);
 
-  /// Why what `content` holds is not let in, as words that follow `path`, from where it comes; empty: it is. `content` must stay what it
-  /// is, or the answer is of no use for loading it. Throws Failure (file) if a list is not sound.
+  /// Returns why `content`, which comes from `path`, is not admitted, as text that follows the
+  /// path; empty if it is. `content` must not change afterwards, or the answer is void. Throws
+  /// Failure (file) if a list is not valid.
   std::string fault(const std::filesystem::path& path, const InputFile& content);
 
  private:

@@ -1,5 +1,6 @@
-// tenon-probe FILE DESCRIPTOR SYMBOL...: loads a plugin and asks for its tables, in a process that may die of it. It links nothing of the
-// host, so that it starts in a millisecond and a plugin that dies here dies of itself.
+// tenon-probe FILE DESCRIPTOR SYMBOL...: loads a plugin and requests its tables, in a process that
+// may crash. It does not link the host, so that it starts within a millisecond and crashes are the
+// plugin's own.
 #include <dlfcn.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -29,17 +30,18 @@ std::int32_t refuse_to_allocate(const tenon_call*, std::uint32_t, std::int64_t, 
 
 constexpr tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, run_in_place, refuse_to_allocate, nullptr};
 
-/// Signals kill as they would without anybody's handlers (a sanitizer's, say); no core files; no life without the host.
+/// Restores default signal actions (a sanitizer may have installed handlers), disables core files,
+/// and ends with the host.
 void prepare(int descriptor) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) std::signal(signal, SIG_DFL);
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   pollfd pipe{descriptor, 0, 0};
-  if (poll(&pipe, 1, 0) == 1) _exit(1);  // the host ended before that: nobody reads
+  if (poll(&pipe, 1, 0) == 1) _exit(1);  // the host ended before prctl(): there is no reader
 }
 
-/// Ends the process without running the plugin's destructors: the host never runs them either.
+/// Ends the process without running the plugin's destructors, as the host does.
 [[noreturn]] void report(int descriptor, std::string line) {
   std::replace(line.begin(), line.end(), '\n', ' ');
   line += '\n';
@@ -55,7 +57,7 @@ void* open_or_report(const char* path, int descriptor) {
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library) return library;
   const char* reason = dlerror();
-  report(descriptor, words(tenon::probe::not_opened, reason ? reason : "for no reason given"));
+  report(descriptor, words(tenon::probe::not_opened, reason ? reason : "unknown reason"));
 }
 
 void check_table(void* library, const char* symbol, int descriptor) {
@@ -73,9 +75,8 @@ int main(int count, char** arguments) {
   int descriptor = -1;
   if (count >= 3) std::from_chars(arguments[2], arguments[2] + std::strlen(arguments[2]), descriptor);
   if (descriptor < 0) {
-    std::fputs(
-        "usage: tenon-probe FILE DESCRIPTOR SYMBOL...\nLoads a plugin for Tenon and reports on the descriptor; Tenon runs it itself.\n",
-        stderr);
+    std::fputs("usage: tenon-probe FILE DESCRIPTOR SYMBOL...\nLoads a plugin and reports to the descriptor. For internal use by Tenon.\n",
+               stderr);
     return 2;
   }
   prepare(descriptor);
