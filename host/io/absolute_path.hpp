@@ -1,10 +1,11 @@
-// Paths that users give, as everything else shows and compares them.
+// Normalization of user-provided paths, for display and comparison.
 #pragma once
 #include <filesystem>
 
 namespace tenon {
 
-/// Absolute, and without `.` and `..`, unless a symbolic link ahead of a `..` makes that the path of something else.
+/// Returns the path as absolute, without `.` and `..`, unless a symbolic link before a `..` would
+/// make that a different file.
 std::filesystem::path absolute_path(const std::filesystem::path& path);
 
 }  // namespace tenon

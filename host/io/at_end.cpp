@@ -12,7 +12,7 @@ namespace {
 
 struct End {
   void (*function)(std::int32_t);
-  pid_t process;  // a copy that fork() makes has none of its connections to end
+  pid_t process;  // a copy made by fork() has no connections of its own to close
 };
 
 struct Ends {
@@ -21,7 +21,7 @@ struct Ends {
 };
 
 Ends& ends() {
-  static auto& all = *new Ends;  // for good: exit() may come while threads run
+  static auto& all = *new Ends;  // never destroyed: exit() may be called while threads run
   return all;
 }
 

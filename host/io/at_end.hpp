@@ -1,15 +1,15 @@
-// What plugins do when the process ends in order.
+// Functions of plugins that run when the process exits normally.
 #pragma once
 #include <cstdint>
 
 namespace tenon {
 
-/// Calls `end` once with the process's exit status: in end_process(), or in exit(), of this process and of no
-/// copy that fork() made. Threads: any.
+/// Registers `end`, called once with the process's exit status by end_process() or exit() of this
+/// process, but not of copies made by fork(). Thread-safe.
 void at_end(void (*end)(std::int32_t status)) noexcept;
-/// Calls what was given, the last one first, and forgets it.
+/// Calls the registered functions in reverse order and removes them.
 void run_at_end(std::int32_t status) noexcept;
-/// Whether one of these functions runs: it may end the process itself.
+/// Returns whether one of these functions is running; it may itself end the process.
 bool is_at_end() noexcept;
 
 }  // namespace tenon

@@ -19,12 +19,13 @@ static std::string descriptor_path(int descriptor) {
   return "/proc/self/fd/" + std::to_string(descriptor);
 }
 
-// Names end at 255 bytes.
+// File names are limited to 255 bytes.
 static std::string begin_of_temporary(const std::filesystem::path& target) {
   return target.filename().string().substr(0, 200) + '.';
 }
 
-// NAME.PROCESS-NUMBER.tmp beside the target, so that renaming never crosses file systems.
+// Returns NAME.PROCESS-NUMBER.tmp in the target's folder, so that renaming never crosses file
+// systems.
 static std::filesystem::path temporary_beside(const std::filesystem::path& target) {
   static std::atomic<unsigned> counter = 0;
   return target.parent_path() / (begin_of_temporary(target) + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".tmp");
@@ -44,7 +45,8 @@ static bool lock(int descriptor) {
   return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
 }
 
-// The old file's mode, 0 where there is none. Renaming would replace anything at all, /dev/null included, so look first.
+// Returns the old file's mode, 0 if there is none. Checks the target first, because renaming would
+// replace anything, even /dev/null.
 static unsigned mode_of_old_file(const std::filesystem::path& path, const std::filesystem::path& target) {
   struct stat status {};
   if (::stat(target.c_str(), &status) != 0) {
@@ -52,7 +54,7 @@ static unsigned mode_of_old_file(const std::filesystem::path& path, const std::f
     throw file_failure("write", path, system_reason(errno));
   }
   if (S_ISDIR(status.st_mode)) throw file_failure("write", path, system_reason(EISDIR));
-  if (!S_ISREG(status.st_mode)) throw file_failure("write", path, "it is a pipe or a device, and a file is needed");
+  if (!S_ISREG(status.st_mode)) throw file_failure("write", path, "it is a pipe or a device, but a file is needed");
   if (::faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) throw file_failure("write", path, "it is write-protected");
   return status.st_mode & 0777U;
 }
@@ -64,7 +66,7 @@ void AtomicFile::write_text(const std::filesystem::path& path, std::string_view 
 }
 
 AtomicFile::AtomicFile(const std::filesystem::path& path, bool synced) : path_(path), synced_(synced) {
-  if (!path.has_filename()) throw file_failure("write", path.empty() ? "a file" : path, "a file's name is needed");
+  if (!path.has_filename()) throw file_failure("write", path.empty() ? "a file" : path, "the path has no file name");
   std::error_code error;
   target_ = std::filesystem::canonical(path, error);
   if (error) target_ = path;
@@ -73,13 +75,15 @@ AtomicFile::AtomicFile(const std::filesystem::path& path, bool synced) : path_(p
   mode_ = mode_of_old_file(path_, target_);
   struct stat status {};
   if (::stat(folder_.c_str(), &status) != 0 && errno == ENOENT) {
-    throw file_failure("write", path, "the folder " + folder_.string() + " does not exist", "make it first: mkdir -p " + folder_.string());
+    throw file_failure("write", path, "the folder " + folder_.string() + " does not exist",
+                       "create it first: mkdir -p " + folder_.string());
   }
   if (synced_) remove_leftovers();
   open_temporary();
 }
 
-// Writers hold a lock on what they write until it has its name. Where there are no locks, everything stays.
+// Writers hold a lock on the temporary file until it is renamed. If the file system has no locks,
+// nothing is removed.
 void AtomicFile::remove_leftovers() const {
   std::error_code error;
   for (std::filesystem::directory_iterator entries(folder_, error), end; !error && entries != end; entries.increment(error)) {
@@ -92,12 +96,13 @@ void AtomicFile::remove_leftovers() const {
 
 void AtomicFile::open_temporary() {
   if (open_nameless() || open_named()) return;
-  if (errno == EACCES || errno == EPERM) throw file_failure("write", path_, "the folder " + folder_.string() + " may not be written");
-  if (errno == ENOENT) throw file_failure("write", path_, "no file can be made in the folder " + folder_.string());  // as in /proc
+  if (errno == EACCES || errno == EPERM) throw file_failure("write", path_, "the folder " + folder_.string() + " is not writable");
+  // for example in /proc
+  if (errno == ENOENT) throw file_failure("write", path_, "no file can be made in the folder " + folder_.string());
   fail(errno);
 }
 
-// A nameless file vanishes by itself when the process is killed. Giving it a name later needs /proc.
+// A nameless file vanishes if the process is killed. Giving it a name later needs /proc.
 bool AtomicFile::open_nameless() {
   file_ = OpenFile(::open(folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
   if (file_.descriptor() < 0 || ::access(descriptor_path(file_.descriptor()).c_str(), F_OK) != 0) return false;
@@ -112,7 +117,7 @@ bool AtomicFile::open_named() {
     if (file_.descriptor() < 0 && errno == EEXIST) continue;
     if (file_.descriptor() < 0) return false;
     temporary_ = name;
-    // Before it had its lock, another process may have taken it for one that a kill left behind.
+    // Before it was locked, another process may have removed it as a leftover.
     if (lock(file_.descriptor()) || errno != EWOULDBLOCK)
       if (file_.is_at(name)) return true;
   }
@@ -162,15 +167,17 @@ void AtomicFile::name_temporary() {
 
 static void sync_folder(const std::filesystem::path& folder, const std::filesystem::path& path) {
   const OpenFile opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // A folder that may be written but not read cannot be synced, nor can those of some network file systems. The file is in place.
+  // Folders that are writable but not readable cannot be synced, nor can those of some network file
+  // systems. The file is in place.
   if (opened.descriptor() < 0) return;
   if (::fsync(opened.descriptor()) != 0 && errno != EINVAL && errno != ENOTSUP) {
     throw Failure(FailureKind::failed,
-                  "cannot write " + path.string() + ": it is in place, but syncing its folder failed (" + system_reason(errno) + ")");
+                  "cannot write " + path.string() + ": the file is in place, but syncing its folder failed (" + system_reason(errno) + ")");
   }
 }
 
-// Closing is where some network file systems report a full disk. Another descriptor keeps the lock until the file has its name.
+// Some network file systems report a full disk only on close. Another descriptor keeps the lock
+// until the file is renamed.
 static bool close_copy(int descriptor) {
   const int copy = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   return copy >= 0 && ::close(copy) == 0;

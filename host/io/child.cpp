@@ -29,7 +29,7 @@ constexpr std::size_t line_limit = 4096;
   throw Failure(FailureKind::failed, start_error.sentence + ": " + std::generic_category().message(error), start_error.hint);
 }
 
-/// Takes in what is there; false once there will be no more.
+/// Reads what is available; returns false at the end.
 bool read_available(int pipe, std::string& text, std::size_t limit) {
   char part[4096];
   while (text.size() < limit) {
@@ -42,7 +42,7 @@ bool read_available(int pipe, std::string& text, std::size_t limit) {
   return false;
 }
 
-/// Default signals and a process group of its own, so that whatever the child starts ends with it.
+/// Sets default signals and a new process group, so that whatever the child starts ends with it.
 void set_attributes(posix_spawnattr_t& attributes) {
   sigset_t none, all;
   sigemptyset(&none);
@@ -57,17 +57,17 @@ std::atomic<pid_t> parent = 0;
 
 void end_with_parent() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);  // it had ended before
+  if (getppid() != parent) _exit(1);  // the parent had already ended
 }
 
-/// This process, and what it forks, ends when its parent does, however that ends.
+/// Makes this process, and what it forks, end when its parent ends in any way.
 void end_with(pid_t starter) {
   parent = starter;
   end_with_parent();
   pthread_atfork([] { parent = getpid(); }, nullptr, end_with_parent);
 }
 
-/// With a null at the end.
+/// Returns null-terminated pointers to the texts.
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
@@ -96,7 +96,8 @@ Child::Child(const std::vector<std::string>& arguments, const std::vector<int>& 
   set_attributes(attributes);
   int error = 0, number = 0;
   const auto count = static_cast<int>(descriptors.size());
-  std::vector<OpenFile> sources;  // above the child's own numbers, so that no dup2 overwrites what a later one needs
+  // numbered above the child's, so that no dup2 overwrites one that is still needed
+  std::vector<OpenFile> sources;
   for (const int descriptor : descriptors) {
     if (descriptor == nothing) {
       posix_spawn_file_actions_addopen(&actions, number++, "/dev/null", O_RDWR, 0);
@@ -122,12 +123,12 @@ Child::Child(const std::function<void(int report)>& work, const StartError& star
   child_ = fork();
   if (child_ < 0) fail(start_error, errno);
   if (child_ > 0) {
-    setpgid(child_, child_);  // both sides: whoever comes first
+    setpgid(child_, child_);  // both processes call it, because either may run first
     return;
   }
   setpgid(0, 0);
   end_with(parent);
-  // A signal that ends this process is what is to be told, whatever handlers came along.
+  // A signal must end this process to be reported, whatever handlers were inherited.
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) std::signal(signal, SIG_DFL);
   work(to_write.descriptor());
   _exit(0);
@@ -137,7 +138,8 @@ Child::~Child() {
   if (child_ > 0) reap();
 }
 
-/// Looks without waiting and without reaping: until it is reaped, its number and its group's belong to nobody else.
+/// Checks without waiting or reaping: until the child is reaped, its process and group numbers
+/// cannot be reused.
 bool Child::has_ended() const {
   siginfo_t info{};
   if (waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return errno == ECHILD;
@@ -176,7 +178,8 @@ std::optional<ChildOutcome> Child::poll_line(Clock::time_point end, int wait_ms)
   if (auto said = said_line()) return said;
   bool ended = child_ < 0;
   if (!ended) {
-    // Not longer than some milliseconds at a time: the pipe does not tell of the child's end while a grandchild holds it open.
+    // Waits only some milliseconds at a time, because the pipe does not show the child's end while
+    // a grandchild holds it open.
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
     pollfd wait{pipe_.descriptor(), POLLIN, 0};
     poll(&wait, open_ ? 1 : 0, static_cast<int>(std::clamp<std::int64_t>(left, 0, std::min(wait_ms, open_ ? 20 : 1))));

@@ -1,4 +1,4 @@
-// A child process: started with a pipe to say something through, watched, and gone with all that it started.
+// Child processes that report through a pipe and are killed together with everything they started.
 #pragma once
 #include <sys/types.h>
 
@@ -14,44 +14,53 @@
 namespace tenon {
 
 struct ChildOutcome {
-  std::optional<std::string> line;  ///< what it said, without the newline
-  std::optional<int> status;        ///< as of waitpid, where it said nothing; none: it took too long, or somebody else waited for it
+  std::optional<std::string> line;  ///< the line it wrote, without the newline
+  /// as from waitpid if it wrote nothing; std::nullopt on a timeout, or if other code has waited
+  /// for it
+  std::optional<int> status;
   bool timed_out = false;
 };
 
-/// Leads a process group of its own, with default signals. When this is destroyed or watched to the end, the child is gone, and so is all
-/// that it started and left in its group.
+/// The child leads its own process group, with default signal actions. When this object is
+/// destroyed or has watched it to the end, the child is gone, along with everything it started and
+/// left in its group.
 class Child {
  public:
   static constexpr int nothing = -1, report = -2;
-  /// What to say where there can be none: `sentence: reason`, of kind failed.
+  /// Error if the child cannot be started: `sentence: reason`, of kind failed.
   struct StartError {
     std::string sentence, hint;
   };
 
-  /// Runs a program, which is looked for in PATH if its name has no slash. Its descriptors 0, 1, 2 ... are the given ones of this process,
-  /// /dev/null for `nothing`, or the pipe for `report`. It has no others. `environment`, as in `LANG=C`: null for this process's own.
+  /// Runs a program, searched in PATH if its name has no slash. `descriptors` are this process's
+  /// descriptors for the child's 0, 1, 2 ..., with /dev/null for `nothing` and the pipe for
+  /// `report`; it gets no others. `environment` has entries such as `LANG=C`; null: this process's
+  /// environment.
   Child(const std::vector<std::string>& arguments, const std::vector<int>& descriptors, const StartError& start_error,
         const std::vector<std::string>* environment = nullptr);
-  /// Forks; call while this process has no threads. `work` gets the pipe to write to. The child is killed when the calling thread ends,
-  /// and so with the process, by whatever signal; so is what it forks itself.
+  /// Forks; call only while this process has no other threads. `work` gets the pipe to write to.
+  /// The child, and what it forks, is killed when the calling thread ends, and so when the process
+  /// ends for any reason.
   Child(const std::function<void(int report)>& work, const StartError& start_error);
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  /// Waits for its next line. If it ends before, or says nothing in time, it is gone.
+  /// Waits for the next line. If the child ends first or writes nothing in time, it is killed.
   ChildOutcome next_line(int timeout_ms);
-  /// The same, but waits for up to `wait_ms` (20 at most), and gives nothing where neither has come by then.
+  /// Same, but waits at most `wait_ms` (capped at 20) and returns std::nullopt if neither has
+  /// happened by then.
   std::optional<ChildOutcome> poll_line(std::chrono::steady_clock::time_point end, int wait_ms);
   /// Waits for one line or the end.
   ChildOutcome watch(int timeout_ms);
-  /// Waits until it has ended; reap() then tells how. Meanwhile any thread may end it.
+  /// Waits until the child has ended; reap() then returns its status. Meanwhile any thread may end
+  /// it.
   void wait_for_end() const;
   void end() const;
-  /// Its status as of waitpid, after it was ended where it had not; none: somebody else waited for it.
+  /// Ends the child if necessary and returns its status as from waitpid; std::nullopt if other code
+  /// has waited for it.
   std::optional<int> reap();
-  /// All that it says until it ends, and its status as of waitpid.
+  /// Returns everything it writes until it ends, and its status as from waitpid.
   std::pair<std::string, std::optional<int>> read_all();
 
  private:
@@ -62,7 +71,7 @@ class Child {
   pid_t child_ = -1;
   OpenFile pipe_{-1};
   bool open_ = true;
-  std::string text_;  // what it said after the last line that was given out
+  std::string text_;  // text after the last line that was returned
 };
 
 }  // namespace tenon

@@ -27,11 +27,12 @@ bool same_file(const struct stat& left, const struct stat& right) {
 
 Failure change(const std::filesystem::path& path, const std::string& what) {
   return {FailureKind::file, fmt::format("{} {}", path.string(), what),
-          "load it again; who replaces a file that is in use writes a new one and renames it"};
+          "load it again; to replace a file that is in use, write a new file and rename it"};
 }
 
-// The clock that stamps files has ticks of some milliseconds. A write in the tick in which the file was last written would leave no trace,
-// so a file that is as new as that is opened a tick later. One that is written to all the time is never settled, and its next time tells.
+// File timestamps advance in ticks of some milliseconds, and a write in the same tick as the last
+// one would leave no trace. So a file that was just written is opened a tick later. A file that is
+// written constantly never settles; its next timestamp reveals the change.
 struct stat settled(const OpenFile& file) {
   constexpr struct timespec millisecond { 0, 1000000 };
   struct stat status = file.status();
@@ -55,7 +56,7 @@ void FileMemory::read() {
     const auto count = ::read(file_.descriptor(), data_ + done, size_ - done);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw file_failure("read", path_, system_reason(errno));
-    if (count == 0) throw file_failure("read", path_, fmt::format("it was cut short to {} bytes while it was read", done));
+    if (count == 0) throw file_failure("read", path_, fmt::format("it was truncated to {} bytes while it was read", done));
     done += static_cast<std::size_t>(count);
   }
   struct stat now {};
@@ -66,7 +67,8 @@ void FileMemory::read() {
 }
 
 void FileMemory::map() {
-  // Private pages are copied when written. NORESERVE: no memory is set aside for copies that hardly anybody makes.
+  // Private pages are copied on write. NORESERVE: no memory is reserved for copies that are rarely
+  // made.
   void* const memory = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file_.descriptor(), 0);
   if (memory == MAP_FAILED) throw file_failure("read", path_, system_reason(errno));
   data_ = static_cast<std::byte*>(memory);
@@ -79,7 +81,7 @@ std::shared_ptr<const FileMemory> FileMemory::open(const std::filesystem::path& 
 
 std::shared_ptr<const FileMemory> FileMemory::of(const std::filesystem::path& path, OpenFile file, std::uint64_t map_above) {
   if (file.size() > std::numeric_limits<std::size_t>::max() - alignment)
-    throw file_failure("read", path, "it is larger than this machine's memory can show");
+    throw file_failure("read", path, "it is larger than the address space");
   const bool mapped = file.size() > map_above;
   if (mapped) {
     const auto status = settled(file);
@@ -109,13 +111,12 @@ void FileMemory::require_unchanged() const {
   struct stat now {};
   const auto& then = file_.status();
   if (::fstat(file_.descriptor(), &now) != 0 || !same_file(now, then))
-    throw change(path_,
-                 "is mapped, but its descriptor was closed by other code of this process, so that nobody can tell whether it changed");
+    throw change(path_, "is mapped, but other code in this process closed its descriptor, so changes cannot be detected");
   if (now.st_size != then.st_size)
     throw change(path_, fmt::format("was {} while it was in use: it had {} bytes and has {}",
-                                    now.st_size < then.st_size ? "cut short" : "written to", then.st_size, now.st_size));
+                                    now.st_size < then.st_size ? "truncated" : "written to", then.st_size, now.st_size));
   if (!same(now.st_mtim, then.st_mtim)) throw change(path_, "was written to while it was in use");
-  if (range_->lost()) throw change(path_, "could not be read while it was in use: pages of it were lost, and zeros took their place");
+  if (range_->lost()) throw change(path_, "lost pages while it was in use, which were replaced by zeros");
 }
 
 }  // namespace tenon

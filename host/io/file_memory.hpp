@@ -1,4 +1,4 @@
-// A whole file as memory: a small one is read, a large one is mapped.
+// A whole file as memory: small files are read, large ones mapped.
 #pragma once
 #include <sys/stat.h>
 
@@ -13,20 +13,24 @@
 
 namespace tenon {
 
-/// What is read stays as it was. Of what is mapped, pages are read when they are first looked at, so opening costs the same for any size,
-/// and they show what is written to the file later: require_unchanged() finds that. Replacing the file by renaming leaves a mapping as it
-/// was. Pages that are gone because the file was cut short end the process by SIGBUS, unless install_mapping_guard() was called.
-/// Share the pointer with whatever points into the bytes, e.g. as the owner of a borrowed Tensor. Threads: any.
+/// Content that was read does not change. Pages of mapped files are read on first access, so
+/// opening takes the same time for any size; they show later writes to the file, which
+/// require_unchanged() detects. Replacing the file by renaming does not affect a mapping. Accessing
+/// pages that are gone because the file was truncated raises SIGBUS, unless install_mapping_guard()
+/// was called. Share the pointer with anything that points into the bytes, for example as the owner
+/// of a borrowed Tensor. Thread-safe.
 class FileMemory : public std::enable_shared_from_this<FileMemory> {
  public:
   static constexpr std::uint64_t most_read = std::uint64_t{64} << 20;
-  /// Files of more than `map_above` bytes are mapped. Throws Failure (file) with the reason, also where the file changes while it is read.
+  /// Maps files larger than `map_above` bytes. Throws Failure (file) with the reason, also if the
+  /// file changes while it is read.
   static std::shared_ptr<const FileMemory> open(const std::filesystem::path& path, std::uint64_t map_above = most_read);
-  /// The same of a file that is open already, called `path`.
+  /// Same for a file that is already open, called `path` in messages.
   static std::shared_ptr<const FileMemory> of(const std::filesystem::path& path, OpenFile file, std::uint64_t map_above = most_read);
-  /// The mapped file in which the byte lies; null where it lies elsewhere. Who asks holds what the byte belongs to.
+  /// Returns the mapped file that contains the byte; null if there is none. The caller must hold
+  /// what the byte belongs to.
   static std::shared_ptr<const FileMemory> at(const void* address);
-  /// Whether at() can find anything: one look at a counter.
+  /// Returns whether at() can find anything; only reads a counter.
   static bool any_mapped() { return MappedRange::count() != 0; }
 
   ~FileMemory();
@@ -37,13 +41,13 @@ class FileMemory : public std::enable_shared_from_this<FileMemory> {
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   bool mapped() const { return range_ != nullptr; }
 
-  /// The same bytes for those who must write them: what is written stays in this process, the file never changes. Aligned to 64 bytes;
-  /// null for an empty file.
+  /// Returns the same bytes for writing; writes stay in this process and never change the file.
+  /// Aligned to 64 bytes; null for an empty file.
   std::byte* data() const { return data_; }
 
-  /// Of a mapped file: throws Failure (file) that names it where its size or its time of modification are not those of when it was opened,
-  /// or where pages of it were lost. Costs an fstat. Others may still change what they have mapped themselves: nobody is told of that in
-  /// time, so such writers and readers must agree on their own.
+  /// For a mapped file, throws Failure (file) if its size or modification time changed since it was
+  /// opened, or if pages of it were lost. Costs an fstat. Writes through other processes' mappings
+  /// are not detected in time; such writers and readers must coordinate on their own.
   void require_unchanged() const;
 
  private:
@@ -52,7 +56,7 @@ class FileMemory : public std::enable_shared_from_this<FileMemory> {
   void map();
 
   std::filesystem::path path_;
-  OpenFile file_;  // of a mapped file; else closed
+  OpenFile file_;  // open only for a mapped file
   std::size_t size_;
   std::byte* data_ = nullptr;
   MappedRange* range_ = nullptr;

@@ -14,12 +14,13 @@ namespace {
 
 constexpr const char* kinds[] = {"null", "true or false", "an integer", "a number", "a string", "a list", "an object"};
 
-/// How a sentence about the value begins that nobody named.
+/// Returns the beginning of a sentence about a value without a name.
 std::string named(std::string_view what) {
   return what.empty() ? "" : std::string(what) + ' ';
 }
 
-/// Appends `.key` and `[i]` for each step from `from` to `to`; false if `to` is not in it.
+/// Appends `.key` and `[i]` for each step from `from` to `to`; returns false if `to` is not below
+/// `from`.
 bool append_way(std::string& way, const JsonValue& from, const JsonValue& to) {
   if (&from == &to) return true;
   const auto before = way.size();
@@ -74,7 +75,7 @@ const std::string& JsonField::text(std::string_view what) const {
 }
 
 std::int64_t JsonField::integer(std::string_view what) const {
-  return require<std::int64_t>(what, "an integer of 64 bits");
+  return require<std::int64_t>(what, "a 64-bit integer");
 }
 
 std::int64_t JsonField::integer(std::string_view what, std::int64_t lowest, std::int64_t highest) const {
@@ -111,7 +112,7 @@ std::vector<JsonField::Entry> JsonField::object(std::string_view what, const std
     if (!known.empty() && std::find(known.begin(), known.end(), member.key) == known.end()) {
       const auto near = near_names(member.key, {known.begin(), known.end()});
       throw Failure(FailureKind::file, fmt::format("{}: {} has no '{}'", place_of(*document_, member.offset), what, printable(member.key)),
-                    did_you_mean(near, fmt::format("it has {}", fmt::join(known, ", "))));
+                    did_you_mean(near, fmt::format("available keys: {}", fmt::join(known, ", "))));
     }
     entries.push_back({member.key, member.offset, JsonField(*document_, member.value)});
   }

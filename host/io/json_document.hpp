@@ -1,4 +1,4 @@
-// JSON, and CBOR as its binary form, as a tree that knows where everything stands in it.
+// JSON, and CBOR as its binary form, as a tree with source positions.
 #pragma once
 #include <fmt/format.h>
 
@@ -17,9 +17,9 @@ struct JsonValue {
   struct Member;
   using List = std::vector<JsonValue>;
   using Object = std::vector<Member>;
-  /// Integers of a text that 64 bits do not hold are doubles.
+  /// Integers that do not fit into 64 bits become doubles.
   std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, List, Object> content;
-  std::size_t offset = 0;  // of its first character in the text
+  std::size_t offset = 0;  // of the value's first character in the text
 };
 struct JsonValue::Member {
   std::string key;
@@ -28,34 +28,37 @@ struct JsonValue::Member {
 };
 
 struct JsonDocument {
-  std::string label;      // what messages call the text: a path
-  std::string_view text;  // somebody else's; empty: CBOR
+  std::string label;      // name of the text in messages: a path
+  std::string_view text;  // not owned; empty for CBOR
   JsonValue root;
 };
 
-/// Throws Failure (file) with line and column: for what is not JSON, for keys given twice, for nesting deeper than 64.
+/// Throws Failure (file) with line and column for invalid JSON, repeated keys, and nesting deeper
+/// than 64.
 JsonDocument parse_json(std::string_view text, std::string label);
 
-/// One value that fills `bytes`. Throws Failure (plugin) with the byte: for what parse_json() refuses, nesting deeper than 6, byte strings
-/// and lists without a length.
+/// Parses a single value that fills `bytes`. Throws Failure (plugin) with the byte offset for what
+/// parse_json() refuses, for nesting deeper than 6, for byte strings, and for lists of indefinite
+/// length.
 JsonDocument parse_cbor(std::span<const std::byte> bytes);
 
-/// `graph.json:3:14`; columns count characters. Of CBOR: `its CBOR, byte 7`.
+/// Returns `graph.json:3:14`, where columns count characters; for CBOR `its CBOR, byte 7`.
 std::string place_of(const JsonDocument& document, std::size_t offset);
 
-/// One value of a document, with the document. `what` names the value in messages: "'shape' of 'image'". Values of CBOR need no name: the
-/// way to them is one, "inputs[1].types[0]".
+/// A value of a document. `what` names the value in messages: "'shape' of 'image'". Values of CBOR
+/// are identified by their path instead: "inputs[1].types[0]".
 class JsonField {
  public:
   JsonField(const JsonDocument& document, const JsonValue& value) : document_(&document), value_(&value) {}
   explicit JsonField(const JsonDocument& document) : JsonField(document, document.root) {}
 
-  /// Throws Failure. (file): `graph.json:3:14: sentence`. Of CBOR (plugin): `inputs[1].types[0] sentence`.
+  /// Throws Failure: (file) `graph.json:3:14: sentence`; for CBOR (plugin) `inputs[1].types[0]
+  /// sentence`.
   template <class... Args>
   [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) const {
     refuse_text(fmt::format(text, std::forward<Args>(args)...));
   }
-  /// `graph.json:3:14`, or `inputs[1].types[0]`, or `it` for all of a CBOR.
+  /// Returns `graph.json:3:14`, or `inputs[1].types[0]` for CBOR (`it` for the root).
   std::string place() const;
   const JsonDocument& document() const { return *document_; }
 
@@ -70,17 +73,19 @@ class JsonField {
   const std::string& text(std::string_view what = {}) const;
   std::int64_t integer(std::string_view what = {}) const;
   std::int64_t integer(std::string_view what, std::int64_t lowest, std::int64_t highest) const;
-  /// Numbers; of a text "inf", "-inf", "nan", too (see append_json of json_text.hpp).
+  /// Accepts numbers; in a text also "inf", "-inf" and "nan" (see append_json_number of
+  /// json_text.hpp).
   double number(std::string_view what = {}) const;
   std::vector<JsonField> list(std::string_view what = {}) const;
-  /// Of a list.
+  /// Returns the length of a list.
   std::size_t size() const { return require<JsonValue::List>({}, "a list").size(); }
   JsonField at(std::size_t i) const;
 
-  /// The members; throws where one is none of `known`, with near names. Empty `known`: any key.
+  /// Returns the members; throws, with near names, for keys that are not in `known`. If `known` is
+  /// empty, any key is accepted.
   struct Entry;
   std::vector<Entry> object(std::string_view what, const std::vector<std::string_view>& known = {}) const;
-  /// A member of an object.
+  /// Returns a member of an object.
   std::optional<JsonField> find(std::string_view key) const;
   JsonField need(std::string_view key, std::string_view what) const;
   JsonField operator[](std::string_view key) const { return need(key, {}); }

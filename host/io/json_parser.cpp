@@ -1,5 +1,5 @@
-// nlohmann's events become a JsonDocument. The depth is checked when a list or an object begins: the parser of CBOR calls itself for each,
-// so bytes could otherwise use up the stack.
+// Builds a JsonDocument from nlohmann's events. The depth is checked when a list or object begins,
+// because the CBOR parser is recursive and could otherwise exhaust the stack.
 #include <algorithm>
 #include <iterator>
 #include <limits>
@@ -11,7 +11,7 @@
 namespace tenon {
 namespace {
 
-/// Characters that count how far the lexer has come: the events do not say where they happen.
+/// Counts the characters that the lexer has read, because the events do not include positions.
 class CountingIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -52,7 +52,7 @@ class TreeBuilder {
   bool null() { return add(nullptr, read_ - 4); }
   bool boolean(bool value) { return add(value, read_ - (value ? 4 : 5)); }
   bool number_integer(std::int64_t value) {
-    if (value == 0) return add(-0.0, start_of_number());  // only negative numbers come here
+    if (value == 0) return add(-0.0, start_of_number());  // only negative numbers arrive here
     return add(value, start_of_number());
   }
   bool number_unsigned(std::uint64_t value) {
@@ -62,7 +62,7 @@ class TreeBuilder {
   }
   bool number_float(double value, const std::string&) { return add(value, start_of_number()); }
   bool string(std::string& value) { return add(std::move(value), start_of_text()); }
-  bool binary(binary_t&) { refuse(read_, "this is a byte string, and a string is needed"); }
+  bool binary(binary_t&) { refuse(read_, "found a byte string, but a text string is needed"); }
 
   bool start_object(std::size_t length) { return open(JsonValue::Object(), length); }
   bool start_array(std::size_t length) { return open(JsonValue::List(), length); }
@@ -82,10 +82,11 @@ class TreeBuilder {
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) {
     std::string_view reason = error.what();
-    for (const std::string_view before : {"] ", "column ", ": "})  // the library's own number, and a place that is told already
+    // strip the library's error number and position
+    for (const std::string_view before : {"] ", "column ", ": "})
       if (const auto found = reason.find(before); found != std::string_view::npos) reason = reason.substr(found + before.size());
-    if (is_cbor()) refuse(position, fmt::format("this cannot be read: {}", printable(reason)));
-    refuse(read_ == 0 ? 0 : read_ - 1, fmt::format("this is not JSON: {}", printable(reason)));
+    if (is_cbor()) refuse(position, fmt::format("invalid CBOR: {}", printable(reason)));
+    refuse(read_ == 0 ? 0 : read_ - 1, fmt::format("invalid JSON: {}", printable(reason)));
   }
 
  private:
@@ -112,8 +113,8 @@ class TreeBuilder {
   template <class Content>
   bool open(Content content, std::size_t length) {
     const std::size_t depth_limit = is_cbor() ? 6 : 64;
-    if (open_.size() == depth_limit) refuse(read_ - 1, fmt::format("this is nested deeper than {} lists and objects", depth_limit));
-    if (is_cbor() && length == std::numeric_limits<std::size_t>::max()) refuse(read_, "this is a list or a map without a length");
+    if (open_.size() == depth_limit) refuse(read_ - 1, fmt::format("nested deeper than {} lists and objects", depth_limit));
+    if (is_cbor() && length == std::numeric_limits<std::size_t>::max()) refuse(read_, "found a list or map of indefinite length");
     auto& value = place();
     value.content = std::move(content);
     value.offset = read_ - 1;
@@ -121,7 +122,7 @@ class TreeBuilder {
     return true;
   }
 
-  // The closing quote was read last. The opening one is the first before it that is not escaped.
+  // The closing quote was read last; the opening one is the first unescaped quote before it.
   std::size_t start_of_text() const {
     if (is_cbor()) return read_;
     const auto& text = document_.text;
@@ -134,7 +135,7 @@ class TreeBuilder {
     return 0;
   }
 
-  // One character after the number was read, unless the text ends with it.
+  // One character after the number has been read, unless the text ends with it.
   std::size_t start_of_number() const {
     const auto belongs = [](char c) { return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'; };
     auto i = std::min(read_, document_.text.size());
@@ -149,7 +150,7 @@ class TreeBuilder {
     std::stable_sort(sorted.begin(), sorted.end(), [](const auto* left, const auto* right) { return left->key < right->key; });
     const auto twice =
         std::adjacent_find(sorted.begin(), sorted.end(), [](const auto* left, const auto* right) { return left->key == right->key; });
-    if (twice != sorted.end()) refuse((*(twice + 1))->offset, fmt::format("the key '{}' is given twice", printable((*twice)->key)));
+    if (twice != sorted.end()) refuse((*(twice + 1))->offset, fmt::format("duplicate key '{}'", printable((*twice)->key)));
   }
 
   JsonDocument& document_;
@@ -168,7 +169,7 @@ void parse(JsonDocument& document, const char* begin, std::size_t size, nlohmann
 JsonDocument parse_json(std::string_view text, std::string label) {
   JsonDocument document{std::move(label), text, {}};
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
-    throw Failure(FailureKind::file, fmt::format("{}: there is nothing in it, where JSON is needed", document.label));
+    throw Failure(FailureKind::file, fmt::format("{}: the file is empty, but JSON is needed", document.label));
   parse(document, text.data(), text.size(), nlohmann::json::input_format_t::json);
   return document;
 }

@@ -61,8 +61,8 @@ void append_json_number(std::string& to, float value) {
   if (!std::isfinite(value)) return append_json_number(to, static_cast<double>(value));
   std::string shortest;
   append_finite(shortest, value);
-  // Readers see a double first. For a rare float the shortest digits lie so close to the middle of two floats that rounding twice goes
-  // wrong.
+  // Readers parse a double first. For a rare float, the shortest digits are so close to the
+  // midpoint of two floats that double rounding goes wrong.
   const bool same = static_cast<float>(std::strtod(shortest.c_str(), nullptr)) == value;
   same ? void(to += shortest) : append_finite(to, static_cast<double>(value));
 }

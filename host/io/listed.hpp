@@ -8,7 +8,8 @@
 
 namespace tenon {
 
-/// `a, b, c`, or `none`; of more than 16 names, which files may have by the million, the first ones: `a, ..., p and 84 more`.
+/// Returns `a, b, c`, or `none`; if there are more than 16 names, as large files may have, only the
+/// first ones: `a, ..., p and 84 more`.
 template <class Names>
 std::string listed(const Names& names) {
   constexpr std::size_t max_listed = 16;

@@ -7,7 +7,7 @@
 namespace tenon {
 
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free,
-              "a signal handler reads them");
+              "a signal handler reads these atomics");
 
 std::atomic<MappedRange*> MappedRange::first_ = nullptr;
 std::atomic<std::size_t> MappedRange::count_ = 0;
@@ -45,7 +45,7 @@ MappedRange& MappedRange::take_free_one() {
 }
 
 MappedRange& MappedRange::add(const void* begin, std::size_t size, int descriptor, const void* owner) {
-  page_size();  // asked once before any signal
+  page_size();  // cache it before any signal
   auto& range = take_free_one();
   const auto address = reinterpret_cast<std::uintptr_t>(begin);
   range.lost_ = false;
@@ -74,7 +74,8 @@ const void* MappedRange::owner_of(const void* address) {
   return find(address, bounds) == nullptr ? nullptr : bounds.owner;
 }
 
-// Where the file was cut short, all pages behind its end are gone, and all are replaced: a large file would else cost a signal a page.
+// If the file was truncated, all pages past its end are replaced at once, because otherwise a large
+// file would cost a signal per page.
 bool MappedRange::repair(const void* address) noexcept {
   Bounds bounds;
   auto* const range = find(address, bounds);
@@ -84,7 +85,7 @@ bool MappedRange::repair(const void* address) noexcept {
   struct stat status {};
   if (::fstat(bounds.descriptor, &status) == 0 && static_cast<std::uintptr_t>(status.st_size) <= page - bounds.begin)
     end = (bounds.end + page_size() - 1) / page_size() * page_size();
-  range->lost_ = true;  // before anybody can read a zero
+  range->lost_ = true;  // before any thread can read a zero
   return ::mmap(static_cast<std::byte*>(const_cast<void*>(address)) - (place - page), end - page, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
 }

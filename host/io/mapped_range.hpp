@@ -1,4 +1,4 @@
-// Where files are mapped, so that a signal handler can tell.
+// Addresses of mapped files, readable from a signal handler.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -6,22 +6,23 @@
 
 namespace tenon {
 
-/// A range of addresses with a file behind it. Ranges are never freed and are used again, so that a signal handler may look through them
-/// at any time. Threads: any.
+/// An address range that is mapped from a file. Ranges are never freed but reused, so that a signal
+/// handler may search them at any time. Thread-safe.
 class MappedRange {
  public:
-  /// `descriptor`: of the file, open as long as the range is there. `owner` is given back by owner_of().
+  /// `descriptor` is the file's, and must stay open as long as the range exists. `owner` is what
+  /// owner_of() returns.
   static MappedRange& add(const void* begin, std::size_t size, int descriptor, const void* owner);
   void remove();
 
   static std::size_t count() { return count_.load(std::memory_order_acquire); }
-  /// Whose range holds the address; null: nobody's.
+  /// Returns the owner of the range with the address, or null.
   static const void* owner_of(const void* address);
 
-  /// Puts zeros where the page of the address is gone, and notes it. False where the address is in no range, or where that fails.
-  /// Safe in a signal handler.
+  /// Maps zeros if the address's page is gone, and records that. Returns false if the address is in
+  /// no range or mapping fails. Async-signal-safe.
   static bool repair(const void* address) noexcept;
-  /// Whether repair() ever had to.
+  /// Returns whether repair() has replaced pages.
   bool lost() const { return lost_.load(); }
 
  private:
@@ -39,9 +40,10 @@ class MappedRange {
   static std::atomic<MappedRange*> first_;
   static std::atomic<std::size_t> count_;
 
-  MappedRange* next_ = nullptr;  // set before others see this one
+  MappedRange* next_ = nullptr;  // set before other threads can see this object
   std::atomic<bool> taken_ = true, lost_ = false;
-  // Readers take no lock: they read again where the version was odd or has changed. All in one order, the default one.
+  // Readers take no lock: they retry if the version is odd or has changed. All accesses use the
+  // default, sequentially consistent order.
   std::atomic<std::uint64_t> version_ = 0;
   std::atomic<std::uintptr_t> begin_ = 0, end_ = 0;
   std::atomic<int> descriptor_ = -1;

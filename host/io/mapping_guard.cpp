@@ -17,10 +17,10 @@ bool repair_mapping(const void* address) noexcept {
   return repaired;
 }
 
-static struct sigaction before;  // written once, before the handler is there
+static struct sigaction before;  // written once, before the handler is installed
 
-// As if there were no handler. A page that is not there is touched again when this returns; a signal that somebody sent is sent again, and
-// arrives when this returns.
+// Acts as if there were no handler. A faulting access is repeated after returning; a signal that
+// was sent is sent again and arrives after returning.
 static void default_action(int signal, const siginfo_t& info) {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;

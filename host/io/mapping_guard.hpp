@@ -1,14 +1,15 @@
-// SIGBUS where a page of a mapped file is gone.
+// Handling of SIGBUS for pages of mapped files that are gone.
 #pragma once
 
 namespace tenon {
 
-/// Whether the address lies in a mapped file of ours. If so, zeros are there now, and FileMemory::require_unchanged() tells of it. A
-/// handler of SIGBUS asks this first, with si_addr, and returns where it is true. Safe in a signal handler; errno stays as it was.
+/// Returns whether the address is in one of our mapped files; if so, it now reads as zeros, and
+/// FileMemory::require_unchanged() reports that. A SIGBUS handler calls this first with si_addr and
+/// returns if it is true. Async-signal-safe; preserves errno.
 bool repair_mapping(const void* address) noexcept;
 
-/// Handles SIGBUS by repair_mapping(); for other addresses and senders, the handler from before is called. Once a process: a second call
-/// does nothing.
+/// Installs a SIGBUS handler that calls repair_mapping(); for other addresses and senders, the
+/// previous handler is called. Further calls in the same process do nothing.
 void install_mapping_guard();
 
 }  // namespace tenon

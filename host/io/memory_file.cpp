@@ -13,7 +13,7 @@
 
 namespace tenon {
 
-// Kernels since 6.3 want to be told that nobody will execve the file; older ones do not know the flag.
+// Kernels since 6.3 expect a flag that the file will not be executed; older ones reject the flag.
 int make_memory_file(const char* name) {
   constexpr unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   const int descriptor = memfd_create(name, flags | MFD_NOEXEC_SEAL);

@@ -1,13 +1,14 @@
-// Files without a name that lie in memory.
+// Anonymous files in memory.
 #pragma once
 
 namespace tenon {
 
-/// A descriptor, closed when another program is executed, of a file that can be sealed. -1: errno says why there is none. `name` is what
-/// /proc and debuggers show.
+/// Creates a sealable file and returns its descriptor, which is closed on exec; -1 with errno on
+/// failure. `name` is shown in /proc and by debuggers.
 int make_memory_file(const char* name);
 
-/// Adds these (F_SEAL_...). Waits up to half a second where the kernel still has work with a page of it. False: errno says why not.
+/// Adds seals (F_SEAL_...). Waits up to half a second if the kernel is still using a page. Returns
+/// false with errno on failure.
 bool seal_memory_file(int descriptor, int seals);
 
 }  // namespace tenon

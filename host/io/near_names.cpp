@@ -10,7 +10,8 @@ char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-/// Optimal string alignment: insertions, deletions, replacements and swaps of neighbours cost 1 each; upper and lower case are one.
+/// Optimal string alignment distance: insertions, deletions, substitutions and transpositions of
+/// neighbours cost 1 each; case is ignored.
 std::size_t slips_between(std::string_view left, std::string_view right) {
   std::vector<std::size_t> before, last(right.size() + 1), row(right.size() + 1);
   for (std::size_t j = 0; j <= right.size(); ++j) last[j] = j;

@@ -32,7 +32,7 @@ OpenFile OpenFile::for_reading(const std::filesystem::path& path) {
   OpenFile file = anything(path);
   if (file.descriptor_ < 0) throw open_failure(path, errno);
   if (S_ISDIR(file.status_.st_mode)) throw open_failure(path, EISDIR);
-  if (!S_ISREG(file.status_.st_mode)) throw file_failure("read", path, "it is a pipe or a device, and a file is needed");
+  if (!S_ISREG(file.status_.st_mode)) throw file_failure("read", path, "it is a pipe or a device, but a file is needed");
   return file;
 }
 

@@ -1,4 +1,4 @@
-// A file opened for reading, with the reason in words where that fails.
+// Files opened for reading, with readable errors.
 #pragma once
 #include <sys/stat.h>
 
@@ -11,10 +11,12 @@ namespace tenon {
 /// Owns a file descriptor.
 class OpenFile {
  public:
-  /// Throws Failure (file) that tells a missing file, a missing folder, a folder, a pipe or device, and an unreadable file apart.
+  /// Throws Failure (file) with a reason that distinguishes a missing file, a missing folder, a
+  /// folder, a pipe or device, and an unreadable file.
   static OpenFile for_reading(const std::filesystem::path& path);
 
-  /// Whatever is at the path; status() says what. Never waits, not even on a pipe. No descriptor: errno says why.
+  /// Opens whatever is at the path; status() tells what. Never blocks, not even on a pipe. On
+  /// failure there is no descriptor, and errno is set.
   static OpenFile anything(const std::filesystem::path& path);
 
   explicit OpenFile(int descriptor) : descriptor_(descriptor) {}
@@ -26,7 +28,8 @@ class OpenFile {
   int descriptor() const { return descriptor_; }
   const struct stat& status() const { return status_; }  ///< when it was opened for reading
   std::uint64_t size() const { return static_cast<std::uint64_t>(status_.st_size); }
-  /// Whether the path is this file's still. A link at its end is another file.
+  /// Returns whether the path still leads to this file. A symbolic link as last component counts as
+  /// a different file.
   bool is_at(const std::filesystem::path& path) const;
   int release() { return std::exchange(descriptor_, -1); }
 

@@ -1,10 +1,10 @@
-// What this machine's CPU can compute with.
+// The CPU's vector capabilities.
 #pragma once
 #include <string>
 
 namespace tenon {
 
-/// `a CPU with AVX2 and no AVX-512`, for messages.
+/// Returns a description for messages, such as `a CPU with AVX2 and no AVX-512`.
 std::string describe_processor();
 
 }  // namespace tenon

@@ -1,11 +1,11 @@
-// Numbers of bytes as people read them.
+// Byte counts in human-readable form.
 #pragma once
 #include <cstdint>
 #include <string>
 
 namespace tenon {
 
-/// `17 B`, `4.0 KiB`, `1.5 GiB`: one decimal place, cut, not rounded.
+/// Returns `17 B`, `4.0 KiB`, `1.5 GiB`: one decimal, truncated, not rounded.
 inline std::string readable_bytes(std::uint64_t bytes) {
   static constexpr const char* units[] = {" KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
   if (bytes < 1024) return std::to_string(bytes) + " B";

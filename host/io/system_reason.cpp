@@ -11,9 +11,9 @@ std::string system_reason(int error) {
     case ENOSPC:
       return "the disk is full";
     case EDQUOT:
-      return "the disk quota is used up";
+      return "the disk quota is exceeded";
     case EFBIG:
-      return "it would be larger than files may be here";
+      return "it would exceed the maximum file size";
     case EACCES:
     case EPERM:
       return "permission denied";
@@ -22,11 +22,11 @@ std::string system_reason(int error) {
     case ENOENT:
       return "there is no such file";
     case EISDIR:
-      return "it is a folder, and a file is needed";
+      return "it is a folder, but a file is needed";
     case ENOTDIR:
-      return "a part of the path is a file where a folder is needed";
+      return "a component of the path is a file instead of a folder";
     case ELOOP:
-      return "its symbolic links lead in a circle";
+      return "its symbolic links form a loop";
     case ENAMETOOLONG:
       return "the name is too long";
     case EMFILE:
@@ -35,7 +35,7 @@ std::string system_reason(int error) {
     case ENOMEM:
       return "out of memory";
     case EIO:
-      return "the device reports an error";
+      return "the device reported an error";
     default:
       return std::generic_category().message(error);
   }

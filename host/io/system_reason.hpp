@@ -1,4 +1,4 @@
-// The system's error numbers as people say them.
+// System error numbers in plain words.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -6,13 +6,14 @@
 
 namespace tenon {
 
-/// `the disk is full` for ENOSPC, and so on; the system's own words for rare ones.
+/// Returns `the disk is full` for ENOSPC, and so on; the system's message for rare errors.
 std::string system_reason(int error);
 
-/// `cannot ACTION PATH: REASON`, of kind file. `action` is a verb: read, write.
+/// Returns `cannot ACTION PATH: REASON`, of kind file. `action` is a verb: read, write.
 Failure file_failure(const char* action, const std::filesystem::path& path, const std::string& reason, std::string hint = {});
 
-/// `cannot write PATH: REASON`, of kind failed: the file may be written, and the system could not.
+/// Returns `cannot write PATH: REASON`, of kind failed: the file may be written, but the system
+/// failed to.
 Failure write_failure(const std::filesystem::path& path, int error);
 
 }  // namespace tenon

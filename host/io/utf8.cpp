@@ -23,7 +23,8 @@ std::size_t skip_ascii(std::string_view text, std::size_t i) {
   return i;
 }
 
-/// Length of the well-formed sequence of more than one byte at `text`; 0 where there is none. Unicode 15, table 3-7.
+/// Returns the length of the well-formed multi-byte sequence at the beginning of `text`; 0 if there
+/// is none. Unicode 15, table 3-7.
 std::size_t sequence_length(std::string_view text) {
   const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   const unsigned first = at(0);
@@ -31,7 +32,8 @@ std::size_t sequence_length(std::string_view text) {
                              : first >= 0xe0 && first <= 0xef ? 3
                              : first >= 0xf0 && first <= 0xf4 ? 4
                                                               : 0;
-  // The second byte's range shuts out overlong forms (e0, f0), surrogates (ed) and what is above U+10FFFF (f4).
+  // The second byte's range excludes overlong forms (e0, f0), surrogates (ed) and values above
+  // U+10FFFF (f4).
   const unsigned low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
   const unsigned high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
   if (length == 0 || at(1) < low || at(1) > high) return 0;
@@ -40,7 +42,7 @@ std::size_t sequence_length(std::string_view text) {
   return length;
 }
 
-/// Of a well-formed sequence.
+/// Decodes a well-formed sequence.
 std::uint32_t code_point(std::string_view sequence) {
   const auto first = static_cast<unsigned char>(sequence[0]);
   if (sequence.size() == 1) return first;

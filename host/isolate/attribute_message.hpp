@@ -1,4 +1,4 @@
-// Attributes in messages, and owned by somebody.
+// Serialization of attributes, and attributes that own their data.
 #pragma once
 #include <tenon/abi.h>
 
@@ -20,7 +20,7 @@ inline std::size_t element_bytes(std::uint32_t kind) {
   return kind == TENON_ATTR_TEXT || kind == TENON_ATTR_TEXTS ? 1 : kind == TENON_ATTR_INTS || kind == TENON_ATTR_FLOATS ? 8 : 0;
 }
 
-/// The size of a dense tensor; empty if dtype, rank or dimensions are not valid.
+/// Returns the size of a dense tensor in bytes; empty if the dtype, rank or dimensions are invalid.
 inline std::optional<std::size_t> tensor_bytes(std::uint32_t dtype, std::uint32_t rank, const std::int64_t* dims) {
   if (dtype >= TENON_DTYPE_COUNT || rank > TENON_MAX_RANK) return {};
   std::uint64_t bytes = size_of(static_cast<DType>(dtype));
@@ -33,13 +33,14 @@ inline std::optional<std::size_t> tensor_bytes(std::uint32_t dtype, std::uint32_
   return bytes;
 }
 
-/// abi.h's type_code.
+/// Returns the type_code of abi.h.
 inline std::uint8_t dlpack_code(DType dtype) {
   const char letter = numpy_letter(dtype);
   return letter == 'i' ? 0 : letter == 'u' ? 1 : letter == 'f' ? 2 : letter == 'V' ? 4 : letter == 'c' ? 5 : 6;
 }
 
-/// A tensor that is not dense or not on the CPU is sent without elements, and the receiver rejects it.
+/// A tensor that is not dense or not on the CPU is sent without elements, and the receiver rejects
+/// it.
 inline void put_tensor(Writer& writer, const tenon_attribute& attribute) {
   const auto* tensor = attribute.tensor;
   TensorParameterRecord record{TENON_DTYPE_COUNT, 0, {}};
@@ -72,7 +73,7 @@ inline void put_attributes(Writer& writer, std::span<const tenon_attribute> attr
   }
 }
 
-/// Attributes whose names and values are their own.
+/// Attributes that own their names and values.
 class OwnedAttributes {
  public:
   OwnedAttributes() = default;
@@ -82,13 +83,13 @@ class OwnedAttributes {
       const auto record = reader.take<AttributeRecord>();
       const auto name = reader.take_text(record.name_bytes);
       const auto size = element_bytes(record.kind);
-      if (name.find('\0') != std::string_view::npos) throw ProtocolError("an attribute's name has a zero in it");
+      if (name.find('\0') != std::string_view::npos) throw ProtocolError("an attribute's name contains a NUL");
       if (record.kind == TENON_ATTR_TENSOR) {
         add_tensor(std::string(name), record, reader);
         continue;
       }
       if (size == 0 && (record.count != 0 || record.kind < TENON_ATTR_BOOL || record.kind > TENON_ATTR_FLOAT))
-        throw ProtocolError("an attribute is of no kind");
+        throw ProtocolError("an attribute has an invalid kind");
       const auto values = size == 1 ? std::as_bytes(reader.take_array<char>(record.count))
                                     : std::as_bytes(reader.take_array<std::int64_t>(size == 0 ? 0 : record.count));
       add(std::string(name), record, values);
@@ -108,7 +109,8 @@ class OwnedAttributes {
     attribute.i = record.i;
     attribute.f = record.f;
     if (element_bytes(record.kind) > 0) {
-      auto& kept = values_.emplace_back(values.size() / 8 + 1);  // a zero byte after a text
+      // includes a zero byte after a text
+      auto& kept = values_.emplace_back(values.size() / 8 + 1);
       if (!values.empty()) std::memcpy(kept.data(), values.data(), values.size());
       attribute.ints = kept.data();
     }
@@ -120,8 +122,8 @@ class OwnedAttributes {
     kept.record = reader.take<TensorParameterRecord>();
     const auto bytes = reader.take_array<std::byte>(record.count);
     if (tensor_bytes(kept.record.dtype, kept.record.rank, kept.record.dims) != bytes.size())
-      throw ProtocolError("a tensor attribute has another shape than its elements");
-    kept.elements.reserve(1);  // not null, even if there are none
+      throw ProtocolError("a tensor attribute's shape does not match its elements");
+    kept.elements.reserve(1);  // so that data() is not null even if empty
     kept.elements.assign(bytes.begin(), bytes.end());
     const auto dtype = static_cast<DType>(kept.record.dtype);
     auto& tensor = kept.tensor;
@@ -147,7 +149,7 @@ class OwnedAttributes {
 
   struct KeptTensor {
     TensorParameterRecord record;
-    std::vector<std::byte> elements;  // aligned as new aligns
+    std::vector<std::byte> elements;  // aligned like memory from operator new
     tenon_tensor tensor{};
   };
   std::deque<KeptTensor> tensors_;

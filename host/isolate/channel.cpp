@@ -28,9 +28,9 @@ using namespace isolate;
 namespace {
 
 constexpr std::uint64_t least_room = 64 << 10;
-constexpr std::uint32_t most_forgotten = 64;  // in one request: a socket holds some 200 notices
+constexpr std::uint32_t most_forgotten = 64;  // per request; a socket buffers about 200 notices
 
-/// Who looks without sleeping needs a core of its own.
+/// Spinning pays off only with a core per side.
 std::uint32_t spin_ns() {
   static const std::uint32_t ns = usable_cores().count() > 1 ? 30'000 : 0;
   return ns;
@@ -60,7 +60,7 @@ Channel::Channel(std::uint32_t number, std::uint64_t most_bytes)
     : number_(number), most_bytes_(most_bytes), control_(sizeof(Control), SharedBlock::Access::write, "a conversation") {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    throw Failure(FailureKind::failed, "cannot speak to a worker process: " + system_reason(errno));
+    throw Failure(FailureKind::failed, "cannot communicate with a worker process: " + system_reason(errno));
   socket_ = OpenFile(ends[0]);
   worker_socket_ = OpenFile(ends[1]);
   control().spin_ns = spin_ns();
@@ -72,7 +72,7 @@ SharedBlock& Channel::room(std::size_t which, std::uint64_t bytes) {
   if (room != nullptr && room->bytes() >= bytes) return *room;
   if (most_bytes_ > 0 && bytes > most_bytes_)
     throw Failure(FailureKind::failed,
-                  "its tensors need " + readable_bytes(bytes) + ", but an isolated operator may have " + readable_bytes(most_bytes_));
+                  "its tensors need " + readable_bytes(bytes) + ", but the limit for isolated operators is " + readable_bytes(most_bytes_));
   if (room != nullptr) forget(*room);
   room.reset();
   const bool read = which == messages || which == inputs;
@@ -83,7 +83,8 @@ SharedBlock& Channel::room(std::size_t which, std::uint64_t bytes) {
   return *room;
 }
 
-// For reading a block is mapped apart from where it may be written to: a kernel that writes to an input crashes, and changes nothing.
+// For reading, a block is mapped separately from where it may be written: a kernel that writes to
+// an input crashes without changing anything.
 std::uint64_t Channel::share(const SharedBlock& block, SharedBlock::Access access) {
   constexpr std::uint64_t for_reading = std::uint64_t{1} << 63;
   const bool writes = access == SharedBlock::Access::write;
@@ -109,12 +110,12 @@ void Channel::forget(const SharedBlock& block) {
   send({block.id(), 0, 0, 1}, -1);
 }
 
-// A worker that has ended has closed its socket: whoever waits for its answer says so.
+// A worker that has ended has closed its socket; waiting for its answer reports that.
 void Channel::send(const BlockNotice& notice, int descriptor) {
   if (send_descriptors(socket_.descriptor(), notice, std::span(&descriptor, descriptor < 0 ? 0 : 1)))
     ++new_blocks_;
   else if (errno == EAGAIN)
-    throw Failure(FailureKind::failed, "it uses more blocks of memory than its worker process can be told of at once");
+    throw Failure(FailureKind::failed, "too many memory blocks announced to its worker process in one call");
 }
 
 const Report& Channel::exchange(WorkerProcess& worker, Operation operation, std::uint64_t instance, std::span<const std::byte> message,
@@ -134,15 +135,15 @@ const Report& Channel::exchange(WorkerProcess& worker, Operation operation, std:
     give_turn(control(), next, control().worker_sleeps);
     const auto turn = wait(worker, deadline ? &*deadline : nullptr);
     try {
-      if (turn != Turn::reply && turn != Turn::callback) throw ProtocolError("it takes a turn that there is not");
+      if (turn != Turn::reply && turn != Turn::callback) throw ProtocolError("it set an invalid turn");
       if (turn == Turn::callback && (handler == nullptr || ++callbacks > callback_limit))
-        throw ProtocolError("it asks for what it may not");
+        throw ProtocolError("it made a callback that is not allowed here");
       read_report(reply_bytes);
       if (turn == Turn::reply) return report_;
       answer(handler);
       next = Turn::resume;
     } catch (const ProtocolError& error) {
-      worker.end(std::string("broke the protocol (") + error.what() + ") and was ended");
+      worker.end(std::string("violated the protocol (") + error.what() + ") and was ended");
       throw Failure(FailureKind::failed, worker.end_sentence(number_));
     }
   }
@@ -157,18 +158,18 @@ Turn Channel::wait(WorkerProcess& worker, const std::chrono::steady_clock::time_
       auto seconds = std::to_string(worker.options().call_seconds);
       seconds.erase(seconds.find_last_not_of('0') + 1);
       if (seconds.back() == '.') seconds.pop_back();
-      worker.end("gave no answer within " + seconds + " s and was ended");
+      worker.end("did not answer within " + seconds + " s and was ended");
       turn = Turn::ended;
     }
   }
   if (turn == Turn::ended) {
-    if (!worker.ended()) worker.end("broke the protocol (it says that it has ended) and was ended");
+    if (!worker.ended()) worker.end("violated the protocol (it claims to have ended) and was ended");
     throw Failure(FailureKind::failed, worker.end_sentence(number_));
   }
   return turn;
 }
 
-// Once: what lies in shared memory may change while it is looked at.
+// Reads it once, because shared memory may change while it is being checked.
 void Channel::read_report(std::uint64_t capacity) {
   const auto& shared = control().report;
   std::memcpy(&report_, &shared, offsetof(Report, text));
@@ -177,7 +178,7 @@ void Channel::read_report(std::uint64_t capacity) {
     std::memcpy(report_.text, shared.text, sizeof report_.text);
     report_.text[sizeof report_.text - 1] = '\0';
   }
-  if (report_.bytes > capacity) throw ProtocolError("a reply is longer than its room");
+  if (report_.bytes > capacity) throw ProtocolError("a reply exceeds its buffer");
   reply_.resize(static_cast<std::size_t>(report_.bytes));
   if (!reply_.empty()) std::memcpy(reply_.data(), rooms_[replies]->data(), reply_.size());
 }

@@ -18,32 +18,34 @@ namespace tenon {
 class WorkerProcess;
 using isolate::Control;
 
-/// Answers what the worker asks in the middle of a request.
+/// Handles callbacks from the worker during a request.
 class CallbackHandler {
  public:
   virtual ~CallbackHandler() = default;
-  /// What it throws becomes the answer; ProtocolError ends the worker.
+  /// Exceptions become the answer, except ProtocolError, which ends the worker.
   virtual void answer(const isolate::Report& question, std::span<const std::byte> payload, isolate::Resume& resume) = 0;
 };
 
-/// Threads: one at a time.
+/// Used by one thread at a time.
 class Channel {
  public:
   Channel(std::uint32_t number, std::uint64_t most_bytes);
 
-  /// Memory of the channel's own, kept for the next request; content as it was left there. Throws Failure where it is more than a call may
-  /// have.
+  /// Returns one of the channel's own buffers, with its previous content; it is reused by later
+  /// requests. Throws Failure if it would exceed the limit of a call.
   enum Room { messages, inputs, outputs, replies, first_of_sparse };
   SharedBlock& room(std::size_t which, std::uint64_t bytes);
 
-  /// Lets the worker use a block of shared_memory for its next request; its number there, 0 where it cannot.
+  /// Lets the worker use a block of shared_memory for its next request; returns its number there, 0
+  /// if that is not possible.
   std::uint64_t share(const SharedBlock& block, SharedBlock::Access access);
 
-  /// Sends a request with this message and waits for the reply. Throws Failure where the worker ends, breaks the protocol or takes too
-  /// long. The report's text is set where its status is not 0, and ends with a zero.
+  /// Sends a request with this message and waits for the reply. Throws Failure if the worker ends,
+  /// violates the protocol or exceeds the time limit. If the report's status is not 0, its text is
+  /// set and NUL-terminated.
   const isolate::Report& exchange(WorkerProcess& worker, isolate::Operation operation, std::uint64_t instance,
                                   std::span<const std::byte> message, std::uint64_t reply_bytes = 0, CallbackHandler* handler = nullptr);
-  /// The arrays of the last reply: a copy that the worker cannot change.
+  /// Returns the last reply's arrays: a copy that the worker cannot change.
   std::span<const std::byte> reply() const { return reply_; }
 
   std::uint32_t number() const { return number_; }
@@ -65,13 +67,14 @@ class Channel {
   SharedBlock control_;
   OpenFile socket_{-1}, worker_socket_{-1};
   std::deque<std::unique_ptr<SharedBlock>> rooms_;
-  std::unordered_set<std::uint64_t> shared_;  // numbers of blocks that the worker knows
+  std::unordered_set<std::uint64_t> shared_;  // numbers of blocks that the worker has mapped
   std::uint32_t new_blocks_ = 0;
   isolate::Report report_{};
   std::vector<std::byte> reply_;
 };
 
-/// Sends a notice and descriptors through a socket of a worker, and never waits. False where that fails.
+/// Sends a notice and descriptors through a worker's socket without blocking. Returns false on
+/// failure.
 bool send_descriptors(int socket, const isolate::BlockNotice& notice, std::span<const int> descriptors);
 
 }  // namespace tenon

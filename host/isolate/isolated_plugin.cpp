@@ -21,7 +21,7 @@ std::shared_ptr<WorkerProcess> IsolatedPlugin::worker() {
   try {
     worker_ = std::make_shared<WorkerProcess>(plugin_, options_);
   } catch (const WorkerStartError& error) {
-    throw Failure(FailureKind::failed, "its worker process cannot be started again: " + name() + " " + error.what());
+    throw Failure(FailureKind::failed, "cannot restart its worker process: " + name() + " " + error.what());
   }
   return worker_;
 }
@@ -33,12 +33,12 @@ std::shared_ptr<const IsolatedTable> IsolatedPlugin::table(const std::string& sy
   conversation.exchange(Operation::look, symbol.size(), message, sizeof(TableRecord));
   TableRecord record{};
   conversation.read_reply([&](Reader& reader) { record = reader.take<TableRecord>(); });
-  if (record.missing == 1) throw Failure(FailureKind::plugin, "once loaded, it lacks the function " + symbol);
+  if (record.missing == 1) throw Failure(FailureKind::plugin, "after loading, it lacks the function " + symbol);
   return record.missing != 0 ? nullptr : std::make_shared<const IsolatedTable>(shared_from_this(), symbol, record);
 }
 
 static std::int32_t refuse_to_create(const tenon_attribute*, std::uint64_t, void**, tenon_error* error) {
-  return guarded(error, [] { throw Failure(FailureKind::failed, "isolated operators are made by the host"); });
+  return guarded(error, [] { throw Failure(FailureKind::failed, "isolated operators are created by the host"); });
 }
 
 IsolatedTable::IsolatedTable(std::shared_ptr<IsolatedPlugin> plugin, std::string symbol, const TableRecord& record)

@@ -1,4 +1,4 @@
-// A plugin whose code runs in a worker process, and the tables of functions that stand for its own.
+// A plugin whose code runs in a worker process, and proxies for its function tables.
 #pragma once
 #include <tenon/abi.h>
 
@@ -14,20 +14,21 @@ namespace tenon {
 
 class IsolatedTable;
 
-/// Starts its worker again where that has ended. Threads: any.
+/// Restarts its worker if that has ended. Thread-safe.
 class IsolatedPlugin : public std::enable_shared_from_this<IsolatedPlugin> {
  public:
-  /// Takes over the descriptor. Starts the worker; throws as WorkerProcess does.
+  /// Takes ownership of the descriptor. Starts the worker; throws as WorkerProcess does.
   IsolatedPlugin(const WorkerPlugin& plugin, const WorkerOptions& options);
   ~IsolatedPlugin();
   IsolatedPlugin(const IsolatedPlugin&) = delete;
   IsolatedPlugin& operator=(const IsolatedPlugin&) = delete;
 
   std::string name() const { return plugin_.path.filename(); }
-  /// One that has not ended. Throws Failure whose text reads on after an operator's name.
+  /// Returns a worker that has not ended. Throws Failure whose text can follow an operator's name.
   std::shared_ptr<WorkerProcess> worker();
-  /// What stands for the table that the symbol's function gives; its size and version are that table's own. Null where the function gives
-  /// null. Throws Failure where there is no such symbol, or the worker ends.
+  /// Returns the proxy for the table returned by the symbol's function, with that table's size and
+  /// version; null if the function returns null. Throws Failure if there is no such symbol or the
+  /// worker ends.
   std::shared_ptr<const IsolatedTable> table(const std::string& symbol);
 
  private:
@@ -38,7 +39,7 @@ class IsolatedPlugin : public std::enable_shared_from_this<IsolatedPlugin> {
   std::shared_ptr<WorkerProcess> worker_;
 };
 
-/// A worker's conversation for one request, or for some that follow each other.
+/// A worker's conversation for one or several consecutive requests.
 class Conversation {
  public:
   explicit Conversation(std::shared_ptr<WorkerProcess> worker) : worker_(std::move(worker)), channel_(worker_->borrow_channel()) {}
@@ -48,12 +49,13 @@ class Conversation {
 
   Channel& channel() const { return *channel_; }
   WorkerProcess& worker() const { return *worker_; }
-  /// As Channel::exchange.
+  /// See Channel::exchange.
   const isolate::Report& exchange(isolate::Operation operation, std::uint64_t instance, std::span<const std::byte> message,
                                   std::uint64_t reply_bytes = 0, CallbackHandler* handler = nullptr) const {
     return channel_->exchange(*worker_, operation, instance, message, reply_bytes, handler);
   }
-  /// read(Reader&) of the last reply's arrays, which must be all that it says. Throws Failure.
+  /// Calls read(Reader&) on the last reply's arrays and checks that it consumes all of them. Throws
+  /// Failure.
   template <class Read>
   void read_reply(const Read& read) const {
     try {
@@ -61,7 +63,7 @@ class Conversation {
       read(reader);
       reader.expect_end();
     } catch (const isolate::ProtocolError& error) {
-      worker_->end(std::string("broke the protocol (") + error.what() + ") and was ended");
+      worker_->end(std::string("violated the protocol (") + error.what() + ") and was ended");
       throw Failure(FailureKind::failed, worker_->end_sentence(channel_->number()));
     }
   }
@@ -71,8 +73,8 @@ class Conversation {
   std::unique_ptr<Channel> channel_;
 };
 
-/// Functions for objects that create() makes. Those that the plugin's table lacks are null. The table's own create refuses: it does not
-/// know whose objects to make.
+/// Functions for objects made by create_isolated(). Functions that the plugin's table lacks are
+/// null. Its own create() always fails, because it has no access to the table.
 class IsolatedTable {
  public:
   IsolatedTable(std::shared_ptr<IsolatedPlugin> plugin, std::string symbol, const isolate::TableRecord& record);
@@ -81,7 +83,8 @@ class IsolatedTable {
 
   const tenon_operator& functions() const { return functions_; }
   IsolatedPlugin& plugin() const { return *plugin_; }
-  /// Whether the plugin's table has prepare(), which is not called: what a kernel keeps would have to be where it cannot be changed.
+  /// Returns whether the plugin's table has prepare(), which is never called: packed constants
+  /// would need memory that the worker cannot change.
   bool prepares() const { return prepares_; }
   const std::string& symbol() const { return symbol_; }
 
@@ -92,7 +95,8 @@ class IsolatedTable {
   bool prepares_ = false;
 };
 
-/// An object for the table's functions; destroy() frees it. It keeps the table alive. Throws Error with the plugin's reason, or Failure.
+/// Creates an object for the table's functions; destroy() frees it. The object keeps the table
+/// alive. Throws Error with the plugin's reason, or Failure.
 void* create_isolated(std::shared_ptr<const IsolatedTable> table, std::span<const tenon_attribute> attributes);
 
 }  // namespace tenon

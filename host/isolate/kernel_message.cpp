@@ -20,7 +20,7 @@ using namespace isolate;
 
 namespace {
 
-// Rooms before they have blocks.
+// Placeholders for buffers that have no blocks yet.
 constexpr std::uint64_t nowhere = 0, read_room = UINT64_MAX, written_room = UINT64_MAX - 1;
 constexpr std::uint64_t index_bytes = sizeof(std::int64_t);
 
@@ -82,7 +82,7 @@ std::optional<Place> KernelMessage::share(const tenon_tensor& tensor, std::uint6
   return Place{number, static_cast<std::uint64_t>(data_of(tensor) - block->data())};
 }
 
-// Memory that is added to, or that an input lies in as well, has a content before the call.
+// Memory that is accumulated into, or that an input also uses, has content before the call.
 Place KernelMessage::place_written(const tenon_tensor* tensor, std::uint8_t write, bool filled) {
   if (tensor == nullptr || tensor->storage != TENON_DENSE || data_of(*tensor) == nullptr) return {nowhere, 0};
   const auto bytes = elements(tensor->dense) * element_bytes(*tensor);
@@ -133,7 +133,8 @@ TensorRecord KernelMessage::written_record(const tenon_tensor* tensor, const Pla
   return record;
 }
 
-// In the order of CallRecord. What is written comes first into the rooms: inputs may lie in its memory.
+// Uses the order of CallRecord. Written tensors come first in the buffers, because inputs may share
+// their memory.
 void KernelMessage::lay_out(Channel& channel, const tenon_call& call) {
   channel_ = &channel;
   const bool backward = is_backward(call.dispatch), filled = static_cast<const CallContext*>(call.context)->filled;
@@ -182,7 +183,8 @@ void KernelMessage::fill_rooms(Conversation& conversation, const tenon_call& cal
   writer.put_array(call.writes, is_backward(call.dispatch) ? call.input_count : call.output_count);
 }
 
-/// The host's own memory is allocated as if the kernel ran here; the worker gets as much to write to.
+/// Allocates the host's memory as if the kernel ran in this process, and a buffer of the same size
+/// for the worker to write to.
 class KernelMessage::AllocationHandler : public CallbackHandler {
  public:
   AllocationHandler(KernelMessage& message, Channel& channel, const tenon_call& call) : message_(message), channel_(channel), call_(call) {}
@@ -196,15 +198,15 @@ class KernelMessage::AllocationHandler : public CallbackHandler {
     };
     if (question.operation == Operation::allocate_sparse) return allocate_sparse(read(SparseCallback()), resume);
     if (question.operation == Operation::allocate) return allocate(read(DenseCallback()), resume);
-    throw ProtocolError("it asks for what kernels do not need");
+    throw ProtocolError("it made a callback that kernels may not make");
   }
 
  private:
-  // Where this fails, what was there before is gone.
+  // On failure, an earlier allocation of the output is discarded.
   void forget(std::uint32_t output) {
     if (output < message_.allocated_.size()) message_.allocated_[output] = {};
   }
-  // A room for these parts of the output.
+  // Creates a buffer for these parts of the output.
   const SharedBlock& keep(std::uint32_t output, std::initializer_list<std::pair<const void*, std::uint64_t>> parts) {
     Layout layout;
     for (const auto& [memory, size] : parts) layout.add(memory, size, false, true);
@@ -240,7 +242,7 @@ class KernelMessage::AllocationHandler : public CallbackHandler {
     std::int64_t dims[TENON_MAX_RANK + 1]{};
     std::copy_n(asked.dims, TENON_MAX_RANK, dims);
     if (function(&call_, asked.output, dims, rank, &tensor, error.raw()) != 0) error.raise();
-    tensor->storage = TENON_STORAGE_UNKNOWN;  // until the worker has its own
+    tensor->storage = TENON_STORAGE_UNKNOWN;  // until the worker has its own memory
     const auto& room = keep(asked.output, {{tensor->dense.data, elements(tensor->dense) * element_bytes(*tensor)}});
     resume.values = place(asked.output, 0, room);
     tensor->storage = TENON_DENSE;

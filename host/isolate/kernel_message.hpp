@@ -1,5 +1,5 @@
-// A kernel's call as a message. Large tensors in shared memory are used where they are; others are copied to where the worker reads them,
-// and results back when it has succeeded.
+// Serialization of a kernel call. Large tensors in shared memory are used in place; others are
+// copied to a buffer that the worker reads, and results are copied back after success.
 #pragma once
 #include <tenon/abi.h>
 
@@ -15,23 +15,25 @@ namespace tenon {
 
 class Conversation;
 
-/// Of one object; it keeps its memory from call to call. Threads: one at a time.
+/// Message of one object; keeps its memory from call to call. Used by one thread at a time.
 class KernelMessage {
  public:
-  /// Sends the call and waits. Throws Failure. The conversation goes on until take_results() is done.
+  /// Sends the call and waits. Throws Failure. The conversation must stay open until take_results()
+  /// returns.
   const isolate::Report& exchange(Conversation& conversation, std::uint64_t object, const tenon_call& call);
-  /// Copies what a call that succeeded wrote: until then states, and outputs that are not the call's alone, are as they were before it.
+  /// Copies what a successful call wrote. Until then, states and outputs that are not exclusive to
+  /// the call are unchanged.
   void take_results() const;
 
  private:
   class AllocationHandler;
-  /// Bytes that are copied into a room before the call, or from there after it.
+  /// Bytes that are copied into a buffer before the call, or back after it.
   struct Part {
     std::byte* memory;
     std::uint64_t bytes, offset;
     bool before, after;
   };
-  /// What lies in one room.
+  /// Layout of one buffer.
   struct Layout {
     std::vector<Part> parts;
     std::uint64_t bytes = 0;
@@ -46,14 +48,15 @@ class KernelMessage {
   isolate::TensorRecord written_record(const tenon_tensor* tensor, const isolate::Place& place) const;
   void fill_rooms(Conversation& conversation, const tenon_call& call);
 
-  Channel* channel_ = nullptr;  // of the call that is made
+  Channel* channel_ = nullptr;  // of the current call
   Layout read_, written_;
   std::vector<isolate::TensorRecord> records_;
-  std::vector<isolate::Place> places_;  // of what is written, then of states
+  std::vector<isolate::Place> places_;  // of written tensors, then of states
   std::vector<std::pair<const std::byte*, isolate::Place>> in_place_;
-  std::vector<const tenon_dense*> strided_;  // as read_.parts; null: contiguous
+  std::vector<const tenon_dense*> strided_;  // parallel to read_.parts; null for contiguous tensors
   std::vector<std::byte> message_;
-  std::vector<std::pair<const std::byte*, std::vector<Part>>> allocated_;  // of each result: memory of its room, and its parts there
+  // for each result: the memory of its buffer, and its parts there
+  std::vector<std::pair<const std::byte*, std::vector<Part>>> allocated_;
   std::uint64_t workspace_offset_ = 0;
   const std::byte* written_memory_ = nullptr;
 };

@@ -1,4 +1,4 @@
-// How host and worker map the memory that they share.
+// Mapping of memory shared by host and worker.
 #pragma once
 #include <sys/mman.h>
 
@@ -8,10 +8,11 @@
 namespace tenon::isolate {
 
 inline constexpr std::uint64_t huge_page = 2u << 20;
-/// From a few huge pages on, they are worth their while.
+/// Huge pages pay off from a few pages on.
 inline constexpr std::uint64_t worth_huge_pages = 4 * huge_page;
 
-/// A large mapping begins at a multiple of a huge page: elsewhere the system cannot use them. MAP_FAILED: errno says why.
+/// Aligns large mappings to huge pages, because the system cannot use huge pages otherwise. Returns
+/// MAP_FAILED with errno on failure.
 inline void* map_shared(int descriptor, std::uint64_t bytes, int protection) {
   if (bytes < worth_huge_pages) return mmap(nullptr, bytes, protection, MAP_SHARED, descriptor, 0);
   void* reserved = mmap(nullptr, bytes + huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

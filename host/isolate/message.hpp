@@ -1,4 +1,4 @@
-// Messages between host and worker, written and read piece by piece.
+// Messages between host and worker, written and read sequentially.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace tenon::isolate {
 
-/// The other side said what it must not say. `what()` reads on after "its worker process broke the protocol: ".
+/// The other side violated the protocol. `what()` can follow "its worker process violated the
+/// protocol: ".
 class ProtocolError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -21,7 +22,7 @@ inline constexpr std::size_t message_alignment = 8;
 
 class Writer {
  public:
-  /// Into `bytes`, which keeps its memory from message to message.
+  /// Writes into `bytes`, which keeps its memory from message to message.
   explicit Writer(std::vector<std::byte>& bytes) : bytes_(bytes) { bytes_.clear(); }
 
   template <class T>
@@ -41,7 +42,7 @@ class Writer {
   std::vector<std::byte>& bytes_;
 };
 
-/// Reads nothing behind the end. Throws ProtocolError where the message is shorter than it says.
+/// Never reads past the end. Throws ProtocolError if the message is truncated.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) : left_(bytes) {}
@@ -52,7 +53,7 @@ class Reader {
     std::memcpy(static_cast<void*>(&record), part(1, sizeof(T)).data(), sizeof(T));
     return record;
   }
-  /// In the message itself, which begins at a multiple of message_alignment.
+  /// Returns a view into the message, which must be aligned to message_alignment.
   template <class T>
   std::span<const T> take_array(std::uint64_t count) {
     static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= message_alignment);
@@ -64,15 +65,15 @@ class Reader {
     return {text.data(), text.size()};
   }
   void expect_end() const {
-    if (!left_.empty()) throw ProtocolError("a message is longer than it says");
+    if (!left_.empty()) throw ProtocolError("a message has trailing bytes");
   }
 
  private:
   std::span<const std::byte> part(std::uint64_t count, std::size_t size) {
-    if (count > left_.size() / size) throw ProtocolError("a message is shorter than it says");
+    if (count > left_.size() / size) throw ProtocolError("a message is truncated");
     const auto bytes = static_cast<std::size_t>(count) * size;
     const auto whole = (bytes + message_alignment - 1) / message_alignment * message_alignment;
-    if (whole > left_.size()) throw ProtocolError("a message is shorter than it says");
+    if (whole > left_.size()) throw ProtocolError("a message is truncated");
     const auto found = left_.first(bytes);
     left_ = left_.subspan(whole);
     return found;

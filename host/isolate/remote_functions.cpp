@@ -27,7 +27,7 @@ void put_types(Writer& writer, const tenon_infer& io, std::int32_t dispatch) {
   writer.put_array(io.states, io.state_count);
 }
 
-// The elements that infer() may see.
+// Writes the elements that infer() may read.
 void put_values(Writer& writer, const tenon_infer& io) {
   std::vector<std::uint64_t> bytes(io.input_count, no_values);
   const std::span values(io.values, io.values != nullptr ? io.input_count : 0);
@@ -58,7 +58,7 @@ class GradientHandler : public CallbackHandler {
     Reader reader(payload);
     const auto asked = reader.take<GradientCallback>();
     if (question.operation == Operation::gradient_add && (added_ += payload.size()) > gradient_message_limit)
-      throw Error(ErrorKind::failed, "it adds more nodes than an isolated operator may");
+      throw Error(ErrorKind::failed, "it adds more nodes than isolated operators are allowed to");
     std::int32_t failed = 0;
     switch (question.operation) {
       case Operation::gradient_value:
@@ -92,7 +92,7 @@ class GradientHandler : public CallbackHandler {
         break;
       }
       default:
-        throw ProtocolError("it asks for what graphs do not need");
+        throw ProtocolError("it made a callback that is not allowed while building a graph");
     }
     reader.expect_end();
     if (failed != 0) throw Error(static_cast<ErrorKind>(io_.error->kind), io_.error->text);
@@ -100,7 +100,7 @@ class GradientHandler : public CallbackHandler {
 
  private:
   tenon_gradient& io_;
-  std::uint64_t added_ = 0;  // bytes of nodes
+  std::uint64_t added_ = 0;  // size of the added nodes in bytes
 };
 
 std::int32_t run(void* instance, const tenon_call* call) {
@@ -159,7 +159,7 @@ std::int32_t infer_storage(const void* instance, tenon_infer_storage* io) {
   });
 }
 
-// What it refuses is told by whoever calls it: the struct is its own, but the error is not const.
+// The caller reports errors: it owns the struct, but `io` is const while its error is not.
 std::int32_t workspace(const void* instance, const tenon_infer* io, std::int32_t dispatch, std::uint64_t* bytes) {
   return guarded(io->error, [&] {
     const auto home = RemoteObject::of(instance).home();

@@ -1,4 +1,4 @@
-// The functions of an isolated table. Their instance is a RemoteObject.
+// Functions of an isolated table. Their instance is a RemoteObject.
 #pragma once
 #include <tenon/abi.h>
 

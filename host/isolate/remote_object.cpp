@@ -11,7 +11,7 @@ using namespace isolate;
 
 void require_success(const Report& report) {
   if (report.status != 0)
-    throw Error(static_cast<ErrorKind>(report.error_kind), report.text[0] != '\0' ? report.text : "it failed without giving a reason");
+    throw Error(static_cast<ErrorKind>(report.error_kind), report.text[0] != '\0' ? report.text : "it failed without an error message");
 }
 
 RemoteObject::RemoteObject(std::shared_ptr<const IsolatedTable> table, std::span<const tenon_attribute> attributes)
@@ -41,7 +41,7 @@ std::uint64_t RemoteObject::create_in(const std::shared_ptr<WorkerProcess>& work
   return report.number;
 }
 
-// Where the worker ends on the way, whoever needs it next starts another one.
+// If the worker ends meanwhile, the next user of the plugin starts another one.
 RemoteObject::~RemoteObject() {
   if (home_.worker == nullptr || home_.worker->ended()) return;
   try {

@@ -1,4 +1,4 @@
-// An object of an isolated plugin, as this process knows it.
+// The host's proxy for an object of an isolated plugin.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -10,7 +10,8 @@
 
 namespace tenon {
 
-/// Made again, from its attributes, where its worker has ended. Threads: as abi.h says of the functions.
+/// Recreates the object from its attributes if its worker has ended. Thread rules are those of the
+/// functions in abi.h.
 class RemoteObject {
  public:
   RemoteObject(std::shared_ptr<const IsolatedTable> table, std::span<const tenon_attribute> attributes);
@@ -20,14 +21,16 @@ class RemoteObject {
 
   static RemoteObject& of(const void* instance) { return *static_cast<RemoteObject*>(const_cast<void*>(instance)); }
 
-  /// Its worker and its number there. Throws Failure, and Error with the reason why it cannot be made again.
+  /// Returns the worker and the object's number in it. Throws Failure, or Error with the reason why
+  /// the object cannot be recreated.
   struct Home {
     std::shared_ptr<WorkerProcess> worker;
     std::uint64_t number;
   };
   Home home();
 
-  KernelMessage& kernel_message() { return kernel_message_; }  ///< for the one thread that calls a kernel
+  /// for the one thread that calls a kernel
+  KernelMessage& kernel_message() { return kernel_message_; }
 
  private:
   std::uint64_t create_in(const std::shared_ptr<WorkerProcess>& worker) const;
@@ -39,7 +42,7 @@ class RemoteObject {
   KernelMessage kernel_message_;
 };
 
-/// Throws what the worker's function failed with.
+/// Throws the error that the worker's function returned.
 void require_success(const isolate::Report& report);
 
 }  // namespace tenon

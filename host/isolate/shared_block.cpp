@@ -39,24 +39,26 @@ OpenFile opened_for_reading(int descriptor) {
   return OpenFile(open(path.c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-/// Whoever gets the descriptor could open it again for writing, were it not for the seal; kernels before 5.1 do not know that.
+/// Without the seal, a receiver of the descriptor could reopen it for writing; kernels before 5.1
+/// lack the seal.
 void seal(OpenFile& file, SharedBlock::Access access, std::uint64_t bytes) {
   constexpr int size = F_SEAL_SHRINK | F_SEAL_GROW;
   if (access == SharedBlock::Access::write) {
-    if (!seal_memory_file(file.descriptor(), size | F_SEAL_SEAL)) refuse("a seal", bytes);
+    if (!seal_memory_file(file.descriptor(), size | F_SEAL_SEAL)) refuse("sealing", bytes);
     return;
   }
   const bool sealed = seal_memory_file(file.descriptor(), size | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
-  if (!sealed && !seal_memory_file(file.descriptor(), size | F_SEAL_SEAL)) refuse("a seal", bytes);
+  if (!sealed && !seal_memory_file(file.descriptor(), size | F_SEAL_SEAL)) refuse("sealing", bytes);
   OpenFile to_read = opened_for_reading(file.descriptor());
   if (to_read.descriptor() >= 0)
     file = std::move(to_read);
   else if (!sealed)
-    refuse("a descriptor for reading alone", bytes);
+    refuse("a read-only descriptor", bytes);
 }
 
-/// A wish, granted by kernels since 6.1. Most systems give shared memory no huge pages unless they are asked for these very bytes, and
-/// small ones cost host and worker a fault each. Where a huge page has nothing at all in it yet, there is nothing to collapse.
+/// Best effort; needs Linux 6.1. Most systems use huge pages for shared memory only on request, and
+/// small pages cost host and worker a fault each. A huge page without any content cannot be
+/// collapsed yet.
 void ask_for_huge_pages(std::byte* data, std::uint64_t bytes) {
   if (bytes < isolate::worth_huge_pages) return;
   const auto whole = bytes - bytes % isolate::huge_page;

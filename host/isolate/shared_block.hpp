@@ -7,25 +7,27 @@
 
 namespace tenon {
 
-/// A sealed memory file of fixed size, mapped here for reading and writing: no worker can change its size, so that no access to it ends in
-/// SIGBUS. Content: zeros at first. Threads: as any memory.
+/// A sealed memory file of fixed size, mapped for reading and writing in this process: workers
+/// cannot change its size, so accesses never raise SIGBUS. Initially zero. Thread rules are those
+/// of any memory.
 class SharedBlock {
  public:
   enum class Access : std::uint8_t { read, write };  ///< what workers may do with it
 
-  /// Throws Failure (failed) that says how much `what` needed.
+  /// Throws Failure (failed) with the size that `what` needed.
   SharedBlock(std::uint64_t bytes, Access access, const char* what);
   ~SharedBlock();
   SharedBlock(const SharedBlock&) = delete;
   SharedBlock& operator=(const SharedBlock&) = delete;
 
   std::byte* data() const { return data_; }
-  std::uint64_t bytes() const { return bytes_; }  ///< whole pages
-  std::uint64_t id() const { return id_; }        ///< of this block alone, in this process; never 0
+  std::uint64_t bytes() const { return bytes_; }  ///< a multiple of the page size
+  std::uint64_t id() const { return id_; }        ///< unique to this block in this process; never 0
   Access access() const { return access_; }
-  /// What a worker gets to map it: for reading alone, nobody can map it for writing by this or by opening it again.
+  /// The descriptor that a worker maps: for read access, neither it nor reopening it allows a
+  /// writable mapping.
   int descriptor() const { return file_.descriptor(); }
-  /// Another one, for reading alone; none where /proc is not there.
+  /// Returns another, read-only descriptor; none if /proc is not available.
   OpenFile open_for_reading() const;
 
  private:

@@ -10,12 +10,13 @@ namespace {
 
 struct Registry {
   std::shared_mutex mutex;
-  std::map<const std::byte*, const SharedBlock*> blocks;  // by where they begin
+  std::map<const std::byte*, const SharedBlock*> blocks;  // by start address
   std::unordered_set<std::uint64_t> ids;
 };
 
 Registry& registry() {
-  static auto& all = *new Registry;  // tensors may outlive everything
+  // never destroyed, because tensors may outlive other static objects
+  static auto& all = *new Registry;
   return all;
 }
 

@@ -1,4 +1,4 @@
-// Tensors' memory that workers use as it is, without a copy.
+// Tensor memory that workers use in place, without a copy.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -7,14 +7,15 @@
 
 namespace tenon::shared_memory {
 
-/// Smaller tensors cost less to copy than to find.
+/// Smaller tensors are cheaper to copy than to look up.
 inline constexpr std::uint64_t worth_sharing = 64 << 10;
 
-/// Found by find() as long as it lives. Throws Failure.
+/// Creates a block that find() can find during its lifetime. Throws Failure.
 std::shared_ptr<SharedBlock> make(std::uint64_t bytes, SharedBlock::Access access, const char* what);
-/// The block in which all these bytes lie; null if there is none. Threads: any; what it gives lives as long as the memory.
+/// Returns the block that contains all these bytes, or null. Thread-safe; the result lives as long
+/// as the memory.
 const SharedBlock* find(const void* data, std::uint64_t bytes);
-/// Whether a block of that id lives.
+/// Returns whether a block with that id exists.
 bool lives(std::uint64_t id);
 
 }  // namespace tenon::shared_memory

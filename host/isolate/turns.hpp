@@ -1,4 +1,5 @@
-// Host and worker take turns on a word of shared memory: a side that waits looks at it for a while, then sleeps in the kernel.
+// Host and worker alternate by a word in shared memory: the waiting side polls it for a while, then
+// sleeps in the kernel.
 #pragma once
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -25,14 +26,14 @@ inline void wake(std::atomic<std::uint32_t>& word) {
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
 }
 
-/// The other side's turn: it is woken if it sleeps. What was written before is seen by it.
+/// Passes the turn to the other side and wakes it if it sleeps. Earlier writes are visible to it.
 inline void give_turn(Control& control, Turn turn, std::atomic<std::uint32_t>& other_sleeps) {
   control.turn.store(static_cast<std::uint32_t>(turn), std::memory_order_seq_cst);
   if (other_sleeps.load(std::memory_order_seq_cst) != 0) wake(control.turn);
 }
 
-/// Waits until `turn` is none of the two that are the other side's, at most until `deadline`.
-/// The turn there is then, whatever it is.
+/// Waits until `theirs` no longer holds for the turn, at most until `deadline`. Returns the current
+/// turn, whatever it is.
 template <class Theirs>
 Turn wait_for_turn(Control& control, std::uint32_t spin_ns, std::atomic<std::uint32_t>& sleeps, Theirs theirs,
                    const std::chrono::steady_clock::time_point* deadline = nullptr) {

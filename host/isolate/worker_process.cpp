@@ -22,7 +22,7 @@ using namespace isolate;
 
 namespace {
 
-/// The application's signals are for its own threads.
+/// Blocks signals: the application's signals are for its own threads.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -43,7 +43,8 @@ std::string signal_name(int signal) {
   return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
 }
 
-/// LD_LIBRARY_PATH with the folders that are relative to this process's, which a worker leaves. Other variables stay as they are.
+/// Makes folders in LD_LIBRARY_PATH absolute, because a worker changes its current folder. Other
+/// variables are returned unchanged.
 std::string with_absolute_folders(const std::string& variable) {
   constexpr std::string_view name = "LD_LIBRARY_PATH=";
   if (!variable.starts_with(name) || variable.size() == name.size()) return variable;
@@ -57,7 +58,8 @@ std::string with_absolute_folders(const std::string& variable) {
   return text;
 }
 
-/// What the loader, the C library, libraries of kernels and sanitizers read, and nothing else: an environment may hold passwords.
+/// Passes only the variables that the loader, the C library, kernel libraries and sanitizers read,
+/// because an environment may contain passwords.
 std::vector<std::string> environment_of_worker() {
   std::vector<std::string> found;
   for (char** variable = environ; *variable != nullptr; ++variable)
@@ -73,10 +75,10 @@ std::vector<std::string> environment_of_worker() {
 }  // namespace
 
 WorkerProcess::WorkerProcess(const WorkerPlugin& plugin, const WorkerOptions& options)
-    : options_(options), name_(plugin.path.filename()), crash_(sizeof(CrashRecord), SharedBlock::Access::write, "its report of a crash") {
+    : options_(options), name_(plugin.path.filename()), crash_(sizeof(CrashRecord), SharedBlock::Access::write, "its crash report") {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    throw Failure(FailureKind::failed, "cannot speak to a worker process: " + system_reason(errno));
+    throw Failure(FailureKind::failed, "cannot communicate with a worker process: " + system_reason(errno));
   socket_ = OpenFile(ends[0]);
   OpenFile theirs(ends[1]);
   std::vector<std::string> arguments{options.program.string(),        std::to_string(getpid()), std::to_string(options.memory),
@@ -90,11 +92,11 @@ WorkerProcess::WorkerProcess(const WorkerPlugin& plugin, const WorkerOptions& op
     const SignalsBlocked blocked;
     guardian_ = std::thread([this, arguments, descriptors, &started] { guard(arguments, descriptors, started); });
   } catch (const std::system_error& error) {
-    throw Failure(FailureKind::failed, std::string("a thread that waits for a worker process cannot be started: ") + error.what());
+    throw Failure(FailureKind::failed, std::string("cannot start a thread that waits for a worker process: ") + error.what());
   }
   try {
     start.get();
-    theirs = OpenFile(-1);  // else the socket would not tell of the worker's end
+    theirs = OpenFile(-1);  // otherwise the socket would not signal the worker's end
     await_ready();
   } catch (...) {
     end("did not start");
@@ -133,14 +135,15 @@ void WorkerProcess::await_ready() {
   }
   if (end_.wait_for(std::chrono::seconds(1)) == std::future_status::timeout) end("closed its socket and was ended");
   end_.wait();
-  throw WorkerStartError(Reason::crashed, how_it_ended(0) + " when it was loaded in a worker process");
+  throw WorkerStartError(Reason::crashed, how_it_ended(0) + " while being loaded in a worker process");
 }
 
-// In a thread of its own, which lives as long as the process: that one gets a signal when the thread that started it ends.
+// Runs in its own thread that lives as long as the process, because the process is signalled when
+// the thread that started it ends.
 void WorkerProcess::guard(const std::vector<std::string>& arguments, const std::vector<int>& descriptors, std::promise<void>& started) {
   try {
     const auto environment = environment_of_worker();
-    child_.emplace(arguments, descriptors, Child::StartError{"a worker process cannot be started: " + arguments[0], ""}, &environment);
+    child_.emplace(arguments, descriptors, Child::StartError{"cannot start a worker process: " + arguments[0], ""}, &environment);
   } catch (...) {
     started.set_exception(std::current_exception());
     return;
@@ -161,7 +164,7 @@ void WorkerProcess::guard(const std::vector<std::string>& arguments, const std::
 
 WorkerProcess::~WorkerProcess() {
   if (!guardian_.joinable()) return;
-  end("is not needed any more");
+  end("is no longer needed");
   guardian_.join();
 }
 
@@ -181,7 +184,8 @@ std::unique_ptr<Channel> WorkerProcess::borrow_channel() {
   }
   auto channel = std::make_unique<Channel>(++channels_, options_.memory);
   const int descriptors[] = {channel->control_descriptor(), channel->worker_socket()};
-  send_descriptors(socket_.descriptor(), {}, descriptors);  // a worker that cannot be told has ended
+  // if sending fails, the worker has ended
+  send_descriptors(socket_.descriptor(), {}, descriptors);
   channel->close_worker_socket();
   controls_.push_back(&channel->control());
   return channel;
@@ -201,18 +205,18 @@ std::string WorkerProcess::end_sentence(std::uint32_t channel) {
 std::string WorkerProcess::how_it_ended(std::uint32_t channel) const {
   if (!ended_because_.empty()) return ended_because_;
   if (!status_) return "ended";
-  if (WIFEXITED(*status_) && WEXITSTATUS(*status_) == no_more_threads) return "was given no more threads by the system and ended";
+  if (WIFEXITED(*status_) && WEXITSTATUS(*status_) == no_more_threads) return "could not start more threads and ended";
   if (!WIFSIGNALED(*status_)) return "ended with exit code " + std::to_string(WEXITSTATUS(*status_));
   const auto& crash = *reinterpret_cast<const CrashRecord*>(crash_.data());
   const auto at = crash.conversation;
   const auto signal = WTERMSIG(*status_);
   const bool others = crash.signal.load() == static_cast<std::uint32_t>(signal) && at != 0 && channel != 0 && at != channel;
-  if (signal == SIGKILL) return "was killed with SIGKILL, as the system does where memory runs out";
+  if (signal == SIGKILL) return "was killed with SIGKILL; the system may have run out of memory";
   return (others ? "ended because another call in it crashed with " : "crashed with ") + signal_name(signal);
 }
 
-// The record lies in the worker's hands: its numbers are looked at once, and its names may hold anything. Frames of the worker's own
-// program, below the plugin's, tell nothing.
+// The worker controls the record, so numbers are read once and names may contain anything. Frames
+// of the worker program below the plugin's are omitted.
 std::string WorkerProcess::backtrace() const {
   const auto& crash = *reinterpret_cast<const CrashRecord*>(crash_.data());
   if (!ended_because_.empty() || crash.signal.load() == 0) return {};

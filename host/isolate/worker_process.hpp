@@ -1,4 +1,4 @@
-// A process that runs a plugin's code, from its start to its end.
+// A process that runs a plugin's code.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -20,27 +20,33 @@
 
 namespace tenon {
 
-constexpr double longest_call_seconds = 1e9;  // 31 years; ten times as many are more nanoseconds than a clock counts
+// 31 years; ten times that would overflow a clock's nanoseconds
+constexpr double longest_call_seconds = 1e9;
 
-/// How all workers of a host are started.
+/// Options for all workers of a host.
 struct WorkerOptions {
-  std::filesystem::path program;  ///< tenon-worker
+  std::filesystem::path program;  ///< path of tenon-worker
   int start_timeout_ms = 10000;
-  double call_seconds = 0;   ///< what takes longer is ended; 0: no limit; at most longest_call_seconds
-  std::uint64_t memory = 0;  ///< bytes of its own, and again of each call's tensors; 0: no limit
-  int threads = 1;           ///< of parallel loops
+  double call_seconds = 0;  ///< time limit of a call; 0 for no limit; at most longest_call_seconds
+  /// limit in bytes for the worker's own memory, and again for each call's tensors; 0 for no limit
+  std::uint64_t memory = 0;
+  int threads = 1;  ///< for parallel loops
 };
 
 /// What a worker loads.
 struct WorkerPlugin {
-  std::filesystem::path path;    ///< the file's, for its own code; messages have its name: `half_square.so`
-  int descriptor = -1;           ///< of the bytes that were checked
-  std::vector<int> libraries{};  ///< copies of libraries, which the plugin's bytes name by isolate::first_library_descriptor and so on
-  std::vector<std::filesystem::path> readable{};  ///< libraries that the loader may read besides the system's
-  std::shared_ptr<const void> kept{};             ///< owns `libraries`
+  /// the original file, as seen by the plugin's own code; messages show its name: `half_square.so`
+  std::filesystem::path path;
+  int descriptor = -1;  ///< of the bytes that were checked
+  /// copies of libraries, which the plugin's bytes refer to by descriptor from
+  /// isolate::first_library_descriptor on
+  std::vector<int> libraries{};
+  /// libraries that the loader may read in addition to the system's
+  std::vector<std::filesystem::path> readable{};
+  std::shared_ptr<const void> kept{};  ///< owns `libraries`
 };
 
-/// Why there is no worker. `what()` reads on after the plugin's path.
+/// Why a worker could not be started. `what()` can follow the plugin's path.
 class WorkerStartError : public Failure {
  public:
   enum class Reason { crashed, hung, not_opened };
@@ -51,25 +57,27 @@ class WorkerStartError : public Failure {
   Reason reason_;
 };
 
-/// Killed when this is destroyed, and by the system when this process ends. Threads: any.
+/// The process is killed when this object is destroyed, and by the system when this process ends.
+/// Thread-safe.
 class WorkerProcess {
  public:
-  /// Returns once the plugin is loaded. Throws WorkerStartError, whose text for not_opened is what the loader says; Failure (failed) where
-  /// no process can be started.
+  /// Returns once the plugin is loaded. Throws WorkerStartError, whose text for not_opened is the
+  /// loader's message; Failure (failed) if the process cannot be started.
   WorkerProcess(const WorkerPlugin& plugin, const WorkerOptions& options);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-  /// One that nobody uses; it comes back by give_back. Throws Failure.
+  /// Returns an unused channel; return it with give_back(). Throws Failure.
   std::unique_ptr<Channel> borrow_channel();
   void give_back(std::unique_ptr<Channel> channel);
 
   bool ended() const { return ended_.load(std::memory_order_seq_cst); }
-  /// Ends it, unless it has ended; `why` reads on after "its worker process ".
+  /// Ends the process unless it has ended; `why` can follow "its worker process ".
   void end(const std::string& why);
-  /// Waits for its end, and says how that came, with the plugin's name: `its worker process crashed with SIGSEGV (half_square.so)`. To who
-  /// spoke through that channel.
+  /// Waits for the process to end and describes how it ended, with the plugin's name: `its worker
+  /// process crashed with SIGSEGV (half_square.so)`. `channel` is the number of the caller's
+  /// channel.
   std::string end_sentence(std::uint32_t channel);
 
   const WorkerOptions& options() const { return options_; }
@@ -88,8 +96,9 @@ class WorkerProcess {
   std::string limits_;
 
   mutable std::mutex mutex_;
-  std::optional<Child> child_;  // reaped under the lock: nobody signals a number that is another process's by then
-  std::string ended_because_;   // by this process
+  // reaped under the lock, so that no signal reaches another process that reuses the number
+  std::optional<Child> child_;
+  std::string ended_because_;  // set if this process ended it
   std::optional<int> status_;
   std::vector<Control*> controls_;
   std::vector<std::unique_ptr<Channel>> idle_;
@@ -97,7 +106,9 @@ class WorkerProcess {
   std::atomic<bool> ended_ = false;
   std::promise<void> end_told_;
   std::shared_future<void> end_ = end_told_.get_future().share();
-  std::thread guardian_;  // started the process: it must not end before, or the system ends the process
+  // started the process and must outlive it, because the system kills the process when this thread
+  // ends
+  std::thread guardian_;
 };
 
 }  // namespace tenon

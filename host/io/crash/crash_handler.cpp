@@ -19,7 +19,7 @@
 #include "io/crash/slots_of_copy.hpp"
 #include "io/mapping_guard.hpp"
 
-// AddressSanitizer's, which it calls at exit(); null in programs without it.
+// AddressSanitizer's leak check, which it runs at exit(); null in programs without it.
 extern "C" __attribute__((weak)) void __lsan_do_leak_check();  // NOLINT(bugprone-reserved-identifier)
 
 namespace tenon {
@@ -54,7 +54,8 @@ void fill_in_address(Ending& ending, const siginfo_t& info, const void* context)
 #if defined(__x86_64__)
   const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
   constexpr std::uint64_t general_protection = 13, reach = 64 << 10;
-  if (registers[REG_TRAPNO] == general_protection) ending.has_address = false;  // an address that is none
+  // a general protection fault reports no valid address
+  if (registers[REG_TRAPNO] == general_protection) ending.has_address = false;
   const auto stack = static_cast<std::uint64_t>(registers[REG_RSP]);
   ending.stack_overflow = ending.number == SIGSEGV && ending.address < stack + reach && ending.address + reach > stack;
 #elif defined(__aarch64__)
@@ -66,7 +67,7 @@ void fill_in_address(Ending& ending, const siginfo_t& info, const void* context)
 #endif
 }
 
-/// As if there had been no handler of ours. A fault happens once more when this returns.
+/// Acts as if our handler did not exist. A fault is repeated after returning.
 void go_on(int signal, siginfo_t* info, void* context) noexcept {
   const auto& old = before_of(signal);
   if ((old.sa_flags & SA_SIGINFO) != 0) return old.sa_sigaction(signal, info, context);
@@ -87,7 +88,8 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   const int error = errno;
   const bool ours = whole_program.load();
   if (ours || runs_plugin()) {
-    // Other threads that crash wait for the end that the first one brings, or until its fault is mended.
+    // Other crashing threads wait until the first one ends the process, or until its fault is
+    // repaired.
     for (pid_t nobody = 0; !crashing_thread.compare_exchange_strong(nobody, gettid()) && nobody != gettid(); nobody = 0) {
       constexpr timespec moment{0, 1'000'000};
       nanosleep(&moment, nullptr);
@@ -100,13 +102,14 @@ void on_crash(int signal, siginfo_t* info, void* context) {
     if (ours && !is_watched() && !has_handler_before(signal)) _exit(static_cast<int>(FailureKind::failed));
   }
   go_on(signal, info, context);
-  if (has_handler_before(signal)) crashing_thread = 0;  // it has mended the fault
+  // the previous handler has repaired the fault
+  if (has_handler_before(signal)) crashing_thread = 0;
   errno = error;
 }
 
 void on_exit_of_plugin(int status, void*) {
   if (is_at_end()) _exit(status);
-  if (copied.load()) _exit(status);  // what this process has not written yet is the other one's to write
+  if (copied.load()) _exit(status);  // unwritten output belongs to the original process
   if (getpid() != installed_in || (!whole_program.load() && !runs_plugin())) return;
   Ending ending;
   ending.way = Ending::Way::exited;
@@ -116,7 +119,8 @@ void on_exit_of_plugin(int status, void*) {
   _exit(static_cast<int>(FailureKind::failed));
 }
 
-// Plugins may fork, as long as the copy does not come back. Who it is is known before: what the copy sees may be of a moment later.
+// Plugins may fork as long as the copy does not return. The caller is determined before the fork,
+// because the copy may see a later state.
 void before_fork() {
   forks_in_plugin = runs_plugin();
   if (!forks_in_plugin) return;
@@ -169,8 +173,10 @@ void name_crashes() {
 void end_process(int status) noexcept {
   end_copied_process();
   if (__lsan_do_leak_check != nullptr) __lsan_do_leak_check();
-  if (status == 0 || fcntl(STDERR_FILENO, F_GETFD) >= 0) tell_finished();  // else a plugin closed it, and what went wrong is not told
-  run_at_end(status);                                                      // it may end the process itself
+  // otherwise a plugin closed stderr, and errors went unreported
+  if (status == 0 || fcntl(STDERR_FILENO, F_GETFD) >= 0) tell_finished();
+  // may itself end the process
+  run_at_end(status);
   _exit(status);
 }
 
@@ -178,7 +184,8 @@ void end_unwound_process() noexcept {
   Ending ending;
   ending.way = Ending::Way::unwound;
   ending.name(RunningSlot::here_if_any());
-  if (ending.culprit == Ending::Culprit::ran_last) ending.culprit = Ending::Culprit::runs;  // the way out led through its caller
+  // the unwinding passed through its caller
+  if (ending.culprit == Ending::Culprit::ran_last) ending.culprit = Ending::Culprit::runs;
   tell_ending(ending);
   _exit(static_cast<int>(FailureKind::failed));
 }

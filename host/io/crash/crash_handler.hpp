@@ -1,19 +1,21 @@
-// Handlers for what a plugin's code may do to the process.
+// Handlers for crashes and exits caused by plugin code.
 #pragma once
 
 namespace tenon {
 
 enum class CrashScope {
-  plugins,  ///< what comes from elsewhere is none of our business
-  program   ///< the process is ours: every crash is told, and none ends with exit code 0
+  plugins,  ///< ignores crashes outside plugins
+  program   ///< reports every crash; none ends with exit code 0
 };
-/// The first scope stays, but `program` wins. Threads: any.
+/// The first scope stays in effect, except that `program` overrides. Thread-safe.
 void install_crash_handlers(CrashScope scope);
 
-/// After a plugin was loaded: what it registered for exit() comes after the handler. Does nothing where none is installed.
+/// Call after loading a plugin, so that exit() functions it registered run after the handler. Does
+/// nothing if no handlers are installed.
 void guard_exit() noexcept;
 
-/// Where this process is a copy that a plugin's code forked and came back in: says so and ends it.
+/// If this process is a copy that plugin code forked and then returned in, reports that and ends
+/// it.
 void end_copied_process() noexcept;
 
 }  // namespace tenon

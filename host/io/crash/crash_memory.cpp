@@ -11,10 +11,11 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t shared_bytes = std::size_t{16} << 20;  // of addresses; pages are taken as they are used
+// of address space; pages are allocated on use
+constexpr std::size_t shared_bytes = std::size_t{16} << 20;
 constexpr std::size_t alignment = alignof(std::max_align_t);
 
-std::byte* begin = nullptr;  // null: nothing is shared
+std::byte* begin = nullptr;  // null if nothing is shared
 std::size_t used = 0;
 bool left = false;
 
@@ -55,7 +56,8 @@ void* take_crash_memory(std::size_t bytes) {
   return std::memset(::operator new(bytes), 0, bytes);
 }
 
-// What was taken last is free again: plans come and go in turns. Other shared bytes stay as they are.
+// Frees the most recent allocation for reuse, as plans come and go in turns. Other shared bytes
+// stay allocated.
 void give_back_crash_memory(void* memory, std::size_t bytes) noexcept {
   if (memory == nullptr) return;
   bytes = rounded(std::max(bytes, alignment));

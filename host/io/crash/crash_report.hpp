@@ -1,4 +1,4 @@
-// Tells how this process ends: to the parent that watches it, or on stderr.
+// Reports how this process ends, to the parent that watches it or on stderr.
 #pragma once
 #include <sys/types.h>
 
@@ -9,29 +9,31 @@
 
 namespace tenon {
 
-/// What a process and the parent that watches it share.
+/// Memory shared between a process and the parent that watches it.
 struct WatchedProcess {
   RunningSlot::List slots = nullptr;
   std::atomic<bool> told = false;      ///< `ending` is filled in
-  std::atomic<bool> finished = false;  ///< the process ends because it chose to
+  std::atomic<bool> finished = false;  ///< the process ends intentionally
   pid_t process = 0;
-  std::atomic<std::int64_t> call_limit = 0;  ///< of a plugin's function in milliseconds; 0: none
+  /// time limit for plugin functions in milliseconds; 0 for none
+  std::atomic<std::int64_t> call_limit = 0;
   Ending ending;
 };
 
-/// Where crashes are told from now on; null: on stderr.
+/// Sets where crashes are reported from now on; null for stderr.
 void tell_parent_of(WatchedProcess* watched) noexcept;
 
-/// Async-signal-safe. The first time only: what else happens to a process that is about to end is not told.
+/// Reports the ending. Async-signal-safe. Only the first call has an effect: later faults of an
+/// ending process are not reported.
 void tell_ending(const Ending& ending) noexcept;
 
-/// The parent ends what hangs and cannot do so itself, since it is stopped.
+/// Announces the time limit, so that the parent can end a process that hangs while it is stopped.
 void tell_call_limit(std::int64_t milliseconds) noexcept;
 
-/// That this process ends because it chose to.
+/// Announces that this process ends intentionally.
 void tell_finished() noexcept;
 
-/// Whether a parent watches this very process, and no copy of it.
+/// Returns whether a parent watches this process itself, not a forked copy of it.
 bool is_watched() noexcept;
 
 }  // namespace tenon

@@ -10,7 +10,7 @@
 namespace tenon {
 namespace {
 
-/// A text of limited length, put together without the heap. What would drive a terminal becomes \xNN.
+/// Builds a text of limited length without the heap. Escapes terminal control characters as \xNN.
 class Text {
  public:
   Text(char* to, std::size_t capacity) : at_(to), end_(to + capacity - 1) { *at_ = '\0'; }
@@ -29,7 +29,7 @@ class Text {
   }
   void add(unsigned char c) {
     if (c >= ' ' && c < 0x7f) return put(static_cast<char>(c));
-    if (c >= 0xa0 || (c >= 0x80 && inside_)) {  // of a letter beyond ASCII
+    if (c >= 0xa0 || (c >= 0x80 && inside_)) {  // part of a non-ASCII character
       inside_ = true;
       return put(static_cast<char>(c));
     }
@@ -46,7 +46,7 @@ class Text {
   bool inside_ = false;
 };
 
-/// Bounded copies of what is at a pointer, if it may be read.
+/// Makes bounded copies of what a pointer refers to, if it may be read.
 class Reader {
  public:
   explicit Reader(bool distrust) : distrust_(distrust) {}
@@ -99,19 +99,19 @@ void deed(const Ending& ending, Text& text) {
     case Ending::Way::signalled:
       text << (of_process ? "was ended by SIG" : "was running when SIG") << signal_name(ending.number);
       if (!of_process) text << " ended the process";
-      if (ending.number == SIGKILL) text << "; memory may have run out";
+      if (ending.number == SIGKILL) text << "; the system may have run out of memory";
       break;
     case Ending::Way::stopped:
       text << (of_process ? "was stopped by SIGSTOP" : "was running when SIGSTOP stopped the process");
       break;
     case Ending::Way::copied:
-      text << "forked the process and came back in both: this copy ends here";
+      text << "forked the process and returned in both copies: this copy ends here";
       break;
   }
   const bool says_where = ending.way != Ending::Way::hung && ending.way != Ending::Way::signalled && ending.way != Ending::Way::stopped;
   if (says_where && ending.culprit == Ending::Culprit::runs && ending.function != PluginFunction::none) {
     if (ending.function == PluginFunction::load)
-      text << " when it was loaded";
+      text << " while being loaded";
     else
       text << " in " << name_of(ending.function);
   }
@@ -130,7 +130,7 @@ void Ending::name(const RunningSlot* own, bool distrust) noexcept {
   const Running* running = reader.object(own) == nullptr ? nullptr : reader.object(own->now());
   const CodeOwner* owner = nullptr;
   culprit = Culprit::runs;
-  std::size_t most = 4096;  // slots, should the list be damaged
+  std::size_t most = 4096;  // limit in case the list is corrupted
   for (const auto* slot = RunningSlot::newest(); running == nullptr && reader.object(slot) != nullptr && most-- > 0; slot = slot->next()) {
     culprit = Culprit::elsewhere;
     running = reader.object(slot->now());
@@ -159,22 +159,22 @@ void describe(const Ending& ending, EndingText& text) noexcept {
       deed(ending, sentence << " ");
       break;
     case Ending::Culprit::elsewhere:
-      deed(ending, sentence << "a thread that is not Tenon's ");
+      deed(ending, sentence << "a thread outside Tenon ");
       who(ending, sentence << ", while ");
-      sentence << " ran in another";
+      sentence << " was running in another";
       break;
     case Ending::Culprit::ran_last:
       deed(ending, sentence << "the process ");
-      who(ending, sentence << "; no plugin ran, the last one was ");
+      who(ending, sentence << "; no plugin was running, the last one was ");
       break;
     case Ending::Culprit::none:
       deed(ending, sentence << "the process ");
       break;
   }
-  if (ending.way == Ending::Way::stopped) hint << "kill -CONT " << static_cast<std::uint64_t>(ending.number) << " lets it go on";
+  if (ending.way == Ending::Way::stopped) hint << "kill -CONT " << static_cast<std::uint64_t>(ending.number) << " resumes it";
   const bool plugins = ending.plugin[0] != '\0' && ending.way != Ending::Way::stopped && ending.way != Ending::Way::signalled &&
                        ending.way != Ending::Way::hung;
-  if (plugins) hint << "tenon check " << ending.plugin << " looks for such faults";
+  if (plugins) hint << "tenon check " << ending.plugin << " checks for such faults";
 }
 
 }  // namespace tenon

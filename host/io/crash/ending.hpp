@@ -1,4 +1,4 @@
-// How a process came to an end that it did not choose, and the sentence for it.
+// Descriptions of how a process ended unintentionally.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,22 +7,23 @@
 
 namespace tenon {
 
-/// Plain memory with copies of all names: a signal handler fills it in, and another process may read it.
+/// Plain memory with copies of all names: a signal handler fills it in, and another process may
+/// read it.
 struct Ending {
   enum class Way : std::uint8_t {
     crashed,    ///< number: the signal
     exited,     ///< number: the exit code
     unwound,    ///< pthread_exit
     hung,       ///< number: the limit in milliseconds
-    signalled,  ///< number: the signal; somebody else's, most likely
-    stopped,    ///< number: the process; no end yet
-    copied      ///< fork, and both came back
+    signalled,  ///< number: the signal; most likely sent by another process
+    stopped,    ///< number: the process; it has not ended
+    copied      ///< forked, and both copies returned
   };
   enum class Culprit : std::uint8_t {
     none,
-    runs,       ///< the thread was in this call
+    runs,       ///< the crashing thread was in this call
     elsewhere,  ///< another thread was in this call
-    ran_last    ///< no thread was in any call
+    ran_last    ///< no thread was in a call
   };
   enum class Access : std::uint8_t { unknown, read, write };
 
@@ -35,15 +36,17 @@ struct Ending {
   std::uint64_t address = 0;
   char op[136] = "", node[136] = "", plugin[1024] = "";
 
-  /// Says who it was. `own`: what the thread was doing, null if that is not known. With `distrust`, reads shared crash memory alone: it was
-  /// written by a process that may have damaged it. Async-signal-safe.
+  /// Determines the culprit. `own` is the thread's slot, null if unknown. With `distrust`, reads
+  /// only shared crash memory, because the pointers were written by a process that may have
+  /// corrupted them. Async-signal-safe.
   void name(const RunningSlot* own, bool distrust = false) noexcept;
 };
 
 struct EndingText {
-  char sentence[2048], hint[1280];  ///< hint: empty where there is none
+  char sentence[2048], hint[1280];  ///< hint: empty if there is none
 };
-/// `[op] node 'n' of PLUGIN crashed with SIGSEGV in forward(): it wrote to address 0x8`. Async-signal-safe.
+/// Example: `[op] node 'n' of PLUGIN crashed with SIGSEGV in forward(): it wrote to address 0x8`.
+/// Async-signal-safe.
 void describe(const Ending& ending, EndingText& text) noexcept;
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// What the processor tells of a fault. Async-signal-safe.
+// Information from the processor about a fault. Async-signal-safe.
 #pragma once
 #include <ucontext.h>
 
@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-/// Where the code of a signal's context was interrupted; 0 on processors that are not known.
+/// Returns the interrupted code address from a signal's context; 0 on unsupported processors.
 inline std::uintptr_t interrupted_code([[maybe_unused]] const void* context) noexcept {
 #if defined(__x86_64__)
   return static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
@@ -17,7 +17,7 @@ inline std::uintptr_t interrupted_code([[maybe_unused]] const void* context) noe
 #endif
 }
 
-/// From the context of SIGSEGV or SIGBUS.
+/// Returns the kind of access from the context of a SIGSEGV or SIGBUS.
 inline Ending::Access access_of_fault([[maybe_unused]] const void* context) noexcept {
 #if defined(__x86_64__)
   constexpr std::uint64_t page_fault = 14, writes = 2;

@@ -1,4 +1,4 @@
-// Ends the process when a call into a plugin takes too long.
+// Ends the process if a call into a plugin takes too long.
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,22 +15,24 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr std::chrono::seconds longest_limit{1'000'000'000};  // 31 years; ten times as many are more nanoseconds than a clock counts
+// 31 years; ten times that would overflow a clock's nanoseconds
+constexpr std::chrono::seconds longest_limit{1'000'000'000};
 
 void end_hung(const RunningSlot& slot, milliseconds limit) {
   Ending ending;
   ending.way = Ending::Way::hung;
   ending.number = static_cast<int>(std::min<std::int64_t>(limit.count(), INT_MAX));
   ending.name(&slot);
-  if (slot.changes() != slot.seen.changes) return;  // it came back in the last moment
+  if (slot.changes() != slot.seen.changes) return;  // it returned in the last moment
   tell_ending(ending);
   _exit(static_cast<int>(FailureKind::failed));
 }
 
-// A hung call may hold the heap's lock, so that nothing here takes memory.
+// A hung call may hold the heap's lock, so this function must not allocate.
 void watch(milliseconds limit) {
   const auto pause = std::clamp(limit / 10, milliseconds(1), milliseconds(100));
-  Clock::duration time{0};  // without most of what passed while the process was stopped (Ctrl-Z)
+  // excludes most of the time during which the process was stopped (Ctrl-Z)
+  Clock::duration time{0};
   for (auto last = Clock::now();;) {
     std::this_thread::sleep_for(pause);
     const auto now = Clock::now();
@@ -51,7 +53,7 @@ void watch(milliseconds limit) {
 
 void end_hung_calls(std::chrono::milliseconds limit) {
   if (limit.count() <= 0)
-    throw Failure(FailureKind::usage, "the time limit of a call is " + std::to_string(limit.count()) + " ms but must be positive");
+    throw Failure(FailureKind::usage, "the time limit for calls is " + std::to_string(limit.count()) + " ms but must be positive");
   limit = std::min<milliseconds>(limit, longest_limit);
   tell_call_limit(limit.count());
   std::thread(watch, limit).detach();

@@ -1,4 +1,4 @@
-// The parent of a program's process: it waits, passes signals on, and tells how the process ended.
+// The parent of a program's process: waits for it, forwards signals, and reports how it ended.
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -24,8 +24,10 @@ namespace tenon {
 namespace {
 
 constexpr int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGWINCH, SIGTSTP, SIGCONT};
-constexpr double same_press = 0.1;  // seconds in which signals count as one: `timeout` sends two
-constexpr double patience = 0.5;    // of a second Ctrl-C with a process that does not end
+// seconds within which signals count as one: `timeout` sends two
+constexpr double same_press = 0.1;
+// seconds to wait after a second Ctrl-C before killing the process
+constexpr double patience = 0.5;
 
 double now() {
   timespec time{};
@@ -45,7 +47,7 @@ bool is_traced() {
   return tracer != nullptr && std::strtol(tracer + 10, nullptr, 10) != 0;
 }
 
-/// Ends this process as the signal would have, without a second core file.
+/// Ends this process by the same signal, without a second core file.
 [[noreturn]] void die_of(int signal) {
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
@@ -88,7 +90,7 @@ class Parent {
   }
 
  private:
-  // What a terminal or a limit sends, the child gets from there as well.
+  // The child also receives signals that a terminal or a limit sends.
   void take(int signal, const siginfo_t& info) {
     if (info.si_code != SI_KERNEL && info.si_pid != child_) kill(child_, signal);
     if (signal == SIGCONT) kill(child_, SIGCONT);
@@ -109,7 +111,7 @@ class Parent {
     if (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) end_as_killed(info.si_status);
   }
 
-  // Nobody but a plugin, or somebody who knows the process by its number, stops it so.
+  // Only a plugin, or a user who knows the process number, sends SIGSTOP.
   void tell_stopped() {
     const auto ending = named(Ending::Way::stopped, child_);
     if (ending.culprit != Ending::Culprit::runs) return;
@@ -118,7 +120,7 @@ class Parent {
     say(ending);
   }
 
-  // The thread that watches the time of calls is stopped, too.
+  // The thread that limits the time of calls is stopped, too.
   [[noreturn]] void end_stopped() const {
     const auto ending = named(Ending::Way::hung, call_limit());
     kill(child_, SIGKILL);
@@ -127,12 +129,12 @@ class Parent {
 
   int call_limit() const { return static_cast<int>(std::min<std::int64_t>(watched_.call_limit.load(std::memory_order_acquire), INT_MAX)); }
 
-  // As the shell expects of a job. Goes on when somebody says so, and the child with it.
+  // Stops with the child, as the shell expects of a job. When continued, continues the child.
   void stop_too(int signal) {
     sigset_t only;
     sigemptyset(&only);
     sigaddset(&only, signal);
-    raise(signal);  // where it is blocked, it waits for the next line
+    raise(signal);  // if it is blocked, it is delivered by the next line
     sigprocmask(SIG_UNBLOCK, &only, nullptr);
     sigprocmask(SIG_BLOCK, &signals_, nullptr);
     kill(child_, SIGCONT);
@@ -160,7 +162,7 @@ class Parent {
     ending.way = way;
     ending.number = number;
     ending.name(nullptr, true);
-    // which thread it was is not known, but one of a plugin's own is the rare case
+    // the crashing thread is unknown, but threads of a plugin's own are rare
     if (ending.culprit == Ending::Culprit::elsewhere) ending.culprit = Ending::Culprit::runs;
     return ending;
   }
@@ -180,11 +182,11 @@ class Parent {
   const WatchedProcess& watched_;
   const sigset_t& signals_;
   const std::function<void(const Failure&)>& report_;
-  double first_interrupt_ = 0, kill_at_ = 0, hung_at_ = 0;  // 0: never
+  double first_interrupt_ = 0, kill_at_ = 0, hung_at_ = 0;  // 0 means never
   bool interrupted_ = false;
 };
 
-/// In the child: it does not outlive its parent.
+/// Called in the child, so that it does not outlive its parent.
 void follow(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(128 + SIGKILL);
@@ -202,7 +204,7 @@ void continue_below_parent(const std::function<void(const Failure&)>& report) {
   sigaddset(&signals, SIGCHLD);
   for (const int signal : passed_on) sigaddset(&signals, signal);
   sigprocmask(SIG_BLOCK, &signals, &old);
-  std::signal(SIGCHLD, SIG_DFL);  // where it is ignored, nobody learns how children end
+  std::signal(SIGCHLD, SIG_DFL);  // if it were ignored, exit statuses of children would be lost
   const auto parent = getpid();
   const auto child = fork();
   if (child > 0) Parent(child, watched, signals, report).wait();

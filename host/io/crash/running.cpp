@@ -43,11 +43,12 @@ const char* name_of(PluginFunction function) {
   return number < std::size(names) ? names[number] : "";
 }
 
-/// Gives the slot to another thread when its own ends.
+/// Releases the slot for another thread when its own thread ends.
 class SlotOfThread {
  public:
   ~SlotOfThread() {
-    if (slot == nullptr || slot->now() != nullptr) return;  // exit() in the midst of a call ends thread-local objects first
+    // exit() within a call destroys thread-local objects first
+    if (slot == nullptr || slot->now() != nullptr) return;
     RunningSlot::own_ = nullptr;
     slot->thread_.store(0, std::memory_order_relaxed);
     slot->taken_.store(false, std::memory_order_release);
@@ -65,7 +66,7 @@ void part_from_original() noexcept {
   SlotOfThread::forget_all();
 }
 
-// Not by the thread's own variable, whose first use in a thread allocates it.
+// Does not use the thread-local variable, whose first use in a thread allocates.
 RunningSlot* RunningSlot::here_if_any() noexcept {
   const auto thread = gettid();
   auto* slot = newest();

@@ -1,4 +1,4 @@
-// Who runs now: whose code each thread is in, for whoever must name it when the process dies of it.
+// Tracks which plugin code each thread runs, to name it if the process crashes.
 #pragma once
 #include <sys/types.h>
 
@@ -9,13 +9,13 @@
 
 namespace tenon {
 
-/// An operator's code and where it comes from. Kept for good, for objects of plugins outlive their hosts.
+/// An operator's code and its origin. Never freed, because plugin objects may outlive their host.
 struct CodeOwner {
-  const char* op;      ///< empty: the plugin as a whole
-  const char* plugin;  ///< its path; empty: the application, or the host itself
+  const char* op;      ///< empty for the plugin as a whole
+  const char* plugin;  ///< its path; empty for the application or the host itself
 };
 
-/// The same object for the same names. Threads: any.
+/// Returns the same object for the same names. Thread-safe.
 const CodeOwner* code_owner(std::string_view op, std::string_view plugin);
 
 enum class PluginFunction : std::uint8_t {
@@ -37,51 +37,54 @@ enum class PluginFunction : std::uint8_t {
   trace,
   algorithm
 };
-/// `forward()`
+/// Example: `forward()`.
 const char* name_of(PluginFunction function);
 
-/// A call into a plugin, for as long as it lasts.
+/// A call into a plugin, while it lasts.
 struct Running {
   const CodeOwner* owner = nullptr;
-  const char* node = nullptr;  ///< null: outside of graphs
+  const char* node = nullptr;  ///< null outside of graphs
   PluginFunction function = PluginFunction::none;
 };
 
-/// What a thread is doing. Written by its thread alone; read by signal handlers, by other threads, and by a parent process after the
-/// death of this one.
+/// A thread's current call. Written only by its thread; read by signal handlers, other threads, and
+/// a parent process after this one has died.
 class RunningSlot {
  public:
-  /// The calling thread's.
+  /// Returns the calling thread's slot.
   static RunningSlot& here() {
     auto* const slot = own_;
     return slot != nullptr ? *slot : make();
   }
-  /// The same, or null where the thread never ran any plugin. Async-signal-safe: it looks at all threads' slots.
+  /// Same, or null if the thread never called a plugin. Async-signal-safe: searches the slots of
+  /// all threads.
   static RunningSlot* here_if_any() noexcept;
-  /// The newest of all threads' slots, and the next older one. Slots are never freed.
+  /// Returns the newest slot of all threads; next() returns the next older one. Slots are never
+  /// freed.
   static RunningSlot* newest() { return newest_->load(std::memory_order_acquire); }
   RunningSlot* next() const { return next_; }
   using List = std::atomic<RunningSlot*>;
-  /// Where the newest is kept from here on, in memory that a parent process sees; before any thread has a slot.
+  /// Stores the list's head in memory that a parent process can see. Call before any thread has a
+  /// slot.
   static void keep_list_in(List& list) { newest_ = &list; }
 
   const Running* now() const { return now_.load(std::memory_order_acquire); }
-  /// Another one after each enter() and leave().
+  /// Returns a number that changes with every enter() and leave().
   std::uint64_t changes() const { return changes_.load(std::memory_order_relaxed); }
-  /// Whose code ran last, where none runs now.
+  /// Returns the owner of the code that ran last if none is running.
   const CodeOwner* last() const { return last_.load(std::memory_order_relaxed); }
 
   void enter(const Running* running) {
     now_.store(running, std::memory_order_release);
     changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  /// Back to what ran before.
+  /// Returns to the previous call.
   void leave(const Running* before) {
     if (const auto* running = now(); before == nullptr && running != nullptr) last_.store(running->owner, std::memory_order_relaxed);
     enter(before);
   }
 
-  /// At which node calls are made from here on, null for none; gives back what was said before.
+  /// Sets the node at which further calls are made, null for none; returns the previous one.
   const char* at_node(const char* node) {
     const auto* const before = node_;
     node_ = node;
@@ -89,7 +92,7 @@ class RunningSlot {
   }
   const char* node() const { return node_; }
 
-  /// For whoever watches how long calls take: what changes() was, and since when.
+  /// For the thread that limits the duration of calls: the last value of changes(), and since when.
   struct Seen {
     std::uint64_t changes = 0;
     std::int64_t since = 0;
@@ -97,7 +100,8 @@ class RunningSlot {
   Seen seen{};
 
   static constexpr std::size_t most_frames = 6, most_node_bytes = 104;
-  /// A call that was not prepared, with a copy of the node's name. Nested ones have a frame each; null: too many.
+  /// A call without a prepared record, with a copy of the node's name. Nested calls have a frame
+  /// each; null if there are too many.
   struct Frame {
     Running running;
     char node[most_node_bytes];
@@ -121,10 +125,10 @@ class RunningSlot {
   Frame frames_[most_frames];
   RunningSlot* next_ = nullptr;
   std::atomic<bool> taken_ = false;
-  std::atomic<pid_t> thread_ = 0;  ///< whose slot it is
+  std::atomic<pid_t> thread_ = 0;  ///< the slot's thread
 };
 
-/// Calls from here on are made at that node of a graph.
+/// Sets the node of a graph at which calls are made, for the lifetime of this object.
 class AtNode {
  public:
   explicit AtNode(const char* node) : slot_(RunningSlot::here()), before_(slot_.at_node(node)) {}
@@ -137,7 +141,7 @@ class AtNode {
   const char* before_;
 };
 
-/// Around one call.
+/// Wraps one call.
 class RunningCall {
  public:
   RunningCall(const CodeOwner* owner, PluginFunction function);
@@ -150,7 +154,7 @@ class RunningCall {
   const Running* before_;
 };
 
-/// Around calls that enter() names one after another.
+/// Wraps a sequence of calls that enter() names.
 class RunningCalls {
  public:
   RunningCalls() : slot_(RunningSlot::here()), before_(slot_.now()) {}
@@ -164,10 +168,10 @@ class RunningCalls {
   const Running* before_;
 };
 
-/// Calls that are made again and again, named once.
+/// Records of calls that are made repeatedly.
 class RunningRecords {
  public:
-  /// So many, with so many bytes of names, a zero after each.
+  /// `count` records and `name_bytes` bytes of NUL-terminated names.
   RunningRecords(std::size_t count, std::size_t name_bytes);
   ~RunningRecords();
   RunningRecords(const RunningRecords&) = delete;

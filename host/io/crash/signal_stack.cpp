@@ -14,7 +14,7 @@ namespace {
 
 std::atomic<bool> wanted = false;
 
-/// With a page below it that nobody may touch.
+/// Has an inaccessible guard page below it.
 class SignalStack {
  public:
   SignalStack() noexcept {
@@ -22,7 +22,7 @@ class SignalStack {
     if (sigaltstack(nullptr, &old) != 0 || (old.ss_flags & SS_DISABLE) == 0) return;
     page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     std::size_t size = std::size_t{64} << 10;
-#ifdef AT_MINSIGSTKSZ  // what the processor's registers take
+#ifdef AT_MINSIGSTKSZ  // size of the processor's register state
     size += getauxval(AT_MINSIGSTKSZ);
 #endif
     bytes_ = (size + page_ - 1) / page_ * page_ + page_;
@@ -38,7 +38,8 @@ class SignalStack {
   ~SignalStack() {
     if (memory_ == nullptr) return;
     stack_t now{};
-    if (sigaltstack(nullptr, &now) != 0 || now.ss_sp != memory_ + page_) return;  // somebody else's took its place and may come back to it
+    // another stack replaced it, whose owner may restore this one
+    if (sigaltstack(nullptr, &now) != 0 || now.ss_sp != memory_ + page_) return;
     stack_t none{};
     none.ss_flags = SS_DISABLE;
     if (sigaltstack(&none, nullptr) == 0) munmap(memory_, bytes_);

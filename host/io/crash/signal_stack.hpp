@@ -1,12 +1,13 @@
-// The stack that a thread's signal handlers run on, so that a stack overflow can be told, too.
+// Alternate stacks for signal handlers, so that stack overflows can be reported.
 #pragma once
 
 namespace tenon {
 
-/// From here on give_thread_signal_stack() does something.
+/// Enables give_thread_signal_stack().
 void use_signal_stacks() noexcept;
 
-/// For the calling thread, unless it has one already (sanitizers and applications bring their own). Lives as long as the thread.
+/// Installs a stack for the calling thread, unless it already has one (sanitizers and applications
+/// use their own). Lives as long as the thread.
 void give_thread_signal_stack() noexcept;
 
 }  // namespace tenon

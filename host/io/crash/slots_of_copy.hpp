@@ -1,9 +1,9 @@
-// Who runs, in a process that was forked: what it says must not overwrite what the other one says.
+// Slots in a forked process, whose records must not overwrite those of the original.
 #pragma once
 
 namespace tenon {
 
-/// First in the copy: its threads get slots of their own, in memory of its own.
+/// Must be called first in the copy: gives its threads new slots in private memory.
 void part_from_original() noexcept;
 
 }  // namespace tenon

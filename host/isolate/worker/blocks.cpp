@@ -24,7 +24,7 @@ Received receive(int socket) {
   ssize_t got = 0;
   do got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   while (got < 0 && errno == EINTR);
-  if (got < 0) throw ProtocolError("its socket cannot be read");
+  if (got < 0) throw ProtocolError("cannot read the socket");
   received.bytes = static_cast<std::size_t>(got);
   for (auto* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
@@ -37,7 +37,7 @@ Received receive(int socket) {
 void Blocks::accept(int socket, std::uint32_t count) {
   for (; count > 0; --count) {
     const auto [notice, bytes, descriptors] = receive(socket);
-    if (bytes != sizeof notice) throw ProtocolError("a notice of a block is cut off");
+    if (bytes != sizeof notice) throw ProtocolError("a block notice is truncated");
     if (const auto known = blocks_.find(notice.block); known != blocks_.end()) {
       munmap(known->second.data, known->second.bytes);
       blocks_.erase(known);
@@ -46,7 +46,7 @@ void Blocks::accept(int socket, std::uint32_t count) {
     const int protection = PROT_READ | (notice.writable != 0 ? PROT_WRITE : 0);
     void* memory = map_shared(descriptors[0], notice.bytes, protection);
     close(descriptors[0]);
-    if (memory == MAP_FAILED) throw ProtocolError("memory that the host shares cannot be mapped");
+    if (memory == MAP_FAILED) throw ProtocolError("cannot map memory shared by the host");
     blocks_.emplace(notice.block, Mapped{static_cast<std::byte*>(memory), notice.bytes});
   }
 }
@@ -54,9 +54,9 @@ void Blocks::accept(int socket, std::uint32_t count) {
 std::byte* Blocks::at(const Place& place, std::uint64_t bytes) const {
   if (place.block == 0) return nullptr;
   const auto found = blocks_.find(place.block);
-  if (found == blocks_.end()) throw ProtocolError("a place lies in no block");
+  if (found == blocks_.end()) throw ProtocolError("unknown block");
   const auto& block = found->second;
-  if (place.offset > block.bytes || bytes > block.bytes - place.offset) throw ProtocolError("a place lies behind its block's end");
+  if (place.offset > block.bytes || bytes > block.bytes - place.offset) throw ProtocolError("offset past the end of its block");
   return block.data + place.offset;
 }
 

@@ -1,4 +1,4 @@
-// The host's memory that a conversation of the worker sees.
+// The host's shared memory in a worker's conversation.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace tenon::isolate {
 
-/// A message from a socket with at most two descriptors; bytes 0: the host is gone. Throws ProtocolError.
+/// Receives a message with at most two descriptors; bytes is 0 if the host is gone. Throws
+/// ProtocolError.
 struct Received {
   BlockNotice notice{};
   std::size_t bytes = 0;
@@ -17,12 +18,12 @@ struct Received {
 };
 Received receive(int socket);
 
-/// Mapped until the host says that they are of no use. Threads: one at a time.
+/// Blocks stay mapped until the host releases them. Not thread-safe.
 class Blocks {
  public:
-  /// Takes so many notices from the socket. Throws ProtocolError.
+  /// Receives `count` notices from the socket. Throws ProtocolError.
   void accept(int socket, std::uint32_t count);
-  /// Null for block 0. Throws ProtocolError for what is in no block.
+  /// Returns null for block 0. Throws ProtocolError if the range is not inside a block.
   std::byte* at(const Place& place, std::uint64_t bytes = 0) const;
 
  private:

@@ -16,7 +16,7 @@
 namespace tenon::isolate {
 namespace {
 
-// What the boundary's pointers to functions of one struct have in common: null or not.
+// Returns a bit per function pointer: whether it is not null.
 std::uint32_t functions_in(const tenon_operator& table) {
   const void* functions[] = {reinterpret_cast<const void*>(table.create),
                              reinterpret_cast<const void*>(table.destroy),
@@ -95,19 +95,19 @@ std::int32_t Conversation::work(Reader& reader, tenon_error& error) {
     case Operation::call:
       return kernel_call_.run(object(), reader, *this, error);
     default:
-      throw ProtocolError("the host asks for what there is not");
+      throw ProtocolError("unknown request from the host");
   }
 }
 
 Object Conversation::object() {
   const auto object = plugin_.find(control_.request.instance);
-  if (object.table == nullptr) throw ProtocolError("the host asks for an object that there is not");
+  if (object.table == nullptr) throw ProtocolError("unknown object in a request from the host");
   return object;
 }
 
 void Conversation::send(std::span<const std::byte> bytes) {
   const auto& request = control_.request;
-  if (bytes.size() > request.reply_capacity) throw ProtocolError("a reply is longer than the host has room for");
+  if (bytes.size() > request.reply_capacity) throw ProtocolError("a reply exceeds the host's buffer");
   std::copy(bytes.begin(), bytes.end(), blocks_.at(request.reply, request.reply_capacity));
   control_.report.bytes = bytes.size();
 }
@@ -213,7 +213,7 @@ std::int32_t Conversation::workspace(Reader& reader, tenon_error& error) {
 
 namespace {
 
-// The boundary's struct comes first: its address is also this object's.
+// The ABI struct must be first: its address is also this object's.
 struct RemoteGradient {
   tenon_gradient raw;
   Conversation& conversation;
@@ -221,7 +221,7 @@ struct RemoteGradient {
 
   static RemoteGradient& of(tenon_gradient* self) { return *static_cast<RemoteGradient*>(self->context); }
 
-  // `out` gets the answer's number, `answer` so many bytes of its text.
+  // `out` receives the answer's number, `answer` that many bytes of its text.
   std::int32_t ask(Operation operation, tenon_value* out, void* answer = nullptr, std::size_t bytes = 0) {
     const auto& resume = conversation.ask(operation, message);
     if (resume.status == 0) {
@@ -307,7 +307,7 @@ const Resume& Conversation::ask(Operation operation, std::span<const std::byte> 
   if (payload.size() > control_.request.reply_capacity) {
     resume.status = 1;
     resume.error_kind = TENON_ERROR_FAILED;
-    std::snprintf(resume.text, sizeof resume.text, "it asks the host for something in %zu bytes, but may use %llu", payload.size(),
+    std::snprintf(resume.text, sizeof resume.text, "its callback to the host has %zu bytes, but at most %llu are allowed", payload.size(),
                   static_cast<unsigned long long>(control_.request.reply_capacity));
     return resume;
   }

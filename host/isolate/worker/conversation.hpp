@@ -1,4 +1,5 @@
-// One of the host's threads at a time talks to a conversation; a thread of the worker does what it asks for.
+// A thread of the worker that executes the requests of one conversation; one host thread at a time
+// uses it.
 #pragma once
 #include <mutex>
 #include <vector>
@@ -18,7 +19,8 @@ class Conversation {
 
   [[noreturn]] void serve();
 
-  /// From within a function of the plugin: asks the host something, and waits for the answer. Threads: one at a time; hold asking().
+  /// Makes a callback to the host from within a function of the plugin and waits for the answer.
+  /// One thread at a time: hold asking().
   const Resume& ask(Operation operation, std::span<const std::byte> payload);
   std::mutex& asking() { return asking_; }
   const Blocks& blocks() const { return blocks_; }
@@ -35,7 +37,7 @@ class Conversation {
   using GraphFunction = std::int32_t (*tenon_operator::*)(const void* instance, tenon_gradient* io);
   std::int32_t build_graph(GraphFunction function, Reader& reader, tenon_error& error);
   Object object();
-  /// Copies arrays to where the host reads them.
+  /// Copies arrays to the host's reply buffer.
   void send(std::span<const std::byte> bytes);
 
   Plugin& plugin_;

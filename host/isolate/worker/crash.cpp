@@ -21,7 +21,7 @@ struct Module {
 constexpr std::size_t most_modules = 128;
 constexpr std::size_t signal_stack_bytes = 64 << 10;
 
-// What the handler reads, all of it written before it is installed.
+// Data for the handler, written before it is installed.
 Module modules[most_modules];
 std::size_t module_count = 0;
 CrashRecord* crash = nullptr;
@@ -52,7 +52,8 @@ void add_frame(std::uintptr_t address, bool returns_there) {
   auto& frame = crash->frames[count];
   frame.module[0] = '\0';
   frame.offset = address;
-  const auto inside = address - (returns_there ? 1 : 0);  // the call, not what comes after it
+  // look up the call instruction, not the one after it
+  const auto inside = address - (returns_there ? 1 : 0);
   for (std::size_t i = 0; i < module_count; ++i) {
     if (inside < modules[i].begin || inside >= modules[i].end) continue;
     std::memcpy(frame.module, modules[i].name, sizeof frame.module);
@@ -62,7 +63,8 @@ void add_frame(std::uintptr_t address, bool returns_there) {
   crash->frame_count.store(count + 1, std::memory_order_release);
 }
 
-// Async-signal-safe: backtrace() has loaded what it needs by now, and libgcc finds tables of frames without a lock. A signal in here kills.
+// Async-signal-safe: backtrace() is initialized by now, and libgcc finds frame tables without a
+// lock. Another signal in here kills the process.
 void on_signal(int signal, siginfo_t*, void* context) {
   std::uint32_t nobody = 0;
   if (crash->signal.compare_exchange_strong(nobody, static_cast<std::uint32_t>(signal))) {
@@ -71,13 +73,13 @@ void on_signal(int signal, siginfo_t*, void* context) {
     add_frame(fault, false);
     void* addresses[CrashRecord::most_frames + 4];
     const int count = backtrace(addresses, static_cast<int>(std::size(addresses)));
-    int first = 0;  // the frames of this handler stand before the one that was interrupted
+    int first = 0;  // skip the handler's own frames
     while (first < count && reinterpret_cast<std::uintptr_t>(addresses[first]) != fault) ++first;
     for (int i = first + 1; i < count; ++i) add_frame(reinterpret_cast<std::uintptr_t>(addresses[i]), true);
   }
   std::signal(signal, SIG_DFL);
   raise(signal);
-  _exit(128 + signal);  // somebody blocks it
+  _exit(128 + signal);  // if the signal is blocked
 }
 
 }  // namespace
@@ -86,7 +88,7 @@ void record_crashes(CrashRecord& record, const std::map<std::string, std::string
   crash = &record;
   dl_iterate_phdr(add_module, const_cast<std::map<std::string, std::string>*>(&names));
   void* here[2];
-  backtrace(here, 2);  // which loads libgcc
+  backtrace(here, 2);  // loads libgcc
   struct sigaction action {};
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESETHAND;

@@ -1,4 +1,4 @@
-// What a crashing worker leaves behind.
+// Crash reports of the worker.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -8,11 +8,12 @@
 
 namespace tenon::isolate {
 
-/// Signals that kill are recorded from now on, with the addresses on the stack; then they kill. `names` are what libraries loaded from
-/// other paths are called. Once, when all libraries are loaded; an exhausted stack is recorded on threads that called use_signal_stack.
+/// Records fatal signals with a backtrace from now on, then lets them kill. `names` maps paths of
+/// libraries to the names to report. Call once, after all libraries are loaded. Stack overflows are
+/// recorded on threads that called use_signal_stack.
 void record_crashes(CrashRecord& record, const std::map<std::string, std::string>& names);
 
-/// Of the calling thread, which serves this conversation, for as long as it lives.
+/// For the calling thread, which serves this conversation, for its lifetime.
 void use_signal_stack(std::uint32_t conversation);
 
 }  // namespace tenon::isolate

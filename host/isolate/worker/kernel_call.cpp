@@ -23,12 +23,12 @@ void parallel_for(const tenon_call*, std::int64_t n, std::int64_t grain, tenon_b
   threads->parallel_for(n, grain, body, context);
 }
 
-// The host says whether there is such an output, and gives the memory.
+// The host checks the output and provides the memory.
 std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::int64_t stored, tenon_tensor** out, tenon_error* error) {
   *out = nullptr;
   auto& conversation = conversation_of(call);
   const SparseCallback wanted{output, 0, stored};
-  const std::lock_guard lock(conversation.asking());  // a body of a parallel loop may ask, too
+  const std::lock_guard lock(conversation.asking());  // bodies of parallel loops may also allocate
   const auto& resume = conversation.ask(Operation::allocate_sparse, std::as_bytes(std::span(&wanted, 1)));
   if (resume.status != 0) {
     error->kind = resume.error_kind;
@@ -45,7 +45,7 @@ std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::
   return 0;
 }
 
-// The same for a dense output.
+// Same for a dense output.
 std::int32_t allocate(const tenon_call* call, std::uint32_t output, const std::int64_t* dims, std::int32_t rank, tenon_tensor** out,
                       tenon_error* error) {
   *out = nullptr;
@@ -117,7 +117,7 @@ std::int32_t KernelCall::run(const Object& object, Reader& message, Conversation
   const std::size_t inputs = record.input_count, outputs = record.output_count, states = record.state_count;
   const auto count = inputs + outputs + states + (backward ? inputs + outputs : 0);
   tensors_.clear();
-  tensors_.reserve(count);  // pointers to them stay
+  tensors_.reserve(count);  // pointers to elements must stay valid
   pointers_.clear();
   read_tensors(message, conversation, count);
   tenon_call call{};

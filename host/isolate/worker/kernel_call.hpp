@@ -1,4 +1,4 @@
-// A kernel's call in the worker: the host's message as the boundary's structs.
+// A kernel call in the worker: converts the host's message to ABI structs.
 #pragma once
 #include <tenon/abi.h>
 
@@ -12,9 +12,9 @@ namespace tenon::isolate {
 
 class Conversation;
 
-/// What plugins get as the host here. Its calls have the Conversation as their context.
+/// Returns the host table for plugins in the worker. The context of its calls is the Conversation.
 const tenon_host& worker_host();
-/// Threads of parallel loops; once, before the first call.
+/// Starts the threads for parallel loops; call once, before the first kernel call.
 void start_threads(int count);
 
 /// Keeps its memory from call to call.

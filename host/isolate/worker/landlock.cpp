@@ -16,7 +16,7 @@
 namespace tenon::isolate {
 namespace {
 
-// The kernel's numbers: its header may be older than it is.
+// The kernel's constants, because its header may be older than the kernel.
 constexpr long create_ruleset_call = 444, add_rule_call = 445, restrict_self_call = 446;
 constexpr std::uint32_t ask_version = 1, path_beneath = 1;
 constexpr std::uint64_t read_file = 4, read_folder = 8;
@@ -29,7 +29,7 @@ struct [[gnu::packed]] PathRule {
   std::int32_t folder;
 };
 
-/// All that this version knows: another one refuses bits that it does not.
+/// Returns all rights known to this version, because the kernel refuses unknown bits.
 Ruleset all_of(long version) {
   Ruleset all{};
   all.files = (std::uint64_t{1} << 13) - 1;
@@ -45,7 +45,7 @@ std::size_t size_of_ruleset(long version) {
   return version >= 6 ? 24 : version >= 4 ? 16 : 8;
 }
 
-/// Lets the process read a file, or a folder and all below it. A path that does not exist is skipped.
+/// Allows reading a file, or a folder and everything below it. Skips paths that do not exist.
 void allow_reading(int rules, const std::string& path) {
   const int place = open(path.c_str(), O_PATH | O_CLOEXEC);
   struct stat status {};
@@ -56,7 +56,8 @@ void allow_reading(int rules, const std::string& path) {
   if (place >= 0) close(place);
 }
 
-/// Those of the libraries that the loader's cache lists: /etc/ld.so.conf may name any.
+/// Returns the folders of libraries in the loader's cache, because /etc/ld.so.conf may list any
+/// folder.
 std::set<std::string> folders_of_cache() {
   std::set<std::string> folders;
   std::ifstream cache("/etc/ld.so.cache", std::ios::binary);
@@ -65,7 +66,7 @@ std::set<std::string> folders_of_cache() {
   return folders;
 }
 
-/// The user's own, for which the loader looks first.
+/// Returns the folders of LD_LIBRARY_PATH, which the loader searches first.
 std::vector<std::string> folders_of_environment() {
   std::vector<std::string> folders;
   const char* list = std::getenv("LD_LIBRARY_PATH");

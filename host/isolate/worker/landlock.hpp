@@ -1,13 +1,14 @@
-// Landlock: which files a process may use.
+// Landlock: restricts the files that a process may use.
 #pragma once
 #include <span>
 
 namespace tenon::isolate {
 
-/// All but reading what the system's loader reads to find the system's libraries, what these read to know the machine, and the given
-/// ones. For the calling thread and those that it starts. False where the kernel has no Landlock, or it is switched off.
+/// Forbids all file access except reading what the system's loader needs to find the system's
+/// libraries, what those read about the machine, and `libraries`. Applies to the calling thread and
+/// threads it starts. Returns false if the kernel lacks Landlock or it is disabled.
 bool forbid_files_but_libraries(std::span<char* const> libraries);
-/// All.
+/// Forbids all file access.
 bool forbid_files();
 
 }  // namespace tenon::isolate

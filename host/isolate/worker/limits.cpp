@@ -12,7 +12,7 @@
 #include "isolate/worker/system_calls.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
-// AddressSanitizer's: it looks for leaks from another process, which there cannot be.
+// AddressSanitizer hook: its leak check needs another process, which is not allowed here.
 // NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern "C" int __lsan_is_turned_off() {
   return 1;
@@ -22,7 +22,7 @@ extern "C" int __lsan_is_turned_off() {
 namespace tenon::isolate {
 namespace {
 
-// Sanitizers map more than any limit from the start.
+// Sanitizers map more memory at startup than any limit allows.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool can_limit_memory = false;
 #else
@@ -37,7 +37,7 @@ void limit(decltype(RLIMIT_CORE) what, std::uint64_t most) {
   setrlimit(what, &wanted);
 }
 
-/// Of root, say; where there are none this does nothing.
+/// Drops capabilities, for example of root; has no effect without any.
 void drop_capabilities() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3]{};
@@ -66,7 +66,8 @@ void confine_loading(std::span<char* const> libraries) {
 }
 
 Confinement confine_calls() {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // without seccomp an initialiser of the plugin may have changed it
+  // without seccomp, an initializer of the plugin may have changed it
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   Confinement confinement;
   confinement.landlock = forbid_files();
   confinement.seccomp = forbid_system_calls(Stage::calls);

@@ -1,4 +1,4 @@
-// What the worker takes from itself before and after the plugin is loaded.
+// Limits that the worker imposes on itself before and after loading the plugin.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -6,20 +6,21 @@
 
 namespace tenon::isolate {
 
-/// Ends with the thread that started it, writes no core files, makes no file larger, opens few descriptors but those of so many libraries,
-/// and has at most `memory` bytes of its own (0: no limit).
+/// Makes the process end with the thread that started it, write no core files, not grow files, open
+/// only a few descriptors besides those of `libraries` libraries, and use at most `memory` bytes of
+/// its own (0: no limit).
 void limit_resources(std::uint64_t memory, int libraries);
 
-/// What the kernel lets a process take from itself. False: this kernel cannot do it.
+/// Which kernel mechanisms confine the process; false if this kernel lacks one.
 struct Confinement {
   bool seccomp = false, landlock = false;
   std::string text() const;  ///< `seccomp, landlock, rlimits`
 };
 
-/// No network, no other programs or processes, no capabilities; of files, the system's libraries and these ones can be read. For the
-/// loader.
+/// Forbids network access, other programs and processes, and capabilities; of files, only the
+/// system's libraries and `libraries` can be read. For loading the plugin.
 void confine_loading(std::span<char* const> libraries);
-/// No files at all either. Holds for all threads where seccomp does.
+/// Also forbids all file access. Applies to all threads if seccomp does.
 Confinement confine_calls();
 
 }  // namespace tenon::isolate

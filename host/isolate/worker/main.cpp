@@ -1,7 +1,8 @@
-// tenon-worker PARENT MEMORY THREADS PATH COUNT [/LIBRARY]...: loads the plugin of that path from descriptor 3, takes from itself what
-// kernels do not need, and runs the plugin's functions for the process that started it, as protocol.hpp says. COUNT: of the copies of its
-// libraries, which it finds under the descriptors from 6 on. LIBRARY: one that the loader may read although it is not the system's.
-// tenon-worker limits: prints what this machine lets a worker take from itself.
+// tenon-worker PARENT MEMORY THREADS PATH COUNT [/LIBRARY]...: loads the plugin PATH from
+// descriptor 3, confines itself, and runs the plugin's functions for the process that started it,
+// following protocol.hpp. COUNT is the number of copies of its libraries, in descriptors from 6 on.
+// LIBRARY is one that the loader may read although it is not a system library. tenon-worker limits:
+// prints the confinement that this machine supports.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -36,7 +37,7 @@ std::uint64_t number_in(const char* text) {
   return number;
 }
 
-/// Ends the process without running the plugin's destructors: the host never runs them either.
+/// Ends the process without running the plugin's destructors, as the host does.
 [[noreturn]] void end(const std::string& line) {
   const bool told = write(socket_descriptor, line.data(), line.size()) == static_cast<ssize_t>(line.size());
   _exit(told ? 0 : 1);
@@ -46,10 +47,10 @@ void* open_or_end(const char* path) {
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr) return library;
   const char* reason = dlerror();
-  end(std::string(not_opened) + " " + (reason != nullptr ? reason : "for no reason given"));
+  end(std::string(not_opened) + " " + (reason != nullptr ? reason : "unknown reason"));
 }
 
-/// What the copy is called, whose descriptor is a link to `/memfd:NAME (deleted)`.
+/// Returns the name of the copy, whose descriptor is a link to `/memfd:NAME (deleted)`.
 std::string name_of(const std::string& copy) {
   std::error_code error;
   const auto target = std::filesystem::read_symlink(copy, error).filename().string();
@@ -59,7 +60,7 @@ std::string name_of(const std::string& copy) {
 
 CrashRecord& crash_record() {
   void* memory = mmap(nullptr, sizeof(CrashRecord), PROT_READ | PROT_WRITE, MAP_SHARED, crash_descriptor, 0);
-  if (memory == MAP_FAILED) end(std::string(not_opened) + " its memory cannot be mapped");
+  if (memory == MAP_FAILED) end(std::string(not_opened) + " cannot map shared memory");
   close(crash_descriptor);
   return *static_cast<CrashRecord*>(memory);
 }
@@ -73,7 +74,8 @@ CrashRecord& crash_record() {
   conversation.serve();
 }
 
-/// Each message is a conversation to begin. Returns when the host has closed its end, or no thread is to be had.
+/// Each message starts a conversation. Returns when the host has closed its end or no thread can be
+/// started.
 int serve(Plugin& plugin) {
   for (std::uint32_t number = 1;; ++number) {
     const auto received = receive(socket_descriptor);
@@ -100,12 +102,14 @@ int main(int count, char** arguments) {
   if (count == 2 && std::string_view(arguments[1]) == "limits") return print_limits();
   const std::uint64_t copies = count < 6 ? 0 : number_in(arguments[5]);
   if (count < 6) {
-    std::fputs("usage: tenon-worker PARENT MEMORY THREADS PATH COUNT [/LIBRARY]...\nRuns a plugin for Tenon, which starts it itself.\n",
-               stderr);
+    std::fputs(
+        "usage: tenon-worker PARENT MEMORY THREADS PATH COUNT [/LIBRARY]...\nRuns a plugin in a sandbox. For internal use by Tenon.\n",
+        stderr);
     return 2;
   }
   limit_resources(number_in(arguments[2]), static_cast<int>(copies));
-  if (getppid() != static_cast<pid_t>(number_in(arguments[1]))) _exit(1);  // it ended before this could be told
+  // the parent ended before PR_SET_PDEATHSIG was set
+  if (getppid() != static_cast<pid_t>(number_in(arguments[1]))) _exit(1);
   if (chdir("/") != 0) _exit(1);
   auto& crash = crash_record();
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) std::signal(signal, SIG_DFL);
@@ -122,7 +126,7 @@ int main(int count, char** arguments) {
   try {
     start_threads(static_cast<int>(number_in(arguments[3])));
   } catch (const std::system_error& error) {
-    end(std::string(not_opened) + " a worker process gets no threads: " + error.what());
+    end(std::string(not_opened) + " a worker process cannot start threads: " + error.what());
   }
   record_crashes(crash, names);
   const auto line = std::string(ready) + " " + confinement.text();

@@ -1,4 +1,4 @@
-// The plugin and its objects, in the worker.
+// The plugin and its objects in the worker.
 #pragma once
 #include <tenon/abi.h>
 
@@ -13,23 +13,24 @@
 
 namespace tenon::isolate {
 
-/// An object that the plugin made, with the functions that it is for.
+/// An object created by the plugin, with its function table.
 struct Object {
   const tenon_operator* table = nullptr;
   void* instance = nullptr;
 };
 
-/// Threads: any.
+/// Thread-safe.
 class Plugin {
  public:
-  /// `library`: what dlopen gave; `host`: what its functions are called with.
+  /// `library` comes from dlopen; `host` is passed to the plugin's functions.
   Plugin(void* library, const tenon_host& host) : library_(library), host_(host) {}
 
-  /// Null where there is no such symbol, or it gives null; `missing` says which, as TableRecord does.
+  /// Returns null if there is no such symbol or it returns null; `missing` tells which, as in
+  /// TableRecord.
   const tenon_operator* table(std::string_view symbol, std::uint32_t* missing = nullptr);
 
   std::uint64_t keep(const Object& object);
-  /// No functions where there is no such object.
+  /// Returns an object with a null table if there is none.
   Object find(std::uint64_t number);
   Object take(std::uint64_t number);
 

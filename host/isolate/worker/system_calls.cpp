@@ -32,7 +32,8 @@ constexpr bool known_architecture = false;
 constexpr std::uint32_t first_x32_call = 0x40000000;
 
 // clang-format off
-// What kernels, their libraries and the C library need to compute: memory, threads, signals of their own, clocks, descriptors they have.
+// Calls that kernels, their libraries and the C library need to compute: memory, threads, their own
+// signals, clocks, open descriptors.
 constexpr long always[] = {
     SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_close, SYS_dup, SYS_dup3, SYS_fstat, SYS_lseek, SYS_ppoll,
     SYS_pselect6, SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_eventfd2, SYS_pipe2, SYS_recvmsg, SYS_mprotect, SYS_munmap,
@@ -56,10 +57,10 @@ constexpr long always[] = {
     SYS_dup2, SYS_poll, SYS_select, SYS_epoll_create, SYS_epoll_wait, SYS_pipe, SYS_time, SYS_alarm, SYS_pause, SYS_arch_prctl,
 #endif
 };
-// What the system's loader and the confinement after it need besides.
+// Additional calls for the system's loader and the confinement that follows.
 constexpr long while_loading[] = {
     SYS_newfstatat, SYS_statx, SYS_faccessat, SYS_readlinkat, SYS_getdents64, SYS_getcwd, SYS_statfs, SYS_fstatfs, SYS_seccomp,
-    SYS_capget, 444, 445, 446,  // Landlock's three
+    SYS_capget, 444, 445, 446,  // Landlock's three calls
 #if defined(__x86_64__)
     SYS_stat, SYS_lstat, SYS_access, SYS_readlink,
 #endif
@@ -84,16 +85,16 @@ class Filter {
   void fail(long call, int error) {
     on(call, failing(error));
   }
-  /// Where all of these bits are set in an argument; else where none of them is.
+  /// Allows the call if all of these bits are set in an argument; allow_without() if none is.
   void allow_with(long call, int argument, std::uint32_t bits) {
     test(call, argument, BPF_JSET, bits, SECCOMP_RET_ALLOW, failing(EPERM));
   }
   void allow_without(long call, int argument, std::uint32_t bits) {
     test(call, argument, BPF_JSET, bits, failing(EPERM), SECCOMP_RET_ALLOW);
   }
-  /// Where an argument is one of these.
+  /// Allows the call if an argument is one of the values.
   void allow_one_of(long call, int argument, std::initializer_list<std::uint32_t> values) {
-    // the call's number is gone once an argument is loaded, so all ways end here
+    // loading an argument overwrites the call number, so all branches end here
     code_.push_back(
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, static_cast<std::uint8_t>(2 * values.size() + 2)));
     load(low_half(argument));
@@ -103,7 +104,7 @@ class Filter {
     }
     give(failing(EPERM));
   }
-  /// Where a pointer is null.
+  /// Allows the call if a pointer is null.
   void allow_null(long call, int argument) {
     code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 6));
     load(low_half(argument));
@@ -113,7 +114,7 @@ class Filter {
     give(SECCOMP_RET_ALLOW);
     give(failing(EPERM));
   }
-  /// Unless an argument has both of two bits.
+  /// Allows the call unless an argument has both of two bits.
   void allow_unless_both(long call, int argument, std::uint32_t bits) {
     code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 5));
     load(low_half(argument));
@@ -171,16 +172,19 @@ bool forbid_system_calls(Stage stage) {
   filter.allow_one_of(SYS_kill, 0, {self});
   filter.allow_one_of(SYS_tgkill, 0, {self});
   filter.allow_one_of(SYS_sched_setaffinity, 0, {0, self});
-  filter.allow_null(SYS_prlimit64, 2);  // asks alone
+  filter.allow_null(SYS_prlimit64, 2);  // only queries
   filter.allow_with(SYS_clone, 0, CLONE_THREAD);
-  filter.fail(SYS_clone3, ENOSYS);  // its flags lie in memory, where no filter looks: the C library then uses clone
-  // Shared memory of its own would not count as its data. Owners of descriptors get signals from the kernel.
+  // its flags are in memory, which filters cannot inspect; the C library falls back to clone
+  filter.fail(SYS_clone3, ENOSYS);
+  // Anonymous shared memory would not count towards the data limit. Owners of descriptors would
+  // receive signals from the kernel.
   filter.allow_unless_both(SYS_mmap, 3, MAP_SHARED | MAP_ANONYMOUS);
   filter.allow_one_of(SYS_fcntl, 1, {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL});
   constexpr std::uint32_t for_writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
   if (stage == Stage::loading) {
     for (const long call : while_loading) filter.allow(call);
-    filter.allow_one_of(SYS_prctl, 0, {PR_SET_NAME, PR_GET_NAME, PR_SET_NO_NEW_PRIVS});  // it ends with the host
+    // it ends with the host
+    filter.allow_one_of(SYS_prctl, 0, {PR_SET_NAME, PR_GET_NAME, PR_SET_NO_NEW_PRIVS});
     filter.allow_without(SYS_openat, 2, for_writing);
 #if defined(__x86_64__)
     filter.allow_without(SYS_open, 1, for_writing);

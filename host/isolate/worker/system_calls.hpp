@@ -1,13 +1,13 @@
-// Seccomp: which system calls a process may make.
+// Seccomp: restricts the system calls that a process may make.
 #pragma once
 
 namespace tenon::isolate {
 
-/// While the plugin is loaded, files may be opened for reading; after that none.
+/// While the plugin is being loaded, files may be opened for reading; after that not at all.
 enum class Stage { loading, calls };
 
-/// For all threads of the process. Calls that are not allowed fail with EPERM. Filters add up: a later one gives nothing back. False where
-/// the kernel has no seccomp filters.
+/// Applies to all threads of the process. Forbidden calls fail with EPERM. Filters accumulate: a
+/// later one cannot lift an earlier one. Returns false if the kernel has no seccomp filters.
 bool forbid_system_calls(Stage stage);
 
 }  // namespace tenon::isolate
