@@ -95,16 +95,16 @@ TEST_CASE("what is no graph at all") {
   std::filesystem::create_directory(place.folder() / "folder.tenon");
   const std::pair<std::string, std::string> cases[] = {
       {"junk.json", "error: junk.json:1:1: this is not JSON: "},
-      {"empty.json", "error: empty.json: there is nothing in it, where JSON is needed\n"},
+      {"empty.json", "error: empty.json: the file is empty, but JSON is needed\n"},
       {"newer.json", "error: newer.json:1:11: 'tenon' is 2, but this version reads format 1\n"},
       {"missing.json", "error: cannot read missing.json: there is no such file\n"},
-      {"folder.json", "error: cannot read folder.json: it is a folder, and a file is needed\n"},
+      {"folder.json", "error: cannot read folder.json: it is a folder, but a file is needed\n"},
       {"no/g.json", "error: cannot read no/g.json: the folder no does not exist\n"},
       {"junk.tenon", "error: junk.tenon: this is not a .tenon file: its signature is wrong\n"},
       {"empty.tenon", "error: empty.tenon: the file is empty, but a .tenon file has at least 64 bytes\n"},
       {"short.tenon", "error: short.tenon: the file has 300 bytes, but its header says "},
       {"missing.tenon", "error: cannot read missing.tenon: there is no such file\n"},
-      {"folder.tenon", "error: cannot read folder.tenon: it is a folder, and a file is needed\n"},
+      {"folder.tenon", "error: cannot read folder.tenon: it is a folder, but a file is needed\n"},
   };
   const auto before = place.folder().names();
   for (const auto& c : cases) {

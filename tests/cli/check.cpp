@@ -195,7 +195,7 @@ TEST_CASE("calls that cannot be tried are refused before any check runs") {
       {{"check", fault("picky"), "--set", "level=0"}, 2, "parameter 'level' is 0 but must be at least 1"},
       {{"check", fault("picky"), "--input", "x=no_such.npy"}, 4, "no_such.npy"},
       {{"check", reduce, "--shape", "data=3x4"}, 2, "hint: name one operator to check (--op NAME)\n"},
-      {{"check", reduce, "--set", "axis=1"}, 2, "name one with --op"},
+      {{"check", reduce, "--set", "axis=1"}, 2, "select one with --op"},
       {{"check", reduce, "--jobs", "0"}, 2, "jobs"},
       {{"check", reduce, "--timeout", "0"}, 2, "timeout"},
   };
@@ -296,7 +296,7 @@ TEST_CASE("what cannot be checked is said") {
       {{"check", reduce, "--reproduce", "x"}, 2, "reproduce"},
       {{"check", "no_such.so"}, 4, "no_such.so"},
       {{"check", TENON_TEST_SOURCE "/README.md"}, 3, "README.md"},
-      {{"check", fault("split_cuda_kernel")}, 3, "--device cuda compares its kernels with the CPU's"},
+      {{"check", fault("split_cuda_kernel")}, 3, "check its kernels against the CPU kernels with --device cuda"},
       {{"check", fault("crash_at_load")}, 3, "crash"},
   };
   const TemporaryFolder cache;  // of its own: what crashes is remembered there

@@ -52,11 +52,11 @@ TEST_CASE("commands for people: stdout has the result, stderr the talk") {
         "  has gradients for sparse tensors\n", "  its gradient reads ", "  can compute its derivative by input i (derivative=i)\n"},
        {}},
       {{"inspect", "convolution"},
-       {"has a gradient where its kernels have one\n", "  it is linear in data and in weight\n  it is linear in bias\n"},
+       {"has a gradient if its kernels have one\n", "  it is linear in data and in weight\n  it is linear in bias\n"},
        {}},
       {{"inspect", "pad"}, {"ONNX\n  Pad 2 to 10: inputs x, pads is before and after"}, {}},
       {{"inspect", "batch_norm"},
-       {"gamma            float16 bfloat16 float32 float64, a weight, at first 1\n",
+       {"gamma            float16 bfloat16 float32 float64, a weight, initially 1\n",
         "beta             float16 bfloat16 float32 float64, a weight\n", "axis             a whole number >= -8 and <= 7, default 1\n",
         "moving_mean      at first 0\n", "moving_var       at first 1\n",
         "\nRules of rewriting\n  into_convolution: batch_norm(convolution(x, w!, b!; ...inner), gamma!"},
@@ -75,7 +75,7 @@ TEST_CASE("commands for people: stdout has the result, stderr the talk") {
       {{"inspect", "g.tenon"}, {"node      h ", "relu (h) -> float32 [?, 3]"}, {}},
       {{"build", "g.json", "-o", "h.tenon"}, {}, {"wrote h.tenon: 2 nodes, 2 operators\n"}},
       {{"show", "g.tenon"}, {"input     x                        float32 [?, 4]\n", "variable  h_weight", "num_hidden=3"}, {}},
-      {{"show", "g.json"}, {"variable  h_weight                 float32 [3, 4]  (no values yet)\n"}, {}},
+      {{"show", "g.json"}, {"variable  h_weight                 float32 [3, 4]  (uninitialized)\n"}, {}},
       {{"show", "g.tenon"}, {"weights   15 parameters in 2 variables, 60 bytes\n"}, {}},
       {{"show", "g.tenon", "--dot"}, {"digraph tenon {\n", "h\\nfully_connected\\nnum_hidden = 3"}, {}},
       {{"show", "g.tenon", "--plan"}, {"    0  h+a ", "fused_fully_connected", "  algorithm ", "1 step, "}, {random}},
@@ -254,8 +254,8 @@ TEST_CASE("drawn where graphviz is") {
   const auto without = run_tenon({"show", "g.tenon", "--svg", "h.svg"}, {place.folder().path(), {}, {{"PATH", ""}}});
   CHECK(without.code == 1);
   CHECK(without.err ==
-        "error: the graph cannot be drawn: graphviz's program dot cannot be started: No such file or directory\n"
-        "hint: install graphviz, or write the drawing's text with --dot and draw it elsewhere\n");
+        "error: cannot draw the graph: cannot start graphviz's dot: No such file or directory\n"
+        "hint: install graphviz, or print the graph with --dot and draw it elsewhere\n");
   CHECK(!std::filesystem::exists(place.folder() / "h.svg"));
 }
 
@@ -266,6 +266,6 @@ TEST_CASE("show --svg fails where graphviz fails, whatever graphviz printed") {
   std::filesystem::permissions(folder / "dot", std::filesystem::perms::owner_all);
   const auto result = run_tenon({"show", "g.tenon", "--svg", "h.svg"}, {folder, {}, {{"PATH", folder.string() + ":/usr/bin:/bin"}}});
   CHECK(result.code == 1);
-  CHECK(result.err.starts_with("error: the graph cannot be drawn: graphviz's program dot failed\n"));
+  CHECK(result.err.starts_with("error: cannot draw the graph: graphviz's dot failed\n"));
   CHECK(!std::filesystem::exists(folder / "h.svg"));
 }

@@ -98,11 +98,11 @@ TEST_CASE("crashes: without a parent process, too") {
 TEST_CASE("crashes: _exit, and what a plugin's own threads do") {
   check_named(doing("_exit").run_graph(), node_a("ended the process with exit code 0"));
   for (const auto& [deed, signal] : {std::pair("thread", "SIGABRT"), {"thread_null", "SIGSEGV"}})
-    check_named(doing(deed).run_graph(), std::string("a thread that is not Tenon's crashed with ") + signal);
+    check_named(doing(deed).run_graph(), std::string("a thread outside Tenon crashed with ") + signal);
 }
 
 TEST_CASE("crashes: the parent process names the kernel that closed all descriptors") {
-  check_named(doing("close all").run_graph(), "the process ended with exit code 1; no plugin ran, the last one was [ends_process]");
+  check_named(doing("close all").run_graph(), "the process ended with exit code 1; no plugin was running, the last one was [ends_process]");
 }
 
 TEST_CASE("crashes: bench and test tell them, and where results are JSON, errors are") {
@@ -139,7 +139,7 @@ TEST_CASE("crashes: what plugins do when a process ends, they do not do in the p
 TEST_CASE("crashes: a plugin that ends the process when it is loaded, though not in the probe") {
   const struct {
     std::string plugin, words, words_of_check;
-  } rows[] = {{"crash_after_probe", "crashed with SIGSEGV when it was loaded: it wrote to address 0x8", "crashes with signal 11"},
+  } rows[] = {{"crash_after_probe", "crashed with SIGSEGV while being loaded: it wrote to address 0x8", "crashes with signal 11"},
               {"exit_after_probe", "ended the process with exit code 0", "ends the process"}};
   for (const auto& [plugin, words, words_of_check] : rows) {
     const FaultySite site(plugin);
@@ -155,7 +155,7 @@ TEST_CASE("crashes: a copy of the process that a kernel forked prints nothing") 
   const auto result = doing("fork").run_graph();
   CHECK(result.code == 0);
   CHECK(result.out == twice_nothing);
-  CHECK(has(result.err, node_a("forked the process and came back in both: this copy ends here")));
+  CHECK(has(result.err, node_a("forked the process and returned in both copies: this copy ends here")));
 }
 
 TEST_CASE("crashes: --timeout ends a call that hangs") {
@@ -211,5 +211,5 @@ TEST_CASE("crashes: a signal's number and 128, and what was running") {
   CHECK(has(terminated.err, node_a("was running when SIGTERM ended the process")));
   const auto killed = doing("kill").run_graph();
   CHECK(killed.code == 128 + SIGKILL);
-  CHECK(has(killed.err, node_a("was running when SIGKILL ended the process; memory may have run out")));
+  CHECK(has(killed.err, node_a("was running when SIGKILL ended the process; the system may have run out of memory")));
 }

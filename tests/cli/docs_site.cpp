@@ -36,7 +36,7 @@ TEST_CASE("a site has an index, a search and a page for each operator") {
        {"<h1 id=\"batch_norm\">batch_norm</h1>\n", "<dt>Full name</dt><dd>tenon.batch_norm</dd>\n",
         "<dt>Plugin</dt><dd>tenon_nn " TENON_VERSION "</dd>\n", "<dt>Devices</dt><dd>cpu",
         "<dt>Dtypes</dt><dd>float16, bfloat16, float32, float64</dd>\n",
-        "<dt>Storage</dt><dd>dense; the host makes sparse inputs dense, and says so</dd>\n",
+        "<dt>Storage</dt><dd>dense; sparse inputs are converted to dense with a warning</dd>\n",
         "<dt>Gradient</dt><dd>a kernel of its own; it reads data, gamma, mean, inverse_std</dd>\n", "<h2 id=\"Inputs\">",
         "<h2 id=\"Outputs\">", "<h2 id=\"States\">",
         "<tr><td><code>epsilon</code></td><td>a number &gt; 0</td><td>1e-05</td><td>added to the variance</td></tr>\n",
@@ -83,7 +83,7 @@ TEST_CASE("a site that cannot be written whole leaves the earlier one as it was"
     return place.run({"docs", "-o", "site"});
   }();
   CHECK(result.code == 1);
-  CHECK(result.err == "error: cannot write site/index.html: it would be larger than files may be here\n");
+  CHECK(result.err == "error: cannot write site/index.html: it would exceed the maximum file size\n");
   CHECK(place.folder.names() == Words{"site"});
   CHECK(place.page("index.html") == before);
   CHECK(TemporaryFolder::sorted_names(place.folder / "site") == Words{"index.html", "relu.html", "search.js", "style.css"});
@@ -110,9 +110,9 @@ TEST_CASE("a site takes the place of an earlier one whole, and of nothing else")
     int code;
   };
   const Case cases[] = {
-      {"site", "error: 'site' has a file 'mine.html' that is not of such a site, which would replace all of it\n", 2},
-      {"file", "error: 'file' is a file, and the site is a folder\n", 2},
-      {".", "error: '.' is the folder that the program runs in, which the site would replace\n", 2},
+      {"site", "error: 'site' contains 'mine.html', which is not part of an earlier site; the site would replace the whole folder\n", 2},
+      {"file", "error: 'file' is a file, but a folder is needed\n", 2},
+      {".", "error: '.' is the current folder, which the site would replace\n", 2},
       {"none/site", "error: cannot write the folder none/site: ", 4},
   };
   const auto before = place.folder.names();

@@ -33,7 +33,7 @@ TEST_CASE("train: a kernel that ends the process in a step is named; checkpoint 
     CHECK_FALSE(std::filesystem::exists(site.folder() / "m.tenon"));
     const auto resumed = site.train_until(1000, {"--resume"});
     INFO(resumed.err);
-    CHECK(has(resumed.err, "going on after step 4, in epoch 2\n"));
+    CHECK(has(resumed.err, "resuming after step 4, in epoch 2\n"));
     CHECK(resumed.code == 0);
     CHECK(site.written() == FailingTraining::undisturbed(row.deed));
   }
@@ -49,7 +49,7 @@ TEST_CASE("train: a kernel's error in a step loses none of the steps before, and
       INFO(failed.err);
       CHECK(failed.code == 1);
       const auto where = "failed after step " + std::to_string(step) + ", in epoch " + std::to_string(step / 3 + 1);
-      CHECK(has(failed.err, where + "; c.tenon keeps everything\nhint: the same command with --resume goes on from there\n"));
+      CHECK(has(failed.err, where + "; c.tenon keeps everything\nhint: run the same command with --resume to continue\n"));
       CHECK(has(failed.err, "error: [ends_process] node 'a': no more calls"));
       CHECK(site.steps_of_metrics() == step);
     }
@@ -71,5 +71,5 @@ TEST_CASE("train: an update that fails halfway changes nothing, and the steps be
   CHECK(has(result.err, "error: [fails_to_update] node "));
   const auto resumed = site.train(failing_update({"--resume"}));
   CHECK(resumed.code == 0);
-  CHECK(has(resumed.err, "going on after step 5, in epoch 2\n"));
+  CHECK(has(resumed.err, "resuming after step 5, in epoch 2\n"));
 }

@@ -32,7 +32,7 @@ TEST_CASE("--isolate turns a crash of a kernel into an error of its node") {
               "error: [misbehaves] node 'a': its worker process crashed with SIGSEGV (misbehaves.so); backtrace: misbehaves.so+0x"));
     const auto hang = with("hang.json");
     CHECK(hang.code == 1);
-    CHECK(has(hang.err, "its worker process gave no answer within 0.5 s and was ended (misbehaves.so)"));
+    CHECK(has(hang.err, "its worker process did not answer within 0.5 s and was ended (misbehaves.so)"));
   }
 }
 
@@ -62,7 +62,7 @@ TEST_CASE("--isolate names plugins that there are") {
   const Workplace site;
   const auto wrong = site.run({"--isolate", "tenon_elementwize", "run", "g.tenon", "--input", "x=x.npy"});
   CHECK(wrong.code == 2);
-  CHECK(has(wrong.err, "error: --isolate names 'tenon_elementwize', but there is no such plugin\nhint: did you mean tenon_elementwise?"));
+  CHECK(has(wrong.err, "error: --isolate: there is no plugin 'tenon_elementwize'\nhint: did you mean tenon_elementwise?"));
   CHECK(site.run({"--isolate", "tenon_elementwise", "run", "g.tenon", "--input", "x=x.npy"}).code == 0);
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("train --isolate: a crash in a step keeps the steps before it, and --r
   } rows[] = {{"null", "crashed with SIGSEGV"},
               {"abort", "crashed with SIGABRT"},
               {"_exit", "ended with exit code 0"},
-              {"loop", "gave no answer within 0.5 s and was ended"}};
+              {"loop", "did not answer within 0.5 s and was ended"}};
   for (const auto& row : rows)
     for (const std::string isolated : {"all", "ends_process"}) {
       CAPTURE(row.deed);
@@ -90,7 +90,7 @@ TEST_CASE("train --isolate: a crash in a step keeps the steps before it, and --r
       const auto resumed = site.train_until(1000, again);
       INFO(resumed.err);
       CHECK(resumed.code == 0);
-      CHECK(has(resumed.err, "going on after step 4, in epoch 2\n"));
+      CHECK(has(resumed.err, "resuming after step 4, in epoch 2\n"));
       CHECK(site.written() == FailingTraining::undisturbed(row.deed));
     }
 }
@@ -112,7 +112,7 @@ TEST_CASE(
     const auto resumed = site.train(failing_update({"--set", "crashes=true", "--isolate", isolated, "--resume"}));
     INFO(resumed.err);
     CHECK(resumed.code == 0);
-    CHECK(has(resumed.err, "going on after step 5, in epoch 2\n"));
+    CHECK(has(resumed.err, "resuming after step 5, in epoch 2\n"));
     for (const char* name : {"m.tenon", "c.tenon"}) CHECK(read_bytes(site.folder() / name) == read_bytes(undisturbed.folder() / name));
   }
 }

@@ -81,10 +81,10 @@ TEST_CASE("train: metrics, a picture or a checkpoint that cannot be written are 
   const struct {
     const char *calls, *file, *words;
   } rows[] = {
-      {"write,m.jsonl,3,99,error 28", "m.jsonl", "warning: cannot write m.jsonl: the disk is full; the training goes on without metrics\n"},
-      {"rename,p.svg,1,99,error 28", "p.svg", "warning: cannot write p.svg: the disk is full; the training goes on\n"},
-      {"rename,c.tenon,1,99,error 122", "c.tenon", "warning: cannot write c.tenon: the disk quota is used up; the training goes on\n"},
-      {"rename,c.tenon,1,99,error 5", "c.tenon", "warning: cannot write c.tenon: the device reports an error; the training goes on\n"},
+      {"write,m.jsonl,3,99,error 28", "m.jsonl", "warning: cannot write m.jsonl: the disk is full; training continues without metrics\n"},
+      {"rename,p.svg,1,99,error 28", "p.svg", "warning: cannot write p.svg: the disk is full; training continues\n"},
+      {"rename,c.tenon,1,99,error 122", "c.tenon", "warning: cannot write c.tenon: the disk quota is exceeded; training continues\n"},
+      {"rename,c.tenon,1,99,error 5", "c.tenon", "warning: cannot write c.tenon: the device reported an error; training continues\n"},
   };
   for (const auto& row : rows) {
     CAPTURE(row.calls);
@@ -139,7 +139,7 @@ TEST_CASE("train: each signal that ends a training ends it as Ctrl-C does") {
     const auto result = site.train_in(whole, with_calls("write,m.jsonl,5,5,signal " + std::to_string(signal)));
     CAPTURE(result.err);
     CHECK(result.code == 128 + signal);
-    CHECK(has(result.err, "c.tenon keeps everything\nhint: the same command with --resume goes on from there\n"));
+    CHECK(has(result.err, "c.tenon keeps everything\nhint: run the same command with --resume to continue\n"));
     CHECK_FALSE(std::filesystem::exists(site.folder() / "m.tenon"));
     CHECK(site.has_no_lock());
     CHECK(site.train(with(whole, {"--resume"})).code == 0);
@@ -175,8 +175,7 @@ TEST_CASE("train: a second training of the same files is refused, and what a kil
   REQUIRE(write(held, "tenon process 12", 16) == 16);
   const auto refused = site.train(whole);
   CHECK(refused.code == 4);
-  CHECK(refused.err ==
-        "error: c.tenon is being written by another training (process 12)\nhint: wait until it has ended, or name another file\n");
+  CHECK(refused.err == "error: c.tenon is in use by another training (process 12)\nhint: wait until it ends, or choose another file\n");
   CHECK_FALSE(std::filesystem::exists(site.folder() / "m.jsonl"));
   site.write("c.tenon", "old");
   std::filesystem::create_symlink("c.tenon", site.folder() / "link.tenon");

@@ -55,9 +55,10 @@ TEST_CASE("two plugins with one operator: list, inspect and run tell them apart"
     CHECK(result.code == 3);
     CHECK(has(result.err, "it may be one.keeps_bounds of "));
     CHECK(has(result.err, "one.so or two.keeps_bounds of "));
-    CHECK(has(result.err,
-              "hint: a plugin without op.space() has its file's name as its space: with one, versions of a plugin are one plugin; write "
-              "the full name, or prefer a plugin or space, such as 'one' (--prefer NAME)\n"));
+    CHECK(has(
+        result.err,
+        "hint: plugins without op.space() use their file name as namespace; set op.space() so that versions of a plugin share one; write "
+        "the full name, or prefer a plugin or namespace, such as 'one' (--prefer NAME)\n"));
   }
   CHECK(has(plugins.run({"inspect", "thre.keeps_bounds"}).err, "did you mean one.keeps_bounds or two.keeps_bounds?"));
 
@@ -76,7 +77,7 @@ TEST_CASE("two plugins with one operator: list, inspect and run tell them apart"
   CHECK(has(plugins.run({"--prefer", "one", "show", "q.tenon", "--json"}).out, "\"two.keeps_bounds\""));
   result = plugins.run({"--prefer", "thre", "list"});
   CHECK(result.code == 2);
-  CHECK(has(result.err, "--prefer names 'thre', but there is no such plugin"));
+  CHECK(has(result.err, "--prefer: there is no plugin 'thre'"));
 }
 
 TEST_CASE("a plugin that was renamed finds its files again, with a warning") {

@@ -73,12 +73,12 @@ TEST_CASE("a pack without its hash is refused, until it is on the list") {
   CHECK(run().code == 4);
   CHECK(has(run({"--trust", at.hash()}).err, "q.pack is not the trusted pack: its SHA-256 is "));
   CHECK(at.run({"run", "g.tenon", "--trust", at.hash(), "--input", "x=x.npy"}).err ==
-        "error: --trust is for packs, and g.tenon is none\nhint: tenon pack makes packs\n");
+        "error: --trust is for packs, and g.tenon is none\nhint: create a pack with tenon pack\n");
 }
 
 TEST_CASE("tenon pack writes the whole file or none, and nothing over what it reads") {
   const PackPlace at;
-  CHECK(at.run({"pack", "g.tenon"}).err == "error: there is no --output to write to\nhint: tenon pack net.tenon -o net.pack\n");
+  CHECK(at.run({"pack", "g.tenon"}).err == "error: --output is required\nhint: tenon pack net.tenon -o net.pack\n");
   CHECK(at.run({"pack", "g.tenon", "-o", "g.tenon"}).code == 2);
   CHECK(at.run({"pack", "g.tenon", "-o", "x.npy", "--with", "x.npy"}).code == 2);
   CHECK(at.run({"pack", "q.json", "-o", "missing.pack"}).code == 3);  // without the plugin
@@ -104,8 +104,8 @@ TEST_CASE("unpacking that fails or is killed leaves nothing that would pass for 
   const auto run = [&](const std::string& rules) { return at.run({"run", "q.pack", "--trust", at.hash(), "--input", "x=x.npy"}, rules); };
   const std::pair<const char*, const char*> cases[] = {
       {"write,/content/plugins/positives.so,1,1,error 28", "/content/plugins/positives.so: the disk is full\n"},
-      {"fsync,/content/graph.tenon,1,1,error 5", "/content/graph.tenon: the device reports an error\n"},
-      {"fsync,/content/pack.json,1,1,error 5", "/content/pack.json: the device reports an error\n"},
+      {"fsync,/content/graph.tenon,1,1,error 5", "/content/graph.tenon: the device reported an error\n"},
+      {"fsync,/content/pack.json,1,1,error 5", "/content/pack.json: the device reported an error\n"},
       {"rename,/packs/*,1,1,error 28", "the disk is full\n"}};
   for (const auto& each : cases) {
     const auto result = run(each.first);

@@ -133,7 +133,7 @@ TEST_CASE("plot: lines that are no metrics are refused with their number") {
   const struct {
     const char *lines, *words;
   } rows[] = {
-      {"", "m.jsonl holds no metrics"},
+      {"", "m.jsonl contains no metrics"},
       {"{}\n", "m.jsonl, line 1:1:1"},
       {"{\"step\": 1, \"epoch\": 0, \"validation\": {\"loss\": 1}}\n[]\n", "m.jsonl, line 2:1:1"},
       {"{\"epoch\": -1, \"loss\": 1, \"examples\": 1}\n", "'epoch' is -1"},
@@ -151,7 +151,7 @@ TEST_CASE("plot: lines that are no metrics are refused with their number") {
     CHECK_FALSE(std::filesystem::exists(site.folder() / "m.svg"));
   }
   CHECK(has(site.run({"plot", "no.jsonl", "-o", "m.svg"}).err, "cannot read no.jsonl: there is no such file"));
-  CHECK(has(site.run({"plot", "m.jsonl"}).err, "there is no --output to write to"));
+  CHECK(has(site.run({"plot", "m.jsonl"}).err, "--output is required"));
   CHECK(has(site.run({"plot", "m.jsonl", "-o", "m.png"}).err, "--output is 'm.png' but must end in .svg"));
 }
 

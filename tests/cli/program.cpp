@@ -20,14 +20,14 @@ TEST_CASE("a command line is answered with an exit code, a result on stdout and 
       {{"--json"}, 2, "", "{\n  \"error\": \"a command is missing\""},
       {{"lst"}, 2, "", "error: there is no command 'lst'\nhint: did you mean list?\n"},
       {{"list", "--jsno"}, 2, "", "error: tenon list has no option '--jsno'\nhint: did you mean --json?\n"},
-      {{"list", "a", "more"}, 2, "", "error: tenon list: unexpected argument 'more'\nhint: tenon list --help says how it is called\n"},
+      {{"list", "a", "more"}, 2, "", "error: tenon list: unexpected argument 'more'\nhint: tenon list --help shows the usage\n"},
       {{"list", "more"}, 3, "", "error: no operator matches 'more'\nhint: tenon list shows all operators\n"},
       {{"list", "--plugin", "tenon_nm"}, 3, "", "error: there is no plugin 'tenon_nm'\nhint: did you mean tenon_nn"},
-      {{"show"}, 2, "", "error: tenon show: GRAPH is required\nhint: tenon show --help says how it is called\n"},
+      {{"show"}, 2, "", "error: tenon show: GRAPH is required\nhint: tenon show --help shows the usage\n"},
       {{"run", "g.tenon", "--input"}, 2, "", "error: tenon run: --input needs a value\n"},
       {{"run", "g.tenon", "--seed", "1", "--seed", "2"}, 2, "", "error: tenon run: --seed is given more than once\n"},
-      {{"--threads", "many", "list"}, 2, "", "error: --threads is 'many' but must be a whole number from 0 to 1024\n"},
-      {{"--threads", "1025", "list"}, 2, "", "error: --threads is '1025' but must be a whole number from 0 to 1024\n"},
+      {{"--threads", "many", "list"}, 2, "", "error: --threads is 'many' but must be an integer from 0 to 1024\n"},
+      {{"--threads", "1025", "list"}, 2, "", "error: --threads is '1025' but must be an integer from 0 to 1024\n"},
       {{"train", "--set", "beta1"}, 2, "", "error: --set is 'beta1' but must be NAME=VALUE\nhint: for example --set beta1=0.9\n"},
       {{"train", "--accuracy", "scores"},
        2,
@@ -57,14 +57,14 @@ TEST_CASE("help names the defaults that the library has") {
   const tenon::TrainerOptions options;
   const auto help = run_tenon({"train", "--help"}).out + run_tenon({"--help"}).out;
   for (const auto& line :
-       {fmt::format("an operator that updates a variable (default: {})", options.optimizer),
+       {fmt::format("operator that updates the variables (default: {})", options.optimizer),
         fmt::format("learning rate after the warm-up (default: {})", options.schedule.rate),
-        std::string("how the learning rate changes: constant, step or cosine (default: constant)"),
-        fmt::format("step schedule: steps between decays (default: {})", options.schedule.every),
-        fmt::format("step schedule: factor of each decay (default: {})", options.schedule.factor),
-        fmt::format("how often all examples are used (default: {})", options.epochs),
+        std::string("learning rate schedule: constant, step or cosine (default: constant)"),
+        fmt::format("step schedule: number of steps between decays (default: {})", options.schedule.every),
+        fmt::format("step schedule: factor applied at each decay (default: {})", options.schedule.factor),
+        fmt::format("number of passes over all examples (default: {})", options.epochs),
         fmt::format("examples in a batch (default: {})", options.batch), std::string("output or value to minimize (default: loss)"),
-        std::string("device for nodes that name none: cpu, cuda, cuda:1 ... (default: cpu)")})
+        std::string("default device for nodes without one: cpu, cuda, cuda:1 ... (default: cpu)")})
     CHECK_MESSAGE(help.find(line) != std::string::npos, line);
   CHECK(help.find("from a .npy, .npz, .svm, .libsvm or .svmlight file") != std::string::npos);
   CHECK(help.find("--plugins DIR ...") == std::string::npos);

@@ -103,7 +103,7 @@ TEST_CASE("run --gradient: by each floating input and variable, as outputs") {
   CHECK(unknown.code == 2);
   CHECK(unknown.err.starts_with("error: "));
   const std::pair<Words, const char*> refused[] = {
-      {{"--gradient", "y", "--batch", "1"}, "error: --gradient and --batch cannot be used together: each batch has a loss of its own\n"},
+      {{"--gradient", "y", "--batch", "1"}, "error: --gradient and --batch cannot be used together: each batch has its own loss\n"},
       {{"--gradient", "y", "--output", "y"}, "error: --gradient has no effect: --output names no gradient\n"},
       {{"--gradient", "k"}, "error: 'kept' is int64 [4], but a loss must be floating-point\n"},
   };
@@ -165,7 +165,7 @@ TEST_CASE("run --shard: the pieces, one behind the other, are the file of one ru
     CHECK(has(result.err, std::string("error: --shard is '") + wrong + "' but must be I/N, with I from 1 to N\n"));
   }
   const auto alone = site.run({"run", "net.tenon", "--output", "act=no.npy", "--input", "image=image.npy", "--shard", "1/2"});
-  CHECK(has(alone.err, "error: --shard needs --batch: the pieces of a run are whole batches\n"));
+  CHECK(has(alone.err, "error: --shard needs --batch: shards consist of whole batches\n"));
   CHECK_FALSE(std::filesystem::exists(site.folder() / "no.npy"));
 }
 
@@ -211,7 +211,7 @@ TEST_CASE("run: wrong outputs and batches are refused with a sentence") {
       {{"--output", "=s.npy"}, "error: --output is '=s.npy' but must be NAME or NAME=FILE\nhint: for example --output scores=scores.npy\n"},
       {{"--output", "act="}, "error: --output is 'act=' but must be NAME or NAME=FILE\n"},
       {{"--output", "act", "--output", "act=s.npy"}, "error: --output names 'act' twice\n"},
-      {{"--output", "act", "--batch", "0"}, "error: --batch is '0' but must be a whole number from 1 to "},
+      {{"--output", "act", "--batch", "0"}, "error: --batch is '0' but must be an integer from 1 to "},
       {{"--batch", "4", "--shape", "label=11"},
        "error: output 'loss' cannot be joined from batches: it is float32 [] for 4 rows of input and float32 [] for 3\n"
        "hint: only outputs with one row per input row can be joined; name the other outputs to omit this one\n"},

@@ -132,7 +132,7 @@ TEST_CASE("signals: a second Ctrl-C ends a kernel that lets no signal through") 
 
 TEST_CASE("signals: a second Ctrl-C ends a kernel that stopped the process") {
   Job job("stop");
-  job.read_until(" lets it go on\n");
+  job.read_until(" resumes it\n");
   do {
     job.send_to_all(SIGINT);
     usleep(200'000);
@@ -151,7 +151,7 @@ TEST_CASE("signals: what works ends with the process that was started") {
 TEST_CASE("signals: the job stops and goes on as a whole") {
   Job itself("stop");
   const std::string next = "hint: kill -CONT ";
-  itself.read_until(" lets it go on\n");
+  itself.read_until(" resumes it\n");
   CHECK(has(itself.said(), "was running when SIGSTOP stopped the process\n" + next));
   REQUIRE(kill(std::stoi(itself.said().substr(itself.said().find(next) + next.size())), SIGCONT) == 0);
   int status = itself.wait(0);

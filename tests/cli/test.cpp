@@ -106,8 +106,8 @@ TEST_CASE("test: a graph without a loss is measured by its answers alone") {
   CHECK(found.size() == 3);
   CHECK(found.at("right") == site.right);
   CHECK(site.run({"test", "scores.json", "--data", "given=given.npy"}).err ==
-        "error: there is nothing to measure: the graph has no 'loss', and no --accuracy is given\n"
-        "hint: name a loss with --loss NAME, or scores and labels with --accuracy SCORES=LABEL\n");
+        "error: nothing to measure: the graph has no 'loss', and --accuracy is missing\n"
+        "hint: add --loss NAME or --accuracy SCORES=LABEL\n");
 }
 
 TEST_CASE("test: what cannot be measured is refused with a sentence") {
@@ -118,8 +118,8 @@ TEST_CASE("test: what cannot be measured is refused with a sentence") {
     int code;
     const char* err;
   } cases[] = {
-      {{}, 2, "error: there are no data for input 'given'\nhint: give them with --data given=FILE.npy\n"},
-      {{"--data", "given=given.npy"}, 2, "error: there are no data for input 'label'\n"},
+      {{}, 2, "error: no data for input 'given'\nhint: add --data given=FILE.npy\n"},
+      {{"--data", "given=given.npy"}, 2, "error: no data for input 'label'\n"},
       {with_data({"--data", "labl=label.npy"}), 2, "error: the graph has no input 'labl'\nhint: did you mean label?\n"},
       {{"--data", "given=given.npy[0:4]", "--data", "label=label.npy"}, 2, "error: 'given' has 4 examples but 'label' has 11\n"},
       {{"--data", "given=given.npy[0:0]", "--data", "label=label.npy[0:0]"}, 2, "error: 'given' has no examples\n"},
@@ -132,7 +132,7 @@ TEST_CASE("test: what cannot be measured is refused with a sentence") {
       {with_data({"--accuracy", "scores=labl"}), 2,
        "error: accuracy needs the labels, but the graph has no input 'labl'\nhint: did you mean label?\n"},
       {with_data({"--accuracy", "scores=given"}), 2, "error: accuracy cannot be computed from float32 [11, 3] scores"},
-      {with_data({"--batch", "0"}), 2, "error: --batch is '0' but must be a whole number from 1 to "},
+      {with_data({"--batch", "0"}), 2, "error: --batch is '0' but must be an integer from 1 to "},
   };
   for (const auto& c : cases) {
     const auto result = site.test(c.arguments);

@@ -41,7 +41,7 @@ TEST_CASE("train: a training of many epochs is one of few that goes on") {
   CHECK(with({"--epochs", "5", "--checkpoint", "a.tenon", "--metrics", "a.jsonl", "-o", "a_out.tenon"}).code == 0);
   CHECK(has(with({"--epochs", "2", "--checkpoint", "b.tenon", "--metrics", "b.jsonl", "--resume"}).err, "there is no b.tenon yet"));
   const auto on = with({"--epochs", "5", "--checkpoint", "b.tenon", "--metrics", "b.jsonl", "--resume", "-o", "b_out.tenon"});
-  CHECK(has(on.err, "going on after step 6, in epoch 3"));
+  CHECK(has(on.err, "resuming after step 6, in epoch 3"));
   CHECK(has(read_bytes(site.folder() / "a.jsonl"), "\"learning_rate\": 0.001, \"examples\": 3}\n{\"step\": 8, "));  // warm-up, then 4 steps
   CHECK(has(read_bytes(site.folder() / "a.jsonl"), "\"learning_rate\": 0.0001, "));
   for (const auto& [a, b] : {std::pair{"a.tenon", "b.tenon"}, {"a.jsonl", "b.jsonl"}, {"a_out.tenon", "b_out.tenon"}})
@@ -83,7 +83,7 @@ TEST_CASE("train: what cannot be done is told before any work") {
     int code;
     const char* words;
   } rows[] = {
-      {{}, 2, "there is no --output to write to"},
+      {{}, 2, "--output is required"},
       {{"-o", "m.json"}, 2, "'m.json' must end in .tenon"},
       {{"-o", "m.tenon", "--data", "z=xs.npy"}, 2, "the graph has no input 'z'"},
       {{"-o", "m.tenon", "--loss", "lss"}, 2, "did you mean loss?"},
@@ -98,11 +98,11 @@ TEST_CASE("train: what cannot be done is told before any work") {
       {{"-o", "m.tenon", "--clip-norm", "-1"}, 2, "--clip-norm is '-1' but must be a number, 0 or more"},
       {{"-o", "m.tenon", "--decay", "-1"}, 2, "--decay is '-1' but must be a number, 0 or more"},
       {{"-o", "m.tenon", "--memory-budget", "64X"}, 2, "--memory-budget is '64X' but must be a number"},
-      {{"-o", "m.tenon", "--memory-budget", "-1K"}, 2, "--memory-budget is '-1K' but must be a number of bytes, like 64M"},
+      {{"-o", "m.tenon", "--memory-budget", "-1K"}, 2, "--memory-budget is '-1K' but must be a number of bytes such as 64M"},
       {{"-o", "m.tenon", "--memory-budget", "0.01K"}, 1, "but the budget is 10"},
       {{"-o", "m.tenon", "--lanes", "0"}, 2, "--lanes is '0' but must be "},
       {{"-o", "m.tenon", "--epochs", "-1"}, 2, "--epochs is '-1'"},
-      {{"-o", "m.tenon", "--validate", "x=xs.npy"}, 2, "give them with --validate y=FILE.npy"},
+      {{"-o", "m.tenon", "--validate", "x=xs.npy"}, 2, "add --validate y=FILE.npy"},
       {{"-o", "m.tenon", "--validate", "x=xs.npy[0:9]", "--validate", "y=ys.npy"}, 2, "'xs.npy' has 8 rows, but rows 0 to 9 are requested"},
       {{"-o", "m.tenon", "--validate", "x=xs.npy[b:]", "--validate", "y=ys.npy"}, 2, "'b' is not a row"},
       {{"-o", "m.tenon", "--validate", "x=ints.npy", "--validate", "y=ys.npy"}, 2, "which cannot hold every value"},

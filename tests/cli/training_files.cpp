@@ -49,7 +49,9 @@ TEST_CASE("train: a file that is no lock of ours stays as it is, whatever its na
     write_bytes(lock, text);
     const auto refused = site.train(words);
     CHECK(refused.code == 4);
-    CHECK(has(refused.err, "m.tenon.lock is another program's file, and a lock is needed there\nhint: remove it, or name another output"));
+    CHECK(
+        has(refused.err,
+            "m.tenon.lock is needed as a lock file, but another program's file has that name\nhint: remove it, or choose another output"));
     CHECK(read_bytes(lock) == text);
   }
   std::filesystem::remove(lock);

@@ -52,13 +52,13 @@ TEST_CASE("triton: a folder with graph, plugins, backend and configuration") {
 
   result = place.run({"triton", "g.tenon", "-o", "models"});
   CHECK(result.code == 2);
-  CHECK(result.err == "error: 'models/g' has a version 1 already\nhint: write another one with --version, or remove it first\n");
+  CHECK(result.err == "error: 'models/g' already has a version 1\nhint: choose another with --version, or remove it first\n");
   result = place.run({"--json", "triton", "g.tenon", "-o", "models", "--version", "2"});
   CHECK(json_keys(result.out) == std::set<std::string>{"model", "folder", "version", "max_batch", "command"});
   result = place.run({"triton", "g.tenon", "-o", "models", "--version", "3", "--max-batch", "8"});
   CHECK(result.code == 2);
   CHECK(has(result.err,
-            "error: 'models/g' is there already, with another config.pbtxt than version 3 needs\nhint: choose another with --name"));
+            "error: 'models/g' already exists with a different config.pbtxt than version 3 needs\nhint: choose another with --name"));
   CHECK(place.folder().sorted_names(model) == Words{"1", "2", "config.pbtxt"});
   CHECK(place.folder().sorted_names(place.folder() / "models") == Words{"g"});
 }
@@ -78,7 +78,7 @@ TEST_CASE("triton: plugins of others with their hashes, and options that hold in
                                  "1G", "--threads", "1", "--max-batch", "0", "--instances", "2"});
   CAPTURE(result.err);
   CHECK(result.code == 0);
-  CHECK(has(result.out, "wrote models/b: version 1, a run for each request; next:\n"));
+  CHECK(has(result.out, "wrote models/b: version 1, one run per request; next:\n"));
   const auto model = place.folder() / "models/b";
   CHECK(place.folder().sorted_names(model / "1/plugins") == Words{"bounds.so"});
   const auto hashes = read_bytes(model / "1/trusted_plugins");
@@ -115,7 +115,7 @@ TEST_CASE("triton: which requests may be joined, and what is served") {
     "nodes": [{"name": "l", "op": "softmax_cross_entropy", "inputs": ["x", "label"]}, {"name": "s", "op": "softmax", "inputs": ["x"]}],
     "outputs": {"loss": "l", "scores": "s", "x \" \\ é": "s"}})");
   auto result = place.run({"triton", "loss.json", "-o", "models"});
-  CHECK(result.err == "note: each request is served by itself: not every input and output has an open first dimension\n");
+  CHECK(result.err == "note: requests are not batched: not every input and output has an open first dimension\n");
   CHECK(has(read_bytes(place.folder() / "models/loss/config.pbtxt"), R"(name: "loss"
     data_type: TYPE_FP32
     dims: [ 1 ]
@@ -129,10 +129,10 @@ TEST_CASE("triton: which requests may be joined, and what is served") {
     {"name": "a", "op": "sub", "inputs": ["x", "m"]})"));
   result = place.run({"triton", "batch.json", "-o", "models"});
   CHECK(result.code == 0);
-  CHECK(has(result.err, "note: each request is served by itself: a row of output 'y' depends on the rows beside it: alone, "));
+  CHECK(has(result.err, "note: requests are not batched: a row of output 'y' depends on the rows beside it: alone, "));
   result = place.run({"triton", "batch.json", "-o", "models", "--name", "other", "--max-batch", "4"});
   CHECK(result.code == 2);
-  CHECK(has(result.err, "error: requests cannot be joined to batches: a row of output 'y' depends on the rows beside it"));
+  CHECK(has(result.err, "error: requests cannot be batched: a row of output 'y' depends on the rows beside it"));
   CHECK(place.folder().sorted_names(place.folder() / "models") == Words{"batch", "loss", "scores"});
 }
 
@@ -141,12 +141,12 @@ TEST_CASE("triton: what cannot be served") {
   place.write("complex.json", graph_json(R"({"name": "a", "op": "neg", "inputs": ["x"]})", "complex64"));
   place.write("file", "");
   const std::pair<Words, const char*> cases[] = {
-      {{"g.tenon"}, "error: there is no --output to write to\n"},
-      {{"g.tenon", "-o", "file"}, "error: 'file' is a file, and a model repository is a folder\n"},
+      {{"g.tenon"}, "error: --output is required\n"},
+      {{"g.tenon", "-o", "file"}, "error: 'file' is a file, but a model repository is a folder\n"},
       {{"g.tenon", "-o", "no/models"}, "error: cannot write the folder no/models/g: "},
       {{"g.tenon", "-o", "models", "--name", "a/b"}, "error: 'a/b' cannot be a model's name\nhint: names are letters"},
       {{"g.tenon", "-o", "models", "--name", ".."}, "error: '..' cannot be a model's name\n"},
-      {{"g.tenon", "-o", "models", "--version", "0"}, "error: --version is '0' but must be a whole number from 1 to "},
+      {{"g.tenon", "-o", "models", "--version", "0"}, "error: --version is '0' but must be an integer from 1 to "},
       {{"g.tenon", "-o", "models", "--serve", "z"}, "error: the graph has no output 'z'\nhint: its outputs are y\n"},
       {{"complex.json", "-o", "models"}, "error: output 'y' cannot be served: it is complex64, but clients support only bool, integers"},
   };
@@ -175,7 +175,7 @@ TEST_CASE("triton: processes that write one model at once, and a full disk") {
   CHECK(results[0].code == 0);
   CHECK(results[1].code + results[2].code == 2);
   CHECK(results[1].err + results[2].err ==
-        "error: 'models/g' has a version 2 already\nhint: write another one with --version, or remove it first\n");
+        "error: 'models/g' already has a version 2\nhint: choose another with --version, or remove it first\n");
   const auto model = place.folder() / "models/g";
   CHECK(place.folder().sorted_names(place.folder() / "models") == Words{"g"});
   CHECK(place.folder().sorted_names(model) == Words{"1", "2", "config.pbtxt"});

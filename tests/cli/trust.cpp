@@ -36,13 +36,13 @@ class Suspects {
 TEST_CASE("quarantine, from a crash to a second chance") {
   const Suspects suspects;
   const auto path = suspects.plugin("crash_at_load").string();
-  const std::string how = "crashed with SIGSEGV when it was loaded in a child process";
-  const auto hint = "hint: it stays in quarantine until it, or a library that it needs, is built again; `tenon trust " + path +
-                    "` lets it be tried again\n";
+  const std::string how = "crashed with SIGSEGV while being loaded in a child process";
+  const auto hint =
+      "hint: it stays quarantined until it or a library that it needs is rebuilt; `tenon trust " + path + "` releases it now\n";
   const auto nothing = suspects.run({"trust"});
   CHECK(nothing.code == 0);
   CHECK(nothing.out == "");
-  CHECK(nothing.err == "no plugin is in quarantine or refused\n");
+  CHECK(nothing.err == "no plugin is quarantined or refused\n");
 
   const auto first = suspects.run({"run", "crash_at_load.json"});
   CHECK(first.code == 3);
@@ -64,7 +64,7 @@ TEST_CASE("quarantine, from a crash to a second chance") {
   const auto other = suspects.run({"trust", suspects.plugin("plain").string()});
   CHECK(other.code == 0);
   CHECK(other.out == "");
-  CHECK(other.err == suspects.plugin("plain").string() + " is not quarantined, and only you may write to it\n");
+  CHECK(other.err == suspects.plugin("plain").string() + " is not quarantined, and only you can write to it\n");
 
   for (const std::string& named : {path, std::string("plugins/crash_at_load.so"), std::string("plugins"), std::string("plugins/")}) {
     CAPTURE(named);
@@ -81,33 +81,32 @@ TEST_CASE("what is in quarantine is that content, not that name") {
   const auto path = suspects.plugin("crash_at_load");
   suspects.run({"run", "crash_at_load.json"});
   write_bytes(path, read_bytes(path) + " ");
-  CHECK(suspects.run({"trust"}).out.find("(it is another file now, and will be tried)\n") != std::string::npos);
+  CHECK(suspects.run({"trust"}).out.find("(the file has changed and will be tried again)\n") != std::string::npos);
   std::filesystem::remove(path);
-  CHECK(suspects.run({"trust"}).out.find("(the file is not there now)\n") != std::string::npos);
+  CHECK(suspects.run({"trust"}).out.find("(the file no longer exists)\n") != std::string::npos);
   CHECK(suspects.run({"trust", path.string()}).code == 0);
   const auto gone = suspects.run({"trust", path.string()});
   CHECK(gone.code == 4);
-  CHECK(gone.err == "error: cannot read " + path.string() + ": there is no such file\nhint: tenon trust lists the files in quarantine\n");
+  CHECK(gone.err == "error: cannot read " + path.string() + ": there is no such file\nhint: tenon trust lists the quarantined files\n");
 }
 
 TEST_CASE("plugins that others may write to") {
   const Suspects suspects;
   const auto path = suspects.plugin("plain");
   REQUIRE(chmod(path.c_str(), 0757) == 0);
-  const auto why = path.string() + " is not trusted: everybody may write to the file " + path.string() + "\n";
+  const auto why = path.string() + " is not trusted: everyone can write to the file " + path.string() + "\n";
   const auto listed = suspects.run({"trust"});
   CHECK(listed.code == 0);
-  CHECK(listed.out == "refused      " + path.string() + ": is not trusted: everybody may write to the file " + path.string() + "\n");
+  CHECK(listed.out == "refused      " + path.string() + ": is not trusted: everyone can write to the file " + path.string() + "\n");
 
   const auto asked = suspects.run({"trust", path.string()});
   CHECK(asked.code == 3);
   CHECK(asked.out == "");
   CHECK(asked.err ==
-        "error: " + why +
-            "hint: take the right to write away from others (chmod go-w), or say --trust-writable where they may be trusted\n");
+        "error: " + why + "hint: remove other users' write permission (chmod go-w), or use --trust-writable if they can be trusted\n");
 
   const std::string hint =
-      "take the right to write away from others (chmod go-w), or accept plugins that others may write to (--trust-writable)";
+      "remove other users' write permission (chmod go-w), or accept plugins that others can write to (--trust-writable)";
   const auto refused = suspects.run({"run", "plain.json"}), as_json = suspects.run({"--json", "run", "plain.json"});
   CHECK(refused.code == 3);
   CHECK(refused.err.ends_with("\nhint: " + hint + "\n"));

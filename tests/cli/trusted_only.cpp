@@ -37,8 +37,8 @@ class Vault {
     CHECK(result.code == 3);
     CHECK(result.out == "");
     CHECK(result.err == "error: plain.json:2:12: operator 'plain' of node 'a' cannot be used: " + plugin().string() +
-                            ", which has operator 'plain', " + why + "\nhint: if you know where it comes from, `tenon trust add " +
-                            plugin().string() + "` adds it, as it is now, to your list\n");
+                            ", which has operator 'plain', " + why + "\nhint: if you trust its source, run `tenon trust add " +
+                            plugin().string() + "` to add its current content to your list\n");
   }
 
  private:
@@ -125,7 +125,7 @@ TEST_CASE("trusted only: a list that is broken, or that others may write to, let
   }
   write_bytes(list, sound);
   REQUIRE(chmod(list.c_str(), 0666) == 0);
-  refused("it is not trusted: everybody may write to the file");
+  refused("it is not trusted: everyone can write to the file");
 }
 
 TEST_CASE("trusted only: signatures of OpenSSH") {
@@ -146,7 +146,7 @@ TEST_CASE("trusted only: signatures of OpenSSH") {
   make_key("ali");
   make_key("eve");
   sign("ali");
-  vault.refused(unlisted + ", and you trust no key that could have signed it");
+  vault.refused(unlisted + ", and your list of keys is empty");
   CHECK(vault.run({"trust", "add-key", "ali"}).code == 4);  // the private half
   CHECK(vault.run({"trust", "add-key", "ali.pub", "--name", "a b"}).code == 2);
   const auto added = vault.run({"trust", "add-key", "ali.pub"});
@@ -156,23 +156,23 @@ TEST_CASE("trusted only: signatures of OpenSSH") {
   CHECK(vault.run_plain().code == 0);
 
   sign("eve");
-  vault.refused(unlisted + ", " + signature + "is not of a key that you trust");
+  vault.refused(unlisted + ", " + signature + "was not made with a key that you trust");
   sign("ali", "file");
-  vault.refused(unlisted + ", " + signature + "is not one of this content for tenon-plugin");
+  vault.refused(unlisted + ", " + signature + "is not a signature of this content for the namespace tenon-plugin");
   sign("ali");
   const auto sound = read_bytes(vault.plugin());
   write_bytes(vault.plugin(), sound + " ");
-  vault.refused(unlisted + ", " + signature + "is not one of this content for tenon-plugin");
+  vault.refused(unlisted + ", " + signature + "is not a signature of this content for the namespace tenon-plugin");
   write_bytes(vault.plugin(), sound);
   CHECK(vault.run_plain().code == 0);
   for (const std::string& broken : {std::string(), std::string("-----BEGIN SSH SIGNATURE-----\n"), std::string(100000, 'x')}) {
     write_bytes(vault.plugin().string() + ".sig", broken);
-    vault.refused(unlisted + ", " + signature + "is not of a key that you trust");
+    vault.refused(unlisted + ", " + signature + "was not made with a key that you trust");
   }
   sign("ali");
   CHECK(vault.run({"trust", "remove-key", "ali@here"}).code == 0);
   CHECK(vault.run({"trust", "remove-key", "ali@here"}).code == 2);
-  vault.refused(unlisted + ", and you trust no key that could have signed it");
+  vault.refused(unlisted + ", and your list of keys is empty");
 }
 
 TEST_CASE("trust add: the lists that it makes can be read again, whatever the umask") {

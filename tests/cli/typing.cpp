@@ -124,7 +124,7 @@ TEST_CASE("types of a module have its functions, and a module elsewhere is told 
   CHECK(has(types, "\ndef tuple(\n"));
   CHECK(!has(types, "add_plugins"));
   CHECK(place.run({"typing", fault("speaks_markup"), "-o", "mine.py"}).err ==
-        "note: mine.py adds the plugin that lies beside it: put speaks_markup.so there, too\n");
+        "note: mine.py loads the plugin from its own folder: copy speaks_markup.so there\n");
 }
 
 TEST_CASE("typing refuses what it cannot write") {
@@ -136,14 +136,14 @@ TEST_CASE("typing refuses what it cannot write") {
     std::string error;
   };
   const Case cases[] = {
-      {{"typing", "-o", "ops.txt"}, 2, "error: -o is 'ops.txt' but must end with .pyi or .py\n"},
-      {{"typing", "-o", "ops.py"}, 2, "error: a module is made of a plugin's file, which it adds when it is imported\n"},
-      {{"typing", "tenon_nn", "-o", "ops.py"}, 2, "error: a module is made of a plugin's file, which it adds when it is imported\n"},
+      {{"typing", "-o", "ops.txt"}, 2, "error: -o is 'ops.txt' but must end in .pyi or .py\n"},
+      {{"typing", "-o", "ops.py"}, 2, "error: a .py module needs a plugin file, which it loads on import\n"},
+      {{"typing", "tenon_nn", "-o", "ops.py"}, 2, "error: a .py module needs a plugin file, which it loads on import\n"},
       {{"typing", "reluu"}, 3, "error: there is no operator or plugin 'reluu'\nhint: did you mean relu?\n"},
       {{"typing", "broken.so", "-o", "broken.py"},
        2,
-       "error: Python cannot import broken.py beside broken.so: it takes the plugin for a module of its own\n"
-       "hint: give the module another name: -o broken_ops.py\n"},
+       "error: Python cannot import broken.py next to broken.so: it would import the plugin instead\n"
+       "hint: use another name, for example -o broken_ops.py\n"},
       {{"typing", "broken.so", "-o", "sub/broken.pyi"}, 2, "error: Python cannot import broken.pyi beside broken.so: "},
       {{"typing", "none.so"}, 4, "error: cannot read none.so: there is no such file\n"},
       {{"typing", "broken.so", "-o", "ops.py"}, 3, "error: broken.so "},

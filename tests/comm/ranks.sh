@@ -118,7 +118,7 @@ run 2 mlp patient.tenon --epochs 2 --comm-timeout 1e10 >log 2>&1 || { tail -n 12
 echo "-- what is refused"
 run 2 mlp x.tenon --comm-timeout 0 >log 2>&1; refused 'comm_timeout is 0 but must be above 0'
 ranks 2 "$build/tenon" --plugins "$build/plugins" --trust-writable --isolate all call ranks >log 2>&1
-refused 'tenon_comm.so reaches other processes, which a worker process cannot: do not isolate it'
+refused 'tenon_comm.so communicates with other processes, which a worker process cannot: do not isolate it'
 lanes=1 run 2 mlp x.tenon >log 2>&1; refused 'lanes, the number of micro-batches, is 1 but must be at least 2, the number of processes'
 # shellcheck disable=SC2016
 ranks 2 bash -c '. ./rank.sh; seed=$rank train mlp x.tenon' >log 2>&1; refused 'rank 1 differs from rank 0 in the seed: 1 instead of 0'

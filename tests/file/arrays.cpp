@@ -111,7 +111,7 @@ TEST_CASE("arrays: a .npy file that does not fit on the disk leaves the old one 
     save_npy(folder / "x.npy", Tensor::zeros(f32, {5000}));
   });
   CHECK(failure.kind == 1);
-  CHECK(failure.message == "cannot write " + (folder / "x.npy").string() + ": it would be larger than files may be here");
+  CHECK(failure.message == "cannot write " + (folder / "x.npy").string() + ": it would exceed the maximum file size");
   CHECK(same_bits(load_array((folder / "x.npy").string()), arange(f32, 3)));
   CHECK(folder.names() == std::vector<std::string>{"x.npy"});
 }

@@ -28,15 +28,15 @@ TEST_CASE("binding refuses a node that does not match the loaded operator") {
       {"cosine",
        {"cosine", {"x"}, {"y"}, {"s"}, {}},
        {0, 1},
-       "[cosine] node 'n': was made with another version 1 of the operator: the installed one has no state 's' any more"},
+       "[cosine] node 'n': was made with another version 1 of the operator: the installed one no longer has state 's'"},
       {"counter",
        {"counter", {"data", "more"}, {"sum"}, {"calls"}, {}},
        {0, 0, 1},
-       "[counter] node 'n': was made with another version 1 of the operator: the installed one has no input 'more' any more"},
+       "[counter] node 'n': was made with another version 1 of the operator: the installed one no longer has input 'more'"},
       {"reverse",
        {"reverse", {"data"}, {"a", "b"}, {}, {}},
        {0},
-       "[reverse] node 'n': was made with another version 1 of the operator: the installed one has no output 'b' any more"},
+       "[reverse] node 'n': was made with another version 1 of the operator: the installed one no longer has output 'b'"},
   };
   const TemporaryFolder folder;
   ApplicationHost host;

@@ -244,7 +244,7 @@ TEST_CASE("sparse tensors in a text: faults with positions") {
       {csr(R"("shape": [4], "values": [1], "columns": [0], "row_starts": [0, 1])"),
        "1:33: constant 'c': csr float32 [4]: csr needs two dimensions"},
       {csr(R"("shape": [2, 2], "values": [1], "columns": [0.5], "row_starts": [0, 1, 1])"),
-       "1:96: an element is a number but must be an integer of 64 bits"},
+       "1:96: an element is a number but must be a 64-bit integer"},
       {csr(R"("shape": [2, 2], "values": [1], "columns": [4294967296], "row_starts": [0, 1, 1], "index_dtype": "int32")"),
        "1:96: the element 4294967296 does not fit int32"},
       {csr(R"("shape": [2, 2], "values": [1], "columns": [0], "row_starts": [0, 1, 1], "index_dtype": "int8")"),

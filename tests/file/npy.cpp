@@ -129,7 +129,7 @@ TEST_CASE("npy: failed reads and writes report errors and leave existing files i
   TemporaryFolder folder;
   const std::string at = folder.path().string();
   CHECK(failure_of([&] { read_npy(folder / "x.npy"); }).message == "cannot read " + at + "/x.npy: there is no such file");
-  CHECK(failure_of([&] { read_npy(folder.path()); }).message == "cannot read " + at + ": it is a folder, and a file is needed");
+  CHECK(failure_of([&] { read_npy(folder.path()); }).message == "cannot read " + at + ": it is a folder, but a file is needed");
   const Tensor tensor = Tensor::zeros(f32, {3});
   CHECK(failure_of([&] { write_npy(folder / "no/x.npy", tensor); }).message ==
         "cannot write " + at + "/no/x.npy: the folder " + at + "/no does not exist");

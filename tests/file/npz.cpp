@@ -91,7 +91,7 @@ TEST_CASE("npz: an archive that does not fit on the disk leaves the old one inta
     write_npz(folder / "x.npz", {{"a", Tensor::zeros(u8, {5000})}, {"b", Tensor::zeros(u8, {500000})}});
   });
   CHECK(failure.kind == 1);
-  CHECK(failure.message == "cannot write " + (folder / "x.npz").string() + ": it would be larger than files may be here");
+  CHECK(failure.message == "cannot write " + (folder / "x.npz").string() + ": it would exceed the maximum file size");
   CHECK(same(read_npz(folder / "x.npz"), some_arrays()));
   CHECK(folder.names() == std::vector<std::string>{"x.npz"});
 }
@@ -209,7 +209,7 @@ TEST_CASE("npz: archives that are refused") {
     CHECK(failure.message.starts_with("cannot read " + path + test.reason));
   }
   CHECK(failure_of([&] { read_npz(folder.path()); }).message ==
-        "cannot read " + folder.path().string() + ": it is a folder, and a file is needed");
+        "cannot read " + folder.path().string() + ": it is a folder, but a file is needed");
 }
 
 TEST_CASE("npz: archives with a comment, and zip64 records") {

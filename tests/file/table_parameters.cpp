@@ -97,7 +97,7 @@ TEST_CASE("table parameters: faults in graph.json are reported with their positi
   CHECK(host.refused(R"("taps": 1)") == "parameter 'taps' of node 'f' is an integer but must be a list");
   CHECK(host.refused(R"("taps": [1e300])") == "the element 1e+300 does not fit float32");
   CHECK(host.refused(R"("taps": [[1, 2], [3]])") == "the list has 1 value, but the shape [2, 2] needs 2");
-  CHECK(host.refused(R"("sizes": [1.5])") == "an element is a number but must be an integer of 64 bits");
+  CHECK(host.refused(R"("sizes": [1.5])") == "an element is a number but must be a 64-bit integer");
   CHECK(host.refused(R"("taps": {"dtype": "float64", "values": [0.1]})").find("parameter 'taps' is float64 [1], which is not a float32") !=
         std::string::npos);
   CHECK(host.refused(R"("taps": {"shape": [1]})").find("'values'") != std::string::npos);

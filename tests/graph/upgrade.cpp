@@ -97,10 +97,10 @@ TEST_CASE("upgrade: refuses other changes, naming the required version, the inst
   };
   const Case cases[] = {
       {{"thing", {"x", "w", "gain"}, {"y", "h"}, {}, {}, 2}, "has the new input 'gain'", "op.added_input(2, \"gain\")"},
-      {{"thing", {"x"}, {"y", "h"}, {}, {}, 2}, "has no input 'w' any more", ""},
+      {{"thing", {"x"}, {"y", "h"}, {}, {}, 2}, "no longer has input 'w'", ""},
       {{"thing", {"w", "x"}, {"y", "h"}, {}, {}, 2}, "has input 'x' in another position", ""},
       {{"thing", {"x", "gain", "w"}, {"y", "h"}, {}, {}, 2}, "has input 'w' in another position", ""},
-      {{"thing", {"x", "w"}, {"y"}, {}, {}, 2}, "has no output 'h' any more", ""},
+      {{"thing", {"x", "w"}, {"y"}, {}, {}, 2}, "no longer has output 'h'", ""},
       {{"thing", {"x", "w"}, {"y", "h", "z"}, {}, {}, 2}, "has the new output 'z'", "op.added_output(2, \"z\")"},
       {{"thing", {"x", "w"}, {"y", "h"}, {"mean"}, {}, 2}, "has the new state 'mean'", "op.added_state(2, \"mean\")"},
   };

@@ -208,7 +208,7 @@ TEST_CASE("versions: without a declaration, the error names both versions and th
         "[line] node 'first': needs version 1 of the operator, but version 2 is installed, which has the new input 'gain'");
   CHECK(failure.hint == "use a plugin with version 1; older graphs load if its author declares op.added_input(2, \"gain\")");
   CHECK(refusal<Line3<0>>().message ==
-        "[line] node 'first': needs version 1 of the operator, but version 3 is installed, which has no parameter 'a' any more");
+        "[line] node 'first': needs version 1 of the operator, but version 3 is installed, which no longer has parameter 'a'");
   CHECK(refusal<Line4<true>>().message ==
         "[line] node 'first': needs version 1 of the operator, but version 4 is installed, which does not take float32 as input 'x'");
   const auto bounds = refusal<Line4<false>>();
@@ -227,7 +227,7 @@ TEST_CASE("versions: renamed, removed and added parameters") {
   CHECK(run(static_cast<Line3<1>*>(nullptr), 5) == std::vector<float>{100, 10});  // a is b, any d is dropped, c was 10
   CHECK(run(static_cast<Line3<2>*>(nullptr), 7) == std::vector<float>{100, 10});  // d was 7
   CHECK(refusal<Line3<2>>(5).message ==
-        "[line] node 'first': parameter 'd' is 5, but version 3 of the operator has it no more and computes what it did for 7");
+        "[line] node 'first': parameter 'd' is 5, but version 3 of the operator removed it and always computes as for 7");
 }
 
 TEST_CASE("versions: graph.json accepts names of older versions; missing parameters have the current defaults") {

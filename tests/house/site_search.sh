@@ -33,7 +33,7 @@ needs() {  # needs ADDRESS has|lacks TEXT...
 needs 'index.html?q=relu' has '<ol id="results" aria-live="polite"><li><a href="relu.html"><code>relu</code></a> ' \
   '<li><a href="leaky_relu.html"><code>leaky_relu</code></a> ' '<div id="everything" hidden="">'
 needs 'index.html?q=relu' lacks '<li><a href="tanh.html"><code>tanh</code></a> x</li></ol>'
-needs 'index.html?q=no+such+words' has 'No operator has these words.'
+needs 'index.html?q=no+such+words' has 'No operators match.'
 needs 'index.html' has '<ol id="results" aria-live="polite"></ol>' '<div id="everything">' '<li><a href="tanh.html">'
 # by its alias
 needs 'index.html?q=global' has '<li><a href="lambda.html"><code>lambda</code></a> &lt;script&gt;document.title'

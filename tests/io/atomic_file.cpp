@@ -61,7 +61,7 @@ TEST_CASE("a commit that fails leaves nothing beside the target") {
     file.write("new");
     std::filesystem::create_directory(folder / "x");
     CHECK(failure_of([&] { file.commit(); }).message ==
-          "cannot write " + (folder / "x").string() + ": it is a folder, and a file is needed");
+          "cannot write " + (folder / "x").string() + ": it is a folder, but a file is needed");
   }
   CHECK(folder.names() == Names{"x"});
   CHECK(std::filesystem::is_directory(folder / "x"));
@@ -141,15 +141,15 @@ TEST_CASE("what cannot be written is told apart, and stays as it is") {
   const struct {
     std::string path, message;
   } cases[] = {
-      {at + "/folder", "cannot write " + at + "/folder: it is a folder, and a file is needed"},
-      {at + "/folder/", "cannot write " + at + "/folder/: a file's name is needed"},
-      {"", "cannot write a file: a file's name is needed"},
+      {at + "/folder", "cannot write " + at + "/folder: it is a folder, but a file is needed"},
+      {at + "/folder/", "cannot write " + at + "/folder/: the path has no file name"},
+      {"", "cannot write a file: the path has no file name"},
       {at + "/nowhere/x", "cannot write " + at + "/nowhere/x: the folder " + at + "/nowhere does not exist"},
-      {at + "/file/x", "cannot write " + at + "/file/x: a part of the path is a file where a folder is needed"},
+      {at + "/file/x", "cannot write " + at + "/file/x: a component of the path is a file instead of a folder"},
       {at + "/protected", "cannot write " + at + "/protected: it is write-protected"},
       {at + "/closed/x", "cannot write " + at + "/closed/x: the folder " + at + "/closed may not be written"},
-      {at + "/pipe", "cannot write " + at + "/pipe: it is a pipe or a device, and a file is needed"},
-      {"/dev/null", "cannot write /dev/null: it is a pipe or a device, and a file is needed"},
+      {at + "/pipe", "cannot write " + at + "/pipe: it is a pipe or a device, but a file is needed"},
+      {"/dev/null", "cannot write /dev/null: it is a pipe or a device, but a file is needed"},
   };
   for (const auto& test : cases) {
     CAPTURE(test.path);
@@ -182,7 +182,7 @@ TEST_CASE("a file that grows beyond the limit fails and leaves the old one") {
   const FailureText failure = limited([&] { save(folder / "x", std::string(20000, 'n')); });
   const FailureText resized = limited([&] { AtomicFile(folder / "x").resize(20000); });
   CHECK(failure.kind == 1);
-  CHECK(failure.message == "cannot write " + (folder / "x").string() + ": it would be larger than files may be here");
+  CHECK(failure.message == "cannot write " + (folder / "x").string() + ": it would exceed the maximum file size");
   CHECK(resized.message == failure.message);
   CHECK(read_bytes(folder / "x") == "old");
   CHECK(folder.names() == Names{"x"});

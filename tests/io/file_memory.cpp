@@ -90,12 +90,12 @@ TEST_CASE("what cannot be mapped is told apart") {
   } cases[] = {
       {at + "/missing", "cannot read " + at + "/missing: there is no such file"},
       {at + "/nowhere/file", "cannot read " + at + "/nowhere/file: the folder " + at + "/nowhere does not exist"},
-      {at + "/folder", "cannot read " + at + "/folder: it is a folder, and a file is needed"},
-      {at + "/folder/", "cannot read " + at + "/folder/: it is a folder, and a file is needed"},
-      {at + "/file/x", "cannot read " + at + "/file/x: a part of the path is a file where a folder is needed"},
+      {at + "/folder", "cannot read " + at + "/folder: it is a folder, but a file is needed"},
+      {at + "/folder/", "cannot read " + at + "/folder/: it is a folder, but a file is needed"},
+      {at + "/file/x", "cannot read " + at + "/file/x: a component of the path is a file instead of a folder"},
       {at + "/secret", "cannot read " + at + "/secret: permission denied"},
-      {at + "/pipe", "cannot read " + at + "/pipe: it is a pipe or a device, and a file is needed"},
-      {at + "/loop", "cannot read " + at + "/loop: its symbolic links lead in a circle"},
+      {at + "/pipe", "cannot read " + at + "/pipe: it is a pipe or a device, but a file is needed"},
+      {at + "/loop", "cannot read " + at + "/loop: its symbolic links form a loop"},
       {at + "/" + std::string(300, 'n'), "cannot read " + at + "/" + std::string(300, 'n') + ": the name is too long"},
       {"", "cannot read a file: its name is empty"},
   };
@@ -136,7 +136,7 @@ TEST_CASE("what was read stays as it was; of what is mapped, each change is told
       const auto failure = failure_of([&] { mapped->require_unchanged(); });
       CHECK(failure.kind == 4);
       CHECK(failure.message == path.string() + test.message);
-      CHECK(failure.hint == "load it again; who replaces a file that is in use writes a new one and renames it");
+      CHECK(failure.hint == "load it again; to replace a file that is in use, write a new file and rename it");
     }
     read->require_unchanged();
     CHECK(text_of(*read) == old);
@@ -166,8 +166,7 @@ TEST_CASE("a descriptor that somebody else closed, and perhaps uses, is told") {
   auto file = FileMemory::open(folder / "x", always);
   REQUIRE(::close(next) == 0);
   const auto message =
-      (folder / "x").string() +
-      " is mapped, but its descriptor was closed by other code of this process, so that nobody can tell whether it changed";
+      (folder / "x").string() + " is mapped, but other code in this process closed its descriptor, so changes cannot be detected";
   CHECK(failure_of([&] { file->require_unchanged(); }).message == message);
   const auto other = tenon::OpenFile::for_reading(folder / "y");
   REQUIRE(other.descriptor() == next);

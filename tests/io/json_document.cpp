@@ -37,20 +37,20 @@ TEST_CASE("texts that are not JSON, with line and column") {
   const struct {
     const char *text, *error;
   } cases[] = {
-      {"", "g.json: there is nothing in it, where JSON is needed"},
-      {" \n", "g.json: there is nothing in it, where JSON is needed"},
+      {"", "g.json: the file is empty, but JSON is needed"},
+      {" \n", "g.json: the file is empty, but JSON is needed"},
       {"{\n \"a\": tru\n}",
-       "g.json:2:10: this is not JSON: syntax error while parsing value - invalid literal; last read: '\"a\": tru<U+000A>'"},
-      {"[1, 2", "g.json:1:5: this is not JSON: syntax error while parsing array - unexpected end of input; expected ']'"},
-      {"[1e999]", "g.json:1:7: this is not JSON: number overflow parsing '1e999'"},
+       "g.json:2:10: invalid JSON: syntax error while parsing value - invalid literal; last read: '\"a\": tru<U+000A>'"},
+      {"[1, 2", "g.json:1:5: invalid JSON: syntax error while parsing array - unexpected end of input; expected ']'"},
+      {"[1e999]", "g.json:1:7: invalid JSON: number overflow parsing '1e999'"},
       {"{\"a\": 1, \"b\": {\"a\": 2, \"a\": 3}}", "g.json:1:24: the key 'a' is given twice"},
       {"{\"ü\": 1,\n\n   \"ü\": 2}", "g.json:3:4: the key 'ü' is given twice"},
-      {"[1] 2", "g.json:1:5: this is not JSON: syntax error while parsing value - unexpected number literal; expected end of input"},
+      {"[1] 2", "g.json:1:5: invalid JSON: syntax error while parsing value - unexpected number literal; expected end of input"},
   };
   for (const auto& wrong : cases) CHECK(error_of(wrong.text) == std::string(wrong.error));
   CHECK(error_of("\"\xff\"").starts_with("g.json:1:2: this is not JSON: "));
   CHECK(error_of(std::string(64, '[') + std::string(64, ']')) == "");
-  CHECK(error_of(std::string(100000, '[')) == "g.json:1:65: this is nested deeper than 64 lists and objects");
+  CHECK(error_of(std::string(100000, '[')) == "g.json:1:65: nested deeper than 64 lists and objects");
 }
 
 TEST_CASE("every value knows where it begins") {
@@ -72,7 +72,7 @@ TEST_CASE("a field of the wrong kind") {
   const auto message = [&](auto&& call) { return failure_of(call).message; };
   CHECK(message([&] { root.find("a")->text("'a'"); }) == "g.json:1:7: 'a' is an integer but must be a string");
   CHECK(message([&] { root.find("b")->list("b")[0].integer("an entry"); }) ==
-        "g.json:1:16: an entry is a number but must be an integer of 64 bits");
+        "g.json:1:16: an entry is a number but must be a 64-bit integer");
   CHECK(message([&] { root.find("b")->list("b")[1].number("an entry"); }) ==
         "g.json:1:21: an entry is a string but must be a number, \"inf\", \"-inf\" or \"nan\"");
   CHECK(message([&] { root.find("shape")->list("'shape'"); }) == "g.json:1:36: 'shape' is an object but must be a list");
@@ -122,7 +122,7 @@ TEST_CASE("numbers as people write them") {
   const auto list = JsonField(document).list("it");
   CHECK(list[0].integer("it") == INT64_MAX);
   CHECK(list[1].integer("it") == INT64_MIN);
-  CHECK(failure_of([&] { list[2].integer("it"); }).message == "g.json:1:45: it is a number but must be an integer of 64 bits");
+  CHECK(failure_of([&] { list[2].integer("it"); }).message == "g.json:1:45: it is a number but must be a 64-bit integer");
 }
 
 TEST_CASE("texts keep every character") {

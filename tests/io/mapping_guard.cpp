@@ -105,7 +105,7 @@ TEST_CASE("pages that were gone for a moment are told, too") {
   write_bytes(folder / "x", std::string(4 * page, '\1'));
   std::filesystem::last_write_time(folder / "x", before);
   CHECK(failure_of([&] { file->require_unchanged(); }).message ==
-        (folder / "x").string() + " could not be read while it was in use: pages of it were lost, and zeros took their place");
+        (folder / "x").string() + " lost pages while it was in use, which were replaced by zeros");
   FileMemory::open(folder / "x", 0)->require_unchanged();
 }
 

@@ -107,7 +107,7 @@ TEST_CASE("a call that takes longer than it may fails, and its worker is ended")
   for (const std::string where : {"forward", "infer", "create"}) {
     CHECK(failure_of([&] {
             isolated.call("hangs", where);
-          }).message.starts_with(worker + "gave no answer within 0.3 s and was ended" + plugin));
+          }).message.starts_with(worker + "did not answer within 0.3 s and was ended" + plugin));
     CHECK(numbers(isolated.call("")) == doubled);
   }
 }
@@ -122,7 +122,7 @@ TEST_CASE("a worker that takes more memory than it may fails alone") {
   const auto large = Tensor::empty(tenon::f32, {80 << 20});
   CHECK(failure_of([&] {
           isolated.host.call("misbehaves", {large}, {{"what", ""}});
-        }).message.starts_with("[misbehaves] its tensors need 320.0 MiB, but an isolated operator may have 256.0 MiB"));
+        }).message.starts_with("[misbehaves] its tensors need 320.0 MiB, but the limit for isolated operators is 256.0 MiB"));
 }
 
 TEST_CASE("the system refuses a worker files, connections, processes and signals to others") {
@@ -228,7 +228,7 @@ TEST_CASE("plugins that end their worker when they are loaded are quarantined") 
     CAPTURE(op);
     const auto failure = failure_of([&] { isolated.host.call(op, {Tensor::from({1.0f}, {1})}); });
     CHECK(failure.kind == 3);
-    CHECK(failure.message.ends_with(" when it was loaded in a worker process"));
+    CHECK(failure.message.ends_with(" while being loaded in a worker process"));
     CHECK(isolated.host.catalog().files()[0].status == tenon::PluginStatus::crashed);
   }
 }

@@ -94,35 +94,35 @@ const std::string ended = ") and was ended (lies.so)";
 }  // namespace
 
 TEST_CASE("a worker that answers what there is not is ended") {
-  CHECK(Object("a turn that there is not").infer() == broke + "it takes a turn that there is not" + ended);
+  CHECK(Object("a turn that there is not").infer() == broke + "it set an invalid turn" + ended);
   CHECK(Object("its end").infer() == broke + "it says that it has ended" + ended);
-  CHECK(Object("a callback").infer() == broke + "it asks for what it may not" + ended);
-  CHECK(Object("a long reply").infer() == broke + "a reply is longer than its room" + ended);
+  CHECK(Object("a callback").infer() == broke + "it made a callback that is not allowed here" + ended);
+  CHECK(Object("a long reply").infer() == broke + "a reply exceeds its buffer" + ended);
   for (const std::string lie : {"a short reply", "no reply"}) {
-    CHECK(Object(lie).infer() == broke + "a message is shorter than it says" + ended);
-    if (lie == "no reply") CHECK(Object(lie).infer_storage() == broke + "a message is shorter than it says" + ended);
+    CHECK(Object(lie).infer() == broke + "a message is truncated" + ended);
+    if (lie == "no reply") CHECK(Object(lie).infer_storage() == broke + "a message is truncated" + ended);
   }
 }
 
 TEST_CASE("a worker that has no table to show is ended") {
-  CHECK(failure_of([] { Object("no table"); }).message == broke + "a message is shorter than it says" + ended);
+  CHECK(failure_of([] { Object("no table"); }).message == broke + "a message is truncated" + ended);
 }
 
 TEST_CASE("what a worker asks for is looked at before it is done") {
   for (const std::string lie : {"a name without an end", "inputs without number", "attributes without number"})
-    CHECK(Object(lie).gradient() == broke + "a message is shorter than it says" + ended);
+    CHECK(Object(lie).gradient() == broke + "a message is truncated" + ended);
   CHECK(Object("a value of another graph").gradient() == "there is no such value");
-  CHECK(Object("output 9").gradient() == broke + "a message is shorter than it says" + ended);
+  CHECK(Object("output 9").gradient() == broke + "a message is truncated" + ended);
   CHECK(Object("output 9").forward() == "there is no output 9 to allocate");
   CHECK(Object("output 0").forward() == "output 0: 9223372036854775807 values are requested, but csr [2, 3] holds at most 6");
-  CHECK(Object("a value of another graph").forward() == broke + "it asks for what kernels do not need" + ended);
-  CHECK(Object("a long question").forward() == broke + "a reply is longer than its room" + ended);
+  CHECK(Object("a value of another graph").forward() == broke + "it made a callback that kernels may not make" + ended);
+  CHECK(Object("a long question").forward() == broke + "a reply exceeds its buffer" + ended);
   CHECK(Object("a dense output").forward().find("output 0 has its memory already") == 0);
   CHECK(Object("no dense output").forward() == "there is no output 4000000000 to allocate");
 }
 
 TEST_CASE("a gradient adds as many nodes as it may") {
-  CHECK(Object("nodes without end").gradient() == "it adds more nodes than an isolated operator may");
+  CHECK(Object("nodes without end").gradient() == "it adds more nodes than isolated operators are allowed to");
   CHECK(nodes_added == 15);  // of 64 KiB and a little more: 1 MiB in all
 }
 

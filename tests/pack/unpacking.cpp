@@ -163,10 +163,10 @@ TEST_CASE("pack: some MiB with weights from a seed, and a full disk while packin
   const auto before = on.folder.names();
   for (const rlim_t limit : {rlim_t{100}, rlim_t{3} << 19, rlim_t{fs::file_size(path) - 1}}) {
     const FileSizeLimit full_disk(limit);
-    CHECK(failure_of([&] { save(2); }).message == "cannot write " + path.string() + ": it would be larger than files may be here");
+    CHECK(failure_of([&] { save(2); }).message == "cannot write " + path.string() + ": it would exceed the maximum file size");
     const auto failure = failure_of(open);
     CHECK(failure.message ==
-          "cannot write " + (on.unpacked() / ("new-" + saved.sha256) / "pack").string() + ": it would be larger than files may be here");
+          "cannot write " + (on.unpacked() / ("new-" + saved.sha256) / "pack").string() + ": it would exceed the maximum file size");
     CHECK(fs::is_empty(on.unpacked()));
   }
   CHECK(on.folder.names() == before);

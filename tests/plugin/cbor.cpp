@@ -25,27 +25,27 @@ TEST_CASE("CBOR that is no manifest's") {
     std::string bytes;
   };
   const Case cases[] = {
-      {"its CBOR, byte 1: this cannot be read: syntax error while parsing CBOR value: unexpected end of input", ""},
-      {"its CBOR, byte 5: this cannot be read: syntax error while parsing CBOR string: unexpected end of input",
+      {"its CBOR, byte 1: invalid CBOR: syntax error while parsing CBOR value: unexpected end of input", ""},
+      {"its CBOR, byte 5: invalid CBOR: syntax error while parsing CBOR string: unexpected end of input",
        "\x65"
        "abc"},
-      {"its CBOR, byte 3: this cannot be read: syntax error while parsing CBOR value: unexpected end of input", "\x82\x01"},
-      {"its CBOR, byte 2: this cannot be read: syntax error while parsing CBOR value: expected end of input", std::string("\x01\x01")},
+      {"its CBOR, byte 3: invalid CBOR: syntax error while parsing CBOR value: unexpected end of input", "\x82\x01"},
+      {"its CBOR, byte 2: invalid CBOR: syntax error while parsing CBOR value: expected end of input", std::string("\x01\x01")},
       {"its CBOR, byte 1: this cannot be read: ", "\x1c"},      // a form that is not assigned
       {"its CBOR, byte 1: this cannot be read: ", "\xc1\x01"},  // a tag
       {"its CBOR, byte 2: this is a byte string", "\x41\x01"},
-      {"its CBOR, byte 1: this is a list or a map without a length", "\x9f\xff"},
-      {"its CBOR, byte 1: this is a list or a map without a length", "\xbf\xff"},
+      {"its CBOR, byte 1: found a list or map of indefinite length", "\x9f\xff"},
+      {"its CBOR, byte 1: found a list or map of indefinite length", "\xbf\xff"},
       {"its CBOR, byte 6: the key 'a' is given twice",
        "\xa2\x61"
        "a\x01\x61"
        "a\x02"},
       {"its CBOR, byte 9: an integer is above 2^63 - 1", "\x1b\xff\xff\xff\xff\xff\xff\xff\xff"},
-      {"its CBOR, byte 6: this is nested deeper than 6 lists and objects",
+      {"its CBOR, byte 6: nested deeper than 6 lists and objects",
        std::string(1 << 20, '\x81')},  // a parser that calls itself would run out of stack
-      {"its CBOR, byte 10: this cannot be read: syntax error while parsing CBOR value: unexpected end of input",
+      {"its CBOR, byte 10: invalid CBOR: syntax error while parsing CBOR value: unexpected end of input",
        "\x9b\x7f\xff\xff\xff\xff\xff\xff\xff"},  // a list of 2^63 - 1 entries
-      {"its CBOR, byte 13: this cannot be read: syntax error while parsing CBOR string: unexpected end of input",
+      {"its CBOR, byte 13: invalid CBOR: syntax error while parsing CBOR string: unexpected end of input",
        "\x7b\x7f\xff\xff\xff\xff\xff\xff\xff"
        "abc"},  // a text as long
   };

@@ -21,8 +21,7 @@ TEST_CASE("an operator's kernel for a device, or what to say where there is none
     std::string message, hint;
   } rows[] = {
       {nullptr, nullptr, "", true, "there is no kernel for cuda in any plugin", ""},
-      {&runs, nullptr, "", true, "there is no kernel for cuda in any plugin, but one for cpu",
-       ".to(\"cpu\") brings its inputs to where it runs"},
+      {&runs, nullptr, "", true, "there is no kernel for cuda in any plugin, but one for cpu", "move its inputs with .to(\"cpu\")"},
       {nullptr, &runs, "", false, "there is no kernel for cpu in any plugin, but one for cuda", ""},
       {&runs, &backward_only, "", true, "its kernel for cuda has no forward function", ""},
       {&runs, nullptr, "the cuda kernel cannot be used: reason", true, "the cuda kernel cannot be used: reason", ""},

@@ -34,7 +34,7 @@ TEST_CASE("operators that several files bring") {
        {{"a", {{"x"}}}, {"b", {{"x", 1, "other"}}}, {"c", {{"y"}}}},
        {{"x", "nobody"}, {"y", "c"}},
        {"a", "b"},
-       "operator 'x' version 1 is in a and in b with different manifests, so that none is used: remove one of the files"},
+       "operator 'x' version 1 is in a and in b with different manifests, so neither is used: remove one of the files"},
       {"three of which one differs: nobody",
        {{"a", {{"x"}}}, {"b", {{"x", 1, "other"}}}, {"c", {{"x"}}}},
        {{"x", "nobody"}},
@@ -60,12 +60,12 @@ TEST_CASE("operators that several files bring") {
        {{"a", {{"x", 1, "", {"y"}}}}, {"b", {{"y"}}}},
        {{"x", "a"}, {"y", "b"}},
        {},
-       "'y' is an alias of operator 'x' and an operator's name: it means the operator of that name"},
+       "'y' is an alias of operator 'x' and the name of another operator: the name wins"},
       {"an alias of two is neither's",
        {{"a", {{"x", 1, "", {"z"}}}}, {"b", {{"y", 1, "", {"z"}}}}},
        {{"x", "a"}, {"y", "b"}, {"z", "nobody"}},
        {},
-       "'z' is an alias of operator 'y' and of operator 'x': it means neither"},
+       "'z' is an alias of operator 'y' and of operator 'x': it refers to neither"},
   };
   for (const Case& c : cases) {
     CAPTURE(std::string(c.what));
@@ -160,7 +160,7 @@ TEST_CASE("what a later call brings replaces what was there, whatever its versio
        {{{"a", {{"x", 3}}}}, {{"b", {{"x", 1}}}}},
        {{"x", "b"}},
        {"a"},
-       "operator 'x' version 3 of a is not used: b, which was added later, has it too"},
+       "operator 'x' version 3 of a is not used: b, which was added later, also has it"},
       {"the same version with another manifest", {{{"a", {{"x"}}}}, {{"b", {{"x", 1, "other"}}}}}, {{"x", "b"}}, {"a"}, "added later"},
       {"the same manifest", {{{"a", {{"x"}}}}, {{"b", {{"x"}}}}}, {{"x", "b"}}, {"a"}, "added later"},
       {"some of it", {{{"a", {{"x"}, {"y"}}}}, {{"b", {{"x", 2}}}}}, {{"x", "b"}, {"y", "a"}}, {}, "added later"},
@@ -178,7 +178,7 @@ TEST_CASE("what a later call brings replaces what was there, whatever its versio
        {{{"a", {{"x", 1, "", {"z"}}}}}, {{"b", {{"y", 1, "", {"z"}}}}}},
        {{"z", "b"}},
        {},
-       "'z' is an alias of operator 'x' and of operator 'y': it means the latter"},
+       "'z' is an alias of operator 'x' and of operator 'y': it refers to the latter"},
       {"an alias is no operator of that name", {{{"a", {{"x"}}}}, {{"b", {{"y", 1, "", {"x"}}}}}}, {{"x", "a"}}, {}, "an operator's name"},
   };
   for (const Case& c : cases) {
@@ -253,7 +253,7 @@ TEST_CASE("of the folders of one call the first wins, and the default folders co
   CHECK(built.winner("x") == "given");
   CHECK(built.winner("y") == "first");
   CHECK(built.winner("z") == "second");
-  CHECK(built.notes("operator 'y' version 5 of second is not used: it is also in first, whose folder comes first"));
+  CHECK(built.notes("operator 'y' version 5 of second is not used: the folder of first, which also has it, comes first"));
   built.call({{{"late", {{"y"}}}}});
   CHECK(built.winner("y") == "late");
 }
@@ -327,7 +327,7 @@ TEST_CASE("the application's own operators, and the host's") {
   built.call({{{"b", {mine("mine"), core("core", 7)}, {{"core", "cuda"}}}}});
   CHECK(built.winner("mine") == "b");
   CHECK(built.winner("core") == "the application");
-  CHECK(built.notes("operator 'tenon.core' version 7 of b is not used: the host itself has it"));
+  CHECK(built.notes("operator 'tenon.core' version 7 of b is not used: it is built into the host"));
   CHECK(built.builder.add_own(info_of({"core"}), {}) == "app.core");
   built.call({{{"c", {}, {{"core", "cuda"}, {"core", "cpu"}}}}});
   CHECK(built.kernel("tenon.core", "cuda") == "c");

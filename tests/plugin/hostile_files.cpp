@@ -116,7 +116,7 @@ TEST_CASE("each thing that can be wrong with a shared object is named") {
   const auto size = std::to_string(sound.size());
   const std::string object = "is a broken shared object: ", symbol = "has a broken symbol: tenon_op_";
   const std::string no_operator = "has no manifest for operator 'plain'";
-  const std::string no_function = "has no function tenon_get_v1__plain beside the operator's manifest";
+  const std::string no_function = "has no function tenon_get_v1__plain for the operator's manifest";
   const struct {
     void (*forge)(ForgedElf&);
     std::string reason;
@@ -140,12 +140,11 @@ TEST_CASE("each thing that can be wrong with a shared object is named") {
       {[](auto& elf) { elf.symbol("tenon_op_v1__").st_info = ELF64_ST_INFO(STB_LOCAL, STT_OBJECT); }, no_operator},
       {[](auto& elf) { elf.symbol("tenon_op_v1__").st_info = ELF64_ST_INFO(STB_WEAK, STT_OBJECT); }, ""},
       {[](auto& elf) { elf.symbol("tenon_op_v1__").st_info = ELF64_ST_INFO(STB_GNU_UNIQUE, STT_OBJECT); }, ""},
-      {[](auto& elf) { elf.symbol("tenon_op_v1__").st_size = 0; }, symbol + "v1__plain has 0 bytes; needed are 1 to 65536"},
-      {[](auto& elf) { elf.symbol("tenon_op_v1__").st_size = 1 << 30; }, symbol + "v1__plain has 1073741824 bytes; needed are 1 to 65536"},
-      {[](auto& elf) { elf.symbol("tenon_op_v1__").st_value = elf.bytes().size() << 8; },
-       symbol + "v1__plain lies outside of what is in the file"},
+      {[](auto& elf) { elf.symbol("tenon_op_v1__").st_size = 0; }, symbol + "v1__plain has 0 bytes but needs 1 to 65536"},
+      {[](auto& elf) { elf.symbol("tenon_op_v1__").st_size = 1 << 30; }, symbol + "v1__plain has 1073741824 bytes but needs 1 to 65536"},
+      {[](auto& elf) { elf.symbol("tenon_op_v1__").st_value = elf.bytes().size() << 8; }, symbol + "v1__plain lies outside the file"},
       {[](auto& elf) { elf.symbol("tenon_op_v1__").st_value = elf.segment(PT_LOAD).p_filesz - 1; },
-       symbol + "v1__plain lies outside of what is in the file"},
+       symbol + "v1__plain lies outside the file"},
       {[](auto& elf) { elf.symbol("tenon_get_").st_value = elf.symbol("tenon_op_v1__").st_value; }, no_function},
       {[](auto& elf) { elf.symbol("tenon_get_").st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT); }, no_function},
   };

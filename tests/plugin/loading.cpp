@@ -110,21 +110,20 @@ TEST_CASE("each fault at loading has its status and its sentence, and is told at
     bool quarantined;
   };
   const Case cases[] = {
-      {"crash_at_load", PluginStatus::crashed, "crashed with SIGSEGV when it was loaded in a child process", true},
-      {"crash_in_get", PluginStatus::crashed, "crashed with SIGILL when it was loaded in a child process", true},
-      {"crash_leaving_child", PluginStatus::crashed, "crashed with SIGABRT when it was loaded in a child process", true},
-      {"exit_at_load", PluginStatus::crashed, "ended the process with exit code 0 when it was loaded in a child process", true},
+      {"crash_at_load", PluginStatus::crashed, "crashed with SIGSEGV while being loaded in a child process", true},
+      {"crash_in_get", PluginStatus::crashed, "crashed with SIGILL while being loaded in a child process", true},
+      {"crash_leaving_child", PluginStatus::crashed, "crashed with SIGABRT while being loaded in a child process", true},
+      {"exit_at_load", PluginStatus::crashed, "ended the process with exit code 0 while being loaded in a child process", true},
       {"hang_at_load", PluginStatus::hung, "hung: loading it in a child process took more than 300 ms", true},
       {"undefined_symbol", PluginStatus::unresolved_symbol,
-       "uses the symbol a_function_that_nobody_has, which neither it nor the libraries that it names have: link the library that has it",
-       false},
+       "uses the symbol a_function_that_nobody_has, which neither it nor its libraries define: link the library that defines it", false},
       {"null_table", PluginStatus::broken_manifest, "is broken: the table that tenon_get_v1__null_table returns is missing (null)", false},
       {"short_table", PluginStatus::broken_manifest, "is broken: the table that tenon_get_v1__short_table returns is too small for ABI 1",
        false},
       {"incomplete_table", PluginStatus::broken_manifest,
        "is broken: the table that tenon_get_v1__incomplete_table returns lacks create or destroy", false},
       {"other_major_table", PluginStatus::broken_manifest,
-       "is broken: the table that tenon_get_v1__other_major_table returns is of another ABI major", false},
+       "is broken: the table that tenon_get_v1__other_major_table returns has a different ABI major version", false},
   };
   for (const Case& c : cases) {
     CAPTURE(std::string(c.fault));
@@ -176,7 +175,7 @@ TEST_CASE("a library that is missing is named") {
   CHECK(
       failure_of([&] { set.load("exit_at_load"); }).message ==
       "operator 'exit_at_load' cannot be used: " + path.string() +
-          " needs the library libq.so.6, which was not found: install it, or put it beside the plugin and link with -Wl,-rpath,'$ORIGIN'");
+          " needs the library libq.so.6, which was not found: install it, or put it next to the plugin and link with -Wl,-rpath,'$ORIGIN'");
   CHECK(file_of(set, "it.so").status == PluginStatus::not_loadable);
 }
 
@@ -240,7 +239,7 @@ TEST_CASE("what is loaded is what was checked") {
   folder.put("plain_otherwise", "plain.so");
   CHECK(failure_of([&] { set.load("plain"); }).message ==
         "operator 'plain' cannot be used: " + (folder / "plain.so").string() +
-            " has changed since its folder was read: add the folder again (Host::add_plugins), or start again");
+            " has changed since its folder was read: add the folder again (Host::add_plugins), or restart the program");
   set.scan(folder.plugins());
   CHECK(set.load("plain").info->doc == "otherwise");
 
@@ -261,7 +260,7 @@ TEST_CASE("the program for the first load is needed for it alone") {
     set.scan(folder.plugins());
     const FailureText failure = failure_of([&] { set.load("plain"); });
     CHECK(failure.kind == 1);
-    CHECK(failure.message.find("a plugin cannot be tried in a child process: ") == 0);
+    CHECK(failure.message.find("cannot try a plugin in a child process: ") == 0);
     CHECK(file_of(set, "plain.so").status == PluginStatus::indexed);
   }
   {

@@ -109,10 +109,10 @@ TEST_CASE("one thing wrong is named, with the way to it") {
       {"channels_last is a string but must be a list", [](Json& m) { m["channels_last"] = "data"; }},
       {"channels_last[0] is '3d' but must be a name", [](Json& m) { m["channels_last"] = {"3d"}; }},
       {"channels_last[1] is 'scale', which is neither input nor output", [](Json& m) { m["channels_last"] = {"data", "scale"}; }},
-      {"channels_last[2] is 'data', which the list has already", [](Json& m) { m["channels_last"] = {"data", "output", "data"}; }},
+      {"channels_last[2] is 'data', which the list already has", [](Json& m) { m["channels_last"] = {"data", "output", "data"}; }},
       {"channels_last[0] is 'output', which the kernel allocates",
        [](Json& m) { m["channels_last"] = {"output"}, m["outputs"][0]["allocated"] = true; }},
-      {"prefers_channels_last is true, but channels_last names nothing", [](Json& m) { m["prefers_channels_last"] = true; }},
+      {"prefers_channels_last is true, but channels_last is empty", [](Json& m) { m["prefers_channels_last"] = true; }},
       {"prefers_channels_last is an integer but must be true or false", [](Json& m) { m["prefers_channels_last"] = 1; }},
       {"it lacks 'added'", [](Json& m) { m.erase("added"); }},
       {"it is a list but must be an object", [](Json& m) { m = Json::array({1}); }},
@@ -124,11 +124,11 @@ TEST_CASE("one thing wrong is named, with the way to it") {
       {"doc is not plain UTF-8 text", [](Json& m) { m["doc"] = "red: \x1b[31m"; }},
       {"doc is not plain UTF-8 text", [](Json& m) { m["doc"] = "\xc3("; }},
       {"version is 0 but must be from 1 to 2147483647", [](Json& m) { m["version"] = 0; }},
-      {"version is a number but must be an integer of 64 bits", [](Json& m) { m["version"] = 1.0; }},
+      {"version is a number but must be a 64-bit integer", [](Json& m) { m["version"] = 1.0; }},
       {"version is 4294967296 but must be from", [](Json& m) { m["version"] = 4294967296; }},
       {"aliases is null but must be a list", [](Json& m) { m["aliases"] = nullptr; }},
-      {"aliases[1] is 'upscale', a name that the operator has already", [](Json& m) { m["aliases"][1] = "upscale"; }},
-      {"aliases[0] is 'scale_up', a name that the operator has already", [](Json& m) { m["aliases"][0] = "scale_up"; }},
+      {"aliases[1] is 'upscale', a name that the operator already has", [](Json& m) { m["aliases"][1] = "upscale"; }},
+      {"aliases[0] is 'scale_up', a name that the operator already has", [](Json& m) { m["aliases"][0] = "scale_up"; }},
       {"types is empty", [](Json& m) { m["types"] = Json::array(); }},
       {"types[1] is 'float33' but must be one of bool, uint8, int8, int32, int64, float16, bfloat16, float32, float64, "
        "int16, uint16, uint32, uint64, complex64, complex128",
@@ -137,30 +137,30 @@ TEST_CASE("one thing wrong is named, with the way to it") {
       {"inputs[0].optional is an integer but must be true or false", [](Json& m) { m["inputs"][0]["optional"] = 0; }},
       {"inputs[1] lacks 'doc'", [](Json& m) { m["inputs"][1].erase("doc"); }},
       {"inputs[0] is variadic; only the last input may be", [](Json& m) { m["inputs"][0]["variadic"] = true; }},
-      {"inputs[1] is called 'data', as something before it", [](Json& m) { m["inputs"][1]["name"] = "data"; }},
-      {"outputs[0] is called 'data', as something before it", [](Json& m) { m["outputs"][0]["name"] = "data"; }},
+      {"inputs[1] is called 'data', which is already used", [](Json& m) { m["inputs"][1]["name"] = "data"; }},
+      {"outputs[0] is called 'data', which is already used", [](Json& m) { m["outputs"][0]["name"] = "data"; }},
       {"outputs is empty",
        [](Json& m) { m["outputs"] = Json::array(), m["inplace"] = m["backward_inplace"] = m["backward_reads"] = Json::array(); }},
-      {"outputs[0].count is 'data', but there is no such parameter", [](Json& m) { m["outputs"][0]["count"] = "data"; }},
+      {"outputs[0].count is 'data', which is not a parameter", [](Json& m) { m["outputs"][0]["count"] = "data"; }},
       {"outputs[0].count is 'scale', which is not an integer parameter", [](Json& m) { m["outputs"][0]["count"] = "scale"; }},
       {"inputs[0].initial is infinite", [=](Json& m) { m["inputs"][0]["initial"] = infinity; }},
       {"inputs[0].initial is true or false but must be a number", [](Json& m) { m["inputs"][0]["initial"] = true; }},
       {"states[0].initial is infinite", [=](Json& m) { m["states"][0]["initial"] = -infinity; }},
       {"states[0].initial is not a number (NaN)", [=](Json& m) { m["states"][0]["initial"] = nan; }},
       {"states[0].initial is null but must be a number", [](Json& m) { m["states"][0]["initial"] = nullptr; }},
-      {"params[1] is called 'parts', as something before it", [](Json& m) { m["params"][1]["name"] = "parts"; }},
+      {"params[1] is called 'parts', which is already used", [](Json& m) { m["params"][1]["name"] = "parts"; }},
       {"params[0].kind is 'int16', which is not a kind of parameter", [](Json& m) { m["params"][0]["kind"] = "int16"; }},
-      {"params[0].default is a number but must be an integer of 64 bits", [](Json& m) { m["params"][0]["default"] = 2.5; }},
+      {"params[0].default is a number but must be a 64-bit integer", [](Json& m) { m["params"][0]["default"] = 2.5; }},
       {"params[0].default is 3000000000 but must be from -2147483648 to 2147483647",
        [](Json& m) { m["params"][0]["default"] = 3000000000; }},
-      {"params[0].default does not meet the parameter's own bounds", [](Json& m) { m["params"][0]["default"] = 9; }},
-      {"params[1].default does not meet the parameter's own bounds", [](Json& m) { m["params"][1]["default"] = 2.0; }},
-      {"params[1].default does not meet the parameter's own bounds", [=](Json& m) { m["params"][1]["default"] = nan; }},
+      {"params[0].default does not satisfy the parameter's own bounds", [](Json& m) { m["params"][0]["default"] = 9; }},
+      {"params[1].default does not satisfy the parameter's own bounds", [](Json& m) { m["params"][1]["default"] = 2.0; }},
+      {"params[1].default does not satisfy the parameter's own bounds", [=](Json& m) { m["params"][1]["default"] = nan; }},
       {"params[1].default is too large for a float32", [](Json& m) { m["params"][1]["default"] = 1e300; }},
       {"params[1].above is not a number (NaN)", [=](Json& m) { m["params"][1]["above"] = nan; }},
-      {"params[1] has bounds that no value can meet", [](Json& m) { m["params"][1]["below"] = 0; }},
-      {"params[1] has bounds that no value can meet", [](Json& m) { m["params"][1]["min"] = 2; }},
-      {"params[1] has bounds that no value can meet",
+      {"params[1] has bounds that no value can satisfy", [](Json& m) { m["params"][1]["below"] = 0; }},
+      {"params[1] has bounds that no value can satisfy", [](Json& m) { m["params"][1]["min"] = 2; }},
+      {"params[1] has bounds that no value can satisfy",
        [](Json& m) {
          m["params"][1]["below"] = nullptr;
          m["params"][1]["max"] = 0;
@@ -170,17 +170,17 @@ TEST_CASE("one thing wrong is named, with the way to it") {
       {"params[2].choices[1] is 'near' once more", [](Json& m) { m["params"][2]["choices"][1] = "near"; }},
       {"params[2].min is a bound of a parameter that is neither", [](Json& m) { m["params"][2]["min"] = 1; }},
       {"params[0].choices is given for a parameter that is neither", [](Json& m) { m["params"][0]["choices"] = {"a"}; }},
-      {"params[4].default[1] is a string but must be an integer of 64 bits", [](Json& m) { m["params"][4]["default"][1] = "1"; }},
-      {"params[4].default does not meet the parameter's own bounds", [](Json& m) { m["params"][4]["default"][1] = -2; }},
+      {"params[4].default[1] is a string but must be a 64-bit integer", [](Json& m) { m["params"][4]["default"][1] = "1"; }},
+      {"params[4].default does not satisfy the parameter's own bounds", [](Json& m) { m["params"][4]["default"][1] = -2; }},
       {"params[6].default is an integer but must be true or false", [](Json& m) { m["params"][6]["default"] = 1; }},
       {"params[5] lacks 'dtype'", [=](Json& m) { m["params"][5] = table(nullptr, {1}); }},
       {"params[5].dtype is float16, but a tensor parameter is int32, int64, float32 or float64",
        [=](Json& m) { m["params"][5] = table("float16", {1}); }},
       {"params[5].default[1] is a string but must be a number", [=](Json& m) { m["params"][5] = table("float32", {1, "a"}); }},
       {"params[5].default[0] is too large for a float32", [=](Json& m) { m["params"][5] = table("float32", {1e300}); }},
-      {"params[5].default[0] is a number but must be an integer of 64 bits", [=](Json& m) { m["params"][5] = table("int64", {1.5}); }},
+      {"params[5].default[0] is a number but must be a 64-bit integer", [=](Json& m) { m["params"][5] = table("int64", {1.5}); }},
       {"params[5].default[0] is 3000000000 but must be from", [=](Json& m) { m["params"][5] = table("int32", {3000000000}); }},
-      {"params[5].default does not meet the parameter's own bounds",
+      {"params[5].default does not satisfy the parameter's own bounds",
        [=](Json& m) {
          m["params"][5] = table("int32", {5, 1});
          m["params"][5]["min"] = 2;
@@ -198,12 +198,12 @@ TEST_CASE("one thing wrong is named, with the way to it") {
          m["params"][5]["default"] = Json::array();
          m["params"][5]["min"] = 1;
        }},
-      {"needs[1] is 'time_travel', which this Tenon lacks: update Tenon",
+      {"needs[1] is 'time_travel', which this version of Tenon does not support: update Tenon",
        [](Json& m) {
          m["needs"] = {"compose", "time_travel"};
        }},
       {"space is 'acme.vision' but must be a name", [](Json& m) { m["space"] = "acme.vision"; }},
-      {"conditions[0].of is 'strides', which this Tenon does not know",
+      {"conditions[0].of is 'strides', which this version of Tenon does not support",
        [=](Json& m) { m["conditions"][0] = condition("strides", {"mask"}); }},
       {"conditions[0].names has 1 entry but needs 2", [=](Json& m) { m["conditions"][0] = condition("inplace", {"data"}); }},
       {"conditions[0].names[1] is 'data', which is not an output",
@@ -223,12 +223,12 @@ TEST_CASE("one thing wrong is named, with the way to it") {
          m["conditions"][0] = condition("hidden", {"mask"});
          m["conditions"][0]["values"] = Json::array();
        }},
-      {"conditions[0].param is 'data', but there is no such parameter",
+      {"conditions[0].param is 'data', which is not a parameter",
        [=](Json& m) {
          m["conditions"][0] = condition("hidden", {"mask"});
          m["conditions"][0]["param"] = "data";
        }},
-      {"rules[0][1] is 'like', which this Tenon does not know",
+      {"rules[0][1] is 'like', which this version of Tenon does not support",
        [](Json& m) {
          m["rules"][0] = {"parts", "like", "size"};
        }},
@@ -261,12 +261,12 @@ TEST_CASE("one thing wrong is named, with the way to it") {
          m["examples"][0] = example("data", {3});
          m["examples"][0]["inputs"]["data"]["dtype"] = "double";
        }},
-      {"examples[0].params.part is of 'part', but there is no such parameter",
+      {"examples[0].params.part is for 'part', which is not a parameter",
        [=](Json& m) {
          m["examples"][0] = example("data", {3});
          m["examples"][0]["params"]["part"] = 1;
        }},
-      {"examples[0].params.parts does not meet the bounds of parameter 'parts'",
+      {"examples[0].params.parts does not satisfy the bounds of parameter 'parts'",
        [=](Json& m) {
          m["examples"][0] = example("data", {3});
          m["examples"][0]["params"]["parts"] = 9;
@@ -289,7 +289,7 @@ TEST_CASE("one thing wrong is named, with the way to it") {
        }},
       {"linear[0] names 3 inputs, but a term has one or two",
        [](Json& m) { m["linear"] = Json::array({Json::array({"data", "data", "data"})}); }},
-      {"linear[1] has 'data', as a term before it",
+      {"linear[1] has 'data', which an earlier term also has",
        [](Json& m) {
          m["linear"] = Json::array({Json::array({"data"}), Json::array({"data"})});
          m["outputs"].erase(1), m["outputs"][0]["count"] = nullptr;
@@ -299,15 +299,15 @@ TEST_CASE("one thing wrong is named, with the way to it") {
       {"derivative is an integer but must be true or false", [](Json& m) { m["derivative"] = 1; }},
       {"surrogate_gradient is an integer but must be true or false", [](Json& m) { m["surrogate_gradient"] = 1; }},
       {"functions[0] is 'fordward', which is not a function of an operator", [](Json& m) { m["functions"][0] = "fordward"; }},
-      {"renamed[1][0] is 4; the operator's own version is 3", [](Json& m) { m["renamed"][1][0] = 4; }},
-      {"renamed[0][2] is 'rat', but there is no such parameter", [](Json& m) { m["renamed"][0][2] = "rat"; }},
+      {"renamed[1][0] is 4, but the operator's version is 3", [](Json& m) { m["renamed"][1][0] = 4; }},
+      {"renamed[0][2] is 'rat', which is not a parameter", [](Json& m) { m["renamed"][0][2] = "rat"; }},
       {"renamed[0] renames 'scale' to itself", [](Json& m) { m["renamed"] = {{2, "scale", "scale"}}; }},
-      {"added[0][1] is 'modes', but there is no such parameter", [](Json& m) { m["added"][0][1] = "modes"; }},
-      {"removed[0][0] is 4; the operator's own version is 3", [](Json& m) { m["removed"] = Json::array({Json::array({4, "d"})}); }},
+      {"added[0][1] is 'modes', which is not a parameter", [](Json& m) { m["added"][0][1] = "modes"; }},
+      {"removed[0][0] is 4, but the operator's version is 3", [](Json& m) { m["removed"] = Json::array({Json::array({4, "d"})}); }},
       {"removed[0] has 4 entries but needs 2", [](Json& m) { m["removed"] = Json::array({Json::array({2, "d", 1, 1})}); }},
-      {"added_inputs[0][1] is 'gain', but there is no such input",
+      {"added_inputs[0][1] is 'gain', but there is no i of that namenput",
        [](Json& m) { m["added_inputs"] = Json::array({Json::array({2, "gain"})}); }},
-      {"added_inputs[0][0] is 4; the operator's own version is 3",
+      {"added_inputs[0][0] is 4, but the operator's version is 3",
        [](Json& m) { m["added_inputs"] = Json::array({Json::array({4, "rest"})}); }},
       {"added_inputs has input 'index' before one of an older version",
        [](Json& m) { m["added_inputs"] = Json::array({Json::array({2, "data"})}); }},
@@ -315,11 +315,11 @@ TEST_CASE("one thing wrong is named, with the way to it") {
        [](Json& m) {
          m["added_inputs"] = Json::array({Json::array({2, "data"}), Json::array({2, "index"}), Json::array({2, "rest"})});
        }},
-      {"added_outputs[0][1] is 'data', but there is no such output",
+      {"added_outputs[0][1] is 'data', but there is no o of that nameutput",
        [](Json& m) { m["added_outputs"] = Json::array({Json::array({2, "data"})}); }},
-      {"added_states[0][1] is 'mask', but there is no such state",
+      {"added_states[0][1] is 'mask', but there is no s of that nametate",
        [](Json& m) { m["added_states"] = Json::array({Json::array({2, "mask"})}); }},
-      {"was[0][0] is 'scale', but no such parameter was added", [](Json& m) { m["was"] = Json::array({Json::array({"scale", 1.0})}); }},
+      {"was[0][0] is 'scale', which is not an added parameter", [](Json& m) { m["was"] = Json::array({Json::array({"scale", 1.0})}); }},
       {"was[0][1] is 'middle', which is not among its choices", [](Json& m) { m["was"] = Json::array({Json::array({"mode", "middle"})}); }},
       {"random is a string but must be true or false", [](Json& m) { m["random"] = "yes"; }},
   };

@@ -171,7 +171,7 @@ TEST_CASE("a short name says whose it is where a plugin that was added, or the a
   };
   const File tenon{"t", {in_space("tenon", "rope")}}, acme{"a", {in_space("acme", "rope")}, {}, "acme_plugin"};
   const std::string said =
-      "'rope' is tenon.rope, and acme.rope of a has that name, too: write the full name of the one that you mean, or prefer its plugin";
+      "'rope' is tenon.rope, and acme.rope of a also has that name: use the full name of the operator that you mean, or prefer its plugin";
   Built added;
   added.call({{tenon}}, Layer::defaults);
   CHECK(warning(added).empty());
@@ -202,7 +202,7 @@ TEST_CASE("the application's operators are beside Tenon's") {
   CHECK(full(built, "app.square") == "app.square");
   const auto failure = failure_of([&] { built.builder.add_own(info_of(in_space("tenon", "cube")), {}); });
   CHECK(failure.kind == 2);
-  CHECK(failure.message == "operator 'tenon.cube' cannot be added: the space 'tenon' is for operators that come with Tenon");
+  CHECK(failure.message == "operator 'tenon.cube' cannot be added: the namespace 'tenon' is reserved for operators that come with Tenon");
 }
 
 TEST_CASE("whose operator a kernel is for") {
@@ -222,7 +222,7 @@ TEST_CASE("whose operator a kernel is for") {
   Built unsaid({{"a", {split("acme")}}, {"b", {split("beta")}}, {"k", {}, {{"x", "cpu"}}}});
   CHECK(kernel_of(unsaid, "acme.x") == "nobody");
   CHECK(kernel_of(unsaid, "beta.x") == "nobody");
-  CHECK(unsaid.notes("the cpu kernel of operator 'x' in k is not used: it does not say whether it is for acme.x or beta.x"));
+  CHECK(unsaid.notes("the cpu kernel of operator 'x' in k is not used: it is ambiguous between acme.x or beta.x"));
 
   Built beside({{"a", {split("acme")}, {{"x", "cpu"}}}, {"b", {split("beta")}, {{"x", "cpu"}}}});
   CHECK(kernel_of(beside, "acme.x") == "a");

@@ -105,7 +105,7 @@ TEST_CASE("a library beside a plugin is found by $ORIGIN, and as trusted as the 
   const auto open = load(folder);
   CHECK(open.kind == static_cast<int>(FailureKind::plugin));
   CHECK(open.message == "operator 'needs_beside' cannot be used: " + (folder / "needs_beside.so").string() + " needs the library " +
-                            (folder / "libbeside.so").string() + ", which is not trusted: everybody may write to the file " +
+                            (folder / "libbeside.so").string() + ", which is not trusted: everyone can write to the file " +
                             (folder / "libbeside.so").string());
 
   REQUIRE(chmod((folder / "libbeside.so").c_str(), 0755) == 0);
@@ -219,7 +219,7 @@ TEST_CASE("a plugin whose library was repaired is tried again once it is added a
     CHECK(std::count_if(catalog.files().begin(), catalog.files().end(), [](const auto& file) { return !file.usable(); }) ==
           static_cast<int>(catalog.files().size()) - 1);
     for (const auto& file : catalog.files())
-      CHECK((file.status == PluginStatus::loaded || file.reason == "is not used: it has changed since, and was read again"));
+      CHECK((file.status == PluginStatus::loaded || file.reason == "is not used: it has changed and was read again"));
   }
 }
 
@@ -235,7 +235,8 @@ TEST_CASE("a library of the system that has changed since a plugin brought it in
   CHECK_FALSE(all.clash(libraries));
   ++library.stamp.written_ns;
   CHECK(failure_of([&] { all.clash(libraries); }).message ==
-        "needs the library " + library.path.string() + ", which has changed since another plugin loaded it in this process: start again");
+        "needs the library " + library.path.string() +
+            ", which has changed since another plugin loaded it in this process: restart the program");
 }
 
 TEST_CASE("the loader's rules are read from its debug text") {

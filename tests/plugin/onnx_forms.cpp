@@ -143,36 +143,37 @@ TEST_CASE("a manifest's forms that cannot be refuse it with what is wrong and wh
       {"type", "\"\"", "onnx[0].type is empty"},
       {"type", "\"a\\u0000b\"", "onnx[0].type is not plain UTF-8 text"},
       {"since", "0", "onnx[0].since"},
-      {"until", "6", "onnx[0].until is 6, before since, which is 7"},
-      {"types", "[\"int8\"]", "onnx[0].types has no dtype of the operator's"},
+      {"until", "6", "onnx[0].until is 6, which is less than since (7)"},
+      {"types", "[\"int8\"]", "onnx[0].types has no dtype that the operator supports"},
       {"types", "[\"int7\"]", "onnx[0].types[0] is 'int7' but must be one of"},
       {"inputs", "[\"x\"]", "onnx[0].inputs[0] is 'x', which is not an input or a state"},
-      {"inputs", "[\"data\", \"data\"]", "onnx[0].inputs[1] is 'data', which the list has already"},
+      {"inputs", "[\"data\", \"data\"]", "onnx[0].inputs[1] is 'data', which the list already has"},
       {"inputs", "[\"index\"]", "onnx[0].inputs leaves out 'data', which is not optional"},
-      {"inputs", "[\"data\", \"rest\", \"index\"]", "onnx[0].inputs has names behind 'rest', which takes all that follow"},
+      {"inputs", "[\"data\", \"rest\", \"index\"]", "onnx[0].inputs has names after 'rest', which takes all remaining inputs"},
       {"outputs", "[\"data\"]", "onnx[0].outputs[0] is 'data', which is not an output"},
-      {"attributes", "[[\"a\", \"b\"]]", "onnx[0].attributes[0][1] is 'b', but there is no such parameter"},
-      {"attributes", "[[\"a\", \"size\"], [\"a\", \"axes\"]]", "onnx[0].attributes[1][0] is 'a', an attribute that the form has already"},
+      {"attributes", "[[\"a\", \"b\"]]", "onnx[0].attributes[0][1] is 'b', which is not a parameter"},
+      {"attributes", "[[\"a\", \"size\"], [\"a\", \"axes\"]]",
+       "onnx[0].attributes[1][0] is 'a', an attribute that the mapping already uses"},
       {"attributes", "[[\"a\", \"size\"], [\"b\", \"size\"]]",
-       "onnx[0].attributes[1][1] is 'size', a parameter that the form sets already"},
+       "onnx[0].attributes[1][1] is 'size', a parameter that the mapping already sets"},
       {"attributes", "[[\"size\", \"size\", \"big\"]]", "onnx[0].attributes[0][2] is \"big\", which is no value of parameter 'size'"},
       {"attributes", "[]", "onnx[0] leaves out parameter 'size', which is required"},
       {"attributes", "[[\"size\"]]", "onnx[0].attributes[0] has 1 entry but needs 2"},
       {"attributes", "7", "onnx[0].attributes"},
       {"values", "[[\"mode\", 0, \"middle\"]]", "onnx[0].values[0][2] is 'middle', which is not among its choices"},
-      {"values", "[[\"mode\", 0.5, \"near\"]]", "onnx[0].values[0][1] is neither an integer nor a text"},
-      {"values", "[[\"mode\", 0, \"near\"], [\"mode\", 0, \"far\"]]", "onnx[0].values[1][1] is 0, which the form translates already"},
+      {"values", "[[\"mode\", 0.5, \"near\"]]", "onnx[0].values[0][1] is neither an integer nor a string"},
+      {"values", "[[\"mode\", 0, \"near\"], [\"mode\", 0, \"far\"]]", "onnx[0].values[1][1] is 0, which the mapping already translates"},
       {"inputs_as", "[[\"axes\", -1]]", "onnx[0].inputs_as[0][1]"},
       {"inputs_as", "[[\"axes\", 32]]", "onnx[0].inputs_as[0][1]"},
-      {"inputs_as", "[[\"axes\", 1], [\"mode\", 1]]", "onnx[0].inputs_as[1][1] is 1, a place that is taken already"},
-      {"inputs_as", "[[\"axes\", 4]]", "onnx[0] has an input behind 'rest', which takes all that follow"},
+      {"inputs_as", "[[\"axes\", 1], [\"mode\", 1]]", "onnx[0].inputs_as[1][1] is 1, an input position that is already used"},
+      {"inputs_as", "[[\"axes\", 4]]", "onnx[0] has an input after 'rest', which takes all remaining inputs"},
       {"halves", "[[\"pads\", \"axes\", \"label\"]]",
-       "onnx[0].halves[0] makes two lists of one, but parameter 'label' is no list of numbers"},
-      {"constants", "[[\"scale\", 5]]", "onnx[0].constants[0][1] does not meet the bounds of parameter 'scale'"},
-      {"constants", "[[\"size\", 5]]", "onnx[0].constants[0][0] is 'size', a parameter that the form sets already"},
+       "onnx[0].halves[0] splits a list in two, but parameter 'label' is not a list of numbers"},
+      {"constants", "[[\"scale\", 5]]", "onnx[0].constants[0][1] does not satisfy the bounds of parameter 'scale'"},
+      {"constants", "[[\"size\", 5]]", "onnx[0].constants[0][0] is 'size', a parameter that the mapping already sets"},
       {"without", "[[\"data\", \"flip\", true]]", "onnx[0].without[0][0] is 'data', which is never absent"},
-      {"only", "[[\"size\", 1]]", "onnx[0].only[0][0] is 'size', an attribute that the form has already"},
-      {"ignored", "[\"size\"]", "onnx[0].ignored[0] is 'size', an attribute that the form has already"},
+      {"only", "[[\"size\", 1]]", "onnx[0].only[0][0] is 'size', an attribute that the mapping already uses"},
+      {"ignored", "[\"size\"]", "onnx[0].ignored[0] is 'size', an attribute that the mapping already uses"},
   };
   for (const auto& test : cases) {
     CAPTURE(test.key);
@@ -185,13 +186,13 @@ TEST_CASE("a manifest's forms that cannot be refuse it with what is wrong and wh
   }
   manifest["onnx"].push_back(form);
   manifest["onnx"][1]["since"] = 12, manifest["onnx"][1].erase("until");
-  CHECK(failure_of([&] { read(manifest); }).message == "onnx[1] is 'Grow', whose versions overlap with those of a form before it");
+  CHECK(failure_of([&] { read(manifest); }).message == "onnx[1] is 'Grow', whose versions overlap with those of an earlier mapping");
   manifest["onnx"][1]["since"] = 13;
   CHECK(read(manifest).onnx.size() == 2);
   manifest["onnx"][1]["of_tomorrow"] = 1;  // what a newer SDK says of a form may be what it depends on
   CHECK(read(manifest).onnx.size() == 1);
   for (int i = 0; i < 70; ++i) manifest["onnx"].push_back(form);
-  CHECK(failure_of([&] { read(manifest); }).message == "onnx has 72 forms; at most 64 are read");
+  CHECK(failure_of([&] { read(manifest); }).message == "onnx has 72 mappings; at most 64 are allowed");
 }
 
 TEST_CASE("the catalog finds all that claim an operator of ONNX in a version") {

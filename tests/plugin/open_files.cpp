@@ -53,7 +53,7 @@ TEST_CASE("a copy that cannot be opened because /proc is not mounted says so") {
     try {
       const PrivateCopy copy(InputFile(folder / "x.so"), folder / "x.so");
     } catch (const PluginError& error) {
-      _exit(std::string(error.what()).find("/proc, through which it is loaded, is not mounted") == std::string::npos ? 1 : 0);
+      _exit(std::string(error.what()).find("/proc, which is needed to load it, is not mounted") == std::string::npos ? 1 : 0);
     }
     _exit(1);
   }

@@ -56,7 +56,7 @@ TEST_CASE("a limit of files' sizes that a private copy exceeds is named") {
     setrlimit(RLIMIT_FSIZE, &before);
     return reason;
   };
-  CHECK(reason_with(4999) == "cannot be copied for loading: the limit of files' sizes (ulimit -f) holds for it too: File too large");
+  CHECK(reason_with(4999) == "cannot be copied for loading: the file size limit (ulimit -f) also applies to the copy: File too large");
   CHECK(reason_with(5000) == "");
   std::signal(SIGXFSZ, signal_before);
 }

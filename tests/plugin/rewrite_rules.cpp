@@ -46,27 +46,27 @@ TEST_CASE("texts that are no rule are refused with what is wrong and where") {
   for (int i = 0; i < 40; ++i) wide += (i == 0 ? "g(x)" : ", g(x)");
   const std::vector<Case> cases = {
       {"", "x", "the pattern has the end at column 1 but needs a name"},
-      {"x", "x", "the pattern is a variable alone, which everything is"},
+      {"x", "x", "the pattern matches every value; name at least one operator"},
       {"f(x", "x", "the pattern has the end at column 4 but needs ')'"},
       {"f(x) y", "x", "the pattern has 'y' at column 6 but needs the end"},
       {"f(x; a)", "x", "the pattern has ')' at column 7 but needs '='"},
       {"f(x; a=)", "x", "the pattern has ')' at column 8 but needs a number"},
       {"f(x; a=[1, )", "x", "the pattern has ')' at column 12 but needs a number"},
-      {"f(x; a=\"b)", "x", "the pattern has 'b)' at column 9 but needs '\"' behind a text"},
+      {"f(x; a=\"b)", "x", "the pattern has 'b)' at column 9 but needs a closing '\"'"},
       {"f(x; a=perhaps)", "x", "the pattern has 'perhaps)' at column 8 but needs true, false, a number, a text in quotes, a list or $name"},
       {"f(x; a=1, a=2)", "x", "the pattern mentions parameter 'a' twice in one call"},
       {"f(x; ..., ...)", "x", "the pattern has two '...' in one call"},
       {"f(x)", "y", "the replacement has 'y', which the pattern does not have"},
       {"f(x)", "g(x; a=$e)", "the replacement has '$e', which the pattern does not have"},
-      {"f(x)", "g(x!)", "the replacement has '!)' at column 4 but needs no '!', which belongs to the pattern,"},
+      {"f(x)", "g(x!)", "the replacement has '!)' at column 4 but needs no '!', which is allowed only in the pattern,"},
       {"f(x)", "g(x; ...)", "the replacement has '...', which no call of the pattern has"},
       {"f(g(x; ...); ...)", "h(x; ...)",
        "the replacement has '...', which several calls of the pattern have: give each a name, as in ...a"},
-      {"f(x?)", "x", "the replacement is 'x', which need not be connected"},
-      {"f(x)", "f(f(x))", "the replacement contains the pattern again, so that the rule would never end"},
-      {"f(x, y)", "g(f(y, x))", "the replacement contains the pattern again, so that the rule would never end"},
+      {"f(x?)", "x", "the replacement is 'x', which is optional and may be missing"},
+      {"f(x)", "f(f(x))", "the replacement contains the pattern again, so the rule would never terminate"},
+      {"f(x, y)", "g(f(y, x))", "the replacement contains the pattern again, so the rule would never terminate"},
       {"1f(x)", "x", "the pattern has '1f(x)' at column 1 but needs a name"},
-      {"f(a.b)", "x", "the pattern has 'a.b' where it needs '(' behind an operator's name"},
+      {"f(a.b)", "x", "the pattern has operator 'a.b' without '(' after its name"},
       {deep, "x", "the pattern is nested deeper than 12 calls"},
       {wide + ")", "x", "the pattern has more than 32 calls"},
       {std::string(5000, 'f'), "x", "the pattern has 5000 bytes; at most 4000 are read"},
@@ -113,5 +113,5 @@ TEST_CASE("a manifest's rules are part of its description, and one that cannot b
   CHECK(refusal("exact", 1) != "");
   CHECK(refusal("pattern", 3) != "");
   manifest["rewrites"].push_back(manifest["rewrites"][0]);
-  CHECK(failure_of([&] { read(manifest); }).message.find("is 'twice', as a rule before it") != std::string::npos);
+  CHECK(failure_of([&] { read(manifest); }).message.find("is 'twice', which an earlier rule also has") != std::string::npos);
 }

@@ -79,7 +79,8 @@ TEST_CASE("a link that leads to another version is another plugin, and the old v
   set.scan(folder.plugins());
   CHECK(counts_in(set) == std::vector<std::string>{"counts.counts", "counts_2.counts"});
   const auto hint = set.catalog().next_step("counts");
-  CHECK(hint.starts_with("a plugin without op.space() has its file's name as its space: with one, versions of a plugin are one plugin; "));
+  CHECK(hint.starts_with(
+      "plugins without op.space() use their file name as namespace; set op.space() so that versions of a plugin share one; "));
   std::string notes;
   for (const auto& note : set.catalog().notes()) notes += note;
   CHECK(notes.find("a plugin without op.space() has its file's name as its space") != std::string::npos);

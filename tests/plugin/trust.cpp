@@ -34,9 +34,9 @@ TEST_CASE("rights to a plugin's file and folder") {
   const Case cases[] = {
       {0755, 0755, true, ""},
       {0400, 0700, true, ""},
-      {0757, 0755, false, "is not trusted: everybody may write to the file "},
-      {0755, 0757, false, "is not trusted: everybody may write to the folder "},
-      {0755, 01777, false, "is not trusted: everybody may write to the folder "},
+      {0757, 0755, false, "is not trusted: everyone can write to the file "},
+      {0755, 0757, false, "is not trusted: everyone can write to the folder "},
+      {0755, 01777, false, "is not trusted: everyone can write to the folder "},
   };
   for (const Case& c : cases) {
     CAPTURE(c.file);
@@ -61,7 +61,7 @@ TEST_CASE("a link is as good as both its ends") {
   std::filesystem::create_symlink(open / "plain.so", closed / "link.so");
   const PluginFile found = read(closed, false, closed.plugins());
   CHECK(found.status == PluginStatus::untrusted);
-  CHECK(found.reason == "is not trusted: everybody may write to the folder " + open.plugins().string());
+  CHECK(found.reason == "is not trusted: everyone can write to the folder " + open.plugins().string());
 }
 
 TEST_CASE("owners and groups other than root and the user") {
@@ -73,8 +73,8 @@ TEST_CASE("owners and groups other than root and the user") {
     std::string reason;
   };
   const Case cases[] = {
-      {stranger, 0, 0755, "is not trusted: the file PATH belongs to user number 12345, not to you or root"},
-      {0, stranger, 0775, "is not trusted: group number 12345 may write to the file PATH"},
+      {stranger, 0, 0755, "is not trusted: the file PATH belongs to user 12345, not to you or root"},
+      {0, stranger, 0775, "is not trusted: group 12345 can write to the file PATH"},
       {0, stranger, 0755, ""},
       {0, 0, 0775, ""},
   };
@@ -186,6 +186,6 @@ TEST_CASE("rights are looked at once more when a plugin is loaded") {
   REQUIRE(chmod(file.c_str(), 0777) == 0);
   CHECK_THROWS_WITH(
       set.load("plain"),
-      ("operator 'plain' cannot be used: " + file.string() + " is not trusted: everybody may write to the file " + file.string()).c_str());
+      ("operator 'plain' cannot be used: " + file.string() + " is not trusted: everyone can write to the file " + file.string()).c_str());
   CHECK(file_of(set, "plain.so").status == PluginStatus::untrusted);
 }

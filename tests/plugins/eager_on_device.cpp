@@ -99,7 +99,7 @@ TEST_CASE("eager on a GPU: errors name the tensors' devices and how to copy them
        {},
        3,
        "[half_of] there is no kernel for cuda in any plugin, but one for cpu",
-       ".to(\"cpu\") brings its inputs to where it runs"},
+       "move its inputs with .to(\"cpu\")"},
       {"embedding",
        {wrong, table},
        {{"input_dim", 3}, {"output_dim", 1}},

@@ -149,7 +149,7 @@ def test_an_array_that_only_a_circle_has_is_not_kept():
                 "forward": lambda self, call: None,
                 "a": 1,
             },
-            "does not meet the parameter's own bounds",
+            "does not satisfy the parameter's own bounds",
         ),
         (
             {

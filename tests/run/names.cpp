@@ -75,7 +75,7 @@ TEST_CASE("two vendors' operators of one name: the full name decides, or a prefe
        {failure_of([&] { host.call("rope", {ten}); }), failure_of([&] { graph.add("rope", {graph.constant("c", ten)}); })}) {
     CHECK(failure.kind == 3);
     CHECK(failure.message == "operator 'rope' cannot be used: it may be acme.rope of the application or beta.rope of the application");
-    CHECK(failure.hint == "write the full name, or prefer a plugin or space, such as 'acme'");
+    CHECK(failure.hint == "use the full name, or prefer a plugin or namespace, such as 'acme'");
   }
   const auto catalog = host.catalog();
   CHECK(catalog.find("rope") == nullptr);
@@ -161,7 +161,8 @@ TEST_CASE("an application's operator and the host's own of the same name") {
         }).message.find("no plugin has the operator 'app.stop_gradient'") == 0);
   const auto failure = failure_of([&] { host.add<ClaimsTenon>("fill_like"); });
   CHECK(failure.kind == 2);
-  CHECK(failure.message == "operator 'tenon.fill_like' cannot be added: the space 'tenon' is for operators that come with Tenon");
+  CHECK(failure.message ==
+        "operator 'tenon.fill_like' cannot be added: the namespace 'tenon' is reserved for operators that come with Tenon");
 }
 
 TEST_CASE("an author's short names refer to their own namespace") {

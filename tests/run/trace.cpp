@@ -138,8 +138,8 @@ TEST_CASE("trace: a full disk loses the trace's events but not the run's results
     CHECK(session.run(inputs).at("y").to_string() == expected);
     CHECK(events_of(nlohmann::json::parse(read_bytes(path)), "X") == nodes);
   }
-  CHECK(warnings == std::vector<std::string>{"cannot write " + path.string() +
-                                             ": it would be larger than files may be here; the trace is missing runs"});
+  CHECK(warnings ==
+        std::vector<std::string>{"cannot write " + path.string() + ": it would exceed the maximum file size; the trace is missing runs"});
   session.run(inputs);
   CHECK(events_of(nlohmann::json::parse(read_bytes(path)), "X") == 2 * nodes);
 }
