@@ -36,7 +36,7 @@ Failure missing_operators(const Catalog& catalog, std::span<const MissingOperato
     for (auto& name : catalog.near(op.name)) near.push_back(std::move(name));
   }
   return {FailureKind::plugin,
-          std::string("no plugin provides the operator") + (missing.size() == 1 ? "" : "s") + texts + "; searched " + searched_in(catalog) +
+          std::string("no plugin has the operator") + (missing.size() == 1 ? "" : "s") + texts + "; searched " + searched_in(catalog) +
               catalog.not_searched_text(),
           space_in(first.name) == application_space
               ? "the application must add its own operators before loading a graph that uses them: with host.add<T>() in C++, or by "

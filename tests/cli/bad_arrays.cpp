@@ -72,8 +72,8 @@ TEST_CASE("wrong inputs") {
       {{"bench", "g.tenon", "--runs", "0"}, 2, "error: --runs is '0' but must be an integer from 1 to 1000000000\n"},
       {{"show", "g.tenon", "--dot", "--plan"},
        2,
-       "error: --dot and --plan cannot be used together\nhint: give one of them; --plan and --memory go with --json, and "
-       "--memory with --svg\n"},
+       "error: --dot and --plan cannot be used together\nhint: choose one; --plan and --memory can be combined with "
+       "--json, and --memory with --svg\n"},
       {{"show", "g.tenon", "--passes"}, 2, "error: --passes needs --plan\nhint: add --plan\n"},
       {{"show", "g.tenon", "--memory", "--passes"}, 2, "error: --passes needs --plan\n"},
       {{"show", "g.tenon", "--memory", "--plan"}, 2, "error: --plan and --memory cannot be used together\n"},
@@ -82,7 +82,7 @@ TEST_CASE("wrong inputs") {
       {{"show", "g.tenon", "--dot", "--json"}, 2, "{\n  \"error\": \"--dot and --json cannot be used together\""},
       {{"show", "g.tenon", "--loss", "y"}, 2, "error: --loss needs --plan or --memory\n"},
       {{"show", "g.tenon", "--exact"}, 2, "error: --exact needs --optimized, --plan or --memory\n"},
-      {{"show", "g.tenon", "--plan", "--optimized"}, 2, "error: --optimized shows a graph, and --plan and --memory show the plan of"},
+      {{"show", "g.tenon", "--plan", "--optimized"}, 2, "error: --optimized cannot be used with --plan or --memory"},
       {{"show", "g.tenon", "--precision", "bf16"}, 2, "error: --precision needs --plan or --memory\n"},
       {{"run", "g.tenon", "--exact", "--no-optimize"}, 2, "error: --no-optimize and --exact cannot be used together\n"},
       {{"show", "g.tenon", "--memory", "--loss", "z"}, 2, "error: the graph has no value 'z'\n"},
@@ -92,7 +92,7 @@ TEST_CASE("wrong inputs") {
       {{"inspect", "."},
        2,
        "error: '.' is a folder, but inspect needs an operator, a plugin file or a graph\nhint: tenon --plugins . list "},
-      {{"new", "Bad-Name"}, 2, "error: 'Bad-Name' cannot be an operator's name\nhint: names are lower-case letters"},
+      {{"new", "Bad-Name"}, 2, "error: 'Bad-Name' cannot be an operator's name\nhint: use at most 64 lower-case letters"},
       {{"new", "my_op", "--folder", "x.npy"}, 2, "error: 'x.npy' is a file, but a folder is needed\nhint: choose another with --folder\n"},
       {{"new", "my_op", "--folder", "."}, 2, "error: '.' already exists and is not an empty folder\nhint: choose another with --folder\n"},
       {{"completion", "tcsh"}, 2, "error: there is no completion for 'tcsh'\nhint: supported shells: bash, zsh, fish\n"},

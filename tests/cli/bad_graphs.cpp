@@ -66,7 +66,7 @@ TEST_CASE("faults of a graph.json") {
        "error: bad.json:2:12: [fully_connected] node 'a': unknown input 'dta'\nhint: did you mean data?\n"},
       {R"({"name": "a", "opp": "relu", "inputs": ["x"]})", 4, "error: bad.json:2:26: a node has no 'opp'\nhint: did you mean op?\n"},
       {R"({"name": "b", "op": "relu", "inputs": ["x"]})", 4, "error: bad.json:3:19: "},
-      {R"({"name": "a")", 4, "error: bad.json:2:24: this is not JSON: "},
+      {R"({"name": "a")", 4, "error: bad.json:2:24: invalid JSON: "},
   };
   const Workplace place;
   place.write("bad.json", "");
@@ -94,7 +94,7 @@ TEST_CASE("what is no graph at all") {
   std::filesystem::create_directory(place.folder() / "folder.json");
   std::filesystem::create_directory(place.folder() / "folder.tenon");
   const std::pair<std::string, std::string> cases[] = {
-      {"junk.json", "error: junk.json:1:1: this is not JSON: "},
+      {"junk.json", "error: junk.json:1:1: invalid JSON: "},
       {"empty.json", "error: empty.json: the file is empty, but JSON is needed\n"},
       {"newer.json", "error: newer.json:1:11: 'tenon' is 2, but this version reads format 1\n"},
       {"missing.json", "error: cannot read missing.json: there is no such file\n"},

@@ -149,7 +149,7 @@ TEST_CASE("a check that finds nothing to try says so, and users and authors can 
   CHECK(blind.code == 5);
   CHECK(blind.out.find("UNTRIED  guard        nothing could be checked: ") != std::string::npos);
   CHECK(blind.out.find("0 failed, 0 crashed, 11 untried") != std::string::npos);
-  CHECK(blind.err.find("hint: describe() can give calls") != std::string::npos);
+  CHECK(blind.err.find("hint: add calls in describe()") != std::string::npos);
 
   const TemporaryFolder folder;
   tenon::save_npy(folder / "which.npy", tenon::Tensor::from<std::int32_t>({5, 2}, {2}));

@@ -41,7 +41,7 @@ TEST_CASE("commands for people: stdout has the result, stderr the talk") {
        {"# example_multiples " TENON_VERSION "\n\n## clipped_sum\n\n", "| input | dtypes | meaning |\n| --- | --- | --- |\n| `part` | ",
         "\nRules:\n\n- low is less than high\n\nExamples:\n\n- part0 [2, 3], part1 [2, 3]; clip=true\n"},
        {}},
-      {{"--plugins", TENON_TEST_EXAMPLES, "docs", "swiglu"}, {"\n## swiglu\n", "\nVersion 1, a graph of other operators.\n"}, {}},
+      {{"--plugins", TENON_TEST_EXAMPLES, "docs", "swiglu"}, {"\n## swiglu\n", "\nVersion 1, a composite of other operators.\n"}, {}},
       {{"docs", "relu", "--html"},
        {"<!DOCTYPE html>\n", "<h2 id=\"relu\">relu</h2>\n", "<tr><td><code>x</code></td><td>int8 ", "</ul>\n"},
        {}},
@@ -57,9 +57,9 @@ TEST_CASE("commands for people: stdout has the result, stderr the talk") {
       {{"inspect", "pad"}, {"ONNX\n  Pad 2 to 10: inputs x, pads is before and after"}, {}},
       {{"inspect", "batch_norm"},
        {"gamma            float16 bfloat16 float32 float64, a weight, initially 1\n",
-        "beta             float16 bfloat16 float32 float64, a weight\n", "axis             a whole number >= -8 and <= 7, default 1\n",
-        "moving_mean      at first 0\n", "moving_var       at first 1\n",
-        "\nRules of rewriting\n  into_convolution: batch_norm(convolution(x, w!, b!; ...inner), gamma!"},
+        "beta             float16 bfloat16 float32 float64, a weight\n", "axis             an integer >= -8 and <= 7, default 1\n",
+        "moving_mean      initially 0\n", "moving_var       initially 1\n",
+        "\nRewrite rules\n  into_convolution: batch_norm(convolution(x, w!, b!; ...inner), gamma!"},
        {}},
       {{"inspect", "sum"},
        {"\nONNX\n  ReduceSum 1 to 12: of int64 float16 bfloat16 float32 float64 uint64",
@@ -96,8 +96,8 @@ TEST_CASE("commands for people: stdout has the result, stderr the talk") {
        {"h                                  84  "},
        {"input x is random, float32 [7, 4]\n"}},
       {{"show", "g.tenon", "--memory", "--svg", "memory.svg", "--no-optimize"}, {}, {random}},
-      {{"validate", "g.tenon"}, {"g.tenon: sound, and every operator is here; 2 nodes, 5 values, 2 tensors\n"}, {}},
-      {{"validate", "g.tenon", "--file-only"}, {"g.tenon: sound as a file; 2 nodes, 5 values, 2 tensors\n"}, {}},
+      {{"validate", "g.tenon"}, {"g.tenon: valid, all operators available; 2 nodes, 5 values, 2 tensors\n"}, {}},
+      {{"validate", "g.tenon", "--file-only"}, {"g.tenon: valid (file only); 2 nodes, 5 values, 2 tensors\n"}, {}},
       {{"run", "g.tenon"}, {"y  float32 [1, 3]  "}, {random}},
       {{"run", "g.tenon", "--input", "x=x.npy"}, {"y  float32 [2, 3]  0 0 0 0 0 0\n"}, {}},  // 0 times any weight, and no bias
       {{"run", "g.tenon", "--input", "x=x.npy", "--output", "y=y.npy"}, {}, {}},
@@ -214,9 +214,9 @@ TEST_CASE("commands with --json: one JSON value on stdout") {
 TEST_CASE("one of a thing is not several") {
   const Workplace place;
   place.write("one.json", graph_json(R"({"name": "a", "op": "relu", "inputs": ["x"]})"));
-  CHECK(place.run({"validate", "one.json", "--file-only"}).out == "one.json: sound as a file; 1 node, 2 values, 0 tensors\n");
+  CHECK(place.run({"validate", "one.json", "--file-only"}).out == "one.json: valid (file only); 1 node, 2 values, 0 tensors\n");
   place.write("constant.json", R"({"tenon": 1, "constants": {"c": {"values": [1, 2]}}, "outputs": {"y": "c"}})");
-  CHECK(place.run({"validate", "constant.json", "--file-only"}).out == "constant.json: sound as a file; 0 nodes, 1 value, 1 tensor\n");
+  CHECK(place.run({"validate", "constant.json", "--file-only"}).out == "constant.json: valid (file only); 0 nodes, 1 value, 1 tensor\n");
 }
 
 TEST_CASE("the memory and the plan of a training step") {

@@ -200,7 +200,7 @@ TEST_CASE("crashes: weights in a mapped file that a kernel cuts short are an err
         run({"run", "cut.tenon", "--input", "x=x.npy", "--output", "y=y.npy"}, {{"TENON_FAULT_FILE", "cut.tenon"}, {parent, "1"}});
     INFO(result.err);
     CHECK(result.code == 4);
-    CHECK(has(result.err, "error: cut.tenon was cut short while it was in use: "));
+    CHECK(has(result.err, "error: cut.tenon was truncated while it was in use: "));
     CHECK_FALSE(std::filesystem::exists(folder / "y.npy"));
   }
 }

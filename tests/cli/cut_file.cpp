@@ -28,7 +28,7 @@ TEST_CASE("train: examples in a mapped file that is cut short: no SIGBUS, the fi
   CHECK(result.code == 4);
   CHECK(result.out == "");
   CHECK(has(result.err,
-            "error: big.npy was cut short while it was in use: it had 81920128 bytes and has 4096\n"
+            "error: big.npy was truncated while it was in use: it had 81920128 bytes and has 4096\n"
             "hint: load it again; to replace a file that is in use, write a new file and rename it\n"));
   CHECK(place.run({"validate", "c.tenon"}).code == 0);
 }

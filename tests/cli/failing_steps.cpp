@@ -49,7 +49,7 @@ TEST_CASE("train: a kernel's error in a step loses none of the steps before, and
       INFO(failed.err);
       CHECK(failed.code == 1);
       const auto where = "failed after step " + std::to_string(step) + ", in epoch " + std::to_string(step / 3 + 1);
-      CHECK(has(failed.err, where + "; c.tenon keeps everything\nhint: run the same command with --resume to continue\n"));
+      CHECK(has(failed.err, where + "; saved c.tenon\nhint: run the same command with --resume to continue\n"));
       CHECK(has(failed.err, "error: [ends_process] node 'a': no more calls"));
       CHECK(site.steps_of_metrics() == step);
     }

@@ -83,7 +83,7 @@ TEST_CASE("train --isolate: a crash in a step keeps the steps before it, and --r
       INFO(failed.err);
       CHECK(failed.code == 1);
       CHECK(has(failed.err, "error: [ends_process] node 'a': its worker process " + std::string(row.ending)));
-      CHECK(has(failed.err, "failed after step 4, in epoch 2; c.tenon keeps everything\n"));
+      CHECK(has(failed.err, "failed after step 4, in epoch 2; saved c.tenon\n"));
       CHECK(site.steps_of_metrics() == 4);
       auto again = more;
       again.emplace_back("--resume");

@@ -43,9 +43,8 @@ TEST_CASE("two plugins with one operator: list, inspect and run tell them apart"
   CHECK(has(result.out, "one.keeps_bounds  "));
   CHECK(has(result.out, "two.keeps_bounds  "));
   CHECK(has(result.err,
-            "note: 'keeps_bounds' may be one.keeps_bounds and two.keeps_bounds: graphs write the full name, or a preferred plugin decides; "
-            "a plugin "
-            "without op.space() has its file's name as its space: with one, versions of a plugin are one plugin\n"));
+            "note: 'keeps_bounds' may refer to one.keeps_bounds and two.keeps_bounds: use the full name, or prefer a plugin; "
+            "plugins without op.space() use their file name as namespace; set op.space() so that versions of a plugin share one\n"));
   result = plugins.run({"inspect", "two.keeps_bounds"});
   CHECK(has(result.out, "name             two.keeps_bounds\n"));
   CHECK(has(result.out, "two.so"));
@@ -53,18 +52,18 @@ TEST_CASE("two plugins with one operator: list, inspect and run tell them apart"
     CAPTURE(command);
     result = plugins.run({command, "keeps_bounds"});
     CHECK(result.code == 3);
-    CHECK(has(result.err, "it may be one.keeps_bounds of "));
+    CHECK(has(result.err, "it may refer to one.keeps_bounds of "));
     CHECK(has(result.err, "one.so or two.keeps_bounds of "));
-    CHECK(has(
-        result.err,
-        "hint: plugins without op.space() use their file name as namespace; set op.space() so that versions of a plugin share one; write "
-        "the full name, or prefer a plugin or namespace, such as 'one' (--prefer NAME)\n"));
+    CHECK(
+        has(result.err,
+            "hint: plugins without op.space() use their file name as namespace; set op.space() so that versions of a plugin share one; use "
+            "the full name, or prefer a plugin or namespace, such as 'one' (--prefer NAME)\n"));
   }
   CHECK(has(plugins.run({"inspect", "thre.keeps_bounds"}).err, "did you mean one.keeps_bounds or two.keeps_bounds?"));
 
   result = plugins.run({"run", "q.json", "--input", "x=x.npy", "--output", "y"});
   CHECK(result.code == 3);
-  CHECK(has(result.err, "operator 'keeps_bounds' of node 'a' cannot be used: it may be one.keeps_bounds of "));
+  CHECK(has(result.err, "operator 'keeps_bounds' of node 'a' cannot be used: it may refer to one.keeps_bounds of "));
   for (const Words& preference : {Words{"--prefer", "two"}, Words{"--prefer", "two.so"}, Words{"--prefer", "plugins/two.so"},
                                   Words{"--prefer", "tenon_nn", "--prefer", "two"}}) {
     auto words = preference;
@@ -90,8 +89,8 @@ TEST_CASE("a plugin that was renamed finds its files again, with a warning") {
     CAPTURE(graph);
     const auto result = plugins.run({"run", graph, "--input", "x=x.npy", "--output", "y"});
     CHECK(result.code == 0);
-    CHECK(has(result.err, "warning: operator 'one.keeps_bounds' is not here, so 'another.keeps_bounds' of "));
-    CHECK(has(result.err, "another.so takes its place\n"));
+    CHECK(has(result.err, "warning: operator 'one.keeps_bounds' is not available; 'another.keeps_bounds' of "));
+    CHECK(has(result.err, "another.so is used instead\n"));
   }
   REQUIRE(plugins.run({"build", "q.tenon", "-o", "q2.tenon"}).code == 0);
   plugins.add("second");
@@ -150,7 +149,7 @@ TEST_CASE("a plugin in another folder does not get the space of those that come 
   fs::create_directory(place.folder() / "plugins");
   fs::copy_file(TENON_TEST_PLUGINS "/tenon_random.so", place.folder() / "plugins/tenon_random.so");
   const auto result = place.run({"--plugins", "plugins", "list"});
-  CHECK(has(result.err, "tenon_random.so claims the space 'tenon', which only the plugins beside Tenon's library have"));
+  CHECK(has(result.err, "tenon_random.so claims the namespace 'tenon', which is reserved for the plugins installed with Tenon"));
   CHECK(has(result.out, "\ntenon_random.normal  "));
   CHECK(has(place.run({"--plugins", "plugins", "inspect", "normal"}).out, "name             tenon.normal\n"));
 }
@@ -172,7 +171,7 @@ TEST_CASE("new warns of a name that is taken") {
   const Workplace place;
   auto result = place.run({"new", "relu"});
   CHECK(result.code == 0);
-  CHECK(has(result.err, "warning: the short name 'relu' is taken by tenon.relu: graphs must call your operator relu.relu"));
+  CHECK(has(result.err, "warning: the short name 'relu' is taken by tenon.relu: either refer to your operator as relu.relu in graphs"));
   CHECK(has(result.out, "tenon --plugins build inspect relu.relu\n"));
   result = place.run({"new", "nobodys_name"});
   CHECK(result.err.empty());

@@ -73,7 +73,7 @@ TEST_CASE("a pack without its hash is refused, until it is on the list") {
   CHECK(run().code == 4);
   CHECK(has(run({"--trust", at.hash()}).err, "q.pack is not the trusted pack: its SHA-256 is "));
   CHECK(at.run({"run", "g.tenon", "--trust", at.hash(), "--input", "x=x.npy"}).err ==
-        "error: --trust is for packs, and g.tenon is none\nhint: create a pack with tenon pack\n");
+        "error: --trust applies to packs only, but g.tenon is not a pack\nhint: create a pack with tenon pack\n");
 }
 
 TEST_CASE("tenon pack writes the whole file or none, and nothing over what it reads") {

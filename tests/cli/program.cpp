@@ -15,7 +15,7 @@ TEST_CASE("a command line is answered with an exit code, a result on stdout and 
   const Case cases[] = {
       {{"--version"}, 0, "tenon " TENON_VERSION "\n", ""},
       {{"--help"}, 0, "Tenon runs operators from plugins", ""},
-      {{"list", "--help"}, 0, "list the operators", ""},
+      {{"list", "--help"}, 0, "list available operators", ""},
       {{}, 0, "Tenon runs operators from plugins", ""},
       {{"--json"}, 2, "", "{\n  \"error\": \"a command is missing\""},
       {{"lst"}, 2, "", "error: there is no command 'lst'\nhint: did you mean list?\n"},
@@ -33,9 +33,9 @@ TEST_CASE("a command line is answered with an exit code, a result on stdout and 
        2,
        "",
        "error: --accuracy is 'scores' but must be SCORES=LABEL\nhint: for example --accuracy scores=label\n"},
-      {{"train", "--decay", "much"}, 2, "", "error: --decay is 'much' but must be a number, 0 or more\n"},
+      {{"train", "--decay", "much"}, 2, "", "error: --decay is 'much' but must be a number of at least 0\n"},
       {{"list", "--verbose"}, 2, "", "error: tenon list has no option '--verbose'\n"},
-      {{"--plugins", "/no/such", "list"}, 4, "", "error: plugin folder '/no/such' cannot be read: there is no such folder\nhint: give"},
+      {{"--plugins", "/no/such", "list"}, 4, "", "error: plugin folder '/no/such' cannot be read: there is no such folder\nhint: use"},
       {{"--json=maybe", "list"}, 2, "", "error: tenon list: --json takes no value\n"},
       {{"--json", "lst"}, 2, "", "{\n  \"error\": \"there is no command 'lst'\",\n  \"exit_code\": 2,\n  \"hint\": "},
   };
@@ -56,15 +56,15 @@ TEST_CASE("a command line is answered with an exit code, a result on stdout and 
 TEST_CASE("help names the defaults that the library has") {
   const tenon::TrainerOptions options;
   const auto help = run_tenon({"train", "--help"}).out + run_tenon({"--help"}).out;
-  for (const auto& line :
-       {fmt::format("operator that updates the variables (default: {})", options.optimizer),
-        fmt::format("learning rate after the warm-up (default: {})", options.schedule.rate),
-        std::string("learning rate schedule: constant, step or cosine (default: constant)"),
-        fmt::format("step schedule: number of steps between decays (default: {})", options.schedule.every),
-        fmt::format("step schedule: factor applied at each decay (default: {})", options.schedule.factor),
-        fmt::format("number of passes over all examples (default: {})", options.epochs),
-        fmt::format("examples in a batch (default: {})", options.batch), std::string("output or value to minimize (default: loss)"),
-        std::string("default device for nodes without one: cpu, cuda, cuda:1 ... (default: cpu)")})
+  for (const auto& line : {fmt::format("operator that updates the variables (default: {})", options.optimizer),
+                           fmt::format("learning rate after the warm-up (default: {})", options.schedule.rate),
+                           std::string("learning rate schedule: constant, step or cosine (default: constant)"),
+                           fmt::format("step schedule: number of steps between decays (default: {})", options.schedule.every),
+                           fmt::format("step schedule: factor applied at each decay (default: {})", options.schedule.factor),
+                           fmt::format("number of passes over all examples (default: {})", options.epochs),
+                           fmt::format("number of examples per batch (default: {})", options.batch),
+                           std::string("output or value to minimize (default: loss)"),
+                           std::string("default device for nodes without one: cpu, cuda, cuda:1 ... (default: cpu)")})
     CHECK_MESSAGE(help.find(line) != std::string::npos, line);
   CHECK(help.find("from a .npy, .npz, .svm, .libsvm or .svmlight file") != std::string::npos);
   CHECK(help.find("--plugins DIR ...") == std::string::npos);

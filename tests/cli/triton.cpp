@@ -58,7 +58,7 @@ TEST_CASE("triton: a folder with graph, plugins, backend and configuration") {
   result = place.run({"triton", "g.tenon", "-o", "models", "--version", "3", "--max-batch", "8"});
   CHECK(result.code == 2);
   CHECK(has(result.err,
-            "error: 'models/g' already exists with a different config.pbtxt than version 3 needs\nhint: choose another with --name"));
+            "error: 'models/g' already exists with a different config.pbtxt than version 3 needs\nhint: choose another name with --name"));
   CHECK(place.folder().sorted_names(model) == Words{"1", "2", "config.pbtxt"});
   CHECK(place.folder().sorted_names(place.folder() / "models") == Words{"g"});
 }
@@ -144,7 +144,7 @@ TEST_CASE("triton: what cannot be served") {
       {{"g.tenon"}, "error: --output is required\n"},
       {{"g.tenon", "-o", "file"}, "error: 'file' is a file, but a model repository is a folder\n"},
       {{"g.tenon", "-o", "no/models"}, "error: cannot write the folder no/models/g: "},
-      {{"g.tenon", "-o", "models", "--name", "a/b"}, "error: 'a/b' cannot be a model's name\nhint: names are letters"},
+      {{"g.tenon", "-o", "models", "--name", "a/b"}, "error: 'a/b' cannot be a model's name\nhint: use at most 128 letters"},
       {{"g.tenon", "-o", "models", "--name", ".."}, "error: '..' cannot be a model's name\n"},
       {{"g.tenon", "-o", "models", "--version", "0"}, "error: --version is '0' but must be an integer from 1 to "},
       {{"g.tenon", "-o", "models", "--serve", "z"}, "error: the graph has no output 'z'\nhint: its outputs are y\n"},

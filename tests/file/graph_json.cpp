@@ -318,5 +318,5 @@ TEST_CASE("the file's name precedes the position in messages") {
   write_bytes(folder / "broken.json", "{\"tenon\": 1,}");
   CHECK(failure_of([&] {
           Graph::load(host, folder / "broken.json");
-        }).message.starts_with((folder / "broken.json").string() + ":1:13: this is not JSON: "));
+        }).message.starts_with((folder / "broken.json").string() + ":1:13: invalid JSON: "));
 }

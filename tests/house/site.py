@@ -88,7 +88,7 @@ with tempfile.TemporaryDirectory() as folder:
     def run_graph(name):
         graph = work / f"{name}.json"
         graph.write_text(shown[name]["graph.json"])
-        command = operators[name].text.split("it runs with: tenon ")[1].split("run graph.json")[0]
+        command = operators[name].text.split("save it as graph.json: tenon ")[1].split("run graph.json")[0]
         return name, run(build / "tenon", *command.split(), "run", graph)
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:

@@ -116,9 +116,9 @@ TEST_CASE("what was read stays as it was; of what is mapped, each change is told
     const char* message;
   } cases[] = {
       {"cut short", [](const auto& path) { std::filesystem::resize_file(path, 5000); },
-       " was cut short while it was in use: it had 10000 bytes and has 5000"},
+       " was truncated while it was in use: it had 10000 bytes and has 5000"},
       {"emptied", [](const auto& path) { std::filesystem::resize_file(path, 0); },
-       " was cut short while it was in use: it had 10000 bytes and has 0"},
+       " was truncated while it was in use: it had 10000 bytes and has 0"},
       {"longer", [](const auto& path) { std::filesystem::resize_file(path, 10001); },
        " was written to while it was in use: it had 10000 bytes and has 10001"},
       {"overwritten", [&](const auto& path) { write_bytes(path, other); }, " was written to while it was in use"},

@@ -48,7 +48,7 @@ TEST_CASE("texts that are not JSON, with line and column") {
       {"[1] 2", "g.json:1:5: invalid JSON: syntax error while parsing value - unexpected number literal; expected end of input"},
   };
   for (const auto& wrong : cases) CHECK(error_of(wrong.text) == std::string(wrong.error));
-  CHECK(error_of("\"\xff\"").starts_with("g.json:1:2: this is not JSON: "));
+  CHECK(error_of("\"\xff\"").starts_with("g.json:1:2: invalid JSON: "));
   CHECK(error_of(std::string(64, '[') + std::string(64, ']')) == "");
   CHECK(error_of(std::string(100000, '[')) == "g.json:1:65: nested deeper than 64 lists and objects");
 }

@@ -87,7 +87,7 @@ TEST_CASE("pages that are gone are zeros, and the file is told") {
   std::filesystem::resize_file(folder / "x", 10 * page + 100);
   CHECK(sum(*file) == 10 * page + 100);
   CHECK(sum(*other) == 10 * page + 100);
-  const auto message = (folder / "x").string() + " was cut short while it was in use: it had 409600 bytes and has 41060";
+  const auto message = (folder / "x").string() + " was truncated while it was in use: it had 409600 bytes and has 41060";
   CHECK(failure_of([&] { file->require_unchanged(); }).message == message);
   CHECK(failure_of([&] { other->require_unchanged(); }).message == message);
   file->data()[99 * page] = std::byte{1};  // may be written, as before

@@ -88,14 +88,14 @@ class Object {
   mutable HostError error_;
 };
 
-const std::string broke = "its worker process broke the protocol (";
+const std::string broke = "its worker process violated the protocol (";
 const std::string ended = ") and was ended (lies.so)";
 
 }  // namespace
 
 TEST_CASE("a worker that answers what there is not is ended") {
   CHECK(Object("a turn that there is not").infer() == broke + "it set an invalid turn" + ended);
-  CHECK(Object("its end").infer() == broke + "it says that it has ended" + ended);
+  CHECK(Object("its end").infer() == broke + "it claims to have ended" + ended);
   CHECK(Object("a callback").infer() == broke + "it made a callback that is not allowed here" + ended);
   CHECK(Object("a long reply").infer() == broke + "a reply exceeds its buffer" + ended);
   for (const std::string lie : {"a short reply", "no reply"}) {

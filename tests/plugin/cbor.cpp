@@ -31,12 +31,12 @@ TEST_CASE("CBOR that is no manifest's") {
        "abc"},
       {"its CBOR, byte 3: invalid CBOR: syntax error while parsing CBOR value: unexpected end of input", "\x82\x01"},
       {"its CBOR, byte 2: invalid CBOR: syntax error while parsing CBOR value: expected end of input", std::string("\x01\x01")},
-      {"its CBOR, byte 1: this cannot be read: ", "\x1c"},      // a form that is not assigned
-      {"its CBOR, byte 1: this cannot be read: ", "\xc1\x01"},  // a tag
-      {"its CBOR, byte 2: this is a byte string", "\x41\x01"},
+      {"its CBOR, byte 1: invalid CBOR: ", "\x1c"},      // a form that is not assigned
+      {"its CBOR, byte 1: invalid CBOR: ", "\xc1\x01"},  // a tag
+      {"its CBOR, byte 2: found a byte string", "\x41\x01"},
       {"its CBOR, byte 1: found a list or map of indefinite length", "\x9f\xff"},
       {"its CBOR, byte 1: found a list or map of indefinite length", "\xbf\xff"},
-      {"its CBOR, byte 6: the key 'a' is given twice",
+      {"its CBOR, byte 6: duplicate key 'a'",
        "\xa2\x61"
        "a\x01\x61"
        "a\x02"},

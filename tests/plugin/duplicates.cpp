@@ -110,7 +110,7 @@ TEST_CASE("kernels that several files bring") {
        at("k"),
        "nobody",
        {"cpu"},
-       "the same file twice: the first is used"},
+       "which are identical: the first is used"},
       {"two that differ: nobody",
        {{"a", {split}}, {at("k"), {}, {cpu}}, {at("k_other"), {}, {cpu, cuda}}},
        "nobody",
@@ -168,7 +168,7 @@ TEST_CASE("what a later call brings replaces what was there, whatever its versio
        {{{"a", {{"x"}}}}, {{"b", {{"x", 2}}}, {"c", {{"x", 2, "other"}}}}},
        {{"x", "a"}},
        {"b", "c"},
-       "operator 'x' version 2 is in b and in c with different manifests, so that none is used"},
+       "operator 'x' version 2 is in b and in c with different manifests, so neither is used"},
       {"a dispute is settled later",
        {{{"a", {{"x"}}}, {"b", {{"x", 1, "other"}}}}, {{"c", {{"x"}}}}},
        {{"x", "c"}},
@@ -179,7 +179,11 @@ TEST_CASE("what a later call brings replaces what was there, whatever its versio
        {{"z", "b"}},
        {},
        "'z' is an alias of operator 'x' and of operator 'y': it refers to the latter"},
-      {"an alias is no operator of that name", {{{"a", {{"x"}}}}, {{"b", {{"y", 1, "", {"x"}}}}}}, {{"x", "a"}}, {}, "an operator's name"},
+      {"an alias is no operator of that name",
+       {{{"a", {{"x"}}}}, {{"b", {{"y", 1, "", {"x"}}}}}},
+       {{"x", "a"}},
+       {},
+       "the name of another operator"},
   };
   for (const Case& c : cases) {
     CAPTURE(std::string(c.what));

@@ -117,13 +117,13 @@ TEST_CASE("each fault at loading has its status and its sentence, and is told at
       {"hang_at_load", PluginStatus::hung, "hung: loading it in a child process took more than 300 ms", true},
       {"undefined_symbol", PluginStatus::unresolved_symbol,
        "uses the symbol a_function_that_nobody_has, which neither it nor its libraries define: link the library that defines it", false},
-      {"null_table", PluginStatus::broken_manifest, "is broken: the table that tenon_get_v1__null_table returns is missing (null)", false},
-      {"short_table", PluginStatus::broken_manifest, "is broken: the table that tenon_get_v1__short_table returns is too small for ABI 1",
+      {"null_table", PluginStatus::broken_manifest, "is broken: the table returned by tenon_get_v1__null_table is missing (null)", false},
+      {"short_table", PluginStatus::broken_manifest, "is broken: the table returned by tenon_get_v1__short_table is too small for ABI 1",
        false},
       {"incomplete_table", PluginStatus::broken_manifest,
-       "is broken: the table that tenon_get_v1__incomplete_table returns lacks create or destroy", false},
+       "is broken: the table returned by tenon_get_v1__incomplete_table lacks create or destroy", false},
       {"other_major_table", PluginStatus::broken_manifest,
-       "is broken: the table that tenon_get_v1__other_major_table returns has a different ABI major version", false},
+       "is broken: the table returned by tenon_get_v1__other_major_table has a different ABI major version", false},
   };
   for (const Case& c : cases) {
     CAPTURE(std::string(c.fault));
@@ -332,7 +332,7 @@ TEST_CASE("operators of the application") {
   table.size = sizeof table;
   table.abi_major = TENON_ABI_MAJOR;
   CHECK(failure_of([&] { set.add(manifest, &table); }).message ==
-        "operator 'mine' of the application cannot be added: its table lacks create or destroy");
+        "cannot add operator 'mine' of the application: its table lacks create or destroy");
   table.create = [](const tenon_attribute*, std::uint64_t, void**, tenon_error*) -> std::int32_t { return 0; };
   table.destroy = [](void*) {};
   table.infer = [](const void*, tenon_infer*) -> std::int32_t { return 0; };

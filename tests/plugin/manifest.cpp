@@ -167,9 +167,9 @@ TEST_CASE("one thing wrong is named, with the way to it") {
        }},
       {"params[2].default is 'middle', which is not among its choices", [](Json& m) { m["params"][2]["default"] = "middle"; }},
       {"params[2].choices is empty; an enum needs at least one", [](Json& m) { m["params"][2]["choices"] = Json::array(); }},
-      {"params[2].choices[1] is 'near' once more", [](Json& m) { m["params"][2]["choices"][1] = "near"; }},
-      {"params[2].min is a bound of a parameter that is neither", [](Json& m) { m["params"][2]["min"] = 1; }},
-      {"params[0].choices is given for a parameter that is neither", [](Json& m) { m["params"][0]["choices"] = {"a"}; }},
+      {"params[2].choices[1] is 'near', which the list already has", [](Json& m) { m["params"][2]["choices"][1] = "near"; }},
+      {"params[2].min bounds a parameter that is neither", [](Json& m) { m["params"][2]["min"] = 1; }},
+      {"params[0].choices needs an enum or text parameter", [](Json& m) { m["params"][0]["choices"] = {"a"}; }},
       {"params[4].default[1] is a string but must be a 64-bit integer", [](Json& m) { m["params"][4]["default"][1] = "1"; }},
       {"params[4].default does not satisfy the parameter's own bounds", [](Json& m) { m["params"][4]["default"][1] = -2; }},
       {"params[6].default is an integer but must be true or false", [](Json& m) { m["params"][6]["default"] = 1; }},
@@ -192,7 +192,7 @@ TEST_CASE("one thing wrong is named, with the way to it") {
          m["params"][5]["default"] = {"a", "b"};
          m["params"][5]["choices"] = {"a"};
        }},
-      {"params[5].min is a bound of a parameter that is neither",
+      {"params[5].min bounds a parameter that is neither",
        [](Json& m) {
          m["params"][5]["kind"] = "texts";
          m["params"][5]["default"] = Json::array();

@@ -70,27 +70,27 @@ TEST_CASE("operators of several spaces live side by side") {
        {in_space("acme", "rope"), in_space("beta", "rope")},
        {},
        {{"rope", "nobody"}, {"acme.rope", "acme.rope"}, {"beta.rope", "beta.rope"}},
-       "'rope' may be acme.rope and beta.rope: graphs write the full name, or a preferred plugin decides"},
+       "'rope' may refer to acme.rope and beta.rope: use the full name, or prefer a plugin"},
       {"a preferred space",
        {in_space("acme", "rope"), in_space("beta", "rope")},
        {"beta"},
        {{"rope", "beta.rope"}},
-       "'rope' is beta.rope; write acme.rope in full"},
+       "'rope' refers to beta.rope; use the full name for acme.rope"},
       {"a preferred plugin, by its file",
        {in_space("acme", "rope"), in_space("beta", "rope")},
        {"/file0.so"},
        {{"rope", "acme.rope"}},
-       "'rope' is acme.rope"},
+       "'rope' refers to acme.rope"},
       {"the first that has one",
        {in_space("acme", "rope"), in_space("beta", "rope")},
        {"none", "beta", "acme"},
        {{"rope", "beta.rope"}},
-       "'rope' is beta.rope"},
+       "'rope' refers to beta.rope"},
       {"Tenon keeps what it has",
        {in_space("acme", "relu"), in_space("tenon", "relu")},
        {},
        {{"relu", "tenon.relu"}, {"acme.relu", "acme.relu"}},
-       "'relu' is tenon.relu; write acme.relu in full, or prefer its plugin"},
+       "'relu' refers to tenon.relu; use the full name for acme.relu, or prefer its plugin"},
       {"unless its user prefers another",
        {in_space("acme", "relu"), in_space("tenon", "relu")},
        {"acme"},
@@ -171,7 +171,8 @@ TEST_CASE("a short name says whose it is where a plugin that was added, or the a
   };
   const File tenon{"t", {in_space("tenon", "rope")}}, acme{"a", {in_space("acme", "rope")}, {}, "acme_plugin"};
   const std::string said =
-      "'rope' is tenon.rope, and acme.rope of a also has that name: use the full name of the operator that you mean, or prefer its plugin";
+      "'rope' refers to tenon.rope, but acme.rope of a also has that name: use the full name of the operator that you mean, or prefer its "
+      "plugin";
   Built added;
   added.call({{tenon}}, Layer::defaults);
   CHECK(warning(added).empty());
@@ -190,7 +191,7 @@ TEST_CASE("a short name says whose it is where a plugin that was added, or the a
   Built own;
   own.call({{tenon}}, Layer::defaults);
   own.own(in_space("app", "rope"));
-  CHECK(warning(own).starts_with("'rope' is tenon.rope, and app.rope of the application has that name, too"));
+  CHECK(warning(own).starts_with("'rope' refers to tenon.rope, but app.rope of the application also has that name"));
 }
 
 TEST_CASE("the application's operators are beside Tenon's") {
@@ -222,7 +223,7 @@ TEST_CASE("whose operator a kernel is for") {
   Built unsaid({{"a", {split("acme")}}, {"b", {split("beta")}}, {"k", {}, {{"x", "cpu"}}}});
   CHECK(kernel_of(unsaid, "acme.x") == "nobody");
   CHECK(kernel_of(unsaid, "beta.x") == "nobody");
-  CHECK(unsaid.notes("the cpu kernel of operator 'x' in k is not used: it is ambiguous between acme.x or beta.x"));
+  CHECK(unsaid.notes("the cpu kernel of operator 'x' in k is not used: it is ambiguous between acme.x and beta.x"));
 
   Built beside({{"a", {split("acme")}, {{"x", "cpu"}}}, {"b", {split("beta")}, {{"x", "cpu"}}}});
   CHECK(kernel_of(beside, "acme.x") == "a");

@@ -97,7 +97,7 @@ TEST_CASE("a library beside a plugin is found by $ORIGIN, and as trusted as the 
   put(folder, "needs_beside.so");
   const auto missing = load(folder);
   CHECK(missing.kind == static_cast<int>(FailureKind::plugin));
-  CHECK(missing.message.find("needs_beside.so needs the library libbeside.so, which was not found: install it, or put it beside") !=
+  CHECK(missing.message.find("needs_beside.so needs the library libbeside.so, which was not found: install it, or put it next to") !=
         std::string::npos);
 
   put(folder, "libbeside.so");

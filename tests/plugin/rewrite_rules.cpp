@@ -61,7 +61,7 @@ TEST_CASE("texts that are no rule are refused with what is wrong and where") {
       {"f(x)", "g(x!)", "the replacement has '!)' at column 4 but needs no '!', which is allowed only in the pattern,"},
       {"f(x)", "g(x; ...)", "the replacement has '...', which no call of the pattern has"},
       {"f(g(x; ...); ...)", "h(x; ...)",
-       "the replacement has '...', which several calls of the pattern have: give each a name, as in ...a"},
+       "the replacement has '...', which several calls of the pattern have: give each a label, as in ...a"},
       {"f(x?)", "x", "the replacement is 'x', which is optional and may be missing"},
       {"f(x)", "f(f(x))", "the replacement contains the pattern again, so the rule would never terminate"},
       {"f(x, y)", "g(f(y, x))", "the replacement contains the pattern again, so the rule would never terminate"},
@@ -69,7 +69,7 @@ TEST_CASE("texts that are no rule are refused with what is wrong and where") {
       {"f(a.b)", "x", "the pattern has operator 'a.b' without '(' after its name"},
       {deep, "x", "the pattern is nested deeper than 12 calls"},
       {wide + ")", "x", "the pattern has more than 32 calls"},
-      {std::string(5000, 'f'), "x", "the pattern has 5000 bytes; at most 4000 are read"},
+      {std::string(5000, 'f'), "x", "the pattern has 5000 bytes; at most 4000 are allowed"},
   };
   for (const auto& test : cases) {
     CAPTURE(test.pattern.substr(0, 60));

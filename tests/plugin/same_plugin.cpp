@@ -83,7 +83,7 @@ TEST_CASE("a link that leads to another version is another plugin, and the old v
       "plugins without op.space() use their file name as namespace; set op.space() so that versions of a plugin share one; "));
   std::string notes;
   for (const auto& note : set.catalog().notes()) notes += note;
-  CHECK(notes.find("a plugin without op.space() has its file's name as its space") != std::string::npos);
+  CHECK(notes.find("plugins without op.space() use their file name as namespace") != std::string::npos);
 
   fs::remove(folder / "counts.so");
   fs::create_symlink("counts-2.so", folder / "counts.so");

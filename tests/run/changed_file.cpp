@@ -46,7 +46,7 @@ struct Site {
   void cut() { std::filesystem::resize_file(net(), 70000); }
   std::filesystem::path net() const { return folder / "net.tenon"; }
   std::string cut_message() const {
-    return net().string() + " was cut short while it was in use: it had " + std::to_string(whole) + " bytes and has 70000";
+    return net().string() + " was truncated while it was in use: it had " + std::to_string(whole) + " bytes and has 70000";
   }
 
   const TemporaryFolder folder;
@@ -203,7 +203,7 @@ TEST_CASE("changed file: mapped arrays are inputs of runs, batches and calls") {
       CHECK(first_and_last(test.use(x)) >= 0);
       cut ? std::filesystem::resize_file(path, 100) : write_bytes(path, read_bytes(path));
       const auto failure = failure_of([&] { test.use(x); });
-      const std::string what = cut ? " was cut short while it was in use: it had 80128 bytes and has 100" : written;
+      const std::string what = cut ? " was truncated while it was in use: it had 80128 bytes and has 100" : written;
       CHECK(failure.message == test.prefix + path.string() + what);
     }
 }

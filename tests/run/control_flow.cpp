@@ -235,7 +235,7 @@ TEST_CASE("control flow: graphs that cannot be parameters are refused, naming th
     CHECK(message.find(part) != std::string::npos);
   };
   const auto square = one_node(host, "square"), sum = one_node(host, "sum");
-  says(refused("if", {c, x}, {{"then", square}, {"else", "nothing"}}), "in the graph 'else': graph.json:1:2: this is not JSON");
+  says(refused("if", {c, x}, {{"then", square}, {"else", "nothing"}}), "in the graph 'else': graph.json:1:2: invalid JSON");
   says(refused("if", {c, x}, {{"then", square}, {"else", sum}}),
        "output 0 is float32 [3] in the graph 'then' but float32 [] in the graph 'else'");
   says(refused("if", {c, x, x}, {{"then", square}, {"else", square}}), "the graph 'then' has 1 input but gets 2 values");

@@ -74,7 +74,8 @@ TEST_CASE("two vendors' operators of one name: the full name decides, or a prefe
   for (const auto& failure :
        {failure_of([&] { host.call("rope", {ten}); }), failure_of([&] { graph.add("rope", {graph.constant("c", ten)}); })}) {
     CHECK(failure.kind == 3);
-    CHECK(failure.message == "operator 'rope' cannot be used: it may be acme.rope of the application or beta.rope of the application");
+    CHECK(failure.message ==
+          "operator 'rope' cannot be used: it may refer to acme.rope of the application or beta.rope of the application");
     CHECK(failure.hint == "use the full name, or prefer a plugin or namespace, such as 'acme'");
   }
   const auto catalog = host.catalog();
