@@ -129,10 +129,10 @@ TEST_CASE("triton: which requests may be joined, and what is served") {
     {"name": "a", "op": "sub", "inputs": ["x", "m"]})"));
   result = place.run({"triton", "batch.json", "-o", "models"});
   CHECK(result.code == 0);
-  CHECK(has(result.err, "note: requests are not batched: a row of output 'y' depends on the rows beside it: alone, "));
+  CHECK(has(result.err, "note: requests are not batched: a row of output 'y' depends on the other rows: run separately, "));
   result = place.run({"triton", "batch.json", "-o", "models", "--name", "other", "--max-batch", "4"});
   CHECK(result.code == 2);
-  CHECK(has(result.err, "error: requests cannot be batched: a row of output 'y' depends on the rows beside it"));
+  CHECK(has(result.err, "error: requests cannot be batched: a row of output 'y' depends on the other rows"));
   CHECK(place.folder().sorted_names(place.folder() / "models") == Words{"batch", "loss", "scores"});
 }
 

@@ -49,7 +49,7 @@ declare -A probes=([graph]='{"tenon": 1, "%s": 1}' [input]='{"tenon": 1, "inputs
   [variable]='{"tenon": 1, "variables": {"a": {"%s": 1}}}' [constant]='{"tenon": 1, "constants": {"a": {"%s": 1}}}'
   [state]='{"tenon": 1, "states": {"a": {"%s": 1}}}' [node]='{"tenon": 1, "nodes": [{"%s": 1}]}')
 for section in "${!probes[@]}"; do
-  keys=$(hint "${probes[$section]/\%s/$unknown}" | sed -n 's/^hint: it has //p' | tr -d ' ' | tr ',' ' ')
+  keys=$(hint "${probes[$section]/\%s/$unknown}" | sed -n 's/^hint: available keys: //p' | tr -d ' ' | tr ',' ' ')
   [[ -n $keys ]] || fault "tenon does not say which keys a $section has"
   for key in $keys; do
     rows "$section" | cut -d'|' -f2 | grep -qF "\`$key\`" || fault "$page: the table of section $section lacks the key '$key'"

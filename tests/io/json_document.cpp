@@ -43,8 +43,8 @@ TEST_CASE("texts that are not JSON, with line and column") {
        "g.json:2:10: invalid JSON: syntax error while parsing value - invalid literal; last read: '\"a\": tru<U+000A>'"},
       {"[1, 2", "g.json:1:5: invalid JSON: syntax error while parsing array - unexpected end of input; expected ']'"},
       {"[1e999]", "g.json:1:7: invalid JSON: number overflow parsing '1e999'"},
-      {"{\"a\": 1, \"b\": {\"a\": 2, \"a\": 3}}", "g.json:1:24: the key 'a' is given twice"},
-      {"{\"ü\": 1,\n\n   \"ü\": 2}", "g.json:3:4: the key 'ü' is given twice"},
+      {"{\"a\": 1, \"b\": {\"a\": 2, \"a\": 3}}", "g.json:1:24: duplicate key 'a'"},
+      {"{\"ü\": 1,\n\n   \"ü\": 2}", "g.json:3:4: duplicate key 'ü'"},
       {"[1] 2", "g.json:1:5: invalid JSON: syntax error while parsing value - unexpected number literal; expected end of input"},
   };
   for (const auto& wrong : cases) CHECK(error_of(wrong.text) == std::string(wrong.error));

@@ -311,7 +311,7 @@ TEST_CASE("one thing wrong is named, with the way to it") {
        [](Json& m) { m["added_inputs"] = Json::array({Json::array({4, "rest"})}); }},
       {"added_inputs has input 'index' before one of an older version",
        [](Json& m) { m["added_inputs"] = Json::array({Json::array({2, "data"})}); }},
-      {"added_inputs[0] names input 'data', which is not optional",
+      {"added_inputs[0] lists input 'data', which is not optional",
        [](Json& m) {
          m["added_inputs"] = Json::array({Json::array({2, "data"}), Json::array({2, "index"}), Json::array({2, "rest"})});
        }},

@@ -209,7 +209,7 @@ def test_what_throws_is_an_error_of_the_server(server: Server):
     assert "/" not in body["error"].split("too much")[0].split("]", 1)[1], "an error names no path"
 
 
-@pytest.mark.parametrize(("value", "words"), [(2000, "SIGABRT"), (-2000, "gave no answer within 2 s")])
+@pytest.mark.parametrize(("value", "words"), [(2000, "SIGABRT"), (-2000, "did not answer within 2 s")])
 def test_an_isolated_plugin_ends_no_server(server: Server, value: float, words: str):
     with pytest.raises(InferenceServerException, match=words):
         infer(http, server, "isolated", np.full((1, 2), value, np.float32))
