@@ -76,7 +76,6 @@ class Results {
     if (!missing_.empty())
       tell("none of the plugins has the operator {}\nhint: add the plugin that has it with tenon --plugins DIR check ...\n",
            fmt::join(missing_, ", "));
-           fmt::join(missing_, ", "));
   }
   int exit_code() const {
     const auto count = [&](Verdict verdict) { return tally_[static_cast<std::size_t>(verdict)]; };
